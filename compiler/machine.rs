@@ -50,9 +50,9 @@ impl Gpu {
 /// The registers that hold a kernel's vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Registers {
-    /// So many registers of [`Machine::vector_bits`].
+    /// This many registers of [`Machine::vector_bits`].
     Vectors(u16),
-    /// So many registers of one element; a vector takes one for each lane.
+    /// This many registers of one element; a vector takes one for each lane.
     Words(u16),
 }
 
@@ -94,7 +94,7 @@ pub struct Machine {
     /// The level's name on the command line: `x86-64-v3`, `aarch64`, `riscv64`.
     pub level: &'static str,
     /// Bits of the vectors that schedules write. Where vectors are words, they are as short as the widest sum: a longer one would be
-    /// written out as so many instructions for nothing.
+    /// written out as several instructions for nothing.
     pub vector_bits: u16,
     /// The registers that hold them.
     pub registers: Registers,

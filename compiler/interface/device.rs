@@ -104,7 +104,7 @@ impl Arrays {
     }
 }
 
-/// The timestamps of a region that is measured: before anything, when all is there that enters, behind each dispatch, and at the end.
+/// The timestamps of a region that is measured: before anything, when all is there that enters, after each dispatch, and at the end.
 pub fn timestamps(region: &DeviceRegion) -> u64 {
     region.dispatches().count() as u64 + 3
 }

@@ -181,7 +181,7 @@ impl<'m> FunctionBuilder<'m> {
         self.single(operators::MirrorPad { low, high, edge, padded }, &[input])
     }
 
-    /// So many of the largest or smallest elements of the last dimension, and their positions.
+    /// A number of the largest or smallest elements of the last dimension, and their positions.
     pub fn top_k(&mut self, input: Value, order: Order, count: Extent) -> Result<[Value; 2], TypeError> {
         let results = self.inst(operators::TopK { order, count }, &[input])?;
         Ok([results[0], results[1]])

@@ -1,4 +1,4 @@
-//! What a kernel costs, as far as its text tells: instructions of a machine with vectors of so many bytes. It is no time; that about as many run
+//! What a kernel costs, as far as its text tells: instructions of a machine with vectors of a size. It is no time; that about as many run
 //! in a nanosecond on one machine as on another is what callers may rely on.
 
 use super::indices::Indices;

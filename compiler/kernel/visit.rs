@@ -54,7 +54,7 @@ impl Kernel {
         });
     }
 
-    /// Makes accesses of a buffer go to elements of another one, or of itself, so many further on.
+    /// Makes accesses of a buffer go to elements of another one, or of itself, this many further on.
     pub fn move_accesses(&mut self, buffer: Buffer, to: Buffer, elements: i64) {
         self.body.for_each_statement_mut(&mut |statement| {
             if statement.inst.buffer() != Some(buffer) {

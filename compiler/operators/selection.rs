@@ -122,7 +122,7 @@ pub fn replaced(g: &mut Graph<'_>, row: Value, mask: Value, source: Value) -> Re
     let choice = as_choice(g, mask)?;
     let scan = Scan { reduction: Reduction::Sum, axis: 0, exclusive: true, reverse: false };
     let before = g.builder.scan(choice, scan)?;
-    // Where nothing is replaced the first element is read: the place may be behind the last.
+    // Where nothing is replaced the first element is read: the place may be after the last.
     let places = g.compute::<Error>(&[choice, before], |terms, x| {
         let zero = terms.i32(0);
         let taken = terms.compare(Comparison::NotEqual, x[0], zero)?;
@@ -146,7 +146,7 @@ pub fn repeated(g: &mut Graph<'_>, repeats: Value, most: u64, is_exact: bool) ->
     let shape = g.extents(repeats);
     let scan = Scan { reduction: Reduction::Sum, axis: 0, exclusive: false, reverse: false };
     let ends = g.builder.scan(repeats, scan.clone())?;
-    // A one where each run ends; the sums of them up to a position say which run it is in. The last ends behind the result.
+    // A one where each run ends; the sums of them up to a position say which run it is in. The last ends after the result.
     let bound = i64::try_from(most).map_err(|_| Error::DimensionTooLarge)?;
     let places = g.compute::<Error>(&[ends], |terms, x| {
         let (bound, nowhere) = (terms.i64(bound), terms.i64(-1));

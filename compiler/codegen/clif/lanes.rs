@@ -16,7 +16,7 @@ fn pieces(number: u16) -> impl Iterator<Item = (u16, u16)> {
     bits.filter(move |bit| number & bit != 0).map(move |bit| (number & !(2 * bit - 1), bit))
 }
 
-/// So many lanes: a scalar if it is one.
+/// A number of lanes: a scalar if it is one.
 fn short(lane: ir::Type, lanes: u16) -> ir::Type {
     lane.by(u32::from(lanes)).unwrap_or(lane)
 }

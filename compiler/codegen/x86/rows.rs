@@ -38,7 +38,7 @@ pub(super) enum Tuple {
     Quarter,
     /// An eighth.
     Eighth,
-    /// So many bytes.
+    /// This many bytes.
     Fixed(u8),
 }
 

@@ -137,7 +137,7 @@ fn expected(port: &Port, tensor: &Tensor, index: usize) -> Result<Tensor, Diagno
     Ok(Tensor { element: port.element, ..tensor.clone() })
 }
 
-/// A constant array, so many elements a line. C has no empty ones.
+/// A constant array, this many elements a line. C has no empty ones.
 fn array(declaration: &str, elements: impl Iterator<Item = String>, in_a_line: usize) -> String {
     let elements: Vec<String> = elements.collect();
     let mut text = format!("static const {declaration}[] = {{\n");

@@ -248,7 +248,7 @@ fn multiple(function: &Function, index: Value) -> Option<(Value, i64)> {
     Some((index, factor))
 }
 
-/// So many operations are followed to evaluate an index.
+/// Operations that are followed at most to evaluate an index.
 const MOST_FOLLOWED: usize = 256;
 
 /// What an index is where the input that it is computed from has a number. `None` where it is computed from others too, or that takes too long.

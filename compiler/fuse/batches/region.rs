@@ -99,7 +99,7 @@ impl Growth<'_> {
         self.cut(insts, leading)
     }
 
-    /// The first operators of a region, so many that as few bytes as possible leave it.
+    /// The first operators of a region, up to where the fewest bytes leave it.
     fn cut(&self, mut insts: Vec<Inst>, leading: HashMap<Value, usize>) -> Option<Region> {
         let bytes = |value: &Value| self.function.tensor(*value).static_bytes().unwrap_or(u64::MAX);
         let left = |count: usize| self.outputs(&insts[..count]).iter().map(bytes).fold(0, u64::saturating_add);

@@ -36,7 +36,7 @@ pub(super) fn broadcast(shapes: &[&[usize]]) -> Step<Vec<usize>> {
 /// Where an operand's element for each position of the result is.
 struct Operand<'a, 'm> {
     array: std::borrow::Cow<'a, Array<'m>>,
-    /// The operand repeats after so many elements of the result.
+    /// The operand repeats after this many elements of the result.
     period: usize,
 }
 

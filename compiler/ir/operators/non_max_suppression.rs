@@ -20,7 +20,7 @@ pub struct NonMaxSuppression {
 impl Operator for NonMaxSuppression {
     const NAME: &'static str = "non_max_suppression";
     const OPERANDS: Arity = Arity::Exactly(5);
-    const MEANING: &'static str = "For each row of scores [R, N] of boxes [N, 4] (two opposite corners y, x, y, x): at most `count` times the first box of the highest score above the score threshold, which drops every box that overlaps it by the overlap threshold or more (intersection ÷ union) and, where sigma is above 0, multiplies the other scores by exp(−overlap² ÷ 2 sigma). Operands: boxes, scores, overlap threshold, score threshold, sigma. Results: positions [R, count] and their scores, zeros behind the last, and how many [R].";
+    const MEANING: &'static str = "For each row of scores [R, N] of boxes [N, 4] (two opposite corners y, x, y, x): at most `count` times the first box of the highest score above the score threshold, which drops every box that overlaps it by the overlap threshold or more (intersection ÷ union) and, where sigma is above 0, multiplies the other scores by exp(−overlap² ÷ 2 sigma). Operands: boxes, scores, overlap threshold, score threshold, sigma. Results: positions [R, count] and their scores, zeros after the last, and how many [R].";
 
     fields! { "count" => count }
 

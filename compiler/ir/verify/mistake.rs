@@ -304,7 +304,7 @@ impl fmt::Display for Mistake {
                 let [expected, found] = [expected, found].map(|ty| shown(&Type::Tensor(ty.clone())));
                 write!(f, "{constant} is {found}, the state is {expected}")
             }
-            Self::TokenPlace(side) => write!(f, "an effect token does not stand behind all {side}"),
+            Self::TokenPlace(side) => write!(f, "an effect token does not stand after all {side}"),
             Self::Ports { side, function, expected, found } => write!(f, "presents {found} {side}, @{function} has {expected}"),
             Self::PortValue => f.write_str("the only value does not fill the type"),
             Self::Quantization { scales, zero_points } => write!(f, "{scales} scales and {zero_points} zero points"),

@@ -8,7 +8,7 @@ use super::integers::{number, operation_of};
 use super::sums::{Sum, Term};
 use crate::ir::{Extent, Function, IndexOperation, Value};
 
-/// So many operations are followed; what needs more has no form.
+/// Operations that are followed at most; what needs more has no form.
 const MOST_FOLLOWED: usize = 256;
 
 /// An index that must be at least a number.

@@ -50,7 +50,7 @@ impl Cut {
 }
 
 impl Width {
-    /// The vectors of a panel on a machine whose vectors have at most so many lanes: their number, and the lanes of each.
+    /// The vectors of a panel on a machine whose vectors have at most this many lanes: their number, and the lanes of each.
     pub fn vectors(self, most: u64) -> (u64, u64) {
         let vector = most.min(self.lanes);
         (self.lanes / vector, vector)

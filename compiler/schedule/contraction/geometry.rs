@@ -92,7 +92,7 @@ pub struct Matrices {
 /// and in so small a model a rounding that cancellation magnifies is a visible part of the result.
 const REFERENCE_ROUNDING_BELOW: u64 = 4096;
 
-/// Whether a contraction of so many products adds them with a fused operation on a machine.
+/// Whether a contraction of this many products adds them with a fused operation on a machine.
 pub fn fuses(machine: &Machine, multiply_accumulates: u64) -> bool {
     machine.fma && multiply_accumulates >= REFERENCE_ROUNDING_BELOW
 }

@@ -25,7 +25,7 @@ pub struct RowPairs {
 }
 
 impl RowPairs {
-    /// A ring of so many pairs for a contraction of bytes, which reads this many channels at a time.
+    /// A ring of this many pairs for a contraction of bytes, which reads this many channels at a time.
     pub fn new(machine: &Machine, work: &Contraction, count: u64, channels: u64) -> Self {
         let width = work.phases[2].padded(work.input_size[1]);
         Self { count, bytes: 2 * width * work.channels, slack: 2 * channels, spread: None, vector: machine.vector_bytes() }

@@ -251,7 +251,7 @@ impl Magnitudes {
     /// Those of numbers of which a number in a row belong to one output. All weights of a model are read for it, so its loops are ones that become
     /// vector code.
     fn of<T>(numbers: &[T], per_output: usize, magnitude: impl Fn(&T) -> u16) -> Self {
-        /// So many magnitudes of 16 bits add up within 32.
+        /// Magnitudes of 16 bits that add up within 32.
         const RUN: usize = 1 << 15;
         let mut found = Self::default();
         for output in numbers.chunks(per_output) {

@@ -22,7 +22,7 @@ pub fn raw_lane(element: ElementType) -> Result<Lane, Unsupported> {
     }
 }
 
-/// Lanes that copy rows of `count` elements: a full register, or fewer when there are not so many.
+/// Lanes that copy rows of `count` elements: a full register, or fewer where the row is shorter.
 pub fn copy_lanes(cx: &Context<'_>, lane: Lane, count: u64) -> u16 {
     let needed = u16::try_from(count.max(1).next_power_of_two()).unwrap_or(u16::MAX);
     cx.machine.lanes(lane.bytes()).min(needed)

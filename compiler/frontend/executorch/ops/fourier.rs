@@ -82,7 +82,7 @@ fn dimensions(c: &Call<'_, '_, '_>, rank: usize) -> Result<(usize, Vec<usize>), 
     }
 }
 
-/// What to multiply with: argument 2 says whether a transform of so many numbers is divided by nothing, the root of their number, or their number.
+/// What to multiply with: argument 2 says whether a transform of this many numbers is divided by nothing, the root of their number, or their number.
 fn factor(c: &Call<'_, '_, '_>, count: f64) -> Result<f64, Fault> {
     match c.int(2)? {
         0 => Ok(1.0),

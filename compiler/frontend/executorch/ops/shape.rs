@@ -42,7 +42,7 @@ fn same(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(x)
 }
 
-/// The shape that a list of sizes means for so many elements: one size may be −1.
+/// The shape that a list of sizes means for this many elements: one size may be −1.
 fn sizes(list: &[i64], elements: u64) -> Result<Vec<u64>, Fault> {
     let wrong = || Fault::invalid("the elements do not fill the shape").expected(format!("{elements} elements"), format!("{list:?}"));
     let known = list.iter().filter(|&&n| n != -1).try_fold(1u64, |product, &n| product.checked_mul(u64::try_from(n).ok()?));
