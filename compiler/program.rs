@@ -10,7 +10,7 @@ mod walk;
 pub use device::{
     Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, HostCall, HostReason,
 };
-pub use moving::{End, Member, Moving, Place, Size};
+pub use moving::{End, Member, Moving, MovingPlace, Size};
 pub use walk::{Visit, Walk, calls, calls_together, change_calls, externals, regions, walk};
 
 use crate::ir::{Data, ElementType, Quantization, Source};

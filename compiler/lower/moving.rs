@@ -7,7 +7,7 @@
 use super::resolver::Resolver;
 use crate::ir::{Extent, Function, Value};
 use crate::plan::{Lifetimes, Plan, Request, TensorId};
-use crate::program::{End, Member, Moving, Place, Size};
+use crate::program::{End, Member, Moving, MovingPlace, Size};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -204,7 +204,7 @@ impl Blocks {
             let after = essential(before.iter().map(|&(low, into)| self.end(&places, low, &items[low], into)).collect());
             if after.iter().any(|end| end.place.is_some() || !end.size.extents.is_empty()) {
                 places.insert(block, found.moving.places.len() as u32);
-                found.moving.places.push(Place { bound, after });
+                found.moving.places.push(MovingPlace { bound, after });
             }
         }
         for (number, item) in items.iter().enumerate() {

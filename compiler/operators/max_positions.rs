@@ -42,7 +42,7 @@ pub fn max_with_positions(g: &mut Graph<'_>, input: Value, windows: &Windows) ->
         let starts: Vec<u64> = [0, 0].into_iter().chain(start.iter().map(|&n| n as u64)).collect();
         let offset = (0..rank).map(|d| start[d] - low[d]).collect();
         let tap = g.slice(padded, &extents(&starts), &result, &strides)?;
-        let place = Place { strides: &geometry.strides, offset, image: &image };
+        let place = TapPlace { strides: &geometry.strides, offset, image: &image };
         found = Some(larger(g, found, tap, &coordinates, &place)?);
     }
     found.ok_or(Error::WindowTooLarge)
@@ -66,13 +66,13 @@ fn coordinates(g: &mut Graph<'_>, counts: &[Extent]) -> Result<Vec<Value>, Error
 }
 
 /// Where a tap lies in the image: at `offset` and a stride for each window before.
-struct Place<'a> {
+struct TapPlace<'a> {
     strides: &'a [i64],
     offset: Vec<i64>,
     image: &'a [u64],
 }
 
-impl Place<'_> {
+impl TapPlace<'_> {
     /// The position of a tap of the window with these numbers, and whether it is inside the image.
     fn of(&self, terms: &mut Terms, coordinates: &[Node]) -> Result<[Node; 2], Error> {
         let mut position = terms.i64(0);
@@ -94,7 +94,13 @@ impl Place<'_> {
 }
 
 /// The larger of what was found so far and a tap, with its position; −1 as long as nothing was found.
-fn larger(g: &mut Graph<'_>, found: Option<[Value; 2]>, tap: Value, coordinates: &[Value], place: &Place<'_>) -> Result<[Value; 2], Error> {
+fn larger(
+    g: &mut Graph<'_>,
+    found: Option<[Value; 2]>,
+    tap: Value,
+    coordinates: &[Value],
+    place: &TapPlace<'_>,
+) -> Result<[Value; 2], Error> {
     let mut operands = vec![tap];
     operands.extend(coordinates);
     let known = operands.len();

@@ -8,7 +8,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moving {
     /// The places; each depends on those before it alone.
-    pub places: Vec<Place>,
+    pub places: Vec<MovingPlace>,
     /// Where tensors end, those that end last whatever the extents are: a call takes the scratch memory up to there.
     pub ends: Vec<End>,
     /// Everything that has a place, and when something is there: for checks.
@@ -17,7 +17,7 @@ pub struct Moving {
 
 /// A place that moves: the first after all that is before it which has the alignment of the bound's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct MovingPlace {
     /// Where it is at most.
     pub bound: u64,
     /// What is before it.
@@ -126,8 +126,8 @@ mod tests {
         let end = |place, size, plus| End { place, size, plus };
         let moving = Moving {
             places: vec![
-                Place { bound: 1024, after: vec![end(None, rows(10), 0), end(None, Size::known(0), 40)] },
-                Place { bound: 2064, after: vec![end(Some(0), rows(10), 0), end(Some(0), Size::known(8), -200)] },
+                MovingPlace { bound: 1024, after: vec![end(None, rows(10), 0), end(None, Size::known(0), 40)] },
+                MovingPlace { bound: 2064, after: vec![end(Some(0), rows(10), 0), end(Some(0), Size::known(8), -200)] },
             ],
             ends: vec![end(Some(1), Size::known(0), 100), end(Some(0), rows(20), 0)],
             members: vec![Member { place: Some(1), start: 16, size: rows(2), steps: 1..3 }],

@@ -15,8 +15,8 @@ use crate::interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E
 use crate::ir::{Data, ElementType};
 use crate::machine::machine;
 use crate::program::{
-    Address, Blob, Call, Crossing, End, Level, MemoryMap, Method, Moving, Origin, Parts, Place, Port, PortExtent, Program, Size, Slices,
-    Step, Together, Variable, Working,
+    Address, Blob, Call, Crossing, End, Level, MemoryMap, Method, Moving, MovingPlace, Origin, Parts, Port, PortExtent, Program, Size,
+    Slices, Step, Together, Variable, Working,
 };
 
 const LAYOUTS: [Layout; 2] = [Layout { pointer: 4 }, Layout { pointer: 8 }];
@@ -428,8 +428,8 @@ fn places_are_where_the_program_says() {
     let end = |place, size, plus| End { place, size, plus };
     let moving = Moving {
         places: vec![
-            Place { bound: 1024, after: vec![end(None, rows(10), 0), end(None, Size::known(0), 40)] },
-            Place { bound: 2064, after: vec![end(Some(0), rows(10), 0), end(Some(0), Size::known(0), -100)] },
+            MovingPlace { bound: 1024, after: vec![end(None, rows(10), 0), end(None, Size::known(0), 40)] },
+            MovingPlace { bound: 2064, after: vec![end(Some(0), rows(10), 0), end(Some(0), Size::known(0), -100)] },
         ],
         ..Moving::default()
     };

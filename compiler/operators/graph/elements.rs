@@ -11,7 +11,7 @@ use std::collections::HashMap;
 /// Elements are followed through this many operators.
 const MAX_DEPTH: usize = 64;
 
-type Place = (Value, u64);
+type ElementPlace = (Value, u64);
 
 /// One number of a list, a shape for instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,8 +43,8 @@ impl ListItem {
 /// Elements that were looked at: an operator may read one twice, and what it reads again twice.
 #[derive(Default)]
 pub struct Elements {
-    items: HashMap<Place, Option<ListItem>>,
-    ranges: HashMap<Place, Option<Range>>,
+    items: HashMap<ElementPlace, Option<ListItem>>,
+    ranges: HashMap<ElementPlace, Option<Range>>,
 }
 
 impl Elements {
@@ -208,7 +208,7 @@ fn joined(g: &Graph<'_>, data: &InstData, axis: usize, position: &mut u64) -> Op
 
 /// Where an input of an element-wise instruction is read for an element of its result: nowhere in particular where shapes differ in more than
 /// that the input is a single number.
-fn place_of(g: &Graph<'_>, data: &InstData, input: usize, position: u64) -> Option<Place> {
+fn place_of(g: &Graph<'_>, data: &InstData, input: usize, position: u64) -> Option<ElementPlace> {
     let value = data.operands[input];
     let shape = g.extents(value);
     if shape.iter().all(|extent| *extent == Extent::Static(1)) {

@@ -1,7 +1,7 @@
 //! Linear attention by the gated delta rule: a matrix for each head is what a sequence remembers. A step lets it decay, and corrects what it answers to
 //! the step's key; the step's query then reads it.
 
-use super::sequence::{Place, Step, sequence};
+use super::sequence::{LoopPlace, Step, sequence};
 use crate::ir::{Extent, Reduction, Value};
 use crate::operators::{Error, Graph};
 
@@ -56,7 +56,7 @@ impl Sizes {
 ///
 /// # Errors
 /// When operands do not fit each other, or an extent but the number of steps is not known.
-pub fn delta_rule((g, names): Place<'_, '_>, rule: &DeltaRule) -> Result<[Value; 2], Error> {
+pub fn delta_rule((g, names): LoopPlace<'_, '_>, rule: &DeltaRule) -> Result<[Value; 2], Error> {
     let sizes = Sizes::of(g, rule)?;
     let steps = |g: &Graph<'_>, value: Value| g.extents(value).get(2).copied().ok_or(Error::NoMatrix { rank: g.rank(value) });
     let count = steps(g, rule.key)?;

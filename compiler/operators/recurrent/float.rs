@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, Gate, Settings, Weights, columns};
 use super::matrix::Matrix;
-use super::sequence::{Place, Step, Stepped, sequence};
+use super::sequence::{LoopPlace, Step, Stepped, sequence};
 use crate::ir::{ElementType, Node, Reduction, ScalarOp, Value};
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
@@ -43,7 +43,7 @@ struct FloatCell<'c> {
 /// # Errors
 /// When operands do not fit each other.
 pub fn float_lstm(
-    (g, names): Place<'_, '_>,
+    (g, names): LoopPlace<'_, '_>,
     cell: &Cell,
     rows: Value,
     auxiliary: Option<Value>,

@@ -5,7 +5,7 @@
 
 use super::cell::{Cell, Gate, Scales, Weights, columns, stacked};
 use super::fixed;
-use super::sequence::{Place, Step, Stepped, sequence};
+use super::sequence::{LoopPlace, Step, Stepped, sequence};
 use crate::ir::{Comparison, ElementType, Node, Reduction, ScalarOp, Value};
 use crate::operators::fixed::inverse_root;
 use crate::operators::quantization::{Affine, Multiplier, multiplier};
@@ -79,7 +79,7 @@ pub struct InnerScales {
 /// # Errors
 /// When operands do not fit each other, or scales are out of range.
 pub fn integer_lstm(
-    (g, names): Place<'_, '_>,
+    (g, names): LoopPlace<'_, '_>,
     cell: &Cell,
     rows: Value,
     states: [Value; 2],

@@ -5,7 +5,7 @@
 //! Each gate is two FULLY_CONNECTED operators, input and state, whose 16-bit results are added with saturation.
 
 use super::cell::{Cell, Scales, Weights, columns, stacked};
-use super::sequence::{Place, Step, Stepped, sequence};
+use super::sequence::{LoopPlace, Step, Stepped, sequence};
 use crate::ir::{Constant, ElementType, Node, Value};
 use crate::operators::contraction::scale_wide;
 use crate::operators::quantization::{Affine, Multiplier, exponent, integer_range, multiplier};
@@ -61,7 +61,7 @@ struct MicroCell {
 ///
 /// # Errors
 /// When operands do not fit each other, or scales are out of range.
-pub fn micro_lstm((g, names): Place<'_, '_>, cell: &Cell, rows: Value, states: [Value; 2], scales: &Scales) -> Stepped {
+pub fn micro_lstm((g, names): LoopPlace<'_, '_>, cell: &Cell, rows: Value, states: [Value; 2], scales: &Scales) -> Stepped {
     let element = g.element(rows);
     let accumulator = if element == I16 { I64 } else { I32 };
     let weights: Vec<&Weights> = cell.gates().iter().map(|gate| &gate.input_weights).collect();

@@ -24,5 +24,5 @@ pub use float::float_lstm;
 pub use integer::{InnerScales, integer_lstm};
 pub use micro::micro_lstm;
 pub use rnn::{Rnn, rnn};
-pub use sequence::Place;
+pub use sequence::LoopPlace;
 pub use svdf::{Memory, Svdf};

@@ -2,7 +2,7 @@
 
 use super::cell::{CellActivation, Weights};
 use super::matrix::Matrix;
-use super::sequence::{Place, Stepped, sequence};
+use super::sequence::{LoopPlace, Stepped, sequence};
 use crate::ir::{ElementType::F32, Value};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph};
@@ -26,7 +26,7 @@ pub struct Rnn {
 ///
 /// # Errors
 /// When operands do not fit each other.
-pub fn rnn((g, names): Place<'_, '_>, cell: &Rnn, inputs: &[Value], state: Value, backward: bool) -> Stepped {
+pub fn rnn((g, names): LoopPlace<'_, '_>, cell: &Rnn, inputs: &[Value], state: Value, backward: bool) -> Stepped {
     let mut matrices = Vec::new();
     for weights in &cell.input_weights {
         matrices.push(Matrix::new(g, &[weights], cell.asymmetric)?);

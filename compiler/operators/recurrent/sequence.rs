@@ -57,7 +57,7 @@ impl Step<'_, '_> {
 }
 
 /// Where a sequence is built: the function, and names for those of its loop that no other function has.
-pub type Place<'p, 'm> = (&'p mut Graph<'m>, &'p mut dyn FnMut(&str) -> String);
+pub type LoopPlace<'p, 'm> = (&'p mut Graph<'m>, &'p mut dyn FnMut(&str) -> String);
 
 /// What a step gives: its output, and the new states.
 pub type Stepped = Result<(Value, Vec<Value>), Error>;
@@ -68,7 +68,7 @@ pub type Stepped = Result<(Value, Vec<Value>), Error>;
 /// # Errors
 /// [`Error::NoSteps`], [`Error::TooManySteps`], and those of `build`.
 pub fn sequence(
-    (g, names): Place<'_, '_>,
+    (g, names): LoopPlace<'_, '_>,
     inputs: &[Value],
     states: &[Value],
     backward: bool,
@@ -130,7 +130,7 @@ fn count(g: &mut Graph<'_>, steps: Extent) -> Result<Value, Error> {
 }
 
 fn looped(
-    (g, names): Place<'_, '_>,
+    (g, names): LoopPlace<'_, '_>,
     steps: Extent,
     inputs: &[Value],
     states: &[Value],

@@ -190,7 +190,7 @@ struct Lowering<'a> {
 }
 
 /// A panel and some rows.
-struct Place {
+struct BlockPlace {
     cut: Cut,
     /// The first lane of the panel's strips, and the panel's first lane from there.
     strip: Value,
@@ -227,10 +227,10 @@ impl Lowering<'_> {
         let schedule = self.schedule;
         let (strip, lane) = cut.start(b);
         Number::Known(schedule.rows as i64)
-            .tiles(b, schedule.tile.pixels, |b, row, rows| self.tile(b, &Place { cut, strip, lane, row, rows }))
+            .tiles(b, schedule.tile.pixels, |b, row, rows| self.tile(b, &BlockPlace { cut, strip, lane, row, rows }))
     }
 
-    fn tile(&self, b: &mut KernelBuilder, at: &Place) -> Result<(), Unsupported> {
+    fn tile(&self, b: &mut KernelBuilder, at: &BlockPlace) -> Result<(), Unsupported> {
         let schedule = self.schedule;
         let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
         let zero = b.float(Type::vector(Lane::F32, vector as u16), 0.0);
@@ -253,7 +253,7 @@ impl Lowering<'_> {
     }
 
     /// The sums of a block, times its scales, added to those of the blocks before.
-    fn scaled(&self, b: &mut KernelBuilder, at: &Place, block: Value, sums: &[Value], totals: &[Value]) -> Vec<Value> {
+    fn scaled(&self, b: &mut KernelBuilder, at: &BlockPlace, block: Value, sums: &[Value], totals: &[Value]) -> Vec<Value> {
         let schedule = self.schedule;
         let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
         let strip = at.cut.width.strip;
@@ -283,7 +283,7 @@ impl Lowering<'_> {
     }
 
     /// The sums of a block.
-    fn block(&self, b: &mut KernelBuilder, at: &Place, block: Value) -> Vec<Value> {
+    fn block(&self, b: &mut KernelBuilder, at: &BlockPlace, block: Value) -> Vec<Value> {
         let schedule = self.schedule;
         let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
         let (size, chunk) = (schedule.panels.size(), schedule.chunk());
@@ -308,7 +308,7 @@ impl Lowering<'_> {
     }
 
     /// The products of some elements of k, added to the sums of their block.
-    fn chunk(&self, b: &mut KernelBuilder, at: &Place, k: Value, sums: &[Value]) -> Vec<Value> {
+    fn chunk(&self, b: &mut KernelBuilder, at: &BlockPlace, k: Value, sums: &[Value]) -> Vec<Value> {
         let schedule = self.schedule;
         let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
         let in_pairs = schedule.products == Products::Pairs;
@@ -340,7 +340,7 @@ impl Lowering<'_> {
     }
 
     /// The weights of two groups of k, from a lane of the panel on, as products take them.
-    fn weights(&self, b: &mut KernelBuilder, at: &Place, (k, step): (Value, u64), lane: u64) -> [Value; 2] {
+    fn weights(&self, b: &mut KernelBuilder, at: &BlockPlace, (k, step): (Value, u64), lane: u64) -> [Value; 2] {
         let (panels, strip) = (&self.schedule.panels, at.cut.width.strip);
         let (_, vector) = at.cut.width.vectors(self.schedule.cx.machine.lanes(4).into());
         // Half a byte an element: a lane has as many bytes of a strip as half its elements are.

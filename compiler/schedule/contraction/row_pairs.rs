@@ -92,7 +92,7 @@ impl RowPairs {
             b.if_else(
                 both_inside,
                 |b| {
-                    let places = [0, 1].map(|k| Place { row: b.scale_index(upper, 1, k), inside: None });
+                    let places = [0, 1].map(|k| PairPlace { row: b.scale_index(upper, 1, k), inside: None });
                     self.copy(b, work, (input, ring), (image, to), places);
                     vec![]
                 },
@@ -112,7 +112,7 @@ impl RowPairs {
         work: &Contraction,
         (input, ring): (Buffer, Buffer),
         (image, to): (Value, Value),
-        rows: [Place; 2],
+        rows: [PairPlace; 2],
     ) {
         let elements = work.input_size[1] * work.channels;
         let lanes = self.vector.min(u16::try_from(elements.next_power_of_two()).unwrap_or(self.vector));
@@ -153,19 +153,19 @@ impl RowPairs {
 }
 
 /// A row of the input.
-struct Place {
+struct PairPlace {
     /// Its number; where it may be outside, that of a row inside.
     row: Value,
     /// Whether it is inside, where it may be outside.
     inside: Option<Value>,
 }
 
-fn place_within(b: &mut KernelBuilder, first: Value, after: i64, rows: u64) -> Place {
+fn place_within(b: &mut KernelBuilder, first: Value, after: i64, rows: u64) -> PairPlace {
     let row = b.scale_index(first, 1, after);
     let (zero, count, last) = (b.index(0), b.index(rows as i64), b.index(rows as i64 - 1));
     let inside = b.compare(CompareOp::UnsignedLess, row, count);
     let row = b.binary(BinaryOp::SignedMax, row, zero);
-    Place { row: b.binary(BinaryOp::SignedMin, row, last), inside: Some(inside) }
+    PairPlace { row: b.binary(BinaryOp::SignedMin, row, last), inside: Some(inside) }
 }
 
 /// The bits that are kept of a row, and those that take the place of the others: all and none, or none and padding.

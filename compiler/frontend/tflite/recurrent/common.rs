@@ -6,7 +6,7 @@ use super::super::operator::{Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType::{self, F32, I8, I16};
 use crate::ir::Value;
-use crate::operators::recurrent::{CellActivation, Place, Weights};
+use crate::operators::recurrent::{CellActivation, LoopPlace, Weights};
 use crate::operators::{Error, Graph};
 use crate::schema::tflite::ActivationFunctionType as Code;
 
@@ -75,7 +75,7 @@ pub(super) fn expect_alike(operator: &Operator<'_, '_, '_>, matrices: &[&Operand
 /// Builds with the function, and names for those of its loops.
 pub(super) fn build<T>(
     operator: &mut Operator<'_, '_, '_>,
-    build: impl FnOnce(Place<'_, '_>) -> Result<T, Error>,
+    build: impl FnOnce(LoopPlace<'_, '_>) -> Result<T, Error>,
 ) -> Result<T, Diagnostic> {
     let lowering = &mut *operator.lowering;
     let shared = &mut *lowering.shared;
