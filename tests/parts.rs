@@ -5,7 +5,9 @@ mod support;
 use modelc::ir::text::parse_module;
 use modelc::ir::{ElementType, Module, Tensor, verify};
 use modelc::jit::Jit;
+use modelc::kernel::footprint::footprint;
 use modelc::lower::{Options, Threads};
+use modelc::machine::machine;
 use modelc::program::{Call, calls, calls_together};
 use modelc::target::host_machine;
 use modelc::{passes, pipeline};
@@ -96,4 +98,34 @@ fn pointwise_layers_run_together_with_the_depthwise_one_before() {
     };
     assert!(together(Threads { count: 3, least_instructions: 0 }).iter().sum::<usize>() >= 2, "every call is by itself");
     assert!(together(Threads::ALONE).is_empty());
+}
+
+#[test]
+fn an_odd_number_of_rows_in_pairs_stays_in_its_part() {
+    let weights: Vec<String> = (0..16 * 9).map(|i: i32| (i * 7 % 11 - 5).to_string()).collect();
+    let text = format!(
+        "const0: i8[16, 3, 3, 1] = [{}]
+         func @main(v0: i8[1, 14, 14, 16]) {{
+           v1 = constant {{ data = const0 }}
+           v2 = conv v0, v1 {{ strides = [1, 1], dilation = [1, 1], padding_low = [1, 1], padding_high = [1, 1], positions = [], \
+             shift = [], input_dilation = [1, 1], groups = 16, input_zero_point = 0, filter_zero_point = 0, accumulator = i32 }}
+           return v2
+         }}
+         method \"main\" = @main {{
+           input \"x\"
+           output \"y\"
+         }}",
+        weights.join(", ")
+    );
+    let options = Options::new(machine("x86-64-v3").expect("a machine"));
+    let threads = Threads { count: 2, least_instructions: 0 };
+    let lowered = pipeline::lower(&module(&text), "model", Options { threads, ..options }).unwrap_or_else(|error| panic!("{error}"));
+    let [call] = calls(&lowered.program.methods[0].steps)[..] else { panic!("one call") };
+    assert!(call.origin.schedule.ends_with("paired rows") && call.integers == [0, 14], "{call:?}");
+    let written = |rows: [i64; 2]| {
+        let touched = footprint(&lowered.program.kernels[call.kernel], &rows);
+        touched.into_iter().find(|touched| touched.writes).expect("a result").elements
+    };
+    let row = 14 * 16;
+    assert_eq!([written([0, 7]), written([7, 14]), written([13, 14])], [0..7 * row, 7 * row..14 * row, 13 * row..14 * row]);
 }

@@ -292,11 +292,9 @@ impl Lowering<'_> {
     /// The output rows from one on that are computed together. The last one may be alone.
     fn group(&self, b: &mut KernelBuilder, pairs: &[Value], image: Value, (row, end): (Value, Value)) -> Result<(), Unsupported> {
         let schedule = self.schedule;
-        let [height, width] = schedule.work.output_size;
-        let pixel = b.scale_index(image, height as i64, 0);
-        let pixel = b.add(pixel, row);
-        let pixel = b.scale_index(pixel, width as i64, 0);
+        let height = schedule.work.output_size[0];
         if schedule.together == 1 || self.range.is_none() && height.is_multiple_of(schedule.together) {
+            let pixel = self.first_pixel(b, image, row);
             return self.rows(b, pairs, pixel, schedule.together);
         }
         let next = b.scale_index(row, 1, 1);
@@ -305,15 +303,35 @@ impl Lowering<'_> {
         b.if_else(
             is_last,
             |b| {
+                let pixel = self.first_pixel(b, image, row);
                 alone = self.rows(b, pairs, pixel, 1);
                 vec![]
             },
             |b| {
+                let row = self.before_last(b, (row, end));
+                let pixel = self.first_pixel(b, image, row);
                 others = self.rows(b, pairs, pixel, schedule.together);
                 vec![]
             },
         );
         alone.and(others)
+    }
+
+    /// A row that is not the last before `end`: the row itself, so that indices tell that the next one is in the range of a part too.
+    fn before_last(&self, b: &mut KernelBuilder, (row, end): (Value, Value)) -> Value {
+        if self.range.is_none() || !self.schedule.cx.is_for_threads() {
+            return row;
+        }
+        let most = b.scale_index(end, 1, -2);
+        b.binary(BinaryOp::SignedMin, row, most)
+    }
+
+    /// The number of the first pixel of an output row.
+    fn first_pixel(&self, b: &mut KernelBuilder, image: Value, row: Value) -> Value {
+        let [height, width] = self.schedule.work.output_size;
+        let pixel = b.scale_index(image, height as i64, 0);
+        let pixel = b.add(pixel, row);
+        b.scale_index(pixel, width as i64, 0)
     }
 
     fn rows(&self, b: &mut KernelBuilder, pairs: &[Value], first_pixel: Value, rows: u64) -> Result<(), Unsupported> {
