@@ -127,6 +127,7 @@ impl Slots {
     /// The kernel that does for all.
     pub fn kernel(&self, members: &[(&Kernel, &[Number])]) -> Kernel {
         let mut kernel = members[0].0.clone();
+        // Reads may be proven against the smallest. A call of a longer range goes further in its own tensors.
         for (i, buffer) in kernel.buffers.iter_mut().enumerate() {
             buffer.elements = members.iter().map(|(member, _)| member.buffers[i].elements).min().unwrap_or(0);
         }
