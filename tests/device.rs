@@ -10,7 +10,7 @@ use modelc::kernel::cost::instructions;
 use modelc::lower::{Lowered, Options};
 use modelc::machine::{GPUS, MACHINES, Machine};
 use modelc::program::{Call, DeviceStep, calls};
-use modelc::{pipeline, target};
+use modelc::{parallel, pipeline, target};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::harness::{self, Needs};
@@ -147,39 +147,59 @@ const MARKED: [&str; 4] = [
     "mlperftiny-kws_ref_model",
 ];
 
-/// The child of the test below: prints how each program went.
-fn child() -> std::process::ExitCode {
-    let programs = all_programs();
+/// The programs that run on a device of Vulkan, those that take longest first, each with the profile.
+fn on_devices() -> Vec<(PathBuf, &'static Machine)> {
     let mut marked = support::models("tflite", "tflite");
     marked.retain(|path| MARKED.contains(&support::stem(path).as_str()));
-    for (path, gpu) in programs.iter().map(|path| (path, &GPUS[0])).chain(marked.iter().map(|path| (path, &GPUS[1]))) {
-        match on_device(path, gpu) {
+    let mut programs: Vec<_> = all_programs().into_iter().map(|path| (path, &GPUS[0])).collect();
+    programs.extend(marked.into_iter().map(|path| (path, &GPUS[1])));
+    programs.retain(|(path, _)| harness::is_wanted(&support::stem(path)));
+    let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
+    // Kernels of integers are the longest.
+    programs.sort_by_key(|(path, _)| std::cmp::Reverse((support::stem(path).contains("q8"), bytes(path))));
+    programs
+}
+
+/// The child of the test below: prints how a program went.
+fn child(number: &str) -> std::process::ExitCode {
+    let programs = on_devices();
+    match number.parse().ok().and_then(|number: usize| programs.get(number)) {
+        None => println!("FAILED {number}: there are {} programs", programs.len()),
+        Some((path, gpu)) => match on_device(path, gpu) {
             Ok(worst) => println!("matches {}: {worst:.1e}", support::stem(path)),
             Err(error) => println!("FAILED {}: {error}", support::stem(path)),
-        }
+        },
     }
     std::process::ExitCode::SUCCESS
 }
 
-/// All programs on Mesa's software device, the validation layer silent. The loader reads the environment, so a child runs them.
-fn programs_match_on_vulkan() {
+/// What a child says that runs a program.
+fn said(number: usize) -> String {
     let mut child = Command::new(std::env::current_exe().expect("the test is a file"));
     assert!(support::vulkan::with_software_device(&mut child), "the test needs the device");
-    let output = child.env(CHILD, "1").output().expect("the test can be run again");
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    harness::progress(|| text.clone());
-    assert!(output.status.success(), "{text}");
-    let complaints: Vec<&str> = text.lines().filter(|line| ["FAILED", "VUID", "SYNC-HAZARD"].iter().any(|w| line.contains(w))).collect();
-    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
-    harness::at_least(text.lines().filter(|line| line.starts_with("matches")).count(), 28, "programs that match");
+    let output = child.env(CHILD, number.to_string()).output().expect("the test can be run again");
+    let end = if output.status.success() { String::new() } else { format!("FAILED: {}", output.status) };
+    format!("{}{}{end}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Set in the process that uses the device.
+/// All programs on Mesa's software device, the validation layer silent. The loader reads the environment, so children run them, two at a time: the
+/// device compiles the kernels of a program one after the other.
+fn programs_match_on_vulkan() {
+    let numbers: Vec<usize> = (0..on_devices().len()).collect();
+    let texts = parallel::map(&numbers, |&number| said(number));
+    texts.iter().for_each(|text| harness::progress(|| text.clone()));
+    let lines = || texts.iter().flat_map(|text| text.lines());
+    let complaints: Vec<&str> = lines().filter(|line| ["FAILED", "VUID", "SYNC-HAZARD"].iter().any(|w| line.contains(w))).collect();
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+    harness::at_least(lines().filter(|line| line.starts_with("matches")).count(), 28, "programs that match");
+}
+
+/// Set in the processes that use the device: the number of a program.
 const CHILD: &str = "MODELC_TEST_CHILD";
 
 fn main() -> std::process::ExitCode {
-    if std::env::var_os(CHILD).is_some() {
-        return child();
+    if let Ok(number) = std::env::var(CHILD) {
+        return child(&number);
     }
     harness::run(&[
         ("submissions_are_few", Needs::Corpus("executorch"), submissions_are_few),

@@ -28,6 +28,8 @@ pub fn with_software_device(command: &mut Command) -> bool {
     let (Some(driver), Some(_)) = (driver, layer) else { return false };
     command
         .env("VK_DRIVER_FILES", driver)
+        // Compiling takes the device far longer than running what it has compiled.
+        .env("GALLIVM_PERF", "nopt")
         .env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
         .env("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT");
     true
