@@ -4,7 +4,7 @@
 //! somewhat more, and a fused product may be rounded twice. Where bits must not depend on the device a kernel has none of these.
 
 use super::assembler::{Extended, Kind, Register};
-use super::lower::{Held, Lowering};
+use super::lower::{Held, Lowering, Position};
 use crate::codegen::CodegenError;
 use crate::kernel::{BinaryOp, CompareOp, Lane, Rounding, Type, UnaryOp, Value};
 use rspirv::spirv::{Decoration, Op, Word};
@@ -13,6 +13,9 @@ impl Lowering<'_> {
     /// An operation on two values of a type.
     pub fn binary(&mut self, op: BinaryOp, ty: Type, a: Value, b: Value) -> Result<Held, CodegenError> {
         let register = self.register(ty)?;
+        if let Some(known) = self.of_position(op, a, b) {
+            return Ok(vec![known]);
+        }
         let sound = Divisor { is_zero: self.may_be(b, 0), is_minus_one: self.may_be(b, -1) };
         Ok(match (ty.lane, op) {
             (Lane::Mask, _) => self.on_both(a, b, |l, a, b| l.of_masks(op, register, a, b)),
@@ -26,6 +29,17 @@ impl Lowering<'_> {
             }
             (lane, _) => self.on_both(a, b, |l, a, b| l.of_integers(op, lane, register, a, b)),
         })
+    }
+
+    /// The position divided by what a workgroup has, or what is left: what the device says, which knows then that lanes have the quotient in common.
+    fn of_position(&self, op: BinaryOp, a: Value, b: Value) -> Option<Word> {
+        let Position { value, workgroup, group, place } = self.position?;
+        let is_by_workgroup = a == value && self.constant_of(b) == Some(workgroup.into());
+        match op {
+            BinaryOp::UnsignedDiv if is_by_workgroup => Some(group),
+            BinaryOp::UnsignedRem if is_by_workgroup => Some(place),
+            _ => None,
+        }
     }
 
     /// Whether a divisor may be a number, by what is known of it.

@@ -97,6 +97,22 @@ mod tests {
     }
 
     #[test]
+    fn lanes_of_a_workgroup_have_its_number_in_common() {
+        let Unit::Gpu(gpu) = &GPUS[0].unit else { panic!("the first profile is no GPU") };
+        let divisions = |by: u32| {
+            let text = format!(
+                "kernel @k(y: output i32[64] align 4, %0: i32) grid 128 workgroup 64 {{
+                  %1: i32 = unsigned_div %0, {by} %2: i32 = unsigned_rem %0, {by} store y[%2], %1
+                }}"
+            );
+            let kernel = parse_kernel(&text).unwrap_or_else(|error| panic!("{error}"));
+            let module = lowered(&DeviceKernel::alone(kernel), gpu).unwrap_or_else(|error| panic!("{error}"));
+            module.all_inst_iter().filter(|inst| matches!(inst.class.opcode, Op::UDiv | Op::UMod)).count()
+        };
+        assert_eq!([divisions(64), divisions(32)], [0, 2]);
+    }
+
+    #[test]
     fn grids_fit_the_device() {
         let head = |head: &str| refused(&format!("kernel @k(y: output f32[64] align 4{head} {{ }}"));
         assert_eq!(head(")"), "internal error: kernel k without a grid on a GPU");

@@ -2,7 +2,7 @@
 
 use super::assembler::{Kind, Register};
 use super::dispatch::{MOST_GROUPS, groups};
-use super::lower::Lowering;
+use super::lower::{Lowering, Position};
 use super::place::View;
 use crate::codegen::CodegenError;
 use crate::kernel::{Grid, Region, Value};
@@ -36,6 +36,7 @@ impl Lowering<'_> {
         }
         if let Some(&value) = self.kernel.body.params.first() {
             self.set(value, vec![position]);
+            self.position = Some(Position { value, workgroup: grid.workgroup, group: number, place: of_place[0] });
         }
         vec![group, place]
     }

@@ -35,6 +35,21 @@ pub struct Lowering<'k> {
     factors: HashSet<Value>,
     /// The bits of constants, by number of the value.
     constants: Vec<Option<u64>>,
+    /// Which position runs.
+    pub position: Option<Position>,
+}
+
+/// The position of a grid, and what it is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Position {
+    /// The position.
+    pub value: Value,
+    /// How many positions a workgroup has.
+    pub workgroup: u32,
+    /// The number of the workgroup.
+    pub group: Word,
+    /// The number of the position in its workgroup.
+    pub place: Word,
 }
 
 impl<'k> Lowering<'k> {
@@ -51,6 +66,7 @@ impl<'k> Lowering<'k> {
             words: vec![vec![]; count],
             factors: if gpu.byte_dots { factors(kernel) } else { HashSet::new() },
             constants: vec![None; count],
+            position: None,
         }
     }
 

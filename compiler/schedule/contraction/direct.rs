@@ -205,11 +205,12 @@ impl<'a> DirectSchedule<'a> {
         Part { axes: axes.map(Clone::clone), panels, base, initial: 0, filled: 0, unroll, chunk }
     }
 
-    /// Whether the output pixels are one tile.
+    /// Whether the output pixels are one tile, or, where tiles are computed at the same time, as few as the largest has.
     fn is_one_tile(&self) -> bool {
         let work = &self.work;
         let pixels = work.batch * work.planes.output * work.output_size[0] * work.output_size[1];
-        pixels <= self.tile.pixels && work.matrices.is_empty() && work.sizes.is_none() && self.cx.block.is_none()
+        let most = if self.cx.machine.at_once { TILES_AT_ONCE[0].pixels } else { self.tile.pixels };
+        pixels <= most && work.matrices.is_empty() && work.sizes.is_none() && self.cx.block.is_none()
     }
 
     /// Whether a segment is a tap, and not a row of them that lie side by side both in the staged row and in the filter.
@@ -315,6 +316,9 @@ fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool
     if cx.goal == Goal::Size {
         return small_tile(outputs.max(NARROWEST).div_ceil(lanes), width);
     }
+    if machine.at_once {
+        return tile_at_once(rows_of_all(work), width, outputs.max(NARROWEST).div_ceil(lanes));
+    }
     if machine.sums_in_place {
         return in_place_tile(machine, form, outputs / lanes, (width, in_blocks));
     }
@@ -330,6 +334,33 @@ fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool
         _ => 2,
     };
     Tile { pixels: pixels.min(width), vectors }
+}
+
+/// Tiles for machines that compute many at the same time, the one first that loads least for a product.
+const TILES_AT_ONCE: [Tile; 5] = [
+    Tile { pixels: 4, vectors: 4 },
+    Tile { pixels: 4, vectors: 2 },
+    Tile { pixels: 4, vectors: 1 },
+    Tile { pixels: 2, vectors: 1 },
+    Tile { pixels: 1, vectors: 1 },
+];
+
+/// Tiles that keep such a machine busy.
+const ENOUGH_AT_ONCE: u64 = 2048;
+
+/// Rows that tiles are cut from: each of all products, groups and images.
+fn rows_of_all(work: &Contraction) -> u64 {
+    let matrices = work.matrices.iter().map(|matrices| matrices.count);
+    [work.groups, work.batch, work.planes.output, work.output_size[0]].into_iter().chain(matrices).fold(1, u64::saturating_mul)
+}
+
+/// The largest tile of which there are enough, for rows of this width and so many vectors of output channels.
+fn tile_at_once(rows: u64, width: u64, vectors: u64) -> Tile {
+    let most = vectors.next_power_of_two();
+    let within = |tile: Tile| Tile { pixels: tile.pixels.min(width), vectors: tile.vectors.min(most) };
+    let count = |tile: &Tile| rows.saturating_mul(width.div_ceil(tile.pixels) * vectors.div_ceil(tile.vectors));
+    let [.., last] = TILES_AT_ONCE;
+    TILES_AT_ONCE.into_iter().map(within).find(|tile| count(tile) >= ENOUGH_AT_ONCE).unwrap_or(last)
 }
 
 /// The tile of small code: each pixel and each vector has an epilogue of its own, and so have the pixels that are left of a row.
@@ -421,7 +452,7 @@ impl DirectSchedule<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ranges, row_for_parts};
+    use super::{Ranges, Tile, row_for_parts, tile_at_once};
 
     #[test]
     fn rows_for_parts_follow_those_of_the_image() {
@@ -430,6 +461,17 @@ mod tests {
         assert_eq!(row_for_parts(9 * 56, 56, (63, 64), 2), 63, "9 rows are uneven, and 28 pixels few");
         assert_eq!(row_for_parts(56 * 56, 56, (64, 64), 2), 56);
         assert_eq!(row_for_parts(7 * 7, 7, (7, 8), 2), 7);
+    }
+
+    #[test]
+    fn tiles_are_as_large_as_leaves_enough_of_them() {
+        let of = |rows, width, vectors| {
+            let Tile { pixels, vectors } = tile_at_once(rows, width, vectors);
+            (pixels, vectors)
+        };
+        assert_eq!([of(48, 48, 24), of(24, 24, 36), of(12, 12, 48)], [(4, 4), (4, 2), (2, 1)]);
+        assert_eq!([of(1, 65, 96), of(1, 1, 250), of(1, 1, 2048), of(1, 1, 8192)], [(2, 1), (1, 1), (1, 1), (1, 4)]);
+        assert_eq!([of(224, 224, 1), of(3, 3, 3)], [(4, 1), (1, 1)], "no more vectors than there are");
     }
 
     #[test]

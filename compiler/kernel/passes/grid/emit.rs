@@ -1,7 +1,9 @@
 //! Writes what one position does: which rounds it is follows from its number by divisions.
 
+use super::WORKGROUP;
 use super::accesses::Loops;
 use super::tree::{Item, Tree, needed};
+use super::uniform::Chain;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
@@ -12,12 +14,14 @@ pub struct Writer<'k> {
     types: Vec<Type>,
     /// What values of the kernel are here.
     names: FxHashMap<Value, Value>,
+    /// The rounds of the loops of a chain that are still to be entered, the outermost last.
+    rounds: Vec<Value>,
 }
 
 impl<'k> Writer<'k> {
     /// For the kernel of some loops.
     pub fn new(loops: &'k Loops<'k>) -> Self {
-        Self { loops, types: vec![], names: FxHashMap::default() }
+        Self { loops, types: vec![], names: FxHashMap::default(), rounds: vec![] }
     }
 
     /// The body that does items of the kernel's body, and the types of its values.
@@ -28,26 +32,78 @@ impl<'k> Writer<'k> {
         (Region { params: vec![position], statements, yields: vec![] }, self.types)
     }
 
+    /// The body that does chains of loops in the kernel's body, each by workgroups of its own, and the types of its values.
+    pub fn chains(mut self, chains: &[Chain]) -> (Region, Vec<Type>) {
+        let position = self.value(Type::INDEX);
+        let mut statements = Vec::new();
+        let [group, lane] = self.divided(position, WORKGROUP.into(), &mut statements);
+        self.one_of(chains, group, &mut statements, &|chain| chain.groups(), &|writer, chain, group, out| {
+            writer.chain(chain, [group, lane], out)
+        });
+        (Region { params: vec![position], statements, yields: vec![] }, self.types)
+    }
+
+    /// What a lane of a workgroup does of a chain.
+    fn chain(&mut self, chain: &Chain, [group, lane]: [Value; 2], out: &mut Vec<Statement>) {
+        let [uniform, group] = self.divided(group, chain.groups_of_round(), out);
+        let before = self.binary(BinaryOp::Mul, group, WORKGROUP.into(), out);
+        let own = self.binary_of(BinaryOp::Add, before, lane, out);
+        let mut of_kind = [own, uniform];
+        let mut rounds = Vec::with_capacity(chain.digits.len());
+        for digit in chain.digits.iter().rev() {
+            let number = of_kind[usize::from(digit.is_uniform)];
+            let [rest, round] = self.divided(number, digit.rounds, out);
+            of_kind[usize::from(digit.is_uniform)] = rest;
+            rounds.push(round);
+        }
+        self.rounds = rounds;
+        let body = &self.loops.kernel.body;
+        if chain.lanes().is_multiple_of(WORKGROUP.into()) {
+            return self.item(body, &chain.item, own, out);
+        }
+        let condition = self.compare(CompareOp::Less, own, chain.lanes() as i64, out);
+        let mut then = Region::default();
+        self.item(body, &chain.item, own, &mut then.statements);
+        out.push(Statement { results: vec![], inst: Inst::If { condition, then, otherwise: Region::default() } });
+    }
+
     /// The items that a position is in.
     fn items(&mut self, region: &Region, items: &[Item], position: Value, out: &mut Vec<Statement>) {
-        let Some((item, rest)) = items.split_first() else { return };
+        self.one_of(items, position, out, &Item::positions, &|writer, item, position, out| writer.item(region, item, position, out));
+    }
+
+    /// The one of a list, each of which takes so many numbers, that a number is of, with what it is there.
+    fn one_of<T, C, W>(&mut self, list: &[T], number: Value, out: &mut Vec<Statement>, count: &C, write: &W)
+    where
+        C: Fn(&T) -> u64,
+        W: Fn(&mut Self, &T, Value, &mut Vec<Statement>),
+    {
+        let Some((first, rest)) = list.split_first() else { return };
         if rest.is_empty() {
-            return self.item(region, item, position, out);
+            return write(self, first, number, out);
         }
-        let positions = item.positions() as i64;
-        let condition = self.compare(CompareOp::Less, position, positions, out);
+        let numbers = count(first) as i64;
+        let condition = self.compare(CompareOp::Less, number, numbers, out);
         let known = self.names.clone();
         let mut then = Vec::new();
-        self.item(region, item, position, &mut then);
+        write(self, first, number, &mut then);
         self.names.clone_from(&known);
         let mut otherwise = Vec::new();
-        let left = self.binary(BinaryOp::Sub, position, positions, &mut otherwise);
+        let left = self.binary(BinaryOp::Sub, number, numbers, &mut otherwise);
         // It is no less than 0 here, which intervals do not tell: they know no conditions.
         let left = self.binary(BinaryOp::SignedMax, left, 0, &mut otherwise);
-        self.items(region, rest, left, &mut otherwise);
+        self.one_of(rest, left, &mut otherwise, count, write);
         self.names = known;
         let [then, otherwise] = [then, otherwise].map(|statements| Region { statements, ..Region::default() });
         out.push(Statement { results: vec![], inst: Inst::If { condition, then, otherwise } });
+    }
+
+    /// A number divided by another one, and what is left.
+    fn divided(&mut self, number: Value, by: u64, out: &mut Vec<Statement>) -> [Value; 2] {
+        if by == 1 {
+            return [number, self.number(0, out)];
+        }
+        [BinaryOp::UnsignedDiv, BinaryOp::UnsignedRem].map(|op| self.binary(op, number, by as i64, out))
     }
 
     fn item(&mut self, region: &Region, item: &Item, position: Value, out: &mut Vec<Statement>) {
@@ -60,12 +116,9 @@ impl<'k> Writer<'k> {
                         self.repeated(statement, &nest.body, position, out);
                         continue;
                     }
-                    let inner = nest.body.positions() as i64;
-                    let (round, position) = if inner == 1 {
-                        (position, self.number(0, out))
-                    } else {
-                        let round = self.binary(BinaryOp::UnsignedDiv, position, inner, out);
-                        (round, self.binary(BinaryOp::UnsignedRem, position, inner, out))
+                    let [round, position] = match self.rounds.pop() {
+                        Some(round) => [round, position],
+                        None => self.divided(position, nest.body.positions(), out),
                     };
                     let Some(counted) = self.loops.counted(counter) else { continue };
                     let is_known = counted.end.is_none();

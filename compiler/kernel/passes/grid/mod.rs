@@ -5,6 +5,8 @@
 //! rest of a row. Those that do meet are stages, a kernel each, which run one after another. What several positions need, and nothing but
 //! computing or reading gives, each of them does for itself.
 //!
+//! Which rounds are in one workgroup is free; those are that read the same (`uniform.rs`).
+//!
 //! A kernel of no such loop is one position. It is right, and slow. Where positions are few and go through long rows, workgroups take their place
 //! (`team.rs`).
 
@@ -14,6 +16,7 @@ mod emit;
 mod radix;
 mod team;
 mod tree;
+mod uniform;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +29,7 @@ use emit::Writer;
 use rustc_hash::FxHashSet;
 pub use team::team;
 use tree::{Item, Planner};
+use uniform::Chain;
 
 /// Positions of a workgroup: what runs well on most devices, and all of them allow.
 const WORKGROUP: u32 = 64;
@@ -75,8 +79,11 @@ fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
 }
 
 fn stage(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Stage {
-    let (body, types) = Writer::new(&planner.loops).body(items);
-    let positions = items.iter().map(Item::positions).sum();
+    let writer = Writer::new(&planner.loops);
+    let ((body, types), positions) = match uniform::chains(&planner.loops, items) {
+        Some(chains) => (writer.chains(&chains), chains.iter().map(Chain::groups).sum::<u64>() * u64::from(WORKGROUP)),
+        None => (writer.body(items), items.iter().map(Item::positions).sum()),
+    };
     let grid = Some(Grid { positions, workgroup: WORKGROUP });
     let mut written = Kernel { name: kernel.name.clone(), buffers: kernel.buffers.clone(), integers: 1, grid, types, body };
     for pass in [COMMON, DEAD] {

@@ -428,3 +428,54 @@ fn tensors_in_one_memory_meet_where_they_overlap() {
     assert_eq!(positions(vec![(0, 0), (0, 0), (0, 0)]), [1]);
     assert_eq!(positions(vec![(0, 0), (1, 0), (0, 256)]), [8]);
 }
+
+/// Rows of x by panels of w: each position multiplies a row by eight columns, and workgroups have rows of one panel.
+#[test]
+fn lanes_of_a_workgroup_read_the_same_weights() {
+    let of = |rows: u64, panels: u64, rest: &str| {
+        format!(
+            "kernel @k(x: input f32[{0}] align 4, w: input f32[{1}] align 4, y: output f32[{2}] align 4) {{
+              for %1 in 0..{rows} step 1 {{
+                %2: i64 = mul %1, 4
+                %3: i64 = mul %1, {3}
+                for %4 in 0..{panels} step 1 {{
+                  %5: i64 = mul %4, 32
+                  %6: i64 = mul %4, 8
+                  %7: f32x8 = for %8 in 0..4 step 1 carry %9 = 0.0 {{
+                    %10: i64 = add %2, %8
+                    %11: f32x8 = load_splat x[%10]
+                    %12: i64 = mul %8, 8
+                    %13: i64 = add %5, %12
+                    %14: f32x8 = load w[%13]
+                    %15: f32x8 = mul %11, %14
+                    %16: f32x8 = add %9, %15
+                    yield %16
+                  }}
+                  %17: i64 = add %3, %6
+                  store y[%17], %7
+                }}
+                {rest}
+              }}
+            }}",
+            rows * 4,
+            panels * 32,
+            rows * (panels * 8 + 1),
+            panels * 8 + 1
+        )
+    };
+    let grid = |text: &str| {
+        let kernel = parse_kernel(text).expect("a kernel");
+        stages_of(&kernel)[0].kernel.to_string()
+    };
+    // 130 rows are three workgroups a panel.
+    assert_eq!(positions(&of(130, 9, "")), [9 * 192]);
+    let text = grid(&of(130, 9, ""));
+    let quotient = text.lines().find(|line| line.contains("unsigned_div")).expect("a quotient");
+    assert!(quotient.ends_with("unsigned_div %0, 64"), "{text}");
+    // What comes after the panels of a row is the work of other workgroups.
+    let rest = "%20: i64 = add %3, 72 %21: f32 = load x[%2] store y[%20], %21";
+    assert_eq!(positions(&of(130, 9, rest)), [9 * 192 + 192]);
+    // Rows fill a workgroup badly, or positions are few: they are in the order of the loops.
+    assert_eq!(positions(&of(9, 130, "")), [9 * 130]);
+    assert_eq!(positions(&of(100, 9, "")), [900]);
+}
