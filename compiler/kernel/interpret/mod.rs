@@ -1,6 +1,6 @@
 //! The interpreter of kernels: scalar, slow, obvious. It is the oracle of schedules, of mathematics and of the back ends.
 //!
-//! Buffers are byte vectors. What [`super::types`] leaves undefined is either an error here (an access outside a buffer, a shift
+//! Buffers are byte vectors. What [`super::instructions`] leaves undefined is either an error here (an access outside a buffer, a shift
 //! by the width or more) or a value chosen to be noticed (the first contents of local arrays).
 
 mod grid;
