@@ -219,9 +219,10 @@ const EMBEDDED: &[(&str, u64)] = &[
     // Tables of functions, one a kilobyte, and numbers of requantization are a part of so small models.
     ("tflm-micro_speech_quantized", 1120),
     ("tflm-mnist_lstm_int8", 1480),
-    // So are the numbers that one kernel reads in place of several kernels: some 2 KB here, and 7 KB of code less.
+    // So are the numbers that one kernel reads in place of several kernels: some 2 KB here, and 7 KB of code less. The second shares its
+    // reductions, too: 1,344 B more, and 2,333 B of code less.
     ("tflm-keyword_scrambled", 1150),
-    ("tflm-keyword_scrambled_8bit", 1470),
+    ("tflm-keyword_scrambled_8bit", 1490),
     // Its last layer has three outputs of 3,920 numbers each, which are padded to four.
     ("tflm-micro_speech_lstm", 1140),
 ];
