@@ -7,7 +7,7 @@ use modelc::ir::text::parse_module;
 use modelc::jit::custom::{CustomOperator, CustomTensor};
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
-use modelc::lower::{Goal, Lowered, Options};
+use modelc::lower::{Goal, Lowered, Options, PlanSource};
 use modelc::program::calls;
 use modelc::target::host_machine;
 use modelc::{ir, pipeline};
@@ -490,6 +490,37 @@ fn attention_over_a_dynamic_sequence() {
     computes_what_the_interpreter_does(SEQUENCE, &inputs);
     let (_, lowered) = lowered_text(SEQUENCE);
     assert!(schedules(&lowered).contains(&"rows nxn, 3 passes"), "the softmax is one kernel");
+}
+
+/// A convolution of 4,608 products, each of whose bands has less than are added without fused operations: its sums are those of the whole.
+#[test]
+fn a_small_convolution_in_bands_has_the_sums_of_the_whole() {
+    let weights: Vec<String> = (0..72).map(|i| format!("{:?}", (i * 37 % 19) as f32 * 0.37 - 3.1)).collect();
+    let weights = weights.join(", ");
+    let text = format!(
+        r#"const0: f32[8, 3, 3, 1] = [{weights}]
+func @main(v0: f32[1, 8, 8, 1]) {{
+  v1 = constant {{ data = const0 }}
+  v2 = conv v0, v1 {{ strides = [1, 1], dilation = [1, 1], padding_low = [1, 1], padding_high = [1, 1], positions = [], shift = [], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }}
+  v3 = window v2 {{ reduction = max, size = [2, 2], strides = [2, 2], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [] }}
+  return v3
+}}
+method "main" = @main {{
+  input "image"
+  output "most"
+}}"#
+    );
+    let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}"));
+    ir::verify(&module).unwrap_or_else(|error| panic!("{error}"));
+    let options = Options::new(host_machine().unwrap());
+    let [cut, whole] = [PlanSource::Smallest, PlanSource::Program].map(|plan| {
+        let lowered = pipeline::lower(&module, "text", Options { plan, ..options }).unwrap_or_else(|error| panic!("{error}"));
+        let outputs =
+            Jit::new(&lowered.program, options.machine).unwrap().instance().unwrap().call_tensors(0, &[numbers(&[1, 8, 8, 1], 0)]);
+        (schedules(&lowered).len(), outputs.unwrap_or_else(|error| panic!("{error}")))
+    });
+    assert!(cut.0 > whole.0, "{} kernels in bands, {} of the whole", cut.0, whole.0);
+    assert_eq!(cut.1, whole.1);
 }
 
 /// Nobody measures an extent that can only be one number, and index arithmetic reads the number.

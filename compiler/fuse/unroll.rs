@@ -259,7 +259,13 @@ impl Unroller<'_> {
 
     /// An instruction of control flow, which defines values and does nothing.
     fn control(&mut self, data: &InstData, operands: Vec<Value>) -> Inst {
-        self.into.insts.push(InstData { operation: data.operation.clone(), operands, results: vec![], source: data.source })
+        self.into.insts.push(InstData {
+            operation: data.operation.clone(),
+            operands,
+            results: vec![],
+            source: data.source,
+            whole: data.whole,
+        })
     }
 
     fn result(&mut self, inst: Inst, ty: Type, name: Option<String>) -> Value {
@@ -284,7 +290,7 @@ impl Unroller<'_> {
                 *v = names[v];
             }
         });
-        let copy = self.into.insts.push(InstData { operation, operands, results: vec![], source: data.source });
+        let copy = self.into.insts.push(InstData { operation, operands, results: vec![], source: data.source, whole: data.whole });
         for &result in &data.results {
             let old = &from.values[result];
             let new = self.result(copy, rename_type(&old.ty, names), old.name.clone());

@@ -202,6 +202,9 @@ pub struct InstData {
     pub results: Vec<Value>,
     /// Where it comes from.
     pub source: Option<Source>,
+    /// Elements of the result of the instruction that this is a part of, where one is computed part by part. What is decided by the size of the
+    /// work is decided alike for all cuts, so that the numbers do not depend on them.
+    pub whole: Option<u64>,
 }
 
 /// One value.
@@ -298,7 +301,7 @@ impl Function {
 
     /// Adds an instruction with the given result types at the end of the body.
     pub fn append(&mut self, operation: impl Into<Operation>, operands: Vec<Value>, types: Vec<Type>, source: Option<Source>) -> Inst {
-        let inst = self.insts.push(InstData { operation: operation.into(), operands, results: Vec::new(), source });
+        let inst = self.insts.push(InstData { operation: operation.into(), operands, results: Vec::new(), source, whole: None });
         let results = types
             .into_iter()
             .enumerate()

@@ -84,13 +84,14 @@ impl Writer<'_> {
         size[ROWS] = Extent::Static(rows.end - rows.start);
         let operation = Slice { start, size, stride: vec![1; shape.len()] }.into();
         let source = self.function.insts[self.split.links[0].inst].source;
-        let data = InstData { operation, operands: vec![value], results: vec![], source };
+        let data = InstData { operation, operands: vec![value], results: vec![], source, whole: None };
         self.band(data, value, &rows)
     }
 
     /// Adds an instruction whose result is some rows of a tensor.
-    fn band(&mut self, data: InstData, whole: Value, rows: &Range<u64>) -> Value {
+    fn band(&mut self, mut data: InstData, whole: Value, rows: &Range<u64>) -> Value {
         let function = &mut *self.function;
+        data.whole = data.whole.or(function.tensor(whole).static_elements());
         let inst: Inst = function.insts.push(data);
         let mut ty = function.tensor(whole).clone();
         ty.shape[ROWS] = Extent::Static(rows.end - rows.start);

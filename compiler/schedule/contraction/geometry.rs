@@ -57,6 +57,8 @@ pub struct Contraction {
     pub epilogue: Epilogue,
     /// Where integer sums begin, an output channel each.
     pub bias: Option<Vec<i32>>,
+    /// Of the contraction that this is a part of, and of this one, the elements of the result.
+    pub share: Option<(u64, u64)>,
 }
 
 /// The outermost of three spatial dimensions; one plane where there are fewer.
@@ -95,6 +97,11 @@ const REFERENCE_ROUNDING_BELOW: u64 = 4096;
 /// Whether a contraction of this many products adds them with a fused operation on a machine.
 pub fn fuses(machine: &Machine, multiply_accumulates: u64) -> bool {
     machine.fma && multiply_accumulates >= REFERENCE_ROUNDING_BELOW
+}
+
+/// See [`Contraction::share`].
+fn share(cx: &Context<'_>, data: &InstData) -> Option<(u64, u64)> {
+    Some((data.whole?, cx.function.tensor(*data.results.first()?).static_elements()?))
 }
 
 /// An input that is dilated so much has more phases than are worth code of their own.
@@ -197,6 +204,7 @@ impl Contraction {
             accumulator: conv.accumulator,
             epilogue: Epilogue { operands: vec![], expression: Expression::default() },
             bias: None,
+            share: share(cx, data),
         })
     }
 
@@ -232,6 +240,7 @@ impl Contraction {
             accumulator: matmul.accumulator,
             epilogue: Epilogue { operands: vec![], expression: Expression::default() },
             bias: None,
+            share: share(cx, data),
         })
     }
 
@@ -282,9 +291,11 @@ impl Contraction {
         self.matrices.iter().map(|m| m.count).chain(factors).fold(1, u64::saturating_mul)
     }
 
-    /// Whether products are added with a fused operation on a machine.
+    /// Whether products are added with a fused operation on a machine: in all parts of a contraction or in none, so that sums do not depend on cuts.
     pub fn fuses(&self, machine: &Machine) -> bool {
-        fuses(machine, self.multiply_accumulates())
+        let (whole, own) = self.share.unwrap_or((1, 1));
+        let products = u128::from(self.multiply_accumulates()) * u128::from(whole) / u128::from(own.max(1));
+        fuses(machine, u64::try_from(products).unwrap_or(u64::MAX))
     }
 
     /// The sizes in a kernel. To stand before all loops.
