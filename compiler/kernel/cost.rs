@@ -59,7 +59,7 @@ impl Count<'_> {
 fn weight(inst: &Inst) -> u64 {
     match inst {
         Inst::Binary { op: BinaryOp::FloatDiv, .. } => 4,
-        Inst::Binary { op: BinaryOp::SignedDiv | BinaryOp::UnsignedDiv | BinaryOp::SignedRem | BinaryOp::UnsignedRem, .. } => 8,
+        Inst::Binary { op, .. } if op.is_division() => 8,
         Inst::Unary { op: UnaryOp::Sqrt, .. } | Inst::Gather { .. } => 8,
         Inst::SaturatingRoundingDoublingHighMul { .. } | Inst::RoundingDivideByPowerOfTwo { .. } | Inst::Horizontal { .. } => 6,
         _ => 1,

@@ -59,6 +59,13 @@ pub enum BinaryOp {
     SignedSubSaturating,
 }
 
+impl BinaryOp {
+    /// Whether it is a quotient or a remainder of integers.
+    pub fn is_division(self) -> bool {
+        matches!(self, Self::SignedDiv | Self::UnsignedDiv | Self::SignedRem | Self::UnsignedRem)
+    }
+}
+
 /// Lane-wise operations on one value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum UnaryOp {

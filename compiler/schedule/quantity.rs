@@ -307,6 +307,11 @@ impl Number {
         }
     }
 
+    /// Where whole vectors of this many elements begin and end, or what is left after them.
+    pub fn stretch(self, b: &mut KernelBuilder, lanes: u16, is_rest: bool) -> (Value, Value) {
+        if is_rest { (self.whole(b, lanes), self.value(b)) } else { (b.index(0), self.whole(b, lanes)) }
+    }
+
     /// What is left when whole vectors are taken away, taken away.
     pub fn whole(self, b: &mut KernelBuilder, lanes: u16) -> Value {
         match self {

@@ -28,9 +28,7 @@ impl Lowering<'_> {
             (BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned, Some(count)) => {
                 self.shift_constant(op, &a, (count as u32 & (a.lane.bits() - 1)) as u8)
             }
-            (BinaryOp::SignedDiv | BinaryOp::UnsignedDiv | BinaryOp::SignedRem | BinaryOp::UnsignedRem, Some(divisor)) => {
-                Ok(self.divide_by_constant(op, &a, divisor))
-            }
+            (op, Some(divisor)) if op.is_division() => Ok(self.divide_by_constant(op, &a, divisor)),
             _ => self.binary(op, &a, &b),
         }
     }

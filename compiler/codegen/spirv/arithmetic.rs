@@ -23,7 +23,7 @@ impl Lowering<'_> {
             (lane, BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned) => {
                 self.on_both(a, b, |l, a, b| l.shift(op, lane, register, a, b))
             }
-            (lane, BinaryOp::SignedDiv | BinaryOp::UnsignedDiv | BinaryOp::SignedRem | BinaryOp::UnsignedRem) => {
+            (lane, op) if op.is_division() => {
                 let naturals = [a, b].iter().all(|&value| ty.lanes == 1 && self.indices.interval(value).is_natural());
                 self.on_both(a, b, |l, a, b| l.divided((op, lane), register, [a, b], sound, naturals))
             }

@@ -109,9 +109,8 @@ impl Lowering<'_> {
         }
         if is_general(ty) {
             let (x, y) = (self.general(a)?, self.general(b)?);
-            let is_division = matches!(op, BinaryOp::SignedDiv | BinaryOp::UnsignedDiv | BinaryOp::SignedRem | BinaryOp::UnsignedRem);
             let divides = |&&number: &&u64| ![0, u64::MAX].contains(&number);
-            if is_division && self.constants.get(&b).filter(divides).is_some() {
+            if op.is_division() && self.constants.get(&b).filter(divides).is_some() {
                 return Ok(Held::General(self.divide_by_any_but_0(op, x, y)));
             }
             return Ok(Held::General(self.general_binary(op, x, y)));
@@ -140,7 +139,7 @@ impl Lowering<'_> {
             BinaryOp::Mul => self.map2(a, b, |l, n, x, y| l.multiply_quads(n, x, y)),
             BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned => self.shift_lanes(op, a, b)?,
             BinaryOp::SignedMin | BinaryOp::SignedMax | BinaryOp::UnsignedMin | BinaryOp::UnsignedMax => self.extreme_quads(op, a, b),
-            BinaryOp::SignedDiv | BinaryOp::UnsignedDiv | BinaryOp::SignedRem | BinaryOp::UnsignedRem => {
+            op if op.is_division() => {
                 let signed = matches!(op, BinaryOp::SignedDiv | BinaryOp::SignedRem);
                 let (x, y) = (self.explode(a, signed), self.explode(b, signed));
                 let lanes: Vec<VReg> = x.into_iter().zip(y).map(|(x, y)| self.divide(op, x, y)).collect();

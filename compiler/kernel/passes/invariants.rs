@@ -33,12 +33,7 @@ pub(super) fn quotients(kernel: &mut Kernel) {
 
 /// The integer quotients and remainders of a kernel that are scalars.
 fn divisions(kernel: &Kernel) -> Vec<Value> {
-    let divides = |statement: &&Statement| {
-        matches!(
-            statement.inst,
-            Inst::Binary { op: BinaryOp::SignedDiv | BinaryOp::UnsignedDiv | BinaryOp::SignedRem | BinaryOp::UnsignedRem, .. }
-        )
-    };
+    let divides = |statement: &&Statement| matches!(statement.inst, Inst::Binary { op, .. } if op.is_division());
     let results = kernel.statements().filter(divides).flat_map(|statement| statement.results.iter().copied());
     results.filter(|&result| kernel.ty(result).lanes == 1).collect()
 }

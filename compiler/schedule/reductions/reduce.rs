@@ -255,11 +255,7 @@ impl Lowering<'_> {
                 continue;
             }
             let neutral = reduction.neutral(b, lanes);
-            let (start, end) = if is_rest {
-                (self.channels.whole(b, self.lanes), self.channels.value(b))
-            } else {
-                (b.index(0), self.channels.whole(b, self.lanes))
-            };
+            let (start, end) = self.channels.stretch(b, self.lanes, is_rest);
             let mut inside = Ok(());
             let sums = b.for_carry(start, end, i64::from(lanes), &vec![neutral; rows.len()], |b, channel, sums| {
                 let next = rows.iter().zip(sums).map(|(row, &sum)| self.sum(b, &self.inner, row.0, channel, hoisted, lanes, lanes, sum));

@@ -313,10 +313,7 @@ impl<'a> Kernel<'_, 'a> {
     fn stretch(&self, b: &mut KernelBuilder, walk: &Walk<'a>, rows: &[Row], active: u16) -> Result<Vec<Vec<Value>>, Unsupported> {
         let first: Vec<Value> = rows.iter().flat_map(|_| walk.neutral(b, active)).collect();
         let is_rest = active < walk.lanes;
-        let (start, end) = match is_rest {
-            false => (b.index(0), self.length.whole(b, walk.lanes)),
-            true => (self.length.whole(b, walk.lanes), self.length.value(b)),
-        };
+        let (start, end) = self.length.stretch(b, walk.lanes, is_rest);
         let mut inside = Ok(());
         let sums = b.for_carry(start, end, i64::from(active), &first, |b, channel, sums| {
             let mut next = Vec::with_capacity(sums.len());
