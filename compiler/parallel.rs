@@ -30,6 +30,20 @@ pub fn map<T: Sync, R: Send + Sync>(items: &[T], work: impl Fn(&T) -> R + Sync) 
     results.into_iter().map(|result| result.into_inner().expect("every item was taken once")).collect()
 }
 
+/// What two pieces of work give, the second on another thread where the system has one. A panic of either goes on in the caller.
+pub fn both<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
+    std::thread::scope(|scope| {
+        let other = Builder::new().spawn_scoped(scope, &second).ok();
+        let first = first();
+        let second = match other.map(ScopedJoinHandle::join) {
+            Some(Ok(second)) => second,
+            Some(Err(panic)) => resume_unwind(panic),
+            None => second(),
+        };
+        (first, second)
+    })
+}
+
 /// Results by what they were computed from: each is computed once, by the thread that asks first, while others that ask wait.
 #[derive(Debug)]
 pub struct Memo<K, V> {
@@ -75,6 +89,13 @@ mod tests {
             let panic = std::panic::catch_unwind(work).unwrap_err();
             assert_eq!(panic.downcast_ref(), Some(&wrong));
         }
+    }
+
+    #[test]
+    fn two_pieces_of_work_give_both_results_or_the_panic_of_one() {
+        assert_eq!(both(|| 1, || "two"), (1, "two"));
+        let panic = std::panic::catch_unwind(|| both(|| 1, || std::panic::panic_any(2))).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&2));
     }
 
     #[test]

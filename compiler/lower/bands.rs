@@ -6,9 +6,10 @@ use crate::diagnostic::Diagnostics;
 use crate::fuse::bands::{self, Cut};
 use crate::fuse::flow::Flow;
 use crate::ir::{Module, Value};
+use crate::parallel;
 use crate::plan::Effort;
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 /// A method with some of the cuts.
 #[derive(Default)]
@@ -51,7 +52,7 @@ pub(super) fn choose(
     module: &Module,
     flow: Flow,
     options: Options,
-    arena: impl Fn(&Candidate) -> Result<u64, Diagnostics>,
+    arena: impl Fn(&Candidate) -> Result<u64, Diagnostics> + Sync,
 ) -> Result<Candidate, Diagnostics> {
     let (cuts, work) = bands::candidates(module, &flow);
     let whole = Candidate { flow, ..Candidate::default() };
@@ -69,7 +70,7 @@ pub(super) fn choose(
         chains <= MOST_CHAINS && extra <= allowed
     };
     let most = cuts.iter().take_while(is_allowed).count();
-    let tried = RefCell::new(HashMap::new());
+    let tried: Mutex<HashMap<usize, Candidate>> = Mutex::default();
     // What has no schedule part by part is not cut.
     let (chosen, best) = fewest(most, |count| {
         if count == 0 {
@@ -78,20 +79,21 @@ pub(super) fn choose(
         let mut candidate = Candidate { flow: whole.flow.clone(), ..Candidate::default() };
         candidate.parts = bands::apply(module, &mut candidate.flow, &cuts[..count]);
         let bytes = arena(&candidate).unwrap_or(u64::MAX);
-        tried.borrow_mut().insert(count, candidate);
+        tried.lock().unwrap_or_else(PoisonError::into_inner).insert(count, candidate);
         bytes
     });
     let is_worth_it = best as f64 <= terms.size * bytes as f64;
-    let chosen = if is_worth_it { tried.into_inner().remove(&chosen) } else { None };
+    let mut tried = tried.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let chosen = if is_worth_it { tried.remove(&chosen) } else { None };
     Ok(chosen.unwrap_or(whole))
 }
 
 /// The fewest cuts, up to `most`, whose arena is nearly the smallest that was tried, and its size. They come in the order of what they save, so
 /// that the arena shrinks with nearly every one more, until something else needs most; several may have to be made before any gains.
-fn fewest(most: usize, arena: impl Fn(usize) -> u64) -> (usize, u64) {
+fn fewest(most: usize, arena: impl Fn(usize) -> u64 + Sync) -> (usize, u64) {
     let doubled = std::iter::successors(Some(1), |count| Some(2 * count));
     let counts = std::iter::once(0).chain(doubled.take_while(|&count| count < most)).chain((most > 0).then_some(most));
-    let tried: Vec<(usize, u64)> = counts.map(|count| (count, arena(count))).collect();
+    let tried = parallel::map(&counts.collect::<Vec<_>>(), |&count| (count, arena(count)));
     let least = tried.iter().map(|(_, bytes)| *bytes).min().unwrap_or(0);
     let suffices = |bytes: u64| bytes as f64 <= NEARLY * least as f64;
     let first = tried.iter().position(|(_, bytes)| suffices(*bytes)).unwrap_or(0);

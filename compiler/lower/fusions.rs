@@ -3,6 +3,7 @@
 
 use crate::diagnostic::Diagnostics;
 use crate::fuse::{Fusions, Merge};
+use crate::parallel;
 use std::collections::HashSet;
 
 /// Plans that are made at most to find the merges by which the arena grows; those that are not cleared by then are not made.
@@ -12,13 +13,17 @@ const MOST_TRIALS: usize = 32;
 ///
 /// # Errors
 /// As `arena` without any.
-pub(super) fn choose(merges: &[Merge], arena: impl Fn(&Fusions) -> Result<u64, Diagnostics>) -> Result<Fusions, Diagnostics> {
+pub(super) fn choose(merges: &[Merge], arena: impl Fn(&Fusions) -> Result<u64, Diagnostics> + Sync) -> Result<Fusions, Diagnostics> {
     if merges.is_empty() {
         return Ok(Fusions::none());
     }
-    let without = arena(&Fusions::none())?;
+    let these = |list: &[Merge]| Fusions::These(list.iter().copied().collect());
+    // Mostly all are taken: this is planned beside the plan without any.
+    let (without, all) = parallel::both(|| arena(&Fusions::none()), || arena(&these(merges)));
+    let without = without?;
     // What has no schedule once it is merged is not merged.
-    let fits = |list: &[Merge]| arena(&Fusions::These(list.iter().copied().collect())).is_ok_and(|bytes| bytes <= without);
+    let is_harmless = |bytes: &Result<u64, Diagnostics>| bytes.as_ref().is_ok_and(|bytes| *bytes <= without);
+    let fits = |list: &[Merge]| if list.len() == merges.len() { is_harmless(&all) } else { is_harmless(&arena(&these(list))) };
     Ok(Fusions::These(harmless(merges, fits).into_iter().collect::<HashSet<_>>()))
 }
 

@@ -19,7 +19,7 @@ use crate::fuse::unroll::{self, FlowError};
 use crate::fuse::{self, Fusions};
 use crate::ir::{Method, Module, Verified};
 use crate::machine::Machine;
-use crate::parallel::Memo;
+use crate::parallel::{self, Memo};
 use crate::plan::Effort;
 use crate::schedule::{PackedWeights, Threads};
 
@@ -65,7 +65,11 @@ fn merges(frame: &Frame<'_>, trial: &Frame<'_>, candidate: &Candidate) -> Result
     };
     let fusions = fusions::choose(&all, |fusions| arena(trial, candidate, fusions))?;
     // The trials look less far than the plan that is used.
-    if !fusions.is_empty() && arena(frame, candidate, &fusions)? > arena(frame, candidate, &Fusions::none())? {
+    if fusions.is_empty() {
+        return Ok(fusions);
+    }
+    let (without, with) = parallel::both(|| arena(frame, candidate, &Fusions::none()), || arena(frame, candidate, &fusions));
+    if with? > without? {
         return fusions::choose(&all, |fusions| arena(frame, candidate, fusions));
     }
     Ok(fusions)

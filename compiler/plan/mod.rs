@@ -39,6 +39,7 @@ pub use problem::{Block, Segment};
 pub use request::{Effort, Place, Plan, PlanError, Request, Scratch, Step, Tensor, TensorId, thousands};
 pub use views::{Home, homes};
 
+use crate::parallel;
 use inplace::{Merger, Pair};
 use problem::Sections;
 use views::Demand;
@@ -79,15 +80,20 @@ pub fn plan(request: &Request) -> Result<Plan, PlanError> {
 /// Plans a request in the order given and in the order that [`order`] finds, and answers the smaller arena with its order: the steps of
 /// the plan are those of the request in that order ([`Request::reordered`]).
 pub fn plan_reordered(request: &Request) -> Result<(Vec<usize>, Plan), PlanError> {
-    let given = plan(request)?;
-    let found = order(request)?;
-    if found.peak < found.peak_before {
-        let other = plan(&request.reordered(&found.steps))?;
-        if other.arena_bytes < given.arena_bytes {
-            return Ok((found.steps, other));
+    let reordered = || -> Result<Option<(Vec<usize>, Plan)>, PlanError> {
+        let found = order(request)?;
+        if found.peak >= found.peak_before {
+            return Ok(None);
         }
+        let plan = plan(&request.reordered(&found.steps))?;
+        Ok(Some((found.steps, plan)))
+    };
+    let (given, other) = parallel::both(|| plan(request), reordered);
+    let given = given?;
+    match other? {
+        Some(other) if other.1.arena_bytes < given.arena_bytes => Ok(other),
+        _ => Ok(((0..request.steps.len()).collect(), given)),
     }
-    Ok(((0..request.steps.len()).collect(), given))
 }
 
 /// The blocks of a request, named by the tensors in them, as a problem that [`csv::print`] can write down. Scratch is named after its step.
