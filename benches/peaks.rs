@@ -117,7 +117,7 @@ fn parameter(builder: &mut FunctionBuilder<'_>, element: ElementType, shape: &[u
     builder.param(Type::Tensor(TensorType::of(element, shape)), "x".to_owned())
 }
 
-/// Padding of one on each side where the stride is 1; at stride 2 only behind, as TFLite has it for even sizes.
+/// Padding of one on each side where the stride is 1; at stride 2 only after, as TFLite has it for even sizes.
 fn geometry(stride: i64, padding: i64) -> WindowGeometry {
     let low = if stride == 1 { padding } else { 0 };
     WindowGeometry {

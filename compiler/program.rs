@@ -286,7 +286,7 @@ pub struct Slices {
     /// Slices of a block.
     pub block: u64,
     /// Another call took the slices before, as far as they fill blocks of this many.
-    pub behind_blocks_of: Option<u64>,
+    pub after_blocks_of: Option<u64>,
     /// For each argument the bytes from one slice to the next; 0 where all slices have the same.
     pub strides: Vec<u64>,
 }

@@ -143,7 +143,7 @@ fn check_call(program: &Program, method: &Method, call: &Call) -> Result<(), Str
     let slices = call.slices.as_ref();
     let sound = slices.is_none_or(|slices| {
         let cells = slices.extents.iter().all(|&(cell, _)| is_cell(program, method, cell));
-        cells && slices.strides.len() == call.arguments.len() && slices.block > 0 && slices.behind_blocks_of != Some(0)
+        cells && slices.strides.len() == call.arguments.len() && slices.block > 0 && slices.after_blocks_of != Some(0)
     });
     if !sound {
         return Err(format!("the slices of kernel {} are not sound", kernel.name));
@@ -153,7 +153,7 @@ fn check_call(program: &Program, method: &Method, call: &Call) -> Result<(), Str
         let place = || format!("buffer {} of kernel {} at {address:?}", buffer.name, kernel.name);
         let (room, alignment) = room(program, method, address).ok_or_else(|| format!("{} is nowhere", place()))?;
         let bytes = buffer.elements.checked_mul(u64::from(buffer.lane.bytes())).ok_or_else(|| format!("{} is too large", place()))?;
-        if stride.checked_mul(blocks).and_then(|behind| behind.checked_add(bytes)).is_none_or(|bytes| bytes > room) {
+        if stride.checked_mul(blocks).and_then(|last_stride| last_stride.checked_add(bytes)).is_none_or(|bytes| bytes > room) {
             return Err(format!("{} has {room} bytes of {bytes}", place()));
         }
         if u64::from(buffer.alignment) > alignment || !stride.is_multiple_of(u64::from(buffer.alignment).max(1)) {

@@ -72,7 +72,7 @@ impl<'a> Line<'a> {
         };
         for number in 0..count {
             let inputs = line.group(number).inputs(function);
-            line.reads.push(inputs.iter().flat_map(|&v| line.behind(v)).collect());
+            line.reads.push(inputs.iter().flat_map(|&v| line.sources(v)).collect());
             inputs.into_iter().for_each(|v| line.readers.entry(v).or_default().push(number));
         }
         line
@@ -83,12 +83,12 @@ impl<'a> Line<'a> {
     }
 
     /// The groups whose results a value is, or is a view or a part or an extent of.
-    fn behind(&self, value: Value) -> Vec<Number> {
+    fn sources(&self, value: Value) -> Vec<Number> {
         if let Some(&maker) = self.makers.get(&value) {
             return vec![self.now(maker)];
         }
         let Some(inst) = self.function.defining_inst(value).filter(|_| !self.method.computed.contains(&value)) else { return vec![] };
-        self.function.uses(inst).flat_map(|operand| self.behind(operand)).collect()
+        self.function.uses(inst).flat_map(|operand| self.sources(operand)).collect()
     }
 
     fn now(&self, mut number: Number) -> Number {
@@ -225,7 +225,7 @@ impl<'a> Line<'a> {
     fn reads_elements(&self, first: Number, second: Number) -> bool {
         let (one, other) = (self.group(first), self.group(second));
         let inputs = other.inputs(self.function);
-        inputs.iter().all(|value| one.outputs.contains(value) || !self.behind(*value).contains(&first))
+        inputs.iter().all(|value| one.outputs.contains(value) || !self.sources(*value).contains(&first))
             && one.inputs(self.function).len() + inputs.len() + one.outputs.len() + other.outputs.len() <= MOST_TENSORS
     }
 

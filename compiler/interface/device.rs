@@ -1,7 +1,7 @@
 //! What the runtime of a device keeps in the state: what it found, every handle, the address of every function. All is 0 before a device is opened, so
 //! that whatever was made is known wherever opening stops.
 //!
-//! Behind the fixed fields are four arrays whose lengths the model's table says: layouts of descriptor sets, layouts of pipelines,
+//! After the fixed fields are four arrays whose lengths the model's table says: layouts of descriptor sets, layouts of pipelines,
 //! pipelines, command buffers.
 
 use crate::program::{Device, DeviceKernel, DeviceRegion};

@@ -155,7 +155,7 @@ impl<'s> Writer<'_, 's> {
             extents: slices.extents.iter().map(|&extent| (self.from.addresses.of(self.pool, extent), self.interval(extent))).collect(),
             most: slices.most,
             block: slices.block,
-            behind_blocks_of: slices.behind_blocks_of,
+            after_blocks_of: slices.after_blocks_of,
             strides: slices.strides,
         });
         let working = |(argument, what): (usize, &Argument)| match what {

@@ -147,7 +147,7 @@ impl Header {
         let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
         while !rest.is_empty() {
             let (key, value) = item(rest).and_then(|(key, rest)| Some((quoted(key)?, rest.strip_prefix(':')?.trim_start())))?;
-            let (value, behind) = item(value)?;
+            let (value, after) = item(value)?;
             match key {
                 // A list describes records.
                 "descr" => ty = Some(quoted(value).map_or_else(|| Type::Other("records".into()), type_of)),
@@ -155,9 +155,9 @@ impl Header {
                 "shape" => shape = Some(extents(value)?),
                 _ => return None,
             }
-            rest = match behind.strip_prefix(',') {
+            rest = match after.strip_prefix(',') {
                 Some(rest) => rest.trim_start(),
-                None if behind.is_empty() => behind,
+                None if after.is_empty() => after,
                 None => return None,
             };
         }

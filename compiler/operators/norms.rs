@@ -92,18 +92,18 @@ pub fn local_response(g: &mut Graph<'_>, input: Value, numerics: &LocalResponse)
     let Some((&along, outer)) = shape.split_last() else { return Err(Error::NoMatrix { rank: 0 }) };
     let pixels = g.product(outer)?;
     let squares = g.reshape(squares, &[pixels, along, Extent::Static(1)])?;
-    let behind = (radius - 1).max(0);
+    let after = (radius - 1).max(0);
     let mut geometry = WindowGeometry {
         strides: vec![1],
         dilation: vec![1],
         padding_low: vec![radius],
-        padding_high: vec![behind],
+        padding_high: vec![after],
         ..WindowGeometry::default()
     };
     if along.as_static().is_none() {
         (geometry.positions, geometry.shift) = (vec![along], vec![Extent::Static(0)]);
     }
-    let sums = g.builder.window(squares, Reduction::Sum, vec![radius + behind + 1], geometry)?;
+    let sums = g.builder.window(squares, Reduction::Sum, vec![radius + after + 1], geometry)?;
     let sums = g.reshape(sums, &shape)?;
     let mut terms = Terms::new(&[F32, F32]);
     let (x, sum) = (terms.input(0), terms.input(1));

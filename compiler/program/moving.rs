@@ -80,8 +80,8 @@ impl Moving {
         let mut offsets = Vec::with_capacity(self.places.len());
         for place in &self.places {
             let after = last(&place.after, &offsets, extents);
-            let behind = place.bound % ALIGNMENT;
-            offsets.push((after + ALIGNMENT - 1 - behind) / ALIGNMENT * ALIGNMENT + behind);
+            let remainder = place.bound % ALIGNMENT;
+            offsets.push((after + ALIGNMENT - 1 - remainder) / ALIGNMENT * ALIGNMENT + remainder);
         }
         offsets
     }

@@ -134,7 +134,7 @@ impl Sliced<'_> {
                 extents: self.outer.extents.clone(),
                 most: self.outer.most,
                 block: if is_block { self.outer.block } else { 1 },
-                behind_blocks_of: (has_block && !is_block).then_some(self.outer.block),
+                after_blocks_of: (has_block && !is_block).then_some(self.outer.block),
                 strides: piece.lowered.arguments.iter().map(stride).collect(),
             });
             pieces.push(piece);

@@ -24,7 +24,7 @@ pub struct PieceSlices {
     /// Slices of a block.
     pub block: u64,
     /// Another piece takes the slices before, as far as they fill blocks of this many.
-    pub behind_blocks_of: Option<u64>,
+    pub after_blocks_of: Option<u64>,
     /// Bytes from one slice to the next, an argument each.
     pub strides: Vec<u64>,
 }

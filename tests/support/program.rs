@@ -139,7 +139,7 @@ impl<'p> Memory<'p> {
         for &(cell, _) in &slices.extents {
             count *= self.number(cell)? as u64;
         }
-        let mut slice = slices.behind_blocks_of.map_or(0, |size| count / size * size);
+        let mut slice = slices.after_blocks_of.map_or(0, |size| count / size * size);
         while slice + slices.block <= count {
             let moved = call.arguments.iter().zip(&slices.strides).map(|(address, stride)| address.plus(slice * stride));
             self.kernel(call, &moved.collect::<Vec<_>>())?;

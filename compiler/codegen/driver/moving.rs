@@ -10,9 +10,9 @@ pub fn offsets(e: &mut Builder, moving: &Moving, extents: &[Value]) -> Vec<Value
     let mut offsets = Vec::with_capacity(moving.places.len());
     for place in &moving.places {
         let after = last(e, &place.after, &offsets, extents);
-        let behind = place.bound % ALIGNMENT;
-        let aligned = up(e, after, ALIGNMENT - 1 - behind);
-        offsets.push(e.at(aligned, behind));
+        let remainder = place.bound % ALIGNMENT;
+        let aligned = up(e, after, ALIGNMENT - 1 - remainder);
+        offsets.push(e.at(aligned, remainder));
     }
     offsets
 }

@@ -9,7 +9,7 @@ use crate::program::{Call, Parts, Step, Together, Visit, calls, walk};
 /// Of a configuration that does not say how many threads there are.
 pub const USUAL_THREADS: i32 = 8;
 
-/// Offsets in what parts share. Behind it are for each call the arguments, then the working memory of the second part.
+/// Offsets in what parts share. After it are for each call the arguments, then the working memory of the second part.
 pub mod shared {
     /// A status that is not 0, if a part ended so.
     pub const STATUS: i32 = 0;
@@ -180,8 +180,8 @@ fn kernel(e: &mut Builder, level: &LevelKernels, call: &Call, arguments: Vec<Val
 
 /// The first part works where the call would, the others side by side in another place.
 fn working_memory(e: &mut Builder, first: Value, second: Value, number: Value, step: u64) -> Value {
-    let behind = e.add(number, -1);
-    let offset = e.mul(behind, step);
+    let others = e.add(number, -1);
+    let offset = e.mul(others, step);
     let own = e.add(second, offset);
     let is_first = e.compare(CompareOp::Equal, number, 0);
     e.select(is_first, first, own)

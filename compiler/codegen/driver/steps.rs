@@ -171,7 +171,7 @@ impl Body<'_> {
             let extent = e.load(Width::Cell, cell, 0);
             count = e.mul(count, extent).into();
         }
-        let first = match slices.behind_blocks_of {
+        let first = match slices.after_blocks_of {
             Some(size) => {
                 let whole = e.binary(BinaryOp::Div, count, size);
                 e.mul(whole, size).into()

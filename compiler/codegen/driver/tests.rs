@@ -44,7 +44,7 @@ fn program() -> Program {
         value: None,
     };
     let extent = PortExtent { port: 0, dimension: 0, low: 2, cell: Address::Scratch(0) };
-    let slices = Slices { extents: vec![(Address::Scratch(0), [0, 16])], most: 16, block: 4, behind_blocks_of: None, strides: vec![8, 8] };
+    let slices = Slices { extents: vec![(Address::Scratch(0), [0, 16])], most: 16, block: 4, after_blocks_of: None, strides: vec![8, 8] };
     let call = Call {
         kernel: 0,
         arguments: vec![Address::Input(0, 0), Address::Output(0, 0)],
@@ -175,7 +175,7 @@ fn configurations_of_another_abi_are_refused() {
         assert_eq!(machine.status(&init, &arena), E_ABI);
         configure(machine, &[(Config::StructSize, bytes + 8)]);
         machine.write(CONFIGURATION + bytes + 7, 1, 1);
-        assert_eq!(machine.status(&init, &arena), E_ABI, "there is something behind the members that are known");
+        assert_eq!(machine.status(&init, &arena), E_ABI, "there is something after the members that are known");
     });
 }
 

@@ -1,4 +1,4 @@
-//! Timestamps of a region: before anything, when all is there that enters, behind each dispatch, and at the end. They go to staging memory. Only a
+//! Timestamps of a region: before anything, when all is there that enters, after each dispatch, and at the end. They go to staging memory. Only a
 //! runtime that measures has this.
 
 use super::choose::MOST_FAMILIES;

@@ -56,7 +56,7 @@ impl Frame {
         }
         if let Some(place) = self.control {
             // No parameter arrives in eax.
-            let [kept, ours] = [0, 4].map(|behind| Rm::Memory(MemoryOperand::Sum { base: RSP, index: None, displacement: place + behind }));
+            let [kept, ours] = [0, 4].map(|offset| Rm::Memory(MemoryOperand::Sum { base: RSP, index: None, displacement: place + offset }));
             code.general(None, false, STMXCSR.0, STMXCSR.1, kept, &[]);
             code.general(None, false, &[0x8B], RAX, kept, &[]);
             code.general(None, false, &[0x81], 1, Rm::Register(RAX), &ROUNDING.to_le_bytes());

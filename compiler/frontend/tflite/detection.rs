@@ -128,15 +128,15 @@ fn rows_of(operator: &mut Operator<'_, '_, '_>, table: Value, numbers: Value) ->
 }
 
 /// Numbers, another one in the slots of dimension `axis` from the count on; as binary32.
-fn up_to(operator: &mut Operator<'_, '_, '_>, values: Value, axis: usize, count: Value, behind: f32) -> Result<Value, Diagnostic> {
+fn up_to(operator: &mut Operator<'_, '_, '_>, values: Value, axis: usize, count: Value, filler: f32) -> Result<Value, Diagnostic> {
     let element = operator.builder().tensor(values).element;
     let mut slots = vec![1; operator.shape(values)?.len()];
     slots[axis] = operator.shape(values)?[axis];
     let slots = operator.graph().positions(&extents(&slots), axis, I32)?;
     let mut terms = Terms::new(&[element, I32, I32]);
-    let (value, slot, count_term, behind) = (terms.input_as(0, F32), terms.input(1), terms.input(2), terms.f32(behind));
+    let (value, slot, count_term, filler) = (terms.input_as(0, F32), terms.input(1), terms.input(2), terms.f32(filler));
     let used = terms.compare(Comparison::Less, slot, count_term)?;
-    let value = terms.select(used, value, behind)?;
+    let value = terms.select(used, value, filler)?;
     operator.map(&[values, slots, count], terms.finish(value))
 }
 

@@ -129,8 +129,8 @@ pub(in crate::ir) fn mirror_pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64
             return fail(format!("dimension {d}: padding {} and {} reaches past the mirrored side", low[d], high[d]));
         }
         let before = (0..low[d]).rev().map(|i| i + skip);
-        let behind = (0..high[d]).map(|i| extent - 1 - skip - i);
-        let positions: Vec<i64> = before.chain(0..extent).chain(behind).collect();
+        let after = (0..high[d]).map(|i| extent - 1 - skip - i);
+        let positions: Vec<i64> = before.chain(0..extent).chain(after).collect();
         result = take(&result, d, 0, &positions, &[positions.len()])?;
     }
     Ok(result)

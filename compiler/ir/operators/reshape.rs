@@ -46,8 +46,8 @@ impl Operator for Reshape {
         let Ok(input) = cx.tensor(0) else { return Axes::opaque(cx) };
         let same = |axis: usize, result: usize| {
             let (own, other) = (cx.function.resolved(input.shape[axis]), cx.function.resolved(self.shape[result]));
-            let behind = || (cx.function.size(&input.shape[axis + 1..]), cx.function.size(&self.shape[result + 1..]));
-            own == other && own != Extent::Static(1) && matches!(behind(), (Some(a), Some(b)) if a == b && a.known > 0)
+            let inner = || (cx.function.size(&input.shape[axis + 1..]), cx.function.size(&self.shape[result + 1..]));
+            own == other && own != Extent::Static(1) && matches!(inner(), (Some(a), Some(b)) if a == b && a.known > 0)
         };
         let along = |axis: usize| (0..self.shape.len()).find(|&result| same(axis, result)).map_or(Axis::Opaque, Axis::Kept);
         Axes { operands: vec![(0..input.rank()).map(along).collect()], in_order: true, moves: true, ..Axes::default() }

@@ -35,8 +35,8 @@ pub fn atan2(b: &mut KernelBuilder, y: Value, x: Value) -> Value {
     let bits = b.convert(ConvertOp::Bitcast, x, integer_lane(b, x));
     let integers = b.ty(bits);
     let none = b.int(integers, 0);
-    let behind = b.compare(CompareOp::Less, bits, none);
-    let angle = mirrored(b, behind, angle, consts::PI, 1.224_646_799_147_353_2e-16);
+    let is_negative = b.compare(CompareOp::Less, bits, none);
+    let angle = mirrored(b, is_negative, angle, consts::PI, 1.224_646_799_147_353_2e-16);
     let angle = with_sign(b, angle, y);
     let sum = b.add(x, y);
     // Infinities of both signs have no sum either, but compare equal to themselves.

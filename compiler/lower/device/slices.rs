@@ -46,7 +46,7 @@ pub fn in_one(kernel: &Kernel, slices: &Slices) -> Option<Kernel> {
         let extent = writer.push(Type::INDEX, Inst::Load { buffer, index: zero, offset: 0, active: 1 });
         count = writer.binary(BinaryOp::Mul, count, extent);
     }
-    let (first, left) = match slices.behind_blocks_of {
+    let (first, left) = match slices.after_blocks_of {
         Some(size) => {
             let left = writer.binary_with(BinaryOp::UnsignedRem, count, size);
             (Some(writer.binary(BinaryOp::Sub, count, left)), left)
@@ -144,7 +144,7 @@ mod tests {
     use crate::kernel::verify::verify;
 
     /// What is left in six elements, of which each is one more than its slice of x, by a kernel for blocks of so many slices.
-    fn done(block: u64, behind: Option<u64>, extents: [i64; 2]) -> Vec<u8> {
+    fn done(block: u64, after: Option<u64>, extents: [i64; 2]) -> Vec<u8> {
         let text = format!(
             "kernel @k(x: input i8[{block}] align 1, y: output i8[{block}] align 1) {{
               for %0 in 0..{block} step 1 {{ %1: i8 = load x[%0] %2: i8 = add %1, 1 store y[%0], %2 }}
@@ -153,7 +153,7 @@ mod tests {
         let kernel = parse_kernel(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let address = |offset| (Address::Scratch(offset), [0, 6]);
         let extents_of = vec![address(0), address(8)];
-        let slices = Slices { extents: extents_of, most: 6, block, behind_blocks_of: behind, strides: vec![1, 1] };
+        let slices = Slices { extents: extents_of, most: 6, block, after_blocks_of: after, strides: vec![1, 1] };
         let whole = in_one(&kernel, &slices).expect("a kernel");
         assert_eq!(verify(&whole), Ok(()), "{whole}");
         let mut buffers = vec![vec![10, 20, 30, 40, 50, 60], vec![0; 6]];
@@ -182,7 +182,7 @@ mod tests {
             )
         };
         let extents = vec![(Address::Scratch(0), [0, 3])];
-        let slices = Slices { extents, most: 3, block: 1, behind_blocks_of: None, strides: vec![16, 16] };
+        let slices = Slices { extents, most: 3, block: 1, after_blocks_of: None, strides: vec![16, 16] };
         let kernel = parse_kernel(&text(" proven")).unwrap_or_else(|error| panic!("{error}"));
         let whole = in_one(&kernel, &slices).expect("a kernel");
         let numbers: Vec<u8> = (0..12i32).flat_map(i32::to_le_bytes).collect();

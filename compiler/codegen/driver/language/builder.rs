@@ -57,7 +57,7 @@ impl Builder {
 
     fn push(&mut self, results: &[Value], inst: Inst) {
         let region = self.open.last_mut().expect("a region is open until the function is finished");
-        debug_assert!(region.leave.is_none(), "nothing comes behind the end of a region");
+        debug_assert!(region.leave.is_none(), "nothing comes after the end of a region");
         region.statements.push(Statement { results: results.to_vec(), inst });
     }
 

@@ -182,7 +182,7 @@ impl Verifier<'_> {
         for region in regions {
             goes_on |= self.region(region, Some(&widths))?.is_some();
         }
-        if goes_on { Ok(widths) } else { Err("nothing behind a branch can be reached".into()) }
+        if goes_on { Ok(widths) } else { Err("nothing after a branch can be reached".into()) }
     }
 
     fn repeat(&mut self, carried: &[Value], initial: &[Operand], head: &Region, body: &Region) -> Result<Vec<Width>, String> {
@@ -256,7 +256,7 @@ mod tests {
             let [then, otherwise] = regions;
             e.branch(p, &[], then, otherwise);
         });
-        assert_eq!(unreachable, "nothing behind a branch can be reached");
+        assert_eq!(unreachable, "nothing after a branch can be reached");
         let missing = wrong(|e, p| {
             e.call(Callee::Pointer(p.into()), Signature::status(2), vec![p.into()]);
         });
