@@ -124,6 +124,8 @@ pub struct Machine {
     pub at_once: bool,
     /// Instructions that interleave two vectors work within blocks of this many bytes.
     pub interleaved_bytes: u16,
+    /// The shortest lanes, in bytes, that one instruction picks from anywhere in two vectors; `None` where there is no such instruction.
+    pub picked_lanes: Option<u32>,
     /// Level 1 data cache in bytes.
     pub l1_bytes: u64,
     /// Level 2 cache in bytes.
@@ -147,6 +149,15 @@ impl Machine {
     /// Bytes of a vector.
     pub fn vector_bytes(&self) -> u16 {
         self.vector_bits / 8
+    }
+
+    /// Lanes of `bytes` bytes in vectors that few instructions turn around or interleave: any order is one where lanes are picked from anywhere, else
+    /// instructions work within 16 bytes.
+    pub fn turned_lanes(&self, bytes: u32) -> u16 {
+        match self.picked_lanes {
+            Some(least) if bytes >= least => self.lanes(bytes),
+            _ => (16 / bytes).max(1) as u16,
+        }
     }
 
     /// Lanes of `bytes` bytes in a vector; one where an element is longer than that.
@@ -175,6 +186,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         widens_halves: false,
         at_once: false,
         interleaved_bytes: 16,
+        picked_lanes: None,
         l1_bytes: 32 << 10,
         l2_bytes: 256 << 10,
     }
@@ -199,6 +211,7 @@ const X86_64_V3: Machine = Machine {
     widens_halves: true,
     at_once: false,
     interleaved_bytes: 16,
+    picked_lanes: None,
     l1_bytes: 32 << 10,
     l2_bytes: 512 << 10,
 };
@@ -214,6 +227,7 @@ pub const MACHINES: &[Machine] = &[
         registers: Registers::Vectors(32),
         dot: DotProduct::UnsignedSigned8,
         byte_pairs: false,
+        picked_lanes: Some(2),
         l2_bytes: 1 << 20,
         ..X86_64_V3
     },

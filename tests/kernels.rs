@@ -514,6 +514,31 @@ fn sums_of_scaled_bytes_match_on_every_machine() {
     }
 }
 
+/// Matrices are turned in squares, or their rows interleaved, by vectors as long as a machine picks lanes from.
+#[test]
+fn transposes_match_on_every_machine() {
+    for element in [ElementType::I8, ElementType::I16, ElementType::F32, ElementType::I64] {
+        for [rows, columns] in [[3, 40], [40, 3], [8, 21], [33, 8], [16, 18], [17, 35], [5, 64], [64, 5]] {
+            let shape = [2, rows, columns];
+            let mut module = Module::default();
+            let mut builder = FunctionBuilder::new(&mut module, "main");
+            let input = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
+            let turned = builder.transpose(input, vec![0, 2, 1]).expect("a permutation");
+            let function = builder.finish(vec![turned]);
+            let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
+            module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+            let elements = shape.iter().product::<u64>();
+            let bytes =
+                (0..elements).flat_map(|i| (i as f32).to_le_bytes().into_iter().cycle().take(element.bits() as usize / 8)).collect();
+            let input = Tensor { element, shape: shape.to_vec(), bytes };
+            for machines in objects() {
+                let result = check(&module, std::slice::from_ref(&input), &machines);
+                assert_eq!(result, Ok(Ok(())), "{element} {rows}x{columns} on {}", names(&machines));
+            }
+        }
+    }
+}
+
 /// What overflows before a zero comes is no number, and what vanishes stays zero, however many lanes there are.
 #[test]
 fn products_of_floats_are_taken_in_order_on_every_machine() {

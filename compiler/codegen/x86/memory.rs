@@ -72,6 +72,9 @@ impl Lowering<'_> {
 
     /// Some bytes in the low end of a register, zeros after them.
     fn load_partly(&mut self, place: Address, bytes: u32, lane: u32, length: Length) -> VReg {
+        if bytes.is_power_of_two() {
+            return self.load_some(place, bytes);
+        }
         if self.set.avx512 {
             let row = masked_rows(lane).0;
             let mask = self.constant_bits((1 << (bytes / lane)) - 1, 64).parts[0];
@@ -84,9 +87,6 @@ impl Lowering<'_> {
             return self.load_bytes(place, bytes);
         }
         let low = self.load_some(place, 16);
-        if bytes == 16 {
-            return low;
-        }
         let high = self.load_bytes(place.plus(16), bytes - 16);
         self.two_with(&rows::VINSERTI128, Length::Y, low, high, 1)
     }
@@ -185,6 +185,9 @@ impl Lowering<'_> {
 
     /// Some low bytes of a register.
     fn store_partly(&mut self, place: Address, register: VReg, bytes: u32, lane: u32, length: Length) {
+        if bytes.is_power_of_two() {
+            return self.store_some(place, register, bytes);
+        }
         if self.set.avx512 {
             let mask = self.constant_bits((1 << (bytes / lane)) - 1, 64).parts[0];
             let args = vec![Arg::Memory(place), Arg::Masked(mask), Arg::Use(register)];

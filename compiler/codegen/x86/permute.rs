@@ -227,6 +227,9 @@ impl Lowering<'_> {
         if let Some(halves) = self.every_second(a, lanes) {
             return halves;
         }
+        if let Some(picked) = self.pick_anywhere(a, b, lanes) {
+            return picked;
+        }
         let per_chunk = (16 / a.bytes) as usize;
         let chunks: Vec<VReg> = lanes.chunks(per_chunk).map(|some| self.pick_chunk(a, b, some)).collect();
         let total = a.bytes * lanes.len() as u32;
@@ -234,6 +237,35 @@ impl Lowering<'_> {
             return Vector { bytes: a.bytes, lanes: lanes.len() as u16, parts: chunks };
         }
         self.assemble(&chunks, a.bytes, lanes.len() as u16)
+    }
+
+    /// Lanes of 16 bits or more from anywhere in two registers, by one instruction for each register of the result; AVX-512. What comes from one
+    /// register of 16 bytes is left: it takes an instruction that reads its order from memory.
+    fn pick_anywhere(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Option<Vector> {
+        if !self.set.avx512 || a.bytes < 2 || a.parts.len() != 1 || b.parts.len() != 1 {
+            return None;
+        }
+        let per = lanes.len().min((self.set.width / a.bytes) as usize);
+        let length = Length::of((per as u32 * a.bytes).max(a.total()));
+        let is_of_one = lanes.iter().all(|&lane| lane < a.lanes) || lanes.iter().all(|&lane| lane >= a.lanes);
+        if length == Length::X && is_of_one {
+            return None;
+        }
+        let row = match a.bytes {
+            2 => &rows::VPERMI2W,
+            4 => &rows::VPERMI2D,
+            _ => &rows::VPERMI2Q,
+        };
+        let second = length.bytes() / a.bytes;
+        let place = |&lane: &u16| lane.checked_sub(a.lanes).map_or(u32::from(lane), |lane| second + u32::from(lane));
+        let parts = lanes.chunks(per).map(|some| {
+            let places = some.iter().map(place).flat_map(|place| u64::from(place).to_le_bytes().into_iter().take(a.bytes as usize));
+            let mut order: Vec<u8> = places.collect();
+            order.resize(length.bytes() as usize, 0);
+            let order = self.pool(length, &order);
+            self.tied(row, length, order, a.parts[0], b.parts[0])
+        });
+        Some(Vector { bytes: a.bytes, lanes: lanes.len() as u16, parts: parts.collect() })
     }
 
     /// Up to 16 bytes from anywhere: from each 16 bytes of a source that hold some of them, those bytes put in place and zeros

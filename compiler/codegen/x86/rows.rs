@@ -496,7 +496,9 @@ rows! {
     VSHUFPS = both("vshufps", Prefix::None, M0F, 0xC6, 0, Rvm).number();
     VPERMQ = both("vpermq", P66, M3A, 0x00, 1, Rm).w1().lengths(Long).number();
     VPERMD = both("vpermd", P66, M38, 0x36, 0, Rvm).lengths(Long);
+    VPERMI2W = evex("vpermi2w", P66, M38, 0x75, 1, Rvm).reads_result();
     VPERMI2D = evex("vpermi2d", P66, M38, 0x76, 0, Rvm).reads_result();
+    VPERMI2Q = evex("vpermi2q", P66, M38, 0x76, 1, Rvm).reads_result();
     VMOVSHDUP = both("vmovshdup", PF3, M0F, 0x16, 0, Rm);
     VPERMQ_LANES = evex("vpermq", P66, M38, 0x36, 1, Rvm).lengths(Long);
     VPUNPCKLBW = both("vpunpcklbw", P66, M0F, 0x60, 0, Rvm);

@@ -370,7 +370,8 @@ impl Schedule for MovementSchedule<'_> {
             }
             let dimensions = collapse(&copy.dimensions);
             let dimensions: Vec<Counted> = dimensions.iter().map(|d| Counted::new(&mut b, &extents, d)).collect();
-            Mover { input: inputs[copy.operand], output: target, lane, lanes }.copy(&mut b, &turned_last(dimensions), from, to);
+            let turned = self.cx.machine.turned_lanes(lane.bytes());
+            Mover { input: inputs[copy.operand], output: target, lane, lanes, turned }.copy(&mut b, &turned_last(dimensions), from, to);
         }
         let description = format!("{} by {lanes}", self.name);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
@@ -455,6 +456,8 @@ struct Mover {
     lane: Lane,
     /// Elements that are copied at a time where they are adjacent on both sides.
     lanes: u16,
+    /// Elements of vectors that are turned.
+    turned: u16,
 }
 
 impl Mover {
@@ -464,9 +467,11 @@ impl Mover {
             let from = Matrix { buffer: self.input, first: from, stride: rows.from_stride };
             let to = Matrix { buffer: self.output, first: to, stride: columns.to_stride };
             return match extents {
-                (rows, _) if are_few(self.lane, rows) && to.stride.is(rows) => interleave(b, self.lane, extents, from, to),
-                (_, columns) if are_few(self.lane, columns) && from.stride.is(columns) => take_apart(b, self.lane, extents, from, to),
-                _ => transpose(b, self.lane, extents, from, to),
+                (rows, _) if are_few(self.turned, rows) && to.stride.is(rows) => interleave(b, self.turned, extents, from, to),
+                (_, columns) if are_few(self.turned, columns) && from.stride.is(columns) => {
+                    take_apart(b, (self.lane, self.turned), extents, from, to);
+                }
+                _ => transpose(b, self.lane, self.turned, extents, from, to),
             };
         }
         let contiguous = |d: &Counted| matches!((d.to_stride, d.from_stride), (Number::Known(1), Number::Known(0 | 1)));

@@ -4,22 +4,24 @@ use crate::kernel::{Buffer, KernelBuilder, Lane, Type, Value};
 use crate::schedule::loops::row;
 use crate::schedule::quantity::Number;
 
-/// A square of as many vectors as each has units of `unit` lanes, turned around its diagonal: interleaving the first half of the
-/// vectors with the second, as often as the number of vectors can be halved.
-pub fn turned(b: &mut KernelBuilder, mut vectors: Vec<Value>, unit: u16) -> Vec<Value> {
-    let count = vectors.len();
-    let all = count as u16 * unit;
-    let interleaved = |first: u16| -> Vec<u16> {
-        let units = first..first + count as u16 / 2;
-        units.flat_map(|u| [u * unit, all + u * unit]).flat_map(|start| start..start + unit).collect()
+/// A square of as many vectors as each has units of `unit` lanes, turned around its diagonal.
+pub fn turned(b: &mut KernelBuilder, vectors: Vec<Value>, unit: u16) -> Vec<Value> {
+    let halvings = vectors.len().ilog2();
+    interleaved(b, vectors, unit, halvings)
+}
+
+/// Vectors of which the first half is interleaved with the second, unit by unit, some times. Counting the units of all vectors in order by a number of
+/// bits, each time takes the highest bit of a unit's number to its low end.
+pub fn interleaved(b: &mut KernelBuilder, mut vectors: Vec<Value>, unit: u16, times: u32) -> Vec<Value> {
+    let lanes = b.ty(vectors[0]).lanes;
+    let (units, half) = (lanes / unit, vectors.len() / 2);
+    let from = |first: u16| -> Vec<u16> {
+        let starts = (first..first + units / 2).flat_map(|u| [u * unit, lanes + u * unit]);
+        starts.flat_map(|start| start..start + unit).collect()
     };
-    for _ in 0..count.ilog2() {
-        let half = count / 2;
+    for _ in 0..times {
         let pairs: Vec<[Value; 2]> = (0..half).map(|i| [vectors[i], vectors[i + half]]).collect();
-        vectors = pairs
-            .into_iter()
-            .flat_map(|[x, y]| [b.shuffle(x, y, interleaved(0)), b.shuffle(x, y, interleaved(count as u16 / 2))])
-            .collect();
+        vectors = pairs.into_iter().flat_map(|[x, y]| [b.shuffle(x, y, from(0)), b.shuffle(x, y, from(units / 2))]).collect();
     }
     vectors
 }
@@ -35,10 +37,22 @@ pub struct Matrix {
     pub stride: Number,
 }
 
-/// Writes a matrix of `rows` × `columns` elements as its transpose. In both, the elements of a row are adjacent.
-pub fn transpose(b: &mut KernelBuilder, lane: Lane, (rows, columns): (u64, u64), from: Matrix, to: Matrix) {
-    // Instructions interleave vectors of 16 bytes.
-    let size = (16 / lane.bytes()) as u16;
+/// Squares with longer sides do not fit in registers.
+const MOST_ROWS: u16 = 16;
+
+/// Lanes of the vectors of squares in which a matrix is turned: as many as `most`, unless that leaves half of every square empty.
+fn side(lane: Lane, most: u16, extents: (u64, u64)) -> u16 {
+    let (least, shorter) = ((16 / lane.bytes()) as u16, extents.0.min(extents.1));
+    let mut side = most.min(MOST_ROWS.max(least));
+    while side > least && shorter <= u64::from(side / 2) {
+        side /= 2;
+    }
+    side
+}
+
+/// Writes a matrix of `rows` × `columns` elements as its transpose, by vectors of `most` lanes at most. In both, the elements of a row are adjacent.
+pub fn transpose(b: &mut KernelBuilder, lane: Lane, most: u16, (rows, columns): (u64, u64), from: Matrix, to: Matrix) {
+    let size = side(lane, most, (rows, columns));
     // Reads go down the columns, so that writes go along the rows: a line that is half written costs more than one that is half read.
     row(b, columns, size, |b, column, active_columns| {
         let source = b.add(from.first, column);
