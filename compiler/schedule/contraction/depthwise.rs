@@ -24,11 +24,14 @@ use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::unsupported::Unsupported;
+use std::collections::{HashMap, HashSet};
 
 /// Windows with more taps are not unrolled here. Sums of this many products of 16 and 8 bits fit 32 bits.
 pub const MAX_TAPS: u64 = 64;
 
-/// Pixels that are computed together: of two vectors each, this many fused sums hide their own latency; integers have other work beside them.
+/// Fused sums that hide their own latency.
+const FLOAT_SUMS: u64 = 8;
+/// Pixels that are computed together: of two vectors each, these are as many sums; integers have other work beside them.
 const FLOAT_PIXELS: u64 = 4;
 const INTEGER_PIXELS: u64 = 2;
 
@@ -86,12 +89,39 @@ impl<'a> DepthwiseSchedule<'a> {
 
     /// Pixels of a tile: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
     fn pixels(&self) -> u64 {
-        let most = if self.form == Form::Float && self.cx.machine.sums_in_place { FLOAT_PIXELS } else { INTEGER_PIXELS };
         if self.cx.goal == Goal::Size {
             return 1;
         }
+        let most = if self.form == Form::Float && self.cx.machine.sums_in_place { self.float_pixels() } else { INTEGER_PIXELS };
         let width = self.work.output_size[1].max(1);
         width.div_ceil(width.div_ceil(most))
+    }
+
+    /// Pixels of a tile of floats: as many as have [`FLOAT_SUMS`] sums, if what they read is shared.
+    fn float_pixels(&self) -> u64 {
+        let widest = self.cuts.widths().into_iter().max_by_key(|width| width.lanes);
+        let pixels = widest.map(|width| (width, FLOAT_SUMS / self.vectors(width).min(FLOAT_SUMS)));
+        pixels.filter(|&(width, pixels)| self.shares_taps(width, pixels)).map_or(FLOAT_PIXELS, |(_, pixels)| pixels)
+    }
+
+    /// Registers of the sums of a pixel in a block of channels.
+    fn vectors(&self, width: Width) -> u64 {
+        width.lanes.div_ceil(self.cx.machine.lanes(4).into())
+    }
+
+    /// The column, from the first of a tile, in which a tap of a pixel lies.
+    fn column(&self, tap: u64, pixel: u64) -> u64 {
+        tap * self.work.phases[2].dilation + pixel * self.work.strides[1]
+    }
+
+    /// Whether what lies in a column of a tile is loaded once, for all taps of pixels that meet there: registers hold the sums, a row of the columns, and
+    /// weights. Products read one factor from memory anyway, but that is two loads where the other one is a weight.
+    fn shares_taps(&self, width: Width, pixels: u64) -> bool {
+        let (machine, vectors) = (self.cx.machine, self.vectors(width));
+        let columns: HashSet<u64> =
+            (0..self.work.window[1]).flat_map(|tap| (0..pixels).map(move |p| (tap, p))).map(|(tap, p)| self.column(tap, p)).collect();
+        let held = (pixels + columns.len() as u64 + 1) * vectors;
+        self.form == Form::Float && machine.sums_in_place && held <= machine.registers.count().into()
     }
 }
 
@@ -251,7 +281,7 @@ impl Lowering<'_> {
     /// The element of a tap in every channel of the block, for the pixel of a number in the tile.
     fn tap(&self, b: &mut KernelBuilder, rows: &[Value], (y, x): (u64, u64), pixel: u64, cut: Cut) -> Value {
         let work = &self.schedule.work;
-        let offset = ((x * work.phases[2].dilation + pixel * work.strides[1]) * work.outputs) as i64;
+        let offset = (self.schedule.column(x, pixel) * work.outputs) as i64;
         // A staged row may be read past the channels: what is there is multiplied by zero weights, or not stored.
         let active = if self.schedule.staging.is_some() { cut.width.lanes } else { cut.active };
         b.load_active(self.pixels.rows, rows[y as usize], offset, cut.width.lanes as u16, active as u16)
@@ -286,10 +316,16 @@ impl Lowering<'_> {
         let is_spread = self.schedule.staging.as_ref().is_some_and(|staging| staging.spread.is_some());
         let interleaved = if is_spread { orders::interleaved_of_spread(block) } else { orders::interleaved(block) };
         let mut sums = vec![at.first; pixels as usize];
+        let shares = self.schedule.shares_taps(at.cut.width, pixels);
+        let mut loaded: HashMap<(u64, u64), Value> = HashMap::new();
+        let mut tap = |b: &mut KernelBuilder, tap: (u64, u64), pixel: u64| {
+            let load = |b: &mut KernelBuilder| self.tap(b, rows, tap, pixel, at.cut);
+            if shares { *loaded.entry((tap.0, self.schedule.column(tap.1, pixel))).or_insert_with(|| load(b)) } else { load(b) }
+        };
         for (number, taps) in self.schedule.taps().chunks(step.into()).enumerate() {
             let w = self.weights_of(b, at, number as u64 * panels.extents.step);
             for (pixel, sum) in sums.iter_mut().enumerate() {
-                let x = self.tap(b, rows, taps[0], pixel as u64, at.cut);
+                let x = tap(b, taps[0], pixel as u64);
                 *sum = match form {
                     Form::Float if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(w, x, *sum),
                     Form::Float => {
@@ -297,7 +333,7 @@ impl Lowering<'_> {
                         b.binary(BinaryOp::Add, product, *sum)
                     }
                     _ => {
-                        let second = if taps.len() == 2 { self.tap(b, rows, taps[1], pixel as u64, at.cut) } else { x };
+                        let second = if taps.len() == 2 { tap(b, taps[1], pixel as u64) } else { x };
                         let x = b.shuffle(x, second, interleaved.clone());
                         b.dot(DotOp::Signed16, *sum, x, w)
                     }
