@@ -492,6 +492,33 @@ fn attention_over_a_dynamic_sequence() {
     assert!(schedules(&lowered).contains(&"rows nxn, 3 passes"), "the softmax is one kernel");
 }
 
+/// Blocks of rows, smaller blocks of what they leave, and single rows.
+#[test]
+fn rows_of_a_product_come_in_blocks() {
+    let weights: Vec<String> = (0..10 * 36).map(|i| format!("{:?}", (i * 37 % 19) as f32 * 0.37 - 3.1)).collect();
+    let text = format!(
+        r#"const0: f32[10, 36] = [{}]
+func @main(v0: f32[v1, 36]) {{
+  v1: index 0..=40 = extent_of v0 {{ axis = 0 }}
+  v2 = constant {{ data = const0 }}
+  v3 = matmul v0, v2 {{ left_zero_point = 0, right_zero_point = 0, accumulator = f32 }}
+  return v3
+}}
+method "main" = @main {{
+  input "x"
+  output "y"
+}}"#,
+        weights.join(", ")
+    );
+    let shapes: Vec<[u64; 2]> = [0, 1, 3, 4, 7, 16, 21, 40].map(|n| [n, 36]).into();
+    let inputs: Vec<[&[u64]; 1]> = shapes.iter().map(|shape| [&shape[..]]).collect();
+    computes_what_the_interpreter_does(&text, &inputs.iter().map(|inputs| &inputs[..]).collect::<Vec<_>>());
+    let (_, lowered) = lowered_text(&text);
+    let calls = calls(&lowered.program.methods[0].steps);
+    let blocks: Vec<u64> = calls.iter().filter_map(|call| call.slices.as_ref()).map(|slices| slices.block).collect();
+    assert_eq!(blocks, [16, 4, 1]);
+}
+
 /// A convolution of 4,608 products, each of whose bands has less than are added without fused operations: its sums are those of the whole.
 #[test]
 fn a_small_convolution_in_bands_has_the_sums_of_the_whole() {

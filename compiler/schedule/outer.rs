@@ -1,9 +1,10 @@
 //! Outermost extents that are known only when the program runs: the kernel is that of a block of slices of static shape, and the
-//! driver calls it as often as there are blocks; slices after the last whole block take a kernel of one slice.
+//! driver calls it as often as there are blocks; slices after the last whole block take a kernel of smaller blocks, the last ones one of one slice.
 //!
 //! This holds for every schedule whose operator does not mix slices. `Context::shape` gives the shapes of a block to the schedule,
 //! which therefore knows nothing of all this.
 
+use super::Goal;
 use super::arguments::Argument;
 use super::choose::{self, Extents, Row, choose_whole};
 use super::context::Context;
@@ -20,8 +21,8 @@ pub struct Outer {
     pub extents: Vec<Value>,
     /// The most slices that there are.
     pub most: u64,
-    /// Slices of a block; 1 where blocks are not worth a kernel.
-    pub block: u64,
+    /// Slices of a block, the largest first: each size is a multiple of the next, and the last is 1.
+    pub blocks: Vec<u64>,
 }
 
 /// How a group is computed.
@@ -36,10 +37,8 @@ pub enum Choice<'a> {
 pub struct Sliced<'a> {
     cx: Context<'a>,
     outer: Outer,
-    /// How a block is computed, if there are blocks.
-    block: Option<Whole<'a>>,
-    /// How one slice is.
-    single: Whole<'a>,
+    /// How blocks of each size are computed.
+    kinds: Vec<Whole<'a>>,
 }
 
 impl<'a> Choice<'a> {
@@ -63,8 +62,8 @@ impl<'a> Choice<'a> {
             let cx = Context { block: Some(slices), ..cx };
             Ok(Whole::new(cx, choose_whole(cx)?))
         };
-        let block = if outer.block > 1 { Some(of_block(outer.block)?) } else { None };
-        Ok(Self::Sliced(Box::new(Sliced { cx, block, single: of_block(1)?, outer })))
+        let kinds = outer.blocks.iter().map(|&slices| of_block(slices)).collect::<Result<_, _>>()?;
+        Ok(Self::Sliced(Box::new(Sliced { cx, kinds, outer })))
     }
 
     /// What the planner must provide.
@@ -79,7 +78,7 @@ impl<'a> Choice<'a> {
     pub fn scratch_parts(&self) -> u64 {
         match self {
             Self::Whole(whole) => whole.scratch_parts(),
-            Self::Sliced(sliced) => sliced.kinds().map(Whole::scratch_parts).max().unwrap_or(1),
+            Self::Sliced(sliced) => sliced.kinds.iter().map(Whole::scratch_parts).max().unwrap_or(1),
         }
     }
 
@@ -96,18 +95,11 @@ impl<'a> Choice<'a> {
 }
 
 impl Sliced<'_> {
-    /// How blocks are computed, and what is left of them.
-    fn kinds(&self) -> impl Iterator<Item = &Whole<'_>> {
-        self.block.iter().chain([&self.single])
-    }
-
-    /// Scratch memory for either kernel. A tensor may be written over another one if every slice of it ends before the other's next
+    /// Scratch memory for each kernel. A tensor may be written over another one if every slice of it ends before the other's next
     /// slice begins.
     fn requirements(&self) -> Requirements {
-        let mut needs = self.single.requirements();
-        if let Some(block) = &self.block {
-            needs = needs.of_both(block.requirements());
-        }
+        let all = self.kinds.iter().rev().map(Whole::requirements);
+        let mut needs = all.reduce(Requirements::of_both).unwrap_or_default();
         // Sliding is said of whole tensors.
         needs.may_slide.clear();
         needs.may_share.retain(|&(read, written)| self.stride(read) > 0 && self.stride(read) >= self.stride(written));
@@ -123,18 +115,18 @@ impl Sliced<'_> {
         // Of tensors that share memory slices of different sizes begin at different places, which nothing that says how a kernel may be cut knows of.
         let alike = shared.iter().all(|&(read, written)| self.stride(read) == self.stride(written));
         let mut pieces = Vec::new();
-        for kind in self.kinds() {
+        let mut before = None;
+        for (kind, &block) in self.kinds.iter().zip(&self.outer.blocks) {
             let mut piece = kind.piece(shared)?;
             if !alike {
                 piece.most_parts = 1;
             }
             let stride = |argument: &Argument| if let Argument::Tensor(tensor) = argument { self.stride(*tensor) } else { 0 };
-            let (is_block, has_block) = (pieces.is_empty() && self.block.is_some(), self.block.is_some());
             piece.slices = Some(PieceSlices {
                 extents: self.outer.extents.clone(),
                 most: self.outer.most,
-                block: if is_block { self.outer.block } else { 1 },
-                after_blocks_of: (has_block && !is_block).then_some(self.outer.block),
+                block,
+                after_blocks_of: before.replace(block),
                 strides: piece.lowered.arguments.iter().map(stride).collect(),
             });
             pieces.push(piece);
@@ -202,8 +194,7 @@ fn outer_of(cx: &Context<'_>) -> Result<Outer, Unsupported> {
     if dynamic_ones.iter().any(|&v| slice_bytes(cx, v).is_none()) {
         return Err(Unsupported::new("slices that do not begin at whole bytes"));
     }
-    let block = shapes.block().min(most.max(1));
-    Ok(Outer { extents, most, block })
+    Ok(Outer { extents, most, blocks: shapes.blocks(most) })
 }
 
 /// Shapes of a group's tensors.
@@ -284,6 +275,19 @@ impl Shapes<'_, '_> {
                 .all(|(at, extent)| !is_dynamic(extent) || comes_from_operand(at, extent))
     }
 
+    /// Sizes of blocks of at most `most` slices. Register tiles of few rows take nearly as long as those of many, so what is left of large blocks of
+    /// contractions is worth a kernel. All machines have the same sizes, for they share the calls.
+    fn blocks(&self, most: u64) -> Vec<u64> {
+        let largest = self.block().min(most.max(1));
+        let is_contraction = |root| matches!(self.cx.function.insts[root].op(), Op::Matmul | Op::BlockMatmul | Op::Conv);
+        let worth_it = self.cx.group.root.is_some_and(is_contraction) && self.cx.goal == Goal::Speed;
+        let medium = largest / SMALLER;
+        let sizes = [largest, if worth_it && largest.is_multiple_of(SMALLER) { medium } else { 1 }, 1];
+        let mut sizes = sizes.to_vec();
+        sizes.dedup();
+        sizes
+    }
+
     /// Slices of a block: enough for full vectors and register tiles, none where a slice alone is.
     fn block(&self) -> u64 {
         let elements = |v: Value| self.shape(v).iter().filter_map(|e| e.as_static()).product::<u64>().max(1);
@@ -301,5 +305,7 @@ impl Shapes<'_, '_> {
 
 /// Rows of a matrix product, or pixels, that fill its register tiles.
 const ROWS: u64 = 16;
+/// By how much blocks of what is left of the largest ones are smaller.
+const SMALLER: u64 = 4;
 /// Elements that keep vectors full.
 const ELEMENTS: u64 = 256;
