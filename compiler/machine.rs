@@ -126,6 +126,8 @@ pub struct Machine {
     pub interleaved_bytes: u16,
     /// The shortest lanes, in bytes, that one instruction picks from anywhere in two vectors; `None` where there is no such instruction.
     pub picked_lanes: Option<u32>,
+    /// The longest vector, in lanes, of which a number that is known when the kernel runs is loaded and stored; 0 where there is no such instruction.
+    pub masked_lanes: u16,
     /// Level 1 data cache in bytes.
     pub l1_bytes: u64,
     /// Level 2 cache in bytes.
@@ -187,6 +189,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         at_once: false,
         interleaved_bytes: 16,
         picked_lanes: None,
+        masked_lanes: 0,
         l1_bytes: 32 << 10,
         l2_bytes: 256 << 10,
     }
@@ -212,6 +215,7 @@ const X86_64_V3: Machine = Machine {
     at_once: false,
     interleaved_bytes: 16,
     picked_lanes: None,
+    masked_lanes: 0,
     l1_bytes: 32 << 10,
     l2_bytes: 512 << 10,
 };
@@ -228,6 +232,7 @@ pub const MACHINES: &[Machine] = &[
         dot: DotProduct::UnsignedSigned8,
         byte_pairs: false,
         picked_lanes: Some(2),
+        masked_lanes: 64,
         l2_bytes: 1 << 20,
         ..X86_64_V3
     },

@@ -492,6 +492,43 @@ fn attention_over_a_dynamic_sequence() {
     assert!(schedules(&lowered).contains(&"rows nxn, 3 passes"), "the softmax is one kernel");
 }
 
+/// What is left of a row after whole vectors is computed together where lanes can be counted: rows of every length about those of vectors.
+#[test]
+fn rows_end_anywhere() {
+    let text = r#"func @main(v0: f32[3, v1]) {
+  v1: index 0..=80 = extent_of v0 { axis = 1 }
+  v2 = reduce v0 { reduction = max, axes = [1] }
+  v3 = map v0, v2 {
+    expression = (f32, f32) {
+      n0: f32 = input 0
+      n1: f32 = input 1
+      n2: f32 = sub n0, n1
+      n3: f32 = exp n2
+      return n3
+    }
+  }
+  v4 = reduce v3 { reduction = sum, axes = [1] }
+  v5 = map v3, v4 {
+    expression = (f32, f32) {
+      n0: f32 = input 0
+      n1: f32 = input 1
+      n2: f32 = div n0, n1
+      return n2
+    }
+  }
+  v6 = reduce v0 { reduction = sum, axes = [1] }
+  return v5, v6
+}
+method "main" = @main {
+  input "x"
+  output "shares"
+  output "sums"
+}"#;
+    let shapes: Vec<[u64; 2]> = [1, 2, 7, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 80].map(|n| [3, n]).into();
+    let inputs: Vec<[&[u64]; 1]> = shapes.iter().map(|shape| [&shape[..]]).collect();
+    computes_what_the_interpreter_does(text, &inputs.iter().map(|inputs| &inputs[..]).collect::<Vec<_>>());
+}
+
 /// Blocks of rows, smaller blocks of what they leave, and single rows.
 #[test]
 fn rows_of_a_product_come_in_blocks() {

@@ -124,7 +124,7 @@ impl Search<'_> {
     }
 
     fn note_load(&mut self, inst: &Inst, results: &[Value], here: usize) {
-        let (Inst::Load { buffer, active, .. }, [result]) = (inst, results) else { return };
+        let (Inst::Load { buffer, active, mask: None, .. }, [result]) = (inst, results) else { return };
         let ty = self.kernel.ty(*result);
         let whole = *active == ty.lanes && (u32::from(ty.lanes) * ty.lane.bytes()).is_multiple_of(8) && ty.lanes > 1;
         if whole && self.kernel.buffer(*buffer).kind == BufferKind::Input {

@@ -4,6 +4,34 @@ use super::*;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 
+/// The lanes of a vector that are loaded or stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Active {
+    /// So many from the first on, at least one.
+    First(u16),
+    /// Those where a mask is true.
+    Where(Value),
+}
+
+impl From<u16> for Active {
+    fn from(lanes: u16) -> Self {
+        Self::First(lanes)
+    }
+}
+
+impl Active {
+    /// The lanes that an instruction of `lanes` lanes names, and its mask.
+    fn of(self, lanes: u16) -> (u16, Option<Value>) {
+        match self {
+            Self::First(active) => {
+                debug_assert!(active >= 1 && active <= lanes);
+                (active, None)
+            }
+            Self::Where(mask) => (lanes, Some(mask)),
+        }
+    }
+}
+
 /// Builds one kernel.
 pub struct KernelBuilder {
     kernel: Kernel,
@@ -206,6 +234,11 @@ impl KernelBuilder {
         self.one(Inst::Splat { a }, ty)
     }
 
+    /// A mask whose first `count` lanes are true, all if there are fewer.
+    pub fn first_lanes(&mut self, count: Value, lanes: u16) -> Value {
+        self.one(Inst::FirstLanes { count }, Type::vector(Lane::Mask, lanes))
+    }
+
     /// One lane.
     pub fn extract(&mut self, a: Value, lane: u16) -> Value {
         debug_assert!(lane < self.ty(a).lanes);
@@ -277,11 +310,11 @@ impl KernelBuilder {
         self.load_active(buffer, index, offset, lanes, lanes)
     }
 
-    /// `active` elements, the remaining lanes zero.
-    pub fn load_active(&mut self, buffer: Buffer, index: Value, offset: i64, lanes: u16, active: u16) -> Value {
-        debug_assert!(active >= 1 && active <= lanes);
+    /// Elements for the active lanes, the remaining lanes zero.
+    pub fn load_active(&mut self, buffer: Buffer, index: Value, offset: i64, lanes: u16, active: impl Into<Active>) -> Value {
+        let (active, mask) = active.into().of(lanes);
         let ty = Type::vector(self.lane_of(buffer), lanes);
-        self.one(Inst::Load { buffer, index, offset, active }, ty)
+        self.one(Inst::Load { buffer, index, offset, active, mask }, ty)
     }
 
     /// One element in every lane.
@@ -311,11 +344,11 @@ impl KernelBuilder {
         self.store_active(buffer, index, offset, value, active);
     }
 
-    /// The first `active` lanes to `buffer[index + offset …]`.
-    pub fn store_active(&mut self, buffer: Buffer, index: Value, offset: i64, value: Value, active: u16) {
+    /// The active lanes to `buffer[index + offset …]`.
+    pub fn store_active(&mut self, buffer: Buffer, index: Value, offset: i64, value: Value, active: impl Into<Active>) {
         debug_assert_eq!(self.lane_of(buffer), self.ty(value).lane, "store to {}", self.kernel.buffer(buffer).name);
-        debug_assert!(active >= 1 && active <= self.ty(value).lanes);
-        self.push(Inst::Store { buffer, index, offset, active, value }, &[]);
+        let (active, mask) = active.into().of(self.ty(value).lanes);
+        self.push(Inst::Store { buffer, index, offset, active, value, mask }, &[]);
     }
 
     fn region(&mut self, params: Vec<Value>, build: impl FnOnce(&mut Self) -> Vec<Value>) -> Region {

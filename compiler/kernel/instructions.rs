@@ -26,6 +26,8 @@ pub enum Inst {
     Convert { op: ConvertOp, a: Value },
     /// A scalar in every lane.
     Splat { a: Value },
+    /// A mask whose first `count` lanes are true, of all if there are fewer; a count is not negative.
+    FirstLanes { count: Value },
     /// One lane of a vector.
     Extract { a: Value, lane: u16 },
     /// The lanes of a, then those of b.
@@ -45,8 +47,9 @@ pub enum Inst {
     Dot { op: DotOp, accumulator: Value, a: Value, b: Value },
     /// A vector to a scalar.
     Horizontal { op: HorizontalOp, a: Value },
-    /// `active` lanes from `buffer[index + offset …]`, the others zero; elements are of the buffer's lane type.
-    Load { buffer: Buffer, index: Value, offset: i64, active: u16 },
+    /// `active` lanes from `buffer[index + offset …]`, the others zero; elements are of the buffer's lane type. Of these only the ones whose lane of
+    /// the mask is true, if there is one.
+    Load { buffer: Buffer, index: Value, offset: i64, active: u16, mask: Option<Value> },
     /// `buffer[index + offset]` in every lane.
     LoadSplat { buffer: Buffer, index: Value, offset: i64 },
     /// A group of consecutive elements as one wider scalar in every lane, then seen as lanes of the buffer's type again: the
@@ -54,8 +57,8 @@ pub enum Inst {
     LoadSplatGroup { buffer: Buffer, index: Value, offset: i64, group: u16 },
     /// Each lane from `buffer[indices[lane] + offset]`; indices are i32 or i64 lanes.
     Gather { buffer: Buffer, indices: Value, offset: i64, bounds: Bounds },
-    /// `active` lanes to `buffer[index + offset …]`.
-    Store { buffer: Buffer, index: Value, offset: i64, active: u16, value: Value },
+    /// `active` lanes to `buffer[index + offset …]`; of these only the ones whose lane of the mask is true, if there is one.
+    Store { buffer: Buffer, index: Value, offset: i64, active: u16, value: Value, mask: Option<Value> },
     /// A counted loop: for i in (start..end).step_by(step), carrying values. Region parameters: the counter, then the carried
     /// values; the region yields their next values; the loop's results are the last ones.
     For { start: Value, end: Value, step: i64, carried: Vec<Value>, body: Region },

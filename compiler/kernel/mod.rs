@@ -21,7 +21,7 @@ pub mod types;
 pub mod verify;
 mod visit;
 
-pub use builder::KernelBuilder;
+pub use builder::{Active, KernelBuilder};
 pub use data::*;
 pub use instructions::*;
 pub use operations::*;

@@ -115,7 +115,7 @@ impl Inst {
         matches!(self, Self::Store { .. } | Self::FailIf { .. } | Self::Barrier) || self.regions().iter().any(inside)
     }
 
-    /// The elements that it reads or writes, if they lie side by side: all accesses but gathers.
+    /// The elements that it may read or write, if they lie side by side: all accesses but gathers. A mask may leave some out.
     pub fn run(&self) -> Option<Run> {
         let (index, offset, elements, stores) = match *self {
             Self::Load { index, offset, active, .. } => (index, offset, active, false),
@@ -148,9 +148,11 @@ impl Inst {
             Self::Fma { a, b, c, .. } => vec![*a, *b, *c],
             Self::Select { mask, a, b } => vec![*mask, *a, *b],
             Self::Dot { accumulator, a, b, .. } => vec![*accumulator, *a, *b],
-            Self::Load { index, .. } | Self::LoadSplat { index, .. } | Self::LoadSplatGroup { index, .. } => vec![*index],
+            Self::LoadSplat { index, .. } | Self::LoadSplatGroup { index, .. } => vec![*index],
+            Self::FirstLanes { count } => vec![*count],
+            Self::Load { index, mask, .. } => [*index].into_iter().chain(*mask).collect(),
             Self::Gather { indices, .. } => vec![*indices],
-            Self::Store { index, value, .. } => vec![*index, *value],
+            Self::Store { index, value, mask, .. } => [*index, *value].into_iter().chain(*mask).collect(),
             Self::For { start, end, carried, .. } => [*start, *end].into_iter().chain(carried.iter().copied()).collect(),
             Self::Loop { carried, .. } => carried.clone(),
             Self::If { condition, .. } | Self::FailIf { condition, .. } => vec![*condition],
@@ -178,9 +180,11 @@ impl Inst {
             Self::Fma { a, b, c, .. } => vec![a, b, c],
             Self::Select { mask, a, b } => vec![mask, a, b],
             Self::Dot { accumulator, a, b, .. } => vec![accumulator, a, b],
-            Self::Load { index, .. } | Self::LoadSplat { index, .. } | Self::LoadSplatGroup { index, .. } => vec![index],
+            Self::LoadSplat { index, .. } | Self::LoadSplatGroup { index, .. } => vec![index],
+            Self::FirstLanes { count } => vec![count],
+            Self::Load { index, mask, .. } => [index].into_iter().chain(mask).collect(),
             Self::Gather { indices, .. } => vec![indices],
-            Self::Store { index, value, .. } => vec![index, value],
+            Self::Store { index, value, mask, .. } => [index, value].into_iter().chain(mask).collect(),
             Self::For { start, end, carried, .. } => [start, end].into_iter().chain(carried).collect(),
             Self::Loop { carried, .. } => carried.iter_mut().collect(),
             Self::If { condition, .. } | Self::FailIf { condition, .. } => vec![condition],
@@ -256,7 +260,10 @@ mod tests {
             Inst::Binary { op: BinaryOp::Add, a, b },
             Inst::Fma { a, b, c, rounding: Rounding::Nearest },
             Inst::Select { mask: a, a: b, b: c },
-            Inst::Store { buffer, index: b, offset: 0, active: 1, value: a },
+            Inst::FirstLanes { count: a },
+            Inst::Load { buffer, index: b, offset: 0, active: 4, mask: Some(c) },
+            Inst::Store { buffer, index: b, offset: 0, active: 1, value: a, mask: None },
+            Inst::Store { buffer, index: b, offset: 0, active: 4, value: a, mask: Some(c) },
             Inst::For { start: a, end: b, step: 1, carried: vec![c, a], body: Region::default() },
             Inst::Loop { carried: vec![c, a], body: Region::default() },
             Inst::FailIf { condition: c, status: 1 },

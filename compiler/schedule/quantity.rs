@@ -2,10 +2,10 @@
 //! kernels then have it as a constant, so that one schedule serves static and dynamic shapes.
 
 use super::arguments::{Arguments, Elements};
-use super::loops::{Outcome, for_range, for_values, row};
+use super::loops::{Outcome, for_range, for_values, if_then, row};
 use super::unsupported::Unsupported;
 use crate::ir::{Extent, Function, Value as Index};
-use crate::kernel::{KernelBuilder, Lane, Value};
+use crate::kernel::{Active, CompareOp, KernelBuilder, Lane, Value};
 
 /// A polynomial in run-time extents with integer coefficients.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -280,29 +280,44 @@ impl Number {
         }
     }
 
-    /// A loop over this many elements by `lanes`, then the rest with fewer active lanes: all at once where their number is known, else one
-    /// at a time.
-    pub fn row<R: Outcome>(self, b: &mut KernelBuilder, lanes: u16, body: impl FnMut(&mut KernelBuilder, Value, u16) -> R) -> R {
-        self.row_of(b, lanes, 1, body)
+    /// A loop over this many elements by `lanes`, then the rest with fewer active lanes: all at once where their number is known or a machine masks vectors
+    /// of up to `masked` lanes, else one at a time.
+    pub fn row<R: Outcome>(
+        self,
+        b: &mut KernelBuilder,
+        lanes: u16,
+        masked: u16,
+        body: impl FnMut(&mut KernelBuilder, Value, Active) -> R,
+    ) -> R {
+        self.row_of(b, (lanes, masked), 1, body)
     }
 
     /// The same for elements that come in units of this many.
     pub fn row_of<R: Outcome>(
         self,
         b: &mut KernelBuilder,
-        lanes: u16,
+        (lanes, masked): (u16, u16),
         unit: u16,
-        mut body: impl FnMut(&mut KernelBuilder, Value, u16) -> R,
+        mut body: impl FnMut(&mut KernelBuilder, Value, Active) -> R,
     ) -> R {
         match self {
-            Self::Known(n) => row(b, u64::try_from(n).unwrap_or(0), lanes, body),
+            Self::Known(n) => row(b, u64::try_from(n).unwrap_or(0), lanes, |b, i, active| body(b, i, active.into())),
             Self::Computed(end) => {
                 let (zero, whole) = (b.index(0), self.whole(b, lanes));
-                let outcome = for_values(b, (zero, whole), i64::from(lanes), |b, i| body(b, i, lanes));
+                let outcome = for_values(b, (zero, whole), i64::from(lanes), |b, i| body(b, i, lanes.into()));
                 if lanes <= unit {
                     return outcome;
                 }
-                outcome.then(|| for_values(b, (whole, end), unit.into(), |b, i| body(b, i, unit)))
+                outcome.then(|| {
+                    if lanes > masked {
+                        return for_values(b, (whole, end), unit.into(), |b, i| body(b, i, unit.into()));
+                    }
+                    let some = b.compare(CompareOp::Less, whole, end);
+                    if_then(b, some, |b| {
+                        let mask = first_lanes(b, (whole, end), lanes);
+                        body(b, whole, Active::Where(mask))
+                    })
+                })
             }
         }
     }
@@ -323,6 +338,12 @@ impl Number {
             }
         }
     }
+}
+
+/// A mask of the lanes that hold elements between two places, of a vector that begins at the first.
+pub fn first_lanes(b: &mut KernelBuilder, (start, end): (Value, Value), lanes: u16) -> Value {
+    let count = b.sub(end, start);
+    b.first_lanes(count, lanes)
 }
 
 /// One loop a dimension, the first outermost. The body gets the position in each and the number of the pixel; both begin as given.

@@ -233,7 +233,8 @@ impl<'a> Lowering<'a> {
                 Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } => {
                     self.control(&statement.inst, &statement.results)?;
                 }
-                Inst::Store { buffer, index, offset, active, value } => {
+                Inst::Store { mask: Some(_), .. } => return self.unsupported("a masked store on this CPU level"),
+                Inst::Store { buffer, index, offset, active, value, mask: None } => {
                     let value = self.get(*value)?;
                     self.store(*buffer, *index, *offset, *active, &value)?;
                 }
@@ -329,7 +330,8 @@ impl<'a> Lowering<'a> {
                 let a = self.get(*a)?;
                 self.horizontal(*op, a)
             }
-            Inst::Load { buffer, index, offset, active } => self.load(*buffer, *index, *offset, *active, ty),
+            Inst::FirstLanes { .. } | Inst::Load { mask: Some(_), .. } => self.unsupported("a masked load on this CPU level"),
+            Inst::Load { buffer, index, offset, active, mask: None } => self.load(*buffer, *index, *offset, *active, ty),
             Inst::LoadSplat { buffer, index, offset } => self.load_splat(*buffer, *index, *offset, ty),
             Inst::LoadSplatGroup { buffer, index, offset, group } => self.load_splat_group(*buffer, *index, *offset, *group, ty),
             Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds, ty),

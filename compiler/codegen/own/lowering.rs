@@ -160,6 +160,11 @@ impl<S: Select> Lowering<'_, S> {
         Err(CodegenError::Bug(format!("kernel {}: {what}", self.kernel.name)))
     }
 
+    /// What this CPU level does not have.
+    pub fn unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
+        Err(CodegenError::Unsupported(format!("kernel {}: {what}", self.kernel.name)))
+    }
+
     /// The block that returns `status`.
     pub(super) fn failure(&mut self, status: i32) -> Block {
         let function = &mut self.function;

@@ -162,7 +162,8 @@ impl<'k> Lowering<'k> {
                 self.barrier();
                 Ok(())
             }
-            Inst::Store { buffer, index, offset, active, value } => self.store(*buffer, (*index, *offset), *active, *value),
+            Inst::Store { mask: Some(_), .. } => Err(self.unsupported("a masked store")),
+            Inst::Store { buffer, index, offset, active, value, mask: None } => self.store(*buffer, (*index, *offset), *active, *value),
             inst => {
                 let result = results[0];
                 if self.factors.contains(&result)
@@ -213,7 +214,8 @@ impl<'k> Lowering<'k> {
             Inst::RoundingDivideByPowerOfTwo { a, b } => self.on_both(*a, *b, |l, a, b| l.rounding_quotient(register, a, b)),
             Inst::Dot { op, accumulator, a, b } => self.dot(*op, *accumulator, *a, *b)?,
             Inst::Horizontal { op, a } => self.horizontal(*op, *a)?,
-            Inst::Load { buffer, index, offset, active } => self.load(*buffer, (*index, *offset), *active, ty)?,
+            Inst::FirstLanes { .. } | Inst::Load { mask: Some(_), .. } => return Err(self.unsupported("a masked load")),
+            Inst::Load { buffer, index, offset, active, mask: None } => self.load(*buffer, (*index, *offset), *active, ty)?,
             Inst::LoadSplat { buffer, index, offset } => {
                 let element = self.load(*buffer, (*index, *offset), 1, Type::scalar(ty.lane))?;
                 let part = self.out.vector(register, &vec![element[0]; register.lanes.into()]);

@@ -64,7 +64,7 @@ impl Lowering<'_> {
     /// The words of whole groups of bytes that are loaded, where a buffer is seen as words.
     pub fn loaded_words(&mut self, inst: &Inst, ty: Type) -> Option<Vec<Word>> {
         let (buffer, at, count) = match *inst {
-            Inst::Load { buffer, index, offset, active } if active == ty.lanes => (buffer, (index, offset), active),
+            Inst::Load { buffer, index, offset, active, mask: None } if active == ty.lanes => (buffer, (index, offset), active),
             Inst::LoadSplatGroup { buffer, index, offset, group } => (buffer, (index, offset), group),
             _ => return None,
         };

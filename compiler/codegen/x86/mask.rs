@@ -6,7 +6,7 @@ use super::held::{Bits, Held, Vector, is_general};
 use super::inst::{Arg, Arithmetic, Op};
 use super::length::Length;
 use super::lowering::Lowering;
-use super::registers::MASK;
+use super::registers::{GENERAL, MASK};
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
 use crate::kernel::{BinaryOp, CompareOp, Lane, Type, Value};
@@ -155,6 +155,18 @@ impl Lowering<'_> {
         }
         // Ones and zeros saturate to themselves.
         if mask.bytes > bytes { self.narrow(mask, bytes, true) } else { mask.clone() }
+    }
+
+    /// A mask whose first lanes are true; AVX-512.
+    pub fn first_lanes(&mut self, count: Value, ty: Type) -> Result<Held, CodegenError> {
+        if !self.set.avx512 || !(2..=64).contains(&ty.lanes) {
+            return self.unsupported("a number of lanes that is known when the kernel runs on this CPU level");
+        }
+        let count = self.general(count)?;
+        let all = self.general_number((u64::MAX >> (64 - ty.lanes)) as i64);
+        let some = self.row_of(GENERAL, &rows::BZHI, Length::X, &[Arg::Use(all), Arg::Use(count)]);
+        let mask = self.row_of(MASK, &rows::KMOVQ_LOAD, Length::X, &[Arg::Use(some)]);
+        Ok(Held::Bits(Bits { lanes: ty.lanes, per: ty.lanes, parts: vec![mask] }))
     }
 
     /// A mask with this many lanes in each register, a power of two up to 64; AVX-512.

@@ -7,7 +7,7 @@ use super::inst::{Arg, Op, Shift, Width};
 use super::length::Length;
 use super::lowering::Lowering;
 use super::permute::broadcast;
-use super::registers::VECTOR;
+use super::registers::{MASK, VECTOR};
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
@@ -78,10 +78,7 @@ impl Lowering<'_> {
         if self.set.avx512 {
             let row = masked_rows(lane).0;
             let mask = self.constant_bits((1 << (bytes / lane)) - 1, 64).parts[0];
-            let result = self.register(VECTOR);
-            let op = Op::Vector { row, length, zeroing: true, broadcast: false };
-            self.emit(op, vec![Arg::Def(result), Arg::Masked(mask), Arg::Memory(place)]);
-            return result;
+            return self.load_masked(row, length, place, mask);
         }
         if bytes < 16 {
             return self.load_bytes(place, bytes);
@@ -89,6 +86,50 @@ impl Lowering<'_> {
         let low = self.load_some(place, 16);
         let high = self.load_bytes(place.plus(16), bytes - 16);
         self.two_with(&rows::VINSERTI128, Length::Y, low, high, 1)
+    }
+
+    fn load_masked(&mut self, row: &'static Row, length: Length, place: Address, mask: VReg) -> VReg {
+        let result = self.register(VECTOR);
+        let op = Op::Vector { row, length, zeroing: true, broadcast: false };
+        self.emit(op, vec![Arg::Def(result), Arg::Masked(mask), Arg::Memory(place)]);
+        result
+    }
+
+    /// The lanes where a mask is true, the others zero; AVX-512.
+    pub fn load_where(&mut self, buffer: Buffer, at: At, mask: Value, ty: Type) -> Result<Held, CodegenError> {
+        let bytes = ty.lane.bytes();
+        let (masks, part) = self.masks_of(mask, ty)?;
+        let address = self.address(buffer, at)?;
+        let places = (0..).step_by(part as usize).map(|at| address.plus(at));
+        let row = masked_rows(bytes).0;
+        let parts = masks.iter().zip(places).map(|(&mask, place)| self.load_masked(row, Length::of(part), place, mask)).collect();
+        Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts }))
+    }
+
+    /// The lanes where a mask is true to memory; AVX-512.
+    pub fn store_where(&mut self, buffer: Buffer, at: At, mask: Value, value: Value) -> Result<(), CodegenError> {
+        let (masks, part) = self.masks_of(mask, self.ty(value))?;
+        let address = self.address(buffer, at)?;
+        let vector = self.vector(value)?;
+        let row = masked_rows(vector.bytes).1;
+        for ((mask, &register), at) in masks.into_iter().zip(&vector.parts).zip((0..).step_by(part as usize)) {
+            let args = vec![Arg::Memory(address.plus(at)), Arg::Masked(mask), Arg::Use(register)];
+            self.store_row(row, Length::of(part), args);
+        }
+        Ok(())
+    }
+
+    /// A mask for each register of a vector, and the bytes of the vector that a register holds.
+    fn masks_of(&mut self, mask: Value, ty: Type) -> Result<(Vec<VReg>, u32), CodegenError> {
+        let Held::Bits(bits) = self.get(mask)? else { return self.unsupported("a masked access on this CPU level") };
+        let part = (u32::from(ty.lanes) * ty.lane.bytes()).min(self.set.width);
+        let mut bits = self.bits_at(&bits, (part / ty.lane.bytes()) as u16);
+        if part < 16 {
+            // Bits above the lanes may be anything, and the shortest register has more lanes.
+            let lanes = self.constant_bits((1 << bits.per) - 1, bits.per).parts[0];
+            bits.parts = vec![self.row_of(MASK, &rows::KANDQ, Length::X, &[Arg::Use(bits.parts[0]), Arg::Use(lanes)])];
+        }
+        Ok((bits.parts, part))
     }
 
     /// 1 to 15 bytes.

@@ -544,6 +544,7 @@ rows! {
     VCVTTSD2SI = both("vcvttsd2si", PF2, M0F, 0x2C, 1, Rm).w1().tuple(Fixed(8)).reg(G).lengths(Shortest);
 
     // General-purpose registers, shifted by a register, without flags.
+    BZHI = vex("bzhi", Prefix::None, M38, 0xF5, 1, General).feature(Feature::Bmi2);
     SHLX = vex("shlx", P66, M38, 0xF7, 1, General).feature(Feature::Bmi2);
     SARX = vex("sarx", PF3, M38, 0xF7, 1, General).feature(Feature::Bmi2);
     SHRX = vex("shrx", PF2, M38, 0xF7, 1, General).feature(Feature::Bmi2);

@@ -145,7 +145,10 @@ impl Select for Vectors {
 
     fn store(lowering: &mut Lowering<'_>, inst: &Inst) -> Result<(), CodegenError> {
         match inst {
-            Inst::Store { buffer, index, offset, active, value } => lowering.store(*buffer, (*index, *offset), *active, *value),
+            Inst::Store { buffer, index, offset, active, value, mask: None } => lowering.store(*buffer, (*index, *offset), *active, *value),
+            Inst::Store { buffer, index, offset, value, mask: Some(mask), .. } => {
+                lowering.store_where(*buffer, (*index, *offset), *mask, *value)
+            }
             _ => lowering.bug("a store that is none"),
         }
     }
@@ -169,7 +172,9 @@ impl Select for Vectors {
             Inst::RoundingDivideByPowerOfTwo { a, b } => lowering.rounding_divide(*a, *b),
             Inst::Dot { op, accumulator, a, b } => lowering.dot(*op, *accumulator, *a, *b),
             Inst::Horizontal { op, a } => lowering.horizontal(*op, *a),
-            Inst::Load { buffer, index, offset, active } => lowering.load(*buffer, (*index, *offset), *active, ty),
+            Inst::Load { buffer, index, offset, active, mask: None } => lowering.load(*buffer, (*index, *offset), *active, ty),
+            Inst::Load { buffer, index, offset, mask: Some(mask), .. } => lowering.load_where(*buffer, (*index, *offset), *mask, ty),
+            Inst::FirstLanes { count } => lowering.first_lanes(*count, ty),
             Inst::LoadSplat { buffer, index, offset } => lowering.load_splat(*buffer, (*index, *offset), 1, ty),
             Inst::LoadSplatGroup { buffer, index, offset, group } => lowering.load_splat(*buffer, (*index, *offset), *group, ty),
             Inst::Gather { buffer, indices, offset, bounds } => lowering.gather(*buffer, (*indices, *offset), *bounds, ty),

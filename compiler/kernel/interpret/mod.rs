@@ -154,6 +154,12 @@ impl<'k, 'b> Machine<'k, 'b> {
         signed(self.lane(value), self.get(value)[0])
     }
 
+    /// Of the first `active` lanes those where a mask is true, as distances of their elements and as places.
+    fn wanted(&self, mask: Value, active: u16) -> Vec<(i64, usize)> {
+        let lanes = self.get(mask).iter().take(usize::from(active)).enumerate();
+        lanes.filter(|(_, truth)| **truth != 0).map(|(lane, _)| (lane as i64, lane)).collect()
+    }
+
     fn truth(&self, value: Value) -> bool {
         self.get(value)[0] != 0
     }
@@ -173,10 +179,13 @@ impl<'k, 'b> Machine<'k, 'b> {
     fn statement(&mut self, statement: &'k Statement) -> Result<(), Stop> {
         let results = &statement.results;
         match &statement.inst {
-            Inst::Store { buffer, index, offset, active, value } => {
+            Inst::Store { buffer, index, offset, active, value, mask } => {
                 let first = self.index(*index).wrapping_add(*offset);
                 let lanes = &self.values[value.index()][..usize::from(*active)];
-                self.memory.store(*buffer, first, lanes)?;
+                let Some(mask) = mask else { return Ok(self.memory.store(*buffer, first, lanes)?) };
+                for (i, lane) in self.wanted(*mask, *active) {
+                    self.memory.store(*buffer, first.wrapping_add(i), &lanes[lane..=lane])?;
+                }
             }
             Inst::For { start, end, step, carried, body } => {
                 let (mut counter, end) = (self.index(*start), self.index(*end));
@@ -267,7 +276,19 @@ impl<'k, 'b> Machine<'k, 'b> {
             }
             Inst::Dot { op, accumulator, a, b } => wide::dot(*op, self.get(*accumulator), self.get(*a), self.get(*b)),
             Inst::Horizontal { op, a } => wide::horizontal(*op, ty.lane, self.get(*a)),
-            Inst::Load { buffer, index, offset, active } => {
+            Inst::FirstLanes { count } => {
+                let count = self.index(*count);
+                (0..lanes as i64).map(|lane| u64::from(lane < count)).collect()
+            }
+            Inst::Load { buffer, index, offset, active, mask: Some(mask) } => {
+                let first = self.index(*index).wrapping_add(*offset);
+                let mut loaded = vec![0; lanes];
+                for (i, lane) in self.wanted(*mask, *active) {
+                    loaded[lane] = self.memory.load(*buffer, first.wrapping_add(i), 1)?[0];
+                }
+                loaded
+            }
+            Inst::Load { buffer, index, offset, active, mask: None } => {
                 let first = self.index(*index).wrapping_add(*offset);
                 let mut loaded = self.memory.load(*buffer, first, usize::from(*active))?;
                 loaded.resize(lanes, 0);

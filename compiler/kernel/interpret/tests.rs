@@ -138,6 +138,28 @@ fn memory_is_little_endian_and_partial_loads_fill_with_zeros() {
 }
 
 #[test]
+fn masks_leave_lanes_out() {
+    let mut b = KernelBuilder::new("masked");
+    let count = b.integer();
+    let input = b.buffer("input", BufferKind::Input, Lane::I32, 3, 4);
+    let output = b.buffer("output", BufferKind::Output, Lane::I32, 6, 4);
+    let zero = b.index(0);
+    let mask = b.first_lanes(count, 4);
+    let value = b.load_active(input, zero, 0, 4, Active::Where(mask));
+    let one = b.int(Type::vector(Lane::I32, 4), 1);
+    let value = b.add(value, one);
+    b.store_active(output, zero, 1, value, Active::Where(mask));
+    let kernel = b.finish();
+    let run = |count: i64| {
+        let mut buffers = [bytes_of_i32(&[10, 20, 30]), bytes_of_i32(&[7; 6])];
+        interpret(&kernel, &mut buffers, &[count]).map(|_| i32_of_bytes(&buffers[1])).map_err(|e| e.to_string())
+    };
+    assert_eq!(run(0), Ok(vec![7; 6]));
+    assert_eq!(run(3), Ok(vec![7, 11, 21, 31, 7, 7]));
+    assert_eq!(run(4), Err("kernel masked: a load of element 3 of buffer input, which has 3".into()));
+}
+
+#[test]
 fn gathers_clamp_or_are_checked() {
     let gather = |bounds| {
         let mut b = KernelBuilder::new("gather");

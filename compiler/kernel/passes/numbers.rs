@@ -191,7 +191,7 @@ impl<'a, N: Iterator<Item = (&'a Number, &'a Option<usize>)>> Reader<'_, N> {
         let per_place = (self.stored / lane.bytes()) as u16;
         let mut held = lanes.min(per_place);
         let offset = place as i64 * i64::from(per_place);
-        let mut inst = Inst::Load { buffer: self.buffers[&lane], index: self.start, offset, active: held };
+        let mut inst = Inst::Load { buffer: self.buffers[&lane], index: self.start, offset, active: held, mask: None };
         while held < lanes {
             let half = self.add(statements, Type::vector(lane, held), inst);
             inst = Inst::Join { a: half, b: half };

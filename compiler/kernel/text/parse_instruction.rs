@@ -16,7 +16,8 @@ impl Parser<'_> {
                 self.mark(",")?;
                 let value = self.value(Some(Type::scalar(self.lane_of(buffer))))?;
                 let active = self.active(self.type_of(value).lanes)?;
-                Ok(Inst::Store { buffer, index, offset, active, value })
+                let mask = self.mask()?;
+                Ok(Inst::Store { buffer, index, offset, active, value, mask })
             }
             "fail_if" => {
                 let condition = self.value(Some(MASK))?;
@@ -76,6 +77,7 @@ impl Parser<'_> {
                 let [a, b] = self.values(ty)?;
                 Ok(Inst::RoundingDivideByPowerOfTwo { a, b })
             }
+            "first_lanes" => Ok(Inst::FirstLanes { count: self.value(Some(Type::INDEX))? }),
             "splat" | "extract" | "join" | "part" | "shuffle" => self.permutation(word, ty),
             "load" | "load_splat" | "load_splat_group" | "gather" => self.load(word, ty),
             _ => Err(place.error(format!("`{word}` is no instruction with a result"))),
@@ -154,7 +156,7 @@ impl Parser<'_> {
     fn load(&mut self, word: &str, ty: Type) -> Result<Inst, ParseError> {
         let (buffer, index, offset) = self.element()?;
         match word {
-            "load" => Ok(Inst::Load { buffer, index, offset, active: self.active(ty.lanes)? }),
+            "load" => Ok(Inst::Load { buffer, index, offset, active: self.active(ty.lanes)?, mask: self.mask()? }),
             "load_splat" => Ok(Inst::LoadSplat { buffer, index, offset }),
             "load_splat_group" => {
                 if !self.take_word("group") {
@@ -198,5 +200,11 @@ impl Parser<'_> {
     fn active(&mut self, lanes: u16) -> Result<u16, ParseError> {
         let says = matches!(self.peek(), Token::Word(word) if word == "active");
         if says && self.take_word("active") { self.number("a number of lanes") } else { Ok(lanes) }
+    }
+
+    /// Which lanes are loaded or stored, if it says.
+    fn mask(&mut self) -> Result<Option<Value>, ParseError> {
+        let says = matches!(self.peek(), Token::Word(word) if word == "where");
+        if says && self.take_word("where") { self.value(None).map(Some) } else { Ok(None) }
     }
 }

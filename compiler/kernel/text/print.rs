@@ -167,8 +167,9 @@ impl<'k> Printer<'k> {
                 format!("{}, {}", one(&format!("dot_{}", name(op)), *accumulator, ty), list("", &[*a, *b], narrow).trim_start())
             }
             Inst::Horizontal { op, a } => one(&format!("horizontal_{}", name(op)), *a, None),
-            Inst::Load { buffer, index, offset, active } => {
-                format!("load {}{}", self.element(*buffer, *index, *offset), self.active(result, *active))
+            Inst::FirstLanes { count } => one("first_lanes", *count, Some(Type::INDEX)),
+            Inst::Load { buffer, index, offset, active, mask } => {
+                format!("load {}{}{}", self.element(*buffer, *index, *offset), self.active(result, *active), self.mask(*mask))
             }
             Inst::LoadSplat { buffer, index, offset } => format!("load_splat {}", self.element(*buffer, *index, *offset)),
             Inst::LoadSplatGroup { buffer, index, offset, group } => {
@@ -177,11 +178,11 @@ impl<'k> Printer<'k> {
             Inst::Gather { buffer, indices, offset, bounds } => {
                 format!("gather {} {}", self.element(*buffer, *indices, *offset), name(bounds))
             }
-            Inst::Store { buffer, index, offset, active, value } => {
+            Inst::Store { buffer, index, offset, active, value, mask } => {
                 let scalar = self.kernel.buffers.get(buffer.index()).map(|data| Type::scalar(data.lane));
                 let (element, value, active) =
                     (self.element(*buffer, *index, *offset), self.operand(*value, scalar), self.active(Some(*value), *active));
-                format!("store {element}, {value}{active}")
+                format!("store {element}, {value}{active}{}", self.mask(*mask))
             }
             Inst::FailIf { condition, status } => format!("{}, {status}", one("fail_if", *condition, Some(MASK))),
             Inst::Barrier => "barrier".into(),
@@ -220,6 +221,11 @@ impl<'k> Printer<'k> {
     fn active(&self, value: Option<Value>, active: u16) -> String {
         let all = value.and_then(|value| self.ty(value)).is_some_and(|ty| ty.lanes == active);
         if all { String::new() } else { format!(" active {active}") }
+    }
+
+    /// Which lanes are loaded or stored, if a mask says.
+    fn mask(&self, mask: Option<Value>) -> String {
+        mask.map_or(String::new(), |mask| format!(" where {}", self.operand(mask, None)))
     }
 
     fn element(&self, buffer: Buffer, index: Value, offset: i64) -> String {

@@ -163,6 +163,17 @@ fn constants_of_every_type_parse() {
 }
 
 #[test]
+fn masked_accesses_print_and_parse() {
+    let text = "kernel @k(x: input i8[8] align 1, y: output i8[8] align 1, %0: i64) {
+  %1: maskx8 = first_lanes %0
+  %2: i8x8 = load x[%0 + 1] where %1
+  store y[%0], %2 active 7 where %1
+}
+";
+    assert_eq!(parse_kernel(text).unwrap().to_string(), text);
+}
+
+#[test]
 fn counters_and_indices_may_have_other_types() {
     let text = "kernel @k(x: input i8[8] align 1, %0: i64) {
   for %1: i32 in 0..8 step 1 {

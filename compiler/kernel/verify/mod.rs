@@ -241,10 +241,10 @@ impl Verifier<'_> {
         statement.results.iter().zip(types).try_for_each(|(&value, &ty)| self.define(value, ty))
     }
 
-    /// That an access at a known place stays inside its buffer, and that inputs are not written.
+    /// That an access at a known place stays inside its buffer, and that inputs are not written. A mask may leave out all that an access reaches.
     fn inside(&self, inst: &Inst, result: Option<Type>, certain: bool) -> Check {
         let (buffer, index, offset, count) = match inst {
-            Inst::Load { buffer, index, offset, active } => (*buffer, *index, *offset, *active),
+            Inst::Load { buffer, index, offset, active, .. } => (*buffer, *index, *offset, *active),
             Inst::Store { buffer, index, offset, active, .. } => (*buffer, *index, *offset, *active),
             Inst::LoadSplat { buffer, index, offset } => (*buffer, *index, *offset, 1),
             Inst::LoadSplatGroup { buffer, index, offset, group } => (*buffer, *index, *offset, *group),
@@ -253,6 +253,9 @@ impl Verifier<'_> {
         let data = self.kernel.buffer(buffer);
         if result.is_none() && data.kind == BufferKind::Input {
             return Err(format!("a store to the input {}", data.name));
+        }
+        if matches!(inst, Inst::Load { mask: Some(_), .. } | Inst::Store { mask: Some(_), .. }) {
+            return Ok(());
         }
         // Both ends are taken, so an access that may leave its buffer by what is known does.
         if !self.indices.takes_ends(index) || !certain && self.indices.number(index).is_none() {

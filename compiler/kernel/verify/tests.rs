@@ -251,6 +251,20 @@ fn lanes_and_groups_fit() {
     assert_eq!(changed(build, active), "kernel k: 5 active lanes of 4, in `%2: f32x4 = load x[0] active 5`");
 }
 
+#[test]
+fn masks_are_of_the_lanes_that_they_choose_from() {
+    let masked = |statements: &str| {
+        mistake_of(&format!(
+            "kernel @k(x: input i32[4] align 4, y: output i32[4] align 4, %0: i64) {{\n%1: maskx4 = first_lanes %0\n{statements}\n}}"
+        ))
+    };
+    assert_eq!(masked("%2: i32x4 = load x[2] where %1\nstore y[3], %2 where %1"), "good");
+    let wrong = masked("%2: i32x8 = load x[0] active 4 where %1");
+    assert!(wrong.contains("%1 is maskx4, not maskx8"), "{wrong}");
+    let wrong = masked("%2: i32x4 = first_lanes %0");
+    assert!(wrong.contains("first lanes of i32x4"), "{wrong}");
+}
+
 /// What is wrong with a kernel of a text.
 fn mistake_of(text: &str) -> String {
     let kernel = crate::kernel::text::parse_kernel(text).unwrap_or_else(|error| panic!("{error}\n{text}"));

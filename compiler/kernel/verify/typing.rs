@@ -18,8 +18,9 @@ impl Verifier<'_> {
     /// Instructions without a result.
     fn of_effect(&self, inst: &Inst) -> Check {
         match inst {
-            Inst::Store { buffer, index, active, value, .. } => {
+            Inst::Store { buffer, index, active, value, mask, .. } => {
                 let ty = self.ty(*value)?;
+                self.mask_of(*mask, ty)?;
                 self.index(*index)?;
                 self.element(*buffer, ty)?;
                 require((1..=ty.lanes).contains(active), || format!("{active} active lanes of {}", ty.lanes))
@@ -81,6 +82,10 @@ impl Verifier<'_> {
                 let from = self.ty(*a)?;
                 require(ty == Type::scalar(from.lane) && ty.lane != Lane::Mask, || format!("{op:?} of {from} to {ty}"))
             }
+            Inst::FirstLanes { count } => {
+                self.is(*count, Type::INDEX)?;
+                require(ty.lane == Lane::Mask, || format!("first lanes of {ty}"))
+            }
             Inst::Splat { .. } | Inst::Extract { .. } | Inst::Join { .. } | Inst::Part { .. } | Inst::Shuffle { .. } => {
                 self.permutation(inst, ty)
             }
@@ -126,11 +131,17 @@ impl Verifier<'_> {
         }
     }
 
+    /// The mask of an access to lanes of a type, if it has one.
+    fn mask_of(&self, mask: Option<Value>, ty: Type) -> Check {
+        mask.map_or(Ok(()), |mask| self.is(mask, Type::vector(Lane::Mask, ty.lanes)))
+    }
+
     /// Instructions that read memory.
     fn load(&self, inst: &Inst, ty: Type) -> Check {
         match inst {
-            Inst::Load { buffer, index, active, .. } => {
+            Inst::Load { buffer, index, active, mask, .. } => {
                 self.index(*index)?;
+                self.mask_of(*mask, ty)?;
                 self.element(*buffer, ty)?;
                 require((1..=ty.lanes).contains(active), || format!("{active} active lanes of {}", ty.lanes))
             }

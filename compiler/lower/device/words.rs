@@ -97,7 +97,8 @@ impl Writer<'_> {
     fn cut(&mut self, buffer: Buffer, index: Value, offset: i64) -> Value {
         let word = Type::scalar(Lane::I32);
         let index = self.push(Type::INDEX, Inst::ShiftConstant { op: BinaryOp::ShiftLeft, a: index, count: 1 });
-        let [low, high] = [0, 1].map(|half| self.push(word, Inst::Load { buffer, index, offset: 2 * offset + half, active: 1 }));
+        let [low, high] =
+            [0, 1].map(|half| self.push(word, Inst::Load { buffer, index, offset: 2 * offset + half, active: 1, mask: None }));
         let [sign, sign_of_all] =
             [low, high].map(|a| self.push(word, Inst::ShiftConstant { op: BinaryOp::ShiftRightSigned, a, count: 31 }));
         let fits = self.push(Type::scalar(Lane::Mask), Inst::Compare { op: CompareOp::Equal, a: high, b: sign });

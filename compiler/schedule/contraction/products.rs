@@ -4,14 +4,14 @@
 
 use super::geometry::fuses;
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
-use crate::kernel::{Buffer, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{Active, Buffer, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
-use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
+use crate::schedule::quantity::{Cells, Number, Quantity, first_lanes, product, strides};
 use crate::schedule::unsupported::Unsupported;
 
 /// See the module.
@@ -208,9 +208,20 @@ impl Lowering<'_> {
             if ty.lane == Lane::F32 { b.float(ty, 0.0) } else { b.int(ty, 0) }
         };
         let first = vec![neutral(b, lanes); (rows * columns) as usize];
-        let sums = b.for_carry(zero, whole, i64::from(lanes), &first, |b, k, sums| self.step(b, &starts, k, lanes, sums));
-        let sums: Vec<Value> = sums.into_iter().map(|sum| b.horizontal(HorizontalOp::Add, sum)).collect();
-        let sums = b.for_carry(whole, end, 1, &sums, |b, k, sums| self.step(b, &starts, k, 1, sums));
+        let mut sums =
+            b.for_carry(zero, whole, i64::from(lanes), &first, |b, k, sums| self.step(b, &starts, k, (lanes, lanes.into()), sums));
+        if self.masks_rest(lanes) {
+            let some = b.compare(CompareOp::Less, whole, end);
+            let rest = |b: &mut KernelBuilder| {
+                let mask = first_lanes(b, (whole, end), lanes);
+                self.step(b, &starts, whole, (lanes, Active::Where(mask)), &sums)
+            };
+            sums = b.if_else(some, rest, |_| sums.clone());
+        }
+        sums = sums.into_iter().map(|sum| b.horizontal(HorizontalOp::Add, sum)).collect();
+        if !self.masks_rest(lanes) {
+            sums = b.for_carry(whole, end, 1, &sums, |b, k, sums| self.step(b, &starts, k, (1, 1.into()), sums));
+        }
         for (i, sum) in (0..).zip(sums) {
             let (row, column) = (b.index(i / columns), b.index(i % columns));
             let (pixel, channel) = (b.add(tile.pixel, row), b.add(tile.channel, column));
@@ -222,8 +233,22 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// Whether the elements after whole vectors are multiplied together, in the lanes of one more. The other lanes are zeros, which add nothing where no zero
+    /// point is taken away.
+    fn masks_rest(&self, lanes: u16) -> bool {
+        let is_computed = matches!(self.inner, Number::Computed(_));
+        is_computed && (2..=self.schedule.cx.machine.masked_lanes).contains(&lanes) && self.schedule.zero_points == [0, 0]
+    }
+
     /// The products of some elements of the inner dimension added to the sums of a tile.
-    fn step(&self, b: &mut KernelBuilder, starts: &[Vec<Value>; 2], k: Value, lanes: u16, sums: &[Value]) -> Vec<Value> {
+    fn step(
+        &self,
+        b: &mut KernelBuilder,
+        starts: &[Vec<Value>; 2],
+        k: Value,
+        (lanes, active): (u16, Active),
+        sums: &[Value],
+    ) -> Vec<Value> {
         let tensors = [self.schedule.left, self.schedule.right];
         let [rows, columns] = [0, 1].map(|side: usize| -> Vec<Value> {
             let element = self.schedule.cx.element(tensors[side]);
@@ -231,7 +256,7 @@ impl Lowering<'_> {
                 .iter()
                 .map(|&start| {
                     let place = b.add(start, k);
-                    let raw = b.load(self.buffers[side], place, 0, lanes);
+                    let raw = b.load_active(self.buffers[side], place, 0, lanes, active);
                     let wide = widen(b, raw, element);
                     self.less_zero_point(b, wide, side)
                 })

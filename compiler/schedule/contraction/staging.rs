@@ -184,7 +184,7 @@ impl Staging {
     fn fill(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, first: Value, elements: Number) {
         let lanes = self.vector_bytes / self.lane().bytes() as u16;
         let border = self.border(contraction);
-        elements.row(b, lanes, |b, i, active| {
+        elements.row(b, lanes, 0, |b, i, active| {
             let index = b.add(first, i);
             let ty = Type::vector(self.lane(), lanes);
             let value = match ring.numbers {
@@ -297,7 +297,7 @@ impl Staging {
         let lanes = lanes.min(u16::try_from(most.next_power_of_two()).unwrap_or(lanes));
         // Bytes that change places in fours come in fours.
         let unit = self.spread.unwrap_or(if matches!(self.form, Form::EvenAndOdd { .. }) { 4 } else { 1 });
-        elements.row_of(b, lanes, unit, |b, i, active| {
+        elements.row_of(b, (lanes, 0), unit, |b, i, active| {
             let source = b.add(from, i);
             let raw = b.load_active(input, source, 0, lanes, active);
             let mut value = self.convert(b, contraction, ring, raw);

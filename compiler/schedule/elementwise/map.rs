@@ -4,7 +4,7 @@ use super::access::Access;
 use super::operands::ElementWise;
 use super::positions::OutputPosition;
 use crate::ir::Value as Tensor;
-use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
+use crate::kernel::{Active, BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
@@ -71,14 +71,14 @@ impl Schedule for MapSchedule<'_> {
         nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, pixel| {
             let hoisted = work.hoist_pixel(b, pixel, digits, &hoisted, lanes);
             let base = channels.scale(b, pixel);
-            let vector = |b: &mut KernelBuilder, channel: Value, active: u16| {
+            let vector = |b: &mut KernelBuilder, channel: Value, active: Active| {
                 let flat = b.add(base, channel);
                 let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
                 work.emit(b, &place, None, &hoisted, lanes, active)
             };
             match (range, channels) {
-                (Some(range), Number::Known(n)) => row_part(b, n as u64, lanes, range, vector),
-                _ => channels.row(b, lanes, vector),
+                (Some(range), Number::Known(n)) => row_part(b, n as u64, lanes, range, |b, i, active| vector(b, i, active.into())),
+                _ => channels.row(b, lanes, self.cx.machine.masked_lanes, vector),
             }
         })?;
         let description = format!("map {pixels}x{channels} by {lanes}");

@@ -5,7 +5,7 @@ use super::expression::Evaluator;
 use super::lanes::{narrow, widen};
 use super::operands::{ElementWise, NO_INPUT};
 use crate::ir;
-use crate::kernel::{BinaryOp, KernelBuilder, Value};
+use crate::kernel::{Active, BinaryOp, KernelBuilder, Value};
 use crate::schedule::quantity::{Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
@@ -96,7 +96,7 @@ impl ElementWise<'_> {
         all
     }
 
-    /// Computes `active` of `lanes` channels at a place and stores them.
+    /// Computes the active ones of `lanes` channels at a place and stores them.
     ///
     /// # Errors
     /// For operations without lowering.
@@ -107,8 +107,9 @@ impl ElementWise<'_> {
         accumulator: Option<Value>,
         hoisted: &[Option<Hoisted>],
         lanes: u16,
-        active: u16,
+        active: impl Into<Active>,
     ) -> Result<(), Unsupported> {
+        let active = active.into();
         let results = self.values(b, place, accumulator.as_slice(), hoisted, lanes, active)?;
         for ((tensor, buffer), computed) in self.outputs.iter().zip(results) {
             let stored = narrow(b, computed, self.cx.element(*tensor));
@@ -123,7 +124,7 @@ impl ElementWise<'_> {
         place.pixel_offset * channels + place.channel_offset
     }
 
-    /// Computes `active` of `lanes` channels at a place, in their register form. `given` are the inputs that are not read from memory.
+    /// Computes the active ones of `lanes` channels at a place, in their register form. `given` are the inputs that are not read from memory.
     ///
     /// # Errors
     /// For operations without lowering.
@@ -134,8 +135,9 @@ impl ElementWise<'_> {
         given: &[Value],
         hoisted: &[Option<Hoisted>],
         lanes: u16,
-        active: u16,
+        active: impl Into<Active>,
     ) -> Result<Vec<Value>, Unsupported> {
+        let active = active.into();
         let mut inputs = vec![place.flat; self.operands.len()];
         for i in self.used() {
             inputs[i] = match hoisted[i] {
@@ -153,7 +155,7 @@ impl ElementWise<'_> {
         self.compute(b, &inputs, lanes)
     }
 
-    fn load(&self, b: &mut KernelBuilder, i: usize, place: &OutputPosition, flat_offset: i64, lanes: u16, active: u16) -> Value {
+    fn load(&self, b: &mut KernelBuilder, i: usize, place: &OutputPosition, flat_offset: i64, lanes: u16, active: Active) -> Value {
         let operand = &self.operands[i];
         let buffer = operand.buffer.expect("declared");
         let raw = match &operand.access {
@@ -170,7 +172,7 @@ impl ElementWise<'_> {
     }
 
     /// Elements of an operand whose element in channel 0 has an index.
-    fn load_strided(&self, b: &mut KernelBuilder, i: usize, first: Value, place: &OutputPosition, (lanes, active): (u16, u16)) -> Value {
+    fn load_strided(&self, b: &mut KernelBuilder, i: usize, first: Value, place: &OutputPosition, (lanes, active): (u16, Active)) -> Value {
         let operand = &self.operands[i];
         let buffer = operand.buffer.expect("declared");
         if let Access::Strided(strides) = &operand.access

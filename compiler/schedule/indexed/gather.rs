@@ -56,7 +56,7 @@ impl<'a> GatherSchedule<'a> {
                 let base = if wide { base } else { b.convert(ConvertOp::Wrap, base, Lane::I32) };
                 let base = b.splat(base, lanes);
                 let listed = counts.picks.scale(b, outer);
-                counts.picks.row(b, lanes, |b, pick, active| {
+                counts.picks.row(b, lanes, self.cx.machine.masked_lanes, |b, pick, active| {
                     let place = b.add(list, pick);
                     let mut index = b.load_active(indices, place, 0, lanes, active);
                     if wide && slices.index_lane == Lane::I32 {
@@ -101,7 +101,7 @@ impl Schedule for GatherSchedule<'_> {
             self.elements(&mut b, &counts, [indices, source, target], lanes)?;
         } else if some {
             slices.each(&mut b, &counts, indices, |b, slice| {
-                copy_row(b, (source, slice.indexed), (target, slice.listed), counts.row, lanes);
+                copy_row(b, (source, slice.indexed), (target, slice.listed), counts.row, (lanes, self.cx.machine.masked_lanes));
             });
         }
         let description =

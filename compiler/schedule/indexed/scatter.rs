@@ -51,10 +51,10 @@ impl<'a> ScatterSchedule<'a> {
     /// Combines one slice of the updates into the output.
     fn slice(&self, b: &mut KernelBuilder, row: Number, slice: &Slice, [updates, output]: [Buffer; 2], lanes: u16) {
         let Some(reduction) = self.reduction else {
-            return copy_row(b, (updates, slice.listed), (output, slice.indexed), row, lanes);
+            return copy_row(b, (updates, slice.listed), (output, slice.indexed), row, (lanes, self.cx.machine.masked_lanes));
         };
         let element = self.cx.element(self.target);
-        row.row(b, lanes, |b, i, active| {
+        row.row(b, lanes, self.cx.machine.masked_lanes, |b, i, active| {
             let (from, to) = (b.add(slice.listed, i), b.add(slice.indexed, i));
             let [old, new] = [(output, to), (updates, from)].map(|(buffer, place)| {
                 let value = b.load_active(buffer, place, 0, lanes, active);
@@ -95,7 +95,7 @@ impl Schedule for ScatterSchedule<'_> {
         if let Some(source) = source {
             let zero = b.index(0);
             let lanes = copy_lanes(&self.cx, self.lane, elements);
-            copy_row(&mut b, (source, zero), (written, zero), counts.elements, lanes);
+            copy_row(&mut b, (source, zero), (written, zero), counts.elements, (lanes, self.cx.machine.masked_lanes));
         }
         let lanes = copy_lanes(&self.cx, self.lane, slices.row.most(self.cx.function)?);
         if !slices.listed().is(0) {

@@ -247,9 +247,9 @@ pub fn any(b: &mut KernelBuilder, mask: Value) -> Value {
     b.compare(CompareOp::NotEqual, any, zero)
 }
 
-/// Copies `count` elements from one place to another.
-pub fn copy_row(b: &mut KernelBuilder, from: (Buffer, Value), to: (Buffer, Value), count: Number, lanes: u16) {
-    count.row(b, lanes, |b, i, active| {
+/// Copies `count` elements from one place to another, by vectors of `lanes` lanes; machines mask vectors of up to `masked`.
+pub fn copy_row(b: &mut KernelBuilder, from: (Buffer, Value), to: (Buffer, Value), count: Number, (lanes, masked): (u16, u16)) {
+    count.row(b, lanes, masked, |b, i, active| {
         let source = b.add(from.1, i);
         let value = b.load_active(from.0, source, 0, lanes, active);
         let target = b.add(to.1, i);

@@ -71,6 +71,7 @@ impl Schedule for IotaSchedule<'_> {
         let [outer, extent, inner] = [outer, extent, inner].map(|quantity| cells.number(&mut b, quantity));
         let zero = b.index(0);
         let numbers = numbers.map(|buffer| b.load(buffer, zero, 0, lanes));
+        let masked = self.cx.machine.masked_lanes;
         outer.repeat(&mut b, |b, outer| {
             let first = extent.scale(b, outer);
             let Some(numbers) = numbers else {
@@ -80,13 +81,13 @@ impl Schedule for IotaSchedule<'_> {
                     let value = b.splat(value, lanes);
                     let start = b.add(first, i);
                     let start = inner.scale(b, start);
-                    inner.row(b, lanes, |b, j, active| {
+                    inner.row(b, lanes, masked, |b, j, active| {
                         let place = b.add(start, j);
                         b.store_active(target, place, 0, value, active);
                     });
                 });
             };
-            extent.row(b, lanes, |b, i, active| {
+            extent.row(b, lanes, masked, |b, i, active| {
                 let start = b.convert(ConvertOp::Wrap, i, Lane::I32);
                 let start = b.splat(start, lanes);
                 let number = b.add(start, numbers);

@@ -50,6 +50,8 @@ struct Counted {
     low: i64,
     high: i64,
     lanes: u16,
+    /// Lanes of vectors that may be masked, at most.
+    masked: u16,
 }
 
 impl<'a> MirrorPadSchedule<'a> {
@@ -129,7 +131,7 @@ impl<'a> MirrorPadSchedule<'a> {
 
 /// The last dimension: its elements, and before and after them some backwards.
 fn row(b: &mut KernelBuilder, dimension: &Counted, skip: i64, buffers: (Buffer, Buffer), from: Value, to: Value) {
-    let Counted { extent, low, high, lanes, .. } = *dimension;
+    let Counted { extent, low, high, lanes, masked, .. } = *dimension;
     let reversed = |b: &mut KernelBuilder, count: i64, (from, source): (Value, i64), (to, target): (Value, i64)| {
         b.for_range(0, count, 1, |b, i| {
             let place = b.sub(from, i);
@@ -147,7 +149,7 @@ fn row(b: &mut KernelBuilder, dimension: &Counted, skip: i64, buffers: (Buffer, 
     };
     reversed(b, high, (from_end, known - 1 - skip), (to_end, low + known));
     let to = b.scale_index(to, 1, low);
-    copy_row(b, (buffers.0, from), (buffers.1, to), extent, lanes);
+    copy_row(b, (buffers.0, from), (buffers.1, to), extent, (lanes, masked));
 }
 
 impl Schedule for MirrorPadSchedule<'_> {
@@ -172,7 +174,7 @@ impl Schedule for MirrorPadSchedule<'_> {
         for dimension in &self.dimensions {
             let lanes = copy_lanes(&self.cx, self.lane, dimension.extent.most(self.cx.function)?);
             let [extent, padded] = [&dimension.extent, &dimension.padded()].map(|quantity| cells.number(&mut b, quantity));
-            let counted = Counted { extent, padded, low: dimension.low, high: dimension.high, lanes };
+            let counted = Counted { extent, padded, low: dimension.low, high: dimension.high, lanes, masked: self.cx.machine.masked_lanes };
             self.check_room(&mut b, &counted);
             dimensions.push(counted);
         }

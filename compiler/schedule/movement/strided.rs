@@ -333,7 +333,7 @@ impl Schedule for MovementSchedule<'_> {
         }
         let elements = Elements::new(lane, lanes_of(&self.cx, output, lane)?).aligned(alignment(output));
         let target = arguments.output(&mut b, "output", output, elements);
-        let lanes = self.cx.machine.lanes(lane.bytes());
+        let (lanes, masked) = (self.cx.machine.lanes(lane.bytes()), self.cx.machine.masked_lanes);
         let total = product(&self.cx.quantities(output)).scaled(parts(self.cx.element(output), lane));
         let mut extents = Cells::default();
         extents.load(&mut b, &mut arguments, self.quantities().chain([&total]).flat_map(Quantity::extents));
@@ -342,7 +342,7 @@ impl Schedule for MovementSchedule<'_> {
             // A border may be a zero point, which another set of weights has differently.
             let open = self.cx.module.open_constants;
             let open = open.then(|| arguments.data(&mut b, "border", value.to_bytes().into(), lane, alignment(output)));
-            extents.number(&mut b, &total).row(&mut b, lanes, |b, i, active| {
+            extents.number(&mut b, &total).row(&mut b, lanes, masked, |b, i, active| {
                 let zero = b.index(0);
                 let value = match open {
                     Some(border) => b.load_splat(border, zero, 0, lanes),
@@ -371,7 +371,12 @@ impl Schedule for MovementSchedule<'_> {
             let dimensions = collapse(&copy.dimensions);
             let dimensions: Vec<Counted> = dimensions.iter().map(|d| Counted::new(&mut b, &extents, d)).collect();
             let turned = self.cx.machine.turned_lanes(lane.bytes());
-            Mover { input: inputs[copy.operand], output: target, lane, lanes, turned }.copy(&mut b, &turned_last(dimensions), from, to);
+            Mover { input: inputs[copy.operand], output: target, lane, lanes, turned, masked }.copy(
+                &mut b,
+                &turned_last(dimensions),
+                from,
+                to,
+            );
         }
         let description = format!("{} by {lanes}", self.name);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
@@ -458,6 +463,8 @@ struct Mover {
     lanes: u16,
     /// Elements of vectors that are turned.
     turned: u16,
+    /// Lanes of vectors that may be masked, at most.
+    masked: u16,
 }
 
 impl Mover {
@@ -480,7 +487,7 @@ impl Mover {
                 let value = b.load(self.input, from, 0, 1);
                 b.store(self.output, to, 0, value);
             }
-            [inner] if contiguous(inner) => inner.extent.row(b, self.lanes, |b, i, active| {
+            [inner] if contiguous(inner) => inner.extent.row(b, self.lanes, self.masked, |b, i, active| {
                 let value = if matches!(inner.from_stride, Number::Known(1)) {
                     let from = b.add(from, i);
                     b.load_active(self.input, from, 0, self.lanes, active)

@@ -84,7 +84,7 @@ impl<'a> ArgReduceSchedule<'a> {
         outer.repeat(b, |b, outer| {
             let base = line.scale(b, outer);
             let target = inner.scale(b, outer);
-            inner.row(b, lanes, |b, i, active| {
+            inner.row(b, lanes, self.cx.machine.masked_lanes, |b, i, active| {
                 let start = b.add(base, i);
                 let first = b.load_active(input, start, 0, lanes, active);
                 let first = widen(b, first, self.element);

@@ -3,14 +3,14 @@
 
 use super::reduction::{Reduction, SHORT_WORK};
 use crate::ir::{Inst, Operation, Value as Tensor};
-use crate::kernel::{KernelBuilder, Value};
+use crate::kernel::{Active, CompareOp, KernelBuilder, Value};
 use crate::schedule::Goal;
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
-use crate::schedule::quantity::{Cells, Number, Quantity};
+use crate::schedule::quantity::{Cells, Number, Quantity, first_lanes};
 use crate::schedule::unsupported::Unsupported;
 
 /// Registers for partial results of one result each.
@@ -144,8 +144,9 @@ impl Lowering<'_> {
         let hoisted = (self.reader.hoist(b, self.lanes), self.writer.hoist(b, self.lanes));
         let zero = b.index(0);
         let mut outcome = Ok(());
+        let masked = self.schedule.cx.machine.masked_lanes;
         nest(b, &self.kept, zero, zero, &mut |b, input, output| {
-            self.channels.row(b, self.lanes, |b, channel, active| {
+            self.channels.row(b, self.lanes, masked, |b, channel, active| {
                 let neutral = self.schedule.reduction.neutral(b, self.lanes);
                 let result = self.sum(b, &self.inner, input, channel, &hoisted.0, self.lanes, active, neutral).and_then(|sum| {
                     let sum = self.finish(b, sum);
@@ -251,7 +252,7 @@ impl Lowering<'_> {
         let mut totals: Vec<Value> = rows.iter().map(|_| reduction.neutral(b, 1)).collect();
         for (lanes, is_rest, hoisted) in [(self.lanes, false, &hoisted.vector), (1, true, &hoisted.single)] {
             let empty = |n: i64| if is_rest { n % whole_lanes == 0 } else { n < whole_lanes };
-            if known.is_some_and(empty) || is_rest && self.lanes == 1 {
+            if known.is_some_and(empty) || is_rest && (self.lanes == 1 || self.masks_rest()) {
                 continue;
             }
             let neutral = reduction.neutral(b, lanes);
@@ -266,6 +267,7 @@ impl Lowering<'_> {
                 })
             });
             inside?;
+            let sums = if !is_rest && self.masks_rest() { self.with_rest(b, rows, hoisted, &sums)? } else { sums };
             for (total, sum) in totals.iter_mut().zip(sums) {
                 let sum = reduction.horizontal(b, sum);
                 *total = reduction.combine(b, *total, sum);
@@ -278,6 +280,39 @@ impl Lowering<'_> {
             self.writer.emit(b, &place, Some(total), &hoisted.writer, 1, 1)?;
         }
         Ok(())
+    }
+
+    /// Whether what comes after whole vectors is combined in the lanes of one more.
+    fn masks_rest(&self) -> bool {
+        let is_computed = matches!(self.channels, Number::Computed(_));
+        is_computed && (2..=self.schedule.cx.machine.masked_lanes).contains(&self.lanes)
+    }
+
+    /// Partial results with what comes after whole vectors, if anything does, in the lanes of one more vector.
+    fn with_rest(
+        &self,
+        b: &mut KernelBuilder,
+        rows: &[(Value, Value)],
+        hoisted: &[Option<Hoisted>],
+        sums: &[Value],
+    ) -> Result<Vec<Value>, Unsupported> {
+        let (start, end) = self.channels.stretch(b, self.lanes, true);
+        let some = b.compare(CompareOp::Less, start, end);
+        let mut inside = Ok(());
+        let rest = |b: &mut KernelBuilder| {
+            let mask = first_lanes(b, (start, end), self.lanes);
+            let next = rows.iter().zip(sums).map(|(row, &sum)| {
+                let more = self.sum(b, &self.inner, row.0, start, hoisted, self.lanes, Active::Where(mask), sum)?;
+                Ok(b.select(mask, more, sum))
+            });
+            let next: Result<Vec<Value>, Unsupported> = next.collect();
+            next.unwrap_or_else(|error| {
+                inside = Err(error);
+                sums.to_vec()
+            })
+        };
+        let sums = b.if_else(some, rest, |_| sums.to_vec());
+        inside.map(|()| sums)
     }
 
     /// A result as the epilogue reads it.
@@ -302,9 +337,10 @@ impl Lowering<'_> {
         channel: Value,
         hoisted: &[Option<Hoisted>],
         lanes: u16,
-        active: u16,
+        active: impl Into<Active>,
         sum: Value,
     ) -> Result<Value, Unsupported> {
+        let active = active.into();
         let Some((first, rest)) = inner.split_first() else {
             let place = self.place(b, pixel, channel);
             let values = self.reader.values(b, &place, &[], hoisted, lanes, active)?;

@@ -69,7 +69,7 @@ impl Schedule for ScanSchedule<'_> {
         let line = cells.number(&mut b, &product(&self.shape[1..]));
         outer.repeat(&mut b, |b, outer| {
             let base = line.scale(b, outer);
-            inner.row(b, lanes, |b, i, active| {
+            inner.row(b, lanes, self.cx.machine.masked_lanes, |b, i, active| {
                 let start = b.add(base, i);
                 let neutral = self.reduction.neutral(b, lanes);
                 let (first, end) = (b.index(0), extent.value(b));

@@ -3,13 +3,13 @@
 use super::passes::{Keeper, Pass};
 use super::rows::RowwiseSchedule;
 use crate::ir::{ElementType, Inst, Value as Tensor};
-use crate::kernel::{Buffer, KernelBuilder, Value};
+use crate::kernel::{Active, Buffer, CompareOp, KernelBuilder, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::elementwise::lanes::{exact, memory_lane, narrow, widen};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
-use crate::schedule::quantity::{Cells, Number, Quantity, nest, product};
+use crate::schedule::quantity::{Cells, Number, Quantity, first_lanes, nest, product};
 use crate::schedule::reductions::reduction::Reduction;
 use crate::schedule::unsupported::Unsupported;
 use std::collections::HashMap;
@@ -263,7 +263,7 @@ impl<'a> Kernel<'_, 'a> {
     }
 
     /// Walks over some rows side by side and gives the results of the reductions of each: the lanes of a vector that runs along whole
-    /// vectors, then the elements after them one by one.
+    /// vectors, then the elements after them: together where their number is known or lanes are masked, else one by one.
     fn walk(
         &self,
         b: &mut KernelBuilder,
@@ -275,8 +275,12 @@ impl<'a> Kernel<'_, 'a> {
         let (lanes, length) = (walk.lanes, self.length);
         let rows: Vec<Row> = rows.iter().zip(known).map(|(&row, known)| self.row(b, row, walk, hoisted, known)).collect();
         let mut totals: Vec<Vec<Value>> = rows.iter().map(|_| walk.neutral(b, 1)).collect();
+        let is_masked = matches!(length, Number::Computed(_)) && (2..=self.schedule.cx.machine.masked_lanes).contains(&lanes);
         if !matches!(length, Number::Known(n) if n < i64::from(lanes)) {
-            let sums = self.stretch(b, walk, &rows, lanes)?;
+            let mut sums = self.stretch(b, walk, &rows, lanes)?;
+            if is_masked {
+                sums = self.rest(b, walk, &rows, &sums.concat())?;
+            }
             for (totals, sums) in totals.iter_mut().zip(sums) {
                 walk.add_up(b, totals, |b, number, reduction| reduction.horizontal(b, sums[number]));
             }
@@ -286,7 +290,7 @@ impl<'a> Kernel<'_, 'a> {
             Number::Known(n) => {
                 let (channel, rest) = (length.whole(b, lanes), (n % i64::from(lanes)) as u16);
                 for (row, totals) in rows.iter().zip(&mut totals) {
-                    let values = self.elements(b, walk, row, channel, rest)?;
+                    let values = self.elements(b, walk, row, channel, rest.into())?;
                     walk.add_up(b, totals, |b, number, reduction| {
                         let mut sum = reduction.neutral(b, 1);
                         for lane in 0..rest {
@@ -297,7 +301,7 @@ impl<'a> Kernel<'_, 'a> {
                     });
                 }
             }
-            Number::Computed(_) if lanes == 1 => {}
+            Number::Computed(_) if lanes == 1 || is_masked => {}
             Number::Computed(_) => {
                 let sums = self.stretch(b, walk, &rows, 1)?;
                 for (totals, sums) in totals.iter_mut().zip(sums) {
@@ -318,7 +322,7 @@ impl<'a> Kernel<'_, 'a> {
         let sums = b.for_carry(start, end, i64::from(active), &first, |b, channel, sums| {
             let mut next = Vec::with_capacity(sums.len());
             for row in rows {
-                match self.elements(b, walk, row, channel, active) {
+                match self.elements(b, walk, row, channel, active.into()) {
                     Ok(values) => {
                         for (element, reduction, _) in &walk.reduced {
                             let value = if is_rest { b.extract(values[*element], 0) } else { values[*element] };
@@ -331,8 +335,34 @@ impl<'a> Kernel<'_, 'a> {
             if inside.is_ok() { next } else { sums.to_vec() }
         });
         inside?;
-        let mut sums = sums.into_iter();
-        Ok(rows.iter().map(|_| sums.by_ref().take(walk.reduced.len()).collect()).collect())
+        Ok(of_rows(walk, sums, rows.len()))
+    }
+
+    /// The sums of some rows with what comes after the elements that fill vectors, if anything does, in the lanes of one more vector.
+    fn rest(&self, b: &mut KernelBuilder, walk: &Walk<'a>, rows: &[Row], sums: &[Value]) -> Result<Vec<Vec<Value>>, Unsupported> {
+        let (start, end) = self.length.stretch(b, walk.lanes, true);
+        let some = b.compare(CompareOp::Less, start, end);
+        let mut inside = Ok(());
+        let with_rest = |b: &mut KernelBuilder| {
+            let mask = first_lanes(b, (start, end), walk.lanes);
+            let mut next = Vec::with_capacity(sums.len());
+            for row in rows {
+                match self.elements(b, walk, row, start, Active::Where(mask)) {
+                    Ok(values) => {
+                        for (element, reduction, _) in &walk.reduced {
+                            let sum = sums[next.len()];
+                            let more = reduction.combine(b, sum, values[*element]);
+                            next.push(b.select(mask, more, sum));
+                        }
+                    }
+                    Err(error) => inside = Err(error),
+                }
+            }
+            if inside.is_ok() { next } else { sums.to_vec() }
+        };
+        let sums = b.if_else(some, with_rest, |_| sums.to_vec());
+        inside?;
+        Ok(of_rows(walk, sums, rows.len()))
     }
 
     /// What a walk knows of a row before it begins.
@@ -350,7 +380,14 @@ impl<'a> Kernel<'_, 'a> {
     }
 
     /// Computes a vector of elements, and writes those that are written or kept.
-    fn elements(&self, b: &mut KernelBuilder, walk: &Walk<'a>, at: &Row, channel: Value, active: u16) -> Result<Vec<Value>, Unsupported> {
+    fn elements(
+        &self,
+        b: &mut KernelBuilder,
+        walk: &Walk<'a>,
+        at: &Row,
+        channel: Value,
+        active: Active,
+    ) -> Result<Vec<Value>, Unsupported> {
         let flat = b.add(at.base, channel);
         let place = OutputPosition { pixel: at.row, pixel_offset: 0, channel, channel_offset: 0, flat };
         let kept = |b: &mut KernelBuilder, tensor: Tensor| {
@@ -376,6 +413,12 @@ impl<'a> Kernel<'_, 'a> {
             Keeper::Scratch(number) => (self.rows.scratch[number], channel),
         }
     }
+}
+
+/// The sums of each of some rows.
+fn of_rows(walk: &Walk<'_>, sums: Vec<Value>, rows: usize) -> Vec<Vec<Value>> {
+    let mut sums = sums.into_iter();
+    (0..rows).map(|_| sums.by_ref().take(walk.reduced.len()).collect()).collect()
 }
 
 /// A row, and what is known before its elements are walked over.

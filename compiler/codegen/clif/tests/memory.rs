@@ -2,7 +2,7 @@
 
 use super::engines::check;
 use super::{Case, Random, bytes};
-use crate::kernel::{Bounds, BufferKind, KernelBuilder, Lane};
+use crate::kernel::{Active, Bounds, BufferKind, KernelBuilder, Lane};
 
 const LANES: [u16; 6] = [1, 2, 4, 8, 16, 32];
 const ALL: [Lane; 6] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64, Lane::F32, Lane::F64];
@@ -31,6 +31,40 @@ fn partial_accesses() {
                     vec![bytes(lane, &data), vec![0; usize::from(lanes) * lane.bytes() as usize]],
                     bytes(lane, &data[1..]),
                 );
+                case.after[1] = Some(bytes(lane, &padded));
+                cases.push(case);
+            }
+        }
+    }
+    check(&cases);
+}
+
+/// Lanes that are counted when the kernel runs, at the very end of buffers: what is read is followed by zeros, what is not counted is not written. More
+/// than all lanes are all.
+#[test]
+fn counted_lanes() {
+    let mut random = Random(13);
+    let mut cases = vec![];
+    for lane in ALL {
+        for lanes in LANES.into_iter().chain([64]).filter(|&lanes| lanes > 1) {
+            for count in 0..=lanes + 1 {
+                let active = count.min(lanes);
+                let data = random.elements(lane, usize::from(active));
+                let mut b = KernelBuilder::new(format!("counted_{lane:?}_{count}_of_{lanes}"));
+                let number = b.integer();
+                let input = b.buffer("in", BufferKind::Input, lane, active.into(), lane.bytes());
+                let whole = b.buffer("whole", BufferKind::Output, lane, lanes.into(), lane.bytes());
+                let out = b.buffer("out", BufferKind::Output, lane, active.into(), lane.bytes());
+                let zero = b.index(0);
+                let mask = b.first_lanes(number, lanes);
+                let value = b.load_active(input, zero, 0, lanes, Active::Where(mask));
+                b.store(whole, zero, 0, value);
+                b.store_active(out, zero, 0, value, Active::Where(mask));
+                let mut padded = data.clone();
+                padded.resize(usize::from(lanes), 0);
+                let inputs = vec![bytes(lane, &data), vec![0; usize::from(lanes) * lane.bytes() as usize]];
+                let mut case = Case::new(b.finish(), inputs, bytes(lane, &data));
+                case.integers = vec![count.into()];
                 case.after[1] = Some(bytes(lane, &padded));
                 cases.push(case);
             }

@@ -9,7 +9,7 @@ mod reference;
 mod structure;
 mod tiles;
 
-use crate::kernel::{Kernel, Lane};
+use crate::kernel::{Inst, Kernel, Lane};
 
 /// A kernel with what it is given and what it must leave.
 struct Case {
@@ -36,6 +36,11 @@ impl Case {
         before.push(vec![0xA5; output.len()]);
         after.push(Some(output));
         Self { kernel, before, after, integers: vec![], status: 0, fma: false, long_vectors: false }
+    }
+
+    /// Whether it counts lanes when it runs, which not all machines do.
+    fn counts_lanes(&self) -> bool {
+        self.kernel.statements().any(|statement| matches!(statement.inst, Inst::FirstLanes { .. }))
     }
 
     /// Fails unless the buffers are as they must be; all NaNs are equal.

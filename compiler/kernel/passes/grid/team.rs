@@ -293,7 +293,10 @@ impl<'k> Writer<'k> {
             })
             .collect();
         for ((&value, sum), &(buffer, index)) in partial.iter().zip(sums).zip(&places) {
-            out.push(Statement { results: vec![], inst: Inst::Store { buffer, index, offset: 0, active: sum.ty.lanes, value } });
+            out.push(Statement {
+                results: vec![],
+                inst: Inst::Store { buffer, index, offset: 0, active: sum.ty.lanes, value, mask: None },
+            });
         }
         let mut half = self.lanes / 2;
         while half > 0 {
@@ -303,9 +306,9 @@ impl<'k> Writer<'k> {
             for (sum, &(buffer, index)) in sums.iter().zip(&places) {
                 let active = sum.ty.lanes;
                 let [a, b] = [0, half as i64 * i64::from(active)]
-                    .map(|offset| self.push(sum.ty, Inst::Load { buffer, index, offset, active }, &mut inside));
+                    .map(|offset| self.push(sum.ty, Inst::Load { buffer, index, offset, active, mask: None }, &mut inside));
                 let value = self.push(sum.ty, Inst::Binary { op: sum.op, a, b }, &mut inside);
-                inside.push(Statement { results: vec![], inst: Inst::Store { buffer, index, offset: 0, active, value } });
+                inside.push(Statement { results: vec![], inst: Inst::Store { buffer, index, offset: 0, active, value, mask: None } });
             }
             self.only_below(below, inside, out);
             half /= 2;
@@ -313,7 +316,7 @@ impl<'k> Writer<'k> {
         barrier(out);
         let zero = self.number(0, out);
         let whole = sums.iter().zip(&places).map(|(sum, &(buffer, _))| {
-            let load = Inst::Load { buffer, index: zero, offset: 0, active: sum.ty.lanes };
+            let load = Inst::Load { buffer, index: zero, offset: 0, active: sum.ty.lanes, mask: None };
             self.push(sum.ty, load, out)
         });
         let whole = whole.collect();

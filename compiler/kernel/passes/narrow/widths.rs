@@ -174,12 +174,11 @@ impl<'k> Widths<'k> {
         let Statement { results, inst } = statement;
         let count = inst.operands().len();
         match inst {
-            Inst::Load { buffer, offset, .. } | Inst::LoadSplat { buffer, offset, .. } | Inst::LoadSplatGroup { buffer, offset, .. } => {
-                vec![self.of_place(*buffer, *offset)]
-            }
+            Inst::LoadSplat { buffer, offset, .. } | Inst::LoadSplatGroup { buffer, offset, .. } => vec![self.of_place(*buffer, *offset)],
+            Inst::Load { buffer, offset, .. } => [&[self.of_place(*buffer, *offset)], &vec![Want::Full; count - 1][..]].concat(),
             Inst::Gather { buffer, offset, bounds: Bounds::Proven, .. } => vec![self.of_place(*buffer, *offset)],
             Inst::Gather { indices, .. } => vec![if self.fits(*indices) { Want::Low } else { Want::Full }],
-            Inst::Store { buffer, offset, .. } => vec![self.of_place(*buffer, *offset), Want::Full],
+            Inst::Store { buffer, offset, .. } => [&[self.of_place(*buffer, *offset)], &vec![Want::Full; count - 1][..]].concat(),
             Inst::Compare { a, b, .. } => vec![if self.fits(*a) && self.fits(*b) { Want::Low } else { Want::Full }; 2],
             Inst::Convert { op: ConvertOp::Wrap, a } => vec![self.wrapped(*a)],
             Inst::For { body, .. } => {
