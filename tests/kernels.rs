@@ -327,6 +327,36 @@ fn depthwise_windows_match_on_every_machine() {
     assert!(paired > 20, "{paired} are computed from rows in pairs");
 }
 
+/// Floats of few channels, of which neighbouring pixels share a vector, and of many; rows of even and odd length.
+#[test]
+fn depthwise_windows_of_floats_match_on_every_machine() {
+    for (channels, width, stride) in [(4, 9, 1), (8, 16, 1), (8, 33, 1), (8, 12, 2), (16, 19, 1), (24, 10, 2), (32, 7, 1), (48, 14, 1)] {
+        let mut module = Module::default();
+        let mut builder = FunctionBuilder::new(&mut module, "main");
+        let shape = [1, 6, width, channels];
+        let image = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
+        let floats = |count: u64, salt: u64| (0..count).flat_map(move |i| ((number(i + salt) % 64) as f32 / 8.0 - 4.0).to_le_bytes());
+        let filter = TensorType::of(ElementType::F32, &[channels, 3, 3, 1]);
+        let filter = builder.literal(filter, floats(9 * channels, 7).collect::<Vec<u8>>()).expect("a filter");
+        let geometry = WindowGeometry {
+            strides: vec![stride; 2],
+            dilation: vec![1; 2],
+            padding_low: vec![1; 2],
+            padding_high: vec![1; 2],
+            ..WindowGeometry::default()
+        };
+        let sums = builder.conv(image, filter, geometry, channels, (0, 0), ElementType::F32).expect("a convolution");
+        let function = builder.finish(vec![sums]);
+        let ports = || vec![Port::default()];
+        module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+        let image = Tensor { element: ElementType::F32, bytes: floats(shape.iter().product(), 1 << 30).collect(), shape: shape.to_vec() };
+        for machines in objects() {
+            let result = check(&module, std::slice::from_ref(&image), &machines);
+            assert_eq!(result, Ok(Ok(())), "{channels} channels, {width} pixels, stride {stride} on {}", names(&machines));
+        }
+    }
+}
+
 /// A convolution of bytes, 1×1 or 3×3 with a channel each, requantized with a scale a channel around 2^(−31 − shift), for every fourth seed
 /// multiplied and requantized once more, and its input.
 fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwise: bool) -> (Module, Tensor) {

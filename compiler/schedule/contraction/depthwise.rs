@@ -31,6 +31,8 @@ pub const MAX_TAPS: u64 = 64;
 
 /// Fused sums that hide their own latency.
 const FLOAT_SUMS: u64 = 8;
+/// Taking fewer channels than 16 bytes out of a vector costs what it saves.
+const LEAST_SIDE_BY_SIDE: u64 = 4;
 /// Pixels that are computed together: of two vectors each, these are as many sums; integers have other work beside them.
 const FLOAT_PIXELS: u64 = 4;
 const INTEGER_PIXELS: u64 = 2;
@@ -93,15 +95,33 @@ impl<'a> DepthwiseSchedule<'a> {
             return 1;
         }
         let most = if self.form == Form::Float && self.cx.machine.sums_in_place { self.float_pixels() } else { INTEGER_PIXELS };
-        let width = self.work.output_size[1].max(1);
-        width.div_ceil(width.div_ceil(most))
+        let (width, together) = (self.work.output_size[1].max(1), self.side_by_side());
+        let pixels = width.div_ceil(width.div_ceil(most));
+        // What is no multiple would have its pixels one by one.
+        pixels.next_multiple_of(together).min(width / together * together).max(1)
     }
 
-    /// Pixels of a tile of floats: as many as have [`FLOAT_SUMS`] sums, if what they read is shared.
+    /// Pixels of a tile of floats: as many as have [`FLOAT_SUMS`] sums, if what they read is shared, or they lie side by side.
     fn float_pixels(&self) -> u64 {
+        if self.work.sizes.is_some() {
+            // What whole tiles leave of a row of run-time length comes pixel by pixel.
+            return FLOAT_PIXELS;
+        }
+        if self.side_by_side() > 1 {
+            return FLOAT_SUMS * self.side_by_side();
+        }
         let widest = self.cuts.widths().into_iter().max_by_key(|width| width.lanes);
         let pixels = widest.map(|width| (width, FLOAT_SUMS / self.vectors(width).min(FLOAT_SUMS)));
         pixels.filter(|&(width, pixels)| self.shares_taps(width, pixels)).map_or(FLOAT_PIXELS, |(_, pixels)| pixels)
+    }
+
+    /// Pixels that a vector holds: neighbours lie side by side where all channels together are shorter than a vector.
+    fn side_by_side(&self) -> u64 {
+        let (work, machine) = (&self.work, self.cx.machine);
+        let is_whole = self.cuts.widths().iter().all(|width| width.lanes == work.outputs);
+        let fits =
+            self.form == Form::Float && machine.sums_in_place && work.strides[1] == 1 && is_whole && work.outputs >= LEAST_SIDE_BY_SIDE;
+        if fits { (u64::from(machine.lanes(4)) / work.outputs).max(1) } else { 1 }
     }
 
     /// Registers of the sums of a pixel in a block of channels.
@@ -309,8 +329,39 @@ impl Lowering<'_> {
         join(b, &strips)
     }
 
+    /// One more product of floats.
+    fn add_product(&self, b: &mut KernelBuilder, w: Value, x: Value, sum: Value) -> Value {
+        if self.schedule.work.fuses(self.schedule.cx.machine) {
+            return b.fma(w, x, sum);
+        }
+        let product = b.mul(x, w);
+        b.binary(BinaryOp::Add, product, sum)
+    }
+
+    /// The sum of each pixel of a tile, some pixels to a vector.
+    fn sums_side_by_side(&self, b: &mut KernelBuilder, rows: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
+        let (together, channels) = (self.schedule.side_by_side(), self.schedule.work.outputs);
+        let repeated = |b: &mut KernelBuilder, value: Value| join(b, &vec![value; together as usize]);
+        let mut sums = vec![repeated(b, at.first); (pixels / together) as usize];
+        for (tap, (y, x)) in (0..).zip(self.schedule.taps()) {
+            let w = self.weights_of(b, at, tap);
+            let w = repeated(b, w);
+            for (first, sum) in (0..).step_by(together as usize).zip(&mut sums) {
+                let offset = self.schedule.column(x, first) * channels;
+                let x = b.load(self.pixels.rows, rows[y as usize], offset as i64, (together * channels) as u16);
+                *sum = self.add_product(b, w, x, *sum);
+            }
+        }
+        let places = |sum: Value| (0..together).map(move |pixel| (sum, pixel * channels));
+        sums.into_iter().flat_map(places).map(|(sum, first)| b.part(sum, first as u16, channels as u16)).collect()
+    }
+
     /// The sum of each pixel of a tile.
     fn sums(&self, b: &mut KernelBuilder, rows: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
+        let together = self.schedule.side_by_side();
+        if together > 1 && pixels.is_multiple_of(together) {
+            return self.sums_side_by_side(b, rows, at, pixels);
+        }
         let (panels, form, block) = (&self.schedule.panels, self.schedule.form, at.cut.width.lanes as u16);
         let step = panels.extents.step as u16;
         let is_spread = self.schedule.staging.as_ref().is_some_and(|staging| staging.spread.is_some());
@@ -327,11 +378,7 @@ impl Lowering<'_> {
             for (pixel, sum) in sums.iter_mut().enumerate() {
                 let x = tap(b, taps[0], pixel as u64);
                 *sum = match form {
-                    Form::Float if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(w, x, *sum),
-                    Form::Float => {
-                        let product = b.mul(x, w);
-                        b.binary(BinaryOp::Add, product, *sum)
-                    }
+                    Form::Float => self.add_product(b, w, x, *sum),
                     _ => {
                         let second = if taps.len() == 2 { tap(b, taps[1], pixel as u64) } else { x };
                         let x = b.shuffle(x, second, interleaved.clone());
