@@ -131,3 +131,29 @@ fn innermost_loops_of_schedules_stay_in_registers() {
         }
     }
 }
+
+#[test]
+fn windows_of_few_channels_share_what_they_load() {
+    let work = Work::Conv { window: 3, channels: 16, outputs: 16, groups: 1 };
+    let options = lower::Options::new(machine("x86-64-v4").expect("a level"));
+    let lowered = pipeline::lower(&module(work, ElementType::I8), "module", options).expect("a convolution has a schedule");
+    let target = target("x86_64-unknown-linux-gnu").expect("a target");
+    let text = listing(&lowered.levels()[0], target, Listing::Machine).expect("instructions");
+    let hot = hot_loop(&text, "vpdpbusd");
+    let count = |instruction: &str| hot.iter().filter(|line| line.starts_with(instruction)).count();
+    let (loads, products) = (count("vbroadcastss") + count("vmovups"), count("vpdpbusd"));
+    assert!(2 * loads < products, "{loads} loads for {products} products:\n{}", hot.join("\n"));
+    assert!(!hot.join("\n").contains("[rsp"), "something is on the stack:\n{}", hot.join("\n"));
+}
+
+#[test]
+fn neighbouring_pixels_are_stored_together() {
+    // Eight sums of a pixel are half a vector.
+    let work = Work::Conv { window: 1, channels: 32, outputs: 8, groups: 1 };
+    let options = lower::Options::new(machine("x86-64-v4").expect("a level"));
+    let lowered = pipeline::lower(&module(work, ElementType::I8), "module", options).expect("a convolution has a schedule");
+    let target = target("x86_64-unknown-linux-gnu").expect("a target");
+    let text = listing(&lowered.levels()[0], target, Listing::Machine).expect("instructions");
+    let stores = |register: &str| text.lines().filter(|line| line.contains("vmovups [") && line.contains(register)).count();
+    assert!(stores("],zmm") > 0 && stores("],ymm") == 0, "half a vector is stored:\n{text}");
+}

@@ -381,8 +381,10 @@ fn in_place_tile(machine: &Machine, form: Form, full: u64, (width, in_blocks): (
         _ => 2,
     };
     let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && v <= full).unwrap_or(1);
-    // More than eight pixels hide no more latency, and their epilogues are long.
-    let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(8);
+    // More than eight sums hide no more latency, and their epilogues are long. With a single vector each product has a load of its own, beside
+    // those of the weights: more pixels share these, and leave products room to be late.
+    let enough = if vectors == 1 { 16 } else { 8 };
+    let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(enough);
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
 }
 

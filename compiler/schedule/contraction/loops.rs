@@ -189,7 +189,11 @@ impl<'a> Lowering<'a> {
         let starts = (segments > unrolled_segments(&schedule.cx)).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
         element_wise.declare(b, &mut arguments, shared)?;
         let cuts = schedule.cuts();
-        let hoisted = hoisted(b, &element_wise, &widths);
+        let lanes = widths.iter().flat_map(|width| {
+            let most = neighbours(schedule, &element_wise, width.lanes);
+            (0..=most.ilog2()).map(|doubled| width.lanes << doubled)
+        });
+        let hoisted = hoisted_for(b, &element_wise, lanes);
         let range = None;
         let numbers = work.numbers(b, &mut arguments);
         Ok(Self { schedule, range, numbers, arguments, pixels, input, stored, weights, initial, starts, element_wise, cuts, hoisted })
@@ -202,6 +206,11 @@ impl<'a> Lowering<'a> {
     /// What is loaded before the loops for panels of this many lanes.
     pub fn hoisted(&self, lanes: u64) -> &[Option<Hoisted>] {
         self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[], |(_, hoisted)| hoisted)
+    }
+
+    /// How many neighbouring pixels of a panel's lanes an epilogue takes together.
+    pub fn neighbours(&self, lanes: u64) -> u64 {
+        neighbours(self.schedule, &self.element_wise, lanes)
     }
 
     /// All products of matrices: one loop a broadcast dimension.
@@ -509,9 +518,25 @@ fn positions(work: &Contraction, dimension: usize) -> u64 {
     work.phases[dimension].list.iter().map(|phase| phase.count).max().unwrap_or(0)
 }
 
+/// How many neighbouring pixels an epilogue takes together: those whose channels are one panel lie side by side.
+fn neighbours(schedule: &DirectSchedule<'_>, element_wise: &ElementWise<'_>, lanes: u64) -> u64 {
+    let (work, machine) = (&schedule.work, schedule.cx.machine);
+    let are_whole = work.outputs == lanes && work.phases[2].step == 1 && machine.has_vector_registers() && !machine.at_once;
+    let most = 1 << schedule.tile.pixels.max(1).ilog2();
+    if are_whole { element_wise.neighbours(machine, lanes).min(most) } else { 1 }
+}
+
 /// What an epilogue loads before the loops, for the lanes of each width of panels.
 pub(super) fn hoisted(b: &mut KernelBuilder, element_wise: &ElementWise<'_>, widths: &[Width]) -> Vec<(u64, Vec<Option<Hoisted>>)> {
-    let mut lanes: Vec<u64> = widths.iter().map(|width| width.lanes).collect();
+    hoisted_for(b, element_wise, widths.iter().map(|width| width.lanes))
+}
+
+fn hoisted_for(
+    b: &mut KernelBuilder,
+    element_wise: &ElementWise<'_>,
+    lanes: impl Iterator<Item = u64>,
+) -> Vec<(u64, Vec<Option<Hoisted>>)> {
+    let mut lanes: Vec<u64> = lanes.collect();
     lanes.dedup();
     lanes.into_iter().map(|lanes| (lanes, element_wise.hoist(b, lanes as u16))).collect()
 }

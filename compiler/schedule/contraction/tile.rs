@@ -6,6 +6,7 @@ use super::form::Form;
 use super::loops::{Lowering, Segments, TilePlace};
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
+pub(super) use crate::schedule::elementwise::lanes::join;
 use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
@@ -23,7 +24,6 @@ struct SegmentPlace {
 impl Lowering<'_> {
     /// One register tile: sums, then the epilogue a pixel at a time.
     pub fn tile(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: u64) -> Result<(), Unsupported> {
-        let schedule = self.schedule;
         let (part, width) = (place.part, place.width);
         let segments = part.panels.extents.segments();
         let segment_weights = part.panels.in_buffer(part.run() * width.strip);
@@ -49,18 +49,36 @@ impl Lowering<'_> {
                 });
             }
         }
+        self.epilogue(b, place, &sums)
+    }
+
+    /// The epilogue of a tile, as many pixels at a time as fill a vector of what is stored.
+    fn epilogue(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, sums: &[Value]) -> Result<(), Unsupported> {
+        let schedule = self.schedule;
         let base = b.scale_index(place.pixel, schedule.work.outputs as i64, 0);
         let flat = b.add(base, place.channel);
-        let (vectors, _) = width.vectors(self.schedule.lanes);
-        for (pixel, row) in (0..pixels).zip(sums.chunks(vectors as usize)) {
-            let mut accumulator = self.whole_sums(b, place, row);
-            if schedule.work.accumulator == ElementType::I64 && schedule.in_32_bits.is_none() {
-                accumulator = b.convert(ConvertOp::SignExtend, accumulator, Lane::I64);
-            }
-            let pixel_offset = (pixel * schedule.work.phases[2].step) as i64;
+        let (vectors, _) = place.width.vectors(schedule.lanes);
+        let mut pixels: &[Value] = &sums.chunks(vectors as usize).map(|row| self.whole_sums(b, place, row)).collect::<Vec<_>>();
+        let (channels, most) = (place.width.lanes as u16, self.neighbours(place.width.lanes));
+        let (mut first, mut of_channels) = (0, (0, vec![]));
+        while !pixels.is_empty() {
+            let count = most.min(1 << pixels.len().ilog2());
+            let (together, rest) = pixels.split_at(count as usize);
+            let pixel_offset = first * schedule.work.phases[2].step as i64;
             let at = OutputPosition { pixel: place.pixel, pixel_offset, channel: place.channel, channel_offset: 0, flat };
-            let lanes = b.ty(accumulator).lanes;
-            self.element_wise.emit(b, &at, Some(accumulator), self.hoisted(lanes.into()), lanes, place.active as u16)?;
+            let hoisted = self.hoisted(u64::from(channels) * count);
+            if count == 1 {
+                self.element_wise.emit(b, &at, Some(together[0]), hoisted, channels, place.active as u16)?;
+            } else {
+                let size = (channels, count as u16);
+                if of_channels.0 != count {
+                    of_channels = (count, self.element_wise.hoist_channels(b, &at, hoisted, size));
+                }
+                let own = self.element_wise.load_neighbours(b, &at, &of_channels.1, size);
+                let (sums, lanes) = (join(b, together), channels * count as u16);
+                self.element_wise.emit(b, &at, Some(sums), &own, lanes, lanes)?;
+            }
+            (pixels, first) = (rest, first + count as i64);
         }
         Ok(())
     }
@@ -68,9 +86,13 @@ impl Lowering<'_> {
     /// The sums of a pixel in one vector.
     fn whole_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, vectors: &[Value]) -> Value {
         let sums = join(b, vectors);
-        if self.schedule.form.sums() == 1 {
-            return sums;
-        }
+        let sums = if self.schedule.form.sums() == 1 { sums } else { self.added_pairs(b, place, sums) };
+        let widens = self.schedule.work.accumulator == ElementType::I64 && self.schedule.in_32_bits.is_none();
+        if widens { b.convert(ConvertOp::SignExtend, sums, Lane::I64) } else { sums }
+    }
+
+    /// The sums of a pixel, of sums that are in two lanes.
+    fn added_pairs(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, sums: Value) -> Value {
         let lanes = place.width.lanes as u16;
         let [even, odd] = [0, 1].map(|first| b.shuffle(sums, sums, (0..lanes).map(|lane| 2 * lane + first).collect()));
         let sums = b.add(even, odd);
@@ -166,6 +188,9 @@ impl Lowering<'_> {
         range: Option<(Value, Value)>,
     ) -> Vec<Value> {
         let schedule = self.schedule;
+        if range.is_none() && self.shares_taps(part, at, pixels) {
+            return self.shared_taps(b, part, at, pixels, sums);
+        }
         let step = (schedule.form.group() * part.unroll) as i64;
         if range.is_none() && part.run() as i64 <= step {
             return self.round(b, part, at, pixels, sums);
@@ -206,14 +231,77 @@ impl Lowering<'_> {
         sums
     }
 
+    /// Whether the products of a row of taps share what they take of pixels: a pixel is under several taps of neighbouring windows.
+    fn shares_taps(&self, part: &Part, at: SegmentPlace, pixels: u64) -> bool {
+        let (schedule, extents) = (self.schedule, &part.panels.extents);
+        let (work, machine, form) = (&schedule.work, schedule.cx.machine, schedule.form);
+        let (vectors, _) = at.width.vectors(schedule.lanes);
+        let registers = pixels * vectors + extents.segment_taps * vectors + 1;
+        machine.sums_in_place
+            && form.is_of_bytes()
+            && pixels > 1
+            && vectors == 1
+            && work.strides[1] < extents.segment_taps
+            && extents.per_tap.is_multiple_of(form.group())
+            && registers <= machine.registers.count().into()
+    }
+
+    /// The products of a row of taps, which share what they take of pixels.
+    fn shared_taps(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, sums: Vec<Value>) -> Vec<Value> {
+        let schedule = self.schedule;
+        let (vectors, lanes) = at.width.vectors(schedule.lanes);
+        let (group, per_tap, taps) = (schedule.form.group(), part.panels.extents.per_tap, part.panels.extents.segment_taps);
+        let stride = schedule.work.strides[1];
+        let groups = per_tap / group;
+        let unroll = if groups.is_multiple_of(2) { 2 } else { 1 };
+        let round = |b: &mut KernelBuilder, at: SegmentPlace, sums: &[Value]| {
+            let mut sums = sums.to_vec();
+            for u in 0..unroll {
+                let place = |tap: u64| tap * per_tap / group + u;
+                let vs = (0..taps).flat_map(|tap| (0..vectors).map(move |v| (tap, v)));
+                let ws: Vec<Value> = vs.map(|(tap, v)| self.weights_of(b, part, at, (place(tap), 0), v * lanes)).collect();
+                for pixel in 0..(pixels - 1) * stride + taps {
+                    let offset = at.tap + (pixel * schedule.work.channels + u * group) as i64;
+                    let x = self.group_at(b, at, offset, group);
+                    for tap in 0..taps.min(pixel + 1) {
+                        let (p, rest) = ((pixel - tap) / stride, (pixel - tap) % stride);
+                        if rest != 0 || p >= pixels {
+                            continue;
+                        }
+                        for v in 0..vectors {
+                            let sum = &mut sums[(p * vectors + v) as usize];
+                            *sum = self.product(b, x, ws[(tap * vectors + v) as usize], *sum);
+                        }
+                    }
+                }
+            }
+            sums
+        };
+        if groups == unroll {
+            return round(b, at, &sums);
+        }
+        let (start, end) = (b.index(0), b.index(per_tap as i64));
+        b.for_carry(start, end, (group * unroll) as i64, &sums, |b, k, sums| {
+            let skipped = b.scale_index(k, part.panels.in_buffer(at.width.strip), 0);
+            let at = SegmentPlace { row: b.add(at.row, k), weights: b.add(at.weights, skipped), ..at };
+            round(b, at, sums)
+        })
+    }
+
     /// What a product takes of a group of k of one pixel, in all lanes.
     fn pixel_operand(&self, b: &mut KernelBuilder, at: SegmentPlace, (u, product): (u64, u64), p: u64) -> Value {
         let schedule = self.schedule;
         let whole = schedule.form.group();
         let group = whole / schedule.form.products();
-        let (_, lanes) = at.width.vectors(self.schedule.lanes);
         let stride = (schedule.work.strides[1] * schedule.work.channels) as i64;
         let offset = at.tap + p as i64 * stride + (u * whole + product * group) as i64;
+        self.group_at(b, at, offset, group)
+    }
+
+    /// A group of k of one pixel, this many elements after where a segment begins, in all lanes.
+    fn group_at(&self, b: &mut KernelBuilder, at: SegmentPlace, offset: i64, group: u64) -> Value {
+        let schedule = self.schedule;
+        let (_, lanes) = at.width.vectors(schedule.lanes);
         match schedule.form {
             Form::Float => b.load_splat(self.pixels.rows, at.row, offset, lanes as u16),
             _ => b.load_splat_group(self.pixels.rows, at.row, offset, group as u16, (lanes * group) as u16),
@@ -241,13 +329,4 @@ impl Lowering<'_> {
             }
         }
     }
-}
-
-/// A power of two of vectors joined to one.
-pub(super) fn join(b: &mut KernelBuilder, vectors: &[Value]) -> Value {
-    let mut list = vectors.to_vec();
-    while list.len() > 1 {
-        list = list.chunks(2).map(|pair| b.join(pair[0], pair[1])).collect();
-    }
-    list[0]
 }

@@ -22,6 +22,15 @@ pub fn memory_lane(element: ElementType) -> Result<Lane, Unsupported> {
     })
 }
 
+/// A power of two of vectors joined to one.
+pub fn join(b: &mut KernelBuilder, vectors: &[Value]) -> Value {
+    let mut list = vectors.to_vec();
+    while list.len() > 1 {
+        list = list.chunks(2).map(|pair| b.join(pair[0], pair[1])).collect();
+    }
+    list[0]
+}
+
 /// The lane type of an element in registers.
 pub fn register_lane(element: ElementType) -> Result<Lane, Unsupported> {
     Ok(match (element, memory_lane(element)?) {

@@ -146,7 +146,7 @@ impl ElementWise<'_> {
                     let raw = self.load_strided(b, i, first, place, (lanes, active));
                     widen(b, raw, self.operands[i].element)
                 }
-                None => self.load(b, i, place, self.flat_offset(place), lanes, active),
+                None => self.load(b, i, place, lanes, active),
             };
         }
         for (&i, &value) in self.given.iter().zip(given).filter(|(i, _)| **i != NO_INPUT) {
@@ -155,8 +155,9 @@ impl ElementWise<'_> {
         self.compute(b, &inputs, lanes)
     }
 
-    fn load(&self, b: &mut KernelBuilder, i: usize, place: &OutputPosition, flat_offset: i64, lanes: u16, active: Active) -> Value {
-        let operand = &self.operands[i];
+    /// An operand's elements at a place, where it needs nothing from before the loops.
+    pub(super) fn load(&self, b: &mut KernelBuilder, i: usize, place: &OutputPosition, lanes: u16, active: Active) -> Value {
+        let (operand, flat_offset) = (&self.operands[i], self.flat_offset(place));
         let buffer = operand.buffer.expect("declared");
         let raw = match &operand.access {
             Access::Single | Access::Picked(_) => unreachable!("hoisted"),
