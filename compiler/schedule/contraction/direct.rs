@@ -86,6 +86,15 @@ const LONG_ROW: u64 = 48;
 /// Rows of fewer pixels leave register tiles empty.
 const SHORT_ROW: u64 = 16;
 
+/// Pixels of an image that is one row where no short one fits.
+const SHORT_IMAGE: u64 = 64;
+
+/// Staged rows of fewer pixels make tiles of a single one.
+const FEWEST_STAGED: u64 = 4;
+
+/// Elements of a staged row that leaves room for weights in the first-level cache.
+const LONGEST_STAGED: u64 = 1 << 14;
+
 /// Pixels of a part for which filling the panels once more is worth it.
 const FILLED_PIXELS: u64 = 32;
 
@@ -277,14 +286,21 @@ fn fold_pixels(work: &mut Contraction, staged: bool, threads: u64) {
         (false, false) => pixels,
     };
     let best = (1..=limit.min(pixels)).rev().find(|n| pixels.is_multiple_of(*n)).unwrap_or(1);
+    let is_short = staged && best < FEWEST_STAGED;
+    let best = if is_short && pixels > SHORT_IMAGE { longer_row(pixels, limit, work.channels).unwrap_or(best) } else { best };
     let best = if threads > 1 { row_for_parts(pixels, work.input_size[1], (best, limit), threads) } else { best };
     // Rows without staging may be as long as they like, and short ones leave tiles empty.
-    let short = if staged { best < 4 && pixels <= 64 } else { best < SHORT_ROW };
+    let short = if staged { best < FEWEST_STAGED && pixels <= SHORT_IMAGE } else { best < SHORT_ROW };
     let width = if short { pixels } else { best };
     (work.batch, work.planes) = (1, Planes::ONE);
     work.input_size = [pixels / width.max(1), width];
     work.output_size = work.input_size;
     work.phases = [1, work.input_size[0], work.input_size[1]].map(pointwise);
+}
+
+/// The shortest row above a limit that cuts the pixels without a rest, if it is not much longer: images whose sides are prime have no other.
+fn longer_row(pixels: u64, limit: u64, channels: u64) -> Option<u64> {
+    (limit + 1..=pixels.min(LONGEST_STAGED / channels.max(1))).find(|n| pixels.is_multiple_of(*n))
 }
 
 /// The length of a row where parts are to have the rows of the image that those of other layers have, which then need not wait for each other:
@@ -454,7 +470,7 @@ impl DirectSchedule<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ranges, Tile, row_for_parts, tile_at_once};
+    use super::{Ranges, Tile, longer_row, row_for_parts, tile_at_once};
 
     #[test]
     fn rows_for_parts_follow_those_of_the_image() {
@@ -463,6 +479,13 @@ mod tests {
         assert_eq!(row_for_parts(9 * 56, 56, (63, 64), 2), 63, "9 rows are uneven, and 28 pixels few");
         assert_eq!(row_for_parts(56 * 56, 56, (64, 64), 2), 56);
         assert_eq!(row_for_parts(7 * 7, 7, (7, 8), 2), 7);
+    }
+
+    #[test]
+    fn rows_of_prime_images_are_as_long_as_these() {
+        assert_eq!(longer_row(257 * 257, 64, 32), Some(257));
+        assert_eq!(longer_row(257 * 257, 64, 64), None, "a row of 16 KiB");
+        assert_eq!(longer_row(6, 8, 1), None);
     }
 
     #[test]
