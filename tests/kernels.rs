@@ -470,6 +470,44 @@ fn kernels_that_differ_in_numbers_are_one() {
     }
 }
 
+/// A convolution of bytes without sign, the weights from 0 to 255 with a zero point.
+fn unsigned(window: u64, [channels, outputs, dilation]: [u64; 3], zero_point: i64) -> (Module, Tensor) {
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [1, 5, 6, channels];
+    let image = builder.param(Type::Tensor(TensorType::of(ElementType::U8, &shape)), None);
+    let bytes = |count: u64, salt: u64| (0..count).map(|i| number(i + (salt << 20)) as u8).collect::<Vec<u8>>();
+    let weights = bytes(outputs * window * window * channels, 1);
+    let filter = builder.literal(TensorType::of(ElementType::U8, &[outputs, window, window, channels]), weights).expect("a filter");
+    let mut geometry = hot_loops::same_size(window);
+    geometry.dilation[1] = dilation as i64;
+    geometry.padding_high[1] += (window as i64 - 1) * (dilation as i64 - 1);
+    let sums = builder.conv(image, filter, geometry, 1, (77, zero_point), ElementType::I32).expect("a convolution");
+    let function = builder.finish(vec![sums]);
+    let ports = || vec![Port::default()];
+    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    let tensor = Tensor { element: ElementType::U8, bytes: bytes(shape.iter().product(), 2), shape: shape.to_vec() };
+    (module, tensor)
+}
+
+#[test]
+fn products_of_weights_that_are_moved_match_on_every_machine() {
+    // Segments shorter and longer than a vector, unrolled and in loops; one that does not pay; a zero point from which no signed byte leads to all.
+    let cases =
+        [(1, [300, 24, 1], 120), (3, [21, 40, 1], 1), (3, [8, 17, 1], 255), (7, [5, 9, 2], 130), (1, [8, 8, 1], 130), (3, [16, 16, 1], 0)];
+    for (number, (window, sizes, zero_point)) in cases.into_iter().enumerate() {
+        let (module, image) = unsigned(window, sizes, zero_point);
+        for machines in objects() {
+            let result = check(&module, std::slice::from_ref(&image), &machines);
+            assert_eq!(result, Ok(Ok(())), "case {number} on {}", names(&machines));
+        }
+        let options = lower::Options::new(modelc::machine::machine("x86-64-v4").expect("a level"));
+        let lowered = pipeline::lower(&module, "module", options).expect("a convolution has a schedule");
+        let moved = lowered.levels()[0].program.kernels.iter().any(|kernel| kernel.to_string().contains("lacking"));
+        assert_eq!(moved, number < 4, "case {number}");
+    }
+}
+
 /// Factors that differ from row to row are no factors of channels.
 #[test]
 fn requantization_by_a_factor_an_element_matches_on_every_machine() {

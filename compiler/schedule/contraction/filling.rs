@@ -54,7 +54,7 @@ impl Panels {
             Storage::Nibbles => self.fill_from_nibbles(b, (from, to), panel),
             Storage::Narrow(_) => self.fill_from_narrow(b, (from, to), panel),
             // What products read is what the model holds.
-            Storage::Floats | Storage::Bytes | Storage::Offset { .. } | Storage::Wide => {}
+            Storage::Floats | Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Wide => {}
         }
     }
 

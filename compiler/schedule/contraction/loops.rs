@@ -5,6 +5,7 @@ use super::direct::{DirectSchedule, Part, Ranges, unrolled_segments};
 use super::filling::{Filled, Stored};
 use super::geometry::Contraction;
 use super::image_sizes::Numbers;
+use super::moved::Lacking;
 use super::needs;
 use super::packing;
 use super::places::{Image, RowPlace};
@@ -53,6 +54,8 @@ pub(super) struct Lowering<'a> {
     stored: Stored,
     pub weights: Buffer,
     pub initial: Option<Buffer>,
+    /// What the sums of pixels lack.
+    pub(super) lacking: Option<Lacking>,
     /// Where the segments of a window start, if they are not unrolled.
     starts: Option<Buffer>,
     pub element_wise: ElementWise<'a>,
@@ -93,8 +96,8 @@ struct WindowRow {
 }
 
 /// An output row of a part.
-struct OutputRow {
-    segments: Segments,
+pub(super) struct OutputRow {
+    pub segments: Segments,
     /// The number of the product of matrices.
     product: Value,
     /// Its first pixel in the output.
@@ -118,7 +121,8 @@ pub(super) struct TilePlace<'a> {
     pub segments: &'a Segments,
     /// Added to the first elements of the segments.
     pub offset: Value,
-    /// Number of the first pixel in the output.
+    /// Number of the first pixel in its row, and in the output.
+    pub x: Value,
     pub pixel: Value,
     /// First output channel of the panel in the output, and the panel's first element in the packed weights.
     pub channel: Value,
@@ -187,6 +191,7 @@ impl<'a> Lowering<'a> {
         };
         let segments = schedule.parts.iter().map(|part| part.panels.extents.segments()).max().unwrap_or(0);
         let starts = (segments > unrolled_segments(&schedule.cx)).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
+        let lacking = schedule.parts.first().and_then(|part| Lacking::declare(b, work, &part.panels));
         element_wise.declare(b, &mut arguments, shared)?;
         let cuts = schedule.cuts();
         let lanes = widths.iter().flat_map(|width| {
@@ -196,7 +201,22 @@ impl<'a> Lowering<'a> {
         let hoisted = hoisted_for(b, &element_wise, lanes);
         let range = None;
         let numbers = work.numbers(b, &mut arguments);
-        Ok(Self { schedule, range, numbers, arguments, pixels, input, stored, weights, initial, starts, element_wise, cuts, hoisted })
+        Ok(Self {
+            schedule,
+            range,
+            numbers,
+            arguments,
+            pixels,
+            input,
+            stored,
+            weights,
+            initial,
+            lacking,
+            starts,
+            element_wise,
+            cuts,
+            hoisted,
+        })
     }
 
     fn image(&self) -> Image<'_> {
@@ -260,7 +280,10 @@ impl<'a> Lowering<'a> {
     fn all_products(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
         self.rows(b, bases, 0, |b, at| {
             for part in &self.schedule.parts {
-                self.output_row(b, part, at, |b, row| self.all_panels(b, |b, panel| self.panel(b, part, row, panel)))?;
+                self.output_row(b, part, at, |b, row| {
+                    self.find_lacking(b, part, row);
+                    self.all_panels(b, |b, panel| self.panel(b, part, row, panel))
+                })?;
             }
             Ok(())
         })
@@ -506,7 +529,7 @@ impl<'a> Lowering<'a> {
             let step = b.scale_index(x, work.phases[2].step as i64, 0);
             let pixel = b.add(row.pixel, step);
             let Cut { width, active, .. } = at.cut;
-            let place = TilePlace { part, width, active, segments: &row.segments, offset, pixel, channel, weights, initial };
+            let place = TilePlace { part, width, active, segments: &row.segments, offset, x, pixel, channel, weights, initial };
             self.tile(b, &place, count)
         };
         width.tiles(b, schedule.tile.pixels, body)

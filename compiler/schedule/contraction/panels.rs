@@ -24,6 +24,10 @@ pub(super) enum Storage {
     Narrow(ElementType),
     /// Signed bytes, zero point subtracted.
     Bytes,
+    /// Signed bytes: what is left of integers when a number is taken from them.
+    Moved {
+        by: i64,
+    },
     /// Bytes as the file has them; the zero point is subtracted when they are read.
     Offset {
         signed: bool,
@@ -111,9 +115,10 @@ impl Panels {
             Weights::Integers(_) if open => Storage::Wide,
             Weights::Integers(Integers { stored: ElementType::I4, zero_point: 0, .. }) => Storage::Nibbles,
             Weights::Integers(_) if weights.fit_signed_byte(open) => Storage::Bytes,
-            Weights::Integers(Integers { stored, zero_point, .. }) => {
-                Storage::Offset { signed: stored.is_signed_integer(), zero_point: *zero_point }
-            }
+            Weights::Integers(Integers { stored, zero_point, .. }) => match weights.moved_to_signed_byte(open) {
+                Some(by) if form == Form::Unsigned8 => Storage::Moved { by },
+                _ => Storage::Offset { signed: stored.is_signed_integer(), zero_point: *zero_point },
+            },
         };
         let joined = form.products();
         let lane = match storage {
@@ -206,6 +211,11 @@ impl Panels {
         self.filled
     }
 
+    /// The number that is taken from all weights, where one is.
+    pub fn moved_by(&self) -> Option<i64> {
+        if let Storage::Moved { by } = self.storage { Some(by) } else { None }
+    }
+
     /// The lane type of what products read.
     pub fn lane(&self) -> Lane {
         self.lane
@@ -218,7 +228,7 @@ impl Panels {
             Storage::Narrow(element) if element.bits() == 8 => Lane::I8,
             Storage::Narrow(_) | Storage::Wide => Lane::I16,
             Storage::Bytes if self.joined > 1 => Lane::I16,
-            Storage::Bytes | Storage::Offset { .. } | Storage::Nibbles => Lane::I8,
+            Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Nibbles => Lane::I8,
             Storage::Computed { element: ElementType::F32, .. } => Lane::F32,
             Storage::Computed { element: ElementType::F16, .. } => Lane::I16,
             Storage::Computed { .. } => Lane::I8,

@@ -62,6 +62,9 @@ impl Contraction {
     /// The form of the operands on a machine that reads the same panels as those of all levels.
     pub fn form(&self, machine: &Machine, levels: &[&Machine]) -> Form {
         let own = self.form_alone(machine.dot);
+        if own == Form::Signed16 && levels.len() == 1 && self.moved(machine).is_some() {
+            return Form::Unsigned8;
+        }
         let bytes = levels.iter().map(|level| self.form_alone(level.dot)).find(|form| form.is_of_bytes());
         let Some(bytes) = bytes.filter(|_| own == Form::Signed16) else { return own };
         let signed = bytes == Form::Signed8;

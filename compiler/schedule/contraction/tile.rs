@@ -121,7 +121,12 @@ impl Lowering<'_> {
                 _ => b.int(ty, 0),
             })
             .collect();
-        (0..pixels).flat_map(|_| first.iter().copied()).collect()
+        let Some(lacking) = self.lacking else { return (0..pixels).flat_map(|_| first.iter().copied()).collect() };
+        let with_lacking = |p: u64| {
+            let lacks = b.load_splat(lacking.pixels, place.x, p as i64, lanes as u16);
+            first.iter().map(|&first| b.add(first, lacks)).collect::<Vec<_>>()
+        };
+        (0..pixels).flat_map(with_lacking).collect()
     }
 
     /// Adds the products of one segment to the sums: through 32-bit sums of parts of it where the sums are wider.

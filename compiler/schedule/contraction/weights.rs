@@ -221,6 +221,16 @@ impl Weights {
         }
     }
 
+    /// The number that makes constant integers fit a signed byte when it is taken from all of them, where they do not without that; a signed byte
+    /// itself.
+    pub fn moved_to_signed_byte(&self, open: bool) -> Option<i64> {
+        let Self::Integers(integers) = self else { return None };
+        let (low, high) = integers.range().filter(|_| !open && !self.fit_signed_byte(open))?;
+        let (least, most) = (i64::from(high) - i64::from(i8::MAX), i64::from(low) - i64::from(i8::MIN));
+        let by = least.max(0).min(most);
+        (least <= by && i8::try_from(by).is_ok()).then_some(by)
+    }
+
     /// The magnitudes of integers, of which a number belong to one output; `None` for floats.
     pub fn magnitudes(&self, per_output: u64) -> Option<Arc<Magnitudes>> {
         match self {

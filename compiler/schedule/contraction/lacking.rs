@@ -1,0 +1,87 @@
+//! The sums of what is under the windows of a row, for weights that are [moved](super::moved).
+
+use super::direct::Part;
+use super::loops::{Lowering, OutputRow, Segments};
+use crate::kernel::{Buffer, DotOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+
+/// Vectors of a segment up to which they are unrolled.
+const UNROLLED: u64 = 4;
+
+impl Lowering<'_> {
+    /// Stores what each pixel of a row lacks.
+    pub(super) fn find_lacking(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow) {
+        let Some(lacking) = self.lacking else { return };
+        let work = &self.schedule.work;
+        let extents = &part.panels.extents;
+        let chunked = self.schedule.staging.as_ref().is_some_and(|staging| staging.chunk.is_some());
+        // Chunks are staged only with their products; bytes without sign are what they are in the input.
+        let buffer = if chunked { self.input } else { self.pixels.rows };
+        let elements = extents.segment();
+        let lanes = elements.next_power_of_two().clamp(4, self.schedule.cx.machine.vector_bytes().into());
+        let (step, first) = ((work.strides[1] * work.channels) as i64, (part.axes[2].lead * work.channels) as i64);
+        b.for_range(0, part.axes[2].count as i64, 1, |b, x| {
+            let offset = b.scale_index(x, step, first);
+            let zero = b.int(Type::vector(Lane::I32, lanes as u16 / 4), 0);
+            let run = Run { buffer, elements, lanes, by: lacking.by };
+            let sum = match &row.segments {
+                Segments::Rows(rows) => {
+                    let taps = extents.segments() / rows.len().max(1) as u64;
+                    (0..extents.segments()).fold(zero, |sum, segment| {
+                        let start = b.add(rows[(segment / taps) as usize], offset);
+                        let start = b.scale_index(start, 1, (segment % taps) as i64 * self.tap_step());
+                        run.add(b, start, sum)
+                    })
+                }
+                Segments::Table(table) => {
+                    let (start, end) = (b.index(0), b.index(extents.segments() as i64));
+                    b.for_carry(start, end, 1, &[zero], |b, segment, sums| {
+                        let start = b.load(*table, segment, 0, 1);
+                        let start = b.add(start, offset);
+                        vec![run.add(b, start, sums[0])]
+                    })[0]
+                }
+            };
+            let sum = b.horizontal(HorizontalOp::Add, sum);
+            b.store(lacking.pixels, x, 0, sum);
+        });
+    }
+}
+
+/// Elements one after the other.
+struct Run {
+    buffer: Buffer,
+    elements: u64,
+    lanes: u64,
+    by: i64,
+}
+
+impl Run {
+    /// Adds the elements from one on, each times the number, to sums.
+    fn add(&self, b: &mut KernelBuilder, start: Value, sum: Value) -> Value {
+        let product = |b: &mut KernelBuilder, at: Value, active: u64, sum: Value| {
+            let x = b.load_active(self.buffer, at, 0, self.lanes as u16, active as u16);
+            let number = b.int(Type::vector(Lane::I8, self.lanes as u16), self.by);
+            b.dot(DotOp::UnsignedSigned8, sum, x, number)
+        };
+        let rest = self.elements % self.lanes;
+        let whole = self.elements - rest;
+        let mut sum = sum;
+        if whole / self.lanes <= UNROLLED {
+            for first in (0..whole).step_by(self.lanes as usize) {
+                let at = b.scale_index(start, 1, first as i64);
+                sum = product(b, at, self.lanes, sum);
+            }
+        } else {
+            let (zero, end) = (b.index(0), b.index(whole as i64));
+            sum = b.for_carry(zero, end, self.lanes as i64, &[sum], |b, i, sums| {
+                let at = b.add(start, i);
+                vec![product(b, at, self.lanes, sums[0])]
+            })[0];
+        }
+        if rest == 0 {
+            return sum;
+        }
+        let at = b.scale_index(start, 1, whole as i64);
+        product(b, at, rest, sum)
+    }
+}
