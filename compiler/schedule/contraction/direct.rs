@@ -336,7 +336,7 @@ fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool
         return tile_at_once(rows_of_all(work), width, outputs.max(NARROWEST).div_ceil(lanes));
     }
     if machine.sums_in_place {
-        return in_place_tile(machine, form, outputs / lanes, (width, in_blocks));
+        return in_place_tile(machine, form, outputs, (width, in_blocks));
     }
     let needed = outputs.max(NARROWEST).div_ceil(lanes).next_power_of_two();
     let vectors = needed.min(if width == 1 && !in_blocks { 8 } else { 4 });
@@ -386,9 +386,11 @@ fn small_tile(vectors: u64, width: u64) -> Tile {
 }
 
 /// The tile of a machine whose products add in place: registers hold sums, the weights of a step, one pixel's operand, and the
-/// product itself where adding it is an instruction of its own. There are `full` vectors of output channels, and perhaps part of one.
-fn in_place_tile(machine: &Machine, form: Form, full: u64, (width, in_blocks): (u64, bool)) -> Tile {
+/// product itself where adding it is an instruction of its own.
+fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks): (u64, bool)) -> Tile {
     let registers = u64::from(machine.registers.count());
+    // There are so many vectors of output channels, and perhaps part of one.
+    let full = outputs / lanes_of(machine, form);
     let apart = u64::from(form.is_of_pairs() && machine.dot == DotProduct::Signed16);
     // One pixel alone: its weights are read by the products themselves.
     let most = match width {
@@ -399,7 +401,8 @@ fn in_place_tile(machine: &Machine, form: Form, full: u64, (width, in_blocks): (
     let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && v <= full).unwrap_or(1);
     // More than eight sums hide no more latency, and their epilogues are long. With a single vector each product has a load of its own, beside
     // those of the weights: more pixels share these, and leave products room to be late.
-    let enough = if vectors == 1 { 16 } else { 8 };
+    let is_tall = vectors == 1 && registers >= 32 && (full > 0 || outputs.is_power_of_two());
+    let enough = if is_tall { 16 } else { 8 };
     let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(enough);
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
 }
