@@ -194,7 +194,7 @@ impl Lowering<'_> {
     ) -> Vec<Value> {
         let schedule = self.schedule;
         if range.is_none() && self.shares_taps(part, at, pixels) {
-            return self.shared_taps(b, part, at, pixels, sums);
+            return self.shared_taps(b, part, at, sums);
         }
         let step = (schedule.form.group() * part.unroll) as i64;
         if range.is_none() && part.run() as i64 <= step {
@@ -236,61 +236,56 @@ impl Lowering<'_> {
         sums
     }
 
-    /// Whether the products of a row of taps share what they take of pixels: a pixel is under several taps of neighbouring windows.
+    /// Whether the products of a row of taps share what they take of pixels: a pixel is under several taps of neighbouring windows. With more
+    /// than a vector of output channels loads are not what products wait for.
     fn shares_taps(&self, part: &Part, at: SegmentPlace, pixels: u64) -> bool {
         let (schedule, extents) = (self.schedule, &part.panels.extents);
         let (work, machine, form) = (&schedule.work, schedule.cx.machine, schedule.form);
         let (vectors, _) = at.width.vectors(schedule.lanes);
-        let registers = pixels * vectors + extents.segment_taps * vectors + 1;
         machine.sums_in_place
             && form.is_of_bytes()
             && pixels > 1
             && vectors == 1
             && work.strides[1] < extents.segment_taps
             && extents.per_tap.is_multiple_of(form.group())
-            && registers <= machine.registers.count().into()
+            && pixels + extents.segment_taps < machine.registers.count().into()
     }
 
     /// The products of a row of taps, which share what they take of pixels.
-    fn shared_taps(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, sums: Vec<Value>) -> Vec<Value> {
-        let schedule = self.schedule;
-        let (vectors, lanes) = at.width.vectors(schedule.lanes);
-        let (group, per_tap, taps) = (schedule.form.group(), part.panels.extents.per_tap, part.panels.extents.segment_taps);
-        let stride = schedule.work.strides[1];
-        let groups = per_tap / group;
-        let unroll = if groups.is_multiple_of(2) { 2 } else { 1 };
-        let round = |b: &mut KernelBuilder, at: SegmentPlace, sums: &[Value]| {
-            let mut sums = sums.to_vec();
-            for u in 0..unroll {
-                let place = |tap: u64| tap * per_tap / group + u;
-                let vs = (0..taps).flat_map(|tap| (0..vectors).map(move |v| (tap, v)));
-                let ws: Vec<Value> = vs.map(|(tap, v)| self.weights_of(b, part, at, (place(tap), 0), v * lanes)).collect();
-                for pixel in 0..(pixels - 1) * stride + taps {
-                    let offset = at.tap + (pixel * schedule.work.channels + u * group) as i64;
-                    let x = self.group_at(b, at, offset, group);
-                    for tap in 0..taps.min(pixel + 1) {
-                        let (p, rest) = ((pixel - tap) / stride, (pixel - tap) % stride);
-                        if rest != 0 || p >= pixels {
-                            continue;
-                        }
-                        for v in 0..vectors {
-                            let sum = &mut sums[(p * vectors + v) as usize];
-                            *sum = self.product(b, x, ws[(tap * vectors + v) as usize], *sum);
-                        }
-                    }
-                }
-            }
-            sums
+    fn shared_taps(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, sums: Vec<Value>) -> Vec<Value> {
+        let (group, per_tap) = (self.schedule.form.group(), part.panels.extents.per_tap);
+        let unroll = if (per_tap / group).is_multiple_of(2) { 2 } else { 1 };
+        let round = |b: &mut KernelBuilder, at: SegmentPlace, sums: Vec<Value>| {
+            (0..unroll).fold(sums, |sums, u| self.group_of_taps(b, part, at, u, sums))
         };
-        if groups == unroll {
-            return round(b, at, &sums);
+        if per_tap / group == unroll {
+            return round(b, at, sums);
         }
         let (start, end) = (b.index(0), b.index(per_tap as i64));
         b.for_carry(start, end, (group * unroll) as i64, &sums, |b, k, sums| {
             let skipped = b.scale_index(k, part.panels.in_buffer(at.width.strip), 0);
             let at = SegmentPlace { row: b.add(at.row, k), weights: b.add(at.weights, skipped), ..at };
-            round(b, at, sums)
+            round(b, at, sums.to_vec())
         })
+    }
+
+    /// Adds the products of a group of k of each tap of a row to the sums of the pixels, which have a vector each.
+    fn group_of_taps(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, u: u64, mut sums: Vec<Value>) -> Vec<Value> {
+        let (work, group) = (&self.schedule.work, self.schedule.form.group());
+        let (stride, taps, pixels) = (work.strides[1], part.panels.extents.segment_taps, sums.len() as u64);
+        let in_tap = part.panels.extents.per_tap / group;
+        let weights: Vec<Value> = (0..taps).map(|tap| self.weights_of(b, part, at, (tap * in_tap + u, 0), 0)).collect();
+        for input in 0..(pixels - 1) * stride + taps {
+            let x = self.group_at(b, at, at.tap + (input * work.channels + u * group) as i64, group);
+            for (tap, &w) in (0..=input).zip(&weights) {
+                let pixel = (input - tap) / stride;
+                if (input - tap).is_multiple_of(stride) && pixel < pixels {
+                    let sum = &mut sums[pixel as usize];
+                    *sum = self.product(b, x, w, *sum);
+                }
+            }
+        }
+        sums
     }
 
     /// What a product takes of a group of k of one pixel, in all lanes.
