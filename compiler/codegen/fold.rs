@@ -2,7 +2,7 @@
 
 use crate::kernel::{BinaryOp, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Value};
 use cranelift_entity::EntitySet;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// What instructions and yields use, each use once.
 fn uses(kernel: &Kernel) -> impl Iterator<Item = Value> {
@@ -61,32 +61,57 @@ pub(super) fn subtracted_masks(kernel: &Kernel) -> HashMap<Value, Value> {
     masks
 }
 
-/// The sums of vectors of 32-bit lanes and a number of at most 15 bits which are only narrowed to bytes, each with both. Saturated to 16 bits
-/// first, they give the same bytes: what saturates there is still outside the bytes when the number is added, which itself may saturate.
-pub(super) fn narrowed_sums(kernel: &Kernel) -> HashMap<Value, (Value, i16)> {
+/// What is narrowed to bytes: a vector of 32-bit lanes, a number that is added to it, and the least result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Narrowed {
+    pub value: Value,
+    pub added: i16,
+    pub least: Option<i8>,
+}
+
+/// The sums of vectors of 32-bit lanes and a number of at most 15 bits, or no less than a byte, which are only narrowed to bytes. Saturated to 16 bits
+/// first, they give the same bytes: what saturates there is still outside the bytes when the number is added, which itself may saturate. And narrowing
+/// never falls, so that the larger one of two is found as well when they are bytes.
+pub(super) fn narrowed_sums(kernel: &Kernel) -> HashMap<Value, Narrowed> {
     let once = used_once(kernel);
-    let (mut constants, mut sums, mut narrowed) = (HashMap::new(), HashMap::new(), HashSet::new());
+    let (mut constants, mut sums, mut limits, mut narrowed) = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
     for region in kernel.regions() {
         for statement in &region.statements {
             let [result] = statement.results[..] else { continue };
             let ty = kernel.ty(result);
+            let is_vector = ty.lane == Lane::I32 && ty.lanes > 1 && once.contains(result);
             match statement.inst {
                 Inst::Constant { bits } if ty.lane == Lane::I32 => {
                     constants.insert(result, bits as u32 as i32);
                 }
-                Inst::Binary { op: BinaryOp::Add, a, b } if ty.lane == Lane::I32 && ty.lanes > 1 && once.contains(result) => {
+                Inst::Binary { op: BinaryOp::Add, a, b } if is_vector => {
                     sums.insert(result, (a, b));
                 }
-                Inst::Convert { op: ConvertOp::NarrowSigned | ConvertOp::NarrowUnsigned, a } if ty.lane == Lane::I8 => {
-                    narrowed.insert(a);
+                Inst::Binary { op: BinaryOp::SignedMax, a, b } if is_vector => {
+                    limits.insert(result, (a, b));
+                }
+                Inst::Convert { op: op @ (ConvertOp::NarrowSigned | ConvertOp::NarrowUnsigned), a } if ty.lane == Lane::I8 => {
+                    narrowed.insert(a, op == ConvertOp::NarrowSigned);
                 }
                 _ => {}
             }
         }
     }
-    let number = |value: &Value| constants.get(value).copied().filter(|n| n.unsigned_abs() < 1 << 14).map(|n| n as i16);
-    let with_number = |(sum, (a, b)): (Value, (Value, Value))| Some((sum, number(&b).map(|n| (a, n)).or_else(|| Some((b, number(&a)?)))?));
-    sums.into_iter().filter(|(sum, _)| narrowed.contains(sum)).filter_map(with_number).collect()
+    // The operand that is no number, and the number.
+    let with_number = |&(a, b): &(Value, Value)| {
+        let number = |value: &Value| constants.get(value).copied();
+        number(&b).map(|n| (a, n)).or_else(|| Some((b, number(&a)?)))
+    };
+    let small = |&(_, number): &(Value, i32)| number.unsigned_abs() < 1 << 14;
+    let sum = |value: Value| sums.get(&value).and_then(with_number).filter(small);
+    let found = narrowed.iter().filter_map(|(&narrowed, &signed)| {
+        let limit = limits.get(&narrowed).and_then(with_number);
+        let least = limit.and_then(|(_, least)| if signed { i8::try_from(least).ok() } else { u8::try_from(least).ok().map(|n| n as i8) });
+        let value = limit.filter(|_| least.is_some()).map_or(narrowed, |(value, _)| value);
+        let (value, added) = sum(value).map_or((value, 0), |(value, number)| (value, number as i16));
+        (value != narrowed).then_some((narrowed, Narrowed { value, added, least }))
+    });
+    found.collect()
 }
 
 struct Load {

@@ -1,6 +1,8 @@
 //! A kernel on its way to code.
 
+use super::addends::keep_addends;
 use super::fold_loads::fold_loads;
+use super::fold_stores::fold_stores;
 use super::listing::text;
 use super::lowering::Vectors;
 use super::set::X86;
@@ -35,6 +37,8 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
     let mut function = lower(kernel, Vectors::new(kernel, machine))?;
     let mut uses = count_uses(&function);
     sweep(&mut function, &mut uses);
+    keep_addends(&mut function, &uses);
     fold_loads(&mut function, &uses);
+    fold_stores(&mut function, &uses);
     assemble(&X86::new(machine), &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
 }

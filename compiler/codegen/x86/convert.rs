@@ -7,6 +7,7 @@ use super::length::Length;
 use super::lowering::Lowering;
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
+use crate::codegen::fold::Narrowed;
 use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, Value};
 use regalloc2::VReg;
 
@@ -55,9 +56,14 @@ impl Lowering<'_> {
             let vector = self.vector(a)?;
             return Ok(Held::General(self.lowest(&vector, op == ConvertOp::SignExtend)));
         }
-        if let Some(&(sum, added)) = self.set.narrowed_sums.get(&a) {
-            let vector = self.vector(sum)?;
-            let result = self.pack(&vector, 1, packs(1, op == ConvertOp::NarrowSigned), added);
+        if let Some(&Narrowed { value, added, least }) = self.set.narrowed_sums.get(&a) {
+            let (vector, signed) = (self.vector(value)?, op == ConvertOp::NarrowSigned);
+            let mut result = self.pack(&vector, 1, packs(1, signed), added);
+            if let Some(least) = least {
+                let least = self.number_like(&result, u64::from(least as u8));
+                let max = if signed { BinaryOp::SignedMax } else { BinaryOp::UnsignedMax };
+                result = self.binary_vectors(max, Lane::I8, &result, &least)?;
+            }
             return Ok(self.settle(ty, result));
         }
         let vector = self.vector(a)?;
@@ -198,6 +204,14 @@ impl Lowering<'_> {
     /// Lanes of four or two bytes to two or one, by the instructions for each step. To lanes that go from four to one a number is added when
     /// they are two.
     fn pack(&mut self, a: &Vector, bytes: u32, rows: [&'static Row; 2], added: i16) -> Vector {
+        if let ([single], true) = (&a.parts[..], self.set.avx512 && a.bytes == 4 && bytes == 1 && rows[0] == &rows::VPACKSSDW) {
+            return self.pack_one(a, *single, rows[1] == &rows::VPACKSSWB, added);
+        }
+        if a.bytes == 4 && bytes == 1 && added == i16::from(i8::MIN) && rows[1] == &rows::VPACKSSWB {
+            // As unsigned bytes, whose sum with −128 has the other sign bit: that works on bytes, where there are fewest registers.
+            let unsigned = self.pack(a, 1, packs(1, false), 0);
+            return self.with_number(&rows::VPXOR, &unsigned, 0x80);
+        }
         if a.bytes == 4 && bytes == 1 && a.length() != Length::X {
             return if a.parts.len() >= 4 { self.pack_fours(a, rows, added) } else { self.pack_few(a, rows, added) };
         }
@@ -210,6 +224,22 @@ impl Lowering<'_> {
             }
         }
         a
+    }
+
+    /// A register of signed 32-bit lanes plus a number to bytes, by one instruction. That to unsigned bytes takes unsigned lanes.
+    fn pack_one(&mut self, a: &Vector, x: VReg, signed: bool, added: i16) -> Vector {
+        let length = a.length();
+        let mut sum = x;
+        if added != 0 {
+            let number = self.number(4, length, u64::from(i32::from(added) as u32));
+            sum = self.two(&rows::VPADDD, length, sum, number);
+        }
+        if !signed {
+            let zero = self.number(4, length, 0);
+            sum = self.two(&rows::VPMAXSD, length, sum, zero);
+        }
+        let row = if signed { &rows::VPMOVSDB } else { &rows::VPMOVUSDB };
+        Vector { bytes: 1, lanes: a.lanes, parts: vec![self.one(row, length, sum)] }
     }
 
     /// 16-bit lanes and a number, saturating.

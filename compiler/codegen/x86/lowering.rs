@@ -6,7 +6,7 @@ use super::length::Length;
 use super::registers::{GENERAL, MASK, PARAMETERS, VECTOR};
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
-use crate::codegen::fold::{narrowed_sums, subtracted_masks, widened_loads};
+use crate::codegen::fold::{Narrowed, narrowed_sums, subtracted_masks, widened_loads};
 use crate::codegen::own::{self, Address, Base};
 use crate::kernel::{BufferKind, Inst as KernelInst, Kernel, Lane, Type, Value};
 use crate::machine::Machine;
@@ -26,8 +26,8 @@ pub(super) struct Vectors {
     pub widened_loads: HashMap<Value, KernelInst>,
     /// Masks whose integers are subtracted and used for nothing else.
     pub subtracted_masks: HashMap<Value, Value>,
-    /// Sums with a number that are only narrowed to bytes.
-    pub narrowed_sums: HashMap<Value, (Value, i16)>,
+    /// Sums with a number, and the larger ones of them and another, that are only narrowed to bytes.
+    pub narrowed_sums: HashMap<Value, Narrowed>,
     /// The operands of bitwise conjunctions.
     pub conjunctions: HashMap<VReg, (VReg, VReg)>,
     /// Where registers were loaded from that hold a vector of memory that nothing writes.

@@ -1,5 +1,6 @@
 //! Kernels to x86-64 code with vectors of 256 bits (AVX2) or 512 (AVX-512): `docs/wide.md`.
 
+mod addends;
 mod arithmetic;
 mod back_end;
 mod compile;
@@ -8,6 +9,7 @@ mod emit;
 mod encode;
 mod fixed;
 mod fold_loads;
+mod fold_stores;
 mod frame;
 mod held;
 mod inst;

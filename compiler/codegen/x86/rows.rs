@@ -397,6 +397,7 @@ rows! {
     VMAXPD = both("vmaxpd", P66, M0F, 0x5F, 1, Rvm);
     VSQRTPS = both("vsqrtps", Prefix::None, M0F, 0x51, 0, Rm);
     VSQRTPD = both("vsqrtpd", P66, M0F, 0x51, 1, Rm);
+    VFMADD213PS = both("vfmadd213ps", P66, M38, 0xA8, 0, Rvm).reads_result().feature(Feature::Fma);
     VFMADD231PS = both("vfmadd231ps", P66, M38, 0xB8, 0, Rvm).reads_result().feature(Feature::Fma);
     VFMADD231PD = both("vfmadd231pd", P66, M38, 0xB8, 1, Rvm).w1().reads_result().feature(Feature::Fma);
     VROUNDPS = vex("vroundps", P66, M3A, 0x08, 0, Rm).number();
@@ -531,6 +532,8 @@ rows! {
     VCVTTPS2DQ = both("vcvttps2dq", PF3, M0F, 0x5B, 0, Rm);
     VCVTTPD2DQ = both("vcvttpd2dq", P66, M0F, 0xE6, 1, Rm);
     VCVTPS2PD = both("vcvtps2pd", Prefix::None, M0F, 0x5A, 0, Rm).tuple(Half);
+    VPMOVSDB = evex("vpmovsdb", PF3, M38, 0x21, 0, Mr).tuple(Quarter);
+    VPMOVUSDB = evex("vpmovusdb", PF3, M38, 0x11, 0, Mr).tuple(Quarter);
     VCVTPD2PS = both("vcvtpd2ps", P66, M0F, 0x5A, 1, Rm);
     VCVTPH2PS = both("vcvtph2ps", P66, M38, 0x13, 0, Rm).tuple(Half).feature(Feature::F16c);
     VCVTPS2PH = both("vcvtps2ph", P66, M3A, 0x1D, 0, Mr).tuple(Half).feature(Feature::F16c).number();

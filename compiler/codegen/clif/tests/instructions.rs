@@ -177,6 +177,40 @@ fn conversions() {
 }
 
 #[test]
+fn sums_that_are_narrowed() {
+    // Around the bytes, around what 16 bits hold, and far from both.
+    let numbers: Vec<i64> = (-700..700).chain((-40000..40000).step_by(97)).chain((-(1 << 30)..1 << 30).step_by(10_000_019)).collect();
+    let numbers: Vec<u64> = numbers.iter().cycle().take(numbers.len().next_multiple_of(64)).map(|&x| x as u32 as u64).collect();
+    let mut cases = vec![];
+    for (op, leasts) in [(ConvertOp::NarrowSigned, [None, Some(-11), Some(100)]), (ConvertOp::NarrowUnsigned, [None, Some(3), Some(200)])] {
+        for (added, least) in [-128, -11, 0, 77].into_iter().flat_map(|added| leasts.map(|least| (added, least))) {
+            for lanes in [1, 4, 8, 16, 32, 64] {
+                let mut b = KernelBuilder::new(format!("{op:?}_{added}_{least:?}_{lanes}"));
+                let input = b.buffer("in", BufferKind::Input, Lane::I32, numbers.len() as u64, 4);
+                let output = b.buffer("out", BufferKind::Output, Lane::I8, numbers.len() as u64, 1);
+                b.for_range(0, numbers.len() as i64, i64::from(lanes), |b, i| {
+                    let x = b.load(input, i, 0, lanes);
+                    let ty = b.ty(x);
+                    let number = b.int(ty, added);
+                    let mut sum = if added == 0 { x } else { b.add(x, number) };
+                    if let Some(least) = least {
+                        let least = b.int(ty, least);
+                        sum = b.binary(BinaryOp::SignedMax, sum, least);
+                    }
+                    let narrow = b.convert(op, sum, Lane::I8);
+                    b.store(output, i, 0, narrow);
+                });
+                let (low, high) = if op == ConvertOp::NarrowSigned { (-128, 127) } else { (0, 255) };
+                let result = |&x: &u64| ((i64::from(x as u32 as i32) + added).max(least.unwrap_or(low)).clamp(low, high)) as u8 as u64;
+                let wanted: Vec<u64> = numbers.iter().map(result).collect();
+                cases.push(Case::new(b.finish(), vec![bytes(Lane::I32, &numbers)], bytes(Lane::I8, &wanted)));
+            }
+        }
+    }
+    check(&cases);
+}
+
+#[test]
 fn halves() {
     // Every binary16, and around every other one the binary32 numbers half way to the next.
     let every: Vec<u64> = (0..1 << 16).collect();

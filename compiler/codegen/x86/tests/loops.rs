@@ -1,7 +1,7 @@
 //! Hot loops: the instructions that they should hold and no others, nothing moved and nothing on the stack.
 
 use crate::codegen::x86::listing;
-use crate::kernel::{BufferKind, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
 use crate::machine::{Machine, machine};
 
 /// A product of matrices as schedules write it: sums of `rows` × `vectors`, the weights of a step first, then each row's operand
@@ -107,4 +107,31 @@ fn loads_that_one_instruction_uses_are_part_of_it() {
     let names: Vec<&str> = lines.iter().map(|line| line.split(' ').next().unwrap_or_default()).collect();
     assert_eq!(names[..7], ["vmovups", "vaddps", "vmulps", "vmovups", "add", "cmp", "jl"], "{hot}");
     assert!(lines[1].contains('[') && lines[2].contains('['), "{hot}");
+}
+
+#[test]
+fn sums_are_scaled_in_place_and_narrowed_as_they_are_stored() {
+    let machine = machine("x86-64-v4").expect("a level");
+    let mut b = KernelBuilder::new("scaled");
+    let sums = b.buffer("sums", BufferKind::Input, Lane::I32, 64, 4);
+    let [scales, offsets] = ["scales", "offsets"].map(|name| b.buffer(name, BufferKind::Input, Lane::F32, 16, 4));
+    let out = b.buffer("out", BufferKind::Output, Lane::I8, 64, 1);
+    let zero = b.index(0);
+    let (scale, offset) = (b.load(scales, zero, 0, 16), b.load(offsets, zero, 0, 16));
+    b.for_range(0, 64, 32, |b, i| {
+        for k in [0, 16] {
+            let sum = b.load(sums, i, k, 16);
+            let x = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
+            let scaled = b.fma(x, scale, offset);
+            let whole = b.convert(ConvertOp::FloatToSignedInRange, scaled, Lane::I32);
+            let bytes = b.convert(ConvertOp::NarrowSigned, whole, Lane::I8);
+            b.store(out, i, k, bytes);
+        }
+    });
+    let text = listing(&b.finish(), machine).unwrap();
+    let hot = hottest(&text, "vcvttps2dq");
+    let names: Vec<&str> = hot.lines().skip(1).map(|line| line.trim().split(' ').next().unwrap_or_default()).collect();
+    // No copy of what is added to both, and no store of its own.
+    assert_eq!(names[..8], ["vcvtdq2ps", "vfmadd213ps", "vcvttps2dq", "vpmovsdb"].repeat(2), "{hot}");
+    assert_eq!(hot.matches("vpmovsdb [").count(), 2, "{hot}");
 }
