@@ -132,13 +132,21 @@ impl<'a> DepthwiseRows<'a> {
         width.div_ceil(width.div_ceil(most))
     }
 
-    /// Lanes of a block whose sums are computed before those of others: bytes of four rows come together for all of a block, and two pairs of rows
-    /// are widened a vector at a time.
-    pub(super) fn lanes_at_once(&self, width: Width) -> u64 {
+    /// Lanes of a block whose sums are computed before those of others: a vector, so that registers hold its weights. Of bytes of four rows it is the
+    /// whole block where the registers have room for all of it, or where a vector's part of a column is not brought together alone.
+    pub(super) fn lanes_at_once(&self, width: Width, rows: u64) -> u64 {
+        let (vectors, lanes) = width.vectors(self.cx.machine.lanes(4).into());
         match self.products {
-            Products::Fours => width.lanes,
-            Products::Pairs => width.vectors(self.cx.machine.lanes(4).into()).1,
+            Products::Fours if !self.pairs.is_spread() || self.keeps_weights(rows, self.pixels(), vectors) => width.lanes,
+            _ => lanes,
         }
+    }
+
+    /// Whether the weights of some rows stay in registers in some vectors of lanes, beside the sums of some pixels, what these begin with, and what
+    /// lies in a column.
+    pub(super) fn keeps_weights(&self, rows: u64, pixels: u64, vectors: u64) -> bool {
+        let (sums, weights) = (rows * pixels * vectors, rows * self.work.window[1] * vectors);
+        self.products == Products::Fours && sums + weights + 3 * vectors <= self.cx.machine.registers.count().into()
     }
 
     /// Operands of products that a column has: all rows, or each pair.

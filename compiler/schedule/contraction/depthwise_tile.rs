@@ -8,6 +8,9 @@ use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Value, orders};
 use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::unsupported::Unsupported;
 
+/// Sums that begin with one load where products are added in place.
+const BEGUN_ALIKE: usize = 2;
+
 impl Products {
     fn dot(self) -> DotOp {
         match self {
@@ -27,6 +30,10 @@ impl Lowering<'_> {
         let first = b.add(first_pixel, x);
         let Cut { first: channel, width: Width { lanes, .. }, active } = block.cut;
         let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
+        // Loaded once for all pixels, they take a few registers.
+        let channels = (self.schedule.products == Products::Fours)
+            .then(|| self.element_wise.hoist_channels(b, channel, hoisted, (lanes as u16, active as u16)));
+        let hoisted = channels.as_deref().unwrap_or(hoisted);
         for (row, sums) in sums.chunks(pixels as usize).enumerate() {
             let pixel = b.scale_index(first, 1, (row as u64 * work.output_size[1]) as i64);
             let base = b.scale_index(pixel, work.outputs as i64, 0);
@@ -42,7 +49,7 @@ impl Lowering<'_> {
 
     /// The sum of each pixel of a tile, row by row.
     fn sums(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
-        let lanes = self.schedule.lanes_at_once(at.cut.width);
+        let lanes = self.schedule.lanes_at_once(at.cut.width, at.rows);
         let parts: Vec<Vec<Value>> =
             (0..at.cut.width.lanes).step_by(lanes as usize).map(|first| self.sums_of(b, pairs, at, (first, lanes), pixels)).collect();
         (0..(at.rows * pixels) as usize).map(|sum| join(b, &parts.iter().map(|part| part[sum]).collect::<Vec<_>>())).collect()
@@ -55,10 +62,17 @@ impl Lowering<'_> {
         let (stride, window, dilation) = (schedule.work.strides[1], schedule.work.window[1], schedule.work.phases[2].dilation);
         let begin = |b: &mut KernelBuilder| b.load(self.initial, at.cut.first, lanes.0 as i64, lanes.1 as u16);
         let count = (at.rows * pixels) as usize;
-        // Bytes are added in place, and each sum has to begin with a copy.
-        let mut sums: Vec<Value> = match schedule.products {
-            Products::Fours => (0..count).map(|_| begin(b)).collect(),
-            Products::Pairs => vec![begin(b); count],
+        // Some sums begin with a copy and some with a load: an instruction each, for different units.
+        let alike = if schedule.products == Products::Fours { BEGUN_ALIKE } else { count };
+        let mut sums: Vec<Value> = (0..count.div_ceil(alike)).flat_map(|_| vec![begin(b); alike]).take(count).collect();
+        let vectors = lanes.1.div_ceil(schedule.cx.machine.lanes(4).into());
+        let kept: Vec<Value> = if schedule.keeps_weights(at.rows, pixels, vectors) {
+            (0..at.rows)
+                .flat_map(|row| (0..window).map(move |tap| (row, tap, 0)))
+                .map(|place| self.weights_of(b, at, place, lanes))
+                .collect()
+        } else {
+            vec![]
         };
         let meetings = |column: &u64| -> Vec<(u64, u64)> {
             let meets = |&(p, tap): &(u64, u64)| p * stride + tap * dilation == *column;
@@ -69,7 +83,7 @@ impl Lowering<'_> {
         let step = if schedule.keeps(count, columns.len()) { columns.len() } else { 1 };
         for columns in columns.chunks(step) {
             for part in 0..schedule.operands() {
-                let xs: Vec<Value> = columns.iter().map(|&column| self.operand(b, pairs, (column, part), lanes)).collect();
+                let xs: Vec<Value> = columns.iter().map(|&column| self.operand(b, pairs, (column, part), at.cut.width, lanes)).collect();
                 for row in (0..at.rows).filter(|&row| schedule.products == Products::Fours || schedule.needs(row, part)) {
                     for tap in 0..window {
                         let met =
@@ -78,7 +92,8 @@ impl Lowering<'_> {
                         if met.is_empty() {
                             continue;
                         }
-                        let w = self.weights_of(b, at, (row, tap, part), lanes);
+                        let w = kept.get((row * window + tap) as usize).copied();
+                        let w = w.unwrap_or_else(|| self.weights_of(b, at, (row, tap, part), lanes));
                         for (p, x) in met {
                             let sum = &mut sums[(row * pixels + p) as usize];
                             *sum = b.dot(schedule.products.dot(), *sum, x, w);
@@ -91,23 +106,32 @@ impl Lowering<'_> {
     }
 
     /// What lies in a column in some lanes of a block, as products take it: all rows, or a pair.
-    fn operand(&self, b: &mut KernelBuilder, pairs: &[Value], (column, part): (u64, u64), (first, lanes): (u64, u64)) -> Value {
-        let offset = 2 * (column * self.schedule.work.channels + first) as i64;
-        let lanes = 2 * lanes as u16;
+    fn operand(
+        &self,
+        b: &mut KernelBuilder,
+        pairs: &[Value],
+        (column, part): (u64, u64),
+        width: Width,
+        (first, lanes): (u64, u64),
+    ) -> Value {
+        let offset = |first: u64| 2 * (column * self.schedule.work.channels + first) as i64;
         match self.schedule.products {
             Products::Pairs => {
-                let bytes = b.load(self.ring, pairs[part as usize], offset, lanes);
+                let bytes = b.load(self.ring, pairs[part as usize], offset(first), 2 * lanes as u16);
                 b.convert(ConvertOp::ZeroExtend, bytes, Lane::I16)
             }
             Products::Fours => {
+                // Lanes of a block that is spread come from all of its bytes.
+                let spread = self.schedule.pairs.is_spread();
+                let (from, of) = if spread { (0, width.lanes) } else { (first, lanes) };
                 let [upper, lower] = [0, 1].map(|pair: usize| {
                     // The weights of rows that no pair has are zeros.
                     let pair = pairs.get(pair).unwrap_or(&pairs[0]);
-                    b.load(self.ring, *pair, offset, lanes)
+                    b.load(self.ring, *pair, offset(from), 2 * of as u16)
                 });
-                let spread = self.schedule.pairs.is_spread();
-                let order = if spread { orders::interleaved_of_spread_bytes(lanes) } else { orders::interleaved(lanes) };
-                b.shuffle(upper, lower, order)
+                let order = if spread { orders::interleaved_of_spread_bytes } else { orders::interleaved };
+                let all = b.shuffle(upper, lower, order(2 * of as u16));
+                b.part(all, 4 * (first - from) as u16, 4 * lanes as u16)
             }
         }
     }
@@ -116,7 +140,7 @@ impl Lowering<'_> {
     fn weights_of(&self, b: &mut KernelBuilder, at: &Block, (row, tap, pair): (u64, u64, u64), (first, lanes): (u64, u64)) -> Value {
         let column = row * self.schedule.work.window[1] + tap;
         match self.schedule.products {
-            Products::Fours => self.stored(b, (at.weights, at.cut.width), column, 0),
+            Products::Fours => self.stored(b, (at.weights, at.cut.width), (column, 0), (first, lanes)),
             Products::Pairs => {
                 let zero = b.index(0);
                 b.load(self.weights, zero, self.place(at.cut, column, pair) + 2 * first as i64, 2 * lanes as u16)
@@ -129,15 +153,22 @@ impl Lowering<'_> {
         ((column * self.schedule.pairs.count + pair) * 2 * cut.width.lanes) as i64
     }
 
-    /// The stored weights of a column, or of one pair of its rows in 16 bits, from where those of the block or of one of its columns begin.
-    fn stored(&self, b: &mut KernelBuilder, (first, width): (Value, Width), column: u64, pair: u64) -> Value {
+    /// The stored weights of a column in some lanes, or of one pair of its rows in 16 bits, from where those of the block or of one of its
+    /// columns begin.
+    fn stored(
+        &self,
+        b: &mut KernelBuilder,
+        (first, width): (Value, Width),
+        (column, pair): (u64, u64),
+        (from, lanes): (u64, u64),
+    ) -> Value {
         let (panels, form) = (&self.schedule.panels, self.schedule.products.form());
-        let lanes = width.lanes.min(width.strip);
-        let count = (lanes * ROWS / form.products()) as u16;
+        let part = lanes.min(width.strip);
+        let count = (part * ROWS / form.products()) as u16;
         let load = |b: &mut KernelBuilder, lane: u64| {
             panels.load(b, (form, pair), self.stored, first, panels.place(width, column * ROWS, lane), count)
         };
-        let strips: Vec<Value> = (0..width.lanes).step_by(lanes as usize).map(|lane| load(b, lane)).collect();
+        let strips: Vec<Value> = (from..from + lanes).step_by(part as usize).map(|lane| load(b, lane)).collect();
         join(b, &strips)
     }
 
@@ -152,7 +183,7 @@ impl Lowering<'_> {
             let from = b.add(from, at.weights);
             let to = b.scale_index(column, self.place(at.cut, 1, 0), 0);
             for pair in 0..schedule.pairs.count {
-                let value = self.stored(b, (from, width), 0, pair);
+                let value = self.stored(b, (from, width), (0, pair), (0, width.lanes));
                 b.store(self.weights, to, self.place(at.cut, 0, pair), value);
             }
         });

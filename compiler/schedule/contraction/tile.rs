@@ -72,7 +72,7 @@ impl Lowering<'_> {
             } else {
                 let size = (channels, count as u16);
                 if of_channels.0 != count {
-                    of_channels = (count, self.element_wise.hoist_channels(b, &at, hoisted, size));
+                    of_channels = (count, self.element_wise.repeat_channels(b, &at, hoisted, size));
                 }
                 let own = self.element_wise.load_neighbours(b, &at, &of_channels.1, size);
                 let (sums, lanes) = (join(b, together), channels * count as u16);

@@ -24,7 +24,7 @@ impl ElementWise<'_> {
     }
 
     /// What is the same for all pixels, in the lanes of some neighbours with this many channels each, beside what `hoisted` has already.
-    pub fn hoist_channels(
+    pub fn repeat_channels(
         &self,
         b: &mut KernelBuilder,
         place: &OutputPosition,
@@ -39,7 +39,7 @@ impl ElementWise<'_> {
         all
     }
 
-    /// The elements that each of some neighbours has for itself, beside what [`Self::hoist_channels`] gave.
+    /// The elements that each of some neighbours has for itself, beside what [`Self::repeat_channels`] gave.
     pub fn load_neighbours(
         &self,
         b: &mut KernelBuilder,

@@ -96,6 +96,25 @@ impl ElementWise<'_> {
         all
     }
 
+    /// Loads of operands that are the same at all pixels, of channels from a number on, beside what `hoisted` has already.
+    pub fn hoist_channels(
+        &self,
+        b: &mut KernelBuilder,
+        channel: Value,
+        hoisted: &[Option<Hoisted>],
+        (lanes, active): (u16, u16),
+    ) -> Vec<Option<Hoisted>> {
+        let mut all = hoisted.to_vec();
+        for i in self.used() {
+            let operand = &self.operands[i];
+            if operand.access == Access::Channel {
+                let raw = b.load_active(operand.buffer.expect("declared"), channel, 0, lanes, active);
+                all[i] = Some(Hoisted::Value(widen(b, raw, operand.element)));
+            }
+        }
+        all
+    }
+
     /// Computes the active ones of `lanes` channels at a place and stores them.
     ///
     /// # Errors
