@@ -15,7 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("ir", &["cursor"]),
     ("kernel", &["cursor"]),
     ("machine", &[]),
-    ("plan", &[]),
+    ("plan", &["parallel"]),
     ("parallel", &[]),
     ("schema", &[]),
     ("diagnostic", &[]),

@@ -2,7 +2,8 @@
 
 use super::direct::Part;
 use super::loops::{Lowering, OutputRow, Segments};
-use crate::kernel::{Buffer, DotOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{Buffer, ConvertOp, DotOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::machine::{DotProduct, Machine};
 
 /// Vectors of a segment up to which they are unrolled.
 const UNROLLED: u64 = 4;
@@ -16,13 +17,11 @@ impl Lowering<'_> {
         let chunked = self.schedule.staging.as_ref().is_some_and(|staging| staging.chunk.is_some());
         // Chunks are staged only with their products; bytes without sign are what they are in the input.
         let buffer = if chunked { self.input } else { self.pixels.rows };
-        let elements = extents.segment();
-        let lanes = elements.next_power_of_two().clamp(4, self.schedule.cx.machine.vector_bytes().into());
+        let run = Run::new(self.schedule.cx.machine, buffer, extents.segment(), lacking.by);
         let (step, first) = ((work.strides[1] * work.channels) as i64, (part.axes[2].lead * work.channels) as i64);
         b.for_range(0, part.axes[2].count as i64, 1, |b, x| {
             let offset = b.scale_index(x, step, first);
-            let zero = b.int(Type::vector(Lane::I32, lanes as u16 / 4), 0);
-            let run = Run { buffer, elements, lanes, by: lacking.by };
+            let zero = b.int(Type::vector(Lane::I32, (run.lanes / run.group) as u16), 0);
             let sum = match &row.segments {
                 Segments::Rows(rows) => {
                     let taps = extents.segments() / rows.len().max(1) as u64;
@@ -51,37 +50,53 @@ impl Lowering<'_> {
 struct Run {
     buffer: Buffer,
     elements: u64,
+    /// Elements of a vector, and those that a lane of sums takes of it.
     lanes: u64,
+    group: u64,
     by: i64,
 }
 
 impl Run {
+    fn new(machine: &Machine, buffer: Buffer, elements: u64, by: i64) -> Self {
+        let bytes = u64::from(machine.vector_bytes());
+        // Products of bytes add fours, those of 16 bits pairs.
+        let group = if machine.dot == DotProduct::UnsignedSigned8 { 4 } else { 2 };
+        let lanes = elements.next_power_of_two().clamp(4, bytes * group / 4);
+        Self { buffer, elements, lanes, group, by }
+    }
+
+    /// The elements of a vector, each times the number, added to sums.
+    fn product(&self, b: &mut KernelBuilder, at: Value, active: u64, sum: Value) -> Value {
+        let mut x = b.load_active(self.buffer, at, 0, self.lanes as u16, active as u16);
+        let (op, lane) = if self.group == 4 { (DotOp::UnsignedSigned8, Lane::I8) } else { (DotOp::Signed16, Lane::I16) };
+        if b.ty(x).lane != lane {
+            x = b.convert(ConvertOp::ZeroExtend, x, lane);
+        }
+        let number = b.int(b.ty(x), self.by);
+        b.dot(op, sum, x, number)
+    }
+
     /// Adds the elements from one on, each times the number, to sums.
     fn add(&self, b: &mut KernelBuilder, start: Value, sum: Value) -> Value {
-        let product = |b: &mut KernelBuilder, at: Value, active: u64, sum: Value| {
-            let x = b.load_active(self.buffer, at, 0, self.lanes as u16, active as u16);
-            let number = b.int(Type::vector(Lane::I8, self.lanes as u16), self.by);
-            b.dot(DotOp::UnsignedSigned8, sum, x, number)
-        };
         let rest = self.elements % self.lanes;
         let whole = self.elements - rest;
         let mut sum = sum;
         if whole / self.lanes <= UNROLLED {
             for first in (0..whole).step_by(self.lanes as usize) {
                 let at = b.scale_index(start, 1, first as i64);
-                sum = product(b, at, self.lanes, sum);
+                sum = self.product(b, at, self.lanes, sum);
             }
         } else {
             let (zero, end) = (b.index(0), b.index(whole as i64));
             sum = b.for_carry(zero, end, self.lanes as i64, &[sum], |b, i, sums| {
                 let at = b.add(start, i);
-                vec![product(b, at, self.lanes, sums[0])]
+                vec![self.product(b, at, self.lanes, sums[0])]
             })[0];
         }
         if rest == 0 {
             return sum;
         }
         let at = b.scale_index(start, 1, whole as i64);
-        product(b, at, rest, sum)
+        self.product(b, at, rest, sum)
     }
 }

@@ -15,7 +15,7 @@ const FEWEST_PRODUCTS: u64 = 12;
 const MOST_PIXELS: u64 = 1024;
 
 impl Contraction {
-    /// The number that is taken from weights where this makes them bytes and pays, on a machine alone.
+    /// The number that is taken from weights where this makes them bytes, and pays on a machine that multiplies bytes.
     pub fn moved(&self, machine: &Machine) -> Option<i64> {
         let by = self.weights.moved_to_signed_byte(self.open)?;
         let is_plain = self.groups == 1 && self.sizes.is_none() && self.is_one_phase() && self.products_in_32_bits().is_none();

@@ -116,7 +116,7 @@ impl Panels {
             Weights::Integers(Integers { stored: ElementType::I4, zero_point: 0, .. }) => Storage::Nibbles,
             Weights::Integers(_) if weights.fit_signed_byte(open) => Storage::Bytes,
             Weights::Integers(Integers { stored, zero_point, .. }) => match weights.moved_to_signed_byte(open) {
-                Some(by) if form == Form::Unsigned8 => Storage::Moved { by },
+                Some(by) if form.has_excess() => Storage::Moved { by },
                 _ => Storage::Offset { signed: stored.is_signed_integer(), zero_point: *zero_point },
             },
         };
@@ -227,7 +227,7 @@ impl Panels {
             Storage::Floats => Lane::F32,
             Storage::Narrow(element) if element.bits() == 8 => Lane::I8,
             Storage::Narrow(_) | Storage::Wide => Lane::I16,
-            Storage::Bytes if self.joined > 1 => Lane::I16,
+            Storage::Bytes | Storage::Moved { .. } if self.joined > 1 => Lane::I16,
             Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Nibbles => Lane::I8,
             Storage::Computed { element: ElementType::F32, .. } => Lane::F32,
             Storage::Computed { element: ElementType::F16, .. } => Lane::I16,

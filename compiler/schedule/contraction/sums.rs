@@ -61,11 +61,8 @@ impl Contraction {
 
     /// The form of the operands on a machine that reads the same panels as those of all levels.
     pub fn form(&self, machine: &Machine, levels: &[&Machine]) -> Form {
-        let own = self.form_alone(machine.dot);
-        if own == Form::Signed16 && levels.len() == 1 && self.moved(machine).is_some() {
-            return Form::Unsigned8;
-        }
-        let bytes = levels.iter().map(|level| self.form_alone(level.dot)).find(|form| form.is_of_bytes());
+        let own = self.form_of_level(machine, levels);
+        let bytes = levels.iter().map(|level| self.form_of_level(level, levels)).find(|form| form.is_of_bytes());
         let Some(bytes) = bytes.filter(|_| own == Form::Signed16) else { return own };
         let signed = bytes == Form::Signed8;
         // Where vectors are short and shifts overwrite their operand, or no other pixel shares the weights, taking bytes apart costs more
@@ -80,7 +77,15 @@ impl Contraction {
         (self.channels / self.groups).is_multiple_of(4) && self.weights.are_whole_bytes()
     }
 
-    /// The form of the operands on a machine alone.
+    /// The form of the operands on one of some levels, if it shared no panels with others. Panels of moved weights are not for GPUs.
+    fn form_of_level(&self, machine: &Machine, levels: &[&Machine]) -> Form {
+        match self.form_alone(machine.dot) {
+            Form::Signed16 if levels.iter().all(|level| !level.at_once) && self.moved(machine).is_some() => Form::Unsigned8,
+            form => form,
+        }
+    }
+
+    /// The form of the operands on a machine alone, of weights as they are.
     fn form_alone(&self, dot: DotProduct) -> Form {
         let bytes = self.weights.fit_signed_byte(self.open) && self.element.bits() == 8 && self.products_in_32_bits().is_none();
         match dot {

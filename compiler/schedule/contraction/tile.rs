@@ -58,7 +58,8 @@ impl Lowering<'_> {
         let base = b.scale_index(place.pixel, schedule.work.outputs as i64, 0);
         let flat = b.add(base, place.channel);
         let (vectors, _) = place.width.vectors(schedule.lanes);
-        let mut pixels: &[Value] = &sums.chunks(vectors as usize).map(|row| self.whole_sums(b, place, row)).collect::<Vec<_>>();
+        let rows = (0..).zip(sums.chunks(vectors as usize));
+        let mut pixels: &[Value] = &rows.map(|(pixel, row)| self.whole_sums(b, place, pixel, row)).collect::<Vec<_>>();
         let (channels, most) = (place.width.lanes as u16, self.neighbours(place.width.lanes));
         let (mut first, mut of_channels) = (0, (0, vec![]));
         while !pixels.is_empty() {
@@ -84,9 +85,12 @@ impl Lowering<'_> {
     }
 
     /// The sums of a pixel in one vector.
-    fn whole_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, vectors: &[Value]) -> Value {
-        let sums = join(b, vectors);
-        let sums = if self.schedule.form.sums() == 1 { sums } else { self.added_pairs(b, place, sums) };
+    fn whole_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixel: i64, vectors: &[Value]) -> Value {
+        let mut sums = join(b, vectors);
+        if self.schedule.form.sums() > 1 {
+            sums = self.added_pairs(b, place, sums);
+            sums = self.with_lacking(b, place, pixel, &[sums])[0];
+        }
         let widens = self.schedule.work.accumulator == ElementType::I64 && self.schedule.in_32_bits.is_none();
         if widens { b.convert(ConvertOp::SignExtend, sums, Lane::I64) } else { sums }
     }
@@ -121,12 +125,17 @@ impl Lowering<'_> {
                 _ => b.int(ty, 0),
             })
             .collect();
-        let Some(lacking) = self.lacking else { return (0..pixels).flat_map(|_| first.iter().copied()).collect() };
-        let with_lacking = |p: u64| {
-            let lacks = b.load_splat(lacking.pixels, place.x, p as i64, lanes as u16);
-            first.iter().map(|&first| b.add(first, lacks)).collect::<Vec<_>>()
-        };
-        (0..pixels).flat_map(with_lacking).collect()
+        if form.sums() > 1 {
+            return (0..pixels).flat_map(|_| first.iter().copied()).collect();
+        }
+        (0..pixels as i64).flat_map(|pixel| self.with_lacking(b, place, pixel, &first)).collect()
+    }
+
+    /// Sums of a pixel of a tile, with what they lack.
+    fn with_lacking(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixel: i64, sums: &[Value]) -> Vec<Value> {
+        let Some(lacking) = self.lacking else { return sums.to_vec() };
+        let lacks = b.load_splat(lacking.pixels, place.x, pixel, b.ty(sums[0]).lanes);
+        sums.iter().map(|&sum| b.add(sum, lacks)).collect()
     }
 
     /// Adds the products of one segment to the sums: through 32-bit sums of parts of it where the sums are wider.
