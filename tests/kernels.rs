@@ -510,6 +510,26 @@ fn products_of_weights_that_are_moved_match_on_every_machine() {
     }
 }
 
+/// Panels of a group are padded to what all groups have together: their pixels do not lie side by side.
+#[test]
+fn groups_of_one_channel_match_on_every_machine() {
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [1, 5, 9, 4];
+    let bytes = |count: u64, salt: u64| (0..count).map(|i| number(i + (salt << 20)) as u8).collect::<Vec<u8>>();
+    let image = builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), None);
+    let filter = builder.literal(TensorType::of(ElementType::I8, &[2, 3, 3, 2]), bytes(36, 1)).expect("a filter");
+    let sums = builder.conv(image, filter, hot_loops::same_size(3), 2, (-3, 0), ElementType::I32).expect("a convolution");
+    let function = builder.finish(vec![sums]);
+    let ports = || vec![Port::default()];
+    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    let image = Tensor { element: ElementType::I8, bytes: bytes(shape.iter().product(), 2), shape: shape.to_vec() };
+    for machines in objects() {
+        let result = check(&module, std::slice::from_ref(&image), &machines);
+        assert_eq!(result, Ok(Ok(())), "on {}", names(&machines));
+    }
+}
+
 /// Factors that differ from row to row are no factors of channels.
 #[test]
 fn requantization_by_a_factor_an_element_matches_on_every_machine() {

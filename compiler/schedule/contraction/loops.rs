@@ -544,7 +544,8 @@ fn positions(work: &Contraction, dimension: usize) -> u64 {
 /// How many neighbouring pixels an epilogue takes together: those whose channels are one panel lie side by side.
 fn neighbours(schedule: &DirectSchedule<'_>, element_wise: &ElementWise<'_>, lanes: u64) -> u64 {
     let (work, machine) = (&schedule.work, schedule.cx.machine);
-    let are_whole = work.outputs == lanes && work.phases[2].step == 1 && machine.has_vector_registers() && !machine.at_once;
+    let are_whole =
+        work.groups == 1 && work.outputs == lanes && work.phases[2].step == 1 && machine.has_vector_registers() && !machine.at_once;
     let most = 1 << schedule.tile.pixels.max(1).ilog2();
     if are_whole { element_wise.neighbours(machine, lanes).min(most) } else { 1 }
 }
