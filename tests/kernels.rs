@@ -10,7 +10,7 @@ use modelc::ir::WindowGeometry;
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::random::{self, Options};
 use modelc::ir::text::{Constants, print_module};
-use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, Op, Port, ScalarOp, Tensor, TensorType, Type};
+use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, Op, ScalarOp, Tensor, TensorType, Type};
 use modelc::ir::{NanRule, Reduction, RequantizeRule, Scalar};
 use modelc::kernel::verify::verify;
 use modelc::lower::{self};
@@ -134,9 +134,7 @@ fn fourier_transforms_of_every_length_match_on_every_machine() {
         let input = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
         let result = if op == Op::Fourier { builder.fourier(input) } else { builder.real_fourier(input) };
         let result = result.unwrap_or_else(|error| panic!("{length}: {error}"));
-        let function = builder.finish(vec![result]);
-        let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
-        module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+        builder.finish_method("forward", vec![result]);
         let bytes = (0..count).flat_map(|i| ((i * i * 7919 % 1000) as f32 / 500.0 - 1.0).to_le_bytes()).collect();
         let inputs = [Tensor { element: ElementType::F32, shape, bytes }];
         for machine in MACHINES {
@@ -179,9 +177,7 @@ fn sparse_convolution(stored: ElementType, groups: u64, input_dilation: i64) -> 
     };
     let window = (window, vec![input_dilation; 2]);
     let result = builder.dilated_conv(input, weights, window, groups, (0, 0), accumulator).expect("a convolution");
-    let function = builder.finish(vec![result]);
-    let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
-    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+    builder.finish_method("forward", vec![result]);
     let numbers = (0..shape.iter().product::<u64>()).map(|i| (i * 7919 % 101) as i8 - 50);
     let bytes = match element {
         ElementType::I8 => numbers.map(|n| n as u8).collect(),
@@ -231,9 +227,7 @@ fn one_window() -> (Module, Tensor) {
         ..WindowGeometry::default()
     };
     let sums = builder.conv(image, weights, geometry, 1, (0, 0), ElementType::F32).expect("a convolution");
-    let function = builder.finish(vec![sums]);
-    let ports = || vec![Port::default()];
-    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    builder.finish_method("forward", vec![sums]);
     let bytes = (0..shape.iter().product::<u64>()).flat_map(|i| ((i * 7919 % 101) as f32 / 8.0 - 6.0).to_le_bytes()).collect();
     (module, Tensor { element: ElementType::F32, shape: shape.to_vec(), bytes })
 }
@@ -304,9 +298,7 @@ fn depthwise(seed: u64) -> (Module, Tensor) {
     };
     let zero_point = if element == ElementType::U8 { 130 } else { -3 };
     let sums = builder.conv(image, filter, geometry, channels, (zero_point, 0), ElementType::I32).expect("a convolution");
-    let function = builder.finish(vec![sums]);
-    let ports = || vec![Port::default()];
-    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    builder.finish_method("forward", vec![sums]);
     (module, Tensor { element, bytes: bytes(shape.iter().product(), 5), shape: shape.to_vec() })
 }
 
@@ -346,9 +338,7 @@ fn depthwise_windows_of_floats_match_on_every_machine() {
             ..WindowGeometry::default()
         };
         let sums = builder.conv(image, filter, geometry, channels, (0, 0), ElementType::F32).expect("a convolution");
-        let function = builder.finish(vec![sums]);
-        let ports = || vec![Port::default()];
-        module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+        builder.finish_method("forward", vec![sums]);
         let image = Tensor { element: ElementType::F32, bytes: floats(shape.iter().product(), 1 << 30).collect(), shape: shape.to_vec() };
         for machines in objects() {
             let result = check(&module, std::slice::from_ref(&image), &machines);
@@ -400,9 +390,7 @@ fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwis
     let narrow = e.convert(clamped_last, ElementType::I8);
     let expression = e.finish(vec![narrow]);
     let result = builder.map(&[sums, bias, multipliers, shifts], expression).expect("shapes that broadcast");
-    let function = builder.finish(vec![result]);
-    let ports = || vec![Port::default()];
-    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    builder.finish_method("forward", vec![result]);
     let tensor = Tensor { element: ElementType::I8, bytes: bytes(shape.iter().product(), 5), shape: shape.to_vec() };
     (module, tensor)
 }
@@ -446,9 +434,7 @@ fn alike(count: i64) -> (Module, Tensor) {
         let scaled = e.op(ScalarOp::Mul, &[float, scale]).expect("a product");
         results.push(builder.map(&[sums], e.finish(vec![scaled])).expect("a map"));
     }
-    let outputs = results.iter().map(|_| Port::default()).collect();
-    let function = builder.finish(results);
-    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: vec![Port::default()], outputs });
+    builder.finish_method("forward", results);
     let tensor = Tensor { element: ElementType::I8, bytes: bytes(shape.iter().product(), 77), shape: shape.to_vec() };
     (module, tensor)
 }
@@ -483,9 +469,7 @@ fn unsigned(window: u64, [channels, outputs, dilation]: [u64; 3], zero_point: i6
     geometry.dilation[1] = dilation as i64;
     geometry.padding_high[1] += (window as i64 - 1) * (dilation as i64 - 1);
     let sums = builder.conv(image, filter, geometry, 1, (77, zero_point), ElementType::I32).expect("a convolution");
-    let function = builder.finish(vec![sums]);
-    let ports = || vec![Port::default()];
-    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    builder.finish_method("forward", vec![sums]);
     let tensor = Tensor { element: ElementType::U8, bytes: bytes(shape.iter().product(), 2), shape: shape.to_vec() };
     (module, tensor)
 }
@@ -520,9 +504,7 @@ fn groups_of_one_channel_match_on_every_machine() {
     let image = builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), None);
     let filter = builder.literal(TensorType::of(ElementType::I8, &[2, 3, 3, 2]), bytes(36, 1)).expect("a filter");
     let sums = builder.conv(image, filter, hot_loops::same_size(3), 2, (-3, 0), ElementType::I32).expect("a convolution");
-    let function = builder.finish(vec![sums]);
-    let ports = || vec![Port::default()];
-    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    builder.finish_method("forward", vec![sums]);
     let image = Tensor { element: ElementType::I8, bytes: bytes(shape.iter().product(), 2), shape: shape.to_vec() };
     for machines in objects() {
         let result = check(&module, std::slice::from_ref(&image), &machines);
@@ -545,9 +527,7 @@ fn requantization_by_a_factor_an_element_matches_on_every_machine() {
         let (x, factor, count) = (expression.input(0), expression.input(1), expression.constant(Scalar::i32(shift)));
         let scaled = expression.op(ScalarOp::Requantize(RequantizeRule::TfliteDouble), &[x, factor, count]).expect("numbers of 32 bits");
         let result = builder.map(&[input, factors], expression.finish(vec![scaled])).expect("a map");
-        let function = builder.finish(vec![result]);
-        let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
-        module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+        builder.finish_method("forward", vec![result]);
         let input = Tensor { element: ElementType::I32, shape: shape.to_vec(), bytes: numbers(99) };
         for machines in objects() {
             assert_eq!(check(&module, std::slice::from_ref(&input), &machines), Ok(Ok(())), "{shift} on {}", names(&machines));
@@ -588,9 +568,7 @@ fn sums_of_scaled_bytes_match_on_every_machine() {
         let clamped = number(&mut e, ScalarOp::Min(NanRule::First), above, 127);
         let narrow = e.convert(clamped, ElementType::I8);
         let result = builder.map(&inputs, e.finish(vec![narrow])).expect("tensors of one shape");
-        let function = builder.finish(vec![result]);
-        let (inputs, outputs) = (vec![Port::default(); 2], vec![Port::default()]);
-        module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+        builder.finish_method("forward", vec![result]);
         let bytes = |value: fn(u32) -> u32| (0..1 << 16).map(|i| value(i) as u8).collect();
         let inputs = [bytes(|i| i >> 8), bytes(|i| i)].map(|bytes| Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes });
         for machine in MACHINES {
@@ -614,9 +592,7 @@ fn transposes_match_on_every_machine() {
             let mut builder = FunctionBuilder::new(&mut module, "main");
             let input = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
             let turned = builder.transpose(input, vec![0, 2, 1]).expect("a permutation");
-            let function = builder.finish(vec![turned]);
-            let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
-            module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+            builder.finish_method("forward", vec![turned]);
             let elements = shape.iter().product::<u64>();
             let bytes =
                 (0..elements).flat_map(|i| (i as f32).to_le_bytes().into_iter().cycle().take(element.bits() as usize / 8)).collect();
@@ -637,9 +613,7 @@ fn products_of_floats_are_taken_in_order_on_every_machine() {
     let mut builder = FunctionBuilder::new(&mut module, "main");
     let input = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
     let product = builder.reduce(input, Reduction::Product, vec![1, 3]).expect("a product");
-    let function = builder.finish(vec![product]);
-    let (inputs, outputs) = (vec![Port::default()], vec![Port::default()]);
-    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs, outputs });
+    builder.finish_method("forward", vec![product]);
     // Rows that overflow and then have a zero, that vanish and then grow, and that stay small.
     let element = |i: u64| match (i / 80, i % 80) {
         (0, 3..8) => 1e30,

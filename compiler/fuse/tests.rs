@@ -2,7 +2,7 @@
 
 use super::{Fusions, Group, Grouped, Node, group, unroll};
 use crate::ir::builder::FunctionBuilder;
-use crate::ir::{ElementType, ExpressionBuilder, Method, Module, Op, Port, Reduction, ScalarOp, TensorType, Type, Value, verify};
+use crate::ir::{ElementType, ExpressionBuilder, Module, Op, Reduction, ScalarOp, TensorType, Type, Value, verify};
 
 const SHAPE: [u64; 2] = [4, 64];
 
@@ -59,10 +59,7 @@ fn grouped_with(build: impl FnOnce(&mut Graph<'_>) -> Vec<Value>, fusions: &Fusi
     let mut module = Module::default();
     let mut graph = Graph { builder: FunctionBuilder::new(&mut module, "main") };
     let results = build(&mut graph);
-    let count = results.len();
-    let function = graph.builder.finish(results);
-    let inputs = vec![Port::default(); module.functions[function].params.len()];
-    module.methods.push(Method { name: "main".into(), function, inputs, outputs: vec![Port::default(); count] });
+    let function = graph.builder.finish_method("main", results);
     crate::ir::verify(&module).expect("a sound module");
     group(unroll::unroll(verify(&module).expect("sound"), function).expect("no control flow"), &module, fusions)
 }

@@ -1,7 +1,7 @@
 //! Building functions: an instruction's result types come from the operator's own rule, so that what is built is typed.
 
 use super::fault::TypeError;
-use super::module::{Constant, Func, Function, InstData, Module, Source, State, Value};
+use super::module::{Constant, Func, Function, InstData, Method, Module, Port, Source, State, Value};
 use super::operators::{self, Context, External, IndexOperation, Operation, Order, Reduction, Scan, Scatter, Search, WindowGeometry};
 use super::scalar::{Expression, Scalar};
 use super::types::{ElementType, Extent, Interval, TensorType, Type};
@@ -299,5 +299,15 @@ impl<'m> FunctionBuilder<'m> {
     pub fn finish(mut self, results: Vec<Value>) -> Func {
         self.function.results = results;
         self.module.functions.push(self.function)
+    }
+
+    /// Ends the function and adds it with a method that calls it, whose ports have no names.
+    pub fn finish_method(mut self, name: impl Into<String>, results: Vec<Value>) -> Func {
+        let ports = |values: &[Value]| vec![Port::default(); values.len()];
+        let (inputs, outputs) = (ports(&self.function.params), ports(&results));
+        self.function.results = results;
+        let function = self.module.functions.push(self.function);
+        self.module.methods.push(Method { name: name.into(), function, inputs, outputs });
+        function
     }
 }

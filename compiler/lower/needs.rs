@@ -22,7 +22,7 @@ mod tests {
     use super::*;
     use crate::fuse::{Fusions, Node, group, unroll};
     use crate::ir::builder::FunctionBuilder;
-    use crate::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Reduction, ScalarOp, TensorType, Type, verify};
+    use crate::ir::{ElementType, ExpressionBuilder, Module, Reduction, ScalarOp, TensorType, Type, verify};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// A sum of rows, a negation of what it reads, and their product.
@@ -39,8 +39,7 @@ mod tests {
         };
         let negative = map(ScalarOp::Neg, &[x]);
         let product = map(ScalarOp::Mul, &[negative, sum]);
-        let function = builder.finish(vec![negative, product]);
-        module.methods.push(Method { name: "main".into(), function, inputs: vec![Port::default()], outputs: vec![Port::default(); 2] });
+        builder.finish_method("main", vec![negative, product]);
         module
     }
 

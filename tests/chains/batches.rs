@@ -2,7 +2,7 @@
 
 use super::{Random, narrowed};
 use modelc::ir::builder::FunctionBuilder;
-use modelc::ir::{ElementType, ExpressionBuilder, Extent, Method, Module, Port, Reduction, Scalar, Tensor, TensorType, Type, Value};
+use modelc::ir::{ElementType, ExpressionBuilder, Extent, Module, Reduction, Scalar, Tensor, TensorType, Type, Value};
 
 /// A product of matrices in a batch, up to six operators on its result, and another product, all of bytes; and inputs for it.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
@@ -27,10 +27,7 @@ pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
     let values = if shape.len() == 4 { attention.broadcast(&[outputs, shape[3]]) } else { attention.input(&[shape[0], outputs, shape[2]]) };
     results.push(attention.product(value, values));
     let Attention { builder, inputs, .. } = attention;
-    let ports = |count: usize| vec![Port::default(); count];
-    let (inputs_count, outputs_count) = (inputs.len(), results.len());
-    let function = builder.finish(results);
-    module.methods.push(Method { name: "forward".into(), function, inputs: ports(inputs_count), outputs: ports(outputs_count) });
+    builder.finish_method("forward", results);
     (module, inputs)
 }
 

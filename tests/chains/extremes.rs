@@ -2,9 +2,7 @@
 
 use super::Random;
 use modelc::ir::builder::FunctionBuilder;
-use modelc::ir::{
-    ElementType, ExpressionBuilder, Method, Module, Port, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value, WindowGeometry,
-};
+use modelc::ir::{ElementType, ExpressionBuilder, Module, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value, WindowGeometry};
 
 /// Over what an extreme is taken.
 #[derive(Clone, Copy, Debug)]
@@ -58,9 +56,7 @@ fn module((over, reduction): (Over, Reduction), element: ElementType, goes_on: b
             e.op(ScalarOp::Mul, &[wide, hundred]).expect("numbers of 32 bits")
         });
     }
-    let function = builder.finish(vec![result]);
-    let ports = || vec![Port::default()];
-    module.methods.push(Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    builder.finish_method("forward", vec![result]);
     let mut random = Random(u64::from(element.bits()));
     let reach = 1 << (element.bits() + 2);
     let bytes = (0..shape.iter().product::<u64>()).flat_map(|_| (random.below(reach) as i32 - (reach / 2) as i32).to_le_bytes()).collect();

@@ -2,7 +2,7 @@
 
 use super::{Random, filter, narrowed, pointwise};
 use modelc::ir::builder::FunctionBuilder;
-use modelc::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
+use modelc::ir::{ElementType, ExpressionBuilder, Module, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
 
 /// A graph of up to twelve operators on an image of bytes or of floats, with up to four results, and an image.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
@@ -25,10 +25,7 @@ pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
             results.push(value);
         }
     }
-    let outputs = results.len();
-    let function = builder.finish(results);
-    let ports = |count: usize| vec![Port::default(); count];
-    module.methods.push(Method { name: "forward".into(), function, inputs: ports(1), outputs: ports(outputs) });
+    builder.finish_method("forward", results);
     let count = shape.iter().product();
     let floats = |random: &mut Random| (0..count).flat_map(|_| (random.next() as i8 as f32 / 16.0).to_le_bytes()).collect();
     let bytes = if is_float { floats(&mut random) } else { random.bytes(count) };

@@ -6,7 +6,7 @@ pub mod extremes;
 pub mod graphs;
 pub mod picked;
 
-use modelc::ir::{ElementType, ExpressionBuilder, Method, Module, Port, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
+use modelc::ir::{ElementType, ExpressionBuilder, Module, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
 use modelc::ir::{FunctionBuilder, WindowGeometry};
 
 /// SplitMix64, as everywhere where a test needs numbers that look random and are the same everywhere.
@@ -43,9 +43,7 @@ pub fn module(seed: u64) -> (Module, Tensor) {
         let kind = random.below(7);
         value = next(&mut builder, &mut random, value, kind);
     }
-    let function = builder.finish(vec![value]);
-    let ports = || vec![Port::default()];
-    module.methods.push(Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    builder.finish_method("forward", vec![value]);
     let bytes = random.bytes(shape.iter().product());
     (module, Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes })
 }

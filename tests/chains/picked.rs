@@ -2,7 +2,7 @@
 
 use super::{Random, narrowed};
 use modelc::ir::builder::FunctionBuilder;
-use modelc::ir::{ElementType, Method, Module, Port, Reduction, Tensor, TensorType, Type, Value};
+use modelc::ir::{ElementType, Module, Reduction, Tensor, TensorType, Type, Value};
 
 /// Up to four tensors picked from one or two images of bytes, blended, and used once more; and the images.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
@@ -42,10 +42,8 @@ pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
         2 => results = vec![narrowed(&mut builder, &[blend, blended[0]])],
         _ => {}
     }
-    let ports = |count: usize| vec![Port::default(); count];
-    let (inputs, outputs) = (images.len(), results.len());
-    let function = builder.finish(results);
-    module.methods.push(Method { name: "forward".into(), function, inputs: ports(inputs), outputs: ports(outputs) });
+    let inputs = images.len();
+    builder.finish_method("forward", results);
     let tensors = (0..inputs).map(|_| {
         let bytes = random.bytes(shape.iter().product());
         Tensor { element: ElementType::I8, shape: shape.clone(), bytes }

@@ -2,7 +2,7 @@
 
 use modelc::codegen::listing::{Listing, listing};
 use modelc::ir::WindowGeometry;
-use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Method, Module, Port, ScalarOp, TensorType, Type, Value};
+use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Module, ScalarOp, TensorType, Type, Value};
 use modelc::lower::{self};
 use modelc::machine::machine;
 use modelc::pipeline;
@@ -50,7 +50,6 @@ fn module(work: Work, element: ElementType) -> Module {
         builder.literal(ty, bytes).expect("a constant")
     };
     let parameter = |builder: &mut FunctionBuilder<'_>, shape: &[u64]| builder.param(Type::Tensor(TensorType::of(element, shape)), None);
-    let mut inputs = 1;
     let result = match work {
         Work::Conv { window, channels, outputs, groups } => {
             let image = parameter(&mut builder, &[1, 24, 24, channels]);
@@ -63,7 +62,6 @@ fn module(work: Work, element: ElementType) -> Module {
             builder.matmul(left, right, (0, 0), accumulator).expect("a product")
         }
         Work::Map => {
-            inputs = 2;
             let operands = [0, 1].map(|_| parameter(&mut builder, &[4096]));
             let mut expression = ExpressionBuilder::new(&[element; 2]);
             let (a, b) = (expression.input(0), expression.input(1));
@@ -71,10 +69,17 @@ fn module(work: Work, element: ElementType) -> Module {
             builder.map(&operands, expression.finish(vec![product])).expect("equal shapes")
         }
     };
-    let function = builder.finish(vec![result]);
-    let ports = |count| vec![Port::default(); count];
-    module.methods.push(Method { name: "forward".into(), function, inputs: ports(inputs), outputs: ports(1) });
+    builder.finish_method("forward", vec![result]);
     module
+}
+
+/// The instructions of some work at a level of x86-64.
+fn instructions(work: Work, element: ElementType, level: &str) -> String {
+    let options = lower::Options::new(machine(level).expect("a level"));
+    let lowered = pipeline::lower(&module(work, element), "module", options);
+    let lowered = lowered.unwrap_or_else(|error| panic!("{work:?} of {element} on {level}: {error}"));
+    let target = target("x86_64-unknown-linux-gnu").expect("a target");
+    listing(&lowered.levels()[0], target, Listing::Machine).expect("instructions")
 }
 
 /// The instructions of the innermost loop that has most of some instruction: a block that jumps to its own beginning.
@@ -111,10 +116,7 @@ fn innermost_loops_of_schedules_stay_in_registers() {
         for element in [ElementType::F32, ElementType::I8] {
             for work in [pointwise, window, depthwise, matmul, row, Work::Map] {
                 let what = format!("{work:?} of {element} on {level}");
-                let options = lower::Options::new(machine(level).expect("a level"));
-                let lowered = pipeline::lower(&module(work, element), "module", options).unwrap_or_else(|error| panic!("{what}: {error}"));
-                let target = target("x86_64-unknown-linux-gnu").expect("a target");
-                let text = listing(&lowered.levels()[0], target, Listing::Machine).expect("instructions");
+                let text = instructions(work, element, level);
                 let instruction = products(level, element, work);
                 let hot = hot_loop(&text, instruction);
                 let all = hot.join("\n");
@@ -135,10 +137,7 @@ fn innermost_loops_of_schedules_stay_in_registers() {
 #[test]
 fn windows_of_few_channels_share_what_they_load() {
     let work = Work::Conv { window: 3, channels: 16, outputs: 16, groups: 1 };
-    let options = lower::Options::new(machine("x86-64-v4").expect("a level"));
-    let lowered = pipeline::lower(&module(work, ElementType::I8), "module", options).expect("a convolution has a schedule");
-    let target = target("x86_64-unknown-linux-gnu").expect("a target");
-    let text = listing(&lowered.levels()[0], target, Listing::Machine).expect("instructions");
+    let text = instructions(work, ElementType::I8, "x86-64-v4");
     let hot = hot_loop(&text, "vpdpbusd");
     let count = |instruction: &str| hot.iter().filter(|line| line.starts_with(instruction)).count();
     let (loads, products) = (count("vbroadcastss") + count("vmovups"), count("vpdpbusd"));
@@ -150,10 +149,7 @@ fn windows_of_few_channels_share_what_they_load() {
 fn neighbouring_pixels_are_stored_together() {
     // Eight sums of a pixel are half a vector.
     let work = Work::Conv { window: 1, channels: 32, outputs: 8, groups: 1 };
-    let options = lower::Options::new(machine("x86-64-v4").expect("a level"));
-    let lowered = pipeline::lower(&module(work, ElementType::I8), "module", options).expect("a convolution has a schedule");
-    let target = target("x86_64-unknown-linux-gnu").expect("a target");
-    let text = listing(&lowered.levels()[0], target, Listing::Machine).expect("instructions");
+    let text = instructions(work, ElementType::I8, "x86-64-v4");
     let stores = |register: &str| text.lines().filter(|line| line.contains("vmovups [") && line.contains(register)).count();
     assert!(stores("],zmm") > 0 && stores("],ymm") == 0, "half a vector is stored:\n{text}");
 }

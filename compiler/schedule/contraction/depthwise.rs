@@ -20,6 +20,7 @@ use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
+use crate::schedule::elementwise::lanes::repeat;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
@@ -341,11 +342,10 @@ impl Lowering<'_> {
     /// The sum of each pixel of a tile, some pixels to a vector.
     fn sums_side_by_side(&self, b: &mut KernelBuilder, rows: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
         let (together, channels) = (self.schedule.side_by_side(), self.schedule.work.outputs);
-        let repeated = |b: &mut KernelBuilder, value: Value| join(b, &vec![value; together as usize]);
-        let mut sums = vec![repeated(b, at.first); (pixels / together) as usize];
+        let mut sums = vec![repeat(b, at.first, together); (pixels / together) as usize];
         for (tap, (y, x)) in (0..).zip(self.schedule.taps()) {
             let w = self.weights_of(b, at, tap);
-            let w = repeated(b, w);
+            let w = repeat(b, w, together);
             for (first, sum) in (0..).step_by(together as usize).zip(&mut sums) {
                 let offset = self.schedule.column(x, first) * channels;
                 let x = b.load(self.pixels.rows, rows[y as usize], offset as i64, (together * channels) as u16);

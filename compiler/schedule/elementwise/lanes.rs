@@ -31,6 +31,11 @@ pub fn join(b: &mut KernelBuilder, vectors: &[Value]) -> Value {
     list[0]
 }
 
+/// A vector some times, a power of two, one after the other.
+pub fn repeat(b: &mut KernelBuilder, vector: Value, times: u64) -> Value {
+    join(b, &vec![vector; times as usize])
+}
+
 /// The lane type of an element in registers.
 pub fn register_lane(element: ElementType) -> Result<Lane, Unsupported> {
     Ok(match (element, memory_lane(element)?) {

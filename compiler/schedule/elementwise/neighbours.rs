@@ -2,7 +2,7 @@
 //! are computed as one.
 
 use super::access::Access;
-use super::lanes::join;
+use super::lanes::{join, repeat};
 use super::operands::ElementWise;
 use super::positions::{Hoisted, OutputPosition};
 use crate::ir::ElementType;
@@ -31,12 +31,10 @@ impl ElementWise<'_> {
         hoisted: &[Option<Hoisted>],
         (channels, neighbours): (u16, u16),
     ) -> Vec<Option<Hoisted>> {
-        let mut all = hoisted.to_vec();
-        for i in self.used().filter(|&i| self.operands[i].access == Access::Channel) {
+        self.hoist_operands(hoisted, &Access::Channel, |i| {
             let one = self.load(b, i, place, channels, channels.into());
-            all[i] = Some(Hoisted::Value(join(b, &vec![one; usize::from(neighbours)])));
-        }
-        all
+            repeat(b, one, neighbours.into())
+        })
     }
 
     /// The elements that each of some neighbours has for itself, beside what [`Self::repeat_channels`] gave.
@@ -47,15 +45,13 @@ impl ElementWise<'_> {
         hoisted: &[Option<Hoisted>],
         (channels, neighbours): (u16, u16),
     ) -> Vec<Option<Hoisted>> {
-        let mut all = hoisted.to_vec();
-        for i in self.used().filter(|&i| self.operands[i].access == Access::Same) {
-            let of_one = |b: &mut KernelBuilder, n: u16| {
-                let place = OutputPosition { pixel_offset: place.pixel_offset + i64::from(n), ..*place };
-                self.load(b, i, &place, channels, channels.into())
-            };
-            let each: Vec<Value> = (0..neighbours).map(|n| of_one(b, n)).collect();
-            all[i] = Some(Hoisted::Value(join(b, &each)));
-        }
-        all
+        let of_one = |b: &mut KernelBuilder, i: usize, n: u16| {
+            let place = OutputPosition { pixel_offset: place.pixel_offset + i64::from(n), ..*place };
+            self.load(b, i, &place, channels, channels.into())
+        };
+        self.hoist_operands(hoisted, &Access::Same, |i| {
+            let each: Vec<Value> = (0..neighbours).map(|n| of_one(b, i, n)).collect();
+            join(b, &each)
+        })
     }
 }

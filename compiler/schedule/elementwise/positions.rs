@@ -37,16 +37,11 @@ impl ElementWise<'_> {
     /// Loads of operands that are the same at every position, to stand before the loops. Pass the result to [`Self::emit`].
     pub fn hoist(&self, b: &mut KernelBuilder, lanes: u16) -> Vec<Option<Hoisted>> {
         let zero = b.index(0);
-        let mut hoisted = vec![None; self.operands.len()];
-        for i in self.used() {
+        self.hoist_operands(&vec![None; self.operands.len()], &Access::Single, |i| {
             let operand = &self.operands[i];
-            if operand.access == Access::Single {
-                let buffer = operand.buffer.expect("declared");
-                let raw = b.load_splat(buffer, zero, 0, lanes);
-                hoisted[i] = Some(Hoisted::Value(widen(b, raw, operand.element)));
-            }
-        }
-        hoisted
+            let raw = b.load_splat(operand.buffer.expect("declared"), zero, 0, lanes);
+            widen(b, raw, operand.element)
+        })
     }
 
     /// Loads of operands that are the same in all channels of a pixel, and where others begin that follow some of the dimensions, to stand before
@@ -104,13 +99,23 @@ impl ElementWise<'_> {
         hoisted: &[Option<Hoisted>],
         (lanes, active): (u16, u16),
     ) -> Vec<Option<Hoisted>> {
-        let mut all = hoisted.to_vec();
-        for i in self.used() {
+        self.hoist_operands(hoisted, &Access::Channel, |i| {
             let operand = &self.operands[i];
-            if operand.access == Access::Channel {
-                let raw = b.load_active(operand.buffer.expect("declared"), channel, 0, lanes, active);
-                all[i] = Some(Hoisted::Value(widen(b, raw, operand.element)));
-            }
+            let raw = b.load_active(operand.buffer.expect("declared"), channel, 0, lanes, active);
+            widen(b, raw, operand.element)
+        })
+    }
+
+    /// What is loaded of each operand that is reached in one way, beside what `hoisted` has already.
+    pub(super) fn hoist_operands(
+        &self,
+        hoisted: &[Option<Hoisted>],
+        access: &Access,
+        mut load: impl FnMut(usize) -> Value,
+    ) -> Vec<Option<Hoisted>> {
+        let mut all = hoisted.to_vec();
+        for i in self.used().filter(|&i| self.operands[i].access == *access) {
+            all[i] = Some(Hoisted::Value(load(i)));
         }
         all
     }
