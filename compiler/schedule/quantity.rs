@@ -322,6 +322,36 @@ impl Number {
         }
     }
 
+    /// Whether what comes after whole vectors is taken together, in the lanes of one more, on a machine that masks vectors of up to `masked` lanes.
+    pub fn masks_rest(self, lanes: u16, masked: u16) -> bool {
+        matches!(self, Self::Computed(_)) && (2..=masked).contains(&lanes)
+    }
+
+    /// What some values become by the elements after whole vectors, if there are any: `body` gets the first of them and a mask of the lanes that hold them.
+    ///
+    /// # Errors
+    /// As `body`.
+    pub fn with_rest(
+        self,
+        b: &mut KernelBuilder,
+        lanes: u16,
+        values: &[Value],
+        body: impl FnOnce(&mut KernelBuilder, Value, Value) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let (start, end) = self.stretch(b, lanes, true);
+        let some = b.compare(CompareOp::Less, start, end);
+        let mut inside = Ok(());
+        let rest = |b: &mut KernelBuilder| {
+            let mask = first_lanes(b, (start, end), lanes);
+            body(b, start, mask).unwrap_or_else(|error| {
+                inside = Err(error);
+                values.to_vec()
+            })
+        };
+        let values = b.if_else(some, rest, |_| values.to_vec());
+        inside.map(|()| values)
+    }
+
     /// Where whole vectors of this many elements begin and end, or what is left after them.
     pub fn stretch(self, b: &mut KernelBuilder, lanes: u16, is_rest: bool) -> (Value, Value) {
         if is_rest { (self.whole(b, lanes), self.value(b)) } else { (b.index(0), self.whole(b, lanes)) }
@@ -341,7 +371,7 @@ impl Number {
 }
 
 /// A mask of the lanes that hold elements between two places, of a vector that begins at the first.
-pub fn first_lanes(b: &mut KernelBuilder, (start, end): (Value, Value), lanes: u16) -> Value {
+fn first_lanes(b: &mut KernelBuilder, (start, end): (Value, Value), lanes: u16) -> Value {
     let count = b.sub(end, start);
     b.first_lanes(count, lanes)
 }

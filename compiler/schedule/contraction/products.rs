@@ -4,14 +4,14 @@
 
 use super::geometry::fuses;
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
-use crate::kernel::{Active, Buffer, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{Active, Buffer, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
-use crate::schedule::quantity::{Cells, Number, Quantity, first_lanes, product, strides};
+use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
 use crate::schedule::unsupported::Unsupported;
 
 /// See the module.
@@ -211,12 +211,8 @@ impl Lowering<'_> {
         let mut sums =
             b.for_carry(zero, whole, i64::from(lanes), &first, |b, k, sums| self.step(b, &starts, k, (lanes, lanes.into()), sums));
         if self.masks_rest(lanes) {
-            let some = b.compare(CompareOp::Less, whole, end);
-            let rest = |b: &mut KernelBuilder| {
-                let mask = first_lanes(b, (whole, end), lanes);
-                self.step(b, &starts, whole, (lanes, Active::Where(mask)), &sums)
-            };
-            sums = b.if_else(some, rest, |_| sums.clone());
+            let step = |b: &mut KernelBuilder, k, mask| Ok(self.step(b, &starts, k, (lanes, Active::Where(mask)), &sums));
+            sums = self.inner.with_rest(b, lanes, &sums, step)?;
         }
         sums = sums.into_iter().map(|sum| b.horizontal(HorizontalOp::Add, sum)).collect();
         if !self.masks_rest(lanes) {
@@ -236,8 +232,7 @@ impl Lowering<'_> {
     /// Whether the elements after whole vectors are multiplied together, in the lanes of one more. The other lanes are zeros, which add nothing where no zero
     /// point is taken away.
     fn masks_rest(&self, lanes: u16) -> bool {
-        let is_computed = matches!(self.inner, Number::Computed(_));
-        is_computed && (2..=self.schedule.cx.machine.masked_lanes).contains(&lanes) && self.schedule.zero_points == [0, 0]
+        self.inner.masks_rest(lanes, self.schedule.cx.machine.masked_lanes) && self.schedule.zero_points == [0, 0]
     }
 
     /// The products of some elements of the inner dimension added to the sums of a tile.

@@ -3,14 +3,14 @@
 
 use super::reduction::{Reduction, SHORT_WORK};
 use crate::ir::{Inst, Operation, Value as Tensor};
-use crate::kernel::{Active, CompareOp, KernelBuilder, Value};
+use crate::kernel::{Active, KernelBuilder, Value};
 use crate::schedule::Goal;
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
-use crate::schedule::quantity::{Cells, Number, Quantity, first_lanes};
+use crate::schedule::quantity::{Cells, Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
 /// Registers for partial results of one result each.
@@ -284,8 +284,7 @@ impl Lowering<'_> {
 
     /// Whether what comes after whole vectors is combined in the lanes of one more.
     fn masks_rest(&self) -> bool {
-        let is_computed = matches!(self.channels, Number::Computed(_));
-        is_computed && (2..=self.schedule.cx.machine.masked_lanes).contains(&self.lanes)
+        self.channels.masks_rest(self.lanes, self.schedule.cx.machine.masked_lanes)
     }
 
     /// Partial results with what comes after whole vectors, if anything does, in the lanes of one more vector.
@@ -296,23 +295,13 @@ impl Lowering<'_> {
         hoisted: &[Option<Hoisted>],
         sums: &[Value],
     ) -> Result<Vec<Value>, Unsupported> {
-        let (start, end) = self.channels.stretch(b, self.lanes, true);
-        let some = b.compare(CompareOp::Less, start, end);
-        let mut inside = Ok(());
-        let rest = |b: &mut KernelBuilder| {
-            let mask = first_lanes(b, (start, end), self.lanes);
+        self.channels.with_rest(b, self.lanes, sums, |b, start, mask| {
             let next = rows.iter().zip(sums).map(|(row, &sum)| {
                 let more = self.sum(b, &self.inner, row.0, start, hoisted, self.lanes, Active::Where(mask), sum)?;
                 Ok(b.select(mask, more, sum))
             });
-            let next: Result<Vec<Value>, Unsupported> = next.collect();
-            next.unwrap_or_else(|error| {
-                inside = Err(error);
-                sums.to_vec()
-            })
-        };
-        let sums = b.if_else(some, rest, |_| sums.to_vec());
-        inside.map(|()| sums)
+            next.collect()
+        })
     }
 
     /// A result as the epilogue reads it.

@@ -3,13 +3,13 @@
 use super::passes::{Keeper, Pass};
 use super::rows::RowwiseSchedule;
 use crate::ir::{ElementType, Inst, Value as Tensor};
-use crate::kernel::{Active, Buffer, CompareOp, KernelBuilder, Value};
+use crate::kernel::{Active, Buffer, KernelBuilder, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::elementwise::lanes::{exact, memory_lane, narrow, widen};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
-use crate::schedule::quantity::{Cells, Number, Quantity, first_lanes, nest, product};
+use crate::schedule::quantity::{Cells, Number, Quantity, nest, product};
 use crate::schedule::reductions::reduction::Reduction;
 use crate::schedule::unsupported::Unsupported;
 use std::collections::HashMap;
@@ -275,7 +275,7 @@ impl<'a> Kernel<'_, 'a> {
         let (lanes, length) = (walk.lanes, self.length);
         let rows: Vec<Row> = rows.iter().zip(known).map(|(&row, known)| self.row(b, row, walk, hoisted, known)).collect();
         let mut totals: Vec<Vec<Value>> = rows.iter().map(|_| walk.neutral(b, 1)).collect();
-        let is_masked = matches!(length, Number::Computed(_)) && (2..=self.schedule.cx.machine.masked_lanes).contains(&lanes);
+        let is_masked = length.masks_rest(lanes, self.schedule.cx.machine.masked_lanes);
         if !matches!(length, Number::Known(n) if n < i64::from(lanes)) {
             let mut sums = self.stretch(b, walk, &rows, lanes)?;
             if is_masked {
@@ -340,28 +340,18 @@ impl<'a> Kernel<'_, 'a> {
 
     /// The sums of some rows with what comes after the elements that fill vectors, if anything does, in the lanes of one more vector.
     fn rest(&self, b: &mut KernelBuilder, walk: &Walk<'a>, rows: &[Row], sums: &[Value]) -> Result<Vec<Vec<Value>>, Unsupported> {
-        let (start, end) = self.length.stretch(b, walk.lanes, true);
-        let some = b.compare(CompareOp::Less, start, end);
-        let mut inside = Ok(());
-        let with_rest = |b: &mut KernelBuilder| {
-            let mask = first_lanes(b, (start, end), walk.lanes);
+        let sums = self.length.with_rest(b, walk.lanes, sums, |b, start, mask| {
             let mut next = Vec::with_capacity(sums.len());
             for row in rows {
-                match self.elements(b, walk, row, start, Active::Where(mask)) {
-                    Ok(values) => {
-                        for (element, reduction, _) in &walk.reduced {
-                            let sum = sums[next.len()];
-                            let more = reduction.combine(b, sum, values[*element]);
-                            next.push(b.select(mask, more, sum));
-                        }
-                    }
-                    Err(error) => inside = Err(error),
+                let values = self.elements(b, walk, row, start, Active::Where(mask))?;
+                for (element, reduction, _) in &walk.reduced {
+                    let sum = sums[next.len()];
+                    let more = reduction.combine(b, sum, values[*element]);
+                    next.push(b.select(mask, more, sum));
                 }
             }
-            if inside.is_ok() { next } else { sums.to_vec() }
-        };
-        let sums = b.if_else(some, with_rest, |_| sums.to_vec());
-        inside?;
+            Ok(next)
+        })?;
         Ok(of_rows(walk, sums, rows.len()))
     }
 
