@@ -70,8 +70,8 @@ pub(super) struct Narrowed {
 }
 
 /// The sums of vectors of 32-bit lanes and a number of at most 15 bits, or no less than a byte, which are only narrowed to bytes. Saturated to 16 bits
-/// first, they give the same bytes: what saturates there is still outside the bytes when the number is added, which itself may saturate. And narrowing
-/// never falls, so that the larger one of two is found as well when they are bytes.
+/// first, they give the same bytes, as they never wrap: what saturates there is still outside the bytes when the number is added, which itself may
+/// saturate. And narrowing never falls, so that the larger one of two is found as well when they are bytes.
 pub(super) fn narrowed_sums(kernel: &Kernel) -> HashMap<Value, Narrowed> {
     let once = used_once(kernel);
     let (mut constants, mut sums, mut limits, mut narrowed) = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
@@ -84,7 +84,7 @@ pub(super) fn narrowed_sums(kernel: &Kernel) -> HashMap<Value, Narrowed> {
                 Inst::Constant { bits } if ty.lane == Lane::I32 => {
                     constants.insert(result, bits as u32 as i32);
                 }
-                Inst::Binary { op: BinaryOp::Add, a, b } if is_vector => {
+                Inst::Binary { op: BinaryOp::SignedAddInRange, a, b } if is_vector => {
                     sums.insert(result, (a, b));
                 }
                 Inst::Binary { op: BinaryOp::SignedMax, a, b } if is_vector => {

@@ -102,7 +102,7 @@ pub fn of_result(inst: &Inst, lane: Lane, interval: impl Fn(Value) -> Interval) 
 fn of_binary(op: BinaryOp, lane: Lane, a: Interval, b: Interval) -> Option<Interval> {
     let naturals = a.is_natural() && b.is_natural();
     match op {
-        BinaryOp::Add => a.corners(b, lane, |a, b| a + b),
+        BinaryOp::Add | BinaryOp::SignedAddInRange => a.corners(b, lane, |a, b| a + b),
         BinaryOp::Sub => a.corners(b, lane, |a, b| a - b),
         BinaryOp::Mul => a.corners(b, lane, |a, b| a * b),
         BinaryOp::ShiftLeft if b.is_natural() && b.high < 64 => a.corners(b, lane, |a, b| a << b),

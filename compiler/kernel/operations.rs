@@ -53,6 +53,8 @@ pub enum BinaryOp {
     FloatMinIgnore,
     /// IEEE maxNum; a number beats NaN.
     FloatMaxIgnore,
+    /// Signed sum that is known to fit (else unspecified).
+    SignedAddInRange,
     /// Signed sum that saturates (i8, i16).
     SignedAddSaturating,
     /// Signed difference that saturates (i8, i16).

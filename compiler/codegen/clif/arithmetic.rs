@@ -41,7 +41,7 @@ impl Lowering<'_> {
             BinaryOp::Sub if float => self.map2(a, b, |l, x, y| l.builder.ins().fsub(x, y)),
             BinaryOp::Mul if float => self.map2(a, b, |l, x, y| l.builder.ins().fmul(x, y)),
             BinaryOp::FloatDiv => self.map2(a, b, |l, x, y| l.builder.ins().fdiv(x, y)),
-            BinaryOp::Add => self.map2(a, b, |l, x, y| l.builder.ins().iadd(x, y)),
+            BinaryOp::Add | BinaryOp::SignedAddInRange => self.map2(a, b, |l, x, y| l.builder.ins().iadd(x, y)),
             BinaryOp::Sub => self.map2(a, b, |l, x, y| l.builder.ins().isub(x, y)),
             BinaryOp::Mul => self.multiply(a, b),
             BinaryOp::SignedDiv | BinaryOp::UnsignedDiv | BinaryOp::SignedRem | BinaryOp::UnsignedRem => {

@@ -137,7 +137,7 @@ impl Lowering<'_> {
     /// Integers, but for shifts and quotients.
     pub fn of_integers(&mut self, op: BinaryOp, lane: Lane, register: Register, a: Word, b: Word) -> Word {
         let plain = match op {
-            BinaryOp::Add | BinaryOp::SignedAddSaturating => Op::IAdd,
+            BinaryOp::Add | BinaryOp::SignedAddInRange | BinaryOp::SignedAddSaturating => Op::IAdd,
             BinaryOp::Sub | BinaryOp::SignedSubSaturating => Op::ISub,
             BinaryOp::Mul => Op::IMul,
             // What repeats its sign does so after these, and is in order both with a sign and without.

@@ -33,6 +33,7 @@ fn simple(op: BinaryOp, lane: Lane) -> Option<&'static Row> {
         SignedMax => [Some(&rows::VPMAXSB), Some(&rows::VPMAXSW), Some(&rows::VPMAXSD), None, None, None],
         UnsignedMin => [Some(&rows::VPMINUB), Some(&rows::VPMINUW), Some(&rows::VPMINUD), None, None, None],
         UnsignedMax => [Some(&rows::VPMAXUB), Some(&rows::VPMAXUW), Some(&rows::VPMAXUD), None, None, None],
+        SignedAddInRange => [Some(&rows::VPADDB), Some(&rows::VPADDW), Some(&rows::VPADDD), Some(&rows::VPADDQ), None, None],
         SignedAddSaturating => [Some(&rows::VPADDSB), Some(&rows::VPADDSW), None, None, None, None],
         SignedSubSaturating => [Some(&rows::VPSUBSB), Some(&rows::VPSUBSW), None, None, None, None],
         _ => return None,
@@ -119,7 +120,8 @@ impl Lowering<'_> {
             return self.subtract_mask(a, mask);
         }
         // A constant is read from memory by the instruction, as its second operand.
-        let commutes = matches!(op, BinaryOp::Add | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
+        let commutes =
+            matches!(op, BinaryOp::Add | BinaryOp::SignedAddInRange | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
         let (a, b) = if commutes && self.constants.contains_key(&a) { (b, a) } else { (a, b) };
         let (x, y) = (self.vector(a)?, self.vector(b)?);
         self.binary_vectors(op, ty.lane, &x, &y).map(Held::Vector)
@@ -233,7 +235,7 @@ impl Lowering<'_> {
     /// Sums and the like of 64-bit scalars.
     pub fn general_binary(&mut self, op: BinaryOp, x: VReg, y: VReg) -> VReg {
         let arithmetic = match op {
-            BinaryOp::Add => Arithmetic::Add,
+            BinaryOp::Add | BinaryOp::SignedAddInRange => Arithmetic::Add,
             BinaryOp::Sub => Arithmetic::Sub,
             BinaryOp::Mul => Arithmetic::Multiply,
             BinaryOp::And => Arithmetic::And,

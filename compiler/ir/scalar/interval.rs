@@ -30,6 +30,8 @@ pub enum IntervalRule {
     Quotient,
     /// The remainder of truncating division; known for divisors above 0.
     Remainder,
+    /// a ÷ 2ᵇ, towards −∞; known for one number b of at most 31.
+    Halved,
     /// −a.
     Negative,
     /// The smaller.
@@ -163,6 +165,13 @@ impl IntervalRule {
                 Some(if x.ty.is_integer() { (towards_zero(low), towards_zero(high)) } else { (low, high) })
             }
             (Self::Remainder, &[a, b]) if b.0 > zero => Some(if a.0 >= zero { (zero, smaller(a.1, b.1)) } else { (zero.minus(b.1)?, b.1) }),
+            (Self::Halved, &[a, b]) => {
+                let count = (0..32).find(|&count| within(b, (N::of(count), N::of(count))))?;
+                let divisor = 1i128 << count;
+                let below = |n: N| if n < zero { n.minus(N::of(divisor - 1)) } else { Some(n) };
+                let halved = |n: N| Some(towards_zero(below(n)?.over(N::of(divisor))?));
+                Some((halved(a.0)?, halved(a.1)?))
+            }
             (Self::Negative, &[a]) => Some((zero.minus(a.1)?, zero.minus(a.0)?)),
             (Self::Smaller, &[a, b]) => Some((smaller(a.0, b.0), smaller(a.1, b.1))),
             (Self::Larger, &[a, b]) => Some((larger(a.0, b.0), larger(a.1, b.1))),

@@ -225,6 +225,7 @@ impl ScalarOp {
                 .integers(Integers::Binary(integer::shift_left)),
             ShiftRight => Row::new("shr", Same(2, Class::Integers), Rounded)
                 .neutral(Neutral::IntegerZero)
+                .interval(Interval::Halved)
                 .cost(2)
                 .integers(Integers::Binary(integer::shift_right)),
             Compare(comparison) => {

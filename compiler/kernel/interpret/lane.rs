@@ -36,7 +36,7 @@ pub fn binary(op: BinaryOp, lane: Lane, a: u64, b: u64) -> u64 {
 fn integer(op: BinaryOp, lane: Lane, (a, b): (i64, i64), (x, y): (u64, u64)) -> u64 {
     let saturate = |number: i128| number.clamp(smallest(lane), largest(lane));
     let number = match op {
-        BinaryOp::Add => i128::from(a) + i128::from(b),
+        BinaryOp::Add | BinaryOp::SignedAddInRange => i128::from(a) + i128::from(b),
         BinaryOp::Sub => i128::from(a) - i128::from(b),
         BinaryOp::Mul => i128::from(a.wrapping_mul(b)),
         BinaryOp::SignedDiv if b == 0 => 0,

@@ -202,7 +202,8 @@ fn takes_binary(op: BinaryOp, lane: Lane) -> bool {
         | BinaryOp::FloatMaxPropagate
         | BinaryOp::FloatMinIgnore
         | BinaryOp::FloatMaxIgnore => lane.is_float(),
-        BinaryOp::SignedDiv
+        BinaryOp::SignedAddInRange
+        | BinaryOp::SignedDiv
         | BinaryOp::UnsignedDiv
         | BinaryOp::SignedRem
         | BinaryOp::UnsignedRem

@@ -5,11 +5,11 @@
 
 use super::lanes::{widen, wrap};
 use super::ranges::{Range, clamped, ranges, raw_range, type_range, within};
-use super::requantize::Requantizer;
+use super::requantize::{MOST_ADDED, Requantizer};
 use super::scalar_operations::{Call, round_to};
 use crate::ir::scalar::interval::Operands;
 use crate::ir::{ElementType, Exactness, Expression, Node, ScalarOp};
-use crate::kernel::{Bounds, Buffer, KernelBuilder, Value};
+use crate::kernel::{BinaryOp, Bounds, Buffer, KernelBuilder, Value};
 use crate::schedule::unsupported::Unsupported;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
@@ -105,6 +105,17 @@ impl Evaluator<'_> {
         needed
     }
 
+    /// Whether a sum of 32-bit integers is known to be one, from the range of the exact sum, or as scaled sums leave room for small numbers.
+    fn never_wraps(&self, operands: &[Node], exact: Option<Range>) -> bool {
+        let is_small = |node: &Node| match self.expression.nodes[*node].op {
+            ScalarOp::Constant(number) => number.as_i64().abs() <= MOST_ADDED,
+            _ => false,
+        };
+        let is_scaled = |node: &Node| self.requantizers.contains_key(node);
+        exact.is_some_and(|range| within(range, type_range(ElementType::I32)))
+            || operands.iter().all(|node| is_small(node) || is_scaled(node)) && operands.iter().any(is_small)
+    }
+
     fn node(&self, b: &mut KernelBuilder, state: &State, node: Node) -> Result<Value, Unsupported> {
         let data = &self.expression.nodes[node];
         let arguments: Vec<Value> =
@@ -125,6 +136,9 @@ impl Evaluator<'_> {
                 widen(b, raw, data.ty)
             }
             ScalarOp::ShiftLeft | ScalarOp::ShiftRight => call.shift(b, data.op, operand(1))?,
+            ScalarOp::Add if data.ty == ElementType::I32 && self.never_wraps(&data.operands, raw) => {
+                b.binary(BinaryOp::SignedAddInRange, arguments[0], arguments[1])
+            }
             op => match self.requantizers.get(&node) {
                 Some(requantizer) => requantizer.emit(b, &arguments),
                 None => call.emit(b, op)?,

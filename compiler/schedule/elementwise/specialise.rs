@@ -11,7 +11,7 @@
 //! Where constants are open (their values may be others when the program runs) nothing is specialised.
 
 use super::ranges::{Range, ranges, type_range};
-use super::requantize::{Precision, Problem, Requantizer, Scale, Solution, Solved};
+use super::requantize::{MOST_ADDED, Precision, Problem, Requantizer, Scale, Solution, Solved};
 use super::sum_of_two::{Fits, SumOfTwo};
 use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
@@ -260,7 +260,7 @@ impl<'a> Rewriter<'a> {
         while let Some(reader) = self.only_reader(node) {
             let data = &self.old.nodes[reader];
             match (data.op, self.number_beside(reader, node)) {
-                (ScalarOp::Add, Some(number)) => added += number,
+                (ScalarOp::Add, Some(number)) if (added + number).abs() <= MOST_ADDED => added += number,
                 (ScalarOp::Max(_), Some(number)) => low = low.max(number - added),
                 (ScalarOp::Min(_), Some(number)) => high = high.min(number - added),
                 (ScalarOp::ConvertSaturating, _) if data.ty.is_integer() => {

@@ -103,7 +103,8 @@ impl SumOfTwo {
     /// Numbers that give the results of all pairs, of which `results.0` and all below are one, and `results.1` and all above.
     pub fn fit(&self, results: (i64, i64), precision: Precision) -> Option<Fit> {
         let (low, high) = results;
-        if !(1..=MOST_RESULTS).contains(&(high - low)) || low.abs() > 2 * MOST_RESULTS {
+        // Halved, the sum leaves room for what is added to it.
+        if !(1..=MOST_RESULTS).contains(&(high - low)) || low.abs() > 2 * MOST_RESULTS || self.shift >= 0 {
             return None;
         }
         [false, true].into_iter().find_map(|swapped| {

@@ -91,7 +91,7 @@ impl Requantizer {
                 let sum = b.fma_rounded(second, inner, c, precision.rounding());
                 let sum = b.fma_rounded(first, outer, sum, precision.rounding());
                 let whole = b.convert(ConvertOp::FloatToSignedInRange, sum, Lane::I32);
-                b.add(whole, operands[5])
+                b.binary(BinaryOp::SignedAddInRange, whole, operands[5])
             }
         }
     }

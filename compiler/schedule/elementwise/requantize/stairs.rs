@@ -6,6 +6,9 @@ use crate::ir::scalar::integer::requantize;
 /// Sums below this, and above its negative, keep the numbers of the search in 64 bits.
 const MOST_SUM: i64 = 1 << 30;
 
+/// Numbers up to this can be added to what a sum is scaled to: that is [`MOST_SUM`] at most, and never wraps.
+pub const MOST_ADDED: i64 = i32::MAX as i64 - MOST_SUM;
+
 /// One channel: its sums, of an interval, are multiplied by multiplier × 2^(−31 − shift).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Scale {
@@ -70,10 +73,11 @@ impl Stairs {
     /// The stairs of a channel; `None` where numbers are too large.
     pub fn new(problem: &Problem, mut scale: Scale) -> Option<Self> {
         let (low, high) = problem.results;
-        let result = |sum: i64| {
-            let sum = i32::try_from(sum).ok()?;
-            Some(i64::from(requantize(problem.rule, sum, scale.multiplier as i32, -(scale.shift as i32))).clamp(low, high))
+        let scaled = |sum: i64| {
+            let scaled = requantize(problem.rule, i32::try_from(sum).ok()?, scale.multiplier as i32, -(scale.shift as i32));
+            Some(i64::from(scaled)).filter(|scaled| scaled.abs() <= MOST_SUM)
         };
+        let result = |sum: i64| Some(scaled(sum)?.clamp(low, high));
         let least = result(scale.sums.0)?;
         if least == result(scale.sums.1)? {
             return Some(Self { scale, first: least + 1, sums: vec![], magnitudes: vec![], beyond: vec![] });
