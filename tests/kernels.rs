@@ -14,7 +14,7 @@ use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, 
 use modelc::ir::{NanRule, Reduction, RequantizeRule, Scalar};
 use modelc::kernel::verify::verify;
 use modelc::lower::{self};
-use modelc::machine::{Isa, MACHINES, Machine};
+use modelc::machine::{DotProduct, Isa, MACHINES, Machine};
 use modelc::program::{Program, Step};
 use modelc::{passes, pipeline};
 use std::collections::BTreeMap;
@@ -626,5 +626,56 @@ fn products_of_floats_are_taken_in_order_on_every_machine() {
     let input = Tensor { element: ElementType::F32, shape: shape.to_vec(), bytes };
     for machines in objects() {
         assert_eq!(check(&module, std::slice::from_ref(&input), &machines), Ok(Ok(())), "on {}", names(&machines));
+    }
+}
+
+/// A depthwise convolution of bytes without sign, the weights from 0 to 255 with a zero point.
+fn depthwise_unsigned(window: [u64; 2], channels: u64, (stride, dilation): (i64, i64), zero_point: i64) -> (Module, Tensor) {
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [1, 7, 9, channels];
+    let image = builder.param(Type::Tensor(TensorType::of(ElementType::U8, &shape)), None);
+    let bytes = |count: u64, salt: u64| (0..count).map(|i| number(i + (salt << 20)) as u8).collect::<Vec<u8>>();
+    let filter = [channels, window[0], window[1], 1];
+    let filter = builder.literal(TensorType::of(ElementType::U8, &filter), bytes(filter.iter().product(), 1)).expect("a filter");
+    let geometry = WindowGeometry {
+        strides: vec![stride; 2],
+        dilation: vec![1, dilation],
+        padding_low: vec![1, 1],
+        padding_high: vec![1, 2],
+        ..WindowGeometry::default()
+    };
+    let sums = builder.conv(image, filter, geometry, channels, (77, zero_point), ElementType::I32).expect("a convolution");
+    let function = builder.finish(vec![sums]);
+    let ports = || vec![Port::default()];
+    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    let tensor = Tensor { element: ElementType::U8, bytes: bytes(shape.iter().product(), 2), shape: shape.to_vec() };
+    (module, tensor)
+}
+
+#[test]
+fn depthwise_weights_that_are_moved_match_on_every_machine() {
+    // Blocks whose weights stay in registers and others, windows that leave rows and columns out; a zero point from which no signed byte leads to all.
+    let cases = [
+        ([3, 3], 32, (1, 1), 120),
+        ([3, 3], 64, (2, 1), 255),
+        ([3, 3], 37, (1, 2), 1),
+        ([2, 4], 16, (2, 1), 130),
+        ([2, 1], 20, (2, 1), 140),
+        ([4, 3], 96, (2, 1), 90),
+        ([3, 3], 160, (1, 1), 0),
+    ];
+    for (number, (window, channels, steps, zero_point)) in cases.into_iter().enumerate() {
+        let (module, image) = depthwise_unsigned(window, channels, steps, zero_point);
+        for machines in objects() {
+            let result = check(&module, std::slice::from_ref(&image), &machines);
+            assert_eq!(result, Ok(Ok(())), "case {number} on {}", names(&machines));
+        }
+        let levels: Vec<&Machine> = MACHINES.iter().filter(|machine| machine.isa() == Some(Isa::X86_64)).collect();
+        let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(levels[0]), &levels[1..]).expect("a schedule");
+        let of_bytes = |program: &Program| program.kernels.iter().any(|kernel| kernel.to_string().contains("unsigned_signed"));
+        let found: Vec<bool> = lowered.levels().iter().map(|level| of_bytes(level.program)).collect();
+        let expected: Vec<bool> = levels.iter().map(|level| zero_point > 0 && level.dot == DotProduct::UnsignedSigned8).collect();
+        assert_eq!(found, expected, "case {number}");
     }
 }

@@ -2,6 +2,10 @@
 //! lie side by side for every channel. At stride one, two output rows are computed together, and share what they read of the pairs.
 //! Products take four rows of a channel as unsigned and signed bytes, or two as 16 bits. Of weights each output row of the two has its own,
 //! with zeros for the rows that it leaves out. All machines read the same.
+//!
+//! Weights that are [moved](super::moved) to bytes are so with their zeros: what the sums of a pixel lack is then a number times the sum of all
+//! rows of its columns, whichever rows it leaves out. That is one more product for each column, which all pixels and rows share that meet it.
+//! Products of 16 bits take weights to which the number was added again.
 
 use super::cuts::{Cut, Cuts, Width};
 use super::form::Form;
@@ -83,7 +87,8 @@ fn together(work: &Contraction) -> u64 {
 pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
     let together = together(work);
     let begins_a_pair = together == 2 || work.strides[0].is_multiple_of(2) || work.output_size[0] == 1;
-    let is_of_bytes = work.element.bits() == 8 && work.weights.are_whole_bytes() && work.weights.fit_signed_byte(work.open);
+    let fits = work.weights.fit_signed_byte(work.open) || work.weights.moved_to_signed_byte(work.open).is_some();
+    let is_of_bytes = work.element.bits() == 8 && work.weights.are_whole_bytes() && fits;
     cx.goal == Goal::Speed
         && cx.levels.iter().chain([&cx.machine]).all(|machine| Products::on(machine).is_some())
         && is_of_bytes
@@ -116,7 +121,7 @@ impl<'a> DepthwiseRows<'a> {
         let taps = taps(&work, together);
         let (filter_taps, segment_taps) = (work.per_output(), taps.len() as u64);
         let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step: ROWS };
-        let panels = Panels::new(&work.weights, products.form(), extents, cx.machine, false);
+        let panels = Panels::new(&work.weights, products.form(), extents, cx.machine, false).moved_everywhere();
         Ok(Self { cx, work, products, pairs, together, panels, cuts })
     }
 
@@ -146,7 +151,8 @@ impl<'a> DepthwiseRows<'a> {
     /// lies in a column.
     pub(super) fn keeps_weights(&self, rows: u64, pixels: u64, vectors: u64) -> bool {
         let (sums, weights) = (rows * pixels * vectors, rows * self.work.window[1] * vectors);
-        self.products == Products::Fours && sums + weights + 3 * vectors <= self.cx.machine.registers.count().into()
+        let lacking = if self.panels.moved_by().is_some() { self.work.window[1] * vectors } else { 0 };
+        self.products == Products::Fours && sums + weights + lacking + 3 * vectors <= self.cx.machine.registers.count().into()
     }
 
     /// Operands of products that a column has: all rows, or each pair.

@@ -1,10 +1,10 @@
 //! The tiles of a depthwise convolution of bytes in paired rows: some pixels of the rows that are computed together, in a block of channels.
 
 use super::cuts::{Cut, Width};
-use super::depthwise_rows::{Block, Lowering, Products, ROWS};
+use super::depthwise_rows::{Block, DepthwiseRows, Lowering, Products, ROWS};
 use super::tile::join;
 use crate::ir::ElementType;
-use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Value, orders};
+use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::unsupported::Unsupported;
 
@@ -16,6 +16,37 @@ impl Products {
         match self {
             Self::Fours => DotOp::UnsignedSigned8,
             Self::Pairs => DotOp::Signed16,
+        }
+    }
+}
+
+/// What the sums of each pixel of a tile lack where products take moved weights.
+struct Lacking {
+    by: i64,
+    pixels: Vec<Option<Value>>,
+}
+
+impl Lacking {
+    fn of(schedule: &DepthwiseRows<'_>, pixels: u64) -> Option<Self> {
+        let by = schedule.panels.moved_by().filter(|_| schedule.products == Products::Fours)?;
+        Some(Self { by, pixels: vec![None; pixels as usize] })
+    }
+
+    /// What pixels lack of a column that they meet. It is one product for all of them, and one addition for each.
+    fn meet(&mut self, b: &mut KernelBuilder, x: Value, met: &[(u64, u64)]) {
+        let ty = b.ty(x);
+        let (none, by) = (b.int(Type::vector(Lane::I32, ty.lanes / 4), 0), b.int(ty, self.by));
+        let column = b.dot(DotOp::UnsignedSigned8, none, x, by);
+        for &(p, _) in met {
+            let pixel = &mut self.pixels[p as usize];
+            *pixel = Some(pixel.map_or(column, |before| b.add(before, column)));
+        }
+    }
+
+    /// Adds what the pixels lack to the sums of all rows.
+    fn complete(&self, b: &mut KernelBuilder, sums: &mut [Value]) {
+        for (sum, lacks) in sums.iter_mut().zip(self.pixels.iter().cycle()) {
+            *sum = lacks.map_or(*sum, |lacks| b.add(*sum, lacks));
         }
     }
 }
@@ -80,10 +111,14 @@ impl Lowering<'_> {
         };
         let columns: Vec<u64> =
             (0..(pixels - 1) * stride + (window - 1) * dilation + 1).filter(|column| !meetings(column).is_empty()).collect();
+        let mut lacking = Lacking::of(schedule, pixels);
         let step = if schedule.keeps(count, columns.len()) { columns.len() } else { 1 };
         for columns in columns.chunks(step) {
             for part in 0..schedule.operands() {
                 let xs: Vec<Value> = columns.iter().map(|&column| self.operand(b, pairs, (column, part), at.cut.width, lanes)).collect();
+                if let Some(lacking) = &mut lacking {
+                    columns.iter().zip(&xs).for_each(|(column, &x)| lacking.meet(b, x, &meetings(column)));
+                }
                 for row in (0..at.rows).filter(|&row| schedule.products == Products::Fours || schedule.needs(row, part)) {
                     for tap in 0..window {
                         let met =
@@ -101,6 +136,9 @@ impl Lowering<'_> {
                     }
                 }
             }
+        }
+        if let Some(lacking) = lacking {
+            lacking.complete(b, &mut sums);
         }
         sums
     }
@@ -183,7 +221,11 @@ impl Lowering<'_> {
             let from = b.add(from, at.weights);
             let to = b.scale_index(column, self.place(at.cut, 1, 0), 0);
             for pair in 0..schedule.pairs.count {
-                let value = self.stored(b, (from, width), (0, pair), (0, width.lanes));
+                let mut value = self.stored(b, (from, width), (0, pair), (0, width.lanes));
+                if let Some(by) = schedule.panels.moved_by() {
+                    let by = b.int(Type::vector(Lane::I16, 2 * width.lanes as u16), by);
+                    value = b.add(value, by);
+                }
                 b.store(self.weights, to, self.place(at.cut, 0, pair), value);
             }
         });

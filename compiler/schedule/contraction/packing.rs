@@ -124,7 +124,10 @@ impl Panels {
                 let value = |i: Option<usize>| i.map_or(0, |i| reader.value(i));
                 match storage {
                     Storage::Offset { zero_point, .. } => self.visit(|i| bytes.push((i64::from(value(i)) + zero_point) as u8)),
-                    Storage::Moved { by } => self.visit(|i| bytes.push(i.map_or(0, |i| (i64::from(reader.value(i)) - by) as u8))),
+                    Storage::Moved { by, everywhere } => {
+                        let padding = if everywhere { -by } else { 0 };
+                        self.visit(|i| bytes.push(i.map_or(padding, |i| i64::from(reader.value(i)) - by) as u8));
+                    }
                     Storage::Wide => self.visit(|i| bytes.extend(value(i).to_le_bytes())),
                     _ => self.visit(|i| bytes.push(value(i) as u8)),
                 }

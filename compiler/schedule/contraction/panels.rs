@@ -27,6 +27,8 @@ pub(super) enum Storage {
     /// Signed bytes: what is left of integers when a number is taken from them.
     Moved {
         by: i64,
+        /// Whether it is taken from the zeros of padding too.
+        everywhere: bool,
     },
     /// Bytes as the file has them; the zero point is subtracted when they are read.
     Offset {
@@ -116,7 +118,7 @@ impl Panels {
             Weights::Integers(Integers { stored: ElementType::I4, zero_point: 0, .. }) => Storage::Nibbles,
             Weights::Integers(_) if weights.fit_signed_byte(open) => Storage::Bytes,
             Weights::Integers(Integers { stored, zero_point, .. }) => match weights.moved_to_signed_byte(open) {
-                Some(by) if form.has_excess() => Storage::Moved { by },
+                Some(by) if form.has_excess() => Storage::Moved { by, everywhere: false },
                 _ => Storage::Offset { signed: stored.is_signed_integer(), zero_point: *zero_point },
             },
         };
@@ -140,6 +142,14 @@ impl Panels {
             let size = u64::from(self.stored_lane().bytes());
             self.sparse = weights.sparse_elements().is_some_and(|n| sparse::bytes(n, size, lanes) < size * weights.len());
             self.filled |= self.sparse;
+        }
+        self
+    }
+
+    /// These panels with what is taken from all weights taken from their padding too: a sum then lacks the number times all that it has met.
+    pub fn moved_everywhere(mut self) -> Self {
+        if let Storage::Moved { everywhere, .. } = &mut self.storage {
+            *everywhere = true;
         }
         self
     }
@@ -213,7 +223,7 @@ impl Panels {
 
     /// The number that is taken from all weights, where one is.
     pub fn moved_by(&self) -> Option<i64> {
-        if let Storage::Moved { by } = self.storage { Some(by) } else { None }
+        if let Storage::Moved { by, .. } = self.storage { Some(by) } else { None }
     }
 
     /// The lane type of what products read.

@@ -222,7 +222,7 @@ impl Weights {
     }
 
     /// The number that makes constant integers fit a signed byte when it is taken from all of them, where they do not without that; a signed byte
-    /// itself.
+    /// itself, as is what it makes of a zero.
     pub fn moved_to_signed_byte(&self, open: bool) -> Option<i64> {
         let Self::Integers(integers) = self else { return None };
         let (low, high) = integers.range().filter(|_| !open && !self.fit_signed_byte(open))?;
