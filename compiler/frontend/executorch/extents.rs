@@ -90,7 +90,7 @@ impl Translator<'_, '_> {
     pub fn narrow(&mut self, a: Extent, b: Extent) -> Fault {
         let narrowed = match (a, b) {
             (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => i64::try_from(n).is_ok_and(|n| self.fix(x, n)),
-            (Extent::Value(x), Extent::Value(y)) => self.intersect(x, y) || self.make_room(x, y),
+            (Extent::Value(x), Extent::Value(y)) => self.intersect(x, y) || self.make_room(x, y) || self.make_cancel(x, y),
             _ => false,
         };
         if narrowed {
@@ -130,6 +130,35 @@ impl Translator<'_, '_> {
             }
         }
         noted
+    }
+
+    /// Notes that extents of inputs are equal, if two indices then are: (b·s) ÷ t, which a shape with one open extent is computed by, and b.
+    /// Where there is more than one pair, extents of one dimension are pairs.
+    fn make_cancel(&mut self, x: Value, y: Value) -> bool {
+        let function = self.graph.function();
+        let Some((mut left, mut right)) = Ratio::of(function, x).zip(Ratio::of(function, y)) else { return false };
+        left.above.append(&mut right.below);
+        right.above.append(&mut left.below);
+        left.above.retain(|index| match right.above.iter().position(|other| other == index) {
+            Some(common) => {
+                right.above.swap_remove(common);
+                false
+            }
+            None => true,
+        });
+        if left.above.len() != right.above.len() {
+            return false;
+        }
+        if let (&[x], &[y]) = (&left.above[..], &right.above[..]) {
+            return self.note_equal(x, y);
+        }
+        let mut pairs = Vec::new();
+        for x in left.above {
+            let dimension = |index| self.measured(index).map(|measured| (measured.dimension, self.graph.interval(Extent::Value(index))));
+            let Some(y) = right.above.iter().position(|&y| dimension(x).is_some() && dimension(x) == dimension(y)) else { return false };
+            pairs.push((x, right.above.swap_remove(y)));
+        }
+        pairs.into_iter().fold(false, |noted, (x, y)| self.note_equal(x, y) || noted)
     }
 
     /// Notes that the extent of an input is large enough for an index to be at least a number. `None` where the index follows from others too.
@@ -230,6 +259,32 @@ fn cancelling(function: &Function, index: Value, n: i64) -> Option<[Value; 2]> {
     let (IndexOperation::FloorDivide, [dividend, divisor]) = operation_of(function, index)? else { return None };
     let ((x, above), (y, below)) = (multiple(function, dividend)?, multiple(function, divisor)?);
     (below.checked_mul(n)? == above).then_some([x, y])
+}
+
+/// The indices that one is a product and a quotient of, numbers left out.
+#[derive(Default)]
+struct Ratio {
+    above: Vec<Value>,
+    below: Vec<Value>,
+}
+
+impl Ratio {
+    /// `None` where that takes too long.
+    fn of(function: &Function, index: Value) -> Option<Self> {
+        let mut ratio = Self::default();
+        let mut open = vec![(index, true)];
+        for _ in 0..MOST_FOLLOWED {
+            let Some((index, is_above)) = open.pop() else { return Some(ratio) };
+            let index = function.index_root(index);
+            match operation_of(function, index) {
+                _ if number(function, index).is_some() => {}
+                Some((IndexOperation::Multiply, [a, b])) => open.extend([(a, is_above), (b, is_above)]),
+                Some((IndexOperation::FloorDivide, [a, b])) => open.extend([(a, is_above), (b, !is_above)]),
+                _ => (if is_above { &mut ratio.above } else { &mut ratio.below }).push(index),
+            }
+        }
+        None
+    }
 }
 
 /// An index as a multiple of another one.

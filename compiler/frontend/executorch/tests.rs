@@ -306,3 +306,69 @@ fn extents_that_cannot_be_equal_are_an_error_that_says_what_to_do() {
     let faults = p.module_with(&LoadOptions::default()).unwrap_err();
     assert!(faults.iter().any(|fault| fault.help.as_deref().is_some_and(|help| help.contains("--shape"))), "{faults:#?}");
 }
+
+#[test]
+fn products_of_extents_are_equal_in_any_order() {
+    // [b, s, 6] as [-1, 3] has 2·b·s rows; so has what is computed as ⌊(s·b)·12 ÷ 6⌋.
+    let mut p = Program::default();
+    let x = p.input(ElementType::I64, &[3, 5, 6], true);
+    let (b, s) = (p.size(x, 0), p.size(x, 1));
+    let (open, three, six, twelve, product, many, rows) = (p.int(-1), p.int(3), p.int(6), p.int(12), p.int(0), p.int(0), p.int(0));
+    p.call("executorch_prim::mul.Scalar", &[s, b, product]);
+    p.call("executorch_prim::mul.Scalar", &[product, twelve, many]);
+    p.call("executorch_prim::floordiv.int", &[many, six, rows]);
+    let lists = [p.ints(&[open, three]), p.ints(&[rows, three]), p.ints(&[b, s, six])];
+    let (left, right) = (p.tensor(ElementType::I64, &[30, 3], true), p.tensor(ElementType::I64, &[30, 3], true));
+    let whole = p.tensor(ElementType::I64, &[3, 5, 6], true);
+    p.call("executorch_prim::et_view.default", &[x, lists[2], whole]);
+    p.call("executorch_prim::et_view.default", &[whole, lists[0], left]);
+    p.call("executorch_prim::et_view.default", &[whole, lists[1], right]);
+    let (alpha, y) = (p.int(1), p.output(ElementType::I64, &[30, 3]));
+    p.call("aten::add.out", &[left, right, alpha, y, y]);
+    let module = p.module();
+    assert_eq!(varying(&module), [(0, 0, 3), (0, 1, 5)]);
+    let found = run(&module, &[longs(&[2, 4, 6], 0..48)]).unwrap();
+    assert_eq!((found.shape.clone(), numbers(&found)), (vec![16, 3], (0..48).map(|i| 2 * i).collect::<Vec<_>>()));
+}
+
+#[test]
+fn an_open_size_makes_extents_of_inputs_equal() {
+    // [b, s] as [-1, t], where the other input is [c, t]: their sum needs b = c, and s = t.
+    let mut p = Program::default();
+    let (x, y) = (p.input(ElementType::I64, &[3, 5], true), p.input(ElementType::I64, &[3, 5], true));
+    let (open, t) = (p.int(-1), p.size(y, 1));
+    let list = p.ints(&[open, t]);
+    let view = p.tensor(ElementType::I64, &[3, 5], true);
+    p.call("executorch_prim::et_view.default", &[x, list, view]);
+    let (alpha, sum) = (p.int(1), p.output(ElementType::I64, &[3, 5]));
+    p.call("aten::add.out", &[view, y, alpha, sum, sum]);
+    let module = p.module();
+    assert_eq!(varying(&module).len(), 4);
+    let found = run(&module, &[longs(&[2, 4], 0..8), longs(&[2, 4], 0..8)]).unwrap();
+    assert_eq!(numbers(&found), (0..8).map(|i| 2 * i).collect::<Vec<_>>());
+    assert!(run(&module, &[longs(&[2, 4], 0..8), longs(&[4, 2], 0..8)]).is_err(), "two rows and four");
+}
+
+#[test]
+fn every_other_element_is_written_over() {
+    for (start, end, step) in [(None, None, 2), (Some(1), None, 3), (Some(-3), Some(-1), 2), (Some(5), Some(2), 2)] {
+        let written = sliced(7, start, end, step);
+        let mut p = Program::default();
+        let x = p.input(ElementType::I64, &[2, 7], false);
+        let source = p.input(ElementType::I64, &[2, written.len() as u64], false);
+        let bound = |p: &mut Program, n: Option<i64>| match n {
+            Some(n) => p.int(n),
+            None => p.value(EValue::None),
+        };
+        let (axis, from, to, by) = (p.int(1), bound(&mut p, start), bound(&mut p, end), p.int(step));
+        let y = p.output(ElementType::I64, &[2, 7]);
+        p.call("aten::slice_scatter.out", &[x, source, axis, from, to, by, y, y]);
+        let count = written.len() as u64;
+        let found = run(&p.module(), &[longs(&[2, 7], 0..14), longs(&[2, count], (0..2 * count as i64).map(|i| 100 + i))]).unwrap();
+        let mut expected: Vec<i64> = (0..14).collect();
+        for (from, &at) in written.iter().enumerate() {
+            (expected[at as usize], expected[7 + at as usize]) = (100 + from as i64, 100 + (written.len() + from) as i64);
+        }
+        assert_eq!(numbers(&found), expected, "{start:?}..{end:?} by {step}");
+    }
+}

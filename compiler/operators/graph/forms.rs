@@ -1,7 +1,8 @@
 //! Indices that are computed in different ways and always equal: the rows of one convolution after another, and what the program says they are.
 //!
-//! An index is a number and multiples of terms. A term is an index that is computed from none, or a quotient ⌊sum ÷ d⌋. Quotients of quotients are one,
-//! and what a quotient's divisor divides is taken out of it, so equal indices mostly have one form. Equal forms are always equal indices.
+//! An index is a number and multiples of terms. A term is an index that is computed from none, a quotient ⌊sum ÷ d⌋, or a product of such. Quotients of
+//! quotients are one, products of sums are multiplied out, and what a quotient's divisor divides is taken out of it, so equal indices mostly have one
+//! form. Equal forms are always equal indices.
 
 use super::Graph;
 use super::integers::{number, operation_of};
@@ -58,6 +59,8 @@ impl Forms<'_> {
             (Subtract, _, _) => self.of(a)?.plus(&self.of(b)?, -1),
             (Multiply, _, Some(n)) => Sum::default().plus(&self.of(a)?, n),
             (Multiply, Some(n), _) => Sum::default().plus(&self.of(b)?, n),
+            (Multiply, ..) => self.of(a)?.times(&self.of(b)?).or(itself),
+            (FloorDivide, _, None) if self.function.interval(Extent::Value(b)).low > 0 => self.of(a)?.shared(&self.of(b)?).or(itself),
             (FloorDivide, _, Some(n)) if n > 0 => self.of(a)?.divided(n),
             (CeilingDivide, _, Some(n)) if n > 0 => self.of(a)?.raised(n - 1)?.divided(n),
             (Remainder, _, Some(n)) if n > 0 => {

@@ -1,4 +1,4 @@
-//! Sums of a number and multiples of indices, and their quotients.
+//! Sums of a number and multiples of indices, their products and their quotients.
 
 use crate::ir::{IndexOperation, Value, interval};
 use std::collections::BTreeMap;
@@ -17,6 +17,27 @@ pub enum Term {
     Index(Value),
     /// A sum divided by a number above 1, rounded down.
     Quotient(Box<Sum>, i64),
+    /// Two or more other terms multiplied, in order.
+    Product(Vec<Term>),
+}
+
+/// Terms that a product of sums has at most; what has more has no form.
+const MOST_TERMS: usize = 32;
+
+impl Term {
+    /// What it is a product of.
+    fn factors(&self) -> &[Self] {
+        match self {
+            Self::Product(factors) => factors,
+            other => std::slice::from_ref(other),
+        }
+    }
+
+    /// The product of terms; `None` of none.
+    fn of_factors(mut factors: Vec<Self>) -> Option<Self> {
+        factors.sort();
+        if factors.len() > 1 { Some(Self::Product(factors)) } else { factors.pop() }
+    }
 }
 
 impl Sum {
@@ -58,6 +79,43 @@ impl Sum {
         }
         self.terms.retain(|_, n| *n != 0);
         Some(self)
+    }
+
+    /// Multiplied by another sum.
+    pub fn times(&self, other: &Self) -> Option<Self> {
+        if self.terms.len() * other.terms.len() > MOST_TERMS {
+            return None;
+        }
+        let scaled = Self { constant: 0, terms: other.terms.clone() };
+        let mut product = Self::default().plus(self, other.constant)?.plus(&scaled, self.constant)?;
+        for (x, n) in &self.terms {
+            for (y, m) in &other.terms {
+                let term = Term::of_factors([x.factors(), y.factors()].concat())?;
+                product = product.plus(&Self::of(term), n.checked_mul(*m)?)?;
+            }
+        }
+        Some(product)
+    }
+
+    /// Divided by another sum that is not 0. `None` unless that is one multiple of a term, which all terms hold.
+    pub fn shared(&self, divisor: &Self) -> Option<Self> {
+        let (term, by) = divisor.terms.first_key_value().filter(|_| divisor.terms.len() == 1)?;
+        if divisor.constant != 0 || self.constant != 0 {
+            return None;
+        }
+        let mut quotient = Self::default();
+        for (whole, n) in &self.terms {
+            let mut factors = whole.factors().to_vec();
+            for factor in term.factors() {
+                factors.remove(factors.iter().position(|other| other == factor)?);
+            }
+            let n = (n % by == 0).then_some(n / by)?;
+            quotient = match Term::of_factors(factors) {
+                Some(rest) => quotient.plus(&Self::of(rest), n)?,
+                None => quotient.raised(n)?,
+            };
+        }
+        Some(quotient)
     }
 
     /// Divided by a positive number, rounded down.
@@ -132,6 +190,22 @@ mod tests {
         let third = times(2, 2).raised(1).unwrap().divided(3).unwrap();
         assert_eq!(four.clone().divided(6).unwrap(), third);
         assert_eq!(four.raised(1).unwrap().divided(6).unwrap(), third);
+    }
+
+    #[test]
+    fn products_are_multiplied_out() {
+        let [x, y] = [index(1), index(2)];
+        let sum = x.clone().raised(2).unwrap().times(&y.clone().raised(-1).unwrap()).unwrap();
+        let product = x.times(&y).unwrap();
+        let expected = product.clone().plus(&y, 2).and_then(|s| s.plus(&x, -1)).and_then(|s| s.raised(-2)).unwrap();
+        assert_eq!(sum, expected);
+        assert_eq!(y.times(&x).unwrap().times(&y), product.times(&y));
+        // Their quotients, as shapes with one open extent have them.
+        let many = Sum::default().plus(&product, 144).unwrap();
+        assert_eq!(many.clone().divided(72).unwrap(), product.clone().plus(&product, 1).unwrap());
+        assert_eq!(many.shared(&times(72, 1)).unwrap(), times(2, 2));
+        assert_eq!(product.shared(&product).unwrap(), Sum::known(1));
+        assert_eq!((many.shared(&times(7, 1)), product.shared(&index(3)), sum.shared(&x)), (None, None, None));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::super::tensors::shape_text;
 use super::call::{Call, Translate};
 use super::whole::Whole;
 use crate::ir::{Extent, Value};
+use crate::operators::indexing::known;
 use crate::operators::joins;
 use crate::operators::slices::{self, Cut, End};
 
@@ -216,10 +217,27 @@ fn slice_scatter(c: &mut Call<'_, '_, '_>) -> Outcome {
     let axis = c.axis(c.int(2)?, shape.len())?;
     let extent = *shape.get(axis).ok_or_else(|| Fault::invalid("a scalar has no parts"))?;
     let cut = cut(c, 3, extent)?;
-    if cut.step != 1 {
-        return Err(Fault::unsupported("scattering with a step is not supported yet"));
+    if cut.step == 1 { overwrite(c, [x, source], axis, cut) } else { interleave(c, [x, source], axis, cut) }
+}
+
+/// Argument 1 in place of every so many elements: what each position of the two in a row has.
+fn interleave(c: &mut Call<'_, '_, '_>, [x, source]: [Value; 2], axis: usize, cut: Cut) -> Outcome {
+    let given = c.extents(source).get(axis).copied();
+    let known = [c.extents(x)[axis], cut.start, cut.count].map(Extent::as_static);
+    let [Some(extent), Some(start), Some(count)] = known else {
+        return Err(Fault::unsupported("scattering with a step where an extent is known only when the program runs is not supported"));
+    };
+    if given != Some(cut.count) {
+        return Err(Fault::invalid("the source does not fit the slice").expected(count.to_string(), shape_text(&c.extents(source))));
     }
-    overwrite(c, [x, source], axis, cut)
+    let source = c.cast(source, c.element(x))?;
+    let row = joins::joined(c.graph(), &[x, source], axis)?;
+    let mut positions: Vec<i64> = (0..extent as i64).collect();
+    for (from, place) in positions.iter_mut().skip(start as usize).step_by(cut.step as usize).take(count as usize).enumerate() {
+        *place = (extent as usize + from) as i64;
+    }
+    let y = known::picked(c.graph(), row, &positions, &[extent], axis)?;
+    c.finish(y)
 }
 
 /// Argument 1 written over one position along an axis of argument 0.
