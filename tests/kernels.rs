@@ -646,9 +646,7 @@ fn depthwise_unsigned(window: [u64; 2], channels: u64, (stride, dilation): (i64,
         ..WindowGeometry::default()
     };
     let sums = builder.conv(image, filter, geometry, channels, (77, zero_point), ElementType::I32).expect("a convolution");
-    let function = builder.finish(vec![sums]);
-    let ports = || vec![Port::default()];
-    module.methods.push(modelc::ir::Method { name: "forward".into(), function, inputs: ports(), outputs: ports() });
+    builder.finish_method("forward", vec![sums]);
     let tensor = Tensor { element: ElementType::U8, bytes: bytes(shape.iter().product(), 2), shape: shape.to_vec() };
     (module, tensor)
 }

@@ -17,6 +17,7 @@ pub mod attention;
 pub mod blocks;
 pub mod complex;
 pub mod contraction;
+pub mod detection;
 pub mod distance;
 pub mod error;
 pub mod fixed;
@@ -49,6 +50,7 @@ pub mod tables;
 pub mod terms;
 #[cfg(test)]
 pub mod testing;
+pub mod unpooling;
 pub mod windows;
 
 pub use error::Error;
