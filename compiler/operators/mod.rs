@@ -19,6 +19,7 @@ pub mod complex;
 pub mod contraction;
 pub mod detection;
 pub mod distance;
+pub mod embedding;
 pub mod error;
 pub mod fixed;
 pub mod fixed_point;

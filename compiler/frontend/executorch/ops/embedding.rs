@@ -2,10 +2,11 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
-use crate::ir::{ElementType, Extent, Scalar, ScalarOp, Value};
+use crate::ir::ElementType;
+use crate::operators::embedding::{Scales, floats_of_rows, integers_of_bytes};
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 use crate::operators::quantize_rows;
-use ElementType::{F32, I8, I32, U8};
+use ElementType::F32;
 
 type Outcome = Result<(), Fault>;
 
@@ -25,51 +26,21 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
 /// group of neighbours in it.
 fn embedding(c: &mut Call<'_, '_, '_>, bits: u32) -> Outcome {
     let (weight, scales, zero_points, indices) = (c.tensor(0)?, c.tensor(1)?, c.optional_tensor(2)?, c.tensor(5)?);
-    let (table, listed) = (c.shape(weight)?, c.extents(indices));
+    let table = c.shape(weight)?;
     let &[rows, bytes] = &table[..] else {
         return Err(Fault::invalid("the table is no matrix").expected("2 dimensions", table.len().to_string()));
     };
     let columns = bytes * u64::from(8 / bits);
     let picked = c.graph().gather(weight, indices, 0)?;
-    let integers = if bits == 8 { picked } else { unpacked(c, picked, bits)? };
+    let integers = if bits == 8 { picked } else { integers_of_bytes(c.graph(), picked, bits)? };
     let groups = c.shape(scales)?.iter().product::<u64>() / rows.max(1);
     if groups == 0 || !columns.is_multiple_of(groups) {
         return Err(Fault::invalid("the scales do not fit the table").expected(format!("a divisor of {columns}"), groups.to_string()));
     }
-    let grouped: Vec<Extent> = listed.iter().copied().chain([Extent::Static(groups), Extent::Static(columns / groups)]).collect();
-    let integers = c.reshape_to(integers, &grouped)?;
-    let mut parameters = [Parameter::Number(0.0); 2];
-    for (parameter, tensor) in parameters.iter_mut().zip([Some(scales), zero_points]) {
-        let Some(tensor) = tensor else { continue };
-        let by_row = c.reshape(tensor, &[rows, groups])?;
-        let picked = c.graph().gather(by_row, indices, 0)?;
-        let broad: Vec<Extent> = listed.iter().copied().chain([Extent::Static(groups), Extent::Static(1)]).collect();
-        *parameter = Parameter::Tensor(c.reshape_to(picked, &broad)?);
-    }
-    let scale = Scale { scale: parameters[0], zero_point: parameters[1] };
     let out = c.out_form(c.out())?.element;
-    let y = quantize::dequantize(c.graph(), integers, &scale, Rounding::Even, out)?;
-    let shape: Vec<Extent> = listed.into_iter().chain([Extent::Static(columns)]).collect();
-    let y = c.reshape_to(y, &shape)?;
+    let scales = Scales { scales, zero_points, rows, groups };
+    let y = floats_of_rows(c.graph(), integers, indices, columns, &scales, out)?;
     c.finish(y)
-}
-
-/// The integers in the bytes of rows, less half their range: of four bits the higher ones first, of two bits the lowest ones.
-fn unpacked(c: &mut Call<'_, '_, '_>, bytes: Value, bits: u32) -> Result<Value, Fault> {
-    let mut shape = c.extents(bytes);
-    let bytes = c.cast(bytes, U8)?;
-    shape.push(Extent::Static(1));
-    let bytes = c.reshape_to(bytes, &shape)?;
-    let shifts: Vec<i32> = if bits == 4 { vec![4, 0] } else { vec![0, 2, 4, 6] };
-    let shifts = c.graph().constant_i32(&[shifts.len() as u64], &shifts)?;
-    c.map(&[bytes, shifts], |b, n| {
-        let (byte, mask, middle) = (b.convert(n[0], I32), (1 << bits) - 1, 1 << (bits - 1));
-        let (mask, middle) = (b.constant(Scalar::i32(mask)), b.constant(Scalar::i32(middle)));
-        let shifted = b.op(ScalarOp::ShiftRight, &[byte, n[1]])?;
-        let number = b.op(ScalarOp::And, &[shifted, mask])?;
-        let number = b.op(ScalarOp::Sub, &[number, middle])?;
-        Ok(b.convert(number, I8))
-    })
 }
 
 /// (input, dtype, scale, zero point): those of each row, the last dimension, for integers of 8 bits.

@@ -5,9 +5,10 @@ use super::super::memory::Definition;
 use super::super::ops::{Call, Translate};
 use super::super::program::Form;
 use super::super::registers::Register;
-use super::scales::{First, affine, nibbles};
+use super::scales::{First, nibbles};
 use crate::ir::{ElementType, Extent, Node, Scalar, ScalarOp, Value};
 use crate::operators::attention::{Attention, attention};
+use crate::operators::embedding::{Scales, floats_of_rows};
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 use crate::operators::reduction::{self, Axes};
 use crate::operators::terms::{Term, Terms};
@@ -177,7 +178,7 @@ fn dot_product_attention(c: &mut Call<'_, '_, '_>) -> Outcome {
 /// (weights, scales, group size, indices, is a linear layer's): rows of a table of four bits, which alone are brought to floats.
 fn embedding(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (weights, scales, indices, order) = (c.tensor(0)?, c.tensor(1)?, c.tensor(3)?, if c.flag(4)? { First::Low } else { First::High });
-    let (table, listed) = (c.shape(weights)?, c.extents(indices));
+    let table = c.shape(weights)?;
     let size = u64::try_from(c.int(2)?).ok().filter(|&size| size > 0);
     let (&[rows, bytes], Some(size)) = (&table[..], size) else { return Err(Fault::invalid("the table is no matrix with groups")) };
     let columns = c.out_form(c.out())?.shape.last().and_then(|extent| extent.as_static()).unwrap_or(bytes * 2);
@@ -187,14 +188,8 @@ fn embedding(c: &mut Call<'_, '_, '_>) -> Outcome {
     let integers = nibbles(c, weights, columns, order)?;
     let integers = c.cast(integers, ElementType::I8)?;
     let picked = c.graph().gather(integers, indices, 0)?;
-    let groups = columns / size;
-    let by_row = c.reshape(scales, &[rows, groups])?;
-    let by_row = c.graph().gather(by_row, indices, 0)?;
-    let with = |more: &[u64]| -> Vec<Extent> { listed.iter().copied().chain(extents(more)).collect() };
-    let (grouped, scales) = (c.reshape_to(picked, &with(&[groups, size]))?, c.reshape_to(by_row, &with(&[groups, 1]))?);
-    let scale = Scale { scale: Parameter::Tensor(scales), ..affine(1.0, 0.0) };
-    let y = quantize::dequantize(c.graph(), grouped, &scale, Rounding::Even, F32)?;
-    let y = c.reshape_to(y, &with(&[columns]))?;
+    let scales = Scales { scales, zero_points: None, rows, groups: columns / size };
+    let y = floats_of_rows(c.graph(), picked, indices, columns, &scales, F32)?;
     c.finish(y)
 }
 
