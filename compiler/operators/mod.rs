@@ -14,6 +14,7 @@ pub mod activation;
 pub mod along;
 pub mod antialias;
 pub mod attention;
+pub mod auto_scale;
 pub mod blocks;
 pub mod complex;
 pub mod contraction;
