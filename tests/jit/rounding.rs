@@ -92,11 +92,25 @@ fn top_k_orders_half_precision() {
 /// A sum of 32 bits wraps before its bounds are taken, also where instructions that narrow could take the bounds of its operands.
 #[test]
 fn sums_wrap_before_they_are_narrowed() {
-    for added in [100, -100, 8191] {
+    let bounds = [("i8", -128, 127), ("i8", -5, 127), ("u8", 0, 255), ("i16", -32768, 32767)];
+    for (added, (element, low, high)) in [100, -100, 8191].into_iter().flat_map(|added| bounds.map(|bounds| (added, bounds))) {
         let text = format!(
-            "func @main(v0: i32[64]) {{\n  v1 = map v0 {{\n    expression = (i32) {{\n      n0: i32 = input 0\n      n1: i32 = constant {added}\n      \
-             n2: i32 = add n0, n1\n      n3: i32 = constant -128\n      n4: i32 = max.first n2, n3\n      n5: i32 = constant 127\n      \
-             n6: i32 = min.first n4, n5\n      n7: i8 = convert n6\n      return n7\n    }}\n  }}\n  return v1\n}}\n"
+            "func @main(v0: i32[64]) {{
+              v1 = map v0 {{
+                expression = (i32) {{
+                  n0: i32 = input 0
+                  n1: i32 = constant {added}
+                  n2: i32 = add n0, n1
+                  n3: i32 = constant {low}
+                  n4: i32 = max.first n2, n3
+                  n5: i32 = constant {high}
+                  n6: i32 = min.first n4, n5
+                  n7: {element} = convert n6
+                  return n7
+                }}
+              }}
+              return v1
+            }}"
         );
         let (module, lowered) = lowered_text(&text);
         let numbers = (0..64i32).map(|i| if i % 2 == 0 { i32::MAX - i } else { i32::MIN + i });
@@ -104,6 +118,6 @@ fn sums_wrap_before_they_are_narrowed() {
         let input = ir::Tensor { element: ir::ElementType::I32, shape: vec![64], bytes };
         let jit = Jit::new(&lowered.program, host_machine().unwrap()).unwrap();
         let found = jit.instance().unwrap().call_tensors(0, std::slice::from_ref(&input)).unwrap();
-        assert_eq!(found, ir::interpret::Interpreter::new(&module).run(0, &[input]).unwrap(), "{added}");
+        assert_eq!(found, ir::interpret::Interpreter::new(&module).run(0, &[input]).unwrap(), "{added} to {element}");
     }
 }
