@@ -97,7 +97,7 @@ impl<'a> BlockSchedule<'a> {
     }
 
     fn cuts(&self) -> Cuts {
-        Cuts::new(&self.strips(), self.tile.vectors * u64::from(self.cx.machine.lanes(4)))
+        Cuts::new(&self.strips(), self.tile.vectors * u64::from(self.cx.machine.lanes(4)), false)
     }
 
     fn multiply_accumulates(&self) -> u64 {

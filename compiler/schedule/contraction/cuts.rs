@@ -12,8 +12,8 @@ pub struct Cuts {
     /// The panels of full width that lie in strips of full width: their lanes, and after which channel they end.
     whole: Width,
     end: u64,
-    /// Those after them.
-    rest: Vec<Width>,
+    /// Those after them, and which lane of its strip each begins at.
+    rest: Vec<(Width, u64)>,
 }
 
 /// The width of a panel.
@@ -21,7 +21,8 @@ pub struct Cuts {
 pub struct Width {
     /// Its lanes: a power of two.
     pub lanes: u64,
-    /// Lanes of the strip that it lies in, or of each of the strips that it takes: a power of two.
+    /// Lanes of the strip that it lies in, or of each of the strips that it takes: a power of two, or fewer than the lanes of the one panel that takes all
+    /// of it.
     pub strip: u64,
 }
 
@@ -30,6 +31,8 @@ pub struct Width {
 pub struct Cut {
     /// Its first output channel, which is its first lane too.
     pub first: Value,
+    /// The lane of its strip that it begins at, where that is known.
+    within: Option<u64>,
     /// Its width.
     pub width: Width,
     /// Output channels that it has.
@@ -43,6 +46,10 @@ impl Cut {
         if lanes >= strip {
             return (self.first, b.index(0));
         }
+        if let Some(within) = self.within {
+            let lane = b.index(within as i64);
+            return (b.sub(self.first, lane), lane);
+        }
         let mask = b.index(strip as i64 - 1);
         let lane = b.binary(BinaryOp::And, self.first, mask);
         (b.sub(self.first, lane), lane)
@@ -55,12 +62,19 @@ impl Width {
         let vector = most.min(self.lanes);
         (self.lanes / vector, vector)
     }
+
+    /// How many of a vector's lanes are in memory.
+    pub fn active(self, vector: u64) -> u64 {
+        if self.strip < vector && !self.strip.is_power_of_two() { self.strip } else { vector }
+    }
 }
 
 impl Cuts {
-    /// The panels of strips, `lanes` of which are the full width: a power of two.
-    pub fn new(strips: &Strips, lanes: u64) -> Self {
+    /// The panels of strips, `lanes` of which are the full width: a power of two. Machines that load part of a vector take strips that are no power
+    /// of two whole.
+    pub fn new(strips: &Strips, lanes: u64, loads_part: bool) -> Self {
         let (outputs, strip, lanes) = (strips.outputs, strips.lanes, lanes.max(NARROWEST));
+        let parts = |strip: u64| parts(strip, lanes, loads_part);
         let end = outputs - outputs % lanes.max(strip);
         let (full, narrow): (Vec<u64>, Vec<u64>) = strips.behind(end).partition(|&width| width == strip);
         let mut rest = Vec::new();
@@ -68,19 +82,20 @@ impl Cuts {
             let mut left = full.len() as u64;
             while left > 0 {
                 let together = (1 << left.ilog2()).min(lanes / strip);
-                rest.push(Width { lanes: together * strip, strip });
+                rest.push((Width { lanes: together * strip, strip }, 0));
                 left -= together;
             }
         } else {
-            rest.extend(full.iter().flat_map(|_| parts(strip, lanes)));
+            rest.extend(full.iter().flat_map(|_| parts(strip)));
         }
-        rest.extend(narrow.into_iter().flat_map(|strip| parts(strip, lanes)));
+        rest.extend(narrow.into_iter().flat_map(parts));
         Self { outputs, whole: Width { lanes, strip }, end, rest }
     }
 
     /// The widths that there are.
     pub fn widths(&self) -> Vec<Width> {
-        let mut widths: Vec<Width> = (self.end > 0).then_some(self.whole).into_iter().chain(self.rest.iter().copied()).collect();
+        let mut widths: Vec<Width> =
+            (self.end > 0).then_some(self.whole).into_iter().chain(self.rest.iter().map(|(width, _)| *width)).collect();
         widths.dedup();
         widths
     }
@@ -103,10 +118,12 @@ impl Cuts {
             let last = b.index(whole);
             let last = b.binary(BinaryOp::SignedMin, end, last);
             let [start, stop] = [first, last].map(|number| b.scale_index(number, width.lanes as i64, 0));
-            outcome = for_values(b, (start, stop), width.lanes as i64, |b, first| body(b, Cut { first, width, active: width.lanes }));
+            outcome = for_values(b, (start, stop), width.lanes as i64, |b, first| {
+                body(b, Cut { first, within: None, width, active: width.lanes })
+            });
         }
         let mut start = self.end;
-        for (&width, number) in self.rest.iter().zip(whole..) {
+        for (&(width, within), number) in self.rest.iter().zip(whole..) {
             let number = b.index(number);
             let reached = b.compare(CompareOp::LessEqual, first, number);
             let before_end = b.compare(CompareOp::Less, number, end);
@@ -114,7 +131,7 @@ impl Cuts {
             let active = width.lanes.min(self.outputs - start);
             let panel = |b: &mut KernelBuilder| {
                 let first = b.index(start as i64);
-                body(b, Cut { first, width, active })
+                body(b, Cut { first, within: Some(within), width, active })
             };
             outcome = outcome.then(|| if_then(b, inside, panel));
             start += width.lanes;
@@ -126,13 +143,14 @@ impl Cuts {
     pub fn for_each<R: Outcome>(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, Cut) -> R) -> R {
         let width = self.whole;
         let whole = (0, self.end as i64);
-        let mut outcome = loops::for_range(b, whole, width.lanes as i64, |b, first| body(b, Cut { first, width, active: width.lanes }));
+        let mut outcome =
+            loops::for_range(b, whole, width.lanes as i64, |b, first| body(b, Cut { first, within: None, width, active: width.lanes }));
         let mut start = self.end;
-        for &width in self.rest.iter() {
+        for &(width, within) in &self.rest {
             let active = width.lanes.min(self.outputs - start);
             outcome = outcome.then(|| {
                 let first = b.index(start as i64);
-                body(b, Cut { first, width, active })
+                body(b, Cut { first, within: Some(within), width, active })
             });
             start += width.lanes;
         }
@@ -140,10 +158,19 @@ impl Cuts {
     }
 }
 
-/// The panels of a strip, of this many lanes at most. Each has a channel, for a strip is less than half empty.
-fn parts(strip: u64, lanes: u64) -> impl Iterator<Item = Width> {
-    let lanes = lanes.min(strip);
-    (0..strip / lanes).map(move |_| Width { lanes, strip })
+/// The panels of a strip, of this many lanes at most, and which of its lanes each begins at. Each has a channel, for a strip is less than half empty.
+fn parts(strip: u64, lanes: u64, loads_part: bool) -> Vec<(Width, u64)> {
+    let whole = strip.next_power_of_two();
+    if loads_part && whole <= lanes {
+        return vec![(Width { lanes: whole, strip }, 0)];
+    }
+    let (mut parts, mut within) = (vec![], 0);
+    while within < strip {
+        let lanes = lanes.min(1 << (strip - within).ilog2());
+        parts.push((Width { lanes, strip }, within));
+        within += lanes;
+    }
+    parts
 }
 
 /// The lanes, for reports: `32`, or `32+8`.
@@ -161,9 +188,9 @@ mod tests {
 
     /// The lanes of all panels, with those of their strips.
     fn panels(outputs: u64, strip: u64, lanes: u64) -> Vec<(u64, u64)> {
-        let cuts = Cuts::new(&Strips::new(outputs, strip), lanes);
+        let cuts = Cuts::new(&Strips::new(outputs, strip), lanes, false);
         let whole = (0..cuts.end / lanes).map(|_| cuts.whole);
-        whole.chain(cuts.rest).map(|Width { lanes, strip }| (lanes, strip)).collect()
+        whole.chain(cuts.rest.into_iter().map(|(width, _)| width)).map(|Width { lanes, strip }| (lanes, strip)).collect()
     }
 
     #[test]
@@ -175,6 +202,19 @@ mod tests {
         assert_eq!(panels(28, 16, 8), [(8, 16), (8, 16), (8, 8), (4, 4)]);
         assert_eq!(panels(31, 16, 8), [(8, 16); 4]);
         assert_eq!(panels(0, 16, 8), []);
+    }
+
+    #[test]
+    fn strips_of_any_width_are_taken_whole_or_in_parts() {
+        let of = |outputs: u64, lanes: u64, loads_part: bool| {
+            let cuts = Cuts::new(&Strips::new(outputs, 16).joined(), lanes, loads_part);
+            cuts.rest.iter().map(|(width, within)| (width.lanes, width.strip, *within)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(26, 16, true), [(16, 10, 0)]);
+        assert_eq!(of(26, 8, false), [(8, 10, 0), (2, 10, 8)]);
+        assert_eq!(of(13, 4, false), [(4, 14, 0), (4, 14, 4), (4, 14, 8), (2, 14, 12)]);
+        let Width { lanes, .. } = Width { lanes: 16, strip: 10 };
+        assert_eq!((Width { lanes, strip: 10 }.active(lanes), Width { lanes, strip: 4 }.active(lanes)), (10, 16));
     }
 
     #[test]

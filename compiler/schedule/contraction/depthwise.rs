@@ -72,7 +72,7 @@ impl<'a> DepthwiseSchedule<'a> {
         let taps: Vec<u64> = (0..work.per_output()).collect();
         let (filter_taps, segment_taps) = (work.per_output(), work.per_output());
         let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
-        let cuts = Cuts::new(&strips, lanes);
+        let cuts = Cuts::new(&strips, lanes, false);
         if let Some(staging) = &mut staging {
             // Instructions that interleave may work within less than a vector. Where every block of channels is a whole vector, its elements change places once,
             // when they are staged, and not in every window that reads them.
@@ -286,7 +286,7 @@ impl Lowering<'_> {
         let sums = self.sums(b, &rows, block, pixels);
         let pixel = b.add(first_pixel, x);
         let base = b.scale_index(pixel, work.outputs as i64, 0);
-        let Cut { first: channel, width: Width { lanes, .. }, active } = block.cut;
+        let Cut { first: channel, width: Width { lanes, .. }, active, .. } = block.cut;
         let flat = b.add(base, channel);
         let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
         for (p, mut sum) in sums.into_iter().enumerate() {
@@ -324,7 +324,7 @@ impl Lowering<'_> {
         let lanes = width.lanes.min(width.strip);
         let mut strip = |lane: u64| {
             let count = (lanes * panels.extents.step) as u16;
-            panels.load(b, (self.schedule.form, 0), self.weights, at.weights, panels.place(width, tap, lane), count)
+            panels.load(b, (self.schedule.form, 0), self.weights, (at.weights, panels.place(width, tap, lane)), (count, count))
         };
         let strips: Vec<Value> = (0..width.lanes).step_by(lanes as usize).map(&mut strip).collect();
         join(b, &strips)

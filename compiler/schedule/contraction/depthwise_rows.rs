@@ -110,7 +110,7 @@ impl<'a> DepthwiseRows<'a> {
         let products = Products::on(cx.machine).ok_or_else(|| Unsupported::new("products of bytes in rows"))?;
         let (together, lanes) = (together(&work), u64::from(cx.machine.lanes(2)));
         let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
-        let cuts = Cuts::new(&strips, lanes);
+        let cuts = Cuts::new(&strips, lanes, false);
         let mut pairs = RowPairs::new(cx.machine, &work, (work.window[0] + together - 1).div_ceil(2), lanes);
         // Instructions that interleave may work within less than a vector. Where every block of channels is a whole one, its bytes change places
         // once, when they are staged.

@@ -59,7 +59,7 @@ impl Lowering<'_> {
         let pairs: Vec<Value> = block.pairs.iter().map(|&pair| b.add(pair, offset)).collect();
         let sums = self.sums(b, &pairs, block, pixels);
         let first = b.add(first_pixel, x);
-        let Cut { first: channel, width: Width { lanes, .. }, active } = block.cut;
+        let Cut { first: channel, width: Width { lanes, .. }, active, .. } = block.cut;
         let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
         // Loaded once for all pixels, they take a few registers.
         let channels = (self.schedule.products == Products::Fours)
@@ -204,7 +204,7 @@ impl Lowering<'_> {
         let part = lanes.min(width.strip);
         let count = (part * ROWS / form.products()) as u16;
         let load = |b: &mut KernelBuilder, lane: u64| {
-            panels.load(b, (form, pair), self.stored, first, panels.place(width, column * ROWS, lane), count)
+            panels.load(b, (form, pair), self.stored, (first, panels.place(width, column * ROWS, lane)), (count, count))
         };
         let strips: Vec<Value> = (from..from + lanes).step_by(part as usize).map(|lane| load(b, lane)).collect();
         join(b, &strips)

@@ -12,7 +12,7 @@ use super::needs::keeps_rows;
 use super::panels::{Extents, Panels};
 use super::phases::Phase;
 use super::staging::Staging;
-use super::strips::{NARROWEST, Strips};
+use super::strips::{COMMON, NARROWEST, Strips};
 use super::weights::Weights;
 use crate::ir::Value as Tensor;
 use crate::machine::{DotProduct, Machine};
@@ -235,12 +235,13 @@ impl<'a> DirectSchedule<'a> {
     /// The strips of a group.
     fn strips(&self) -> Strips {
         let panel = self.tile.vectors * self.lanes;
-        Strips::new(self.outputs_per_group(), self.cx.strip(panel, &self.work.weights))
+        let strips = Strips::new(self.outputs_per_group(), self.cx.strip(panel, &self.work.weights));
+        if joins_rests(&self.cx, &self.work, self.form) { strips.joined() } else { strips }
     }
 
     /// The panels of a group.
     pub(super) fn cuts(&self) -> Cuts {
-        Cuts::new(&self.strips(), self.tile.vectors * self.lanes)
+        Cuts::new(&self.strips(), self.tile.vectors * self.lanes, loads_part(self.cx.machine, self.form))
     }
 
     /// The widths of panels.
@@ -274,6 +275,19 @@ impl<'a> DirectSchedule<'a> {
 /// Output channels whose sums a vector has.
 fn lanes_of(machine: &Machine, form: Form) -> u64 {
     u64::from(machine.lanes(4)) / form.sums()
+}
+
+/// Whether a machine loads the weights of any number of output channels at once.
+fn loads_part(machine: &Machine, form: Form) -> bool {
+    u64::from(machine.masked_lanes) >= COMMON * form.group()
+}
+
+/// Whether the last strips lie side by side: constants that products load as they are stored, where a level loads part of a vector. On a GPU lanes
+/// are rounds of a loop.
+fn joins_rests(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
+    let as_stored =
+        work.weights.are_whole_bytes() || matches!(work.weights, Weights::Floats(_)) && work.weights.sparse_elements().is_none();
+    as_stored && !work.open && cx.levels.iter().all(|level| !level.at_once) && cx.levels.iter().any(|level| loads_part(level, form))
 }
 
 /// Turns a pointwise contraction's pixels into rows of a length that keeps a staged row in the first-level cache and cuts the pixels without a
@@ -336,7 +350,7 @@ fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool
         return tile_at_once(rows_of_all(work), width, outputs.max(NARROWEST).div_ceil(lanes));
     }
     if machine.sums_in_place {
-        return in_place_tile(machine, form, outputs, (width, in_blocks));
+        return in_place_tile(machine, form, outputs, (width, in_blocks, joins_rests(cx, work, form)));
     }
     let needed = outputs.max(NARROWEST).div_ceil(lanes).next_power_of_two();
     let vectors = needed.min(if width == 1 && !in_blocks { 8 } else { 4 });
@@ -387,7 +401,8 @@ fn small_tile(vectors: u64, width: u64) -> Tile {
 
 /// The tile of a machine whose products add in place: registers hold sums, the weights of a step, one pixel's operand, and the
 /// product itself where adding it is an instruction of its own.
-fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks): (u64, bool)) -> Tile {
+/// `is_one` says that output channels which fill no vector are one panel.
+fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks, is_one): (u64, bool, bool)) -> Tile {
     let registers = u64::from(machine.registers.count());
     // There are so many vectors of output channels, and perhaps part of one.
     let full = outputs / lanes_of(machine, form);
@@ -401,7 +416,7 @@ fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks)
     let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && v <= full).unwrap_or(1);
     // More than eight sums hide no more latency, and their epilogues are long. With a single vector each product has a load of its own, beside
     // those of the weights: more pixels share these, and leave products room to be late.
-    let is_tall = vectors == 1 && registers >= 32 && (full > 0 || outputs.is_power_of_two());
+    let is_tall = vectors == 1 && registers >= 32 && (full > 0 || is_one || outputs.is_power_of_two());
     let enough = if is_tall { 16 } else { 8 };
     let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(enough);
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }

@@ -251,11 +251,10 @@ impl Panels {
         b: &mut KernelBuilder,
         (form, product): (Form, u64),
         buffer: Buffer,
-        index: Value,
-        offset: i64,
-        lanes: u16,
+        (index, offset): (Value, i64),
+        (lanes, active): (u16, u16),
     ) -> Value {
-        let raw = b.load(buffer, index, offset, lanes);
+        let raw = b.load_active(buffer, index, offset, lanes, active);
         if form == Form::Float && self.lane != Lane::F32 {
             return self.to_float(b, raw);
         }

@@ -24,6 +24,17 @@ impl Strips {
         Self { outputs, lanes, rest: narrower(outputs % lanes) }
     }
 
+    /// The same with the last ones side by side as one, where they are less than a strip that all levels read: a machine that loads any number of lanes
+    /// takes them together, and others one after the other.
+    pub fn joined(mut self) -> Self {
+        let mut joined = 0;
+        while let Some(lanes) = self.rest.pop_if(|lanes| joined + *lanes < COMMON) {
+            joined += lanes;
+        }
+        self.rest.extend((joined > 0).then_some(joined));
+        self
+    }
+
     /// The lanes of every strip, in order.
     pub fn all(&self) -> impl Iterator<Item = u64> + '_ {
         self.behind(0)
@@ -79,6 +90,24 @@ mod tests {
             let strips = Strips::new(outputs, lanes);
             assert_eq!(strips.all().collect::<Vec<_>>(), widths, "{outputs} by {lanes}");
             assert_eq!(strips.total(), widths.iter().sum::<u64>());
+        }
+    }
+
+    #[test]
+    fn narrow_rests_lie_side_by_side() {
+        let cases: [(u64, u64, &[u64]); 7] = [
+            (40, 32, &[32, 8]),
+            (42, 32, &[32, 10]),
+            (28, 32, &[16, 12]),
+            (13, 16, &[14]),
+            (62, 64, &[64]),
+            (7, 32, &[8]),
+            (32, 32, &[32]),
+        ];
+        for (outputs, lanes, widths) in cases {
+            let strips = Strips::new(outputs, lanes).joined();
+            assert_eq!(strips.all().collect::<Vec<_>>(), widths, "{outputs} by {lanes}");
+            assert_eq!(strips.total(), Strips::new(outputs, lanes).total());
         }
     }
 }

@@ -120,7 +120,9 @@ impl Lowering<'_> {
         let ty = Type::vector(lane, (lanes * form.sums()) as u16);
         let first: Vec<Value> = (0..vectors)
             .map(|v| match self.initial {
-                Some(buffer) if form.sums() == 1 => b.load(buffer, place.initial, (v * lanes) as i64, lanes as u16),
+                Some(buffer) if form.sums() == 1 => {
+                    b.load_active(buffer, place.initial, (v * lanes) as i64, lanes as u16, place.width.active(lanes) as u16)
+                }
                 _ if lane == Lane::F32 => b.float(ty, 0.0),
                 _ => b.int(ty, 0),
             })
@@ -323,7 +325,8 @@ impl Lowering<'_> {
         let group = form.group();
         let (_, lanes) = at.width.vectors(self.schedule.lanes);
         let offset = part.panels.place(at.width, u * group, lane);
-        part.panels.load(b, (form, product), self.weights, at.weights, offset, (lanes * group / form.products()) as u16)
+        let [lanes, active] = [lanes, at.width.active(lanes)].map(|lanes| (lanes * group / form.products()) as u16);
+        part.panels.load(b, (form, product), self.weights, (at.weights, offset), (lanes, active))
     }
 
     fn product(&self, b: &mut KernelBuilder, x: Value, w: Value, sum: Value) -> Value {
