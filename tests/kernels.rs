@@ -677,3 +677,59 @@ fn depthwise_weights_that_are_moved_match_on_every_machine() {
         assert_eq!(found, expected, "case {number}");
     }
 }
+
+/// A convolution to some output channels, of floats or bytes; the image has rows of odd length.
+fn to_channels(element: ElementType, window: u64, [channels, outputs, groups]: [u64; 3]) -> (Module, Tensor) {
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [1, 3, 9, channels];
+    let elements = |count: u64, salt: u64| -> Vec<u8> {
+        let numbers = (0..count).map(|i| number(i + (salt << 20)) as i8);
+        if element == ElementType::F32 {
+            numbers.flat_map(|n| (f32::from(n) / 64.0).to_le_bytes()).collect()
+        } else {
+            numbers.map(|n| n as u8).collect()
+        }
+    };
+    let image = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
+    let filter = [outputs, window, window, channels / groups];
+    let filter = builder.literal(TensorType::of(element, &filter), elements(filter.iter().product(), 1)).expect("a filter");
+    let (zero_points, accumulator) = match element {
+        ElementType::F32 => ((0, 0), ElementType::F32),
+        ElementType::U8 => ((77, 130), ElementType::I32),
+        _ => ((-3, 0), ElementType::I32),
+    };
+    let sums = builder.conv(image, filter, hot_loops::same_size(window), groups, zero_points, accumulator).expect("a convolution");
+    builder.finish_method("forward", vec![sums]);
+    let bytes = elements(shape.iter().product(), 2);
+    (module, Tensor { element, bytes, shape: shape.to_vec() })
+}
+
+/// Panels of part of a vector, and two pixels in one vector: in loops and unrolled, an odd number of pixels, groups.
+#[test]
+fn output_channels_that_fill_no_vector_match_on_every_machine() {
+    let cases = [
+        (1, [8, 6, 1], "x8 "),
+        (3, [3, 10, 1], "x16 "),
+        (1, [36, 24, 1], "x24 "),
+        (3, [4, 40, 1], "x40 "),
+        (3, [12, 26, 1], "x16 "),
+        (7, [1, 56, 1], "x32+24 "),
+        (3, [6, 48, 2], "x24 "),
+    ];
+    let v4 = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
+    for (window, sizes, panels) in cases {
+        for element in [ElementType::F32, ElementType::I8, ElementType::U8] {
+            let (module, image) = to_channels(element, window, sizes);
+            for machines in objects() {
+                let result = check(&module, std::slice::from_ref(&image), &machines);
+                assert_eq!(result, Ok(Ok(())), "{element} {window} {sizes:?} on {}", names(&machines));
+            }
+            let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(v4), &[]).expect("a schedule");
+            let steps = lowered.levels()[0].program.methods[0].steps.iter();
+            let calls = steps.filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
+            let schedules: Vec<&str> = calls.map(|call| call.origin.schedule.as_str()).collect();
+            assert!(schedules.iter().any(|schedule| schedule.contains(panels)), "{element} {window} {sizes:?}: {schedules:?}");
+        }
+    }
+}

@@ -14,6 +14,8 @@ pub struct Cuts {
     end: u64,
     /// Those after them, and which lane of its strip each begins at.
     rest: Vec<(Width, u64)>,
+    /// The narrow panel that is computed together with the last one.
+    beside: Option<Width>,
 }
 
 /// The width of a panel.
@@ -24,6 +26,22 @@ pub struct Width {
     /// Lanes of the strip that it lies in, or of each of the strips that it takes: a power of two, or fewer than the lanes of the one panel that takes all
     /// of it.
     pub strip: u64,
+}
+
+/// A panel after those in the loop, as [`Cut`].
+struct Rest {
+    first: u64,
+    within: u64,
+    width: Width,
+    active: u64,
+    beside: Option<Width>,
+}
+
+impl Rest {
+    fn cut(self, b: &mut KernelBuilder) -> Cut {
+        let Self { first, within, width, active, beside } = self;
+        Cut { first: b.index(first as i64), within: Some(within), width, active, beside }
+    }
 }
 
 /// A panel in a kernel.
@@ -37,9 +55,18 @@ pub struct Cut {
     pub width: Width,
     /// Output channels that it has.
     pub active: u64,
+    /// The panel behind it that is computed together with it.
+    pub beside: Option<Width>,
 }
 
 impl Cut {
+    /// The panel beside this one.
+    pub fn beside(&self, b: &mut KernelBuilder) -> Option<Self> {
+        let width = self.beside?;
+        let first = b.scale_index(self.first, 1, self.width.lanes as i64);
+        Some(Self { first, within: Some(0), width, active: width.lanes, beside: None })
+    }
+
     /// The first lane of the panel's strips, and the panel's first lane from there.
     pub fn start(&self, b: &mut KernelBuilder) -> (Value, Value) {
         let Width { lanes, strip } = self.width;
@@ -89,13 +116,46 @@ impl Cuts {
             rest.extend(full.iter().flat_map(|_| parts(strip)));
         }
         rest.extend(narrow.into_iter().flat_map(parts));
-        Self { outputs, whole: Width { lanes, strip }, end, rest }
+        Self { outputs, whole: Width { lanes, strip }, end, rest, beside: None }
+    }
+
+    /// The same with the last panel beside the one before it, if it has half of a vector's lanes and that has whole vectors.
+    pub fn paired(mut self, vector: u64) -> Self {
+        let [.., (last, 0)] = self.rest[..] else { return self };
+        let half = Width { lanes: vector / 2, strip: vector / 2 };
+        if last != half || self.count() < 2 || self.outputs % vector != half.lanes {
+            return self;
+        }
+        self.rest.pop();
+        self.beside = Some(half);
+        if self.rest.is_empty() {
+            self.end -= self.whole.lanes;
+            self.rest.push((self.whole, 0));
+        }
+        self
+    }
+
+    /// The panels after those in the loop: the number of each, its first channel, and how many channels it has.
+    fn behind(&self) -> impl Iterator<Item = (Rest, i64)> + '_ {
+        let number = (self.end / self.whole.lanes) as i64;
+        let mut start = self.end;
+        self.rest.iter().zip(1..).zip(number..).map(move |((&(width, within), nth), number)| {
+            let rest = Rest {
+                first: start,
+                within,
+                width,
+                active: width.lanes.min(self.outputs - start),
+                beside: self.beside.filter(|_| nth == self.rest.len()),
+            };
+            start += width.lanes;
+            (rest, number)
+        })
     }
 
     /// The widths that there are.
     pub fn widths(&self) -> Vec<Width> {
         let mut widths: Vec<Width> =
-            (self.end > 0).then_some(self.whole).into_iter().chain(self.rest.iter().map(|(width, _)| *width)).collect();
+            (self.end > 0).then_some(self.whole).into_iter().chain(self.rest.iter().map(|(width, _)| *width)).chain(self.beside).collect();
         widths.dedup();
         widths
     }
@@ -119,22 +179,20 @@ impl Cuts {
             let last = b.binary(BinaryOp::SignedMin, end, last);
             let [start, stop] = [first, last].map(|number| b.scale_index(number, width.lanes as i64, 0));
             outcome = for_values(b, (start, stop), width.lanes as i64, |b, first| {
-                body(b, Cut { first, within: None, width, active: width.lanes })
+                body(b, Cut { first, within: None, width, active: width.lanes, beside: None })
             });
         }
-        let mut start = self.end;
-        for (&(width, within), number) in self.rest.iter().zip(whole..) {
+        for (rest, number) in self.behind() {
             let number = b.index(number);
             let reached = b.compare(CompareOp::LessEqual, first, number);
             let before_end = b.compare(CompareOp::Less, number, end);
             let inside = b.binary(BinaryOp::And, reached, before_end);
-            let active = width.lanes.min(self.outputs - start);
-            let panel = |b: &mut KernelBuilder| {
-                let first = b.index(start as i64);
-                body(b, Cut { first, within: Some(within), width, active })
-            };
-            outcome = outcome.then(|| if_then(b, inside, panel));
-            start += width.lanes;
+            outcome = outcome.then(|| {
+                if_then(b, inside, |b| {
+                    let cut = rest.cut(b);
+                    body(b, cut)
+                })
+            });
         }
         outcome
     }
@@ -143,16 +201,14 @@ impl Cuts {
     pub fn for_each<R: Outcome>(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, Cut) -> R) -> R {
         let width = self.whole;
         let whole = (0, self.end as i64);
-        let mut outcome =
-            loops::for_range(b, whole, width.lanes as i64, |b, first| body(b, Cut { first, within: None, width, active: width.lanes }));
-        let mut start = self.end;
-        for &(width, within) in &self.rest {
-            let active = width.lanes.min(self.outputs - start);
+        let mut outcome = loops::for_range(b, whole, width.lanes as i64, |b, first| {
+            body(b, Cut { first, within: None, width, active: width.lanes, beside: None })
+        });
+        for (rest, _) in self.behind() {
             outcome = outcome.then(|| {
-                let first = b.index(start as i64);
-                body(b, Cut { first, within: Some(within), width, active })
+                let cut = rest.cut(b);
+                body(b, cut)
             });
-            start += width.lanes;
         }
         outcome
     }
@@ -173,10 +229,12 @@ fn parts(strip: u64, lanes: u64, loads_part: bool) -> Vec<(Width, u64)> {
     parts
 }
 
-/// The lanes, for reports: `32`, or `32+8`.
+/// The lanes, for reports: `32`, or `32+8`; `64+40` where 32 and 8 are computed together.
 impl std::fmt::Display for Cuts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut lanes: Vec<String> = self.widths().iter().map(|width| width.lanes.to_string()).collect();
+        let whole = (self.end > 0).then_some(self.whole.lanes);
+        let rest = self.behind().map(|(rest, _)| rest.width.lanes + rest.beside.map_or(0, |width| width.lanes));
+        let mut lanes: Vec<String> = whole.into_iter().chain(rest).map(|lanes| lanes.to_string()).collect();
         lanes.dedup();
         f.write_str(&lanes.join("+"))
     }
@@ -215,6 +273,18 @@ mod tests {
         assert_eq!(of(13, 4, false), [(4, 14, 0), (4, 14, 4), (4, 14, 8), (2, 14, 12)]);
         let Width { lanes, .. } = Width { lanes: 16, strip: 10 };
         assert_eq!((Width { lanes, strip: 10 }.active(lanes), Width { lanes, strip: 4 }.active(lanes)), (10, 16));
+    }
+
+    #[test]
+    fn half_a_vector_is_beside_whole_ones() {
+        let of = |outputs: u64, strip: u64, lanes: u64| Cuts::new(&Strips::new(outputs, strip).joined(), lanes, true).paired(16);
+        let shown: Vec<String> =
+            [(40, 32), (24, 16), (56, 32), (104, 32)].map(|(outputs, lanes)| of(outputs, 16, lanes).to_string()).into();
+        assert_eq!(shown, ["40", "24", "32+24", "32+40"]);
+        let alone: Vec<String> = [(8, 16), (32, 32), (42, 32), (39, 32)].map(|(outputs, lanes)| of(outputs, 16, lanes).to_string()).into();
+        assert_eq!(alone, ["8", "32", "32+16", "32+8"], "one panel, no rest, a rest that is loaded in part, an empty lane");
+        assert_eq!(of(104, 32, 32).count(), 3);
+        assert_eq!(of(40, 32, 32).widths(), [(32, 32), (8, 8)].map(|(lanes, strip)| Width { lanes, strip }));
     }
 
     #[test]

@@ -241,7 +241,17 @@ impl<'a> DirectSchedule<'a> {
 
     /// The panels of a group.
     pub(super) fn cuts(&self) -> Cuts {
-        Cuts::new(&self.strips(), self.tile.vectors * self.lanes, loads_part(self.cx.machine, self.form))
+        let cuts = Cuts::new(&self.strips(), self.tile.vectors * self.lanes, loads_part(self.cx.machine, self.form));
+        if self.pairs_pixels() { cuts.paired(self.lanes) } else { cuts }
+    }
+
+    /// Whether two pixels share a vector for output channels that fill half of one, beside whole ones, whose products have the pixels' operands in
+    /// registers already.
+    fn pairs_pixels(&self) -> bool {
+        let machine = self.cx.machine;
+        let is_plain = self.form.sums() == 1 && self.form.products() == 1 && self.in_32_bits.is_none();
+        let Tile { pixels, vectors } = self.tile;
+        machine.sums_in_place && machine.registers.count() >= 32 && is_plain && pixels > 1 && vectors <= 2 && !self.are_filled()
     }
 
     /// The widths of panels.

@@ -111,6 +111,14 @@ struct PanelPlace {
     cut: Cut,
 }
 
+/// First output channel of a panel, its first element in the packed weights, and its first lane in the initial sums.
+#[derive(Clone, Copy)]
+struct PanelOperands {
+    channel: Value,
+    weights: Value,
+    initial: Value,
+}
+
 /// Where a tile stands.
 pub(super) struct TilePlace<'a> {
     pub part: &'a Part,
@@ -129,6 +137,8 @@ pub(super) struct TilePlace<'a> {
     pub weights: Value,
     /// First lane of the panel in the initial sums.
     pub initial: Value,
+    /// The panel that is computed together with it.
+    pub beside: Option<Box<TilePlace<'a>>>,
 }
 
 /// Lowers a schedule.
@@ -508,9 +518,41 @@ impl<'a> Lowering<'a> {
         let schedule = self.schedule;
         let work = &schedule.work;
         let width = if work.sizes.is_some() { self.numbers.output[1] } else { Number::Known(part.axes[2].count as i64) };
+        let own = self.panel_operands(b, part, row, at);
+        let beside = at.cut.beside(b).map(|cut| {
+            let at = PanelPlace { cut, ..at };
+            (self.panel_operands(b, part, row, at), cut)
+        });
+        let input_channel = b.scale_index(at.group, (work.channels / work.groups) as i64, (part.axes[2].lead * work.channels) as i64);
+        let body = |b: &mut KernelBuilder, x: Value, count: u64| {
+            let offset = b.scale_index(x, (work.strides[1] * work.channels) as i64, 0);
+            let offset = b.add(offset, input_channel);
+            let step = b.scale_index(x, work.phases[2].step as i64, 0);
+            let pixel = b.add(row.pixel, step);
+            let place = |PanelOperands { channel, weights, initial }, Cut { width, active, .. }: Cut, beside| TilePlace {
+                part,
+                width,
+                active,
+                segments: &row.segments,
+                offset,
+                x,
+                pixel,
+                channel,
+                weights,
+                initial,
+                beside,
+            };
+            let beside = beside.map(|(operands, cut)| Box::new(place(operands, cut, None)));
+            self.tile(b, &place(own, at.cut, beside), count)
+        };
+        width.tiles(b, schedule.tile.pixels, body)
+    }
+
+    /// Where a panel's channels, weights and initial sums are.
+    fn panel_operands(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) -> PanelOperands {
         let channel = self.first_channel(b, at);
         let (lane, element) = self.panel_start(b, part, at);
-        let at_once = schedule.cx.machine.at_once;
+        let at_once = self.schedule.cx.machine.at_once;
         let weights = if part.panels.are_filled() && at_once {
             let panel = self.filled_at(b, part, at, row.product);
             b.add(panel, element)
@@ -521,18 +563,7 @@ impl<'a> Lowering<'a> {
             b.add(strips, element)
         };
         let initial = b.scale_index(at.group, part.panels.extents.strips.total() as i64, part.initial as i64);
-        let initial = b.add(initial, at.cut.first);
-        let input_channel = b.scale_index(at.group, (work.channels / work.groups) as i64, (part.axes[2].lead * work.channels) as i64);
-        let body = |b: &mut KernelBuilder, x: Value, count: u64| {
-            let offset = b.scale_index(x, (work.strides[1] * work.channels) as i64, 0);
-            let offset = b.add(offset, input_channel);
-            let step = b.scale_index(x, work.phases[2].step as i64, 0);
-            let pixel = b.add(row.pixel, step);
-            let Cut { width, active, .. } = at.cut;
-            let place = TilePlace { part, width, active, segments: &row.segments, offset, x, pixel, channel, weights, initial };
-            self.tile(b, &place, count)
-        };
-        width.tiles(b, schedule.tile.pixels, body)
+        PanelOperands { channel, weights, initial: b.add(initial, at.cut.first) }
     }
 }
 

@@ -4,6 +4,7 @@ use super::cuts::Width;
 use super::direct::{Part, unroll};
 use super::form::Form;
 use super::loops::{Lowering, Segments, TilePlace};
+use super::pairs;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 pub(super) use crate::schedule::elementwise::lanes::join;
@@ -19,6 +20,8 @@ struct SegmentPlace {
     weights: Value,
     /// The width of the panel.
     width: Width,
+    /// The weights of the panel beside it.
+    beside: Option<(Value, Width)>,
 }
 
 impl Lowering<'_> {
@@ -27,7 +30,14 @@ impl Lowering<'_> {
         let (part, width) = (place.part, place.width);
         let segments = part.panels.extents.segments();
         let segment_weights = part.panels.in_buffer(part.run() * width.strip);
+        let beside = place.beside.as_deref();
+        let segment_beside = beside.map_or(0, |beside| part.panels.in_buffer(part.run() * beside.width.strip));
         let mut sums = self.first_sums(b, place, pixels);
+        let own = sums.len();
+        if let Some(beside) = beside {
+            let sums_beside = self.first_sums(b, beside, pixels);
+            sums.extend(pairs::joined(b, &sums_beside));
+        }
         match place.segments {
             Segments::Rows(rows) => {
                 let taps = segments / rows.len().max(1) as u64;
@@ -35,7 +45,8 @@ impl Lowering<'_> {
                     let row = b.add(rows[(segment / taps) as usize], place.offset);
                     let weights = b.scale_index(place.weights, 1, segment as i64 * segment_weights);
                     let tap = (segment % taps) as i64 * self.tap_step();
-                    sums = self.segment(b, part, SegmentPlace { row, tap, weights, width }, pixels, sums);
+                    let beside = beside.map(|at| (b.scale_index(at.weights, 1, segment as i64 * segment_beside), at.width));
+                    sums = self.segment(b, part, SegmentPlace { row, tap, weights, width, beside }, pixels, sums);
                 }
             }
             Segments::Table(table) => {
@@ -45,11 +56,18 @@ impl Lowering<'_> {
                     let row = b.add(row, place.offset);
                     let skipped = b.scale_index(segment, segment_weights, 0);
                     let weights = b.add(place.weights, skipped);
-                    self.segment(b, part, SegmentPlace { row, tap: 0, weights, width }, pixels, sums.to_vec())
+                    let beside = beside.map(|at| {
+                        let skipped = b.scale_index(segment, segment_beside, 0);
+                        (b.add(at.weights, skipped), at.width)
+                    });
+                    self.segment(b, part, SegmentPlace { row, tap: 0, weights, width, beside }, pixels, sums.to_vec())
                 });
             }
         }
-        self.epilogue(b, place, &sums)
+        self.epilogue(b, place, &sums[..own])?;
+        let Some(beside) = beside else { return Ok(()) };
+        let sums_beside = pairs::apart(b, &sums[own..], pixels);
+        self.epilogue(b, beside, &sums_beside)
     }
 
     /// The epilogue of a tile, as many pixels at a time as fill a vector of what is stored.
@@ -213,8 +231,14 @@ impl Lowering<'_> {
         }
         let (start, end) = range.unwrap_or_else(|| (b.index(0), b.index(part.run() as i64)));
         b.for_carry(start, end, step, &sums, |b, k, sums| {
-            let skipped = b.scale_index(k, part.panels.in_buffer(at.width.strip), 0);
-            let at = SegmentPlace { row: b.add(at.row, k), weights: b.add(at.weights, skipped), ..at };
+            let skipped = |b: &mut KernelBuilder, width: Width| b.scale_index(k, part.panels.in_buffer(width.strip), 0);
+            let own = skipped(b, at.width);
+            let (row, weights) = (b.add(at.row, k), b.add(at.weights, own));
+            let beside = at.beside.map(|(weights, width)| {
+                let skipped = skipped(b, width);
+                (b.add(weights, skipped), width)
+            });
+            let at = SegmentPlace { row, weights, beside, ..at };
             self.round(b, part, at, pixels, sums.to_vec())
         })
     }
@@ -225,22 +249,27 @@ impl Lowering<'_> {
         let (vectors, lanes) = at.width.vectors(self.schedule.lanes);
         let groups = part.unroll.min(part.run() / schedule.form.group());
         for u in (0..groups).flat_map(|u| (0..schedule.form.products()).map(move |product| (u, product))) {
-            let mut add = |b: &mut KernelBuilder, p: u64, v: u64, x: Value, w: Value| {
-                let sum = &mut sums[(p * vectors + v) as usize];
+            let mut add = |b: &mut KernelBuilder, number: u64, x: Value, w: Value| {
+                let sum = &mut sums[number as usize];
                 *sum = self.product(b, x, w, *sum);
             };
             // Weights first and then each pixel's operand just before its products: this takes the fewest registers where sums stay in theirs.
             if schedule.cx.machine.sums_in_place {
                 let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, part, at, u, v * lanes)).collect();
+                let beside = at.beside.map(|(weights, width)| SegmentPlace { weights, width, ..at });
+                let mut pair = beside.map(|at| pairs::Weights::new(b, |b| self.weights_of(b, part, at, u, 0)));
                 for p in 0..pixels {
                     let x = self.pixel_operand(b, at, u, p);
-                    (0..vectors).zip(&ws).for_each(|(v, &w)| add(b, p, v, x, w));
+                    (0..vectors).zip(&ws).for_each(|(v, &w)| add(b, p * vectors + v, x, w));
+                    if let Some((x, w)) = pair.as_mut().and_then(|pair| pair.operands(b, x, p + 1 == pixels)) {
+                        add(b, pixels * vectors + p / 2, x, w);
+                    }
                 }
             } else {
                 let xs: Vec<Value> = (0..pixels).map(|p| self.pixel_operand(b, at, u, p)).collect();
                 for v in 0..vectors {
                     let w = self.weights_of(b, part, at, u, v * lanes);
-                    (0..pixels).zip(&xs).for_each(|(p, &x)| add(b, p, v, x, w));
+                    (0..pixels).zip(&xs).for_each(|(p, &x)| add(b, p * vectors + v, x, w));
                 }
             }
         }
@@ -254,6 +283,7 @@ impl Lowering<'_> {
         let (work, machine, form) = (&schedule.work, schedule.cx.machine, schedule.form);
         let (vectors, _) = at.width.vectors(schedule.lanes);
         machine.sums_in_place
+            && at.beside.is_none()
             && form.is_of_bytes()
             && pixels > 1
             && vectors == 1
