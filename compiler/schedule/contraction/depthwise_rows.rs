@@ -10,7 +10,7 @@
 use super::cuts::{Cut, Cuts, Width};
 use super::form::Form;
 use super::geometry::Contraction;
-use super::loops::hoisted;
+use super::loops::hoisted_for;
 use super::needs;
 use super::packing;
 use super::panels::{Extents, Panels};
@@ -128,13 +128,21 @@ impl<'a> DepthwiseRows<'a> {
     /// Pixels of a row that are computed together: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
     fn pixels(&self) -> u64 {
         let most = match self.products {
-            Products::Fours => 4,
+            Products::Fours => 4 * self.side_by_side(),
             Products::Pairs if self.cx.machine.sums_in_place => 4 / self.together,
             // Short vectors have long epilogues.
             Products::Pairs => 2 / self.together,
         };
         let width = self.work.output_size[1].max(1);
-        width.div_ceil(width.div_ceil(most))
+        // What is no multiple would have its pixels one by one.
+        width.div_ceil(width.div_ceil(most)).next_multiple_of(self.side_by_side()).min(width)
+    }
+
+    /// Pixels whose sums are one vector: neighbours lie side by side where all channels together are shorter than that.
+    pub(super) fn side_by_side(&self) -> u64 {
+        let is_one = self.cuts.widths().iter().all(|width| width.lanes == self.work.outputs);
+        let lanes = u64::from(self.cx.machine.lanes(4));
+        if self.products == Products::Fours && self.work.strides[1] == 1 && is_one { (lanes / self.work.outputs).max(1) } else { 1 }
     }
 
     /// Lanes of a block whose sums are computed before those of others: a vector, so that registers hold its weights. Of bytes of four rows it is the
@@ -153,6 +161,12 @@ impl<'a> DepthwiseRows<'a> {
         let (sums, weights) = (rows * pixels * vectors, rows * self.work.window[1] * vectors);
         let lacking = if self.panels.moved_by().is_some() { self.work.window[1] * vectors } else { 0 };
         self.products == Products::Fours && sums + weights + lacking + 3 * vectors <= self.cx.machine.registers.count().into()
+    }
+
+    /// Neighbouring pixels whose results are narrowed together: as many as fill a vector of them.
+    pub(super) fn neighbours(&self, element_wise: &ElementWise<'_>, width: Width) -> u64 {
+        let most = 1 << self.pixels().ilog2();
+        if self.products == Products::Fours { element_wise.neighbours(self.cx.machine, width.lanes).min(most) } else { 1 }
     }
 
     /// Operands of products that a column has: all rows, or each pair.
@@ -214,7 +228,11 @@ impl Schedule for DepthwiseRows<'_> {
             Products::Pairs => b.buffer("panel", BufferKind::Local, Lane::I16, widest, 64),
         };
         element_wise.declare(&mut b, &mut arguments, shared)?;
-        let hoisted = hoisted(&mut b, &element_wise, &self.cuts.widths());
+        let lanes = self.cuts.widths().into_iter().flat_map(|width| {
+            let most = self.neighbours(&element_wise, width);
+            (0..=most.ilog2()).map(move |doubled| width.lanes << doubled)
+        });
+        let hoisted = hoisted_for(&mut b, &element_wise, lanes);
         self.pairs.prepare(&mut b, work, ring);
         let lowering = Lowering { schedule: self, input, ring, stored: stored.elements, weights, initial, element_wise, hoisted, range };
         lowering.images(&mut b)?;

@@ -5,8 +5,12 @@ use super::depthwise_rows::{Block, DepthwiseRows, Lowering, Products, ROWS};
 use super::tile::join;
 use crate::ir::ElementType;
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
-use crate::schedule::elementwise::positions::OutputPosition;
+use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::unsupported::Unsupported;
+use std::collections::HashMap;
+
+/// What is loaded before the epilogues of a tile.
+type Channels = Vec<Option<Hoisted>>;
 
 /// Sums that begin with one load where products are added in place.
 const BEGUN_ALIKE: usize = 2;
@@ -17,6 +21,23 @@ impl Products {
             Self::Fours => DotOp::UnsignedSigned8,
             Self::Pairs => DotOp::Signed16,
         }
+    }
+}
+
+/// The vectors of sums of a row of a tile.
+struct Run {
+    /// Their number.
+    pixels: u64,
+    /// Columns from one to the next.
+    stride: u64,
+    /// Pixels that each of them has.
+    side_by_side: u64,
+}
+
+impl Run {
+    /// What is the same for all pixels of a vector.
+    fn repeat(&self, b: &mut KernelBuilder, one: Value) -> Value {
+        join(b, &vec![one; self.side_by_side as usize])
     }
 }
 
@@ -57,41 +78,92 @@ impl Lowering<'_> {
         let work = &self.schedule.work;
         let offset = b.scale_index(x, (2 * work.strides[1] * work.channels) as i64, 0);
         let pairs: Vec<Value> = block.pairs.iter().map(|&pair| b.add(pair, offset)).collect();
-        let sums = self.sums(b, &pairs, block, pixels);
+        let counts = self.counts(&block.cut, pixels);
+        let side_by_side = self.schedule.side_by_side();
+        let side_by_side = if counts.iter().all(|count| count.is_multiple_of(side_by_side)) { side_by_side } else { 1 };
+        let sums = self.sums(b, &pairs, block, (pixels, side_by_side));
         let first = b.add(first_pixel, x);
-        let Cut { first: channel, width: Width { lanes, .. }, active, .. } = block.cut;
-        let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
         // Loaded once for all pixels, they take a few registers.
-        let channels = (self.schedule.products == Products::Fours)
-            .then(|| self.element_wise.hoist_channels(b, channel, hoisted, (lanes as u16, active as u16)));
-        let hoisted = channels.as_deref().unwrap_or(hoisted);
-        for (row, sums) in sums.chunks(pixels as usize).enumerate() {
+        let mut of_channels: HashMap<u64, Channels> = HashMap::new();
+        for &count in &counts {
+            of_channels.entry(count).or_insert_with(|| self.of_channels(b, &block.cut, count));
+        }
+        for (row, sums) in sums.chunks((pixels / side_by_side) as usize).enumerate() {
             let pixel = b.scale_index(first, 1, (row as u64 * work.output_size[1]) as i64);
             let base = b.scale_index(pixel, work.outputs as i64, 0);
-            let flat = b.add(base, channel);
-            for (p, &sum) in sums.iter().enumerate() {
-                let sum = if work.accumulator == ElementType::I64 { b.convert(ConvertOp::SignExtend, sum, Lane::I64) } else { sum };
-                let place = OutputPosition { pixel, pixel_offset: p as i64, channel, channel_offset: 0, flat };
-                self.element_wise.emit(b, &place, Some(sum), hoisted, lanes as u16, active as u16)?;
+            let flat = b.add(base, block.cut.first);
+            let (mut rest, mut pixel_offset) = (sums, 0);
+            for &count in &counts {
+                let (together, others) = rest.split_at((count / side_by_side) as usize);
+                let place = OutputPosition { pixel, pixel_offset, channel: block.cut.first, channel_offset: 0, flat };
+                self.epilogue(b, &block.cut, &place, (together, count), &of_channels[&count])?;
+                (rest, pixel_offset) = (others, pixel_offset + count as i64);
             }
         }
         Ok(())
     }
 
-    /// The sum of each pixel of a tile, row by row.
-    fn sums(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
+    /// How many pixels of a row of a tile come together, one number after the other.
+    fn counts(&self, cut: &Cut, pixels: u64) -> Vec<u64> {
+        let whole = cut.active == cut.width.lanes;
+        let most = if whole { self.schedule.neighbours(&self.element_wise, cut.width) } else { 1 };
+        let mut counts = vec![most; (pixels / most) as usize];
+        counts.extend((0..most.ilog2()).rev().map(|bit| 1 << bit).filter(|count| pixels & count != 0));
+        counts
+    }
+
+    /// What is the same for all pixels, in the lanes of some neighbours.
+    fn of_channels(&self, b: &mut KernelBuilder, cut: &Cut, count: u64) -> Channels {
+        let lanes = cut.width.lanes;
+        let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes * count).map_or(&[][..], |(_, hoisted)| hoisted);
+        if count > 1 {
+            let zero = b.index(0);
+            let place = OutputPosition { pixel: zero, pixel_offset: 0, channel: cut.first, channel_offset: 0, flat: zero };
+            return self.element_wise.repeat_channels(b, &place, hoisted, (lanes as u16, count as u16));
+        }
+        match self.schedule.products {
+            Products::Fours => self.element_wise.hoist_channels(b, cut.first, hoisted, (lanes as u16, cut.active as u16)),
+            Products::Pairs => hoisted.to_vec(),
+        }
+    }
+
+    /// Stores the results of neighbouring pixels.
+    fn epilogue(
+        &self,
+        b: &mut KernelBuilder,
+        cut: &Cut,
+        place: &OutputPosition,
+        (sums, count): (&[Value], u64),
+        of_channels: &Channels,
+    ) -> Result<(), Unsupported> {
+        let is_wide = self.schedule.work.accumulator == ElementType::I64;
+        let sums: Vec<Value> =
+            sums.iter().map(|&sum| if is_wide { b.convert(ConvertOp::SignExtend, sum, Lane::I64) } else { sum }).collect();
+        let lanes = cut.width.lanes as u16;
+        match count {
+            1 => self.element_wise.emit(b, place, sums.first().copied(), of_channels, lanes, cut.active as u16),
+            _ => self.element_wise.emit_apart(b, place, &sums, of_channels, (lanes, count as u16)),
+        }
+    }
+
+    /// The sums of the pixels of a tile, row by row: a vector for each, or for some that lie side by side.
+    fn sums(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, (pixels, side_by_side): (u64, u64)) -> Vec<Value> {
         let lanes = self.schedule.lanes_at_once(at.cut.width, at.rows);
+        let run = Run { pixels: pixels / side_by_side, stride: self.schedule.work.strides[1] * side_by_side, side_by_side };
         let parts: Vec<Vec<Value>> =
-            (0..at.cut.width.lanes).step_by(lanes as usize).map(|first| self.sums_of(b, pairs, at, (first, lanes), pixels)).collect();
-        (0..(at.rows * pixels) as usize).map(|sum| join(b, &parts.iter().map(|part| part[sum]).collect::<Vec<_>>())).collect()
+            (0..at.cut.width.lanes).step_by(lanes as usize).map(|first| self.sums_of(b, pairs, at, (first, lanes), &run)).collect();
+        (0..(at.rows * run.pixels) as usize).map(|sum| join(b, &parts.iter().map(|part| part[sum]).collect::<Vec<_>>())).collect()
     }
 
     /// The same in some lanes of the block. What lies in the columns stays in registers while each weight meets all pixels; else each
     /// column meets its weights for itself.
-    fn sums_of(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, lanes: (u64, u64), pixels: u64) -> Vec<Value> {
-        let schedule = self.schedule;
-        let (stride, window, dilation) = (schedule.work.strides[1], schedule.work.window[1], schedule.work.phases[2].dilation);
-        let begin = |b: &mut KernelBuilder| b.load(self.initial, at.cut.first, lanes.0 as i64, lanes.1 as u16);
+    fn sums_of(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, lanes: (u64, u64), run: &Run) -> Vec<Value> {
+        let (schedule, pixels, stride) = (self.schedule, run.pixels, run.stride);
+        let (window, dilation) = (schedule.work.window[1], schedule.work.phases[2].dilation);
+        let begin = |b: &mut KernelBuilder| {
+            let one = b.load(self.initial, at.cut.first, lanes.0 as i64, lanes.1 as u16);
+            run.repeat(b, one)
+        };
         let count = (at.rows * pixels) as usize;
         // Some sums begin with a copy and some with a load: an instruction each, for different units.
         let alike = if schedule.products == Products::Fours { BEGUN_ALIKE } else { count };
@@ -100,7 +172,10 @@ impl Lowering<'_> {
         let kept: Vec<Value> = if schedule.keeps_weights(at.rows, pixels, vectors) {
             (0..at.rows)
                 .flat_map(|row| (0..window).map(move |tap| (row, tap, 0)))
-                .map(|place| self.weights_of(b, at, place, lanes))
+                .map(|place| {
+                    let one = self.weights_of(b, at, place, lanes);
+                    run.repeat(b, one)
+                })
                 .collect()
         } else {
             vec![]
@@ -115,7 +190,12 @@ impl Lowering<'_> {
         let step = if schedule.keeps(count, columns.len()) { columns.len() } else { 1 };
         for columns in columns.chunks(step) {
             for part in 0..schedule.operands() {
-                let xs: Vec<Value> = columns.iter().map(|&column| self.operand(b, pairs, (column, part), at.cut.width, lanes)).collect();
+                let xs: Vec<Value> = columns
+                    .iter()
+                    .map(|&column| {
+                        self.operand(b, pairs, (column, part), run.side_by_side * at.cut.width.lanes, (lanes.0, run.side_by_side * lanes.1))
+                    })
+                    .collect();
                 if let Some(lacking) = &mut lacking {
                     columns.iter().zip(&xs).for_each(|(column, &x)| lacking.meet(b, x, &meetings(column)));
                 }
@@ -128,7 +208,10 @@ impl Lowering<'_> {
                             continue;
                         }
                         let w = kept.get((row * window + tap) as usize).copied();
-                        let w = w.unwrap_or_else(|| self.weights_of(b, at, (row, tap, part), lanes));
+                        let w = w.unwrap_or_else(|| {
+                            let one = self.weights_of(b, at, (row, tap, part), lanes);
+                            run.repeat(b, one)
+                        });
                         for (p, x) in met {
                             let sum = &mut sums[(row * pixels + p) as usize];
                             *sum = b.dot(schedule.products.dot(), *sum, x, w);
@@ -144,14 +227,7 @@ impl Lowering<'_> {
     }
 
     /// What lies in a column in some lanes of a block, as products take it: all rows, or a pair.
-    fn operand(
-        &self,
-        b: &mut KernelBuilder,
-        pairs: &[Value],
-        (column, part): (u64, u64),
-        width: Width,
-        (first, lanes): (u64, u64),
-    ) -> Value {
+    fn operand(&self, b: &mut KernelBuilder, pairs: &[Value], (column, part): (u64, u64), block: u64, (first, lanes): (u64, u64)) -> Value {
         let offset = |first: u64| 2 * (column * self.schedule.work.channels + first) as i64;
         match self.schedule.products {
             Products::Pairs => {
@@ -161,7 +237,7 @@ impl Lowering<'_> {
             Products::Fours => {
                 // Lanes of a block that is spread come from all of its bytes.
                 let spread = self.schedule.pairs.is_spread();
-                let (from, of) = if spread { (0, width.lanes) } else { (first, lanes) };
+                let (from, of) = if spread { (0, block) } else { (first, lanes) };
                 let [upper, lower] = [0, 1].map(|pair: usize| {
                     // The weights of rows that no pair has are zeros.
                     let pair = pairs.get(pair).unwrap_or(&pairs[0]);

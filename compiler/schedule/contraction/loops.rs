@@ -586,7 +586,8 @@ pub(super) fn hoisted(b: &mut KernelBuilder, element_wise: &ElementWise<'_>, wid
     hoisted_for(b, element_wise, widths.iter().map(|width| width.lanes))
 }
 
-fn hoisted_for(
+/// The same for some numbers of lanes.
+pub(super) fn hoisted_for(
     b: &mut KernelBuilder,
     element_wise: &ElementWise<'_>,
     lanes: impl Iterator<Item = u64>,

@@ -1,6 +1,7 @@
 //! Element-wise work: alone, and before and after the roots of other groups.
 
 pub mod access;
+mod apart;
 pub mod epilogue;
 pub mod expression;
 pub mod lanes;

@@ -142,7 +142,7 @@ impl ElementWise<'_> {
         Ok(())
     }
 
-    fn flat_offset(&self, place: &OutputPosition) -> i64 {
+    pub(super) fn flat_offset(&self, place: &OutputPosition) -> i64 {
         // Tiles of pixels are of known channels.
         let channels = self.shape.last().map_or(Some(1), Quantity::as_known).unwrap_or(0);
         place.pixel_offset * channels + place.channel_offset

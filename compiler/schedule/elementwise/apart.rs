@@ -1,0 +1,42 @@
+//! Neighbouring pixels of a block of channels that are computed as one vector, and stored each in its place: instructions that narrow whole
+//! vectors then have whole ones.
+
+use super::lanes::{join, narrow};
+use super::operands::ElementWise;
+use super::positions::{Hoisted, OutputPosition};
+use crate::kernel::{KernelBuilder, Value};
+use crate::schedule::unsupported::Unsupported;
+
+impl ElementWise<'_> {
+    /// Computes the channels of a block of neighbouring pixels, from that of a place on, whose accumulators are all lanes of some vectors. `hoisted` has what
+    /// is the same for all of them ([`Self::repeat_channels`]).
+    ///
+    /// # Errors
+    /// As [`Self::emit`].
+    pub fn emit_apart(
+        &self,
+        b: &mut KernelBuilder,
+        place: &OutputPosition,
+        accumulators: &[Value],
+        hoisted: &[Option<Hoisted>],
+        (channels, neighbours): (u16, u16),
+    ) -> Result<(), Unsupported> {
+        let lanes = channels * neighbours;
+        let all = join(b, accumulators);
+        let hoisted = self.load_neighbours(b, place, hoisted, (channels, neighbours));
+        let results = self.values(b, place, &[all], &hoisted, lanes, lanes)?;
+        for ((tensor, buffer), computed) in self.outputs.iter().zip(results) {
+            let stored = narrow(b, computed, self.cx.element(*tensor));
+            if self.shape.last().is_some_and(|extent| extent.is(channels.into())) {
+                b.store(buffer.expect("declared"), place.flat, self.flat_offset(place), stored);
+                continue;
+            }
+            for n in 0..neighbours {
+                let place = OutputPosition { pixel_offset: place.pixel_offset + i64::from(n), ..*place };
+                let part = b.part(stored, n * channels, channels);
+                b.store(buffer.expect("declared"), place.flat, self.flat_offset(&place), part);
+            }
+        }
+        Ok(())
+    }
+}
