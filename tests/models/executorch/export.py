@@ -191,6 +191,8 @@ def make_delegated(wanted):
         "delegated_rows": lambda: (Perceptron(), [(randn(2, 6),) for _ in range(2)], None, True),
         "delegated_border": lambda: (nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1), nn.ConstantPad2d(1, 0.0), nn.GroupNorm(2, 8)), images(), None, False),
         "delegated_larger": lambda: (nn.Sequential(nn.ConvTranspose2d(3, 8, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(8, 2, 3, 2)), images(), None, True),
+        # Of 16 elements many means lie halfway between two integers; the zero point is odd.
+        "delegated_means": lambda: (nn.Sequential(nn.Conv2d(3, 8, 1), nn.AdaptiveAvgPool2d(1)), [(randn(9, 3, 4, 4),) for _ in range(2)], None, False),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:

@@ -6,8 +6,8 @@ use super::subgraph::{Node, Pooling, Window};
 use super::sums::windows;
 use crate::ir::{ElementType, Extent, Reduction, Search, Value};
 use crate::operators::activation::Activation;
-use crate::operators::contraction::nearest;
 use crate::operators::pooling::{self, Counts, Divisor, Means, Quotient};
+use crate::operators::quantize::nearest_step;
 use crate::operators::reduction::{Axes, mean, position, reduce};
 use crate::operators::resize::{Along, Step, separable};
 use crate::operators::{Error, extents};
@@ -84,8 +84,11 @@ impl Run<'_, '_, '_> {
         let sums = reduce(g, centred, Reduction::Sum, &axes, shape)?;
         let factor = from.scale / to.scale * (1.0 / count as f32);
         let value = g.compute::<Error>(&[sums], |terms, x| {
-            let factor = terms.f32(factor);
-            let result = nearest(terms, x[0], factor, &output)?;
+            let (sum, factor, zero_point) = (terms.convert(x[0], F32), terms.f32(factor), terms.f32(output.zero_point as f32));
+            let scaled = terms.mul(sum, factor)?;
+            // XNNPACK rounds what has the zero point in it: halves go to the even one of these integers.
+            let moved = terms.add(scaled, zero_point)?;
+            let result = nearest_step(terms, moved, 0, output.bounds)?;
             Ok(terms.convert(result, output.element))
         })?;
         self.set(node.output, Datum::Tensor(value));
