@@ -117,9 +117,7 @@ impl Lowering<'_> {
         let lanes = cut.width.lanes;
         let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes * count).map_or(&[][..], |(_, hoisted)| hoisted);
         if count > 1 {
-            let zero = b.index(0);
-            let place = OutputPosition { pixel: zero, pixel_offset: 0, channel: cut.first, channel_offset: 0, flat: zero };
-            return self.element_wise.repeat_channels(b, &place, hoisted, (lanes as u16, count as u16));
+            return self.element_wise.repeat_channels(b, (cut.first, lanes as u16), count as u16, hoisted);
         }
         match self.schedule.products {
             Products::Fours => self.element_wise.hoist_channels(b, cut.first, hoisted, (lanes as u16, cut.active as u16)),

@@ -8,6 +8,7 @@ use super::pairs;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 pub(super) use crate::schedule::elementwise::lanes::join;
+use crate::schedule::elementwise::neighbours::Neighbours;
 use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
@@ -89,11 +90,11 @@ impl Lowering<'_> {
             if count == 1 {
                 self.element_wise.emit(b, &at, Some(together[0]), hoisted, channels, place.active as u16)?;
             } else {
-                let size = (channels, count as u16);
+                let neighbours = Neighbours { first: &at, channels, count: count as u16 };
                 if of_channels.0 != count {
-                    of_channels = (count, self.element_wise.repeat_channels(b, &at, hoisted, size));
+                    of_channels = (count, self.element_wise.repeat_channels(b, (place.channel, channels), neighbours.count, hoisted));
                 }
-                let own = self.element_wise.load_neighbours(b, &at, &of_channels.1, size);
+                let own = self.element_wise.load_neighbours(b, neighbours, &of_channels.1);
                 let (sums, lanes) = (join(b, together), channels * count as u16);
                 self.element_wise.emit(b, &at, Some(sums), &own, lanes, lanes)?;
             }

@@ -2,6 +2,7 @@
 //! vectors then have whole ones.
 
 use super::lanes::{join, narrow};
+use super::neighbours::Neighbours;
 use super::operands::ElementWise;
 use super::positions::{Hoisted, OutputPosition};
 use crate::kernel::{KernelBuilder, Value};
@@ -23,7 +24,7 @@ impl ElementWise<'_> {
     ) -> Result<(), Unsupported> {
         let lanes = channels * neighbours;
         let all = join(b, accumulators);
-        let hoisted = self.load_neighbours(b, place, hoisted, (channels, neighbours));
+        let hoisted = self.load_neighbours(b, Neighbours { first: place, channels, count: neighbours }, hoisted);
         let results = self.values(b, place, &[all], &hoisted, lanes, lanes)?;
         for ((tensor, buffer), computed) in self.outputs.iter().zip(results) {
             let stored = narrow(b, computed, self.cx.element(*tensor));

@@ -6,7 +6,7 @@ pub mod epilogue;
 pub mod expression;
 pub mod lanes;
 pub mod map;
-mod neighbours;
+pub mod neighbours;
 pub mod operands;
 pub mod positions;
 pub mod ranges;

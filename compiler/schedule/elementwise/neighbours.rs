@@ -9,6 +9,17 @@ use crate::ir::ElementType;
 use crate::kernel::{KernelBuilder, Value};
 use crate::machine::Machine;
 
+/// Neighbouring pixels.
+#[derive(Clone, Copy)]
+pub struct Neighbours<'a> {
+    /// Where the first one is.
+    pub first: &'a OutputPosition,
+    /// Channels of each.
+    pub channels: u16,
+    /// How many there are.
+    pub count: u16,
+}
+
 impl ElementWise<'_> {
     /// How many neighbours fill a vector of what is stored: a power of two, one where they are not to be computed together.
     pub fn neighbours(&self, machine: &Machine, channels: u64) -> u64 {
@@ -23,34 +34,28 @@ impl ElementWise<'_> {
         (u64::from(machine.vector_bytes()) / (channels * bytes.unwrap_or(1)).max(1)).max(1)
     }
 
-    /// What is the same for all pixels, in the lanes of some neighbours with this many channels each, beside what `hoisted` has already.
+    /// Operands that are the same at all pixels, of channels from one on, in the lanes of some neighbours, beside what `hoisted` has already.
     pub fn repeat_channels(
         &self,
         b: &mut KernelBuilder,
-        place: &OutputPosition,
+        (channel, channels): (Value, u16),
+        neighbours: u16,
         hoisted: &[Option<Hoisted>],
-        (channels, neighbours): (u16, u16),
     ) -> Vec<Option<Hoisted>> {
         self.hoist_operands(hoisted, &Access::Channel, |i| {
-            let one = self.load(b, i, place, channels, channels.into());
+            let one = self.load_channels(b, i, channel, (channels, channels));
             repeat(b, one, neighbours.into())
         })
     }
 
     /// The elements that each of some neighbours has for itself, beside what [`Self::repeat_channels`] gave.
-    pub fn load_neighbours(
-        &self,
-        b: &mut KernelBuilder,
-        place: &OutputPosition,
-        hoisted: &[Option<Hoisted>],
-        (channels, neighbours): (u16, u16),
-    ) -> Vec<Option<Hoisted>> {
+    pub fn load_neighbours(&self, b: &mut KernelBuilder, of: Neighbours<'_>, hoisted: &[Option<Hoisted>]) -> Vec<Option<Hoisted>> {
         let of_one = |b: &mut KernelBuilder, i: usize, n: u16| {
-            let place = OutputPosition { pixel_offset: place.pixel_offset + i64::from(n), ..*place };
-            self.load(b, i, &place, channels, channels.into())
+            let place = OutputPosition { pixel_offset: of.first.pixel_offset + i64::from(n), ..*of.first };
+            self.load(b, i, &place, of.channels, of.channels.into())
         };
         self.hoist_operands(hoisted, &Access::Same, |i| {
-            let each: Vec<Value> = (0..neighbours).map(|n| of_one(b, i, n)).collect();
+            let each: Vec<Value> = (0..of.count).map(|n| of_one(b, i, n)).collect();
             join(b, &each)
         })
     }

@@ -99,11 +99,14 @@ impl ElementWise<'_> {
         hoisted: &[Option<Hoisted>],
         (lanes, active): (u16, u16),
     ) -> Vec<Option<Hoisted>> {
-        self.hoist_operands(hoisted, &Access::Channel, |i| {
-            let operand = &self.operands[i];
-            let raw = b.load_active(operand.buffer.expect("declared"), channel, 0, lanes, active);
-            widen(b, raw, operand.element)
-        })
+        self.hoist_operands(hoisted, &Access::Channel, |i| self.load_channels(b, i, channel, (lanes, active)))
+    }
+
+    /// An operand's elements of channels from one on, which are the same at all pixels.
+    pub(super) fn load_channels(&self, b: &mut KernelBuilder, i: usize, channel: Value, (lanes, active): (u16, u16)) -> Value {
+        let operand = &self.operands[i];
+        let raw = b.load_active(operand.buffer.expect("declared"), channel, 0, lanes, active);
+        widen(b, raw, operand.element)
     }
 
     /// What is loaded of each operand that is reached in one way, beside what `hoisted` has already.

@@ -1,0 +1,449 @@
+//! Convolutions of all kinds, for every machine: windows, groups, sparse weights, weights that are moved, panels that are no whole vectors.
+
+use super::{check, hot_loops, names, number, objects};
+use modelc::ir::WindowGeometry;
+use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, ScalarOp, Tensor, TensorType, Type};
+use modelc::ir::{NanRule, RequantizeRule, Scalar};
+use modelc::lower;
+use modelc::machine::{DotProduct, Isa, MACHINES, Machine};
+use modelc::program::{Program, Step};
+use modelc::{passes, pipeline};
+
+/// A convolution of weights of which the file leaves out seven of eight, with `groups` and `input_dilation`.
+fn sparse_convolution(stored: ElementType, groups: u64, input_dilation: i64) -> (Module, Vec<Tensor>) {
+    let element = if stored == ElementType::I8 { ElementType::I8 } else { ElementType::F32 };
+    let accumulator = if element == ElementType::I8 { ElementType::I32 } else { ElementType::F32 };
+    let (channels, outputs, image) = (40, 52, [1, 5, 7]);
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [&image[..], &[channels]].concat();
+    let input = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
+    let filter = [outputs, 3, 3, channels / groups];
+    let weights = (0..filter.iter().product::<u64>()).map(|i| if i * 7919 % 8 == 0 { i * 31 % 17 } else { 0 } as i8);
+    let bytes: Vec<u8> = match stored {
+        ElementType::I8 => weights.map(|w| w as u8).collect(),
+        ElementType::F16 => weights.flat_map(|w| half::f16::from_f32(f32::from(w) / 16.0).to_le_bytes()).collect(),
+        _ => weights.flat_map(|w| (f32::from(w) / 16.0).to_le_bytes()).collect(),
+    };
+    let constant = builder.module.add_constant(TensorType::of(stored, &filter), Data::sparse(bytes));
+    let mut weights = builder.constant(constant).expect("a constant");
+    if stored == ElementType::F16 {
+        let mut expression = ExpressionBuilder::new(&[stored]);
+        let x = expression.input(0);
+        let wide = expression.convert(x, ElementType::F32);
+        weights = builder.map(&[weights], expression.finish(vec![wide])).expect("a conversion");
+    }
+    let window = WindowGeometry {
+        strides: vec![1, 1],
+        dilation: vec![1, 1],
+        padding_low: vec![1, 1],
+        padding_high: vec![2, 2],
+        ..WindowGeometry::default()
+    };
+    let window = (window, vec![input_dilation; 2]);
+    let result = builder.dilated_conv(input, weights, window, groups, (0, 0), accumulator).expect("a convolution");
+    builder.finish_method("forward", vec![result]);
+    let numbers = (0..shape.iter().product::<u64>()).map(|i| (i * 7919 % 101) as i8 - 50);
+    let bytes = match element {
+        ElementType::I8 => numbers.map(|n| n as u8).collect(),
+        _ => numbers.flat_map(|n| (f32::from(n) / 8.0).to_le_bytes()).collect(),
+    };
+    (module, vec![Tensor { element, shape, bytes }])
+}
+
+#[test]
+fn sparse_weights_stay_sparse_on_every_machine() {
+    for stored in [ElementType::F32, ElementType::F16, ElementType::I8] {
+        for (groups, input_dilation) in [(1, 1), (2, 1), (1, 2)] {
+            let (mut module, inputs) = sparse_convolution(stored, groups, input_dilation);
+            passes::run_all(&mut module);
+            for machines in objects() {
+                let what = format!("{stored} in {groups} groups, dilated by {input_dilation}, on {}", names(&machines));
+                assert_eq!(check(&module, &inputs, &machines), Ok(Ok(())), "{what}");
+                let options = lower::Options::new(machines[0]);
+                let lowered = pipeline::lower(&module, "module", options).expect("a convolution has a schedule");
+                let embedded: usize = lowered.program.constants.iter().map(|blob| blob.data.bytes().len()).sum();
+                let dense: usize = module.constants.values().map(|constant| constant.data.bytes().len()).sum();
+                assert!(embedded * 2 < dense, "{what}: {embedded} bytes are embedded of {dense}");
+            }
+        }
+    }
+}
+
+/// A convolution of an image that its window covers, so that there is one output pixel, with weights in binary16.
+fn one_window() -> (Module, Tensor) {
+    let (channels, outputs) = (24, 52);
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [1, 3, 3, channels];
+    let image = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
+    let filter = [outputs, 3, 3, channels];
+    let halves = (0..filter.iter().product::<u64>()).flat_map(|i| half::f16::from_f32((number(i) % 251) as f32 / 64.0 - 2.0).to_le_bytes());
+    let halves = builder.literal(TensorType::of(ElementType::F16, &filter), halves.collect()).expect("a filter");
+    let mut expression = ExpressionBuilder::new(&[ElementType::F16]);
+    let x = expression.input(0);
+    let wide = expression.convert(x, ElementType::F32);
+    let weights = builder.map(&[halves], expression.finish(vec![wide])).expect("a conversion");
+    let geometry = WindowGeometry {
+        strides: vec![1; 2],
+        dilation: vec![1; 2],
+        padding_low: vec![0; 2],
+        padding_high: vec![0; 2],
+        ..WindowGeometry::default()
+    };
+    let sums = builder.conv(image, weights, geometry, 1, (0, 0), ElementType::F32).expect("a convolution");
+    builder.finish_method("forward", vec![sums]);
+    let bytes = (0..shape.iter().product::<u64>()).flat_map(|i| ((i * 7919 % 101) as f32 / 8.0 - 6.0).to_le_bytes()).collect();
+    (module, Tensor { element: ElementType::F32, shape: shape.to_vec(), bytes })
+}
+
+#[test]
+fn weights_that_one_window_reads_are_widened_as_they_are_loaded() {
+    let (mut module, image) = one_window();
+    passes::run_all(&mut module);
+    for machines in objects() {
+        assert_eq!(check(&module, std::slice::from_ref(&image), &machines), Ok(Ok(())), "on {}", names(&machines));
+        let options = lower::Options::new(machines[0]);
+        let lowered = pipeline::lower_levels(&module, "module", options, &machines[1..]).expect("a convolution has a schedule");
+        for level in lowered.levels() {
+            let Step::Call(call) = &level.program.methods[0].steps[0] else { panic!("a call") };
+            let is_filled = call.origin.schedule.contains("filled");
+            assert_eq!(is_filled, !level.machine.widens_halves, "{}: {}", level.machine.level, call.origin.schedule);
+        }
+    }
+}
+
+/// A depthwise convolution of bytes, and its input: windows of two to five rows, strides, padding and numbers of channels of all kinds.
+fn depthwise(seed: u64) -> (Module, Tensor) {
+    let pick = |salt: u64, from: &[u64]| from[(number(seed + (salt << 40)) % from.len() as u64) as usize];
+    let element = if seed % 4 == 3 { ElementType::U8 } else { ElementType::I8 };
+    let channels = pick(1, &[4, 16, 20, 32, 37, 64, 96]);
+    let window = [pick(2, &[2, 3, 3, 3, 4, 5]), pick(3, &[1, 3, 3, 4])];
+    let strides = [pick(4, &[1, 1, 2]), pick(5, &[1, 1, 2, 3])];
+    let (low, high) = ([pick(6, &[0, 1, 2]), pick(7, &[0, 1])], [pick(8, &[0, 1, 3]), pick(9, &[0, 1, 2])]);
+    let dilation = [1, pick(10, &[1, 1, 2])];
+    let input = [pick(11, &[5, 6, 7, 9]), pick(12, &[7, 8, 11])];
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [pick(13, &[1, 1, 2]), input[0], input[1], channels];
+    let image = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
+    let bytes = |count: u64, salt: u64| (0..count).map(move |i| number(i + (salt << 20) + (seed << 32)) as u8).collect::<Vec<u8>>();
+    let filter = [channels, window[0], window[1], 1];
+    let filter = builder.literal(TensorType::of(ElementType::I8, &filter), bytes(filter.iter().product(), 1)).expect("a filter");
+    let geometry = WindowGeometry {
+        strides: strides.map(|n| n as i64).to_vec(),
+        dilation: dilation.map(|n| n as i64).to_vec(),
+        padding_low: low.map(|n| n as i64).to_vec(),
+        padding_high: high.map(|n| n as i64).to_vec(),
+        ..WindowGeometry::default()
+    };
+    let zero_point = if element == ElementType::U8 { 130 } else { -3 };
+    let sums = builder.conv(image, filter, geometry, channels, (zero_point, 0), ElementType::I32).expect("a convolution");
+    builder.finish_method("forward", vec![sums]);
+    (module, Tensor { element, bytes: bytes(shape.iter().product(), 5), shape: shape.to_vec() })
+}
+
+#[test]
+fn depthwise_windows_match_on_every_machine() {
+    let mut paired = 0;
+    for seed in 0..60 {
+        let (mut module, image) = depthwise(seed);
+        passes::run_all(&mut module);
+        let objects = objects();
+        for machines in &objects[if seed < 12 { 0 } else { objects.len() - 2 }..] {
+            let result = check(&module, std::slice::from_ref(&image), machines);
+            assert_eq!(result, Ok(Ok(())), "seed {seed} on {}", names(machines));
+        }
+        let lowered = pipeline::lower(&module, "module", lower::Options::new(&MACHINES[0])).expect("a lowering");
+        paired += usize::from(lowered.levels()[0].program.kernels.iter().any(|kernel| kernel.buffers.iter().any(|b| b.name == "panel")));
+    }
+    assert!(paired > 20, "{paired} are computed from rows in pairs");
+}
+
+/// Floats of few channels, of which neighbouring pixels share a vector, and of many; rows of even and odd length.
+#[test]
+fn depthwise_windows_of_floats_match_on_every_machine() {
+    for (channels, width, stride) in [(4, 9, 1), (8, 16, 1), (8, 33, 1), (8, 12, 2), (16, 19, 1), (24, 10, 2), (32, 7, 1), (48, 14, 1)] {
+        let mut module = Module::default();
+        let mut builder = FunctionBuilder::new(&mut module, "main");
+        let shape = [1, 6, width, channels];
+        let image = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
+        let floats = |count: u64, salt: u64| (0..count).flat_map(move |i| ((number(i + salt) % 64) as f32 / 8.0 - 4.0).to_le_bytes());
+        let filter = TensorType::of(ElementType::F32, &[channels, 3, 3, 1]);
+        let filter = builder.literal(filter, floats(9 * channels, 7).collect::<Vec<u8>>()).expect("a filter");
+        let geometry = WindowGeometry {
+            strides: vec![stride; 2],
+            dilation: vec![1; 2],
+            padding_low: vec![1; 2],
+            padding_high: vec![1; 2],
+            ..WindowGeometry::default()
+        };
+        let sums = builder.conv(image, filter, geometry, channels, (0, 0), ElementType::F32).expect("a convolution");
+        builder.finish_method("forward", vec![sums]);
+        let image = Tensor { element: ElementType::F32, bytes: floats(shape.iter().product(), 1 << 30).collect(), shape: shape.to_vec() };
+        for machines in objects() {
+            let result = check(&module, std::slice::from_ref(&image), &machines);
+            assert_eq!(result, Ok(Ok(())), "{channels} channels, {width} pixels, stride {stride} on {}", names(&machines));
+        }
+    }
+}
+
+/// A convolution of bytes, 1×1 or 3×3 with a channel each, requantized with a scale a channel around 2^(−31 − shift), for every fourth seed
+/// multiplied and requantized once more, and its input.
+fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwise: bool) -> (Module, Tensor) {
+    // Channels that fill vectors of every length, and ones that do not.
+    let channels = if !depthwise { 9 } else { [20, 64][seed as usize % 2] };
+    let outputs = if depthwise { channels } else { 20 };
+    let (window, groups, depth) = if depthwise { (3, channels, 1) } else { (1, 1, channels) };
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    // So many results that roundings towards zero pay.
+    let shape = [1, 8, 7, channels];
+    let image = builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), None);
+    let random = |count: u64, salt: u64| (0..count).map(move |i| number(i + (salt << 20) + (seed << 32)));
+    let bytes = |count: u64, salt: u64| random(count, salt).map(|n| n as u8).collect::<Vec<u8>>();
+    let words = |salt: u64, word: &dyn Fn(u64) -> i32| random(outputs, salt).flat_map(|n| word(n).to_le_bytes()).collect::<Vec<u8>>();
+    let filter = [outputs, window, window, depth];
+    let filter = builder.literal(TensorType::of(ElementType::I8, &filter), bytes(filter.iter().product(), 1)).expect("a filter");
+    let sums = builder.conv(image, filter, hot_loops::same_size(window), groups, (5, 0), ElementType::I32).expect("a convolution");
+    let row = TensorType::of(ElementType::I32, &[outputs]);
+    let bias = builder.literal(row.clone(), words(2, &|n| (n % 4001) as i32 - 2000)).expect("a bias");
+    let multipliers = builder.literal(row.clone(), words(3, &|n| ((1 << 30) + n % (1 << 30)) as i32)).expect("multipliers");
+    let shifts = builder.literal(row, words(4, &|n| -(shift + (n % 2) as i32))).expect("shifts");
+    let mut e = ExpressionBuilder::new(&[ElementType::I32; 4]);
+    let inputs: Vec<_> = (0..4).map(|i| e.input(i)).collect();
+    let mut op = |op, operands: &[_]| e.op(op, operands).expect("operations on i32");
+    let sum = op(ScalarOp::Add, &[inputs[0], inputs[1]]);
+    let scaled = op(ScalarOp::Requantize(rule), &[sum, inputs[2], inputs[3]]);
+    let [zero, low, high, factor, multiplier, last] = [-7, least, 127, 77, 1_515_870_811, -6].map(|n| e.constant(Scalar::i32(n)));
+    let mut op = |op, operands: &[_]| e.op(op, operands).expect("operations on i32");
+    let clamped = |op: &mut dyn FnMut(ScalarOp, &[Node]) -> Node, scaled: Node| {
+        let moved = op(ScalarOp::Add, &[scaled, zero]);
+        let above = op(ScalarOp::Max(NanRule::First), &[moved, low]);
+        op(ScalarOp::Min(NanRule::First), &[above, high])
+    };
+    let mut clamped_last = clamped(&mut op, scaled);
+    if seed % 4 == 1 {
+        let product = op(ScalarOp::Mul, &[clamped_last, factor]);
+        let scaled = op(ScalarOp::Requantize(rule), &[product, multiplier, last]);
+        clamped_last = clamped(&mut op, scaled);
+    }
+    let narrow = e.convert(clamped_last, ElementType::I8);
+    let expression = e.finish(vec![narrow]);
+    let result = builder.map(&[sums, bias, multipliers, shifts], expression).expect("shapes that broadcast");
+    builder.finish_method("forward", vec![result]);
+    let tensor = Tensor { element: ElementType::I8, bytes: bytes(shape.iter().product(), 5), shape: shape.to_vec() };
+    (module, tensor)
+}
+
+#[test]
+fn requantized_convolutions_match_on_every_machine() {
+    // Scales from 1 to 2⁻¹⁴, by the sequences for large and small ones; results that may be negative, and ones that may not.
+    for seed in 0..48 {
+        let rule = if seed % 3 == 2 { RequantizeRule::TfliteSingle } else { RequantizeRule::TfliteDouble };
+        let (shift, least) = ((seed % 14) as i32, if seed % 2 == 0 { -128 } else { -7 });
+        let (mut module, image) = requantized(seed, rule, shift, least, seed % 5 == 0);
+        passes::run_all(&mut module);
+        for machine in MACHINES {
+            let result = check(&module, std::slice::from_ref(&image), &[machine]);
+            assert_eq!(result, Ok(Ok(())), "{rule:?}, shift {shift}, from {least}, on {}", machine.level);
+        }
+    }
+}
+
+/// Convolutions of one image that differ in zero points and in what is added to their sums, one a channel or one for all.
+fn alike(count: i64) -> (Module, Tensor) {
+    let (channels, outputs) = (12, 40);
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [1, 5, 6, channels];
+    let image = builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), None);
+    let bytes = |count: u64, salt: u64| (0..count).map(|i| number(i + (salt << 20)) as u8).collect::<Vec<u8>>();
+    let mut results = Vec::new();
+    for k in 0..count {
+        let filter = builder.literal(TensorType::of(ElementType::I8, &[outputs, 3, 3, channels]), bytes(outputs * 9 * channels, k as u64));
+        let sums = builder
+            .conv(image, filter.expect("a filter"), hot_loops::same_size(3), 1, (3 * k - 4, 0), ElementType::I32)
+            .expect("a convolution");
+        let mut e = ExpressionBuilder::new(&[ElementType::I32]);
+        let sum = e.input(0);
+        let [added, most] = [100 - 7 * k as i32, 5000 + 900 * k as i32].map(|n| e.constant(Scalar::i32(n)));
+        let moved = e.op(ScalarOp::Add, &[sum, added]).expect("a sum");
+        let low = e.op(ScalarOp::Min(NanRule::First), &[moved, most]).expect("a minimum");
+        let float = e.convert(low, ElementType::F32);
+        let scale = e.constant(Scalar::f32(0.25 + k as f32));
+        let scaled = e.op(ScalarOp::Mul, &[float, scale]).expect("a product");
+        results.push(builder.map(&[sums], e.finish(vec![scaled])).expect("a map"));
+    }
+    builder.finish_method("forward", results);
+    let tensor = Tensor { element: ElementType::I8, bytes: bytes(shape.iter().product(), 77), shape: shape.to_vec() };
+    (module, tensor)
+}
+
+#[test]
+fn kernels_that_differ_in_numbers_are_one() {
+    let (mut module, image) = alike(3);
+    passes::run_all(&mut module);
+    for machines in objects() {
+        let result = check(&module, std::slice::from_ref(&image), &machines);
+        assert_eq!(result, Ok(Ok(())), "on {}", names(&machines));
+        let options = lower::Options::new(machines[0]);
+        let lowered = pipeline::lower_levels(&module, "module", options, &machines[1..]).expect("convolutions have schedules");
+        for level in lowered.levels() {
+            let kernels: Vec<_> = level.program.kernels.iter().map(|kernel| &kernel.name).collect();
+            assert_eq!(kernels.len(), 1, "{}: {kernels:?}", level.machine.level);
+            assert_eq!(level.program.methods[0].steps.len(), 3);
+        }
+    }
+}
+
+/// A convolution of bytes, and an image for it.
+fn of_bytes(
+    element: ElementType,
+    [shape, filter]: [[u64; 4]; 2],
+    geometry: WindowGeometry,
+    groups: u64,
+    zero_points: (i64, i64),
+) -> (Module, Tensor) {
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let bytes = |count: u64, salt: u64| (0..count).map(|i| number(i + (salt << 20)) as u8).collect::<Vec<u8>>();
+    let image = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
+    let filter = builder.literal(TensorType::of(element, &filter), bytes(filter.iter().product(), 1)).expect("a filter");
+    let sums = builder.conv(image, filter, geometry, groups, zero_points, ElementType::I32).expect("a convolution");
+    builder.finish_method("forward", vec![sums]);
+    (module, Tensor { element, bytes: bytes(shape.iter().product(), 2), shape: shape.to_vec() })
+}
+
+/// A convolution of bytes without sign, the weights from 0 to 255 with a zero point.
+fn unsigned(window: u64, [channels, outputs, dilation]: [u64; 3], zero_point: i64) -> (Module, Tensor) {
+    let mut geometry = hot_loops::same_size(window);
+    geometry.dilation[1] = dilation as i64;
+    geometry.padding_high[1] += (window as i64 - 1) * (dilation as i64 - 1);
+    of_bytes(ElementType::U8, [[1, 5, 6, channels], [outputs, window, window, channels]], geometry, 1, (77, zero_point))
+}
+
+#[test]
+fn products_of_weights_that_are_moved_match_on_every_machine() {
+    // Segments shorter and longer than a vector, unrolled and in loops; one that does not pay; a zero point from which no signed byte leads to all.
+    let cases =
+        [(1, [300, 24, 1], 120), (3, [21, 40, 1], 1), (3, [8, 17, 1], 255), (7, [5, 9, 2], 130), (1, [8, 8, 1], 130), (3, [16, 16, 1], 0)];
+    for (number, (window, sizes, zero_point)) in cases.into_iter().enumerate() {
+        let (module, image) = unsigned(window, sizes, zero_point);
+        for machines in objects() {
+            let result = check(&module, std::slice::from_ref(&image), &machines);
+            assert_eq!(result, Ok(Ok(())), "case {number} on {}", names(&machines));
+        }
+        // The level that multiplies bytes, and those that read its panels as pairs.
+        let levels: Vec<&Machine> = MACHINES.iter().filter(|machine| machine.isa() == Some(Isa::X86_64)).collect();
+        let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(levels[0]), &levels[1..]).expect("a schedule");
+        let is_moved = |program: &Program| program.kernels.iter().any(|kernel| kernel.to_string().contains("lacking"));
+        let moved: Vec<bool> = lowered.levels().iter().map(|level| is_moved(level.program)).collect();
+        assert_eq!(moved, vec![number < 4; levels.len()], "case {number}");
+    }
+}
+
+/// Panels of a group are padded to what all groups have together: their pixels do not lie side by side.
+#[test]
+fn groups_of_one_channel_match_on_every_machine() {
+    let (module, image) = of_bytes(ElementType::I8, [[1, 5, 9, 4], [2, 3, 3, 2]], hot_loops::same_size(3), 2, (-3, 0));
+    for machines in objects() {
+        let result = check(&module, std::slice::from_ref(&image), &machines);
+        assert_eq!(result, Ok(Ok(())), "on {}", names(&machines));
+    }
+}
+
+/// A depthwise convolution of bytes without sign, the weights from 0 to 255 with a zero point.
+fn depthwise_unsigned(window: [u64; 2], channels: u64, (stride, dilation): (i64, i64), zero_point: i64) -> (Module, Tensor) {
+    let geometry = WindowGeometry {
+        strides: vec![stride; 2],
+        dilation: vec![1, dilation],
+        padding_low: vec![1, 1],
+        padding_high: vec![1, 2],
+        ..WindowGeometry::default()
+    };
+    of_bytes(ElementType::U8, [[1, 7, 9, channels], [channels, window[0], window[1], 1]], geometry, channels, (77, zero_point))
+}
+
+#[test]
+fn depthwise_weights_that_are_moved_match_on_every_machine() {
+    // Blocks whose weights stay in registers and others, windows that leave rows and columns out; a zero point from which no signed byte leads to all.
+    let cases = [
+        ([3, 3], 32, (1, 1), 120),
+        ([3, 3], 64, (2, 1), 255),
+        ([3, 3], 37, (1, 2), 1),
+        ([2, 4], 16, (2, 1), 130),
+        ([2, 1], 20, (2, 1), 140),
+        ([4, 3], 96, (2, 1), 90),
+        ([3, 3], 160, (1, 1), 0),
+    ];
+    for (number, (window, channels, steps, zero_point)) in cases.into_iter().enumerate() {
+        let (module, image) = depthwise_unsigned(window, channels, steps, zero_point);
+        for machines in objects() {
+            let result = check(&module, std::slice::from_ref(&image), &machines);
+            assert_eq!(result, Ok(Ok(())), "case {number} on {}", names(&machines));
+        }
+        let levels: Vec<&Machine> = MACHINES.iter().filter(|machine| machine.isa() == Some(Isa::X86_64)).collect();
+        let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(levels[0]), &levels[1..]).expect("a schedule");
+        let of_bytes = |program: &Program| program.kernels.iter().any(|kernel| kernel.to_string().contains("unsigned_signed"));
+        let found: Vec<bool> = lowered.levels().iter().map(|level| of_bytes(level.program)).collect();
+        let expected: Vec<bool> = levels.iter().map(|level| zero_point > 0 && level.dot == DotProduct::UnsignedSigned8).collect();
+        assert_eq!(found, expected, "case {number}");
+    }
+}
+
+/// A convolution to some output channels, of floats or bytes; the image has rows of odd length.
+fn to_channels(element: ElementType, window: u64, [channels, outputs, groups]: [u64; 3]) -> (Module, Tensor) {
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = [1, 3, 9, channels];
+    let elements = |count: u64, salt: u64| -> Vec<u8> {
+        let numbers = (0..count).map(|i| number(i + (salt << 20)) as i8);
+        if element == ElementType::F32 {
+            numbers.flat_map(|n| (f32::from(n) / 64.0).to_le_bytes()).collect()
+        } else {
+            numbers.map(|n| n as u8).collect()
+        }
+    };
+    let image = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
+    let filter = [outputs, window, window, channels / groups];
+    let filter = builder.literal(TensorType::of(element, &filter), elements(filter.iter().product(), 1)).expect("a filter");
+    let (zero_points, accumulator) = match element {
+        ElementType::F32 => ((0, 0), ElementType::F32),
+        ElementType::U8 => ((77, 130), ElementType::I32),
+        _ => ((-3, 0), ElementType::I32),
+    };
+    let sums = builder.conv(image, filter, hot_loops::same_size(window), groups, zero_points, accumulator).expect("a convolution");
+    builder.finish_method("forward", vec![sums]);
+    let bytes = elements(shape.iter().product(), 2);
+    (module, Tensor { element, bytes, shape: shape.to_vec() })
+}
+
+/// Panels of part of a vector, and two pixels in one vector: in loops and unrolled, an odd number of pixels, groups.
+#[test]
+fn output_channels_that_fill_no_vector_match_on_every_machine() {
+    let cases = [
+        (1, [8, 6, 1], "x8 "),
+        (3, [3, 10, 1], "x16 "),
+        (1, [36, 24, 1], "x24 "),
+        (3, [4, 40, 1], "x40 "),
+        (3, [12, 26, 1], "x16 "),
+        (7, [1, 56, 1], "x32+24 "),
+        (3, [6, 48, 2], "x24 "),
+    ];
+    let v4 = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
+    for (window, sizes, panels) in cases {
+        for element in [ElementType::F32, ElementType::I8, ElementType::U8] {
+            let (module, image) = to_channels(element, window, sizes);
+            for machines in objects() {
+                let result = check(&module, std::slice::from_ref(&image), &machines);
+                assert_eq!(result, Ok(Ok(())), "{element} {window} {sizes:?} on {}", names(&machines));
+            }
+            let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(v4), &[]).expect("a schedule");
+            let steps = lowered.levels()[0].program.methods[0].steps.iter();
+            let calls = steps.filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
+            let schedules: Vec<&str> = calls.map(|call| call.origin.schedule.as_str()).collect();
+            assert!(schedules.iter().any(|schedule| schedule.contains(panels)), "{element} {window} {sizes:?}: {schedules:?}");
+        }
+    }
+}
