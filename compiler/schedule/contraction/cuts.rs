@@ -55,7 +55,7 @@ pub struct Cut {
     pub width: Width,
     /// Output channels that it has.
     pub active: u64,
-    /// The panel behind it that is computed together with it.
+    /// The next panel and is computed together with it.
     pub beside: Option<Width>,
 }
 
@@ -136,7 +136,7 @@ impl Cuts {
     }
 
     /// The panels after those in the loop: the number of each, its first channel, and how many channels it has.
-    fn behind(&self) -> impl Iterator<Item = (Rest, i64)> + '_ {
+    fn rests(&self) -> impl Iterator<Item = (Rest, i64)> + '_ {
         let number = (self.end / self.whole.lanes) as i64;
         let mut start = self.end;
         self.rest.iter().zip(1..).zip(number..).map(move |((&(width, within), nth), number)| {
@@ -182,7 +182,7 @@ impl Cuts {
                 body(b, Cut { first, within: None, width, active: width.lanes, beside: None })
             });
         }
-        for (rest, number) in self.behind() {
+        for (rest, number) in self.rests() {
             let number = b.index(number);
             let reached = b.compare(CompareOp::LessEqual, first, number);
             let before_end = b.compare(CompareOp::Less, number, end);
@@ -204,7 +204,7 @@ impl Cuts {
         let mut outcome = loops::for_range(b, whole, width.lanes as i64, |b, first| {
             body(b, Cut { first, within: None, width, active: width.lanes, beside: None })
         });
-        for (rest, _) in self.behind() {
+        for (rest, _) in self.rests() {
             outcome = outcome.then(|| {
                 let cut = rest.cut(b);
                 body(b, cut)
@@ -233,7 +233,7 @@ fn parts(strip: u64, lanes: u64, loads_part: bool) -> Vec<(Width, u64)> {
 impl std::fmt::Display for Cuts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let whole = (self.end > 0).then_some(self.whole.lanes);
-        let rest = self.behind().map(|(rest, _)| rest.width.lanes + rest.beside.map_or(0, |width| width.lanes));
+        let rest = self.rests().map(|(rest, _)| rest.width.lanes + rest.beside.map_or(0, |width| width.lanes));
         let mut lanes: Vec<String> = whole.into_iter().chain(rest).map(|lanes| lanes.to_string()).collect();
         lanes.dedup();
         f.write_str(&lanes.join("+"))
