@@ -55,7 +55,7 @@ pub struct Cut {
     pub width: Width,
     /// Output channels that it has.
     pub active: u64,
-    /// The next panel and is computed together with it.
+    /// The next panel, where it is computed together with this one.
     pub beside: Option<Width>,
 }
 
