@@ -47,6 +47,14 @@ fn check(module: &Module, inputs: &[Tensor], machines: &[&'static Machine]) -> R
     Ok(Ok(()))
 }
 
+/// The module lowered for every object.
+fn check_everywhere(module: &Module, input: &Tensor, what: &str) {
+    for machines in objects() {
+        let result = check(module, std::slice::from_ref(input), &machines);
+        assert_eq!(result, Ok(Ok(())), "{what} on {}", names(&machines));
+    }
+}
+
 /// Two calls of a program against two of the tensor interpreter.
 fn check_level(module: &Module, inputs: &[Tensor], program: &Program) -> Result<(), String> {
     for kernel in &program.kernels {
@@ -117,10 +125,7 @@ fn random_graphs_match_the_tensor_interpreter() {
 fn extremes_of_what_saturates_match_on_every_machine() {
     for (name, module, input) in chains::extremes::modules() {
         modelc::ir::verify(&module).unwrap_or_else(|error| panic!("{name}: {error}"));
-        for machines in objects() {
-            let result = check(&module, std::slice::from_ref(&input), &machines);
-            assert_eq!(result, Ok(Ok(())), "{name}, on {}", names(&machines));
-        }
+        check_everywhere(&module, &input, &name);
     }
 }
 
@@ -253,10 +258,7 @@ fn transposes_match_on_every_machine() {
             let bytes =
                 (0..elements).flat_map(|i| (i as f32).to_le_bytes().into_iter().cycle().take(element.bits() as usize / 8)).collect();
             let input = Tensor { element, shape: shape.to_vec(), bytes };
-            for machines in objects() {
-                let result = check(&module, std::slice::from_ref(&input), &machines);
-                assert_eq!(result, Ok(Ok(())), "{element} {rows}x{columns} on {}", names(&machines));
-            }
+            check_everywhere(&module, &input, &format!("{element} {rows}x{columns}"));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Convolutions of all kinds, for every machine: windows, groups, sparse weights, weights that are moved, panels that are no whole vectors.
 
-use super::{check, hot_loops, names, number, objects};
+use super::{check, check_everywhere, hot_loops, names, number, objects};
 use modelc::ir::WindowGeometry;
 use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, ScalarOp, Tensor, TensorType, Type};
 use modelc::ir::{NanRule, RequantizeRule, Scalar};
@@ -181,10 +181,7 @@ fn depthwise_windows_of_floats_match_on_every_machine() {
         let sums = builder.conv(image, filter, geometry, channels, (0, 0), ElementType::F32).expect("a convolution");
         builder.finish_method("forward", vec![sums]);
         let image = Tensor { element: ElementType::F32, bytes: floats(shape.iter().product(), 1 << 30).collect(), shape: shape.to_vec() };
-        for machines in objects() {
-            let result = check(&module, std::slice::from_ref(&image), &machines);
-            assert_eq!(result, Ok(Ok(())), "{channels} channels, {width} pixels, stride {stride} on {}", names(&machines));
-        }
+        check_everywhere(&module, &image, &format!("{channels} channels, {width} pixels, stride {stride}"));
     }
 }
 
@@ -330,10 +327,7 @@ fn products_of_weights_that_are_moved_match_on_every_machine() {
         [(1, [300, 24, 1], 120), (3, [21, 40, 1], 1), (3, [8, 17, 1], 255), (7, [5, 9, 2], 130), (1, [8, 8, 1], 130), (3, [16, 16, 1], 0)];
     for (number, (window, sizes, zero_point)) in cases.into_iter().enumerate() {
         let (module, image) = unsigned(window, sizes, zero_point);
-        for machines in objects() {
-            let result = check(&module, std::slice::from_ref(&image), &machines);
-            assert_eq!(result, Ok(Ok(())), "case {number} on {}", names(&machines));
-        }
+        check_everywhere(&module, &image, &format!("case {number}"));
         // The level that multiplies bytes, and those that read its panels as pairs.
         let levels: Vec<&Machine> = MACHINES.iter().filter(|machine| machine.isa() == Some(Isa::X86_64)).collect();
         let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(levels[0]), &levels[1..]).expect("a schedule");
@@ -347,10 +341,7 @@ fn products_of_weights_that_are_moved_match_on_every_machine() {
 #[test]
 fn groups_of_one_channel_match_on_every_machine() {
     let (module, image) = of_bytes(ElementType::I8, [[1, 5, 9, 4], [2, 3, 3, 2]], hot_loops::same_size(3), 2, (-3, 0));
-    for machines in objects() {
-        let result = check(&module, std::slice::from_ref(&image), &machines);
-        assert_eq!(result, Ok(Ok(())), "on {}", names(&machines));
-    }
+    check_everywhere(&module, &image, "groups");
 }
 
 /// A depthwise convolution of bytes without sign, the weights from 0 to 255 with a zero point.
@@ -379,10 +370,7 @@ fn depthwise_weights_that_are_moved_match_on_every_machine() {
     ];
     for (number, (window, channels, steps, zero_point)) in cases.into_iter().enumerate() {
         let (module, image) = depthwise_unsigned(window, channels, steps, zero_point);
-        for machines in objects() {
-            let result = check(&module, std::slice::from_ref(&image), &machines);
-            assert_eq!(result, Ok(Ok(())), "case {number} on {}", names(&machines));
-        }
+        check_everywhere(&module, &image, &format!("case {number}"));
         let levels: Vec<&Machine> = MACHINES.iter().filter(|machine| machine.isa() == Some(Isa::X86_64)).collect();
         let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(levels[0]), &levels[1..]).expect("a schedule");
         let of_bytes = |program: &Program| program.kernels.iter().any(|kernel| kernel.to_string().contains("unsigned_signed"));
@@ -435,10 +423,7 @@ fn output_channels_that_fill_no_vector_match_on_every_machine() {
     for (window, sizes, panels) in cases {
         for element in [ElementType::F32, ElementType::I8, ElementType::U8] {
             let (module, image) = to_channels(element, window, sizes);
-            for machines in objects() {
-                let result = check(&module, std::slice::from_ref(&image), &machines);
-                assert_eq!(result, Ok(Ok(())), "{element} {window} {sizes:?} on {}", names(&machines));
-            }
+            check_everywhere(&module, &image, &format!("{element} {window} {sizes:?}"));
             let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(v4), &[]).expect("a schedule");
             let steps = lowered.levels()[0].program.methods[0].steps.iter();
             let calls = steps.filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
