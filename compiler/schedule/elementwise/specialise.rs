@@ -11,7 +11,7 @@
 //! Where constants are open (their values may be others when the program runs) nothing is specialised.
 
 use super::ranges::{Range, ranges, type_range};
-use super::requantize::{MOST_ADDED, Precision, Problem, Requantizer, Scale, Solution, Solved};
+use super::requantize::{MOST_ADDED, Precision, Problem, Requantizer, Rule, Scale, Solution, Solved};
 use super::sum_of_two::{Fits, SumOfTwo};
 use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
@@ -201,6 +201,10 @@ impl<'a> Rewriter<'a> {
                     let new = proven.or_else(|| self.requantize(rule, node, operands[0]));
                     new.unwrap_or_else(|| self.builder.raw(data.op, operands, data.ty))
                 }
+                ScalarOp::Convert if self.requantize == Requantize::Fitted && data.ty == ElementType::I32 => {
+                    let proven = self.scaled_by_factor(node, &moved);
+                    proven.unwrap_or_else(|| self.builder.raw(data.op, operands, data.ty))
+                }
                 _ if self.merged.contains(&node) => operands[usize::from(self.numbers(data.operands[0]).is_some())],
                 op => self.builder.raw(op, operands, data.ty),
             };
@@ -317,7 +321,7 @@ impl<'a> Rewriter<'a> {
         let sums = |c: usize| of_channels.map_or((low as i64, high as i64), |list| list[c]);
         let scale = |c: usize| Some(Scale { multiplier: at(&multipliers, c), shift: u32::try_from(-at(&shifts, c)).ok()?, sums: sums(c) });
         let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
-        let problem = Problem { rule, results: self.told_apart(node), toward_zero: self.toward_zero };
+        let problem = Problem { rule: Rule::FixedPoint(rule), results: self.told_apart(node), toward_zero: self.toward_zero };
         let Solution { requantizer, mut tables, offsets } = Solution::clone(&*self.solved.solve(problem, scales)?);
         if let Requantizer::HighProduct { .. } = requantizer
             && let Some((reader, number)) = self.added(node)
@@ -329,6 +333,31 @@ impl<'a> Rewriter<'a> {
         let mut operands = vec![self.offset(old[0], sum, offsets)];
         operands.extend(tables.iter().map(|table| self.table(table)));
         let new = self.builder.raw(ScalarOp::Requantize(rule), operands, ElementType::I32);
+        self.requantizers.insert(new, requantizer);
+        Some(new)
+    }
+
+    /// A sum that is scaled by one factor of binary64, as numbers of 32 bits; `moved` are the new nodes of those before it.
+    fn scaled_by_factor(&mut self, node: Node, moved: &[Node]) -> Option<Node> {
+        let operand = |node: Node, op: ScalarOp| {
+            let data = &self.old.nodes[node];
+            (data.op == op && data.ty == ElementType::F64).then(|| data.operands[0])
+        };
+        let product = operand(self.old.nodes[node].operands[0], ScalarOp::RoundAway)?;
+        let sum = operand(operand(product, ScalarOp::Mul)?, ScalarOp::Convert)?;
+        let ScalarOp::Constant(factor) = self.old.nodes[self.old.nodes[product].operands[1]].op else { return None };
+        if self.old.nodes[sum].ty != ElementType::I32 {
+            return None;
+        }
+        let (low, high) = self.node_ranges[sum.index()];
+        let scale = Scale::below(factor.as_f64(), (low as i64, high as i64))?;
+        let rule = Rule::Binary64(factor.as_f64().to_bits());
+        let problem = Problem { rule, results: self.told_apart(node), toward_zero: self.toward_zero };
+        let Solution { requantizer, tables, .. } = Solution::clone(&*self.solved.solve(problem, vec![scale])?);
+        let mut operands = vec![moved[sum.index()]];
+        operands.extend(tables.iter().map(|table| self.table(table)));
+        // The rule is not read where there is a sequence.
+        let new = self.builder.raw(ScalarOp::Requantize(RequantizeRule::TfliteSingle), operands, ElementType::I32);
         self.requantizers.insert(new, requantizer);
         Some(new)
     }

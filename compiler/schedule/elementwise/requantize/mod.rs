@@ -28,4 +28,4 @@ mod stairs;
 pub use float::neighbour;
 pub use sequence::{Precision, Requantizer};
 pub use solve::{Solution, Solved};
-pub use stairs::{MOST_ADDED, Problem, Scale};
+pub use stairs::{MOST_ADDED, Problem, Rule, Scale};

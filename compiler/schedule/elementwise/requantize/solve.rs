@@ -3,7 +3,7 @@
 use super::float::{MOST_EXACT, float_channel};
 use super::product::product_channel;
 use super::sequence::{Precision, Requantizer};
-use super::stairs::{Channel, Problem, Scale, Stairs};
+use super::stairs::{Channel, Problem, Rule, Scale, Stairs};
 use crate::parallel::Memo;
 use std::sync::Arc;
 
@@ -50,6 +50,8 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
     let toward_zero = problem.toward_zero && stairs.iter().all(is_exact);
     let toward_zero = [Precision::TowardZero, Precision::TowardZeroTwice].map(float).into_iter().filter(|_| toward_zero);
     let products = [false, true].map(|signed| Requantizer::HighProduct { signed });
+    // The pivot of a product makes up for how numbers in fixed point are rounded.
+    let products = products.into_iter().filter(|_| matches!(problem.rule, Rule::FixedPoint(_)));
     [float(Precision::Nearest)].into_iter().chain(toward_zero).chain(products).find_map(|requantizer| {
         let channels: Vec<Channel> = match requantizer {
             Requantizer::Float { precision, .. } => {
@@ -131,7 +133,7 @@ mod tests {
                 scales[0].sums = (bias - bound, bias + bound);
             }
             let low = -(numbers.below(256) as i64);
-            let problem = Problem { rule, results: (low, low + 255), toward_zero: case % 2 == 0 };
+            let problem = Problem { rule: Rule::FixedPoint(rule), results: (low, low + 255), toward_zero: case % 2 == 0 };
             let Some(solution) = solve(&problem, &scales) else { continue };
             used[match solution.requantizer {
                 Requantizer::Float { precision: Precision::Nearest, .. } => 0,
@@ -160,9 +162,31 @@ mod tests {
     }
 
     #[test]
+    fn factors_of_binary64_have_solutions() {
+        let mut numbers = Numbers(2);
+        // Ties are met by the first ones, exactly and nearly.
+        let special = [0.25, 0.125, 1.5 / 64.0, 0.25f64.next_down(), 0.125f64.next_up(), 0.002_979_507_770_665_836];
+        let random = (0..60).map(|_| (1.0 + numbers.below(1 << 30) as f64 / 1e9) / f64::from(1 << (2 + numbers.below(8))));
+        let mut solved = 0;
+        for (case, factor) in special.into_iter().chain(random.collect::<Vec<_>>()).enumerate() {
+            let scale = Scale::below(factor, (-150_000, 150_000)).unwrap();
+            let low = [0, -128, -255][case % 3];
+            let rule = Rule::Binary64(factor.to_bits());
+            let problem = Problem { rule, results: (low, low + 255), toward_zero: case % 2 == 0 };
+            let Some(solution) = solve(&problem, &[scale]) else { continue };
+            solved += 1;
+            for sum in scale.sums.0..=scale.sums.1 {
+                let wanted = ((sum as f64 * factor).round() as i64).clamp(low, low + 255);
+                assert_eq!(computed(&solution, 0, sum).clamp(low, low + 255), wanted, "{factor} of {sum}, {solution:?}");
+            }
+        }
+        assert!(solved > 55, "{solved}");
+    }
+
+    #[test]
     fn what_cannot_be_proven_has_no_solution() {
         let scale = Scale { multiplier: 1 << 30, shift: 4, sums: (-1000, 1000) };
-        let problem = Problem { rule: RequantizeRule::TfliteDouble, results: (-128, 127), toward_zero: true };
+        let problem = Problem { rule: Rule::FixedPoint(RequantizeRule::TfliteDouble), results: (-128, 127), toward_zero: true };
         assert!(solve(&problem, &[scale]).is_some());
         assert!(solve(&Problem { results: (-40_000, 40_000), ..problem }, &[scale]).is_none());
         assert!(solve(&problem, &[Scale { sums: (i32::MIN.into(), 1000), ..scale }]).is_none());

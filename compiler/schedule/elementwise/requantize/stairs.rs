@@ -20,11 +20,30 @@ pub struct Scale {
     pub sums: (i64, i64),
 }
 
+/// How the reference scales a sum.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Rule {
+    /// By the multiplier and the shift.
+    FixedPoint(RequantizeRule),
+    /// By one factor, the bits of a binary64: the product is rounded to nearest, then to an integer, halves away from zero.
+    Binary64(u64),
+}
+
+impl Rule {
+    /// What a sum is scaled to.
+    fn scaled(self, sum: i32, Scale { multiplier, shift, .. }: Scale) -> i64 {
+        match self {
+            Self::FixedPoint(rule) => requantize(rule, sum, multiplier as i32, -(shift as i32)).into(),
+            Self::Binary64(factor) => libm::round(f64::from(sum) * f64::from_bits(factor)) as i64,
+        }
+    }
+}
+
 /// What is known of all channels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Problem {
     /// How the reference rounds.
-    pub rule: RequantizeRule,
+    pub rule: Rule,
     /// Results up to the first are one, and results from the second on.
     pub results: (i64, i64),
     /// Whether the kernel may round towards zero.
@@ -69,13 +88,22 @@ pub struct Channel {
     pub offset: i32,
 }
 
+impl Scale {
+    /// The nearest to a positive factor below one, not above it.
+    pub fn below(factor: f64, sums: (i64, i64)) -> Option<Self> {
+        let (fraction, exponent) = libm::frexp(factor);
+        let shift = u32::try_from(-exponent).ok()?;
+        (fraction > 0.0).then(|| Self { multiplier: libm::ldexp(fraction, 31) as i64, shift, sums })
+    }
+}
+
 impl Stairs {
     /// The stairs of a channel; `None` where numbers are too large.
     pub fn new(problem: &Problem, mut scale: Scale) -> Option<Self> {
         let (low, high) = problem.results;
         let scaled = |sum: i64| {
-            let scaled = requantize(problem.rule, i32::try_from(sum).ok()?, scale.multiplier as i32, -(scale.shift as i32));
-            Some(i64::from(scaled)).filter(|scaled| scaled.abs() <= MOST_SUM)
+            let scaled = problem.rule.scaled(i32::try_from(sum).ok()?, scale);
+            Some(scaled).filter(|scaled| scaled.abs() <= MOST_SUM)
         };
         let result = |sum: i64| Some(scaled(sum)?.clamp(low, high));
         let least = result(scale.sums.0)?;
@@ -91,7 +119,10 @@ impl Stairs {
         let below = (least > low).then_some(Threshold { result: least, sum: sums.0 });
         let above = (most < high).then_some(Threshold { result: most + 1, sum: sums.1 + 1 });
         let beyond = below.into_iter().chain(above).collect();
-        let sums = threshold_sums(problem.rule, (least, most), scale);
+        let sums = match problem.rule {
+            Rule::FixedPoint(rule) => threshold_sums(rule, (least, most), scale),
+            Rule::Binary64(_) => (least + 1..=most).map(|result| first_sum(problem.rule, result, scale)).collect(),
+        };
         let mut stairs = Self { scale, first: least + 1, sums, magnitudes: vec![], beyond };
         stairs.magnitudes = stairs.thresholds().map(|threshold| threshold.magnitude().1 as f64).collect();
         Some(stairs)
@@ -106,6 +137,16 @@ impl Stairs {
     pub fn thresholds(&self) -> impl Iterator<Item = Threshold> {
         self.sums.iter().zip(self.first..).map(|(&sum, result)| Threshold { result, sum })
     }
+}
+
+/// The first sum that reaches a result, which the last one does and the first one does not. No result falls as sums grow.
+fn first_sum(rule: Rule, result: i64, scale: Scale) -> i64 {
+    let (mut below, mut reaches) = scale.sums;
+    while below + 1 < reaches {
+        let middle = (below + reaches).div_euclid(2);
+        if rule.scaled(middle as i32, scale) < result { below = middle } else { reaches = middle }
+    }
+    reaches
 }
 
 /// Sum · multiplier rounded to 2³¹ must reach half of the divisor below the result; where the second rounding takes ties away from zero,
