@@ -11,7 +11,7 @@ use modelc::ir::Tensor;
 use modelc::ir::random::{self, Options};
 use modelc::kernel::Kernel;
 use modelc::kernel::intervals::{Assumed, Interval};
-use modelc::kernel::passes::{PASSES, narrow};
+use modelc::kernel::passes::{KNOWN, PASSES, narrow};
 use modelc::kernel::text::{canonical, parse_kernel, parse_kernels};
 use modelc::kernel::verify::verify;
 use modelc::lower;
@@ -79,7 +79,7 @@ type Change = (&'static str, Box<dyn Fn(&Kernel) -> Kernel>);
 /// Each pass, and all one after the other.
 fn changes() -> Vec<Change> {
     let mut changes: Vec<Change> = vec![("narrow", Box::new(|kernel| narrow(kernel, &Assumed::default())))];
-    for pass in PASSES {
+    for pass in PASSES.into_iter().chain([KNOWN]) {
         changes.push((pass.name, Box::new(move |kernel| pass.of(kernel))));
     }
     let all = |kernel: &Kernel| PASSES.iter().fold(kernel.clone(), |kernel, pass| pass.of(&kernel));
@@ -178,7 +178,7 @@ fn changed(test: &str) -> String {
         match what {
             "pass" => {
                 for name in list {
-                    let pass = PASSES.iter().find(|pass| pass.name == name);
+                    let pass = PASSES.into_iter().chain([KNOWN]).find(|pass| pass.name == name);
                     kernel = pass.unwrap_or_else(|| panic!("there is no pass {name}")).of(&kernel);
                 }
             }

@@ -5,7 +5,7 @@
 
 mod grid;
 mod group;
-mod lane;
+pub(in crate::kernel) mod lane;
 mod meetings;
 mod memory;
 mod wide;

@@ -6,6 +6,7 @@ mod common;
 mod dead;
 pub mod grid;
 mod invariants;
+mod known;
 mod narrow;
 pub mod numbers;
 pub mod parts;
@@ -37,6 +38,9 @@ pub const QUOTIENTS: Pass = Pass { name: "quotients", run: invariants::quotients
 
 /// Instructions whose results nothing uses are gone.
 pub const DEAD: Pass = Pass { name: "dead", run: dead::run };
+
+/// What constants decide is decided. For kernels whose parameters have become constants; schedules write down no decision that is made.
+pub const KNOWN: Pass = Pass { name: "known", run: known::run };
 
 impl Pass {
     /// The kernel that a pass makes of a verified one.

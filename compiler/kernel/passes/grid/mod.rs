@@ -21,7 +21,7 @@ mod uniform;
 #[cfg(test)]
 mod tests;
 
-use super::{COMMON, DEAD};
+use super::{COMMON, DEAD, KNOWN};
 use crate::kernel::intervals::Assumed;
 use crate::kernel::verify::verify;
 use crate::kernel::*;
@@ -67,7 +67,7 @@ pub fn stages(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Pla
     stages.iter().all(is_grid).then(|| stages.iter().map(|items| stage(&kernel, &planner, items)).collect())
 }
 
-/// The kernel with its integer parameters as constants.
+/// The kernel with its integer parameters as constants, and what follows from them.
 fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
     let mut kernel = kernel.clone();
     let constant = |(&param, &number): (&Value, &i64)| Statement { results: vec![param], inst: Inst::Constant { bits: number as u64 } };
@@ -75,6 +75,7 @@ fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
     kernel.body.statements.splice(0..0, constants);
     kernel.body.params.clear();
     kernel.integers = 0;
+    (KNOWN.run)(&mut kernel);
     kernel
 }
 

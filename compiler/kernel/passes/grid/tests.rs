@@ -479,3 +479,41 @@ fn lanes_of_a_workgroup_read_the_same_weights() {
     assert_eq!(positions(&of(9, 130, "")), [9 * 130]);
     assert_eq!(positions(&of(100, 9, "")), [900]);
 }
+
+/// Columns that fill no tile, as a schedule for parts writes them: a loop around of one round, whole tiles up to a limit, and a rest on a condition.
+#[test]
+fn whole_tiles_and_their_rest_are_positions() {
+    let text = "kernel @k(x: input f32[72] align 4, y: output f32[72] align 4, %0: i64, %1: i64) {
+      for %2 in 0..1 step 1 {
+        %3: i64 = mul %2, 72
+        %4: i64 = signed_min %1, 8
+        %5: i64 = mul %0, 4
+        %6: i64 = mul %4, 4
+        for %7 in %5..%6 step 4 {
+          for %8 in 0..2 step 1 {
+            %9: i64 = mul %8, 36
+            %10: i64 = add %3, %9
+            %11: i64 = add %10, %7
+            %12: f32x4 = load x[%11]
+            store y[%11], %12
+          }
+        }
+        %13: mask = less_equal %0, 8
+        %14: i64 = add %1, 0
+        %15: mask = greater %14, 8
+        %16: mask = and %13, %15
+        if %16 {
+          for %17 in 0..2 step 1 {
+            %18: i64 = mul %17, 36
+            %19: i64 = add %3, %18
+            %20: f32x4 = load x[%19 + 32]
+            store y[%19 + 32], %20
+          }
+        }
+      }
+    }";
+    let kernel = parse_kernel(text).unwrap();
+    let stages = stages(&kernel, &[0, 9], &Assumed::default(), &apart(2)).unwrap();
+    let counts: Vec<u64> = stages.iter().map(|stage| stage.kernel.grid.unwrap().positions).collect();
+    assert_eq!(counts, [8 * 2 + 2]);
+}
