@@ -11,7 +11,7 @@ use modelc::ir::Tensor;
 use modelc::ir::random::{self, Options};
 use modelc::kernel::Kernel;
 use modelc::kernel::intervals::{Assumed, Interval};
-use modelc::kernel::passes::{KNOWN, PASSES, narrow};
+use modelc::kernel::passes::{KNOWN, PASSES, Pass, narrow};
 use modelc::kernel::text::{canonical, parse_kernel, parse_kernels};
 use modelc::kernel::verify::verify;
 use modelc::lower;
@@ -76,10 +76,15 @@ fn kernels_of_random_modules_parse() {
 /// What is done to kernels, by name.
 type Change = (&'static str, Box<dyn Fn(&Kernel) -> Kernel>);
 
+/// The passes that need nothing but the kernel, and the one that is for kernels whose parameters have become constants.
+fn passes() -> impl Iterator<Item = Pass> {
+    PASSES.into_iter().chain([KNOWN])
+}
+
 /// Each pass, and all one after the other.
 fn changes() -> Vec<Change> {
     let mut changes: Vec<Change> = vec![("narrow", Box::new(|kernel| narrow(kernel, &Assumed::default())))];
-    for pass in PASSES.into_iter().chain([KNOWN]) {
+    for pass in passes() {
         changes.push((pass.name, Box::new(move |kernel| pass.of(kernel))));
     }
     let all = |kernel: &Kernel| PASSES.iter().fold(kernel.clone(), |kernel, pass| pass.of(&kernel));
@@ -178,7 +183,7 @@ fn changed(test: &str) -> String {
         match what {
             "pass" => {
                 for name in list {
-                    let pass = PASSES.into_iter().chain([KNOWN]).find(|pass| pass.name == name);
+                    let pass = passes().find(|pass| pass.name == name);
                     kernel = pass.unwrap_or_else(|| panic!("there is no pass {name}")).of(&kernel);
                 }
             }

@@ -322,19 +322,25 @@ impl<'a> Rewriter<'a> {
         let scale = |c: usize| Some(Scale { multiplier: at(&multipliers, c), shift: u32::try_from(-at(&shifts, c)).ok()?, sums: sums(c) });
         let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
         let problem = Problem { rule: Rule::FixedPoint(rule), results: self.told_apart(node), toward_zero: self.toward_zero };
-        let Solution { requantizer, mut tables, offsets } = Solution::clone(&*self.solved.solve(problem, scales)?);
-        if let Requantizer::HighProduct { .. } = requantizer
+        let mut solution = Solution::clone(&*self.solved.solve(problem, scales)?);
+        if let Requantizer::HighProduct { .. } = solution.requantizer
             && let Some((reader, number)) = self.added(node)
         {
-            let constants = tables.last_mut()?;
+            let constants = solution.tables.last_mut()?;
             *constants = constants.iter().map(|&c| i32::try_from(i64::from(c) + number).ok()).collect::<Option<_>>()?;
             self.merged.insert(reader);
         }
-        let mut operands = vec![self.offset(old[0], sum, offsets)];
+        Some(self.fitted(rule, (old[0], sum), solution))
+    }
+
+    /// A requantization of a sum, known by its old node and its new one, that is computed as a solution says.
+    fn fitted(&mut self, rule: RequantizeRule, (old, sum): (Node, Node), solution: Solution) -> Node {
+        let Solution { requantizer, tables, offsets } = solution;
+        let mut operands = vec![self.offset(old, sum, offsets)];
         operands.extend(tables.iter().map(|table| self.table(table)));
         let new = self.builder.raw(ScalarOp::Requantize(rule), operands, ElementType::I32);
         self.requantizers.insert(new, requantizer);
-        Some(new)
+        new
     }
 
     /// A sum that is scaled by one factor of binary64, as numbers of 32 bits; `moved` are the new nodes of those before it.
@@ -353,13 +359,9 @@ impl<'a> Rewriter<'a> {
         let scale = Scale::below(factor.as_f64(), (low as i64, high as i64))?;
         let rule = Rule::Binary64(factor.as_f64().to_bits());
         let problem = Problem { rule, results: self.told_apart(node), toward_zero: self.toward_zero };
-        let Solution { requantizer, tables, .. } = Solution::clone(&*self.solved.solve(problem, vec![scale])?);
-        let mut operands = vec![moved[sum.index()]];
-        operands.extend(tables.iter().map(|table| self.table(table)));
+        let solution = Solution::clone(&*self.solved.solve(problem, vec![scale])?);
         // The rule is not read where there is a sequence.
-        let new = self.builder.raw(ScalarOp::Requantize(RequantizeRule::TfliteSingle), operands, ElementType::I32);
-        self.requantizers.insert(new, requantizer);
-        Some(new)
+        Some(self.fitted(RequantizeRule::TfliteSingle, (sum, moved[sum.index()]), solution))
     }
 
     /// The accumulator, if a node is that itself.
