@@ -128,7 +128,7 @@ impl Compiler {
         self
     }
 
-    /// Scratch memory for kernels that run in parts on so many threads.
+    /// Scratch memory for kernels that run in parts on this number of threads.
     #[must_use]
     pub fn threads(mut self, threads: u32) -> Self {
         self.settings.threads = threads;

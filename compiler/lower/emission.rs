@@ -191,7 +191,7 @@ impl<'s> Writer<'_, 's> {
         [interval.low, interval.high]
     }
 
-    /// How many parts a call may have, if it may have several: at most so many, and as many as there is working memory for. `bytes` are those of
+    /// How many parts a call may have, if it may have several: at most `most`, and as many as there is working memory for. `bytes` are those of
     /// its arguments; `working` are the positions of arguments and the numbers of their scratch buffers.
     fn parts(&self, (most, bytes): (u64, Vec<u64>), working: &[(usize, usize)], scratch: &Scratch, position: usize) -> Option<Parts> {
         let (room, working) = match scratch.parts {

@@ -19,7 +19,7 @@ pub(super) fn held(request: &Request, plan: &Plan) -> Option<Plan> {
     (1..=CALLS).rev().filter_map(|calls| of_calls(request, plan, calls)).find(|held| held.arena_bytes <= most)
 }
 
-/// The same, where each call holds what it touches for so many.
+/// The same, where what a call touches stays in memory for `calls` calls.
 fn of_calls(request: &Request, plan: &Plan, calls: usize) -> Option<Plan> {
     let mut holding = request.clone();
     let mut places: Vec<Vec<TensorId>> = Vec::new();

@@ -36,7 +36,7 @@ pub struct Context<'a> {
 /// The threads that kernels are cut for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Threads {
-    /// Their number; memory is planned for so many parts. 0 and 1 are the caller's own alone, where a kernel is cut if that costs no memory.
+    /// Their number; memory is planned for as many parts. 0 and 1 are the caller's own alone, where a kernel is cut if that costs no memory.
     pub count: u32,
     /// Instructions of a part that is worth a thread; with 0, as tests want it, whatever may be cut is.
     pub least_instructions: u64,
@@ -171,7 +171,7 @@ impl<'a> Context<'a> {
     }
 
     /// Lanes for element-wise work on `channels` contiguous elements: full registers of the narrowest element, or fewer when
-    /// there are not so many.
+    /// the channels are fewer.
     pub fn lanes_for(&self, smallest_element: u32, channels: u64) -> u16 {
         let full = self.machine.lanes(smallest_element).max(2 * self.machine.lanes(4));
         let needed = u16::try_from(channels.next_power_of_two()).unwrap_or(u16::MAX);

@@ -30,7 +30,7 @@ impl Requirements {
         self
     }
 
-    /// The same with scratch memory for so many parts.
+    /// The same with scratch memory for this number of parts.
     #[must_use]
     pub fn for_parts(mut self, parts: u64) -> Self {
         if parts > 1 {

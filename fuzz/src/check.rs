@@ -31,7 +31,7 @@ pub fn read(bytes: &[u8]) {
     }
 }
 
-/// One in so many files is compiled to machine code too: that takes ten times as long as all before it.
+/// One file in 64 is compiled to machine code too: that takes ten times as long as all before it.
 const TO_MACHINE_CODE: usize = 64;
 
 /// A file through front end, rewrites, schedules and memory plan to kernels that keep the rules of their language, for a machine that

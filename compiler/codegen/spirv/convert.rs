@@ -107,7 +107,7 @@ impl Lowering<'_> {
         let normal = self.out.op(Op::IAdd, integer, &[rest, shift]);
         let larger = self.out.op(Op::IAdd, integer, &[normal, shift]);
         let result = self.chosen((Op::UGreaterThan, integer), (rest, 0x0f7f_ffff), larger, normal);
-        // A subnormal number is so many times 2⁻²⁴.
+        // A subnormal number is its significand times 2⁻²⁴.
         let units = self.out.op(Op::BitwiseAnd, integer, &[a, rest_bits]);
         let units = self.out.op(Op::ConvertUToF, register, &[units]);
         let unit = self.out.float(register, 1.0 / 16_777_216.0);

@@ -45,7 +45,7 @@ pub fn check(device: &Device, gpu: &Gpu, modules: &Modules) -> Result<(), String
     Ok(())
 }
 
-/// Whether a range begins at a multiple and is inside so many bytes, made whole words.
+/// Whether a range begins at a multiple and is inside this number of bytes, rounded up to whole words.
 fn fits(offset: u64, multiple: u64, bytes: u64, room: u64) -> bool {
     offset.is_multiple_of(multiple) && offset.checked_add(bytes).is_some_and(|end| end <= room.next_multiple_of(4))
 }

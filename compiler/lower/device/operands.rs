@@ -28,7 +28,7 @@ fn convert_loads(region: &mut Region, buffer: Buffer, types: &mut Vec<Type>, (la
     }
 }
 
-/// Makes a buffer begin so many elements before what it was.
+/// Makes a buffer begin this number of elements earlier.
 pub fn begin_before(kernel: &mut Kernel, buffer: Buffer, elements: u64, alignment: u32) {
     let data = &mut kernel.buffers[buffer.index()];
     data.elements += elements;

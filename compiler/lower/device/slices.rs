@@ -143,7 +143,7 @@ mod tests {
     use crate::kernel::text::parse_kernel;
     use crate::kernel::verify::verify;
 
-    /// What is left in six elements, of which each is one more than its slice of x, by a kernel for blocks of so many slices.
+    /// What is left in six elements, of which each is one more than its slice of x, by a kernel for blocks of this number of slices.
     fn done(block: u64, after: Option<u64>, extents: [i64; 2]) -> Vec<u8> {
         let text = format!(
             "kernel @k(x: input i8[{block}] align 1, y: output i8[{block}] align 1) {{

@@ -103,7 +103,7 @@ impl Cuts {
         let (outputs, strip, lanes) = (strips.outputs, strips.lanes, lanes.max(NARROWEST));
         let parts = |strip: u64| parts(strip, lanes, loads_part);
         let end = outputs - outputs % lanes.max(strip);
-        let (full, narrow): (Vec<u64>, Vec<u64>) = strips.behind(end).partition(|&width| width == strip);
+        let (full, narrow): (Vec<u64>, Vec<u64>) = strips.after(end).partition(|&width| width == strip);
         let mut rest = Vec::new();
         if lanes > strip {
             let mut left = full.len() as u64;

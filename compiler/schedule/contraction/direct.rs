@@ -394,7 +394,7 @@ fn rows_of_all(work: &Contraction) -> u64 {
     [work.groups, work.batch, work.planes.output, work.output_size[0]].into_iter().chain(matrices).fold(1, u64::saturating_mul)
 }
 
-/// The largest tile of which there are enough, for rows of this width and so many vectors of output channels.
+/// The largest tile of which there are enough, for rows of this width and this number of vectors of output channels.
 fn tile_at_once(rows: u64, width: u64, vectors: u64) -> Tile {
     let most = vectors.next_power_of_two();
     let within = |tile: Tile| Tile { pixels: tile.pixels.min(width), vectors: tile.vectors.min(most) };
@@ -414,7 +414,7 @@ fn small_tile(vectors: u64, width: u64) -> Tile {
 /// `is_one` says that output channels which fill no vector are one panel.
 fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks, is_one): (u64, bool, bool)) -> Tile {
     let registers = u64::from(machine.registers.count());
-    // There are so many vectors of output channels, and perhaps part of one.
+    // Whole vectors of output channels, and perhaps part of one.
     let full = outputs / lanes_of(machine, form);
     let apart = u64::from(form.is_of_pairs() && machine.dot == DotProduct::Signed16);
     // One pixel alone: its weights are read by the products themselves.

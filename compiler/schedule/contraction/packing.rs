@@ -143,9 +143,9 @@ impl Panels {
         let mut rest = packed;
         for _ in 0..self.extents.groups {
             for lanes in self.extents.strips.all() {
-                let (strip, behind) = rest.split_at(self.elements_of(lanes) as usize * size);
+                let (strip, following) = rest.split_at(self.elements_of(lanes) as usize * size);
                 entries.push(strip, size, lanes);
-                rest = behind;
+                rest = following;
             }
         }
     }

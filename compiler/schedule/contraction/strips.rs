@@ -37,11 +37,11 @@ impl Strips {
 
     /// The lanes of every strip, in order.
     pub fn all(&self) -> impl Iterator<Item = u64> + '_ {
-        self.behind(0)
+        self.after(0)
     }
 
     /// The lanes of the strips after this many channels, which are whole strips of full width.
-    pub fn behind(&self, channels: u64) -> impl Iterator<Item = u64> + '_ {
+    pub fn after(&self, channels: u64) -> impl Iterator<Item = u64> + '_ {
         (channels / self.lanes..self.outputs / self.lanes).map(|_| self.lanes).chain(self.rest.iter().copied())
     }
 

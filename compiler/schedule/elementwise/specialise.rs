@@ -132,8 +132,8 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
     Specialised { sources, expression: builder.finish(results), ranges: all_ranges, requantizers, offsets }
 }
 
-/// Whether a kernel of integers may round its floats towards zero: there are no others than those of its requantizations, and these are
-/// so many that it pays to set the mode.
+/// Whether a kernel of integers may round its floats towards zero: there are no others than those of its requantizations, and there are
+/// enough of them to pay for setting the mode.
 fn may_round_toward_zero(cx: &Context<'_>, epilogue: &Epilogue) -> bool {
     let elements = |&tensor: &Value| cx.shape(tensor).map_or(0, |shape| shape.iter().product());
     epilogue.expression.nodes.values().all(|node| !node.ty.is_float())

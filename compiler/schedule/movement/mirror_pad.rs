@@ -86,13 +86,13 @@ impl<'a> MirrorPadSchedule<'a> {
     /// dimension once at most.
     fn mirrored(&self, b: &mut KernelBuilder, position: Value, extent: Number) -> Value {
         let before = b.index(self.skip - 1);
-        let behind = match extent {
+        let last = match extent {
             Number::Known(extent) => b.index(2 * extent - 1 - self.skip),
             Number::Computed(extent) => b.scale_index(extent, 2, -1 - self.skip),
         };
         let reflected = b.sub(before, position);
         let position = b.binary(BinaryOp::SignedMax, position, reflected);
-        let reflected = b.sub(behind, position);
+        let reflected = b.sub(last, position);
         b.binary(BinaryOp::SignedMin, position, reflected)
     }
 

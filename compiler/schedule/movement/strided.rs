@@ -415,8 +415,8 @@ impl MovementSchedule<'_> {
         for cut in &self.cuts {
             let [start, size, extent] = [&cut.start, &cut.size, &cut.extent].map(|quantity| extents.number(b, quantity).value(b));
             let (zero, one) = (b.index(0), b.index(1));
-            let behind = b.sub(size, one);
-            let reach = b.scale_index(behind, cut.stride, 0);
+            let steps = b.sub(size, one);
+            let reach = b.scale_index(steps, cut.stride, 0);
             let last = b.add(start, reach);
             let some = b.compare(CompareOp::Greater, size, zero);
             for position in [start, last] {

@@ -41,7 +41,7 @@ impl Runner<'_> {
         command
     }
 
-    /// Measures a model for so many seconds, once at least.
+    /// Measures a model for at least `seconds`, and at least once.
     fn modelc(&self, model: &Path, warmup: &str, seconds: f64) -> Command {
         let mut command = self.pinned(&self.modelc);
         command.arg("bench").arg(model).args(["--json", "--warmup-runs", warmup, "--num-runs", "1"]);

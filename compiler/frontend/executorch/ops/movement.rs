@@ -220,7 +220,7 @@ fn slice_scatter(c: &mut Call<'_, '_, '_>) -> Outcome {
     if cut.step == 1 { overwrite(c, [x, source], axis, cut) } else { interleave(c, [x, source], axis, cut) }
 }
 
-/// Argument 1 in place of every so many elements: what each position of the two in a row has.
+/// Argument 1 in place of every n-th element: what each position of the two in a row has.
 fn interleave(c: &mut Call<'_, '_, '_>, [x, source]: [Value; 2], axis: usize, cut: Cut) -> Outcome {
     let given = c.extents(source).get(axis).copied();
     let known = [c.extents(x)[axis], cut.start, cut.count].map(Extent::as_static);

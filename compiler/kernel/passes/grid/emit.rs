@@ -72,7 +72,7 @@ impl<'k> Writer<'k> {
         self.one_of(items, position, out, &Item::positions, &|writer, item, position, out| writer.item(region, item, position, out));
     }
 
-    /// The one of a list, each of which takes so many numbers, that a number is of, with what it is there.
+    /// Finds the element of a list that a number belongs to, and its offset there. Each element takes `count` numbers.
     fn one_of<T, C, W>(&mut self, list: &[T], number: Value, out: &mut Vec<Statement>, count: &C, write: &W)
     where
         C: Fn(&T) -> u64,

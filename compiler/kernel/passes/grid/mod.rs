@@ -49,7 +49,7 @@ pub struct Stage {
 /// Where pointer parameters are: for each the number of a memory, and its first byte there. What lies in different memories never overlaps.
 pub type Places = Vec<(usize, u64)>;
 
-/// Each of so many pointer parameters in memory of its own.
+/// Each of `parameters` pointer parameters in memory of its own.
 pub fn apart(parameters: usize) -> Places {
     (0..parameters).map(|number| (number, 0)).collect()
 }

@@ -158,11 +158,11 @@ impl Loops<'_> {
         let starts_at_0 = counted.first.as_number() == Some(0);
         // Whole steps end at the last multiple, one step before the end.
         let multiple = self.multiple_below(end).filter(|(_, unit)| starts_at_0 && unit % counted.step == 0);
-        let behind = if multiple.is_some() { counted.step } else { 1 };
+        let short = if multiple.is_some() { counted.step } else { 1 };
         let end = multiple.filter(|_| !is_whole).map_or(end, |(all, _)| all);
         let mut beyond = self.polynomial(&self.sum(end));
         beyond.add_times(&self.polynomial(&counted.first), &vec![], -1);
-        beyond.add(vec![], -i128::from(behind));
+        beyond.add(vec![], -i128::from(short));
         beyond
     }
 

@@ -1,6 +1,6 @@
 //! Rows by whole workgroups: where there are few positions and each of them goes through a long row, the lanes of a workgroup do that together.
 //!
-//! A loop whose rounds only meet in what it carries is shared out, every so many rounds to a lane. What is carried is then partial: lanes put it
+//! A loop whose rounds only meet in what it carries is shared out with a stride: each lane takes every n-th round, of n lanes. What is carried is then partial: lanes put it
 //! into memory of the workgroup, and a tree makes it one. All else each lane computes for itself, and the first one stores. The order of sums is
 //! another one than that of a single position.
 
@@ -63,7 +63,7 @@ enum Step {
     All,
     /// The first lane does it.
     First,
-    /// It is a loop of so many rounds from a number on, each of which one lane does.
+    /// A loop with this first round and number of rounds. One lane does each round.
     Cut { rounds: i64, first: i64, sums: Vec<Sum> },
     /// Before it, lanes wait for each other.
     Wait(Box<Step>),
@@ -258,7 +258,7 @@ impl<'k> Writer<'k> {
         out.push(Statement { results: vec![], inst: Inst::If { condition, then, otherwise: Region::default() } });
     }
 
-    /// A loop of which each lane does every so many rounds.
+    /// A loop shared out with a stride: each lane does every n-th round, of n lanes.
     fn cut(&mut self, statement: &Statement, (rounds, first): (i64, i64), sums: &[Sum], out: &mut Vec<Statement>) {
         let Inst::For { step, carried, body, .. } = &statement.inst else { return };
         let end = self.number(rounds, out);

@@ -1,4 +1,4 @@
-//! Indices of 64 bits become indices of 32 bits where these do, for machines whose registers have so many.
+//! Indices of 64 bits become indices of 32 bits where these do, for machines with registers of 32 bits.
 //!
 //! They do for a value that lies in 32 bits, sign included, and for one of which only the low half is wanted: what an access takes as its
 //! index lies inside a buffer, so the low half of that says all, and the low half of a sum, a product or a bitwise operation follows from the
