@@ -1,6 +1,6 @@
 //! The back ends whose graphs are read.
 
-use super::delegate::{Delegate, Graph};
+use super::delegate::{Buffer, Delegate, Graph};
 use super::reader::File;
 use super::xnnpack::External;
 use super::{vulkan, xnnpack};
@@ -31,6 +31,10 @@ impl Graph for xnnpack::Subgraph {
         (registers(&self.inputs), outputs)
     }
 
+    fn buffers(&self) -> &[Buffer] {
+        &[]
+    }
+
     fn operators(&self) -> Vec<(&str, bool)> {
         Vec::new()
     }
@@ -40,6 +44,10 @@ impl Graph for vulkan::Graph {
     fn parted(&self, args: &[usize]) -> (Vec<usize>, Vec<usize>) {
         let (inputs, outputs) = args.split_at(self.plan.inputs.len().min(args.len()));
         (inputs.to_vec(), outputs.to_vec())
+    }
+
+    fn buffers(&self) -> &[Buffer] {
+        &self.buffers
     }
 
     fn operators(&self) -> Vec<(&str, bool)> {
@@ -55,7 +63,7 @@ pub fn read(file: &File, method: &str, (number, delegate): (usize, schema::Backe
     let invalid = |message: String| Diagnostic::new(codes::PROGRAM_STRUCTURE, message);
     let name = delegate.id().unwrap_or_default().to_owned();
     if !matches!(&name[..], "XnnpackBackend" | "VulkanBackend") {
-        return Ok(Delegate { name, graph: None });
+        return Ok(Delegate::new(name, None));
     }
     let place = delegate.processed().ok_or_else(|| invalid("a delegate has no data".to_owned()))?;
     let data = match place.location() {
@@ -65,5 +73,5 @@ pub fn read(file: &File, method: &str, (number, delegate): (usize, schema::Backe
     };
     let graph: Rc<dyn Graph> =
         if name == "VulkanBackend" { Rc::new(vulkan::read(&data, number, method)?) } else { Rc::new(xnnpack::read(&data)?) };
-    Ok(Delegate { name, graph: Some(graph) })
+    Ok(Delegate::new(name, Some(graph)))
 }

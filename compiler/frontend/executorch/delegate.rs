@@ -1,6 +1,8 @@
 //! Parts of programs that were given to back ends, whichever these are.
 
+use super::container::Source;
 use super::fault::Fault;
+use super::program::{EValue, Form, Storage, TensorMeta};
 use super::reader::File;
 use crate::diagnostic::Diagnostic;
 use crate::schema::program as schema;
@@ -15,12 +17,52 @@ pub struct Delegate {
     pub name: String,
     /// What it computes, if it is one whose graphs are read.
     pub graph: Option<Rc<dyn Graph>>,
+    /// The registers of the method that stand for the graph's buffers, in their order.
+    pub buffers: Vec<usize>,
+}
+
+/// A tensor of a graph that keeps its contents from call to call.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    /// Its register in the graph.
+    pub register: usize,
+    /// How its bytes read.
+    pub form: Form,
+    /// What it holds before the first call.
+    pub initial: Source,
+}
+
+impl Delegate {
+    /// A delegate of a back end that no method calls yet.
+    pub fn new(name: String, graph: Option<Rc<dyn Graph>>) -> Self {
+        Self { name, graph, buffers: Vec::new() }
+    }
+
+    /// The buffers of the graph.
+    pub fn graph_buffers(&self) -> &[Buffer] {
+        self.graph.as_deref().map_or(&[], Graph::buffers)
+    }
+
+    /// Gives each buffer of the graph a register of the method, so that a buffer is a state as any other; `number` is the delegate's.
+    pub fn add_buffers(&mut self, number: usize, values: &mut Vec<EValue>) {
+        for i in 0..self.graph_buffers().len() {
+            let buffer = &self.graph_buffers()[i];
+            let name = Some(format!("delegate{number}.value{}", buffer.register));
+            let storage = Storage::Buffer { delegate: number, buffer: i };
+            let meta = TensorMeta { form: buffer.form.clone(), storage, dynamic: false, name };
+            self.buffers.push(values.len());
+            values.push(EValue::Tensor(meta));
+        }
+    }
 }
 
 /// What a delegate computes.
 pub trait Graph: Any + Debug {
     /// The arguments of a call that the graph reads, and those that it writes.
     fn parted(&self, args: &[usize]) -> (Vec<usize>, Vec<usize>);
+
+    /// What the graph keeps from call to call.
+    fn buffers(&self) -> &[Buffer];
 
     /// The operators of the graph by their names, and whether each is one that is translated; nothing of graphs of which all are.
     fn operators(&self) -> Vec<(&str, bool)>;

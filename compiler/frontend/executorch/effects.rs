@@ -47,6 +47,11 @@ fn convention(operator: &str) -> Convention {
     }
 }
 
+/// The arguments of an operator that are written in part, besides its results.
+pub fn caches(operator: &str) -> &'static [usize] {
+    if let Convention::Caches(caches) = convention(operator) { caches } else { &[] }
+}
+
 /// What an instruction of a method reads and writes.
 pub fn effects(plan: &Plan, instruction: &Instruction) -> Effects {
     let mut effects = Effects::default();
@@ -58,8 +63,11 @@ pub fn effects(plan: &Plan, instruction: &Instruction) -> Effects {
         }
         Instruction::JumpFalse { condition, .. } => effects.uses.push(*condition),
         Instruction::Delegate { delegate, args } => {
-            let Some(graph) = &plan.delegates[*delegate].graph else { return effects };
+            let delegate = &plan.delegates[*delegate];
+            let Some(graph) = &delegate.graph else { return effects };
             (effects.uses, effects.defines) = graph.parted(args);
+            effects.uses.extend(&delegate.buffers);
+            effects.defines.extend(&delegate.buffers);
         }
         Instruction::Free => {}
     }
@@ -113,7 +121,7 @@ pub fn range_in_file(plan: &Plan, register: usize) -> Option<ByteRange> {
     let EValue::Tensor(meta) = &plan.values[register] else { return None };
     let (area, start) = match meta.storage {
         Storage::Planned { memory_id, offset, .. } => (Area::Planned(memory_id), offset),
-        Storage::Unplanned => (Area::Private(register), 0),
+        Storage::Unplanned | Storage::Buffer { .. } => (Area::Private(register), 0),
         Storage::Constant(_) | Storage::External(_) => return None,
     };
     Some(ByteRange { area, start, end: start + meta.form.bytes() })

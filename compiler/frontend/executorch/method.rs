@@ -96,7 +96,7 @@ fn whole(t: &mut Translator<'_, '_>) -> Result<Interface, Fault> {
     Ok((inputs, results, outputs))
 }
 
-/// The registers whose bytes outlive a call: those with an initial value, and planned memory that is read before anything in the
+/// The registers whose bytes outlive a call: those with an initial value, buffers of delegates, and planned memory that is read before anything in the
 /// method has written it, or that is a state in another method. One register stands for each piece of memory.
 fn state_registers(plan: &Plan, shared: &SharedStates) -> Result<Vec<usize>, Fault> {
     let mut written = Written::default();
@@ -105,8 +105,9 @@ fn state_registers(plan: &Plan, shared: &SharedStates) -> Result<Vec<usize>, Fau
     }
     let mut found: Vec<(ByteRange, usize)> = Vec::new();
     for (register, value) in plan.values.iter().enumerate() {
-        let has_initial = matches!(value, EValue::Tensor(TensorMeta { storage: Storage::Planned { initial: Some(_), .. }, .. }));
-        if has_initial || shared.is_one(plan, register) {
+        let is_kept =
+            matches!(value, EValue::Tensor(TensorMeta { storage: Storage::Planned { initial: Some(_), .. } | Storage::Buffer { .. }, .. }));
+        if is_kept || shared.is_one(plan, register) {
             found.extend(range_in_file(plan, register).map(|range| (range, register)));
             written.add(range_in_file(plan, register));
         }
@@ -183,9 +184,17 @@ fn new_state(t: &mut Translator<'_, '_>, register: usize, meta: &TensorMeta) -> 
 }
 
 fn initial_value(t: &mut Translator<'_, '_>, meta: &TensorMeta) -> Result<Option<Constant>, Fault> {
-    let Storage::Planned { initial: Some((segment, index)), .. } = meta.storage else { return Ok(None) };
-    let data = t.shared.file.initial_state(segment, index, meta.form.bytes())?;
-    Ok(Some(add_row_major(t.graph.builder.module, &meta.form, data)))
+    match meta.storage {
+        Storage::Planned { initial: Some((segment, index)), .. } => {
+            let data = t.shared.file.initial_state(segment, index, meta.form.bytes())?;
+            Ok(Some(add_row_major(t.graph.builder.module, &meta.form, data)))
+        }
+        Storage::Buffer { delegate, buffer } => {
+            let buffer = &t.plan.delegates[delegate].graph_buffers()[buffer];
+            Ok(Some(t.shared.part(t.graph.builder.module, &buffer.initial, &meta.form)?))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Stores what a state's bytes hold at the end, unless it is what was loaded.

@@ -131,6 +131,13 @@ pub enum Storage {
     },
     /// Memory that the caller or the runtime provides.
     Unplanned,
+    /// A buffer that the graph of a delegate keeps from call to call.
+    Buffer {
+        /// The delegate.
+        delegate: usize,
+        /// Which of its buffers.
+        buffer: usize,
+    },
 }
 
 /// A tensor register.
@@ -279,7 +286,10 @@ fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str, read: del
     };
     let operators: Vec<String> = plan.operators().into_iter().flatten().map(operator_name).collect();
     let delegates = plan.delegates().into_iter().flatten().enumerate().map(|delegate| read(file, name, delegate));
-    let delegates = delegates.collect::<Result<Vec<_>, _>>()?;
+    let mut delegates = delegates.collect::<Result<Vec<_>, _>>()?;
+    for (number, delegate) in delegates.iter_mut().enumerate() {
+        delegate.add_buffers(number, &mut values);
+    }
     let mut instructions = Vec::new();
     for chain in plan.chains().into_iter().flatten() {
         let first = instructions.len();

@@ -59,7 +59,7 @@ impl<'a> Translator<'a, '_> {
             }
             Instruction::Delegate { delegate, args } => match self.plan.delegates[*delegate].graph.as_deref().and_then(known) {
                 Some(Known::Xnnpack(graph)) => xnnpack::call(self, graph, args),
-                Some(Known::Vulkan(graph)) => vulkan::call(self, graph, args),
+                Some(Known::Vulkan(graph)) => vulkan::call(self, graph, args, &self.plan.delegates[*delegate].buffers),
                 // Unknown back ends are reported once a program too.
                 None => Err(Fault::Consequence),
             },

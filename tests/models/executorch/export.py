@@ -234,6 +234,23 @@ class Rows(nn.Module):
         return self.layers(self.norm(self.table(tokens))), (tokens * 2).sum(1)
 
 
+class Averages(nn.Module):
+    """What a delegate keeps from call to call: a sum, and what decays, which is not zero at first."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 8)
+        self.register_buffer("total", torch.zeros(1, 8))
+        self.register_buffer("recent", torch.linspace(-1, 1, 8).reshape(1, 8))
+
+    def forward(self, x):
+        y = self.layer(x)
+        self.total.add_(y)
+        before = self.recent * 2.0
+        self.recent.mul_(0.5).add_(y)
+        return self.total + self.recent, before
+
+
 def for_vulkan(model, inputs, dynamic=None, options=None):
     partitioner = VulkanPartitioner({"require_dynamic_shapes": dynamic is not None, **(options or {})})
     edge = to_edge_transform_and_lower(export(model, inputs, dynamic_shapes=dynamic, strict=True), partitioner=[partitioner])
@@ -247,6 +264,7 @@ def make_vulkan(wanted):
         "vulkan_image": lambda: (Image().eval(), images(), None, None),
         "vulkan_rows": lambda: (Rows().eval(), [tokens(n) for n in (7, 1, 4)], {"tokens": {1: Dim("length", min=1, max=7)}}, None),
         "vulkan_int8": lambda: (Chain().eval(), images(), None, {"weights": 8}),
+        "vulkan_buffers": lambda: (Averages().requires_grad_(False), [(torch.randn(1, 6),) for _ in range(4)], None, None),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:
@@ -259,7 +277,9 @@ def make_vulkan(wanted):
             for tensors in inputs:
                 prepared(*tensors)
             model = convert_pt2e(prepared)
-        write(stem, for_vulkan(model, inputs[0], dynamic), model, inputs)
+        stateful = stem == "vulkan_buffers"
+        program = for_vulkan(model, inputs[0], dynamic, {"alias_buffer_mutations": True} if stateful else None)
+        write(stem, program, model, inputs, stateful=stateful)
 
 
 def main():

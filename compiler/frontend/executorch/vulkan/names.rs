@@ -1,5 +1,6 @@
 //! The operators of these graphs by their names.
 
+use super::super::effects;
 use super::super::ops::{self, Translate};
 use super::{elementwise, images, products, tokens};
 use std::collections::BTreeMap;
@@ -14,6 +15,8 @@ pub(super) struct Operator {
     pub(super) picked: Option<&'static [usize]>,
     /// Whether the result is a list of tensors, as many as it happens to be; otherwise a list is one result each.
     pub(super) gives_list: bool,
+    /// The arguments that are written in part.
+    pub(super) caches: &'static [usize],
 }
 
 /// The operator of a name.
@@ -27,12 +30,14 @@ pub fn operators() -> impl Iterator<Item = &'static str> {
 }
 
 static TABLE: LazyLock<BTreeMap<&'static str, Operator>> = LazyLock::new(|| {
-    let of_programs = |name: &str, picked| ops::find(name).map(|translate| Operator { translate, picked, gives_list: false });
+    let of_programs = |name: &str, picked| {
+        ops::find(name).map(|translate| Operator { translate, picked, gives_list: false, caches: effects::caches(name) })
+    };
     let mut table = BTreeMap::new();
     table.extend(SAME.iter().filter_map(|&(name, of)| Some((name, of_programs(of, None)?))));
     table.extend(PICKED.iter().filter_map(|&(name, of, picked)| Some((name, of_programs(of, Some(picked))?))));
     let own = OWN.iter().flat_map(|family| family.iter());
-    table.extend(own.map(|&(name, translate)| (name, Operator { translate, picked: None, gives_list: false })));
+    table.extend(own.map(|&(name, translate)| (name, Operator { translate, picked: None, gives_list: false, caches: &[] })));
     for name in LISTS {
         if let Some(operator) = table.get_mut(name) {
             operator.gives_list = true;

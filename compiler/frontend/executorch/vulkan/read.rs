@@ -1,13 +1,14 @@
 //! From the bytes of a delegate to a graph.
 
 use super::super::container::{Container, Source, damaged};
+use super::super::delegate::Buffer;
 use super::super::program::{EValue, Instruction, Plan, index};
 use super::names;
 use super::values::{self, invalid};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Data, ElementType};
 use crate::schema::{flatbuffer_part, verifier_options, vulkan as schema};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// A graph of one delegate.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Graph {
     pub constants: Vec<(usize, Source)>,
     /// The element types that callers pass, of registers for which the graph says it.
     pub staged: BTreeMap<usize, ElementType>,
+    /// What it keeps from call to call.
+    pub buffers: Vec<Buffer>,
 }
 
 impl Graph {
@@ -70,7 +73,8 @@ pub fn read(blob: &Data, number: usize, method: &str) -> Result<Graph, Diagnosti
         }
         plan.instructions.push(Instruction::Kernel { operator: known.unwrap_or(plan.operators.len() - 1), args });
     }
-    Ok(Graph { plan, constants: values.constants, staged: values.staged })
+    let buffers = buffers(&plan, &values.constants);
+    Ok(Graph { plan, constants: values.constants, staged: values.staged, buffers })
 }
 
 /// The arguments of a call in the order in which programs have them: those that the program's operator takes, each result, and what the call gives as
@@ -94,6 +98,47 @@ fn arranged(name: &str, arguments: &[usize], values: &[EValue]) -> Result<Vec<us
     }
     args.push(whole);
     Ok(args)
+}
+
+/// The operator that fills a tensor of the device from a constant, once, when the graph is loaded.
+const PREPACK: &str = "et_vk.prepack.default";
+
+/// The buffers of a graph: tensors that are filled when it is loaded, and written when it runs. A call finds what the call before it left there.
+fn buffers(plan: &Plan, constants: &[(usize, Source)]) -> Vec<Buffer> {
+    let written: HashSet<usize> = plan.instructions.iter().filter_map(|instruction| written(plan, instruction)).flatten().collect();
+    let mut buffers = Vec::new();
+    for instruction in &plan.instructions {
+        let Some((from, register)) = prepacked(plan, instruction) else { continue };
+        let source = constants.iter().find(|(constant, _)| *constant == from).map(|(_, source)| source);
+        if let (Some(source), EValue::Tensor(meta)) = (source, &plan.values[register])
+            && written.contains(&register)
+        {
+            buffers.push(Buffer { register, form: meta.form.clone(), initial: source.clone() });
+        }
+    }
+    buffers
+}
+
+/// The constant and the tensor of an instruction that fills one from the other.
+pub(super) fn prepacked(plan: &Plan, instruction: &Instruction) -> Option<(usize, usize)> {
+    match instruction {
+        Instruction::Kernel { operator, args } if plan.operators[*operator] == PREPACK => Some((*args.first()?, *args.last()?)),
+        _ => None,
+    }
+}
+
+/// What an instruction writes whenever the graph runs.
+fn written(plan: &Plan, instruction: &Instruction) -> Option<Vec<usize>> {
+    let Instruction::Kernel { operator, args } = instruction else { return None };
+    let (name, &whole) = (&plan.operators[*operator], args.last()?);
+    let mut registers = members(plan, whole);
+    registers.extend(names::find(name)?.caches.iter().filter_map(|&argument| args.get(argument)));
+    (name != PREPACK).then_some(registers)
+}
+
+/// A register, or of a list its members.
+pub(super) fn members(plan: &Plan, register: usize) -> Vec<usize> {
+    if let EValue::Tensors(items) = &plan.values[register] { items.clone() } else { vec![register] }
 }
 
 /// The constants of the graph.

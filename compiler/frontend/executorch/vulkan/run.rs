@@ -9,7 +9,7 @@ use super::super::registers::{Environment, Register, TensorPlace, initial_regist
 use super::super::tensors::shape_text;
 use super::super::translate::Translator;
 use super::names;
-use super::read::Graph;
+use super::read::{Graph, members, prepacked};
 use crate::ir::{ElementType, Extent, Source, SourceData, Value};
 use std::rc::Rc;
 
@@ -28,20 +28,21 @@ struct Caller<'a> {
     environment: Environment,
 }
 
-/// Translates a call of a delegate: its arguments are registers, inputs and then outputs.
+/// Translates a call of a delegate: its arguments are registers, inputs and then outputs. `buffers` are the registers of its buffers.
 ///
 /// # Errors
 /// When an argument does not fit the graph, or an operator cannot be translated.
-pub fn call<'a>(t: &mut Translator<'a, '_>, graph: &'a Graph, args: &[usize]) -> Result<(), Fault> {
+pub fn call<'a>(t: &mut Translator<'a, '_>, graph: &'a Graph, args: &[usize], buffers: &[usize]) -> Result<(), Fault> {
     let plan = &graph.plan;
     let mut passed = Vec::with_capacity(plan.inputs.len());
     for i in 0..plan.inputs.len() {
         passed.push(argument(t, register(args, i)?)?);
     }
+    let kept = buffers.iter().map(|&register| t.read(register)).collect::<Result<Vec<_>, _>>()?;
     let caller = enter(t, graph);
-    let outcome = inside(t, plan, passed);
+    let outcome = inside(t, graph, passed, &kept);
     (t.plan, t.kept, t.environment) = (caller.plan, caller.kept, caller.environment);
-    let (results, registers) = (outcome?, args.get(plan.inputs.len()..).unwrap_or_default());
+    let ((results, kept), registers) = (outcome?, args.get(plan.inputs.len()..).unwrap_or_default());
     for (&register, result) in registers.iter().zip(assigned(t, graph, registers)?) {
         match &results[result] {
             Passed::Tensor(value) => {
@@ -51,6 +52,9 @@ pub fn call<'a>(t: &mut Translator<'a, '_>, graph: &'a Graph, args: &[usize]) ->
             }
             Passed::Number(number) => t.environment.registers[register] = number.clone(),
         }
+    }
+    for (&register, value) in buffers.iter().zip(kept) {
+        t.define(register, value)?;
     }
     Ok(())
 }
@@ -67,8 +71,15 @@ fn assigned(t: &Translator<'_, '_>, graph: &Graph, registers: &[usize]) -> Resul
         _ => true,
     };
     assignment(registers.len(), outputs.len(), fits).ok_or_else(|| {
-        Fault::invalid("the program takes other results of the delegate than its graph gives")
-            .expected(outputs.len().to_string(), registers.len().to_string())
+        let fault = Fault::invalid("the program takes other results of the delegate than its graph gives")
+            .expected(outputs.len().to_string(), registers.len().to_string());
+        // Exporters leave a changed buffer among the results, although nothing takes it there: no runtime runs such a program.
+        let is_left = registers.len() < outputs.len();
+        if is_left {
+            fault.help("where the model changes a buffer, export it with the partitioner's option alias_buffer_mutations")
+        } else {
+            fault
+        }
     })
 }
 
@@ -120,28 +131,39 @@ fn enter<'a>(t: &mut Translator<'a, '_>, graph: &'a Graph) -> Caller<'a> {
         }
     }
     let environment = Environment { registers, memory: Memory::default() };
+    let kept = plan.outputs.iter().copied().chain(graph.buffers.iter().map(|buffer| buffer.register)).collect();
     Caller {
         plan: std::mem::replace(&mut t.plan, plan),
-        kept: std::mem::replace(&mut t.kept, plan.outputs.clone()),
+        kept: std::mem::replace(&mut t.kept, kept),
         environment: std::mem::replace(&mut t.environment, environment),
     }
 }
 
-/// Runs a graph whose registers are the translator's; gives its results.
-fn inside(t: &mut Translator<'_, '_>, plan: &Plan, passed: Vec<Passed>) -> Result<Vec<Passed>, Fault> {
+/// Runs a graph whose registers are the translator's, with what its buffers hold; gives its results, and what the buffers hold then.
+fn inside(t: &mut Translator<'_, '_>, graph: &Graph, passed: Vec<Passed>, kept: &[Value]) -> Result<(Vec<Passed>, Vec<Value>), Fault> {
+    let plan = &graph.plan;
     let mut is_whole = true;
+    for (buffer, &value) in graph.buffers.iter().zip(kept) {
+        t.define(buffer.register, value)?;
+    }
     for (&register, passed) in plan.inputs.iter().zip(passed) {
         is_whole &= take(t, register, passed)?;
     }
     let call = t.graph.builder.source;
     for (i, instruction) in plan.instructions.iter().enumerate() {
         let Instruction::Kernel { args, .. } = instruction else { return Err(Fault::Consequence) };
+        // A buffer was filled when the graph was loaded.
+        if prepacked(plan, instruction).is_some_and(|(_, to)| graph.buffers.iter().any(|buffer| buffer.register == to)) {
+            continue;
+        }
         let name = plan.instruction_name(i);
         t.graph.builder.source = call.map(|call| source(t, call, i, name));
         step(t, name, args, is_whole).map_err(|fault| fault.at_node(i, name))?;
     }
     t.graph.builder.source = call;
-    plan.outputs.iter().map(|&register| argument(t, register)).collect()
+    let kept = graph.buffers.iter().map(|buffer| t.read(buffer.register)).collect::<Result<Vec<_>, _>>()?;
+    let results = plan.outputs.iter().map(|&register| argument(t, register)).collect::<Result<Vec<_>, _>>()?;
+    Ok((results, kept))
 }
 
 /// Where the values of an operator come from: the call of the delegate, and which operator of it.
@@ -160,11 +182,6 @@ fn step(t: &mut Translator<'_, '_>, name: &str, args: &[usize], is_whole: bool) 
         results.into_iter().flatten().try_for_each(|register| check_shape(t, register))?;
     }
     Ok(())
-}
-
-/// A register, or of a list its members.
-fn members(plan: &Plan, register: usize) -> Vec<usize> {
-    if let EValue::Tensors(items) = &plan.values[register] { items.clone() } else { vec![register] }
 }
 
 /// Refuses a result of another shape than the graph gives it. Where inputs are as large as they can be, results are too.

@@ -137,6 +137,32 @@ fn constants_may_lie_elsewhere() {
     assert!(matches!(&graph.constants[..], [(0, Source::Named(name))] if name == "weights"));
 }
 
+/// A tensor that is filled from a constant and then written keeps what was written; one that is only read stays a constant.
+#[test]
+fn filled_tensors_that_are_written_are_buffers() {
+    let buffers = |result: i32| {
+        let mut said = sum();
+        said.values.extend([V::Tensor(F32, &[4], -1), V::Tensor(F32, &[4], -1)]);
+        let args = [1, 4, 2, result];
+        said.calls = vec![("et_vk.prepack.default", &[0, 4]), ("et_vk.prepack.default", &[0, 5]), ("aten.add.Tensor", &args)];
+        let graph = graph(&said).expect("the graph is sound");
+        graph.buffers.iter().map(|buffer| buffer.register).collect::<Vec<_>>()
+    };
+    assert_eq!(buffers(3), [0; 0]);
+    assert_eq!(buffers(4), [4]);
+    assert_eq!(buffers(5), [5]);
+}
+
+/// Operators on caches write an argument, which is no result.
+#[test]
+fn caches_that_are_written_are_buffers() {
+    let mut said = sum();
+    said.values.extend([V::Tensor(F32, &[4], -1), V::Int(0)]);
+    said.calls = vec![("et_vk.prepack.default", &[0, 4]), ("update_cache.default", &[1, 4, 5, 3])];
+    let graph = graph(&said).expect("the graph is sound");
+    assert!(matches!(&graph.buffers[..], [buffer] if buffer.register == 4));
+}
+
 #[test]
 fn members_of_lists_have_registers_of_their_own() {
     let mut said = sum();
