@@ -1,6 +1,7 @@
 //! Convolutions and products of matrices: sums of products, and what becomes of the sums.
 //!
 //! - `convolution.rs`: grouped, depthwise, dilated, of any number of spatial dimensions; `transposed.rs`, `phases.rs`: their transposes;
+//! - `gradients.rs`: what a convolution's result owes its filter;
 //! - `products.rs`: products of matrices, wide ones among them;
 //! - `reduced.rs`: both of types that products of tiles do not take, 64-bit integers and floats among them;
 //! - `output.rs`: the numerics: bias, scale, zero point, activation;
@@ -9,6 +10,7 @@
 pub mod blockwise;
 mod convolution;
 pub mod dynamic_range;
+pub mod gradients;
 mod output;
 mod phases;
 pub mod products;

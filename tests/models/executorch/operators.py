@@ -150,10 +150,35 @@ class Narrow(nn.Module):
         return x.to(torch.uint8), x.half().to(torch.int8), left @ right, torch.bmm(left[None], right[None]), large
 
 
+class Gradients(nn.Module):
+    """Gradients of convolutions and of pooling: with groups, all three; with steps that leave the end of the image out; by the filter alone."""
+
+    def forward(self, image, filter, plain, first, second, third, pooled):
+        grouped = aten.convolution_backward(first, image, filter, [6], [2, 1], [1, 0], [1, 2], False, [0, 0], 2, [True, True, True])
+        left_out = aten.convolution_backward(second, image, plain, [5], [3, 2], [0, 1], [1, 1], False, [0, 0], 1, [True, True, False])
+        alone = aten.convolution_backward(third, image, plain, [5], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [False, True, False])
+        windows = ([3, 2], [2, 1], [1, 1], [1, 1], True)
+        _, places = aten.max_pool2d_with_indices(image, *windows)
+        return *grouped, *left_out[:2], alone[1], aten.max_pool2d_with_indices_backward(pooled, image, *windows, places)
+
+
 KEPT = [
     aten.roll.default, aten.reflection_pad2d.default, aten.replication_pad3d.default, aten.tril.default, aten.glu.default,
     aten.masked_scatter.default, aten.grid_sampler_2d.default, aten._native_batch_norm_legit.no_stats,
 ]
+
+
+def gradients(randn):
+    """Of an image of four channels: two filters, what came of three convolutions, and what came of pooling."""
+    image, filter, plain = randn(2, 4, 9, 8), randn(6, 2, 3, 2), randn(5, 4, 2, 3)
+    convolve = torch.nn.functional.conv2d
+    results = [
+        convolve(image, filter, None, (2, 1), (1, 0), (1, 2), 2),
+        convolve(image, plain, None, (3, 2), (0, 1)),
+        convolve(image, plain, None, 1, 1),
+        torch.nn.functional.max_pool2d(image, (3, 2), (2, 1), 1, 1, True),
+    ]
+    return image, filter, plain, *(randn(*result.shape) for result in results)
 
 
 def main():
@@ -178,6 +203,7 @@ def main():
         "orders": (Orders(), [(randn(3, 4), randn(4, 6).half(), torch.randint(-9, 10, (3, 5)))]),
         "spectra": (Spectra(), [(randn(3, 10), randn(16, 32))]),
         "narrow": (Narrow(), [(randn(3, 5) * 50, short(3, 4), short(4, 6), torch.randint(0, 256, (1, 2, 4, 5), dtype=torch.uint8))]),
+        "gradients": (Gradients(), [gradients(randn)]),
     }
     for stem, (model, inputs) in models.items():
         if sys.argv[1:] and stem not in sys.argv[1:]:

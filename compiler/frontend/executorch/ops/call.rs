@@ -221,6 +221,17 @@ impl<'m> Call<'_, '_, 'm> {
         }
     }
 
+    /// A list of booleans.
+    ///
+    /// # Errors
+    /// When it is no such list.
+    pub fn flags(&self, index: usize) -> Result<Vec<bool>, Fault> {
+        match self.in_file(index)? {
+            Some(EValue::Bools(list)) => Ok(list.clone()),
+            _ => Err(wrong_kind(index, "a list of booleans", "something else")),
+        }
+    }
+
     /// A list of floats that may be None.
     ///
     /// # Errors

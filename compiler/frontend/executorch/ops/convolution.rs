@@ -47,14 +47,7 @@ pub fn convolved(c: &mut Call<'_, '_, '_>) -> Result<Value, Fault> {
     if rank < 3 || c.graph().rank(weight) != rank {
         return Err(Fault::unsupported("needs an input with batch and channels").expected("3 to 5 dimensions", rank.to_string()));
     }
-    let groups = u64::try_from(c.int(8)?).ok().filter(|&g| g > 0).ok_or_else(|| Fault::invalid("groups must be positive"))?;
-    let geometry = Geometry {
-        stride: limited(c.per_dimension(3, rank - 2)?, 1, "stride")?,
-        padding: limited(c.per_dimension(4, rank - 2)?, 0, "padding")?,
-        dilation: limited(c.per_dimension(5, rank - 2)?, 1, "dilation")?,
-        output_padding: limited(c.per_dimension(7, rank - 2)?, 0, "output padding")?,
-        groups,
-    };
+    let geometry = geometry(c, [3, 4, 5, 7, 8], rank - 2)?;
     let numerics = plain(accumulator(c.element(input))?, c.out_form(c.out())?.element);
     let (input, weight) = (widened(c, input)?, widened(c, weight)?);
     let permutation = channels_last(rank);
@@ -67,6 +60,27 @@ pub fn convolved(c: &mut Call<'_, '_, '_>) -> Result<Value, Fault> {
         convolution.build(c.graph(), bias, &numerics)?
     };
     c.transpose(y, &inverse(&permutation))
+}
+
+/// What a call says of a convolution over some dimensions: the arguments of stride, padding, dilation, output padding and groups are given.
+///
+/// # Errors
+/// When a number is out of range.
+pub fn geometry(c: &Call<'_, '_, '_>, arguments: [usize; 5], spatial: usize) -> Result<Geometry, Fault> {
+    let [stride, padding, dilation, output_padding, groups] = arguments;
+    Ok(Geometry {
+        stride: limited(c.per_dimension(stride, spatial)?, 1, "stride")?,
+        padding: limited(c.per_dimension(padding, spatial)?, 0, "padding")?,
+        dilation: limited(c.per_dimension(dilation, spatial)?, 1, "dilation")?,
+        output_padding: limited(c.per_dimension(output_padding, spatial)?, 0, "output padding")?,
+        groups: u64::try_from(c.int(groups)?).ok().filter(|&g| g > 0).ok_or_else(|| Fault::invalid("groups must be positive"))?,
+    })
+}
+
+/// The windows of a convolution that is not transposed.
+pub fn windows(geometry: Geometry, size: Vec<u64>) -> Windows {
+    let Geometry { stride, padding, dilation, .. } = geometry;
+    Windows { size, strides: stride, dilation, padding: Padding::Symmetric { elements: padding, partial: false } }
 }
 
 /// Numbers from `low` to 2³¹ − 1.
@@ -84,11 +98,11 @@ fn spatial(c: &mut Call<'_, '_, '_>, image: Value) -> Vec<Extent> {
 }
 
 fn forward(c: &mut Call<'_, '_, '_>, input: Value, weight: Value, geometry: Geometry) -> Result<Convolution, Fault> {
-    let Geometry { stride, padding, dilation, groups, .. } = geometry;
+    let groups = geometry.groups;
     let size = c.shape(weight)?[2..].to_vec();
     let filter = c.transpose(weight, &channels_last(size.len() + 2))?;
     let filter = c.graph().settle_transpose(filter)?;
-    let windows = Windows { size, strides: stride, dilation, padding: Padding::Symmetric { elements: padding, partial: false } };
+    let windows = windows(geometry, size);
     let extents = spatial(c, input);
     let geometry = windows.geometry(c.graph(), &extents)?;
     Ok(Convolution::new(input, filter, groups, geometry))

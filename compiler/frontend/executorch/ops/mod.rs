@@ -1,6 +1,7 @@
 //! The operators: one file a family, each a list of names with what translates a call.
 
 mod attention;
+mod backward;
 mod binary;
 mod call;
 mod compare;
@@ -41,6 +42,7 @@ type Family = &'static [(&'static str, Translate)];
 
 const FAMILIES: &[Family] = &[
     attention::OPERATORS,
+    backward::OPERATORS,
     binary::OPERATORS,
     compare::OPERATORS,
     convolution::OPERATORS,
