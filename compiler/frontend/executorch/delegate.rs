@@ -2,9 +2,9 @@
 
 use super::container::Source;
 use super::fault::Fault;
-use super::program::{EValue, Form, Storage, TensorMeta};
 use super::reader::File;
 use crate::diagnostic::Diagnostic;
+use crate::ir::ElementType;
 use crate::schema::program as schema;
 use std::any::Any;
 use std::fmt::Debug;
@@ -26,8 +26,10 @@ pub struct Delegate {
 pub struct Buffer {
     /// Its register in the graph.
     pub register: usize,
-    /// How its bytes read.
-    pub form: Form,
+    /// What its elements are.
+    pub element: ElementType,
+    /// Its extents; it lies row major.
+    pub shape: Vec<u64>,
     /// What it holds before the first call.
     pub initial: Source,
 }
@@ -41,18 +43,6 @@ impl Delegate {
     /// The buffers of the graph.
     pub fn graph_buffers(&self) -> &[Buffer] {
         self.graph.as_deref().map_or(&[], Graph::buffers)
-    }
-
-    /// Gives each buffer of the graph a register of the method, so that a buffer is a state as any other; `number` is the delegate's.
-    pub fn add_buffers(&mut self, number: usize, values: &mut Vec<EValue>) {
-        for i in 0..self.graph_buffers().len() {
-            let buffer = &self.graph_buffers()[i];
-            let name = Some(format!("delegate{number}.value{}", buffer.register));
-            let storage = Storage::Buffer { delegate: number, buffer: i };
-            let meta = TensorMeta { form: buffer.form.clone(), storage, dynamic: false, name };
-            self.buffers.push(values.len());
-            values.push(EValue::Tensor(meta));
-        }
     }
 }
 

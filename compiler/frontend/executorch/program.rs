@@ -288,7 +288,9 @@ fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str, read: del
     let delegates = plan.delegates().into_iter().flatten().enumerate().map(|delegate| read(file, name, delegate));
     let mut delegates = delegates.collect::<Result<Vec<_>, _>>()?;
     for (number, delegate) in delegates.iter_mut().enumerate() {
-        delegate.add_buffers(number, &mut values);
+        let first = values.len();
+        values.extend(buffers(number, delegate));
+        delegate.buffers = (first..values.len()).collect();
     }
     let mut instructions = Vec::new();
     for chain in plan.chains().into_iter().flatten() {
@@ -308,6 +310,16 @@ fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str, read: del
         delegates,
         instructions,
         area_bytes,
+    })
+}
+
+/// The registers of a method that stand for the buffers of a delegate's graph, so that these are states as any other.
+fn buffers(number: usize, delegate: &Delegate) -> impl Iterator<Item = EValue> {
+    delegate.graph_buffers().iter().enumerate().map(move |(i, buffer)| {
+        let form = Form::row_major(buffer.element, buffer.shape.clone());
+        let storage = Storage::Buffer { delegate: number, buffer: i };
+        let name = Some(format!("delegate{number}.value{}", buffer.register));
+        EValue::Tensor(TensorMeta { form, storage, dynamic: false, name })
     })
 }
 

@@ -113,7 +113,8 @@ fn buffers(plan: &Plan, constants: &[(usize, Source)]) -> Vec<Buffer> {
         if let (Some(source), EValue::Tensor(meta)) = (source, &plan.values[register])
             && written.contains(&register)
         {
-            buffers.push(Buffer { register, form: meta.form.clone(), initial: source.clone() });
+            let (element, shape) = (meta.form.element, meta.form.shape.clone());
+            buffers.push(Buffer { register, element, shape, initial: source.clone() });
         }
     }
     buffers
