@@ -31,6 +31,7 @@ fn convolution(c: &mut Call<'_, '_, '_>) -> Outcome {
     let &[input_wanted, weight_wanted, bias_wanted] = &wanted[..] else {
         return Err(Fault::invalid("the mask has another length").expected("3", wanted.len().to_string()));
     };
+    check_extents(c, gradient, input, weight)?;
     let element = c.element(input);
     let gradient = widened(c, gradient)?;
     for (i, is_wanted) in [input_wanted, weight_wanted, bias_wanted].into_iter().enumerate() {
@@ -47,6 +48,31 @@ fn convolution(c: &mut Call<'_, '_, '_>) -> Outcome {
         };
         let value = c.cast(value, element)?;
         c.define(out, value)?;
+    }
+    Ok(())
+}
+
+/// Refuses a gradient that no convolution of this image with this filter has, as far as extents are known.
+fn check_extents(c: &mut Call<'_, '_, '_>, gradient: Value, input: Value, weight: Value) -> Outcome {
+    let (results, image, filter) = (c.extents(gradient), c.extents(input), c.shape(weight)?);
+    let geometry = geometry(c, [4, 5, 6, 8, 9], image.len() - 2)?;
+    // Factors are below 2^31 and extents below 2^63.
+    let along = |d: usize, extent: u64| {
+        let reach = i128::from(geometry.dilation[d]) * (i128::from(filter[d + 2]) - 1) + 1;
+        (i128::from(extent) + 2 * i128::from(geometry.padding[d]) - reach).div_euclid(i128::from(geometry.stride[d])) + 1
+    };
+    let mut wanted = vec![(results[0].as_static(), image[0].as_static().map(i128::from))];
+    wanted.push((results[1].as_static(), Some(i128::from(filter[0]))));
+    wanted.extend((2..image.len()).map(|d| (results[d].as_static(), image[d].as_static().map(|extent| along(d - 2, extent)))));
+    wanted.push((Some(filter[1]), image[1].as_static().map(|channels| i128::from(channels / geometry.groups))));
+    for (found, expected) in wanted {
+        if let (Some(found), Some(expected)) = (found, expected)
+            && i128::from(found) != expected
+        {
+            return Err(
+                Fault::invalid("the gradient is not one of this image and filter").expected(expected.to_string(), found.to_string())
+            );
+        }
     }
     Ok(())
 }
