@@ -35,7 +35,7 @@ pub struct Buffer {
 }
 
 impl Delegate {
-    /// A delegate of a back end that no method calls yet.
+    /// A delegate whose buffers have no registers yet.
     pub fn new(name: String, graph: Option<Rc<dyn Graph>>) -> Self {
         Self { name, graph, buffers: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Gradients of a convolution, by its image and by its filter. Both are convolutions again.
+//! The gradient of a convolution by its filter, which is a convolution again. That by its image is a transposed one.
 
 use super::{Convolution, Numerics};
 use crate::ir::{Extent, Value};

@@ -2,7 +2,7 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
-use super::convolution::{channels_last, geometry, windows};
+use super::convolution::{Geometry, channels_last, geometry, windows};
 use super::matrix::{accumulator, plain, widened};
 use crate::ir::{Combination, Extent, Reduction, Scalar, Value};
 use crate::operators::contraction::{Transposed, gradients, transposed_filter};
@@ -31,7 +31,8 @@ fn convolution(c: &mut Call<'_, '_, '_>) -> Outcome {
     let &[input_wanted, weight_wanted, bias_wanted] = &wanted[..] else {
         return Err(Fault::invalid("the mask has another length").expected("3", wanted.len().to_string()));
     };
-    check_extents(c, gradient, input, weight)?;
+    let geometry = geometry(c, [4, 5, 6, 8, 9], rank - 2)?;
+    check_extents(c, [gradient, input, weight], &geometry)?;
     let element = c.element(input);
     let gradient = widened(c, gradient)?;
     for (i, is_wanted) in [input_wanted, weight_wanted, bias_wanted].into_iter().enumerate() {
@@ -42,8 +43,8 @@ fn convolution(c: &mut Call<'_, '_, '_>) -> Outcome {
             continue;
         }
         let value = match i {
-            0 => of_input(c, gradient, input, weight)?,
-            1 => of_weight(c, gradient, input, weight)?,
+            0 => of_input(c, [gradient, input, weight], &geometry)?,
+            1 => of_weight(c, [gradient, input, weight], &geometry)?,
             _ => of_bias(c, gradient, rank)?,
         };
         let value = c.cast(value, element)?;
@@ -53,9 +54,8 @@ fn convolution(c: &mut Call<'_, '_, '_>) -> Outcome {
 }
 
 /// Refuses a gradient that no convolution of this image with this filter has, as far as extents are known.
-fn check_extents(c: &mut Call<'_, '_, '_>, gradient: Value, input: Value, weight: Value) -> Outcome {
+fn check_extents(c: &mut Call<'_, '_, '_>, [gradient, input, weight]: [Value; 3], geometry: &Geometry) -> Outcome {
     let (results, image, filter) = (c.extents(gradient), c.extents(input), c.shape(weight)?);
-    let geometry = geometry(c, [4, 5, 6, 8, 9], image.len() - 2)?;
     // Factors are below 2^31 and extents below 2^63.
     let along = |d: usize, extent: u64| {
         let reach = i128::from(geometry.dilation[d]) * (i128::from(filter[d + 2]) - 1) + 1;
@@ -78,8 +78,7 @@ fn check_extents(c: &mut Call<'_, '_, '_>, gradient: Value, input: Value, weight
 }
 
 /// Each element of the result's gradient spreads over the window that it was made of: a transposed convolution.
-fn of_input(c: &mut Call<'_, '_, '_>, gradient: Value, input: Value, weight: Value) -> Result<Value, Fault> {
-    let geometry = geometry(c, [4, 5, 6, 8, 9], c.rank(input) - 2)?;
+fn of_input(c: &mut Call<'_, '_, '_>, [gradient, input, weight]: [Value; 3], geometry: &Geometry) -> Result<Value, Fault> {
     let numerics = plain(accumulator(c.element(gradient))?, c.element(gradient));
     let weight = widened(c, weight)?;
     let filter = transposed_filter(c.graph(), weight, geometry.groups)?;
@@ -89,8 +88,8 @@ fn of_input(c: &mut Call<'_, '_, '_>, gradient: Value, input: Value, weight: Val
         input: gradient,
         filter,
         groups: geometry.groups,
-        strides: geometry.stride,
-        dilation: geometry.dilation,
+        strides: geometry.stride.clone(),
+        dilation: geometry.dilation.clone(),
         cut: geometry.padding.iter().map(|n| Extent::Static(n.unsigned_abs())).collect(),
         wanted: c.extents(input)[2..].to_vec(),
     };
@@ -98,14 +97,11 @@ fn of_input(c: &mut Call<'_, '_, '_>, gradient: Value, input: Value, weight: Val
     c.transpose(y, &inverse(&order))
 }
 
-fn of_weight(c: &mut Call<'_, '_, '_>, gradient: Value, input: Value, weight: Value) -> Result<Value, Fault> {
+fn of_weight(c: &mut Call<'_, '_, '_>, [gradient, input, weight]: [Value; 3], geometry: &Geometry) -> Result<Value, Fault> {
     let numerics = plain(accumulator(c.element(gradient))?, c.element(gradient));
-    let geometry = geometry(c, [4, 5, 6, 8, 9], c.rank(input) - 2)?;
-    let size = c.shape(weight)?[2..].to_vec();
-    let groups = geometry.groups;
-    let windows = windows(geometry, size);
+    let windows = windows(geometry, c.shape(weight)?[2..].to_vec());
     let input = widened(c, input)?;
-    Ok(gradients::of_filter(c.graph(), [input, gradient], &windows, groups, &numerics)?)
+    Ok(gradients::of_filter(c.graph(), [input, gradient], &windows, geometry.groups, &numerics)?)
 }
 
 /// Every element of a channel has the bias in it once.

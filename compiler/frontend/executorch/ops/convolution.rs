@@ -12,6 +12,7 @@ use crate::operators::windows::{Padding, Windows};
 pub(super) const OPERATORS: &[(&str, Translate)] = &[("aten::convolution.out", convolution)];
 
 /// What the call says beside its tensors; one number a spatial dimension.
+#[derive(Clone)]
 pub struct Geometry {
     /// Steps between windows.
     pub stride: Vec<i64>,
@@ -78,8 +79,8 @@ pub fn geometry(c: &Call<'_, '_, '_>, arguments: [usize; 5], spatial: usize) -> 
 }
 
 /// The windows of a convolution that is not transposed.
-pub fn windows(geometry: Geometry, size: Vec<u64>) -> Windows {
-    let Geometry { stride, padding, dilation, .. } = geometry;
+pub fn windows(geometry: &Geometry, size: Vec<u64>) -> Windows {
+    let Geometry { stride, padding, dilation, .. } = geometry.clone();
     Windows { size, strides: stride, dilation, padding: Padding::Symmetric { elements: padding, partial: false } }
 }
 
@@ -102,7 +103,7 @@ fn forward(c: &mut Call<'_, '_, '_>, input: Value, weight: Value, geometry: Geom
     let size = c.shape(weight)?[2..].to_vec();
     let filter = c.transpose(weight, &channels_last(size.len() + 2))?;
     let filter = c.graph().settle_transpose(filter)?;
-    let windows = windows(geometry, size);
+    let windows = windows(&geometry, size);
     let extents = spatial(c, input);
     let geometry = windows.geometry(c.graph(), &extents)?;
     Ok(Convolution::new(input, filter, groups, geometry))
