@@ -8,8 +8,9 @@ use modelc::frontend::LoadOptions;
 use modelc::ir::Tensor;
 use modelc::jit::{Jit, JitOptions, Order};
 use modelc::lower::{Options, Threads};
-use modelc::program::{Port, calls};
+use modelc::program::{Port, Step, Visit, calls, walk};
 use modelc::{pipeline, target};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Calls of each model.
@@ -42,16 +43,41 @@ fn measure(path: &str, threads: u32) -> Result<Measured, Box<dyn std::error::Err
     }
     let mut measured = Measured { total: 0, in_parts: 0, scratch_bytes: lowered.program.methods[0].scratch_bytes, longest: vec![] };
     let calls = calls(&lowered.program.methods[0].steps);
+    let streams = stream_of_each(&lowered.program.methods[0].steps);
+    let mut of_streams: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     for (number, time) in instance.kernel_times().iter().enumerate().take(calls.len()) {
         let parts = instance.part_times().get(number).map_or(&[][..], Vec::as_slice);
         let time = parts.iter().max().map_or(time.least(), |longest| longest + HANDING_OVER);
-        measured.total += time;
-        measured.in_parts += usize::from(!parts.is_empty());
+        match streams[number] {
+            Some(stream) => *of_streams.entry(stream).or_default() += time,
+            None => measured.total += time,
+        }
+        measured.in_parts += usize::from(!parts.is_empty() || streams[number].is_some());
         let kernel = &lowered.program.kernels[calls[number].kernel];
         measured.longest.push((time, parts.len(), format!("{} {}", kernel.name, calls[number].origin.schedule)));
     }
+    // Streams side by side take as long as the longest.
+    let sides: BTreeSet<usize> = of_streams.keys().map(|(side, _)| *side).collect();
+    let longest = |side: usize| of_streams.range((side, 0)..(side + 1, 0)).map(|(_, time)| *time).max().unwrap_or(0);
+    measured.total += sides.into_iter().map(|side| longest(side) + HANDING_OVER).sum::<u64>();
     measured.longest.sort_by_key(|(time, ..)| std::cmp::Reverse(*time));
     Ok(measured)
+}
+
+/// For each kernel call the number of the step of streams that it is in, and that of the stream.
+fn stream_of_each(steps: &[Step]) -> Vec<Option<(usize, usize)>> {
+    let (mut streams, mut inside, mut side) = (Vec::new(), VecDeque::new(), 0);
+    for visit in walk(steps) {
+        match visit {
+            Visit::Streams(each) => {
+                inside.extend(each.each().enumerate().flat_map(|(number, calls)| vec![(side, number); calls.len()]));
+                side += 1;
+            }
+            Visit::Call(_) => streams.push(inside.pop_front()),
+            _ => {}
+        }
+    }
+    streams
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -26,6 +26,7 @@ mod planned;
 mod pool;
 mod resolver;
 mod steps;
+mod streams;
 mod tensors;
 #[cfg(test)]
 mod testing;

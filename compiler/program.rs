@@ -11,7 +11,7 @@ pub use device::{
     Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, HostCall, HostReason,
 };
 pub use moving::{End, Member, Moving, MovingPlace, Size};
-pub use walk::{Visit, Walk, calls, calls_together, change_calls, externals, regions, walk};
+pub use walk::{Visit, Walk, calls, calls_in_streams, calls_together, change_calls, externals, regions, walk};
 
 use crate::ir::{Data, ElementType, Quantization, Source};
 use crate::kernel::Kernel;
@@ -213,6 +213,8 @@ pub enum Step {
     },
     /// Kernel calls that run together in parts.
     Together(Together),
+    /// Runs of kernel calls that may run at the same time.
+    Streams(Streams),
     /// A region of the device where one runs, else the steps that do the same.
     Region {
         /// Position among the device's regions.
@@ -320,6 +322,24 @@ pub struct Together {
     pub most: u32,
     /// The calls, each a [`Step::Call`] that has parts.
     pub calls: Vec<Step>,
+}
+
+/// Runs of kernel calls, the **streams**, of which none touches what another one writes. Each runs in its order, and all of them in any order or
+/// at the same time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Streams {
+    /// The calls, stream by stream, each a [`Step::Call`].
+    pub calls: Vec<Step>,
+    /// Where each stream starts among them; the first one does at 0.
+    pub starts: Vec<usize>,
+}
+
+impl Streams {
+    /// The calls of each stream.
+    pub fn each(&self) -> impl Iterator<Item = &[Step]> {
+        let ends = self.starts.iter().skip(1).copied().chain([self.calls.len()]);
+        self.starts.iter().zip(ends).filter_map(|(&start, end)| self.calls.get(start..end))
+    }
 }
 
 /// An argument that is working memory, of which each part has its own.

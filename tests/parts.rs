@@ -8,7 +8,7 @@ use modelc::jit::Jit;
 use modelc::kernel::footprint::footprint;
 use modelc::lower::{Options, Threads};
 use modelc::machine::machine;
-use modelc::program::{Call, calls, calls_together};
+use modelc::program::{Call, Step, calls, calls_in_streams, calls_together};
 use modelc::target::host_machine;
 use modelc::{passes, pipeline};
 
@@ -70,8 +70,8 @@ method "main" = @main {
     assert!(cut.iter().any(|call| call.origin.schedule.starts_with("attention")), "attention is not cut");
 }
 
-#[test]
-fn pointwise_layers_run_together_with_the_depthwise_one_before() {
+/// A chain of a depthwise layer, two pointwise ones and another depthwise one, and which of its tensors the method returns.
+fn chain(outputs: &[&str]) -> String {
     let constant = |number: usize, shape: [usize; 4]| {
         let numbers: Vec<String> = (0..shape.iter().product()).map(|i: usize| format!("{:?}", (i * 7 % 11) as f32 / 4.0 - 1.25)).collect();
         format!("const{number}: f32[{}, {}, {}, {}] = [{}]\n", shape[0], shape[1], shape[2], shape[3], numbers.join(", "))
@@ -86,18 +86,40 @@ fn pointwise_layers_run_together_with_the_depthwise_one_before() {
     let weights = [constant(0, [8, 3, 3, 1]), constant(1, [16, 1, 1, 8]), constant(2, [8, 1, 1, 16])].concat();
     let layers = [conv(4, 0, 1, 1, 8), conv(5, 4, 2, 0, 1), conv(6, 5, 3, 0, 1), conv(7, 6, 1, 1, 8)].concat();
     let constants: String = (0..3).map(|i| format!("  v{} = constant {{ data = const{i} }}\n", i + 1)).collect();
-    let text = format!(
-        "{weights}func @main(v0: f32[1, 32, 4, 8]) {{\n{constants}{layers}  return v7\n}}\n\
-         method \"main\" = @main {{\n  input \"x\"\n  output \"y\"\n}}"
-    );
+    let ports: String = outputs.iter().map(|name| format!("  output \"{name}\"\n")).collect();
+    format!(
+        "{weights}func @main(v0: f32[1, 32, 4, 8]) {{\n{constants}{layers}  return {}\n}}\n\
+         method \"main\" = @main {{\n  input \"x\"\n{ports}}}",
+        outputs.join(", ")
+    )
+}
+
+/// The steps of a module on some threads.
+fn steps(text: &str, threads: Threads) -> Vec<Step> {
+    let options = Options { threads, ..Options::new(host_machine().expect("a machine")) };
+    let mut lowered = pipeline::lower(&module(text), "model", options).unwrap_or_else(|error| panic!("{error}"));
+    lowered.program.methods.remove(0).steps
+}
+
+#[test]
+fn pointwise_layers_run_together_with_the_depthwise_one_before() {
+    // Nothing can be computed in bands where all tensors are returned.
+    let text = chain(&["v4", "v5", "v6", "v7"]);
     assert_eq!(is_the_same_in_parts(&text, &[&[&[1, 32, 4, 8]]]).len(), 4);
-    let options = Options::new(host_machine().expect("a machine"));
-    let together = |threads: Threads| {
-        let lowered = pipeline::lower(&module(&text), "model", Options { threads, ..options }).unwrap_or_else(|error| panic!("{error}"));
-        calls_together(&lowered.program.methods[0].steps)
-    };
+    let together = |threads: Threads| calls_together(&steps(&text, threads));
     assert!(together(Threads { count: 3, least_instructions: 0 }).iter().sum::<usize>() >= 2, "every call is by itself");
     assert!(together(Threads::ALONE).is_empty());
+}
+
+#[test]
+fn bands_are_computed_side_by_side() {
+    let text = chain(&["v7"]);
+    is_the_same_in_parts(&text, &[&[&[1, 32, 4, 8]]]);
+    for count in [2, 3] {
+        let streams = calls_in_streams(&steps(&text, Threads::new(count)));
+        assert!(matches!(&streams[..], [streams] if streams.len() == count as usize), "{streams:?} on {count} threads");
+    }
+    assert!(calls_in_streams(&steps(&text, Threads::ALONE)).is_empty());
 }
 
 #[test]

@@ -10,8 +10,9 @@ use modelc::ir::text::{Constants, print_module};
 use modelc::ir::{ElementType, Module, Tensor};
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
-use modelc::lower::{self, Goal, Lowered, PlanSource};
+use modelc::lower::{self, Goal, Lowered, PlanSource, Threads};
 use modelc::machine::Machine;
+use modelc::program::calls_in_streams;
 use modelc::{passes, pipeline, target};
 
 /// Only sums of floats are not exact here, and they may be taken in another order; their terms are small numbers. The worst is a
@@ -140,23 +141,27 @@ fn compare(dynamic: bool) {
     assert!(failures.is_empty(), "{} of {} fail; the first:\n{}", failures.len(), seeds(), failures[0]);
 }
 
-/// Chains are cut into bands wherever that makes the arena smaller.
+/// Chains are cut into bands wherever that makes the arena smaller, and threads compute bands side by side.
 #[test]
 fn chains_in_bands_compute_what_the_interpreter_computes() {
-    let smaller = compare_in_parts(|seed| {
+    let (smaller, in_streams) = compare_in_parts(|seed| {
         let (module, image) = chains::module(seed);
         (module, vec![image])
     });
     // More than half were when this was written.
     assert!(smaller * 4 > seeds(), "hardly any chain is cut: {smaller}");
+    // A sixth were when this was written.
+    assert!(in_streams * 16 > seeds(), "hardly any chain is in streams: {in_streams}");
 }
 
-/// Batches of matrices are computed one after the other wherever that makes the arena smaller.
+/// Batches of matrices are computed one after the other wherever that makes the arena smaller, and on several threads side by side.
 #[test]
 fn batches_one_by_one_compute_what_the_interpreter_computes() {
-    let smaller = compare_in_parts(chains::batches::module);
+    let (smaller, in_streams) = compare_in_parts(chains::batches::module);
     // Four of ten were when this was written.
     assert!(smaller * 8 > seeds(), "hardly any batch is computed alone: {smaller}");
+    // A twelfth were when this was written.
+    assert!(in_streams * 25 > seeds(), "hardly any batch is in a stream: {in_streams}");
 }
 
 /// What is picked by constant positions is read where it lies.
@@ -225,13 +230,16 @@ fn merged_graphs_compute_what_the_interpreter_computes() {
     assert!(fewer * 2 > seeds() && rows * 4 > seeds(), "hardly anything is merged: {fewer} have fewer kernels, {rows} work row by row");
 }
 
-/// Compares modules computed part by part with the interpreter. Gives how many take less memory than as a whole.
-fn compare_in_parts(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> u64 {
+/// Compares modules computed part by part with the interpreter, on one thread and on several. Gives how many take less memory than as a whole, and
+/// how many have streams.
+fn compare_in_parts(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> (u64, u64) {
     let machine = target::host_machine().expect("the host has a machine description");
     let own = lower::Options { plan: PlanSource::Smallest, ..lower::Options::new(machine) };
     // Nothing is cut for a plan of the file; this file has none.
     let whole = lower::Options { plan: PlanSource::Program, ..own };
-    let mut smaller = 0;
+    let side_by_side = lower::Options { plan: PlanSource::Own, ..own };
+    let threads = Threads { count: 3, least_instructions: 0 };
+    let (mut smaller, mut in_streams) = (0, 0);
     let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
     let count = seeds();
     for seed in first..first + count {
@@ -240,10 +248,15 @@ fn compare_in_parts(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> u64 {
         passes::run_all(&mut module);
         let explain = |error: String| format!("seed {seed}: {error}\n{}", print_module(&module, Constants::Whole));
         let found = compiled(&module, &inputs, own).unwrap_or_else(|error| panic!("{}", explain(error)));
-        assert_eq!(found, Some(interpreted(&module, &inputs)), "{}", explain("other outputs".into()));
-        let arena = |options| pipeline::lower(&module, "random", options).map(|l| l.plans[0].arena_bytes).unwrap_or_else(|e| panic!("{e}"));
-        smaller += u64::from(arena(own) < arena(whole));
+        let expected = interpreted(&module, &inputs);
+        assert_eq!(found.as_ref(), Some(&expected), "{}", explain("other outputs".into()));
+        let found = compiled(&module, &inputs, side_by_side).unwrap_or_else(|error| panic!("{}", explain(error)));
+        assert_eq!(found.as_ref(), Some(&expected), "{}", explain("other outputs where speed is dear".into()));
+        let lowered = |options| pipeline::lower(&module, "random", options).unwrap_or_else(|e| panic!("{e}"));
+        smaller += u64::from(lowered(own).plans[0].arena_bytes < lowered(whole).plans[0].arena_bytes);
+        let threaded = lowered(lower::Options { threads, ..side_by_side });
+        in_streams += u64::from(!calls_in_streams(&threaded.program.methods[0].steps).is_empty());
     }
-    println!("{smaller} of {count} are smaller");
-    smaller
+    println!("{smaller} of {count} are smaller, {in_streams} have streams");
+    (smaller, in_streams)
 }

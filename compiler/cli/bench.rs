@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::emit::OutputKind;
 use crate::jit::peaks::{self, Peaks};
 use crate::jit::{JitOptions, Symbol};
-use crate::program::{Call, calls, calls_together};
+use crate::program::{Call, calls, calls_in_streams, calls_together};
 use clap::Args;
 use regions::RegionProfile;
 use serde_json::json;
@@ -291,17 +291,24 @@ struct InParts {
     empty: Duration,
     /// How many of the methods' calls are in each run of calls that run together where no time is taken of each.
     together: Vec<usize>,
+    /// How many calls are in each stream, wherever streams run side by side.
+    streams: Vec<Vec<usize>>,
 }
 
 impl InParts {
     fn text(&self) -> String {
-        let Self { calls, empty, together } = self;
+        let Self { calls, empty, together, streams } = self;
         let all: usize = together.iter().sum();
         let together = match together.len() {
             0 => String::new(),
             runs => format!(" Without --profile {all} of them are {runs}, of calls that run together."),
         };
-        format!("Calls in parts: {calls} a run, at {} µs if they did nothing.{together}\n", microseconds(empty.as_nanos() as f64))
+        let in_streams: usize = streams.iter().flatten().sum();
+        let streams = match streams.len() {
+            0 => String::new(),
+            sides => format!(" {in_streams} more are {sides} without --profile, in streams."),
+        };
+        format!("Calls in parts: {calls} a run, at {} µs if they did nothing.{together}{streams}\n", microseconds(empty.as_nanos() as f64))
     }
 }
 
@@ -379,7 +386,8 @@ fn profile(engine: &mut Engine, sequence: &[Sequenced], calls_in_parts: u64) -> 
     let program = engine.program();
     let methods: BTreeSet<usize> = sequence.iter().map(|call| call.method).collect();
     let together = methods.iter().flat_map(|&method| calls_together(&program.methods[method].steps)).collect();
-    let parts = empty.map(|empty| InParts { calls: calls_in_parts, empty, together });
+    let streams = methods.iter().flat_map(|&method| calls_in_streams(&program.methods[method].steps)).collect();
+    let parts = empty.map(|empty| InParts { calls: calls_in_parts, empty, together, streams });
     let before = |method: usize| program.methods[..method].iter().map(|m| calls(&m.steps).len()).sum::<usize>();
     let times = engine.instance.kernel_times();
     let row = |(number, call): (usize, &Call)| {
@@ -428,7 +436,8 @@ fn json_text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) ->
         "kernels": kernels,
         "regions": profile.map(|profile| regions::json(&profile.regions)),
         "peaks": peaks,
-        "parts": parts.map(|parts| json!({ "calls": parts.calls, "empty_call_ns": parts.empty.as_nanos() as u64, "together": parts.together })),
+        "parts": parts.map(|parts| json!({ "calls": parts.calls, "empty_call_ns": parts.empty.as_nanos() as u64,
+                                             "together": parts.together, "streams": parts.streams })),
     });
     format!("{report:#}\n")
 }

@@ -32,6 +32,7 @@ fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
     check_conditions(program, method)?;
     check_regions(program, method).map_err(bug)?;
     check_together(method).map_err(bug)?;
+    check_streams(method).map_err(bug)?;
     for external in externals(&method.steps) {
         for (tensor, written) in external.inputs.iter().map(|t| (t, false)).chain(external.outputs.iter().map(|t| (t, true))) {
             let fits = room(program, method, tensor.address).is_some_and(|(room, _)| room >= tensor.bytes);
@@ -84,7 +85,7 @@ fn check_conditions(program: &Program, method: &Method) -> Result<(), Diagnostic
     let mut depth = 0;
     for visit in walk(&method.steps) {
         match visit {
-            Visit::If(_) | Visit::While | Visit::Together(_) | Visit::Region(_) => depth += 1,
+            Visit::If(_) | Visit::While | Visit::Together(_) | Visit::Streams(_) | Visit::Region(_) => depth += 1,
             Visit::End => depth -= 1,
             _ => {}
         }
@@ -128,6 +129,19 @@ fn check_together(method: &Method) -> Result<(), String> {
         };
         if !run.calls.iter().all(fits) {
             return Err(format!("calls together are not of {} rounds in {} parts", run.rounds, run.most));
+        }
+    }
+    Ok(())
+}
+
+/// Streams are whole calls of kernels, and each of them has some.
+fn check_streams(method: &Method) -> Result<(), String> {
+    for visit in walk(&method.steps) {
+        let Visit::Streams(streams) = visit else { continue };
+        let is_whole = |step: &Step| matches!(step, Step::Call(call) if call.slices.is_none() && call.parts.is_none());
+        let all: usize = streams.each().map(<[_]>::len).sum();
+        if !streams.calls.iter().all(is_whole) || all != streams.calls.len() || streams.each().any(<[_]>::is_empty) {
+            return Err(format!("streams that start at {:?} are not runs of whole calls", streams.starts));
         }
     }
     Ok(())

@@ -283,7 +283,7 @@ impl Driver<'_> {
                 numbers.push(number);
                 continue;
             }
-            let Some((call, _)) = work.calls().first().copied() else { continue };
+            let Some(call) = work.calls().first().copied() else { continue };
             let kernel = self.functions[(context.levels[level].first as usize) + call.kernel].name.clone();
             let body = self.compile(&kernel, || driver::part(context, level, work))?;
             let (body, below) = self.guarded_body(body, 0, |number| format!("{kernel}_work{number}"), Some(level));

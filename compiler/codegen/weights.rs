@@ -140,6 +140,7 @@ impl Walk<'_> {
                 Visit::While => self.mark("while"),
                 Visit::Do(condition) => ["end".to_string(), format!("do {condition:?}")].iter().for_each(|text| self.mark(text)),
                 Visit::Together(together) => self.mark(&format!("together {} {}", together.rounds, together.most)),
+                Visit::Streams(streams) => self.mark(&format!("streams {:?}", streams.starts)),
                 Visit::Region(region) => self.mark(&format!("region {region}")),
                 Visit::End => self.mark("end"),
             }

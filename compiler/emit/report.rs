@@ -7,7 +7,9 @@ use crate::codegen::CompiledModel;
 use crate::codegen::driver::ImportKind;
 use crate::interface::MethodMemory;
 use crate::ir::Module;
-use crate::program::{ALIGNMENT, Address, Call, Level, MemoryMap, Method, Occupant, Port, Program, calls, calls_together};
+use crate::program::{
+    ALIGNMENT, Address, Call, Level, MemoryMap, Method, Occupant, Port, Program, calls, calls_in_streams, calls_together,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -74,6 +76,7 @@ fn method_report(method: &Method, identifier: &str) -> Value {
     if let Some(bytes) = method.scratch_bytes_alone {
         report["scratch_bytes_alone"] = whole(bytes).into();
         report["calls_together"] = json!(calls_together(&method.steps));
+        report["calls_in_streams"] = json!(calls_in_streams(&method.steps));
     }
     report
 }

@@ -13,6 +13,7 @@
 //! never needs more memory. [`graph`] then merges groups where one reads what the other computes, or both read one tensor.
 //! A merge may keep operands live for longer, so each has a name ([`Merge`]) by which whoever plans memory can leave it out ([`Fusions`]).
 
+pub mod band;
 pub mod bands;
 pub mod batches;
 mod chains;

@@ -2,13 +2,15 @@
 
 use super::needs::KnownNeeds;
 use super::options::{Options, PlanSource};
+use super::together;
 use crate::diagnostic::Diagnostics;
+use crate::fuse::band::Bands;
 use crate::fuse::bands::{self, Cut};
 use crate::fuse::flow::Flow;
-use crate::ir::{Module, Value};
+use crate::ir::Module;
 use crate::parallel;
 use crate::plan::Effort;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// A method with some of the cuts.
@@ -16,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 pub(super) struct Candidate {
     pub flow: Flow,
     /// The values that are parts of others.
-    pub parts: HashSet<Value>,
+    pub parts: Bands,
     /// What is known of its groups.
     pub known: KnownNeeds,
 }
@@ -54,7 +56,8 @@ pub(super) fn choose(
     options: Options,
     arena: impl Fn(&Candidate) -> Result<u64, Diagnostics> + Sync,
 ) -> Result<Candidate, Diagnostics> {
-    let (cuts, work) = bands::candidates(module, &flow);
+    let threads = if together::takes(options) { options.threads.count.into() } else { 1 };
+    let (cuts, work) = bands::candidates(module, &flow, threads);
     let whole = Candidate { flow, ..Candidate::default() };
     // The plan of the file is one for whole tensors, and on a GPU more dispatches would cost more than the memory is worth.
     if cuts.is_empty() || options.plan == PlanSource::Program || options.gpu.is_some() {

@@ -3,15 +3,17 @@
 use super::addresses::Addresses;
 use super::chosen::{Item, Scheduled};
 use super::pool::Pool;
+use super::streams::Stream;
 use super::work::Work;
 use crate::fuse::Group;
+use crate::fuse::band::Bands;
 use crate::ir::{self, Definition, Extent, Module, Op, Operation, Type, Value};
 use crate::machine::OFFSET_ALIGNMENT;
 use crate::parallel;
-use crate::program::{self, ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step, Working};
+use crate::program::{self, ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step, Streams, Working};
 use crate::schedule::piece::Piece;
 use crate::schedule::{Argument, Unsupported};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// More parts than this help nobody.
 const MOST_PARTS: u64 = 64;
@@ -25,7 +27,9 @@ pub(super) struct Emission<'a> {
     /// What lies where in the scratch memory.
     pub map: &'a MemoryMap,
     /// Values that are bands of others.
-    pub bands: &'a HashSet<Value>,
+    pub bands: &'a Bands,
+    /// For each item the stream that runs it, if one does.
+    pub streams: &'a [Option<Stream>],
 }
 
 /// The steps of a CPU level.
@@ -106,7 +110,13 @@ impl<'s> Writer<'_, 's> {
             match work {
                 Work::Group(group) => {
                     self.calls.extend((1..=pieces.len()).map(|n| (position, n == pieces.len())));
-                    steps.extend(pieces.into_iter().map(|piece| Step::Call(self.call(group, piece, &scratch, position))));
+                    for piece in pieces {
+                        let call = self.call(group, piece, &scratch, position);
+                        match self.from.streams[position] {
+                            None => steps.push(Step::Call(call)),
+                            Some(_) => self.in_stream(Call { parts: None, ..call }, position, &mut steps),
+                        }
+                    }
                 }
                 Work::External(group) => steps.push(Step::External(self.external(group).map_err(|error| (error, group))?)),
                 Work::Test(condition) => {
@@ -125,6 +135,22 @@ impl<'s> Writer<'_, 's> {
             }
         }
         Ok((steps, Work::Leave))
+    }
+
+    /// Adds a call to the streams that the steps end with, or begins them.
+    fn in_stream(&self, call: Call, position: usize, steps: &mut Vec<Step>) {
+        let stream = self.from.streams[position];
+        let before = position.checked_sub(1).and_then(|before| self.from.streams[before]);
+        let is_same_cut = before.map(|before| before.cut) == stream.map(|stream| stream.cut);
+        if !is_same_cut || !matches!(steps.last(), Some(Step::Streams(_))) {
+            steps.push(Step::Streams(Streams::default()));
+        }
+        if let Some(Step::Streams(streams)) = steps.last_mut() {
+            if before != stream || streams.calls.is_empty() {
+                streams.starts.push(streams.calls.len());
+            }
+            streams.calls.push(Step::Call(call));
+        }
     }
 
     /// The call of a kernel.
@@ -283,7 +309,7 @@ impl<'s> Writer<'_, 's> {
         let definition = match data.definition {
             Definition::Result(inst, _) if matches!(function.insts[inst].op(), Op::If | Op::While) => return None,
             // A band is not what its operator computes in the file.
-            Definition::Result(inst, number) if !self.from.bands.contains(&value) => {
+            Definition::Result(inst, number) if !self.from.bands.contains_key(&value) => {
                 function.insts[inst].source.map(|source| (source, number))
             }
             Definition::Result(..) | Definition::Param(_) => None,

@@ -9,18 +9,19 @@ const CALLS: usize = 2;
 /// The most that the arena may grow by, in hundredths.
 const GROWTH: u64 = 25;
 
-/// A plan in which as many calls as possible hold what they touch, if there is one that is not much larger than `plan`.
-pub(super) fn held(request: &Request, plan: &Plan) -> Option<Plan> {
+/// A plan in which as many calls as possible hold what they touch, if there is one that is not much larger than `plan`. Steps that `meets` says so
+/// of run together with no others.
+pub(super) fn held(request: &Request, plan: &Plan, meets: &dyn Fn(usize) -> bool) -> Option<Plan> {
     let taken_over = request.tensors.iter().any(|tensor| tensor.takes_over || tensor.fixed.is_some());
     if taken_over {
         return None;
     }
     let most = plan.arena_bytes + plan.arena_bytes / 100 * GROWTH;
-    (1..=CALLS).rev().filter_map(|calls| of_calls(request, plan, calls)).find(|held| held.arena_bytes <= most)
+    (1..=CALLS).rev().filter_map(|calls| of_calls(request, plan, calls, meets)).find(|held| held.arena_bytes <= most)
 }
 
 /// The same, where what a call touches stays in memory for `calls` calls.
-fn of_calls(request: &Request, plan: &Plan, calls: usize) -> Option<Plan> {
+fn of_calls(request: &Request, plan: &Plan, calls: usize, meets: &dyn Fn(usize) -> bool) -> Option<Plan> {
     let mut holding = request.clone();
     let mut places: Vec<Vec<TensorId>> = Vec::new();
     for (number, step) in request.steps.iter().enumerate() {
@@ -39,7 +40,12 @@ fn of_calls(request: &Request, plan: &Plan, calls: usize) -> Option<Plan> {
         };
         let is_whole = |read: &TensorId| request.tensors[read.index()].view_of.is_none() && !in_place(*read);
         let touched: Vec<TensorId> = step.reads.iter().copied().filter(is_whole).chain(scratch.iter().copied()).collect();
-        let follow = request.steps[number + 1..].iter().take(calls).take_while(|step| !step.barrier && step.moves.is_empty()).count();
+        let goes_on = |later: &usize| {
+            let step = &request.steps[*later];
+            !step.barrier && step.moves.is_empty() && !meets(*later)
+        };
+        let last = (number + calls).min(request.steps.len() - 1);
+        let follow = if meets(number) { 0 } else { (number + 1..=last).take_while(goes_on).count() };
         for later in number + 1..=number + follow {
             let reads = &mut holding.steps[later].reads;
             touched.iter().for_each(|&tensor| {
@@ -91,7 +97,7 @@ mod tests {
     fn what_a_call_reads_is_not_overwritten_by_the_next_ones() {
         let request = chain(&[64, 128, 64, 2048, 2048, 64, 64]);
         let plan = plan::plan(&request).expect("a chain");
-        let held = held(&request, &plan).expect("little more memory");
+        let held = held(&request, &plan, &|_| false).expect("little more memory");
         plan::check(&request, &held).expect("a plan of the request too");
         assert!(held.arena_bytes <= plan.arena_bytes * 5 / 4);
         let range = |tensor: usize| held.offset[tensor].map_or(0..0, |start| start..start + request.tensors[tensor].bytes);
@@ -105,6 +111,6 @@ mod tests {
     fn much_memory_is_not_spent() {
         let request = chain(&[4096; 6]);
         let plan = plan::plan(&request).expect("a chain");
-        assert_eq!(held(&request, &plan), None);
+        assert_eq!(held(&request, &plan, &|_| false), None);
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn lower(
     let grouped = Grouped::new(&frame, candidate.flow, &fusions)?;
     let items = chosen::choose(&frame, &grouped, &grouped.work(), Purpose::Kernels)?;
     let placed = Placed::new(&frame, &grouped, &items);
-    let planned = Planned::new(&frame, &placed, items, Purpose::Kernels)?;
+    let planned = Planned::new(&frame, &placed, items, &candidate.parts, Purpose::Kernels)?;
     let mut lowered = write(&frame, &grouped, &planned, &candidate.parts, pool)?;
     lowered.levels.iter_mut().for_each(|level| level.scratch_bytes_alone = alone);
     Ok(lowered)
@@ -86,7 +86,7 @@ fn arena_of(frame: &Frame<'_>, candidate: &Candidate, fusions: &Fusions, known: 
     let grouped = Grouped::new(frame, candidate.flow.clone(), fusions)?;
     let items = chosen::choose(frame, &grouped, &grouped.work(), purpose)?;
     let placed = Placed::new(frame, &grouped, &items);
-    Ok(Planned::new(frame, &placed, items, purpose)?.plan.arena_bytes)
+    Ok(Planned::new(frame, &placed, items, &candidate.parts, purpose)?.plan.arena_bytes)
 }
 
 fn flow_diagnostic(module: &Module, method: &Method, error: &FlowError) -> Diagnostic {

@@ -9,10 +9,12 @@ use super::moving::MovingPlaces;
 use super::options::PlanSource;
 use super::placed::Placed;
 use super::steps;
+use super::streams::{self, Stream, Streamed, streamed};
 use super::tensors::Tensors;
 use super::together;
 use super::work::Work;
 use crate::diagnostic::Diagnostics;
+use crate::fuse::band::Bands;
 use crate::ir::Value;
 use crate::plan::{self, Plan, PlanError, Request, TensorId};
 use std::collections::HashMap;
@@ -22,6 +24,8 @@ pub(super) struct Planned<'a> {
     placed: &'a Placed<'a>,
     /// In the order of the plan.
     pub items: Vec<Item<'a>>,
+    /// For each item the stream that runs it, if one does.
+    pub streams: Vec<Option<Stream>>,
     pub request: Request,
     pub plan: Plan,
     /// The planner's tensor of each root.
@@ -31,11 +35,17 @@ pub(super) struct Planned<'a> {
 }
 
 impl<'a> Planned<'a> {
-    /// Plans the memory of a method.
+    /// Plans the memory of a method. `bands` are the values that are bands of others.
     ///
     /// # Errors
     /// A bug, if the planner refuses or its plan does not pass the checker; a copy without a schedule.
-    pub fn new(frame: &Frame<'a>, placed: &'a Placed<'a>, items: Vec<Item<'a>>, purpose: Purpose<'_>) -> Result<Self, Diagnostics> {
+    pub fn new(
+        frame: &Frame<'a>,
+        placed: &'a Placed<'a>,
+        items: Vec<Item<'a>>,
+        bands: &Bands,
+        purpose: Purpose<'_>,
+    ) -> Result<Self, Diagnostics> {
         let items = placed.with_copies(frame, items, purpose)?;
         let mut tensors = Tensors::new(&placed.resolver);
         let steps = steps::of_list(&items, &mut tensors, &placed.ends);
@@ -45,16 +55,16 @@ impl<'a> Planned<'a> {
             PlanSource::Own | PlanSource::Smallest => frame.plans.get(&request, || own_plan(&request)),
             PlanSource::Program => plan_of_file(frame, placed, &items, &ids, &mut request),
         };
-        let (order, mut plan) = found.map_err(bug)?;
-        let request = request.reordered(&order);
+        let (order, plan) = found.map_err(bug)?;
         let may_join = together::takes(frame.options) && placed.ends.entered.is_empty() && frame.options.plan == PlanSource::Own;
-        if matches!(purpose, Purpose::Kernels)
-            && may_join
-            && let Some(held) = held(&request, &plan)
-        {
-            plan::check(&request, &held).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
-            plan = held;
-        }
+        let alone = Streamed { streams: vec![None; order.len()], order, plan };
+        let Streamed { order, plan, streams } = if matches!(purpose, Purpose::Kernels) && may_join {
+            let streams = streams::of_work(&items, bands, frame.options.threads.count);
+            for_threads(&request, &streams, alone).map_err(bug)?
+        } else {
+            alone
+        };
+        let request = request.reordered(&order);
         let mut left: Vec<Option<Item<'a>>> = items.into_iter().map(Some).collect();
         let items: Vec<Item<'a>> = order.iter().filter_map(|&i| left[i].take()).collect();
         // A plan of the file is kept as it is, and a device binds places where the plan has them.
@@ -63,13 +73,24 @@ impl<'a> Planned<'a> {
             Purpose::Kernels if !stays => MovingPlaces::new(&placed.resolver, &placed.ends.entered, &ids, &request, &plan),
             _ => MovingPlaces::default(),
         };
-        Ok(Self { placed, items, request, plan, ids, moving })
+        Ok(Self { placed, items, streams, request, plan, ids, moving })
     }
 
     /// Where its values are.
     pub fn addresses(&'a self, frame: &Frame<'a>) -> Addresses<'a> {
         Addresses { resolver: &self.placed.resolver, variables: frame.variables, ids: &self.ids, plan: &self.plan, moving: &self.moving }
     }
+}
+
+/// A plan of a request for several threads that costs little memory, if there is one; else the one for a thread.
+fn for_threads(request: &Request, streams: &[Option<Stream>], alone: Streamed) -> Result<Streamed, String> {
+    if let Some(streamed) = streamed(request, streams, &alone.plan) {
+        return Ok(streamed);
+    }
+    let reordered = request.reordered(&alone.order);
+    let plan = held(&reordered, &alone.plan, &|_| false).unwrap_or(alone.plan);
+    let (order, plan) = checked(&reordered, alone.order, plan)?;
+    Ok(Streamed { order, plan, ..alone })
 }
 
 /// A plan of a request, with the order of its steps.

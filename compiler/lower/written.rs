@@ -10,10 +10,10 @@ use super::planned::Planned;
 use super::pool::Pool;
 use super::work::Work;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
+use crate::fuse::band::Bands;
 use crate::ir::{self, Function, Module, Operation, Type, Value};
 use crate::plan::{Lifetimes, Plan};
 use crate::program::{Method, Port};
-use std::collections::HashSet;
 
 /// A method, its plan and what reports and checks want to know of it.
 pub struct LoweredMethod {
@@ -37,7 +37,7 @@ pub(super) fn write(
     frame: &Frame<'_>,
     grouped: &Grouped,
     planned: &Planned<'_>,
-    bands: &HashSet<Value>,
+    bands: &Bands,
     pool: &mut Pool,
 ) -> Result<LoweredMethod, Diagnostics> {
     let Planned { request, plan, .. } = planned;
@@ -48,7 +48,8 @@ pub(super) fn write(
     let peak = peak(plan, &memory_map);
     let (mut steps, mut calls) = (Vec::new(), Vec::new());
     for level in 0..frame.machines.len() {
-        let emission = Emission { level, module: frame.module, addresses: &addresses, map: &memory_map, bands };
+        let streams = &planned.streams;
+        let emission = Emission { level, module: frame.module, addresses: &addresses, map: &memory_map, bands, streams };
         let written = emission.write(&planned.items, pool);
         let Written { steps: of_level, calls: of_steps } = written.map_err(|(error, group)| frame.unsupported(function, group, &error))?;
         steps.push(of_level);

@@ -1,6 +1,6 @@
 //! One walk over the steps of a method and all steps inside them.
 
-use super::{Address, Call, External, Step, Together};
+use super::{Address, Call, External, Step, Streams, Together};
 
 /// What a walk over steps comes to, in the order in which it stands.
 #[derive(Clone, Copy, Debug)]
@@ -19,9 +19,11 @@ pub enum Visit<'a> {
     Do(Address),
     /// Calls that run together begin.
     Together(&'a Together),
+    /// Streams begin.
+    Streams(&'a Streams),
     /// A region of the device begins, with the steps that do the same.
     Region(usize),
-    /// The branch, the loop, the calls together or the region ends.
+    /// The branch, the loop, the calls together, the streams or the region ends.
     End,
 }
 
@@ -42,6 +44,12 @@ pub fn calls_together(steps: &[Step]) -> Vec<usize> {
     walk(steps).filter_map(together).collect()
 }
 
+/// The numbers of calls of the streams of each step that has them.
+pub fn calls_in_streams(steps: &[Step]) -> Vec<Vec<usize>> {
+    let streams = |visit| if let Visit::Streams(streams) = visit { Some(streams.each().map(<[_]>::len).collect()) } else { None };
+    walk(steps).filter_map(streams).collect()
+}
+
 /// The calls of functions of the application in steps.
 pub fn externals(steps: &[Step]) -> Vec<&External> {
     let external = |visit| if let Visit::External(external) = visit { Some(external) } else { None };
@@ -60,7 +68,9 @@ pub fn change_calls(steps: &mut [Step], change: &mut impl FnMut(&mut Call)) {
         match step {
             Step::Call(call) => change(call),
             Step::External(_) => {}
-            Step::Region { otherwise: inner, .. } | Step::Together(Together { calls: inner, .. }) => change_calls(inner, change),
+            Step::Region { otherwise: inner, .. }
+            | Step::Together(Together { calls: inner, .. })
+            | Step::Streams(Streams { calls: inner, .. }) => change_calls(inner, change),
             Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } => {
                 change_calls(first, change);
                 change_calls(second, change);
@@ -102,6 +112,10 @@ impl<'a> Iterator for Walk<'a> {
                 self.open.push(OpenList { steps: together.calls.iter(), second: None });
                 Some(Visit::Together(together))
             }
+            Some(Step::Streams(streams)) => {
+                self.open.push(OpenList { steps: streams.calls.iter(), second: None });
+                Some(Visit::Streams(streams))
+            }
             Some(Step::Region { region, otherwise }) => {
                 self.open.push(OpenList { steps: otherwise.iter(), second: None });
                 Some(Visit::Region(*region))
@@ -135,11 +149,12 @@ mod tests {
         })
     }
 
-    /// A loop in a branch between two calls.
+    /// A loop in a branch between two calls, and streams.
     fn nested() -> Vec<Step> {
         let body = vec![Step::Together(Together { rounds: 8, most: 2, calls: vec![call(2), call(3)] })];
         let inner = Step::While { head: vec![call(1)], condition: Address::Scratch(4), body };
-        vec![call(0), Step::If { condition: Address::Scratch(0), then: vec![], otherwise: vec![inner] }, call(4)]
+        let streams = Step::Streams(Streams { calls: vec![call(5), call(6), call(7)], starts: vec![0, 1] });
+        vec![call(0), Step::If { condition: Address::Scratch(0), then: vec![], otherwise: vec![inner] }, call(4), streams]
     }
 
     #[test]
@@ -147,21 +162,42 @@ mod tests {
         let text = |visit: Visit<'_>| match visit {
             Visit::Call(call) => call.kernel.to_string(),
             Visit::Together(together) => format!("Together({})", together.rounds),
+            Visit::Streams(streams) => format!("Streams({:?})", streams.starts),
             other => format!("{other:?}"),
         };
         let found: Vec<String> = walk(&nested()).map(text).collect();
         assert_eq!(
             found,
-            ["0", "If(Scratch(0))", "Else", "While", "1", "Do(Scratch(4))", "Together(8)", "2", "3", "End", "End", "End", "4"]
+            [
+                "0",
+                "If(Scratch(0))",
+                "Else",
+                "While",
+                "1",
+                "Do(Scratch(4))",
+                "Together(8)",
+                "2",
+                "3",
+                "End",
+                "End",
+                "End",
+                "4",
+                "Streams([0, 1])",
+                "5",
+                "6",
+                "7",
+                "End"
+            ]
         );
         assert!(walk(&[]).next().is_none());
         assert_eq!(calls_together(&nested()), [2]);
+        assert_eq!(calls_in_streams(&nested()), [[1, 2]]);
     }
 
     #[test]
     fn every_call_can_be_changed() {
         let mut steps = nested();
         change_calls(&mut steps, &mut |call| call.kernel += 10);
-        assert_eq!(calls(&steps).iter().map(|call| call.kernel).collect::<Vec<_>>(), [10, 11, 12, 13, 14]);
+        assert_eq!(calls(&steps).iter().map(|call| call.kernel).collect::<Vec<_>>(), [10, 11, 12, 13, 14, 15, 16, 17]);
     }
 }

@@ -21,6 +21,7 @@ pub fn check_in_parts(module: &Module, options: Options, inputs: &[Tensor], expe
     // Where memory that is no longer needed is overwritten after each call, every call is by itself; else calls run together.
     let live = Some(lowered.live.clone());
     for live in [live, None] {
+        let calls = if live.is_some() { "each call by itself" } else { "calls together" };
         let alone = Jit::with_options(&lowered.program, options.machine, JitOptions { live, ..JitOptions::default() });
         let alone = alone.map_err(|e| e.to_string())?;
         for (threads, order) in [(1, Order::Any), (2, Order::Any), (7, Order::Any), (PLANNED, Order::Shuffled(1)), (7, Order::Shuffled(2))]
@@ -29,7 +30,7 @@ pub fn check_in_parts(module: &Module, options: Options, inputs: &[Tensor], expe
             for expected in expected {
                 let found = instance.call_tensors(0, inputs).map_err(|e| e.to_string())?;
                 if found != *expected {
-                    return Err(format!("other outputs in parts on {threads} threads, {order:?}"));
+                    return Err(format!("other outputs in parts on {threads} threads, {order:?}, {calls}"));
                 }
             }
         }

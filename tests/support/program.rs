@@ -102,6 +102,10 @@ impl<'p> Memory<'p> {
                         }
                     }
                 }
+                Step::Streams(streams) => {
+                    let each: Vec<&[Step]> = streams.each().collect();
+                    each.into_iter().rev().try_for_each(|stream| self.steps(stream))?;
+                }
                 Step::External(external) => return Err(format!("{} is not here", external.symbol)),
                 Step::If { condition, then, otherwise } => {
                     let taken = if self.at(*condition, 1)?[0] != 0 { then } else { otherwise };

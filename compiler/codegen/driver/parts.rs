@@ -1,10 +1,11 @@
-//! Kernel calls in parts, where the configuration brings a `parallel_for`, one by one or several together: the caller of the kernels leaves what the parts share on its
-//! stack, and each part works out its range and its working memory from its number. How many parts there are changes no result.
+//! Kernel calls in parts, where the configuration brings a `parallel_for`, one by one, several together or in streams: the caller of the kernels
+//! leaves what the parts share on its stack, and each part works out its range and its working memory from its number. How many parts there are
+//! changes no result.
 
 use super::context::{Context, LevelKernels};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use crate::interface::Layout;
-use crate::program::{Call, Parts, Step, Together, Visit, calls, walk};
+use crate::program::{Call, Step, Streams, Together, Visit, Working, calls, walk};
 
 /// Of a configuration that does not say how many threads there are.
 pub const USUAL_THREADS: i32 = 8;
@@ -22,10 +23,12 @@ pub mod shared {
 /// What a function does a part of: a kernel call, or several that run together.
 #[derive(Clone, Copy, Debug)]
 pub enum InParts<'a> {
-    /// A call.
-    Call(&'a Call, &'a Parts),
+    /// A call that may be cut.
+    Call(&'a Call),
     /// Calls that run together.
     Together(&'a Together),
+    /// Streams, each of which is a part.
+    Streams(&'a Streams),
 }
 
 /// See [`InParts::outline`].
@@ -33,6 +36,8 @@ pub enum InParts<'a> {
 pub struct Outline {
     /// The rounds of calls that run together.
     rounds: Option<u64>,
+    /// Where each stream starts.
+    starts: Vec<usize>,
     calls: Vec<CallOutline>,
 }
 
@@ -57,7 +62,8 @@ pub fn in_parts(steps: &[Step], are_told: bool) -> Vec<InParts<'_>> {
                 found.push(InParts::Together(run));
             }
             Visit::Call(_) if together > 0 => together -= 1,
-            Visit::Call(call) => found.extend(call.parts.as_ref().map(|parts| InParts::Call(call, parts))),
+            Visit::Call(call) => found.extend(call.parts.as_ref().map(|_| InParts::Call(call))),
+            Visit::Streams(streams) if !are_told => found.push(InParts::Streams(streams)),
             _ => {}
         }
     }
@@ -65,41 +71,51 @@ pub fn in_parts(steps: &[Step], are_told: bool) -> Vec<InParts<'_>> {
 }
 
 impl<'a> InParts<'a> {
-    /// The calls with their parts.
-    pub fn calls(self) -> Vec<(&'a Call, &'a Parts)> {
+    /// The calls.
+    pub fn calls(self) -> Vec<&'a Call> {
         match self {
-            Self::Call(call, parts) => vec![(call, parts)],
-            Self::Together(run) => calls(&run.calls).into_iter().filter_map(|call| Some((call, call.parts.as_ref()?))).collect(),
+            Self::Call(call) => vec![call],
+            Self::Together(Together { calls: run, .. }) | Self::Streams(Streams { calls: run, .. }) => calls(run),
         }
     }
 
     /// All that its function is written from beside the level: of equal ones one function does the parts.
     pub fn outline(self) -> Outline {
-        let of_call = |(call, parts): (&Call, &Parts)| {
-            let working = parts.working.iter().map(|working| (working.argument, working.step)).collect();
+        let of_call = |call: &Call| {
+            let working = working(call).iter().map(|working| (working.argument, working.step)).collect();
             CallOutline { kernel: call.kernel, arguments: call.arguments.len(), extent: call.integers.last().copied(), working }
         };
-        let rounds = if let Self::Together(run) = self { Some(run.rounds) } else { None };
-        Outline { rounds, calls: self.calls().into_iter().map(of_call).collect() }
+        let (rounds, starts) = match self {
+            Self::Call(_) => (None, vec![]),
+            Self::Together(run) => (Some(run.rounds), vec![]),
+            Self::Streams(streams) => (None, streams.starts.clone()),
+        };
+        Outline { rounds, starts, calls: self.calls().into_iter().map(of_call).collect() }
     }
 
     /// Parts at most.
     pub fn most(self) -> u32 {
         match self {
-            Self::Call(_, parts) => parts.most,
+            Self::Call(call) => call.parts.as_ref().map_or(1, |parts| parts.most),
             Self::Together(run) => run.most,
+            Self::Streams(streams) => streams.starts.len() as u32,
         }
     }
 
     /// Bytes of what the parts share.
     pub fn shared_bytes(self, layout: Layout) -> u32 {
-        argument(self.calls().into_iter().map(|(call, parts)| addresses(call, parts)).sum(), layout) as u32
+        argument(self.calls().into_iter().map(addresses).sum(), layout) as u32
     }
 }
 
+/// The working memory of which each part has its own.
+pub fn working(call: &Call) -> &[Working] {
+    call.parts.as_ref().map_or(&[], |parts| &parts.working)
+}
+
 /// Addresses that the parts of a call share.
-fn addresses(call: &Call, parts: &Parts) -> usize {
-    call.arguments.len() + parts.working.len()
+fn addresses(call: &Call) -> usize {
+    call.arguments.len() + working(call).len()
 }
 
 /// Where the address of an argument is in what parts share.
@@ -108,7 +124,7 @@ pub fn argument(number: usize, layout: Layout) -> i32 {
 }
 
 /// `void part(void *shared, uint32_t number)`.
-fn part_signature() -> Signature {
+pub fn part_signature() -> Signature {
     Signature::new(&[Width::Word, Width::Single], None)
 }
 
@@ -117,32 +133,43 @@ pub fn parallel_for_signature() -> Signature {
     Signature::new(&[Width::Word, Width::Single, Width::Word, Width::Word], None)
 }
 
-/// A part of a kernel call, or of calls that run together, on the level of a number.
+/// A part of a kernel call or of calls that run together, or a stream, on the level of a number.
 pub fn part(context: &Context<'_>, level: usize, work: InParts<'_>) -> Function {
     let level = &context.levels[level];
     function(context.interface.layout, part_signature(), |e, parameters| {
         let &[shared, number] = parameters else { unreachable!("a part has two parameters") };
         let number = e.extend(Width::Word, number);
         match work {
-            InParts::Call(call, parts) => {
-                let mut arguments = arguments(e, (call, parts), shared, (number, 0));
-                arguments.extend(share(e, shared, number, call.integers.last().copied().unwrap_or(0)));
+            InParts::Call(call) => {
+                let mut arguments = arguments(e, call, shared, (number, 0));
+                arguments.extend(share(e, shared, number, call.integers.last().copied().unwrap_or(0)).map(Operand::Value));
                 let status = kernel(e, level, call, arguments);
                 e.when(status, |e| e.store(Width::Single, status, shared, shared::STATUS));
             }
             InParts::Together(run) => {
                 let rounds = share(e, shared, number, run.rounds.cast_signed());
                 let mut first = 0;
-                for (call, parts) in work.calls() {
-                    let mut arguments = arguments(e, (call, parts), shared, (number, first));
+                for call in work.calls() {
+                    let mut arguments = arguments(e, call, shared, (number, first));
                     let of_round = call.integers.last().copied().unwrap_or(0).cast_unsigned() / run.rounds.max(1);
-                    arguments.extend(rounds.map(|round| if of_round == 1 { round } else { e.mul(round, of_round) }));
-                    let status = kernel(e, level, call, arguments);
-                    e.when(status, |e| {
-                        e.store(Width::Single, status, shared, shared::STATUS);
-                        e.leave(0);
+                    let bound = |round| Operand::Value(if of_round == 1 { round } else { e.mul(round, of_round) });
+                    arguments.extend(rounds.map(bound));
+                    kernel_or_leave(e, level, (call, arguments), shared);
+                    first += addresses(call);
+                }
+            }
+            InParts::Streams(streams) => {
+                let mut first = 0;
+                for (stream, steps) in (0u64..).zip(streams.each()) {
+                    let is_taken = e.compare(CompareOp::Equal, number, stream);
+                    e.when(is_taken, |e| {
+                        for call in calls(steps) {
+                            let mut arguments = arguments(e, call, shared, (number, first));
+                            arguments.extend(call.integers.iter().map(|&integer| Operand::Number(integer.cast_unsigned())));
+                            kernel_or_leave(e, level, (call, arguments), shared);
+                            first += addresses(call);
+                        }
                     });
-                    first += addresses(call, parts);
                 }
             }
         }
@@ -150,14 +177,14 @@ pub fn part(context: &Context<'_>, level: usize, work: InParts<'_>) -> Function 
 }
 
 /// The arguments of a part of a call, which are those from the number `first` on of what parts share.
-fn arguments(e: &mut Builder, (call, parts): (&Call, &Parts), shared: Value, (number, first): (Value, usize)) -> Vec<Value> {
+fn arguments(e: &mut Builder, call: &Call, shared: Value, (number, first): (Value, usize)) -> Vec<Operand> {
     let layout = e.layout;
     let mut arguments: Vec<Value> = (0..call.arguments.len()).map(|i| e.load(Width::Word, shared, argument(first + i, layout))).collect();
-    for (i, working) in parts.working.iter().enumerate() {
+    for (i, working) in working(call).iter().enumerate() {
         let second = e.load(Width::Word, shared, argument(first + call.arguments.len() + i, layout));
         arguments[working.argument] = working_memory(e, arguments[working.argument], second, number, working.step);
     }
-    arguments
+    arguments.into_iter().map(Operand::Value).collect()
 }
 
 /// The first of a part's share of an extent, and the first after it.
@@ -172,10 +199,18 @@ fn share(e: &mut Builder, shared: Value, number: Value, extent: i64) -> [Value; 
 }
 
 /// The status of a kernel.
-fn kernel(e: &mut Builder, level: &LevelKernels, call: &Call, arguments: Vec<Value>) -> Value {
-    let arguments: Vec<Operand> = arguments.into_iter().map(Operand::Value).collect();
+fn kernel(e: &mut Builder, level: &LevelKernels, call: &Call, arguments: Vec<Operand>) -> Value {
     let callee = Callee::Kernel(level.first + call.kernel as u32, level.convention);
     e.call(callee, Signature::status(arguments.len()), arguments)
+}
+
+/// A kernel whose status, unless it is 0, is left to the caller and ends the part.
+fn kernel_or_leave(e: &mut Builder, level: &LevelKernels, (call, arguments): (&Call, Vec<Operand>), shared: Value) {
+    let status = kernel(e, level, call, arguments);
+    e.when(status, |e| {
+        e.store(Width::Single, status, shared, shared::STATUS);
+        e.leave(0);
+    });
 }
 
 /// The first part works where the call would, the others side by side in another place.

@@ -7,7 +7,7 @@ use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Sig
 use super::parts::{self, InParts};
 use super::{external, gpu};
 use crate::interface::{E_ABORTED, record};
-use crate::program::{Address, Call, Slices, Step, Together, calls};
+use crate::program::{Address, Call, Slices, Step, Streams, Together, calls};
 
 /// What the steps of a method refer to.
 pub struct Body<'a> {
@@ -41,8 +41,11 @@ impl Body<'_> {
                 }
                 Step::While { head, condition, body } => self.repeat(e, head, *condition, body),
                 // A hook is told each call.
-                Step::Together(run) if self.hooks.is_some() => self.steps(e, &run.calls),
+                Step::Together(Together { calls, .. }) | Step::Streams(Streams { calls, .. }) if self.hooks.is_some() => {
+                    self.steps(e, calls)
+                }
                 Step::Together(run) => self.together(e, run),
+                Step::Streams(streams) => self.streams(e, streams),
                 Step::Region { region, otherwise } => self.device_region(e, *region, otherwise),
             }
         }
@@ -80,7 +83,7 @@ impl Body<'_> {
         let part = *self.parts.next().expect("calls that run together have a function for their parts");
         let Some(shared) = self.shared else { return };
         let work = InParts::Together(run);
-        let calls: Vec<(&Call, Vec<Value>)> = work.calls().into_iter().map(|(call, _)| (call, self.arguments(e, call))).collect();
+        let calls: Vec<(&Call, Vec<Value>)> = work.calls().into_iter().map(|call| (call, self.arguments(e, call))).collect();
         let pointers: Vec<&[Value]> = calls.iter().map(|(_, pointers)| &pointers[..]).collect();
         let alone = |e: &mut Builder| {
             for (call, pointers) in &calls {
@@ -90,6 +93,34 @@ impl Body<'_> {
             Operand::Number(0)
         };
         let status = self.call_in_parts(e, work, &pointers, (part, shared), alone);
+        e.leave_with(status);
+    }
+
+    /// Streams, which are one after the other where there is no `parallel_for`.
+    fn streams(&mut self, e: &mut Builder, streams: &Streams) {
+        self.call += streams.calls.len() as u32;
+        let part = *self.parts.next().expect("streams have a function for their parts");
+        let Some(shared) = self.shared else { return };
+        let work = InParts::Streams(streams);
+        let arguments: Vec<Vec<Value>> = work.calls().into_iter().map(|call| self.arguments(e, call)).collect();
+        let pointers: Vec<&[Value]> = arguments.iter().map(|pointers| &pointers[..]).collect();
+        e.store(Width::Single, 0, shared, parts::shared::STATUS);
+        self.leave_to_parts(e, work, &pointers, shared);
+        let count = work.most();
+        let parallel_for = e.load(Width::Word, self.addresses.state, record::PARALLEL_FOR);
+        let side_by_side = e.region(|e| {
+            self.in_parallel(e, parallel_for, u64::from(count).into(), (part, shared));
+            vec![]
+        });
+        let one_by_one = e.region(|e| {
+            for number in 0..count {
+                let arguments = vec![shared.into(), u64::from(number).into()];
+                e.call_only(Callee::Function(part), parts::part_signature(), arguments);
+            }
+            vec![]
+        });
+        e.branch(parallel_for, &[], side_by_side, one_by_one);
+        let status = e.load(Width::Single, shared, parts::shared::STATUS);
         e.leave_with(status);
     }
 
@@ -146,9 +177,9 @@ impl Body<'_> {
     /// Calls a kernel once, or in parts, each of which is done by the function of that number.
     fn once(&self, e: &mut Builder, (call, part): (&Call, Option<u32>), arguments: &[Value]) {
         let status = match (&call.parts, part, self.shared) {
-            (Some(parts), Some(part), Some(shared)) => {
+            (Some(_), Some(part), Some(shared)) => {
                 let alone = |e: &mut Builder| self.kernel(e, call, arguments).into();
-                self.call_in_parts(e, InParts::Call(call, parts), &[arguments], (part, shared), alone)
+                self.call_in_parts(e, InParts::Call(call), &[arguments], (part, shared), alone)
             }
             _ => self.kernel(e, call, arguments),
         };
@@ -214,21 +245,31 @@ impl Body<'_> {
             let count = e.select(fewer, threads, most);
             e.store(Width::Single, 0, shared, parts::shared::STATUS);
             e.store(Width::Single, count, shared, parts::shared::PARTS);
-            let mut number = 0;
-            for ((_, parts), pointers) in work.calls().into_iter().zip(pointers) {
-                let second: Vec<Value> = parts.working.iter().map(|working| self.addresses.address(e, working.second)).collect();
-                for &pointer in pointers.iter().chain(&second) {
-                    e.store(Width::Word, pointer, shared, parts::argument(number, e.layout));
-                    number += 1;
-                }
-            }
-            let user = e.load(Width::Word, self.addresses.state, record::USER);
-            let part = e.function_address(part);
-            let arguments = [user, count, part, shared].map(Operand::Value).to_vec();
-            e.call_only(Callee::Pointer(parallel_for.into()), parts::parallel_for_signature(), arguments);
+            self.leave_to_parts(e, work, pointers, shared);
+            self.in_parallel(e, parallel_for, count.into(), (part, shared));
             vec![e.load(Width::Single, shared, parts::shared::STATUS).into()]
         });
         let alone = e.region(|e| vec![alone(e)]);
         e.branch(parallel_for, &[Width::Single], together, alone)[0]
+    }
+
+    /// Leaves all addresses of what the parts of work share.
+    fn leave_to_parts(&self, e: &mut Builder, work: InParts<'_>, pointers: &[&[Value]], shared: Value) {
+        let mut number = 0;
+        for (call, pointers) in work.calls().into_iter().zip(pointers) {
+            let second: Vec<Value> = parts::working(call).iter().map(|working| self.addresses.address(e, working.second)).collect();
+            for &pointer in pointers.iter().chain(&second) {
+                e.store(Width::Word, pointer, shared, parts::argument(number, e.layout));
+                number += 1;
+            }
+        }
+    }
+
+    /// Lets `parallel_for` run as many parts as `count` says.
+    fn in_parallel(&self, e: &mut Builder, parallel_for: Value, count: Operand, (part, shared): (u32, Value)) {
+        let user = e.load(Width::Word, self.addresses.state, record::USER);
+        let part = e.function_address(part);
+        let arguments = vec![user.into(), count, part.into(), shared.into()];
+        e.call_only(Callee::Pointer(parallel_for.into()), parts::parallel_for_signature(), arguments);
     }
 }

@@ -16,7 +16,7 @@ use crate::ir::{Data, ElementType};
 use crate::machine::machine;
 use crate::program::{
     Address, Blob, Call, Crossing, End, Level, MemoryMap, Method, Moving, MovingPlace, Origin, Parts, Port, PortExtent, Program, Size,
-    Slices, Step, Together, Variable, Working,
+    Slices, Step, Streams, Together, Variable, Working,
 };
 
 const LAYOUTS: [Layout; 2] = [Layout { pointer: 4 }, Layout { pointer: 8 }];
@@ -119,6 +119,28 @@ fn on_each(levels: &[&str], answer: &Answer, test: impl Fn(&Context<'_>, &mut Ma
         let mut machine = Machine { layout, memory, data: vec![WEIGHTS], calls: vec![], answer };
         test(&context, &mut machine);
     }
+}
+
+/// Calls `test` with the same driver where the method does something else.
+fn with_steps(context: &Context<'_>, steps: Vec<Step>, test: &mut dyn FnMut(&Context<'_>)) {
+    let mut program = context.program.clone();
+    program.methods[0].steps = steps;
+    let level = &context.levels[0];
+    let levels = [LevelKernels { level: Level { program: &program, ..level.level }, convention: level.convention, first: level.first }];
+    let Context { interface, constants, options, .. } = *context;
+    let (numbers, imports) = (Numbers { cpu: None }, &[]);
+    test(&Context {
+        program: &program,
+        levels: &levels,
+        interface,
+        constants,
+        options,
+        model_hash: HASH,
+        weights_file: None,
+        numbers,
+        imports,
+        gpu: None,
+    });
 }
 
 /// A configuration of zeros but for its size, and what `set` says.
@@ -281,7 +303,7 @@ fn parts_cover_the_whole_range() {
         let [user, count, part, shared] = arguments[..] else { panic!("{arguments:?}") };
         assert_eq!((user, count, part), (0xd000, 3, FUNCTIONS + 20));
         let Step::Call(call) = &context.program.methods[0].steps[1] else { panic!("a call") };
-        let part = super::part(context, 0, InParts::Call(call, call.parts.as_ref().unwrap()));
+        let part = super::part(context, 0, InParts::Call(call));
         check(&part, machine.layout);
         machine.calls.clear();
         for number in 0..count {
@@ -300,47 +322,86 @@ fn parts_of_calls_together_do_their_share_of_each() {
             Call { kernel: 0, arguments: vec![Address::Scratch(320), Address::Scratch(384)], integers: vec![0, 200], ..cut.clone() };
         let twice = Call { parts: Some(Parts { most: 3, working: vec![], bytes: vec![] }), ..twice };
         let run = Together { rounds: 100, most: 3, calls: vec![Step::Call(cut.clone()), Step::Call(twice)] };
-        let mut program = context.program.clone();
-        program.methods[0].steps = vec![Step::Together(run.clone())];
-        let level = &context.levels[0];
-        let levels = [LevelKernels { level: Level { program: &program, ..level.level }, convention: level.convention, first: level.first }];
-        let Context { interface, constants, options, .. } = *context;
-        let (numbers, imports) = (Numbers { cpu: None }, &[]);
-        let context = Context {
-            program: &program,
-            levels: &levels,
-            interface,
-            constants,
-            options,
-            model_hash: HASH,
-            weights_file: None,
-            numbers,
-            imports,
-            gpu: None,
+        with_steps(context, vec![Step::Together(run.clone())], &mut |context| {
+            let split = split(context, 0, 0, 0, &[19]);
+            check(&split, machine.layout);
+            let scratch = ARENA + context.interface.state_bytes;
+            let kernel = |number| Callee::Kernel(number, KernelConvention::Target);
+            let constant = WEIGHTS + context.constants.offsets[1] + 8;
+            prepare(context, machine, &[], 2);
+            assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
+            let alone = [(kernel(1), vec![constant, scratch + 64, 0, 100]), (kernel(0), vec![scratch + 320, scratch + 384, 0, 200])];
+            assert_eq!(machine.calls, alone);
+            prepare(context, machine, &[(Config::ParallelFor, 0xe000), (Config::User, 0xd000)], 2);
+            assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
+            let [(_, arguments)] = &machine.calls[..] else { panic!("{:?}", machine.calls) };
+            let [_, 3, part, shared] = arguments[..] else { panic!("{arguments:?}") };
+            assert_eq!(part, FUNCTIONS + 19);
+            let part = super::part(context, 0, InParts::Together(&run));
+            check(&part, machine.layout);
+            machine.calls.clear();
+            for number in 0..3 {
+                assert_eq!(machine.run(&part, &[shared, number]), None);
+            }
+            let found: Vec<_> = machine.calls.iter().map(|(_, arguments)| (arguments[1] - scratch, arguments[2], arguments[3])).collect();
+            assert_eq!(found, [(64, 0, 33), (384, 0, 66), (192, 33, 66), (384, 66, 132), (256, 66, 100), (384, 132, 200)]);
+        });
+    });
+}
+
+#[test]
+fn streams_are_parts_or_one_after_the_other() {
+    on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
+        let Step::Call(cut) = &context.program.methods[0].steps[1] else { panic!("a call") };
+        let call = |kernel: usize, from: u64, to: u64| {
+            let arguments = vec![Address::Scratch(from), Address::Scratch(to)];
+            Step::Call(Call { kernel, arguments, integers: vec![0, 100], parts: None, ..cut.clone() })
         };
-        let context = &context;
-        let split = split(context, 0, 0, 0, &[19]);
-        check(&split, machine.layout);
-        let scratch = ARENA + context.interface.state_bytes;
-        let kernel = |number| Callee::Kernel(number, KernelConvention::Target);
-        let constant = WEIGHTS + context.constants.offsets[1] + 8;
-        prepare(context, machine, &[], 2);
-        assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
-        let alone = [(kernel(1), vec![constant, scratch + 64, 0, 100]), (kernel(0), vec![scratch + 320, scratch + 384, 0, 200])];
-        assert_eq!(machine.calls, alone);
-        prepare(context, machine, &[(Config::ParallelFor, 0xe000), (Config::User, 0xd000)], 2);
-        assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
-        let [(_, arguments)] = &machine.calls[..] else { panic!("{:?}", machine.calls) };
-        let [_, 3, part, shared] = arguments[..] else { panic!("{arguments:?}") };
-        assert_eq!(part, FUNCTIONS + 19);
-        let part = super::part(context, 0, InParts::Together(&run));
-        check(&part, machine.layout);
-        machine.calls.clear();
-        for number in 0..3 {
-            assert_eq!(machine.run(&part, &[shared, number]), None);
-        }
-        let found: Vec<_> = machine.calls.iter().map(|(_, arguments)| (arguments[1] - scratch, arguments[2], arguments[3])).collect();
-        assert_eq!(found, [(64, 0, 33), (384, 0, 66), (192, 33, 66), (384, 66, 132), (256, 66, 100), (384, 132, 200)]);
+        let streams = Streams { calls: vec![call(0, 0, 64), call(1, 64, 128), call(0, 192, 256)], starts: vec![0, 2] };
+        with_steps(context, vec![Step::Streams(streams.clone())], &mut |context| {
+            let split = split(context, 0, 0, 0, &[19]);
+            check(&split, machine.layout);
+            let scratch = ARENA + context.interface.state_bytes;
+            prepare(context, machine, &[], 2);
+            assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
+            let numbers: Vec<_> = machine.calls.iter().map(|(callee, arguments)| (*callee, arguments[1])).collect();
+            assert_eq!(numbers, [(Callee::Function(19), 0), (Callee::Function(19), 1)]);
+            let set = [(Config::ParallelFor, 0xe000), (Config::Threads, 1), (Config::User, 0xd000)];
+            prepare(context, machine, &set, 2);
+            assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
+            let [(_, arguments)] = &machine.calls[..] else { panic!("{:?}", machine.calls) };
+            let [_, 2, part, shared] = arguments[..] else { panic!("{arguments:?}") };
+            assert_eq!(part, FUNCTIONS + 19);
+            let part = super::part(context, 0, InParts::Streams(&streams));
+            check(&part, machine.layout);
+            let mut calls = |number: u64| {
+                machine.calls.clear();
+                assert_eq!(machine.run(&part, &[shared, number]), None);
+                machine
+                    .calls
+                    .iter()
+                    .map(|(_, arguments)| [arguments[0] - scratch, arguments[1] - scratch, arguments[3]])
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(calls(1), [[192, 256, 100]]);
+            assert_eq!(calls(0), [[0, 64, 100], [64, 128, 100]]);
+        });
+    });
+}
+
+#[test]
+fn a_stream_ends_with_the_first_status() {
+    let first_fails: &Answer = &|_, callee, _| if callee == Callee::Kernel(0, KernelConvention::Target) { 12 } else { 0 };
+    on_each(&["aarch64"], first_fails, |context, machine| {
+        let Step::Call(cut) = &context.program.methods[0].steps[1] else { panic!("a call") };
+        let call = |kernel: usize| Step::Call(Call { kernel, parts: None, ..cut.clone() });
+        let streams = Streams { calls: vec![call(0), call(1), call(1)], starts: vec![0, 2] };
+        let part = super::part(context, 0, InParts::Streams(&streams));
+        machine.write(BUFFER, 4, 0);
+        machine.run(&part, &[BUFFER, 1]);
+        assert_eq!((machine.calls.len(), machine.read(BUFFER, 4)), (1, 0));
+        machine.run(&part, &[BUFFER, 0]);
+        assert_eq!((machine.calls.len(), machine.read(BUFFER, 4)), (2, 12), "the second call of the first stream does not run");
     });
 }
 
@@ -384,7 +445,7 @@ fn calls_together_are_told_one_by_one() {
 fn calls_that_differ_in_addresses_have_one_function_for_their_parts() {
     let program = program();
     let Step::Call(call) = &program.methods[0].steps[1] else { panic!("a call") };
-    let outline = |call: &Call| InParts::Call(call, call.parts.as_ref().unwrap()).outline();
+    let outline = |call: &Call| InParts::Call(call).outline();
     let mut other = call.clone();
     other.arguments[1] = Address::Scratch(1024);
     other.parts.as_mut().unwrap().working[0].second = Address::Scratch(2048);
@@ -407,7 +468,7 @@ fn each_block_of_slices_is_done_in_parts() {
         assert_eq!(calls, [(2, FUNCTIONS + 19), (2, FUNCTIONS + 19), (3, FUNCTIONS + 20)]);
         let shared = machine.calls[0].1[3];
         let Step::Call(call) = &context.program.methods[0].steps[0] else { panic!("a call") };
-        let part = super::part(context, 0, InParts::Call(call, call.parts.as_ref().unwrap()));
+        let part = super::part(context, 0, InParts::Call(call));
         // What the parts share says where a block is.
         machine.write(shared + 4, 4, 2);
         for (number, place) in [BUFFER + 32, BUFFER + 32].into_iter().enumerate() {

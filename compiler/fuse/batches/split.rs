@@ -1,17 +1,18 @@
 //! The instructions of a region batch by batch.
 
 use super::Region;
+use crate::fuse::band::{Band, Bands};
 use crate::fuse::flow::{Flow, Item};
 use crate::ir::operators::{Concat, Slice};
 use crate::ir::{Definition, Extent, Function, Inst, InstData, Operation, Type, Value, ValueData};
 use std::collections::{HashMap, HashSet};
 
-/// Computes regions, none of which overlaps another, batch by batch. Their outputs are then concatenations. Gives the values that are parts of
-/// others.
-pub fn apply(flow: &mut Flow, regions: &[&Region]) -> HashSet<Value> {
-    let mut parts = HashSet::new();
-    for region in regions {
-        let mut writer = Writer { function: &mut flow.function, region, inserted: vec![], parts: HashSet::new() };
+/// Computes regions, none of which overlaps another, batch by batch. Their outputs are then concatenations. Each comes with the number of its
+/// cut. Gives the values that are parts of others.
+pub fn apply(flow: &mut Flow, regions: &[(usize, &Region)]) -> Bands {
+    let mut parts = Bands::new();
+    for &(cut, region) in regions {
+        let mut writer = Writer { function: &mut flow.function, region, cut, inserted: vec![], parts: Bands::new() };
         writer.write();
         parts.extend(writer.parts);
         let mut inserted = Some(writer.inserted);
@@ -30,8 +31,10 @@ pub fn apply(flow: &mut Flow, regions: &[&Region]) -> HashSet<Value> {
 struct Writer<'a> {
     function: &'a mut Function,
     region: &'a Region,
+    /// The number of the cut.
+    cut: usize,
     inserted: Vec<Item>,
-    parts: HashSet<Value>,
+    parts: Bands,
 }
 
 impl Writer<'_> {
@@ -123,7 +126,7 @@ impl Writer<'_> {
         let value = function.values.push(ValueData { ty: Type::Tensor(ty), definition: Definition::Result(inst, 0), name });
         function.insts[inst].results.push(value);
         self.inserted.push(Item::Inst(inst));
-        self.parts.insert(value);
+        self.parts.insert(value, Band { cut: self.cut, number, count: self.region.count });
         value
     }
 

@@ -31,11 +31,12 @@ const MOST_EXTRA: f64 = 0.25;
 /// More bands must make it smaller by this much.
 const GAIN: f64 = 0.97;
 
-/// Parts of chains that need much memory at once and would need less in bands, those that need most first, and all the method's work.
-pub fn candidates(module: &Module, flow: &Flow, uses: &HashMap<Value, usize>) -> (Vec<Split>, u64) {
+/// Parts of chains that need much memory at once and would need less in bands, those that need most first, and all the method's work. As many
+/// bands are computed at the same time as there are `threads`.
+pub fn candidates(module: &Module, flow: &Flow, uses: &HashMap<Value, usize>, threads: u64) -> (Vec<Split>, u64) {
     let mut list = Vec::new();
     for chain in chains(module, flow, uses) {
-        Cutter::new(&flow.function, &chain).cut(0..chain.values.len(), &mut list);
+        Cutter::new(&flow.function, &chain, threads).cut(0..chain.values.len(), &mut list);
     }
     list.sort_by_key(|split| std::cmp::Reverse(split.peak));
     (list, work(flow))
@@ -71,10 +72,11 @@ struct Cutter<'a> {
     row_bytes: Vec<u64>,
     /// By value: whether it is in memory, and not only in the registers of a kernel.
     in_memory: Vec<bool>,
+    threads: u64,
 }
 
 impl<'a> Cutter<'a> {
-    fn new(function: &'a Function, chain: &'a Chain) -> Self {
+    fn new(function: &'a Function, chain: &'a Chain, threads: u64) -> Self {
         let is_map = |link: &Link| function.insts[link.inst].op() == Op::Map;
         let in_memory = (0..chain.values.len()).map(|i| i == 0 || chain.links.get(i).is_none_or(|link| !is_map(link))).collect();
         let size = |&value: &Value| {
@@ -83,7 +85,7 @@ impl<'a> Cutter<'a> {
             (rows, if is_outside(function, value) { 0 } else { bytes })
         };
         let (rows, row_bytes) = chain.values.iter().map(size).unzip();
-        Self { function, chain, rows, row_bytes, in_memory }
+        Self { function, chain, rows, row_bytes, in_memory, threads }
     }
 
     /// Cuts the part of a range of values that needs most, then what is left on both sides.
@@ -101,7 +103,7 @@ impl<'a> Cutter<'a> {
                     let rows = self.rows[end].div_ceil(bands);
                     let Some((bytes, extra_work)) = self.in_bands(start, end, rows) else { continue };
                     let extra = extra_work as f64 / work.max(1) as f64;
-                    let score = bytes as f64 * (1.0 + extra);
+                    let score = bytes as f64 * (1.0 + extra) * self.longest_stream(self.rows[end], rows);
                     if extra <= MOST_EXTRA && score < best.as_ref().map_or(peak as f64, |best| best.0) * GAIN {
                         let (links, values) = (self.chain.links[start..end].to_vec(), self.chain.values[start..=end].to_vec());
                         best = Some((score, Split { links, values, rows, peak, extra_work }, start..end));
@@ -119,6 +121,15 @@ impl<'a> Cutter<'a> {
         };
         self.cut(range.start..around.start + 1, list);
         self.cut(around.end..range.end, list);
+    }
+
+    /// By how much longer than its share of the rows the longest stream is that a thread computes.
+    fn longest_stream(&self, all: u64, rows: u64) -> f64 {
+        let bands = all.div_ceil(rows);
+        let streams = self.threads.min(bands);
+        let first = |stream: u64| ((stream * bands).div_ceil(streams) * rows).min(all);
+        let longest = (0..streams).map(|stream| first(stream + 1) - first(stream)).max().unwrap_or(all);
+        (longest * self.threads) as f64 / all as f64
     }
 
     /// What some links compute when each row is computed once.
@@ -160,7 +171,8 @@ impl<'a> Cutter<'a> {
         }
         let ends =
             self.rows[start].saturating_mul(self.row_bytes[start]).saturating_add(self.rows[end].saturating_mul(self.row_bytes[end]));
-        (!inner.is_empty()).then(|| (ends.saturating_add(most), computed.saturating_sub(self.work(start..end))))
+        let streams = self.threads.min(self.rows[end].div_ceil(rows));
+        (!inner.is_empty()).then(|| (ends.saturating_add(most.saturating_mul(streams)), computed.saturating_sub(self.work(start..end))))
     }
 }
 

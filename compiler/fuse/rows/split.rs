@@ -2,20 +2,22 @@
 
 use super::Split;
 use super::chain::{ROWS, image};
+use crate::fuse::band::{Band, Bands};
 use crate::fuse::flow::{Flow, Item};
 use crate::ir::operators::{Concat, Slice};
 use crate::ir::{Definition, Extent, Function, Inst, InstData, Type, Value, ValueData};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// Computes parts of chains, none of which overlaps another, in bands. The value at the end of each is then a concatenation. Gives the
-/// values that are bands of others.
-pub fn apply(flow: &mut Flow, splits: &[Split]) -> HashSet<Value> {
-    let mut bands = HashSet::new();
+/// Computes parts of chains, none of which overlaps another, in bands. The value at the end of each is then a concatenation. Each comes with
+/// the number of its cut. Gives the values that are bands of others.
+pub fn apply(flow: &mut Flow, splits: &[(usize, &Split)]) -> Bands {
+    let mut bands = Bands::new();
     let mut inserted: HashMap<usize, Vec<Item>> = HashMap::new();
     let mut gone = HashSet::new();
-    for split in splits {
-        let mut writer = Writer { function: &mut flow.function, split, inserted: vec![], bands: HashSet::new() };
+    for &(cut, split) in splits {
+        let band = Band { cut, number: 0, count: 0 };
+        let mut writer = Writer { function: &mut flow.function, split, inserted: vec![], bands: Bands::new(), band };
         // `candidates` has found every band to see some of its operands.
         let Some(last) = writer.join() else { continue };
         bands.extend(writer.bands);
@@ -36,7 +38,9 @@ struct Writer<'a> {
     function: &'a mut Function,
     split: &'a Split,
     inserted: Vec<Item>,
-    bands: HashSet<Value>,
+    bands: Bands,
+    /// The band that is being written.
+    band: Band,
 }
 
 impl Writer<'_> {
@@ -45,7 +49,9 @@ impl Writer<'_> {
         let (last, end) = (self.split.links.last()?, *self.split.values.last()?);
         let [rows, ..] = image(self.function, end)?;
         let mut bands = Vec::new();
-        for start in (0..rows).step_by(self.split.rows as usize) {
+        self.band.count = rows.div_ceil(self.split.rows);
+        for (start, number) in (0..rows).step_by(self.split.rows as usize).zip(0..) {
+            self.band.number = number;
             bands.push(self.rows_of(self.split.links.len(), start..(start + self.split.rows).min(rows))?);
         }
         let data = &mut self.function.insts[last.inst];
@@ -99,7 +105,7 @@ impl Writer<'_> {
         let value = function.values.push(ValueData { ty: Type::Tensor(ty), definition: Definition::Result(inst, 0), name });
         function.insts[inst].results.push(value);
         self.inserted.push(Item::Inst(inst));
-        self.bands.insert(value);
+        self.bands.insert(value, self.band);
         value
     }
 }

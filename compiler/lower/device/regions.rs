@@ -135,7 +135,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
                     self.bridge(second);
                     between = None;
                 }
-                Step::External(_) | Step::Together(_) | Step::Region { .. } => between = None,
+                Step::External(_) | Step::Together(_) | Step::Streams(_) | Step::Region { .. } => between = None,
             }
         }
     }

@@ -165,6 +165,13 @@ impl Cuts {
         self.end / self.whole.lanes + self.rest.len() as u64
     }
 
+    /// The lanes that each panel has sums of.
+    pub fn lanes(&self) -> Vec<u64> {
+        let whole = (0..self.end / self.whole.lanes).map(|_| self.whole.lanes);
+        let rest = self.rests().map(|(rest, _)| rest.width.lanes + rest.beside.map_or(0, |beside| beside.lanes));
+        whole.chain(rest).collect()
+    }
+
     /// The panels of a range of their numbers: from the first to the one before the end.
     pub fn for_range<R: Outcome>(
         &self,

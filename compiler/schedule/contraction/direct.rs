@@ -66,12 +66,6 @@ impl Ranges {
         let (Self::Rows(extent) | Self::Panels(extent) | Self::Matrices { count: extent, .. }) = self;
         extent
     }
-
-    /// The part of the work that the largest of some equal shares is, in thousandths.
-    fn largest_share(self, threads: u64) -> u64 {
-        let extent = self.extent().max(1);
-        1000 * extent.div_ceil(threads.max(1)) / extent
-    }
 }
 
 /// So many rows are enough for any number of threads that is worth it.
@@ -95,8 +89,14 @@ const FEWEST_STAGED: u64 = 4;
 /// Elements of a staged row that leaves room for weights in the first-level cache.
 const LONGEST_STAGED: u64 = 1 << 14;
 
-/// Pixels of a part for which filling the panels once more is worth it.
-const FILLED_PIXELS: u64 = 32;
+/// Filling the panels takes as long as the products of some pixels, and each part that has rows fills all of them.
+const PIXELS_OF_FILLING: u64 = 6;
+
+/// Staging a row takes as long as the products of some output channels, and each part that has panels stages all rows.
+const OUTPUTS_OF_STAGING: u64 = 8;
+
+/// Thousandths that a part takes longer because it reads what others wrote.
+const READ_FROM_OTHERS: u64 = 20;
 
 /// A phase of the convolution.
 #[derive(Clone)]
@@ -300,26 +300,48 @@ fn joins_rests(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
     as_stored && !work.open && cx.levels.iter().all(|level| !level.at_once) && cx.levels.iter().any(|level| loads_part(level, form))
 }
 
+/// What the part with most has of some weights, which are cut after equal numbers of them, in thousandths of all.
+fn largest_share(weights: &[u64], threads: u64) -> u64 {
+    let bound = |part: u64| (part * weights.len() as u64 / threads) as usize;
+    let part = |part: u64| weights[bound(part)..bound(part + 1)].iter().sum::<u64>();
+    let largest = (0..threads).map(part).max().unwrap_or(0);
+    1000 * largest / weights.iter().sum::<u64>().max(1)
+}
+
 /// Turns a pointwise contraction's pixels into rows of a length that keeps a staged row in the first-level cache and cuts the pixels without a
 /// rest. Rows that are not staged are one, or enough for parts.
 fn fold_pixels(work: &mut Contraction, staged: bool, threads: u64) {
     let pixels = work.batch * work.planes.input * work.input_size[0] * work.input_size[1];
-    let limit = match (staged, threads > 1) {
-        (true, _) => (2048 / work.channels.max(1)).clamp(8, 64),
-        (false, true) => (pixels / MANY_ROWS).max(LONG_ROW),
+    let width = match (staged, threads > 1) {
+        (true, _) => staged_row(pixels, work, threads),
+        (false, true) => row_of_even_parts(pixels, work.input_size[1], threads),
+        // Rows without staging may be as long as they like.
         (false, false) => pixels,
     };
-    let best = (1..=limit.min(pixels)).rev().find(|n| pixels.is_multiple_of(*n)).unwrap_or(1);
-    let is_short = staged && best < FEWEST_STAGED;
-    let best = if is_short && pixels > SHORT_IMAGE { longer_row(pixels, limit, work.channels).unwrap_or(best) } else { best };
-    let best = if threads > 1 { row_for_parts(pixels, work.input_size[1], (best, limit), threads) } else { best };
-    // Rows without staging may be as long as they like, and short ones leave tiles empty.
-    let short = if staged { best < FEWEST_STAGED && pixels <= SHORT_IMAGE } else { best < SHORT_ROW };
-    let width = if short { pixels } else { best };
     (work.batch, work.planes) = (1, Planes::ONE);
     work.input_size = [pixels / width.max(1), width];
     work.output_size = work.input_size;
     work.phases = [1, work.input_size[0], work.input_size[1]].map(pointwise);
+}
+
+/// The length of a row that is staged.
+fn staged_row(pixels: u64, work: &Contraction, threads: u64) -> u64 {
+    let limit = (2048 / work.channels.max(1)).clamp(8, 64);
+    let best = (1..=limit.min(pixels)).rev().find(|n| pixels.is_multiple_of(*n)).unwrap_or(1);
+    let longer = (best < FEWEST_STAGED && pixels > SHORT_IMAGE).then(|| longer_row(pixels, limit, work.channels)).flatten();
+    let best = longer.unwrap_or(best);
+    let best = if threads > 1 { row_for_parts(pixels, work.input_size[1], (best, limit), threads) } else { best };
+    if best < FEWEST_STAGED && pixels <= SHORT_IMAGE { pixels } else { best }
+}
+
+/// The length of a row that is not staged, where parts are to be even. Of lengths that make them so, long rows of which there are many serve any
+/// number of threads; then rows that are cut evenly with the image's, so that parts have the rows that those of other layers have.
+fn row_of_even_parts(pixels: u64, image_row: u64, threads: u64) -> u64 {
+    let largest_part = |n: u64| (pixels / n).div_ceil(threads) * n;
+    let are_many = |n: u64| pixels / n >= MANY_ROWS && n >= LONG_ROW;
+    let follows = |n: u64| image_row.is_multiple_of(n) || n.is_multiple_of(image_row.max(1));
+    let lengths = (SHORT_ROW.min(pixels)..=pixels).filter(|n| *n > 0 && pixels.is_multiple_of(*n));
+    lengths.min_by_key(|&n| (largest_part(n), !are_many(n), !follows(n), std::cmp::Reverse(n))).unwrap_or(pixels)
 }
 
 /// The shortest row above a limit that cuts the pixels without a rest, if it is not much longer: images whose sides are prime have no other.
@@ -465,8 +487,7 @@ impl DirectSchedule<'_> {
         }
     }
 
-    /// The same where parts have working memory of their own: what makes the most even parts, rows before panels, whose parts all stage
-    /// the same rows.
+    /// The same where parts have working memory of their own: what makes the shortest parts.
     fn ranges_for_threads(&self, shared: &[(Tensor, Tensor)]) -> Option<Ranges> {
         let work = &self.work;
         let overwrites = shared.iter().any(|(read, _)| *read == work.input);
@@ -474,18 +495,30 @@ impl DirectSchedule<'_> {
             return None;
         }
         let rows = work.phases[1].list.iter().map(|phase| phase.count).max().unwrap_or(0);
-        // Each part fills all panels.
-        let pays = !self.are_filled() || rows * work.output_size[1] >= FILLED_PIXELS * u64::from(self.cx.threads.count);
-        let rows = Ranges::Rows(if pays { rows } else { 1 });
+        let rows = Ranges::Rows(rows);
         let panels = Ranges::Panels(if work.groups > 1 || overwrites { 1 } else { self.cuts().count() });
         let dimension = work.matrices.iter().position(|matrices| matrices.count > 1);
         let matrices = dimension.map(|dimension| Ranges::Matrices { dimension, count: work.matrices[dimension].count });
-        let all: Vec<Ranges> = matrices.into_iter().chain([rows, panels]).filter(|ranges| ranges.extent() > 1).collect();
-        // Panels that are filled are best cut by panels, where no part fills what another does.
-        let by_panels = |ranges: &&Ranges| !self.are_filled() || !matches!(ranges, Ranges::Rows(_));
-        let many = |ranges: &&Ranges| ranges.extent() >= MANY_ROWS;
-        let many = all.iter().filter(by_panels).find(many).or_else(|| all.iter().find(many)).copied();
-        many.or_else(|| all.into_iter().min_by_key(|ranges| ranges.largest_share(self.cx.threads.count.into())))
+        let all = matrices.into_iter().chain([rows, panels]).filter(|ranges| ranges.extent() > 1);
+        all.min_by_key(|&ranges| self.longest_part(ranges))
+    }
+
+    /// What the longest part of a cut takes, in thousandths of the whole.
+    fn longest_part(&self, ranges: Ranges) -> u64 {
+        let threads = u64::from(self.cx.threads.count.max(1));
+        match ranges {
+            Ranges::Matrices { count, .. } => largest_share(&vec![1; count as usize], threads),
+            Ranges::Rows(rows) => {
+                let pixels = self.work.output_size.iter().product::<u64>().max(1);
+                let filling = if self.are_filled() { 1000 * PIXELS_OF_FILLING / pixels } else { 0 };
+                largest_share(&vec![1; rows as usize], threads) + filling
+            }
+            Ranges::Panels(_) => {
+                let outputs = self.outputs_per_group().max(1);
+                let staging = if self.staging.is_some() { 1000 * OUTPUTS_OF_STAGING / outputs } else { 0 };
+                largest_share(&self.cuts().lanes(), threads) + staging + READ_FROM_OTHERS
+            }
+        }
     }
 
     pub(super) fn name(&self) -> String {
@@ -498,7 +531,7 @@ impl DirectSchedule<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ranges, Tile, longer_row, row_for_parts, tile_at_once};
+    use super::{Tile, largest_share, longer_row, row_for_parts, row_of_even_parts, tile_at_once};
 
     #[test]
     fn rows_for_parts_follow_those_of_the_image() {
@@ -529,8 +562,17 @@ mod tests {
 
     #[test]
     fn few_rows_make_uneven_parts() {
-        assert_eq!(Ranges::Rows(7).largest_share(2), 571);
-        assert_eq!(Ranges::Panels(10).largest_share(2), 500);
-        assert_eq!((Ranges::Rows(1).largest_share(2), Ranges::Rows(3).largest_share(4)), (1000, 333));
+        assert_eq!([largest_share(&[1; 7], 2), largest_share(&[1; 10], 2)], [571, 500]);
+        assert_eq!([largest_share(&[1], 2), largest_share(&[1; 3], 4), largest_share(&[], 2)], [1000, 333, 0]);
+        assert_eq!(largest_share(&[64, 64, 32], 2), 600, "the second part has 64 and 32");
+    }
+
+    #[test]
+    fn rows_without_staging_make_even_parts() {
+        let rows = |pixels: u64, image_row: u64, threads: u64| pixels / row_of_even_parts(pixels, image_row, threads);
+        assert_eq!([rows(12 * 12, 12, 2), rows(14 * 14, 14, 2), rows(24 * 24, 24, 2)], [2, 2, 8]);
+        assert_eq!([rows(12 * 12, 12, 8), rows(14 * 14, 14, 4)], [8, 4]);
+        assert_eq!([rows(7 * 7, 7, 2), rows(5, 5, 2), rows(1, 1, 4)], [1; 3], "shorter rows leave tiles empty");
+        assert_eq!(rows(112 * 112, 112, 2), 8, "for any number of threads");
     }
 }
