@@ -20,6 +20,11 @@ fn programs_made_for_these_tests_match() {
     engines::all_match(support::models_in(&support::own("tests/models/executorch"), "pte"));
 }
 
+/// XNNPACK adds the floats of a window in an order of its own.
+fn averages_of_a_delegate_are_the_runtimes_to_the_bit() {
+    engines::all_equal(vec![support::own("tests/models/executorch/delegated_averages.pte")]);
+}
+
 fn portable_programs_match_their_recorded_outputs() {
     let names = ["addmul", "mlp", "lenet", "cond"].map(|name| format!("{name}.portable"));
     let mut failures = Vec::new();
@@ -193,6 +198,7 @@ fn the_plan_of_the_file_is_imported() {
 fn main() -> std::process::ExitCode {
     harness::run(&[
         ("programs_made_for_these_tests_match", Needs::Nothing, programs_made_for_these_tests_match),
+        ("averages_of_a_delegate_are_the_runtimes_to_the_bit", Needs::Nothing, averages_of_a_delegate_are_the_runtimes_to_the_bit),
         ("portable_programs_match_their_recorded_outputs", Needs::Corpus("executorch"), portable_programs_match_their_recorded_outputs),
         ("constants_of_a_file_beside_the_program_are_found", Needs::Corpus("executorch"), constants_of_a_file_beside_the_program_are_found),
         ("bundles_hold_a_program_and_cases_that_it_passes", Needs::Corpus("executorch"), bundles_hold_a_program_and_cases_that_it_passes),

@@ -2,7 +2,9 @@
 
 use super::fault::TypeError;
 use super::module::{Constant, Func, Function, InstData, Method, Module, Port, Source, State, Value};
-use super::operators::{self, Context, External, IndexOperation, Operation, Order, Reduction, Scan, Scatter, Search, WindowGeometry};
+use super::operators::{
+    self, Context, External, IndexOperation, Operation, Order, Reduction, Scan, Scatter, Search, Summation, WindowGeometry,
+};
 use super::scalar::{Expression, Scalar};
 use super::types::{ElementType, Extent, Interval, TensorType, Type};
 
@@ -108,7 +110,19 @@ impl<'m> FunctionBuilder<'m> {
 
     /// A reduction over a sliding window.
     pub fn window(&mut self, input: Value, reduction: Reduction, size: Vec<i64>, geometry: WindowGeometry) -> Built {
-        self.single(operators::Window { reduction, size, geometry }, &[input])
+        self.window_in(input, reduction, Summation::Rows, size, geometry)
+    }
+
+    /// The same in another order.
+    pub fn window_in(
+        &mut self,
+        input: Value,
+        reduction: Reduction,
+        summation: Summation,
+        size: Vec<i64>,
+        geometry: WindowGeometry,
+    ) -> Built {
+        self.single(operators::Window { reduction, summation, size, geometry }, &[input])
     }
 
     /// A reduction over axes, which keep extent 1.

@@ -31,7 +31,8 @@ pub use data::Data;
 pub use fault::TypeError;
 pub use module::*;
 pub use operators::{
-    Combination, External, IndexOperation, OPS, Op, OpRow, Operation, Order, Reduction, Scan, Scatter, Search, WindowGeometry, Word,
+    Combination, External, IndexOperation, OPS, Op, OpRow, Operation, Order, Reduction, Scan, Scatter, Search, Summation, WindowGeometry,
+    Word,
 };
 pub use scalar::{Comparison, Exactness, Expression, ExpressionBuilder, NanRule, Node, NodeData, RequantizeRule, Scalar, ScalarOp};
 pub use tensor::Tensor;

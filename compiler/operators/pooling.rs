@@ -4,7 +4,7 @@ use super::activation::Activation;
 use super::terms::{Term, Terms};
 use super::windows::{Padding, Windows};
 use super::{Error, Graph};
-use crate::ir::{ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Value, WindowGeometry};
+use crate::ir::{ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Summation, Value, WindowGeometry};
 use std::ops::Range;
 
 /// Borders with more positions than this are no real model's.
@@ -67,6 +67,8 @@ fn part(geometry: &WindowGeometry, dimensions: Range<usize>) -> WindowGeometry {
 pub struct Means {
     /// What sums are held in.
     pub accumulator: ElementType,
+    /// In which order elements are added.
+    pub summation: Summation,
     /// What they are divided by.
     pub divisor: Divisor,
     /// How the divisors are held where they differ.
@@ -102,6 +104,8 @@ pub enum Counts {
 pub enum Quotient {
     /// In floats, clamped.
     Float(Activation),
+    /// In floats, times the divisor's reciprocal, which is rounded before.
+    Reciprocal,
     /// In integers, halves away from zero, between two bounds.
     Integer(Option<(i32, i32)>),
     /// In integers, without the fraction.
@@ -115,7 +119,11 @@ pub enum Quotient {
 pub fn average(g: &mut Graph<'_>, input: Value, windows: &Windows, means: &Means) -> Result<Value, Error> {
     let geometry = windows.geometry(g, &spatial(g, input))?;
     let wide = g.convert(input, means.accumulator)?;
-    let sums = reduced(g, wide, Reduction::Sum, &windows.signed_size()?, geometry.clone())?;
+    let size = windows.signed_size()?;
+    let sums = match means.summation {
+        Summation::Rows => reduced(g, wide, Reduction::Sum, &size, geometry.clone())?,
+        order @ Summation::Nines => g.builder.window_in(wide, Reduction::Sum, order, size, geometry.clone())?,
+    };
     let divisors = Divisors { input, sums, windows, geometry: &geometry, element: means.accumulator };
     let divisors = divisors.of(g, means.divisor, means.counts)?;
     divided(g, sums, divisors, means)
@@ -171,17 +179,22 @@ fn divided(g: &mut Graph<'_>, sums: Value, divisors: Found, means: &Means) -> Re
             terms.mul(rows, columns)?
         }
     };
-    let mean = means.quotient.of(&mut terms, sum, divisor)?;
+    let mean = means.quotient.of(&mut terms, means.accumulator, [sum, divisor])?;
     let mean = terms.convert(mean, means.result);
     g.map(&operands, terms.finish(mean))
 }
 
 impl Quotient {
-    fn of(self, terms: &mut Terms, sum: Node, divisor: Node) -> Term {
+    fn of(self, terms: &mut Terms, element: ElementType, [sum, divisor]: [Node; 2]) -> Term {
         match self {
             Self::Float(activation) => {
                 let mean = terms.div(sum, divisor)?;
                 activation.clamp_float(terms, mean)
+            }
+            Self::Reciprocal => {
+                let one = terms.constant(Scalar::float(element, 1.0));
+                let reciprocal = terms.div(one, divisor)?;
+                terms.mul(sum, reciprocal)
             }
             Self::Truncated => terms.div(sum, divisor),
             Self::Integer(bounds) => {

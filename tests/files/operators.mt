@@ -38,7 +38,7 @@ func @small(v0: i32[]) {
 func @main(v0: f32[1, 4, 4, 2] "input", v1: i32[2], v2: bool[], v3: effect) {
   v4 = constant { data = const0 }
   v5 "conv" = conv v0, v4 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [1, 1], positions = [], shift = [], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 } @ src0
-  v6 = window v0 { reduction = max, size = [2, 2], strides = [2, 2], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [] }
+  v6 = window v0 { reduction = max, summation = rows, size = [2, 2], strides = [2, 2], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [] }
   v7 = reduce v0 { reduction = sum, axes = [1, 2] }
   v8 = arg_reduce v7 { search = min, axis = 3, element = i32 }
   v9 = reshape v6 { shape = [4, 2] }
@@ -144,7 +144,7 @@ func @small(v0: i32[]) {
 func @main(v0: f32[1, 4, 4, 2] "input", v1: i32[2], v2: bool[], v3: effect) {
   v4: f32[1, 2, 2, 2] = constant { data = const0 }
   v5: f32[1, 4, 4, 1] "conv" = conv v0, v4 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [1, 1], positions = [], shift = [], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 } @ src0
-  v6: f32[1, 2, 2, 2] = window v0 { reduction = max, size = [2, 2], strides = [2, 2], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [] }
+  v6: f32[1, 2, 2, 2] = window v0 { reduction = max, summation = rows, size = [2, 2], strides = [2, 2], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [] }
   v7: f32[1, 1, 1, 2] = reduce v0 { reduction = sum, axes = [1, 2] }
   v8: i32[1, 1, 1, 1] = arg_reduce v7 { search = min, axis = 3, element = i32 }
   v9: f32[4, 2] = reshape v6 { shape = [4, 2] }

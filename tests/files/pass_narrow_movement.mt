@@ -21,8 +21,8 @@ func @main(v0: i8[1, 4, 1], v1: f32[1, 4, 1]) {
       return n2
     }
   }
-  v4 "rising" = window v2 { reduction = max, size = [2], strides = [2], dilation = [1], padding_low = [1], padding_high = [1], positions = [], shift = [] }
-  v5 "falling" = window v3 { reduction = max, size = [2], strides = [2], dilation = [1], padding_low = [0], padding_high = [0], positions = [], shift = [] }
+  v4 "rising" = window v2 { reduction = max, summation = rows, size = [2], strides = [2], dilation = [1], padding_low = [1], padding_high = [1], positions = [], shift = [] }
+  v5 "falling" = window v3 { reduction = max, summation = rows, size = [2], strides = [2], dilation = [1], padding_low = [0], padding_high = [0], positions = [], shift = [] }
   v6 "border" = pad v2 { low = [0, 1, 0], high = [0, 0, 0], value = f32 0.0, padded = [] }
   v7 "beside" = pad v2 { low = [0, 1, 0], high = [0, 0, 0], value = f32 0.5, padded = [] }
   v8 = concat v2, v1 { axis = 1, extent = [] }
@@ -63,7 +63,7 @@ func @main(v0: i8[1, 4, 1], v1: f32[1, 4, 1]) {
       return n2
     }
   }
-  v4: i8[1, 3, 1] = window v0 { reduction = max, size = [2], strides = [2], dilation = [1], padding_low = [1], padding_high = [1], positions = [], shift = [] }
+  v4: i8[1, 3, 1] = window v0 { reduction = max, summation = rows, size = [2], strides = [2], dilation = [1], padding_low = [1], padding_high = [1], positions = [], shift = [] }
   v5: f32[1, 3, 1] "rising" = map v4 {
     expression = (i8) {
       n0: i8 = input 0
@@ -73,7 +73,7 @@ func @main(v0: i8[1, 4, 1], v1: f32[1, 4, 1]) {
       return n3
     }
   }
-  v6: f32[1, 2, 1] "falling" = window v3 { reduction = max, size = [2], strides = [2], dilation = [1], padding_low = [0], padding_high = [0], positions = [], shift = [] }
+  v6: f32[1, 2, 1] "falling" = window v3 { reduction = max, summation = rows, size = [2], strides = [2], dilation = [1], padding_low = [0], padding_high = [0], positions = [], shift = [] }
   v7: i8[1, 5, 1] = pad v0 { low = [0, 1, 0], high = [0, 0, 0], value = i8 1, padded = [] }
   v8: f32[1, 5, 1] "border" = map v7 {
     expression = (i8) {

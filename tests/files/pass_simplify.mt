@@ -18,7 +18,7 @@ func @main(v0: f32[1, 4, 4, 2], v1: i8[1, 2, 2, 1]) {
   v12 "padded" = conv v10, v11 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [1, 0], positions = [], shift = [], input_dilation = [1, 1], groups = 1, input_zero_point = -3, filter_zero_point = 0, accumulator = i32 }
   v13 "stays padded" = conv v10, v11 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [1, 0], positions = [], shift = [], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = i32 }
   v14 = pad v1 { low = [0, 1, 1, 0], high = [0, 0, 0, 0], value = i8 -128, padded = [] }
-  v15 = window v14 { reduction = max, size = [2, 2], strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [] }
+  v15 = window v14 { reduction = max, summation = rows, size = [2, 2], strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [] }
   v16 = constant { data = const1 }
   v17 = broadcast v16 { shape = [1, 4, 4, 2] }
   v18, v19 = map v0, v17 {
@@ -60,7 +60,7 @@ func @main(v0: f32[1, 4, 4, 2], v1: i8[1, 2, 2, 1]) {
   v6: i8[1, 2, 2, 1] = constant { data = const0 }
   v7: i32[1, 3, 3, 1] "padded" = conv v1, v6 { strides = [1, 1], dilation = [1, 1], padding_low = [1, 0], padding_high = [1, 2], positions = [], shift = [], input_dilation = [1, 1], groups = 1, input_zero_point = -3, filter_zero_point = 0, accumulator = i32 }
   v8: i32[1, 3, 3, 1] "stays padded" = conv v5, v6 { strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [1, 0], positions = [], shift = [], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = i32 }
-  v9: i8[1, 2, 2, 1] = window v1 { reduction = max, size = [2, 2], strides = [1, 1], dilation = [1, 1], padding_low = [1, 1], padding_high = [0, 0], positions = [], shift = [] }
+  v9: i8[1, 2, 2, 1] = window v1 { reduction = max, summation = rows, size = [2, 2], strides = [1, 1], dilation = [1, 1], padding_low = [1, 1], padding_high = [0, 0], positions = [], shift = [] }
   v10: f32[2] = constant { data = const1 }
   v11: f32[1, 4, 4, 2] "identity" = map v0, v10 {
     expression = (f32, f32) {

@@ -17,7 +17,7 @@ fn a_small_convolution_in_bands_has_the_sums_of_the_whole() {
 func @main(v0: f32[1, 8, 8, 1]) {{
   v1 = constant {{ data = const0 }}
   v2 = conv v0, v1 {{ strides = [1, 1], dilation = [1, 1], padding_low = [1, 1], padding_high = [1, 1], positions = [], shift = [], input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32 }}
-  v3 = window v2 {{ reduction = max, size = [2, 2], strides = [2, 2], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [] }}
+  v3 = window v2 {{ reduction = max, summation = rows, size = [2, 2], strides = [2, 2], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [] }}
   return v3
 }}
 "#

@@ -12,10 +12,19 @@ const TOLERANCE: f64 = 1e-5;
 
 /// Every one of the models gives its recorded outputs, and the JIT computes what the interpreter does.
 pub fn all_match(models: Vec<PathBuf>) {
+    all_within(models, TOLERANCE);
+}
+
+/// The same to the last bit.
+pub fn all_equal(models: Vec<PathBuf>) {
+    all_within(models, 0.0);
+}
+
+fn all_within(models: Vec<PathBuf>, tolerance: f64) {
     let mut failures = Vec::new();
     for model in models {
         let name = super::stem(&model);
-        match both_engines(&model) {
+        match both_engines(&model, tolerance) {
             Ok((recorded, compiled)) => {
                 harness::progress(|| format!("{name}: {recorded:.1e} from the record, the JIT {compiled:.1e} from the interpreter"));
             }
@@ -26,17 +35,17 @@ pub fn all_match(models: Vec<PathBuf>) {
 }
 
 /// How far the interpreter is from the record, and the JIT from the interpreter.
-fn both_engines(model: &Path) -> Result<(f64, f64), String> {
+fn both_engines(model: &Path, tolerance: f64) -> Result<(f64, f64), String> {
     let mut module = super::load(model).map_err(|error| error.to_string())?;
     modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
     let runs = super::interpreted(model, &module)?;
-    let recorded = super::check_runs(model, &module, &runs, TOLERANCE)?;
+    let recorded = super::check_runs(model, &module, &runs, tolerance)?;
     passes::run_all(&mut module);
-    Ok((recorded, compiled(&module, &runs)?))
+    Ok((recorded, compiled(&module, &runs, tolerance)?))
 }
 
 /// How far the JIT is from what the interpreter computed.
-fn compiled(module: &Module, runs: &[super::Run]) -> Result<f64, String> {
+fn compiled(module: &Module, runs: &[super::Run], tolerance: f64) -> Result<f64, String> {
     let machine = target::host_machine().map_err(|error| error.to_string())?;
     let options = Options::new(machine);
     let lowered = pipeline::lower(module, "model", options).map_err(|error| error.to_string())?;
@@ -46,7 +55,7 @@ fn compiled(module: &Module, runs: &[super::Run]) -> Result<f64, String> {
     for (call, run) in runs.iter().enumerate() {
         let outputs = instance.call_tensors(run.method, &run.arguments).map_err(|error| error.to_string())?;
         for (index, (found, expected)) in outputs.iter().zip(&run.outputs).enumerate() {
-            let difference = super::compare(found, expected, TOLERANCE);
+            let difference = super::compare(found, expected, tolerance);
             worst = worst.max(difference.map_err(|error| format!("output {index} of call {call}, JIT against interpreter: {error}"))?);
         }
     }

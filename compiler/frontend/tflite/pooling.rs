@@ -4,7 +4,7 @@ use super::error::{invalid, missing_options};
 use super::operator::{Lowered, Operand, Operator};
 use super::options::{activation, padding};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::ElementType;
+use crate::ir::{ElementType, Summation};
 use crate::operators::activation::Activation;
 use crate::operators::pooling::{self, Counts, Divisor, Means, Quotient};
 use crate::operators::terms::Terms;
@@ -82,7 +82,7 @@ pub(super) fn average_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         [I8, I8] | [U8, U8] | [I16, I16] => (I32, Quotient::Integer(pool.integer_bounds(operator)?)),
         _ => return Err(operator.type_error(&types)),
     };
-    let means = Means { accumulator, divisor: Divisor::Inside, counts: Counts::Table, quotient, result };
+    let means = Means { accumulator, summation: Summation::Rows, divisor: Divisor::Inside, counts: Counts::Table, quotient, result };
     let result = pooling::average(operator.graph(), pool.input.value, &pool.windows, &means)?;
     operator.bind(0, result)
 }

@@ -15,6 +15,7 @@ mod evaluation;
 pub(in crate::ir) mod fourier;
 mod map;
 pub(in crate::ir) mod movement;
+pub(in crate::ir) mod nines;
 pub(in crate::ir) mod reduce;
 pub(in crate::ir) mod scan;
 pub(in crate::ir) mod scatter;

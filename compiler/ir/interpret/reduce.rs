@@ -6,7 +6,7 @@
 
 use super::array::{Array, elements, strides, walk};
 use super::column::Column;
-use super::contract::{RunTime, Slid, floats};
+use super::contract::{RunTime, Slid, Windows, floats};
 use super::error::{Step, fail};
 use crate::ir::operators::{Reduction, Search, WindowGeometry, Word};
 use crate::ir::scalar::integer;
@@ -150,27 +150,33 @@ pub(in crate::ir) fn reduce<'m>(input: &Array<'m>, reduction: Reduction, axes: &
     })
 }
 
+/// The shape of a window's result, and the taps of each position if there is one.
+pub(super) fn placed(input: &Array<'_>, size: &[usize], geometry: &WindowGeometry, run_time: &RunTime) -> Step<(Vec<usize>, Windows)> {
+    let last = input.rank() - 1;
+    let steps = vec![1; last - 1];
+    let slid = Slid { extents: &input.shape[1..last], steps: &steps, size, geometry, run_time };
+    let mut shape = vec![input.shape[0]];
+    shape.extend(slid.positions());
+    shape.push(input.shape[last]);
+    let windows = if shape.contains(&0) { vec![] } else { slid.windows(&shape[1..last])? };
+    Ok((shape, windows))
+}
+
 /// `window`
 pub(in crate::ir) fn window<'m>(
     input: &Array<'m>,
     reduction: Reduction,
-    size: &[i64],
+    size: &[usize],
     geometry: &WindowGeometry,
     run_time: &RunTime,
 ) -> Step<Array<'m>> {
-    let last = input.rank() - 1;
-    let size: Vec<usize> = size.iter().map(|&n| n as usize).collect();
-    let steps = vec![1; last - 1];
-    let slid = Slid { extents: &input.shape[1..last], steps: &steps, size: &size, geometry, run_time };
-    let (batches, channels) = (input.shape[0], input.shape[last]);
-    let spatial: usize = input.shape[1..last].iter().product();
-    let mut shape = vec![batches];
-    shape.extend(slid.positions());
-    shape.push(channels);
+    let (shape, windows) = placed(input, size, geometry, run_time)?;
     if shape.contains(&0) {
         return Ok(Array::new(input.element, shape, vec![]));
     }
-    let windows = slid.windows(&shape[1..last])?;
+    let last = input.rank() - 1;
+    let (batches, channels) = (input.shape[0], input.shape[last]);
+    let spatial: usize = input.shape[1..last].iter().product();
     Reducer { reduction, element: input.element }.run(input, shape, |visit| {
         for batch in 0..batches {
             for (position, taps) in windows.iter().enumerate() {

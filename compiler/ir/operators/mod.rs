@@ -82,7 +82,7 @@ pub use top_k::TopK;
 pub use transpose::Transpose;
 pub use while_loop::While;
 pub use window::{Window, WindowGeometry};
-pub use words::{Combination, IndexOperation, Order, Reduction, Search, Word};
+pub use words::{Combination, IndexOperation, Order, Reduction, Search, Summation, Word};
 
 use super::attribute::{Attribute, AttributeKind};
 use super::axes::Axes;

@@ -1,12 +1,12 @@
 //! `window`: reductions over a sliding window, and the geometry of such windows.
 
-use super::Reduction;
 use super::field::fields;
 use super::{Arity, Axes, Context, Operator, Proposal, Types};
+use super::{Reduction, Summation, Word};
 use crate::ir::axes::{Axis, Taps};
 use crate::ir::fault::{Elements, Misfit, Ranks, Subject, TypeError};
 use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::interpret::{contract, reduce};
+use crate::ir::interpret::{contract, nines, reduce};
 use crate::ir::random::Generator;
 use crate::ir::types::{ElementType, Extent, Interval};
 
@@ -112,19 +112,35 @@ impl WindowGeometry {
 pub struct Window {
     /// What elements are combined by.
     pub reduction: Reduction,
+    /// In which order.
+    pub summation: Summation,
     /// Taps in each spatial dimension.
     pub size: Vec<i64>,
     /// Where the windows are.
     pub geometry: WindowGeometry,
 }
 
+impl Window {
+    /// Nines are sums of f32, down the columns of a plane.
+    fn check_summation(&self, cx: &Context<'_>) -> Result<(), TypeError> {
+        if self.summation == Summation::Rows {
+            return Ok(());
+        }
+        cx.operand_element(0, Elements::Among(vec![ElementType::F32]))?;
+        cx.rank(Subject::Field("size"), self.size.len(), Ranks::AtMost(2))?;
+        let found = || self.reduction.word().to_owned();
+        cx.require(self.reduction == Reduction::Sum, || Misfit::Malformed { field: "reduction", expected: "sum", found: found() })
+    }
+}
+
 impl Operator for Window {
     const NAME: &'static str = "window";
     const OPERANDS: Arity = Arity::Exactly(1);
-    const MEANING: &'static str = "A reduction over each position of a sliding window on [N, spatial…, C]; padded taps are left out. `positions` and `shift` as `conv` has them.";
+    const MEANING: &'static str = "A reduction over each position of a sliding window on [N, spatial…, C]; padded taps are left out. `summation` is the order of sums: row by row, or nines, of f32 and of one spatial dimension or two, down the columns: of i0 to i8 `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6 + i7))`, which is added to the sum of those before them, with 0 for padding. `positions` and `shift` as `conv` has them.";
 
     fields! {
         "reduction" => reduction,
+        "summation" => summation,
         "size" => size,
         "strides" => geometry.strides,
         "dilation" => geometry.dilation,
@@ -140,6 +156,7 @@ impl Operator for Window {
         cx.numbers("size", &self.size, 1, i32::MAX.into())?;
         let size: Vec<u64> = self.size.iter().map(|&n| n as u64).collect();
         self.geometry.check(cx, &size)?;
+        self.check_summation(cx)?;
         cx.rank(Subject::Operand(0), input.rank(), Ranks::Exactly(size.len() + 2))?;
         let mut shape = input.shape.clone();
         for (d, &taps) in size.iter().enumerate() {
@@ -149,7 +166,13 @@ impl Operator for Window {
     }
 
     fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
-        reduce::window(cx.tensor(0)?, self.reduction, &self.size, &self.geometry, &self.geometry.run_time(cx)?).map(Slot::one)
+        let (input, run_time) = (cx.tensor(0)?, self.geometry.run_time(cx)?);
+        let size: Vec<usize> = self.size.iter().map(|&n| n as usize).collect();
+        match self.summation {
+            Summation::Rows => reduce::window(input, self.reduction, &size, &self.geometry, &run_time),
+            Summation::Nines => nines::window(input, &size, &self.geometry, &run_time),
+        }
+        .map(Slot::one)
     }
 
     fn work(&self, _cx: &Context<'_>) -> Option<u64> {
@@ -160,7 +183,9 @@ impl Operator for Window {
         let input = generator.image()?;
         let (element, spatial) = (generator.b.tensor(input).element, generator.b.tensor(input).rank() - 2);
         let (reduction, size) = (generator.reduction(element), generator.ints(spatial, 1, 3));
-        Some((vec![input], Self { reduction, size, geometry: generator.geometry(input)? }))
+        let may_be_nines = reduction == Reduction::Sum && element == ElementType::F32 && spatial <= 2;
+        let summation = if may_be_nines && generator.random.one_in(2) { Summation::Nines } else { Summation::Rows };
+        Some((vec![input], Self { reduction, summation, size, geometry: generator.geometry(input)? }))
     }
 
     fn axes(&self, cx: &Context<'_>) -> Axes {
@@ -177,15 +202,33 @@ impl Operator for Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::{FunctionBuilder, Module, TensorType, Type};
 
     #[test]
     fn a_part_has_its_own_border_along_one_axis() {
         let ones = || vec![1, 1];
         let geometry =
             WindowGeometry { strides: ones(), dilation: ones(), padding_low: ones(), padding_high: ones(), ..WindowGeometry::default() };
-        let window = Window { reduction: Reduction::Max, size: vec![3, 3], geometry };
+        let window = Window { reduction: Reduction::Max, summation: Summation::Rows, size: vec![3, 3], geometry };
         let part = window.part(1, 0, 2).expect("axis 1 is spatial");
         assert_eq!((part.geometry.padding_low, part.geometry.padding_high), (vec![0, 1], vec![2, 1]));
         assert_eq!((window.part(0, 0, 0), window.part(3, 0, 0)), (None, None));
+    }
+
+    #[test]
+    fn nines_are_sums_of_singles_in_a_plane() {
+        let refused = |element, spatial: usize, reduction| {
+            let mut module = Module::default();
+            let mut b = FunctionBuilder::new(&mut module, "f");
+            let input = b.param(Type::Tensor(TensorType::of(element, &vec![4; spatial + 2])), None);
+            let (ones, zeros) = (vec![1; spatial], vec![0; spatial]);
+            let (padding_low, padding_high) = (zeros.clone(), zeros);
+            let geometry = WindowGeometry { strides: ones.clone(), dilation: ones, padding_low, padding_high, ..Default::default() };
+            b.window_in(input, reduction, Summation::Nines, vec![2; spatial], geometry).is_err()
+        };
+        assert!(!refused(ElementType::F32, 1, Reduction::Sum) && !refused(ElementType::F32, 2, Reduction::Sum));
+        assert!(refused(ElementType::F16, 2, Reduction::Sum), "halves");
+        assert!(refused(ElementType::F32, 3, Reduction::Sum), "a volume");
+        assert!(refused(ElementType::F32, 2, Reduction::Product), "products");
     }
 }

@@ -47,6 +47,22 @@ impl Word for Reduction {
     const WORDS: &'static [&'static str] = &["sum", "max", "min", "product", "any", "all"];
 }
 
+/// In which order the elements of a window are combined, where that makes a difference.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Summation {
+    /// One after another, row by row.
+    #[default]
+    Rows,
+    /// XNNPACK's of its averages: down the columns, nine at a time. Nine are i0 to i8, and their sum is
+    /// `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6 + i7))`; it is added to the sum of those before them. Padding is +0 at its place.
+    Nines,
+}
+
+impl Word for Summation {
+    const ALL: &'static [Self] = &[Self::Rows, Self::Nines];
+    const WORDS: &'static [&'static str] = &["rows", "nines"];
+}
+
 /// What `scatter` does with an element and its update.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Combination {
@@ -156,6 +172,7 @@ mod tests {
     #[test]
     fn every_value_has_a_word_of_its_own() {
         check(Reduction::All);
+        check(Summation::Nines);
         check(Combination::Min);
         check(Search::Min);
         check(Order::Smallest);

@@ -1,7 +1,7 @@
 //! Pools against windows written out, of known and of run-time extents.
 
 use super::{Counts, Divisor, Means, Quotient, average, average_parts, max, max_parts, root_mean_square};
-use crate::ir::{ElementType, Module, TensorType, Type};
+use crate::ir::{ElementType, Module, Summation, TensorType, Type};
 use crate::operators::activation::Activation;
 use crate::operators::testing::{Floats, run, run_with};
 use crate::operators::windows::{Padding, Windows};
@@ -13,7 +13,7 @@ fn windows(padding: &Padding) -> Windows {
 
 fn means(divisor: Divisor, counts: Counts) -> Means {
     let (element, quotient) = (ElementType::F32, Quotient::Float(Activation::NONE));
-    Means { accumulator: element, divisor, counts, quotient, result: element }
+    Means { accumulator: element, summation: Summation::Rows, divisor, counts, quotient, result: element }
 }
 
 /// Pools `[1, h, w, 1]`: for each window its taps, and how many lie inside the image or its padding.
@@ -81,6 +81,29 @@ fn means_of_windows_by_every_divisor() {
             }
         }
     }
+}
+
+/// As XNNPACK sums: the order of taps and of sums is written out here.
+#[test]
+fn means_of_nine_taps_at_a_time_and_times_the_reciprocal() {
+    let mut n: Vec<f32> = (1..=10).map(|i| i as f32 / 7.0).collect();
+    (n[3], n[5]) = (3e7, -3e7);
+    let input = Floats::new(&[1, 2, 5, 1], n.clone());
+    let windows = |size, padding| Windows { size, strides: vec![1; 2], dilation: vec![1; 2], padding };
+    let (summation, quotient) = (Summation::Nines, Quotient::Reciprocal);
+    let means = Means { summation, quotient, ..means(Divisor::Inside, Counts::Sides) };
+    // Down the columns: rows hold n0 to n4 and n5 to n9.
+    let nine = ((n[1] + n[6]) + (n[2] + n[7])) + (((n[0] + n[5]) + n[4]) + (n[3] + n[8]));
+    let whole = Floats::new(&[1, 1, 1, 1], vec![(nine + n[9]) * (1.0f32 / 10.0)]);
+    let all = windows(vec![2, 5], Padding::Valid);
+    assert_eq!(run(&[&input], &|g, v| average(g, v[0], &all, &means)), whole);
+    assert_eq!(run_with(&[&input], &[(0, 2)], &|g, v| average(g, v[0], &all, &means)), whole);
+    assert_ne!(n.iter().sum::<f32>() / 10.0, whole.numbers[0], "another order gives another sum");
+    // Two columns of three rows, of which the last is outside of the image: i0, i1, i3 and i4 are inside.
+    let below = Padding::Sides { before: vec![0; 2], after: vec![1, 0] };
+    let pairs = (0..4).map(|x| (n[x + 1] + n[x + 6] + (n[x] + n[x + 5])) * 0.25).collect();
+    let found = run(&[&input], &|g, v| average(g, v[0], &windows(vec![3, 2], below.clone()), &means));
+    assert_eq!(found, Floats::new(&[1, 1, 4, 1], pairs));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Reductions over sliding windows (pooling): vectors run along the channels; taps outside the input are left out.
 
+use super::nines;
 use super::reduction::Reduction;
-use crate::ir::{Inst, Operation, Value as Tensor};
+use crate::ir::{Inst, Operation, Summation, Value as Tensor};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
@@ -17,6 +18,7 @@ pub struct WindowSchedule<'a> {
     cx: Context<'a>,
     operand: Tensor,
     reduction: Reduction,
+    summation: Summation,
     sizes: Sizes,
     /// Rows and width of the window; strides, dilation, padding. One spatial dimension is a single row.
     size: [u64; 2],
@@ -53,6 +55,7 @@ impl<'a> WindowSchedule<'a> {
             cx,
             operand,
             reduction: Reduction::new(operator.reduction, cx.element(operand))?,
+            summation: operator.summation,
             sizes: sizes.unwrap_or_else(|| Sizes::known(shape[0], pair(&shape[1..], 1), pair(&output[1..], 1))),
             size: numbers(&operator.size, 1),
             strides: numbers(&geometry.strides, 1),
@@ -110,6 +113,104 @@ impl Schedule for WindowSchedule<'_> {
     }
 }
 
+/// The taps of the windows at one vector of the output.
+struct Taps<'t> {
+    schedule: &'t WindowSchedule<'t>,
+    numbers: &'t Numbers,
+    reader: &'t ElementWise<'t>,
+    hoisted: &'t [Option<Hoisted>],
+    lanes: u16,
+    active: u16,
+    /// Row and column of the first tap; they may be outside the input.
+    top: Value,
+    left: Value,
+    /// The image's first row among those of all images.
+    first: Value,
+    channel: Value,
+}
+
+impl Taps<'_> {
+    /// Tap by tap, row by row.
+    fn in_rows(&self, b: &mut KernelBuilder, neutral: Value) -> Result<Value, Unsupported> {
+        let WindowSchedule { size, dilation, reduction, .. } = self.schedule;
+        let mut outcome = Ok(());
+        let zero = b.index(0);
+        let (rows, columns) = (b.index(size[0] as i64), b.index(size[1] as i64));
+        let sum = b.for_carry(zero, rows, 1, &[neutral], |b, ky, sum| {
+            let ky = b.scale_index(ky, dilation[0] as i64, 0);
+            let (row, line) = self.line(b, ky);
+            let zero = b.index(0);
+            b.for_carry(zero, columns, 1, sum, |b, kx, sum| {
+                let kx = b.scale_index(kx, dilation[1] as i64, 0);
+                let column = b.add(self.left, kx);
+                let take = |b: &mut KernelBuilder| match self.element(b, line, column) {
+                    Ok(element) => vec![reduction.combine(b, sum[0], element)],
+                    Err(error) => {
+                        outcome = Err(error);
+                        sum.to_vec()
+                    }
+                };
+                self.if_inside(b, [row, column], take, || sum.to_vec())
+            })
+        });
+        outcome.map(|()| sum[0])
+    }
+
+    /// Nine at a time, down the columns; taps outside the input are 0.
+    fn in_nines(&self, b: &mut KernelBuilder, zero: Value) -> Result<Value, Unsupported> {
+        let WindowSchedule { size, dilation, .. } = self.schedule;
+        let mut outcome = Ok(());
+        let sum = nines::sum(b, *size, zero, |b, [ky, kx]| {
+            let ky = b.scale_index(ky, dilation[0] as i64, 0);
+            let (row, line) = self.line(b, ky);
+            let kx = b.scale_index(kx, dilation[1] as i64, 0);
+            let column = b.add(self.left, kx);
+            let take = |b: &mut KernelBuilder| {
+                let element = self.element(b, line, column).unwrap_or_else(|error| {
+                    outcome = Err(error);
+                    zero
+                });
+                vec![element]
+            };
+            self.if_inside(b, [row, column], take, || vec![zero])[0]
+        });
+        outcome.map(|()| sum)
+    }
+
+    /// The row `ky` below the first, and the first element of it among those of all images, in pixels.
+    fn line(&self, b: &mut KernelBuilder, ky: Value) -> (Value, Value) {
+        let row = b.add(self.top, ky);
+        let line = b.add(self.first, row);
+        (row, self.numbers.input[1].scale(b, line))
+    }
+
+    fn element(&self, b: &mut KernelBuilder, line: Value, column: Value) -> Result<Value, Unsupported> {
+        let pixel = b.add(line, column);
+        let base = b.scale_index(pixel, self.schedule.channels as i64, 0);
+        let flat = b.add(base, self.channel);
+        let place = OutputPosition { pixel, pixel_offset: 0, channel: self.channel, channel_offset: 0, flat };
+        Ok(self.reader.values(b, &place, &[], self.hoisted, self.lanes, self.active)?[0])
+    }
+
+    /// What is taken of a tap inside the input, and what there is of another one.
+    fn if_inside(
+        &self,
+        b: &mut KernelBuilder,
+        [row, column]: [Value; 2],
+        take: impl FnOnce(&mut KernelBuilder) -> Vec<Value>,
+        outside: impl FnOnce() -> Vec<Value>,
+    ) -> Vec<Value> {
+        if !self.schedule.padded {
+            return take(b);
+        }
+        let (height, width) = (self.numbers.input[0].value(b), self.numbers.input[1].value(b));
+        let in_rows = b.compare(CompareOp::UnsignedLess, row, height);
+        let in_columns = b.compare(CompareOp::UnsignedLess, column, width);
+        let inside = b.binary(BinaryOp::And, in_rows, in_columns);
+        b.if_else(inside, take, |_| outside())
+    }
+}
+
 impl WindowSchedule<'_> {
     #[allow(clippy::too_many_arguments, reason = "the coordinates of one vector of the output")]
     fn reduce(
@@ -128,41 +229,10 @@ impl WindowSchedule<'_> {
         let left = b.scale_index(x, self.strides[1] as i64, -(self.low[1] as i64));
         let left = numbers.shift[1].plus(b, left);
         let first = numbers.input[0].scale(b, image);
-        let mut outcome = Ok(());
-        let zero = b.index(0);
-        let (rows, columns) = (b.index(self.size[0] as i64), b.index(self.size[1] as i64));
-        let sum = b.for_carry(zero, rows, 1, &[neutral], |b, ky, sum| {
-            let ky = b.scale_index(ky, self.dilation[0] as i64, 0);
-            let row = b.add(top, ky);
-            let line = b.add(first, row);
-            let line = numbers.input[1].scale(b, line);
-            let zero = b.index(0);
-            b.for_carry(zero, columns, 1, sum, |b, kx, sum| {
-                let kx = b.scale_index(kx, self.dilation[1] as i64, 0);
-                let column = b.add(left, kx);
-                let mut take = |b: &mut KernelBuilder| {
-                    let pixel = b.add(line, column);
-                    let base = b.scale_index(pixel, self.channels as i64, 0);
-                    let flat = b.add(base, channel);
-                    let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
-                    match reader.values(b, &place, &[], hoisted, lanes, active) {
-                        Ok(values) => vec![self.reduction.combine(b, sum[0], values[0])],
-                        Err(error) => {
-                            outcome = Err(error);
-                            sum.to_vec()
-                        }
-                    }
-                };
-                if !self.padded {
-                    return take(b);
-                }
-                let (height, width) = (numbers.input[0].value(b), numbers.input[1].value(b));
-                let in_rows = b.compare(CompareOp::UnsignedLess, row, height);
-                let in_columns = b.compare(CompareOp::UnsignedLess, column, width);
-                let inside = b.binary(BinaryOp::And, in_rows, in_columns);
-                b.if_else(inside, take, |_| sum.to_vec())
-            })
-        });
-        outcome.map(|()| sum[0])
+        let taps = Taps { schedule: self, numbers, reader, hoisted, lanes, active, top, left, first, channel };
+        match self.summation {
+            Summation::Rows => taps.in_rows(b, neutral),
+            Summation::Nines => taps.in_nines(b, neutral),
+        }
     }
 }

@@ -6,8 +6,8 @@
 
 `operators.py` makes the programs of single families of operators.
 
-Weights and inputs are seeded. Nobody who compiles or tests needs to run this; the files are committed. Of quantized delegates ExecuTorch's own runtime
-answers too (`runtime.npz`), since it rounds otherwise than PyTorch.
+Weights and inputs are seeded. Nobody who compiles or tests needs to run this; the files are committed. Of quantized delegates, and of
+averages, ExecuTorch's own runtime answers too (`runtime.npz`), since it rounds otherwise than PyTorch.
 """
 import json
 import os
@@ -116,6 +116,19 @@ class Residual(nn.Module):
         return self.head(torch.nn.functional.max_pool2d(x, 2).mean((2, 3)))
 
 
+class Windows(nn.Module):
+    """Averages over windows of fewer taps than nine, of more, and of many; at borders some are outside."""
+
+    def __init__(self):
+        super().__init__()
+        sizes = [(2, 2), (3, 3), (5, 4), (8, 7)]
+        self.pools = nn.ModuleList(nn.AvgPool2d(size, (2, 1), (size[0] // 2, size[1] // 2), count_include_pad=False) for size in sizes)
+        self.inside = nn.AvgPool2d(3)
+
+    def forward(self, x):
+        return (self.inside(x), *(pool(x) for pool in self.pools))
+
+
 class Waves(nn.Module):
     """Windows of windows of samples: what the program computes as their number is computed in another way from their sizes."""
 
@@ -193,6 +206,7 @@ def make_delegated(wanted):
         "delegated_larger": lambda: (nn.Sequential(nn.ConvTranspose2d(3, 8, 4, 2, 1), nn.ReLU(), nn.ConvTranspose2d(8, 2, 3, 2)), images(), None, True),
         # Of 16 elements many means lie halfway between two integers; the zero point is odd.
         "delegated_means": lambda: (nn.Sequential(nn.Conv2d(3, 8, 1), nn.AdaptiveAvgPool2d(1)), [(randn(9, 3, 4, 4),) for _ in range(2)], None, False),
+        "delegated_averages": lambda: (Windows().eval(), [(randn(1, 11, n, 13),) for n in (15, 9)], {"x": {2: Dim("rows", min=9, max=15)}}, None),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:
@@ -203,7 +217,7 @@ def make_delegated(wanted):
             model = quantized(model, inputs, is_dynamic)
         write(stem, delegated(model, inputs[0], dynamic), model, inputs)
         # The exporter does not mark the border as a result of its delegate, so the runtime does not load that program.
-        if is_dynamic is not None and stem != "delegated_border":
+        if (is_dynamic is not None or stem == "delegated_averages") and stem != "delegated_border":
             answers_of_runtime(stem, inputs)
 
 

@@ -3,7 +3,7 @@
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
 use super::convolution::channels_last;
-use crate::ir::{ElementType, Extent, Value};
+use crate::ir::{ElementType, Extent, Summation, Value};
 use crate::operators::activation::Activation;
 use crate::operators::graph::movement::inverse;
 use crate::operators::max_positions::max_with_positions;
@@ -138,13 +138,13 @@ fn means(c: &Call<'_, '_, '_>, input: Value, divisor: Divisor) -> Result<Means, 
     let element: ElementType = c.element(input);
     if element == ElementType::I64 {
         let quotient = Quotient::Truncated;
-        return Ok(Means { accumulator: element, divisor, counts: Counts::Sides, quotient, result: element });
+        return Ok(Means { accumulator: element, summation: Summation::Rows, divisor, counts: Counts::Sides, quotient, result: element });
     }
     if !element.is_float() {
         return Err(Fault::unsupported(format!("averages of {element} are not supported")));
     }
     let (accumulator, quotient) = (compute_type(element), Quotient::Float(Activation::NONE));
-    Ok(Means { accumulator, divisor, counts: Counts::Sides, quotient, result: element })
+    Ok(Means { accumulator, summation: Summation::Rows, divisor, counts: Counts::Sides, quotient, result: element })
 }
 
 /// The result's spatial extents, argument 1. Neither they nor those of the image are 0.

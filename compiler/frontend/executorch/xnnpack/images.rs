@@ -4,7 +4,7 @@ use super::super::fault::Fault;
 use super::run::{Datum, Run};
 use super::subgraph::{Node, Pooling, Window};
 use super::sums::windows;
-use crate::ir::{ElementType, Extent, Reduction, Search, Value};
+use crate::ir::{ElementType, Extent, Reduction, Search, Summation, Value};
 use crate::operators::activation::Activation;
 use crate::operators::pooling::{self, Counts, Divisor, Means, Quotient};
 use crate::operators::quantize::nearest_step;
@@ -32,12 +32,19 @@ impl Run<'_, '_, '_> {
             }
             Pooling::Average => {
                 let image = self.image(input, false)?;
-                let (divisor, counts, quotient) = (Divisor::Inside, Counts::Sides, Quotient::Float(Activation::NONE));
-                let means = Means { accumulator: F32, divisor, counts, quotient, result: F32 };
+                let means = self.means(input)?;
                 let value = pooling::average(self.graph(), image, &windows(window), &means)?;
                 self.finish_real(node, value)
             }
         }
+    }
+
+    /// Means of windows of singles are XNNPACK's to the bit. Its kernels of halves are other ones.
+    fn means(&self, input: usize) -> Result<Means, Fault> {
+        let is_single = self.element(input)? == F32;
+        let (summation, quotient) =
+            if is_single { (Summation::Nines, Quotient::Reciprocal) } else { (Summation::Rows, Quotient::Float(Activation::NONE)) };
+        Ok(Means { accumulator: F32, summation, divisor: Divisor::Inside, counts: Counts::Sides, quotient, result: F32 })
     }
 
     /// The largest element of each window and its position in it, row by row; windows lie side by side.
