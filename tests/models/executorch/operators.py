@@ -10,7 +10,7 @@ import sys
 
 import torch
 from executorch.exir import EdgeCompileConfig, to_edge
-from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401, registers llama::
+from executorch.extension.llm.custom_ops import custom_ops, op_fallback  # noqa: F401, register llama::
 import executorch.kernels.quantized  # noqa: F401
 from executorch.exir.passes import _quant_patterns_and_replacements  # noqa: F401, registers embeddings
 from torch import nn
@@ -162,9 +162,41 @@ class Gradients(nn.Module):
         return *grouped, *left_out[:2], alone[1], aten.max_pool2d_with_indices_backward(pooled, image, *windows, places)
 
 
+# ExecuTorch's own form of `allclose`, which gives a tensor, and which only its C++ has.
+CLOSE = torch.library.Library("aten", "FRAGMENT")
+CLOSE_ARGUMENTS = "Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False, bool dummy_param=False"
+CLOSE.define(f"allclose.Tensor({CLOSE_ARGUMENTS}) -> Tensor")
+CLOSE.define(f"allclose.out({CLOSE_ARGUMENTS}, *, Tensor(a!) out) -> Tensor(a!)")
+
+
+def all_close(x, y, rtol=1e-05, atol=1e-08, equal_nan=False, dummy_param=False):
+    """As its kernel of ExecuTorch computes it, for which infinities are close to nothing."""
+    if not x.is_floating_point() or rtol == 0 == atol:
+        return (x == y).all().reshape(1)
+    difference = (x - y).abs().double()
+    return (difference.isfinite() & (difference <= atol + (rtol * y.double()).abs())).all().reshape(1)
+
+
+CLOSE.impl("allclose.Tensor", all_close, "CompositeExplicitAutograd")
+CLOSE.impl("allclose.out", lambda *args, out, **options: out.copy_(all_close(*args, **options)), "CompositeExplicitAutograd")
+
+
+class Close(nn.Module):
+    """Whether tensors are close, and a copy that is an operator of its own."""
+
+    def forward(self, x, step, integers):
+        close = aten.allclose.Tensor
+        answers = [close(x, x + step * n, 1e-3, 0.0) for n in (0.9, 1.1)]
+        infinite = torch.log(x - x)
+        answers += [close(infinite, infinite), close(infinite, infinite, 0.0, 0.0), close(integers, integers + 1, 9.0, 9.0), close(integers, integers)]
+        halves = x.half()
+        answers += [close(halves, halves + step.half() * n, 1e-3, 0.0) for n in (0.5, 2.0)]
+        return *answers, llama.fallback(x)
+
+
 KEPT = [
     aten.roll.default, aten.reflection_pad2d.default, aten.replication_pad3d.default, aten.tril.default, aten.glu.default,
-    aten.masked_scatter.default, aten.grid_sampler_2d.default, aten._native_batch_norm_legit.no_stats,
+    aten.masked_scatter.default, aten.grid_sampler_2d.default, aten._native_batch_norm_legit.no_stats, llama.fallback.default,
 ]
 
 
@@ -179,6 +211,12 @@ def gradients(randn):
         torch.nn.functional.max_pool2d(image, (3, 2), (2, 1), 1, 1, True),
     ]
     return image, filter, plain, *(randn(*result.shape) for result in results)
+
+
+def closeness(randn):
+    """Numbers, a thousandth of them, and integers."""
+    x = randn(3, 5) + 4
+    return x, x / 1000, torch.randint(-9, 10, (4, 3))
 
 
 def main():
@@ -204,6 +242,7 @@ def main():
         "spectra": (Spectra(), [(randn(3, 10), randn(16, 32))]),
         "narrow": (Narrow(), [(randn(3, 5) * 50, short(3, 4), short(4, 6), torch.randint(0, 256, (1, 2, 4, 5), dtype=torch.uint8))]),
         "gradients": (Gradients(), [gradients(randn)]),
+        "close": (Close(), [closeness(randn)]),
     }
     for stem, (model, inputs) in models.items():
         if sys.argv[1:] and stem not in sys.argv[1:]:

@@ -4,6 +4,7 @@ mod attention;
 mod backward;
 mod binary;
 mod call;
+mod close;
 mod compare;
 pub mod convolution;
 mod create;
@@ -44,6 +45,7 @@ const FAMILIES: &[Family] = &[
     attention::OPERATORS,
     backward::OPERATORS,
     binary::OPERATORS,
+    close::OPERATORS,
     compare::OPERATORS,
     convolution::OPERATORS,
     create::OPERATORS,

@@ -30,6 +30,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("dim_order_ops::_clone_dim_order.out", same),
     ("et_copy::_h2d_copy.out", same),
     ("et_copy::_d2h_copy.out", same),
+    ("llama::fallback.out", same),
     ("aten::copy.out", |c| copy(c, 1)),
     ("aten::copy_", copy_in_place),
     ("aten::copy_.default", copy_in_place),
