@@ -181,6 +181,27 @@ fn methods_are_called_in_turn() {
     assert_eq!(status(&output, "a decoder"), 0, "{}", String::from_utf8_lossy(&output.stdout));
 }
 
+/// A training export names its parameters by a method of strings, which the object lacks; where gradients and parameters begin is in the header.
+fn methods_of_strings_are_left_out_and_said() {
+    let (path, folder) = (support::own("tests/models/executorch/training.pte"), tempfile::tempdir().expect("a folder"));
+    let (path, object, report) = (path.display().to_string(), folder.path().join("net.o"), folder.path().join("net.json"));
+    let output = modelc(&[&path, "-o", &object.display().to_string(), "--emit", &format!("json={}", report.display())]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(status(&output, &said), 0, "{said}");
+    assert!(said.contains("__et_training_fqn_forward: left out"), "{said}");
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(report).expect("a report")).expect("JSON");
+    assert_eq!(report["left_out_methods"], serde_json::json!(["__et_training_fqn_forward"]));
+    assert_eq!(report["methods"].as_array().map(Vec::len), Some(3));
+    let header = std::fs::read_to_string(object.with_extension("h")).expect("a header");
+    for (method, value) in [("GRADIENTS", 2), ("PARAMETERS", 6)] {
+        assert!(header.contains(&format!("NET___ET_TRAINING_{method}_INDEX_FORWARD_VALUE ((int64_t){value})")), "{header}");
+    }
+    let output = modelc(&["run", &path, "--method", "__et_training_fqn_forward"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(status(&output, &said), 1, "{said}");
+    assert!(said.contains("MC0420") && said.contains("strings are no outputs"), "{said}");
+}
+
 /// The offsets in the arena of a program lowered with a plan.
 fn offsets(path: &Path, plan: PlanSource) -> (u64, Vec<u64>) {
     let bytes = std::fs::read(path).expect("the program can be read");
@@ -211,6 +232,7 @@ fn main() -> std::process::ExitCode {
         ("methods_of_bundles_are_chosen", Needs::Nothing, methods_of_bundles_are_chosen),
         ("inspect_shows_what_a_program_says_of_itself", Needs::Nothing, inspect_shows_what_a_program_says_of_itself),
         ("constant_methods_are_in_the_header", Needs::Nothing, constant_methods_are_in_the_header),
+        ("methods_of_strings_are_left_out_and_said", Needs::Nothing, methods_of_strings_are_left_out_and_said),
         ("methods_are_called_in_turn", Needs::Nothing, methods_are_called_in_turn),
         ("the_plan_of_the_program_is_kept_to_the_byte", Needs::Corpus("executorch"), the_plan_of_the_program_is_kept_to_the_byte),
     ])

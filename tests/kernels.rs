@@ -11,7 +11,7 @@ use modelc::ir::interpret::Interpreter;
 use modelc::ir::random::{self, Options};
 use modelc::ir::text::{Constants, print_module};
 use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Module, Op, ScalarOp, Tensor, TensorType, Type};
-use modelc::ir::{NanRule, Reduction, RequantizeRule, Scalar};
+use modelc::ir::{NanRule, Reduction, RequantizeRule, Scalar, Summation, WindowGeometry};
 use modelc::kernel::verify::verify;
 use modelc::lower::{self};
 use modelc::machine::{Isa, MACHINES, Machine};
@@ -260,6 +260,39 @@ fn transposes_match_on_every_machine() {
             let input = Tensor { element, shape: shape.to_vec(), bytes };
             check_everywhere(&module, &input, &format!("{element} {rows}x{columns}"));
         }
+    }
+}
+
+/// Windows whose sums depend on the order by far more than rounding: two large numbers of opposite sign, where the order of nines keeps what is
+/// small beside them and that of rows does not, or the other way round. One window is written out, and one is a loop.
+#[test]
+fn windows_are_summed_nine_at_a_time_on_every_machine() {
+    for (size, padding) in [([3, 3], 1), ([8, 7], 0), ([9, 8], 2)] {
+        let mut module = Module::default();
+        let mut builder = FunctionBuilder::new(&mut module, "main");
+        let shape = [1, 18, 16, 5];
+        let input = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
+        let geometry = WindowGeometry {
+            strides: vec![2, 1],
+            dilation: vec![1; 2],
+            padding_low: vec![padding; 2],
+            padding_high: vec![padding; 2],
+            ..WindowGeometry::default()
+        };
+        let nines = builder.window_in(input, Reduction::Sum, Summation::Nines, size.to_vec(), geometry.clone()).expect("a sum");
+        let rows = builder.window(input, Reduction::Sum, size.to_vec(), geometry).expect("a sum");
+        builder.finish_method("forward", vec![nines, rows]);
+        // Columns of large numbers whose signs turn from row to row.
+        let element = |i: u64| match (i / 5 % 16, i / 80 % 2) {
+            (2 | 9, 0) => 3e7,
+            (2 | 9, _) => -3e7,
+            _ => (i % 11) as f32 / 7.0,
+        };
+        let bytes = (0..shape.iter().product()).flat_map(|i| element(i).to_le_bytes()).collect();
+        let input = Tensor { element: ElementType::F32, shape: shape.to_vec(), bytes };
+        let sums = Interpreter::new(&module).run(0, std::slice::from_ref(&input)).expect("the sums are taken");
+        assert!(support::compare(&sums[0], &sums[1], 1e-5).is_err(), "the orders differ for {size:?}");
+        check_everywhere(&module, &input, &format!("a window of {size:?}"));
     }
 }
 

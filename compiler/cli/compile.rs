@@ -232,6 +232,9 @@ fn summary(requests: &[Request], compiled: &Compiled) {
         note(&format!("  {name}: {}", sizes::with_ports(&memory)));
     }
     note(&format!("  flash   {}", sizes::flash(footprint, &record.levels)));
+    for name in &compiled.module.left_out {
+        note(&format!("  {name}: left out, gives strings"));
+    }
 }
 
 /// What each method needs with its arguments.

@@ -83,6 +83,9 @@ impl Methods {
         }
         let Some(name) = name else { return Ok(0) };
         methods.iter().position(|m| m.name == *name).ok_or_else(|| {
+            if module.left_out.iter().any(|left_out| left_out == name) {
+                return Diagnostic::new(codes::PROGRAM_UNSUPPORTED, "strings are no outputs").in_function(name);
+            }
             let known: Vec<&str> = methods.iter().map(|m| m.name.as_str()).collect();
             usage(format!("the model has no method {name:?}")).expected(known.join(", "), name)
         })

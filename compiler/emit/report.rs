@@ -51,12 +51,15 @@ pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel,
     report
 }
 
-/// Adds to each method of a report what it needs with its arguments, and what the model's file plans for that.
+/// Adds to each method of a report what it needs with its arguments, and what the model's file plans for that; and the methods that are not there.
 pub fn add_plans(report: &mut Value, program: &Program, module: &Module, record: &ModelRecord) {
     let planned = module.imported_plan.iter().flat_map(|plan| &plan.methods);
     for (number, method) in program.methods.iter().enumerate() {
         let area_bytes = planned.clone().nth(number).map_or(&[][..], |plan| &plan.area_bytes);
         MethodMemory::new(method, record.footprint.state_bytes, area_bytes).add_json(&mut report["methods"][number]);
+    }
+    if !module.left_out.is_empty() {
+        report["left_out_methods"] = json!(module.left_out);
     }
 }
 

@@ -64,6 +64,8 @@ pub struct Module {
     pub sources: PrimaryMap<Source, SourceData>,
     /// The entry points that users call, in the order of the file.
     pub methods: Vec<Method>,
+    /// Names of methods of the file that are not among these: they give nothing but strings.
+    pub left_out: Vec<String>,
     /// The memory plan that came with the file, if any.
     pub imported_plan: Option<ImportedPlan>,
     /// Whether other contents may take the place of the constants after compiling, in a file of weights. Then rewrites and

@@ -50,7 +50,8 @@ pub use reader::Header;
 pub(super) use survey::survey;
 pub use vulkan::operators as operators_of_vulkan;
 
-/// Loads a program: one method of the module for each of the file.
+/// Loads a program: one method of the module for each of the file, but for those beside others that give nothing but strings, as a training export
+/// names its parameters.
 ///
 /// # Errors
 /// Everything that is wrong with the file; of operators that are not supported, every one.
@@ -64,7 +65,8 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
         return Err(vec![Diagnostic::new(codes::VALUE_GIVEN, message)]);
     }
     let file = reader::File::open(bytes).map_err(|fault| vec![fault])?;
-    let plans = program::plans(&file, back_ends::read)?;
+    let (strings, plans): (Vec<Plan>, Vec<Plan>) = program::plans(&file, back_ends::read)?.into_iter().partition(Plan::gives_strings);
+    let (strings, plans) = if plans.is_empty() { (plans, strings) } else { (strings, plans) };
     let mut faults = unknown_operators(&plans);
     // Without the results of an unknown operator, what reads them seems wrong too.
     let all_known = faults.is_empty();
@@ -73,7 +75,8 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     let mut shared = shared::Shared::new(file, options, data);
     check_bounds(&shared.bounds, &plans)?;
     method::note_states(&mut shared.states, &plans);
-    let (module, more) = translate(&mut shared, &plans).map_err(|fault| vec![fault])?;
+    let (mut module, more) = translate(&mut shared, &plans).map_err(|fault| vec![fault])?;
+    module.left_out = strings.into_iter().map(|plan| plan.name).collect();
     faults.extend(more.into_iter().filter(|fault| all_known || fault.kind() == Kind::Unsupported));
     if faults.is_empty() { Ok(module) } else { Err(faults) }
 }

@@ -451,6 +451,12 @@ fn planned(
 }
 
 impl Plan {
+    /// Whether it gives strings and nothing else, the same in every call.
+    pub fn gives_strings(&self) -> bool {
+        let is_string = |&register: &usize| matches!(self.values[register], EValue::String(_));
+        !self.outputs.is_empty() && self.outputs.iter().all(is_string) && self.instructions.is_empty()
+    }
+
     /// The name of an instruction: its operator's, or what it does.
     pub fn instruction_name(&self, pc: usize) -> &str {
         match &self.instructions[pc] {

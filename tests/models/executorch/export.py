@@ -27,6 +27,7 @@ from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge,
 from executorch.exir.passes import MemoryPlanningPass
 from torch import nn
 from torch.export import Dim, export
+from torch.export.experimental import _export_forward_backward
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -127,6 +128,45 @@ class Windows(nn.Module):
 
     def forward(self, x):
         return (self.inside(x), *(pool(x) for pool in self.pools))
+
+
+class Training(nn.Module):
+    """A classifier with its loss; the program gives the gradients of its parameters too."""
+
+    def __init__(self):
+        super().__init__()
+        self.image = nn.Conv2d(1, 3, 3, 2)
+        self.head = nn.Linear(12, 4)
+        self.loss = nn.CrossEntropyLoss()
+
+    def forward(self, x, label):
+        y = self.head(torch.relu(self.image(x)).flatten(1))
+        return self.loss(y, label), y.detach().argmax(1)
+
+
+class Step(nn.Module):
+    """What the training program gives: loss, classes, gradients, parameters."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x, label):
+        parameters = tuple(self.model.parameters())
+        with torch.enable_grad():
+            loss, classes = self.model(x, label)
+            gradients = torch.autograd.grad(loss, parameters)
+        return tuple(t.detach() for t in (loss, classes, *gradients, *parameters))
+
+
+def make_training():
+    """Beside `forward` the program has methods that say where its gradients and parameters begin, and one that names these."""
+    torch.manual_seed(300)
+    model = Training()
+    inputs = [(torch.randn(3, 1, 6, 6), torch.randint(0, 4, (3,))) for _ in range(2)]
+    joint = _export_forward_backward(export(model, inputs[0], strict=True))
+    program = to_edge(joint, compile_config=EdgeCompileConfig(_check_ir_validity=False)).to_executorch()
+    write("training", program, Step(model), inputs)
 
 
 class Waves(nn.Module):
@@ -324,6 +364,8 @@ def main():
             bundle = BundledProgram(program, [MethodTestSuite(method_name="forward", test_cases=cases)])
             with open(f"{HERE}/{stem}.bpte", "wb") as file:
                 file.write(serialize_from_bundled_program_to_flatbuffer(bundle))
+    if not wanted or "training" in wanted:
+        make_training()
 
 
 if __name__ == "__main__":
