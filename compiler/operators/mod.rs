@@ -22,6 +22,7 @@ pub mod detection;
 pub mod distance;
 pub mod embedding;
 pub mod error;
+pub mod experts;
 pub mod fixed;
 pub mod fixed_point;
 pub mod fourier;

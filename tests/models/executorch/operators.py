@@ -194,6 +194,52 @@ class Close(nn.Module):
         return *answers, llama.fallback(x)
 
 
+def packed(rows, columns, group, bits):
+    """Random integers with scales as `torchao` packs them: eight rows after one another, each group with its scales and sums behind it."""
+    half = 1 << (bits - 1)
+    integers, scales = torch.randint(-half, half, (rows, columns)), torch.rand(rows, columns // group) / half
+    padded = torch.zeros(-rows % 8, columns, dtype=torch.int64)
+    blocks = torch.cat([integers, padded]).reshape(-1, 8, columns // group, group // 16, 2, 8)
+    scale_blocks = torch.cat([scales, torch.zeros(-rows % 8, columns // group)]).reshape(-1, 8, columns // group)
+    out = bytearray(64)
+    for block, block_scales in zip(blocks, scale_blocks):
+        for g in range(columns // group):
+            for run in range(group // 16):
+                numbers = block[:, g, run].transpose(0, 1).flatten()
+                if bits == 8:
+                    out += numbers.to(torch.int8).numpy().tobytes()
+                else:
+                    low, high = (numbers + 8).reshape(4, 2, 16).unbind(1)
+                    out += (high * 16 + low).to(torch.uint8).numpy().tobytes()
+            out += block_scales[:, g].numpy().tobytes() + block[:, g].sum((1, 2, 3)).to(torch.int32).numpy().tobytes()
+    return torch.frombuffer(out, dtype=torch.uint8)
+
+
+class Experts(nn.Module):
+    """Mixtures of five experts: scores of both kinds, integers of both widths, many rows and one."""
+
+    def __init__(self):
+        super().__init__()
+        self.depth, self.hidden, self.count = 32, 48, 5
+        for bits, group in ((4, 16), (8, 16)):
+            stack = lambda *shape: torch.stack([packed(*shape, group, bits) for _ in range(self.count)])
+            self.register_buffer(f"inner{bits}", stack(2 * self.hidden, self.depth))
+            self.register_buffer(f"outer{bits}", stack(self.depth, self.hidden))
+        self.register_buffer("router", torch.randn(self.count, self.depth) / 4)
+        self.register_buffer("bias", torch.randn(self.count))
+        self.register_buffer("none", torch.zeros(0))
+
+    def forward(self, rows, row):
+        sizes = self.count, self.hidden, self.depth, 16
+        four, eight = (self.inner4, self.outer4), (self.inner8, self.outer8)
+        experts = llama.quantized_moe_ffn
+        return (
+            experts(rows, self.router, self.bias, *four, 2, *sizes, 4, "sigmoid", 2.5),
+            experts(rows, self.router, self.none, *eight, 3, *sizes, 8, "softmax", 1.0),
+            experts(row, self.router, self.none, *four, 2, *sizes, 4, "sigmoid", 1.5),
+        )
+
+
 KEPT = [
     aten.roll.default, aten.reflection_pad2d.default, aten.replication_pad3d.default, aten.tril.default, aten.glu.default,
     aten.masked_scatter.default, aten.grid_sampler_2d.default, aten._native_batch_norm_legit.no_stats, llama.fallback.default,
@@ -243,6 +289,7 @@ def main():
         "narrow": (Narrow(), [(randn(3, 5) * 50, short(3, 4), short(4, 6), torch.randint(0, 256, (1, 2, 4, 5), dtype=torch.uint8))]),
         "gradients": (Gradients(), [gradients(randn)]),
         "close": (Close(), [closeness(randn)]),
+        "experts": (Experts(), [(randn(6, 32), randn(1, 32)) for _ in range(2)]),
     }
     for stem, (model, inputs) in models.items():
         if sys.argv[1:] and stem not in sys.argv[1:]:

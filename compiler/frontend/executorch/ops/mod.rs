@@ -11,6 +11,7 @@ mod create;
 mod displace;
 mod distance;
 mod embedding;
+mod experts;
 mod fourier;
 mod gated;
 mod index;
@@ -52,6 +53,7 @@ const FAMILIES: &[Family] = &[
     displace::OPERATORS,
     distance::OPERATORS,
     embedding::OPERATORS,
+    experts::OPERATORS,
     fourier::OPERATORS,
     gated::OPERATORS,
     index::OPERATORS,
