@@ -264,7 +264,7 @@ fn transposes_match_on_every_machine() {
 }
 
 /// Windows whose sums depend on the order by far more than rounding: large numbers of both signs, which leave nothing, and small ones that are lost
-/// beside them. A window has an even number of rows inside the input. One is written out, the others are loops.
+/// beside them. A window has an even number of rows inside the input. The last is a loop, the others are written out.
 #[test]
 fn windows_are_summed_nine_at_a_time_on_every_machine() {
     for (size, padding) in [([4, 3], 2), ([8, 7], 0), ([8, 9], 2)] {

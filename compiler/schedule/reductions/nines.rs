@@ -5,8 +5,8 @@ use crate::kernel::{BinaryOp, KernelBuilder, Value};
 /// Taps that are added as one.
 const GROUP: u64 = 9;
 
-/// Windows of more taps than this, 7 × 7, are summed in a loop.
-const WRITTEN_OUT: u64 = 49;
+/// Windows of more taps than this, 8 × 8, are summed in a loop.
+const WRITTEN_OUT: u64 = 64;
 
 /// The sum over a window of `rows` and `columns`. `tap` gives the element at a row and column of the window.
 pub fn sum(
