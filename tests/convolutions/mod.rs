@@ -6,7 +6,7 @@ use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, 
 use modelc::ir::{NanRule, RequantizeRule, Scalar};
 use modelc::lower;
 use modelc::machine::{DotProduct, Isa, MACHINES, Machine};
-use modelc::program::{Program, Step};
+use modelc::program::{Program, Step, calls};
 use modelc::{passes, pipeline};
 
 /// A convolution of weights of which the file leaves out seven of eight, with `groups` and `input_dilation`.
@@ -430,5 +430,32 @@ fn output_channels_that_fill_no_vector_match_on_every_machine() {
             let schedules: Vec<&str> = calls.map(|call| call.origin.schedule.as_str()).collect();
             assert!(schedules.iter().any(|schedule| schedule.contains(panels)), "{element} {window} {sizes:?}: {schedules:?}");
         }
+    }
+}
+
+/// Floats of few output channels: several of k side by side, the last of an odd number alone. What no window covers may be no number.
+#[test]
+fn floats_of_few_output_channels_match_on_every_machine() {
+    let cases = [
+        (3, [3, 8, 1], "Floats in pairs 9x8"),
+        (3, [3, 5, 1], "Floats in pairs"),
+        (5, [1, 8, 1], "Floats in pairs"),
+        (1, [9, 4, 1], "Floats in pairs"),
+        (1, [16, 2, 1], "Floats in fours"),
+        (3, [4, 3, 1], "Floats in fours"),
+        (7, [3, 8, 1], "Float 9x8"),
+        (3, [3, 9, 1], "Float "),
+    ];
+    let v4 = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
+    for (window, sizes, expected) in cases {
+        let (module, mut image) = to_channels(ElementType::F32, window, sizes);
+        let first_of_pixel = |y: u64, x: u64| (4 * sizes[0] * (9 * y + x)) as usize;
+        for (at, value) in [(first_of_pixel(1, 4), f32::INFINITY), (first_of_pixel(2, 8), f32::NAN)] {
+            image.bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        check_everywhere(&module, &image, &format!("{window} {sizes:?}"));
+        let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(v4), &[]).expect("a schedule");
+        let found: Vec<&str> = calls(&lowered.program.methods[0].steps).iter().map(|call| call.origin.schedule.as_str()).collect();
+        assert!(found.iter().any(|schedule| schedule.contains(expected)), "{window} {sizes:?}: {found:?}");
     }
 }

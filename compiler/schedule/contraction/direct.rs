@@ -74,6 +74,9 @@ const MANY_ROWS: u64 = 8;
 /// Multiply-accumulate operations from which parts pay where they have working memory of their own: a microsecond or two.
 const LEAST_FOR_THREADS: u64 = 1 << 16;
 
+/// Elements of k that are written out, in pairs of floats.
+const ONE_ROUND: u64 = 16;
+
 /// Pixels of a row that is long enough for register tiles.
 const LONG_ROW: u64 = 48;
 
@@ -130,8 +133,8 @@ impl<'a> DirectSchedule<'a> {
     /// # Errors
     /// When the epilogue has no lowering, or a window is too large.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
-        let form = work.form(cx.machine, cx.levels);
-        let staged = form != Form::Float || work.is_padded();
+        let form = form(&cx, &work);
+        let staged = !form.is_of_floats() || work.is_padded();
         if work.is_pointwise() && work.groups == 1 {
             fold_pixels(&mut work, staged, cx.threads.count.into());
         }
@@ -280,6 +283,24 @@ impl<'a> DirectSchedule<'a> {
     fn initial_lanes(&self) -> u64 {
         self.work.groups * self.strips().total()
     }
+}
+
+/// The form of products. Floats of few output channels are multiplied several of k at a time if these fill no more than half a vector of some level.
+fn form(cx: &Context<'_>, work: &Contraction) -> Form {
+    let form = work.form(cx.machine, cx.levels);
+    let serves = |level: &&Machine| level.has_vector_registers() && !level.at_once;
+    let are_constant = !matches!(work.weights, Weights::Computed { .. }) && work.weights.sparse_elements().is_none();
+    let pixels = work.batch * work.planes.output * work.output_size[0] * work.output_size[1];
+    let is_image = pixels > 1 && work.groups == 1 && work.matrices.is_empty() && cx.block.is_none();
+    if form != Form::Float || cx.goal == Goal::Size || !are_constant || !is_image || !cx.levels.iter().all(serves) {
+        return form;
+    }
+    let lanes = cx.levels.iter().map(|level| u64::from(level.lanes(4))).max().unwrap_or(0);
+    let outputs = work.outputs.max(NARROWEST).next_power_of_two();
+    // The last element of a segment is alone in the one round that there is.
+    let is_one_round = matches!(work.weights, Weights::Floats(_)) && work.is_one_phase() && work.window[1] * work.channels <= ONE_ROUND;
+    let cuts = |count: &u64| work.channels.is_multiple_of(*count) || *count == 2 && is_one_round && work.phases[2].dilation == 1;
+    [4, 2].into_iter().filter(|count| count * outputs <= lanes).find(cuts).map_or(form, Form::Floats)
 }
 
 /// Output channels whose sums a vector has.

@@ -23,6 +23,9 @@ pub enum Form {
     },
     /// Binary32.
     Float,
+    /// Binary32, two or four neighbours of k side by side, where the output channels alone fill no vector: each has as many sums, which are added at
+    /// the end. A last group of one element is in all of these lanes, each with its share of the weight.
+    Floats(u64),
 }
 
 /// For reports.
@@ -31,12 +34,19 @@ impl std::fmt::Display for Form {
         match self {
             Self::Neighbours { .. } => f.write_str("Bytes in neighbouring pairs"),
             Self::EvenAndOdd { .. } => f.write_str("Bytes in even and odd pairs"),
+            Self::Floats(2) => f.write_str("Floats in pairs"),
+            Self::Floats(_) => f.write_str("Floats in fours"),
             form => write!(f, "{form:?}"),
         }
     }
 }
 
 impl Form {
+    /// Whether products are of floats.
+    pub fn is_of_floats(self) -> bool {
+        matches!(self, Self::Float | Self::Floats(_))
+    }
+
     /// Whether products are of bytes in fours.
     pub fn is_of_bytes(self) -> bool {
         matches!(self, Self::Unsigned8 | Self::Signed8)
@@ -63,12 +73,17 @@ impl Form {
             Self::Signed16 => 2,
             Self::Unsigned8 | Self::Signed8 | Self::Neighbours { .. } | Self::EvenAndOdd { .. } => 4,
             Self::Float => 1,
+            Self::Floats(count) => count,
         }
     }
 
     /// Lanes of the sums of one output.
     pub fn sums(self) -> u64 {
-        if matches!(self, Self::Neighbours { .. }) { 2 } else { 1 }
+        match self {
+            Self::Neighbours { .. } => 2,
+            Self::Floats(count) => count,
+            _ => 1,
+        }
     }
 
     /// Products of a vector that take a group of k one after the other.

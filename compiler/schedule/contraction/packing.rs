@@ -117,7 +117,10 @@ impl Panels {
             });
         };
         match (weights, self.storage) {
-            (Weights::Floats(data), _) => copied(data, 4),
+            (Weights::Floats(data), _) => {
+                copied(data, 4);
+                self.share_last(&mut bytes);
+            }
             (Weights::Narrow { data, stored }, _) => copied(data, stored.bits() as usize / 8),
             (Weights::Integers(integers), storage) => {
                 let reader = integers.reader();
@@ -135,6 +138,30 @@ impl Panels {
             (Weights::Computed { .. }, _) => return None,
         }
         Some(if self.storage == Storage::Nibbles { self.nibbles(&bytes) } else { bytes })
+    }
+
+    /// Where a group of floats at the end of a segment is of one element, gives each place of the group its share of the weight: such an element is
+    /// multiplied in all of them. A share of a power of two is exact.
+    fn share_last(&self, bytes: &mut [u8]) {
+        let Extents { groups, step, .. } = self.extents;
+        let (group, segment) = (4 * step as usize, self.extents.segment());
+        if step == 1 || segment % step != 1 {
+            return;
+        }
+        let mut rest = bytes;
+        for _ in 0..groups {
+            for lanes in self.extents.strips.all() {
+                let (strip, following) = rest.split_at_mut(self.elements_of(lanes) as usize * 4);
+                for segment in strip.chunks_mut((self.padded() * lanes) as usize * 4) {
+                    let last = segment.len() - lanes as usize * group;
+                    for places in segment[last..].chunks_mut(group) {
+                        let share = f32::from_le_bytes([places[0], places[1], places[2], places[3]]) / step as f32;
+                        places.chunks_mut(4).for_each(|place| place.copy_from_slice(&share.to_le_bytes()));
+                    }
+                }
+                rest = following;
+            }
+        }
     }
 
     /// Adds the elements that are not zero to those of the panels before.

@@ -124,7 +124,7 @@ impl Panels {
         };
         let joined = form.products();
         let lane = match storage {
-            _ if form == Form::Float => Lane::F32,
+            _ if form.is_of_floats() => Lane::F32,
             _ if joined > 1 => Lane::I16,
             Storage::Computed { .. } | Storage::Wide => Lane::I16,
             _ => Lane::I8,
@@ -255,7 +255,7 @@ impl Panels {
         (lanes, active): (u16, u16),
     ) -> Value {
         let raw = b.load_active(buffer, index, offset, lanes, active);
-        if form == Form::Float && self.lane != Lane::F32 {
+        if form.is_of_floats() && self.lane != Lane::F32 {
             return self.to_float(b, raw);
         }
         match (form.products(), product) {

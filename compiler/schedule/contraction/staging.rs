@@ -92,7 +92,7 @@ impl Staging {
         let is_one_row = contraction.is_pointwise() && contraction.groups == 1 && contraction.matrices.is_empty() && pixels == 1;
         let in_chunks = contraction.sizes.is_none()
             && is_one_row
-            && form != Form::Float
+            && !form.is_of_floats()
             && repeat == 1
             && !machine.at_once
             && channels > CHUNK
@@ -132,7 +132,7 @@ impl Staging {
         match self.form {
             Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } => Lane::I16,
             Form::Unsigned8 | Form::Signed8 => Lane::I8,
-            Form::Float => Lane::F32,
+            Form::Float | Form::Floats(_) => Lane::F32,
         }
     }
 
@@ -155,7 +155,7 @@ impl Staging {
     pub fn declare(&self, b: &mut KernelBuilder, contraction: &Contraction, arguments: &mut Arguments) -> Ring {
         let lane = self.lane();
         let rows = arguments.scratch(b, "ring", 0, lane, self.elements());
-        if !contraction.open || self.form == Form::Float {
+        if !contraction.open || self.form.is_of_floats() {
             return Ring { rows, numbers: None };
         }
         let numbers = [self.border(contraction), contraction.input_zero_point];
@@ -189,7 +189,7 @@ impl Staging {
             let ty = Type::vector(self.lane(), lanes);
             let value = match ring.numbers {
                 Some(numbers) => splat(b, numbers, BORDER, lanes),
-                None if self.form == Form::Float => b.float(ty, 0.0),
+                None if self.form.is_of_floats() => b.float(ty, 0.0),
                 None => b.int(ty, border),
             };
             b.store_active(ring.rows, index, 0, value, active);
@@ -286,7 +286,7 @@ impl Staging {
         // Whole vectors of bytes, and as many floats as keep two vectors in flight; bytes change places within 16 of them.
         let lanes = match (self.form, self.spread) {
             (_, Some(lanes)) => lanes,
-            (Form::Float, _) => self.vector_bytes / 2,
+            (Form::Float | Form::Floats(_), _) => self.vector_bytes / 2,
             (Form::EvenAndOdd { .. }, _) => 16,
             _ => self.vector_bytes,
         };
@@ -312,7 +312,7 @@ impl Staging {
     /// An input element in the staged form.
     fn convert(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, raw: Value) -> Value {
         match self.form {
-            Form::Float => raw,
+            Form::Float | Form::Floats(_) => raw,
             Form::Signed16 if contraction.element == ElementType::I16 => raw,
             Form::Signed16 => {
                 let op = if contraction.element == ElementType::I8 { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend };

@@ -87,15 +87,19 @@ impl Lowering<'_> {
             let pixel_offset = first * schedule.work.phases[2].step as i64;
             let at = OutputPosition { pixel: place.pixel, pixel_offset, channel: place.channel, channel_offset: 0, flat };
             let hoisted = self.hoisted(u64::from(channels) * count);
+            let lanes = channels * count as u16;
+            let mut sums = join(b, together);
+            if matches!(schedule.form, Form::Floats(_)) {
+                sums = added_neighbours(b, sums, lanes);
+            }
             if count == 1 {
-                self.element_wise.emit(b, &at, Some(together[0]), hoisted, channels, place.active as u16)?;
+                self.element_wise.emit(b, &at, Some(sums), hoisted, channels, place.active as u16)?;
             } else {
                 let neighbours = Neighbours { first: &at, channels, count: count as u16 };
                 if of_channels.0 != count {
                     of_channels = (count, self.element_wise.repeat_channels(b, (place.channel, channels), neighbours.count, hoisted));
                 }
                 let own = self.element_wise.load_neighbours(b, neighbours, &of_channels.1);
-                let (sums, lanes) = (join(b, together), channels * count as u16);
                 self.element_wise.emit(b, &at, Some(sums), &own, lanes, lanes)?;
             }
             (pixels, first) = (rest, first + count as i64);
@@ -103,10 +107,10 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The sums of a pixel in one vector.
+    /// The sums of a pixel in one vector; those of floats that are in several lanes are added later, of several pixels together.
     fn whole_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixel: i64, vectors: &[Value]) -> Value {
         let mut sums = join(b, vectors);
-        if self.schedule.form.sums() > 1 {
+        if matches!(self.schedule.form, Form::Neighbours { .. }) {
             sums = self.added_pairs(b, place, sums);
             sums = self.with_lacking(b, place, pixel, &[sums])[0];
         }
@@ -114,11 +118,10 @@ impl Lowering<'_> {
         if widens { b.convert(ConvertOp::SignExtend, sums, Lane::I64) } else { sums }
     }
 
-    /// The sums of a pixel, of sums that are in two lanes.
+    /// The sums of a pixel, of sums that are in two lanes, and where they begin.
     fn added_pairs(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, sums: Value) -> Value {
         let lanes = place.width.lanes as u16;
-        let [even, odd] = [0, 1].map(|first| b.shuffle(sums, sums, (0..lanes).map(|lane| 2 * lane + first).collect()));
-        let sums = b.add(even, odd);
+        let sums = added_neighbours(b, sums, lanes);
         match self.initial {
             Some(buffer) => {
                 let initial = b.load(buffer, place.initial, 0, lanes);
@@ -128,11 +131,11 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where the sums of a tile begin; those that are in two lanes begin at zero.
+    /// Where the sums of a tile begin; those that are in several lanes begin at zero.
     fn first_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: u64) -> Vec<Value> {
         let (form, (vectors, lanes)) = (self.schedule.form, place.width.vectors(self.schedule.lanes));
         let lane = match form {
-            Form::Float => Lane::F32,
+            Form::Float | Form::Floats(_) => Lane::F32,
             _ if self.schedule.in_32_bits.is_some() => Lane::I64,
             _ => Lane::I32,
         };
@@ -260,14 +263,14 @@ impl Lowering<'_> {
                 let beside = at.beside.map(|(weights, width)| SegmentPlace { weights, width, ..at });
                 let mut pair = beside.map(|at| pairs::Weights::new(b, |b| self.weights_of(b, part, at, u, 0)));
                 for p in 0..pixels {
-                    let x = self.pixel_operand(b, at, u, p);
+                    let x = self.pixel_operand(b, part, at, u, p);
                     (0..vectors).zip(&ws).for_each(|(v, &w)| add(b, p * vectors + v, x, w));
                     if let Some((x, w)) = pair.as_mut().and_then(|pair| pair.operands(b, x, p + 1 == pixels)) {
                         add(b, pixels * vectors + p / 2, x, w);
                     }
                 }
             } else {
-                let xs: Vec<Value> = (0..pixels).map(|p| self.pixel_operand(b, at, u, p)).collect();
+                let xs: Vec<Value> = (0..pixels).map(|p| self.pixel_operand(b, part, at, u, p)).collect();
                 for v in 0..vectors {
                     let w = self.weights_of(b, part, at, u, v * lanes);
                     (0..pixels).zip(&xs).for_each(|(p, &x)| add(b, p * vectors + v, x, w));
@@ -331,12 +334,16 @@ impl Lowering<'_> {
     }
 
     /// What a product takes of a group of k of one pixel, in all lanes.
-    fn pixel_operand(&self, b: &mut KernelBuilder, at: SegmentPlace, (u, product): (u64, u64), p: u64) -> Value {
+    fn pixel_operand(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, (u, product): (u64, u64), p: u64) -> Value {
         let schedule = self.schedule;
         let whole = schedule.form.group();
-        let group = whole / schedule.form.products();
+        let mut group = whole / schedule.form.products();
         let stride = (schedule.work.strides[1] * schedule.work.channels) as i64;
         let offset = at.tap + p as i64 * stride + (u * whole + product * group) as i64;
+        if matches!(schedule.form, Form::Floats(_)) && (u + 1) * whole > part.panels.extents.segment() {
+            // The last element alone: what follows it in memory may be no number.
+            group = 1;
+        }
         self.group_at(b, at, offset, group)
     }
 
@@ -346,6 +353,7 @@ impl Lowering<'_> {
         let (_, lanes) = at.width.vectors(schedule.lanes);
         match schedule.form {
             Form::Float => b.load_splat(self.pixels.rows, at.row, offset, lanes as u16),
+            Form::Floats(count) if group == 1 => b.load_splat(self.pixels.rows, at.row, offset, (lanes * count) as u16),
             _ => b.load_splat_group(self.pixels.rows, at.row, offset, group as u16, (lanes * group) as u16),
         }
     }
@@ -365,11 +373,21 @@ impl Lowering<'_> {
             Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } => b.dot(DotOp::Signed16, sum, x, w),
             Form::Unsigned8 => b.dot(DotOp::UnsignedSigned8, sum, x, w),
             Form::Signed8 => b.dot(DotOp::Signed8, sum, x, w),
-            Form::Float if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(x, w, sum),
-            Form::Float => {
+            Form::Float | Form::Floats(_) if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(x, w, sum),
+            Form::Float | Form::Floats(_) => {
                 let product = b.mul(x, w);
                 b.add(product, sum)
             }
         }
     }
+}
+
+/// Sums in this many lanes, of sums that are in neighbouring ones.
+fn added_neighbours(b: &mut KernelBuilder, mut sums: Value, lanes: u16) -> Value {
+    while b.ty(sums).lanes > lanes {
+        let half = b.ty(sums).lanes / 2;
+        let [even, odd] = [0, 1].map(|first| b.shuffle(sums, sums, (0..half).map(|lane| 2 * lane + first).collect()));
+        sums = b.add(even, odd);
+    }
+    sums
 }
