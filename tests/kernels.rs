@@ -263,6 +263,29 @@ fn transposes_match_on_every_machine() {
     }
 }
 
+/// Rows with a border after each: as long as several vectors and a part of one, from within the operand, and too short for a vector.
+#[test]
+fn rows_with_a_border_match_on_every_machine() {
+    for (columns, border, cut) in [(40, 5, 0), (64, 64, 0), (21, 1, 3), (3, 2, 0)] {
+        for element in [ElementType::F32, ElementType::I8] {
+            let shape = [1, 3, 4, columns];
+            let mut module = Module::default();
+            let mut builder = FunctionBuilder::new(&mut module, "main");
+            let input = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
+            let value = if element == ElementType::F32 { Scalar::float(element, -2.5) } else { Scalar::int(element, -7) };
+            let padded = builder.pad(input, vec![0, 0, 0, -cut], vec![0, 0, 0, border], value).expect("a border");
+            builder.finish_method("forward", vec![padded]);
+            let numbers = (0..shape.iter().product::<u64>()).map(|i| number(i) as i8);
+            let bytes = match element {
+                ElementType::F32 => numbers.flat_map(|n| f32::from(n).to_le_bytes()).collect(),
+                _ => numbers.map(|n| n as u8).collect(),
+            };
+            let input = Tensor { element, shape: shape.to_vec(), bytes };
+            check_everywhere(&module, &input, &format!("{element} {columns} and {border}"));
+        }
+    }
+}
+
 /// Windows whose sums depend on the order by far more than rounding: large numbers of both signs, which leave nothing, and small ones that are lost
 /// beside them. A window has an even number of rows inside the input. The last is a loop, the others are written out.
 #[test]

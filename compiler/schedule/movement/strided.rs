@@ -338,20 +338,32 @@ impl Schedule for MovementSchedule<'_> {
         let mut extents = Cells::default();
         extents.load(&mut b, &mut arguments, self.quantities().chain([&total]).flat_map(Quantity::extents));
         self.check_cuts(&mut b, &extents);
+        // Shorter rows are copied some at a time.
+        let rows = self.rows_with_border(&total).filter(|rows| rows.copied >= i64::from(lanes));
         if let Some(value) = self.fill {
             // A border may be a zero point, which another set of weights has differently.
             let open = self.cx.module.open_constants;
             let open = open.then(|| arguments.data(&mut b, "border", value.to_bytes().into(), lane, alignment(output)));
-            extents.number(&mut b, &total).row(&mut b, lanes, masked, |b, i, active| {
-                let zero = b.index(0);
-                let value = match open {
-                    Some(border) => b.load_splat(border, zero, 0, lanes),
-                    None => b.int(Type::vector(lane, lanes), value.bits() as i64),
-                };
-                b.store_active(target, i, 0, value, active);
-            });
+            let fill = |b: &mut KernelBuilder, first: Value, elements: Number| {
+                elements.row(b, lanes, masked, |b, i, active| {
+                    let zero = b.index(0);
+                    let value = match open {
+                        Some(border) => b.load_splat(border, zero, 0, lanes),
+                        None => b.int(Type::vector(lane, lanes), value.bits() as i64),
+                    };
+                    let index = b.add(first, i);
+                    b.store_active(target, index, 0, value, active);
+                });
+            };
+            match &rows {
+                Some(rows) => rows.lower(&mut b, (inputs[0], target), (lanes, masked), fill),
+                None => {
+                    let (first, elements) = (b.index(0), extents.number(&mut b, &total));
+                    fill(&mut b, first, elements);
+                }
+            }
         }
-        for copy in &self.copies {
+        for copy in self.copies.iter().filter(|_| rows.is_none()) {
             if copy.dimensions.iter().any(|d| d.extent.is(0)) {
                 continue;
             }
@@ -383,6 +395,39 @@ impl Schedule for MovementSchedule<'_> {
     }
 }
 
+/// Rows of a source, each of which has its border after it: the one and the other are written in turn, and no element twice.
+struct RowsWithBorder {
+    from: i64,
+    rows: i64,
+    /// From one row of the source to the next.
+    stride: i64,
+    /// Elements of a row that are copied, and those with the border.
+    copied: i64,
+    whole: i64,
+}
+
+impl RowsWithBorder {
+    fn lower(
+        &self,
+        b: &mut KernelBuilder,
+        (input, output): (Buffer, Buffer),
+        (lanes, masked): (u16, u16),
+        fill: impl Fn(&mut KernelBuilder, Value, Number),
+    ) {
+        b.for_range(0, self.rows, 1, |b, row| {
+            let from = b.scale_index(row, self.stride, self.from);
+            let to = b.scale_index(row, self.whole, 0);
+            Number::Known(self.copied).row(b, lanes, masked, |b, i, active| {
+                let [source, place] = [from, to].map(|first| b.add(first, i));
+                let elements = b.load_active(input, source, 0, lanes, active);
+                b.store_active(output, place, 0, elements, active);
+            });
+            let border = b.scale_index(to, 1, self.copied);
+            fill(b, border, Number::Known(self.whole - self.copied));
+        });
+    }
+}
+
 /// A dimension in a kernel.
 #[derive(Clone, Copy)]
 struct Counted {
@@ -400,6 +445,18 @@ impl Counted {
 }
 
 impl MovementSchedule<'_> {
+    /// The rows of the one copy, if all that is around it, of `total` elements, is a border after each of them.
+    fn rows_with_border(&self, total: &Quantity) -> Option<RowsWithBorder> {
+        let [copy] = &self.copies[..] else { return None };
+        let dimensions = collapse(&copy.dimensions);
+        let [rows, row] = &dimensions[..] else { return None };
+        let is_run = row.from_stride.is(1) && row.to_stride.is(1) && copy.to.is(0);
+        let numbers = [&copy.from, &rows.extent, &rows.from_stride, &row.extent, &rows.to_stride].map(Quantity::as_known);
+        let [Some(from), Some(count), Some(stride), Some(copied), Some(whole)] = numbers else { return None };
+        let is_border = self.fill.is_some() && is_run && copied > 0 && copied < whole && total.is(count.checked_mul(whole)?);
+        is_border.then_some(RowsWithBorder { from, rows: count, stride, copied, whole })
+    }
+
     /// All that the kernel counts with.
     fn quantities(&self) -> impl Iterator<Item = &Quantity> {
         let dimensions = self.copies.iter().flat_map(|copy| &copy.dimensions).flat_map(|d| [&d.extent, &d.from_stride, &d.to_stride]);
