@@ -20,9 +20,10 @@ fn programs_made_for_these_tests_match() {
     engines::all_match(support::models_in(&support::own("tests/models/executorch"), "pte"));
 }
 
-/// XNNPACK adds the floats of a window in an order of its own.
-fn averages_of_a_delegate_are_the_runtimes_to_the_bit() {
-    engines::all_equal(vec![support::own("tests/models/executorch/delegated_averages.pte")]);
+/// XNNPACK adds the floats of a window in an order of its own, and sums take the scale of the clamp after them.
+fn what_delegates_round_is_the_runtimes_to_the_bit() {
+    let names = ["delegated_averages", "delegated_clamps"];
+    engines::all_equal(names.map(|name| support::own(&format!("tests/models/executorch/{name}.pte"))).to_vec());
 }
 
 fn portable_programs_match_their_recorded_outputs() {
@@ -198,7 +199,7 @@ fn the_plan_of_the_file_is_imported() {
 fn main() -> std::process::ExitCode {
     harness::run(&[
         ("programs_made_for_these_tests_match", Needs::Nothing, programs_made_for_these_tests_match),
-        ("averages_of_a_delegate_are_the_runtimes_to_the_bit", Needs::Nothing, averages_of_a_delegate_are_the_runtimes_to_the_bit),
+        ("what_delegates_round_is_the_runtimes_to_the_bit", Needs::Nothing, what_delegates_round_is_the_runtimes_to_the_bit),
         ("portable_programs_match_their_recorded_outputs", Needs::Corpus("executorch"), portable_programs_match_their_recorded_outputs),
         ("constants_of_a_file_beside_the_program_are_found", Needs::Corpus("executorch"), constants_of_a_file_beside_the_program_are_found),
         ("bundles_hold_a_program_and_cases_that_it_passes", Needs::Corpus("executorch"), bundles_hold_a_program_and_cases_that_it_passes),

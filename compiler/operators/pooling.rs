@@ -214,6 +214,36 @@ enum Found {
     Each(Vec<Value>),
 }
 
+impl Found {
+    /// Divisors that are products of one number for each position along each side.
+    fn along(g: &mut Graph<'_>, element: ElementType, sides: &[Vec<i64>], counts: Counts) -> Result<Self, Error> {
+        let mut table = vec![1i64];
+        for side in sides {
+            table = table.iter().flat_map(|&n| side.iter().map(move |&m| n.saturating_mul(m))).collect();
+        }
+        if table.iter().any(|&n| n > i64::from(i32::MAX)) {
+            return Err(Error::WindowTooLarge);
+        }
+        match table[..] {
+            [first, ref rest @ ..] if rest.iter().all(|&n| n == first) => return Ok(Self::All(first)),
+            _ => {}
+        }
+        let list = |numbers: &[i64]| numbers.iter().map(|&n| number(element, n)).collect::<Vec<Scalar>>();
+        if counts == Counts::Table || sides.len() != 2 {
+            let positions: Vec<u64> = sides.iter().map(|side| side.len() as u64).collect();
+            let shape = [&[1], &positions[..], &[1]].concat();
+            return Ok(Self::Each(vec![g.numbers(element, &shape, &list(&table))?]));
+        }
+        let mut factors = Vec::new();
+        for (d, side) in sides.iter().enumerate() {
+            let mut shape = vec![1; sides.len() + 2];
+            shape[d + 1] = side.len() as u64;
+            factors.push(g.numbers(element, &shape, &list(side))?);
+        }
+        Ok(Self::Each(factors))
+    }
+}
+
 /// Where the divisors of windows follow from.
 struct Divisors<'w> {
     input: Value,
@@ -273,29 +303,7 @@ impl Divisors<'_> {
             }
             sides.push(side);
         }
-        let mut table = vec![1i64];
-        for side in &sides {
-            table = table.iter().flat_map(|&n| side.iter().map(move |&m| n.saturating_mul(m))).collect();
-        }
-        if table.iter().any(|&n| n > i64::from(i32::MAX)) {
-            return Err(Error::WindowTooLarge);
-        }
-        match table[..] {
-            [first, ref rest @ ..] if rest.iter().all(|&n| n == first) => return Ok(Found::All(first)),
-            _ => {}
-        }
-        let list = |numbers: &[i64]| numbers.iter().map(|&n| number(self.element, n)).collect::<Vec<Scalar>>();
-        if counts == Counts::Table || sides.len() != 2 {
-            let shape = [&[1], positions, &[1]].concat();
-            return Ok(Found::Each(vec![g.numbers(self.element, &shape, &list(&table))?]));
-        }
-        let mut factors = Vec::new();
-        for (d, side) in sides.iter().enumerate() {
-            let mut shape = vec![1; sides.len() + 2];
-            shape[d + 1] = side.len() as u64;
-            factors.push(g.numbers(self.element, &shape, &list(side))?);
-        }
-        Ok(Found::Each(factors))
+        Found::along(g, self.element, &sides, counts)
     }
 
     /// Those of an image whose size is known only at run time: those along its sides, each the sum of ones under windows of one
@@ -335,31 +343,36 @@ impl Divisors<'_> {
     }
 }
 
-/// Means over parts of some axes, of floats: part i of n goes from ⌊i·extent ÷ n⌋ to ⌈(i + 1)·extent ÷ n⌉. As a product with a matrix for each
-/// axis: the mean over a box is that of means along its sides.
+/// Means over parts of the spatial dimensions of an image, channels last: part i of n goes from ⌊i·extent ÷ n⌋ to ⌈(i + 1)·extent ÷ n⌉. Elements of
+/// a part are added row by row, as those of a window are, and what the longest part has and a shorter one lacks counts as 0.
 ///
 /// # Errors
 /// Where an extent is not known or empty.
-pub fn average_parts(g: &mut Graph<'_>, input: Value, parts: &[(usize, u64)]) -> Result<Value, Error> {
-    let mut x = input;
-    for &(axis, parts) in parts.iter().rev() {
-        let element = g.element(x);
-        let extent = g.extents(x)[axis].as_static().ok_or(Error::DynamicExtent)?;
-        if extent == 0 || parts == 0 {
-            return Err(Error::WindowMisfit { extent, size: parts });
-        }
-        if extent.saturating_mul(parts) > MOST_POSITIONS {
-            return Err(Error::TooManyWindows { most: MOST_POSITIONS });
-        }
-        let (extent, count) = (extent as usize, parts as usize);
-        let mut matrix = vec![Scalar::float(element, 0.0); extent * count];
-        for part in 0..count {
-            let (start, end) = (part * extent / count, ((part + 1) * extent).div_ceil(count));
-            matrix[part * extent + start..part * extent + end].fill(Scalar::float(element, 1.0 / (end - start) as f64));
-        }
-        x = super::along::weighted(g, x, axis, parts, &matrix)?;
+pub fn average_parts(g: &mut Graph<'_>, image: Value, parts: &[u64], means: &Means) -> Result<Value, Error> {
+    let windows = parts.iter().try_fold(1u64, |product, &n| product.checked_mul(n)).filter(|&n| n <= MOST_POSITIONS);
+    if windows.is_none() {
+        return Err(Error::TooManyWindows { most: MOST_POSITIONS });
     }
-    Ok(x)
+    let mut x = g.convert(image, means.accumulator)?;
+    let (mut longest, mut sides) = (Vec::new(), Vec::new());
+    for (d, &count) in parts.iter().enumerate() {
+        let side = Parts::of(g, x, d + 1, count)?;
+        x = side.picked(g, x, d + 1)?;
+        x = side.without_rest(g, x, d + 1)?;
+        longest.push(side.longest() as i64);
+        sides.push(side.ranges.iter().map(|range| range.end as i64 - range.start as i64).collect::<Vec<i64>>());
+    }
+    let zeros = vec![0; parts.len()];
+    let geometry = WindowGeometry {
+        strides: longest.clone(),
+        dilation: vec![1; parts.len()],
+        padding_low: zeros.clone(),
+        padding_high: zeros,
+        ..WindowGeometry::default()
+    };
+    let sums = reduced(g, x, Reduction::Sum, &longest, geometry)?;
+    let divisors = Found::along(g, means.accumulator, &sides, means.counts)?;
+    divided(g, sums, divisors, means)
 }
 
 /// The largest elements of parts of the spatial dimensions of an image `[N, C, …]`, part i of n as [`average_parts`] says. Parts are picked as long
@@ -369,24 +382,64 @@ pub fn average_parts(g: &mut Graph<'_>, input: Value, parts: &[(usize, u64)]) ->
 /// Where an extent is not known or empty.
 pub fn max_parts(g: &mut Graph<'_>, input: Value, parts: &[u64]) -> Result<Value, Error> {
     let mut x = input;
-    for (d, &parts) in parts.iter().enumerate() {
+    for (d, &count) in parts.iter().enumerate() {
         let axis = d + 2;
-        let extent = g.extents(x)[axis].as_static().ok_or(Error::DynamicExtent)?;
-        if extent == 0 || parts == 0 {
-            return Err(Error::WindowMisfit { extent, size: parts });
-        }
-        if extent.saturating_mul(parts) > MOST_POSITIONS {
-            return Err(Error::TooManyWindows { most: MOST_POSITIONS });
-        }
-        let ends = |part: u64| (part * extent / parts, ((part + 1) * extent).div_ceil(parts));
-        let longest = (0..parts).map(|part| ends(part).1 - ends(part).0).max().unwrap_or(0);
-        let positions = (0..parts).flat_map(|part| (0..longest).map(move |i| (ends(part).0 + i).min(ends(part).1 - 1)));
-        let positions: Vec<Scalar> = positions.map(|position| Scalar::int(ElementType::I64, position as i64)).collect();
-        let positions = g.numbers(ElementType::I64, &[parts, longest], &positions)?;
-        let picked = g.gather(x, positions, axis)?;
+        let side = Parts::of(g, x, axis, count)?;
+        let picked = side.picked(g, x, axis)?;
+        let mut shape = g.extents(picked);
+        shape.splice(axis..=axis, [Extent::Static(count), Extent::Static(side.longest())]);
+        let picked = g.reshape(picked, &shape)?;
         x = super::reduction::reduce(g, picked, Reduction::Max, &[axis + 1], super::reduction::Axes::Dropped)?;
     }
     Ok(x)
+}
+
+/// An axis in parts that may overlap and differ in length.
+struct Parts {
+    ranges: Vec<Range<u64>>,
+}
+
+impl Parts {
+    fn of(g: &Graph<'_>, x: Value, axis: usize, count: u64) -> Result<Self, Error> {
+        let extent = g.extents(x)[axis].as_static().ok_or(Error::DynamicExtent)?;
+        if extent == 0 || count == 0 {
+            return Err(Error::WindowMisfit { extent, size: count });
+        }
+        if extent.saturating_mul(count) > MOST_POSITIONS {
+            return Err(Error::TooManyWindows { most: MOST_POSITIONS });
+        }
+        Ok(Self { ranges: (0..count).map(|part| part * extent / count..((part + 1) * extent).div_ceil(count)).collect() })
+    }
+
+    fn longest(&self) -> u64 {
+        self.ranges.iter().map(|range| range.end - range.start).max().unwrap_or(0)
+    }
+
+    /// The axis with the parts one after the other, each as long as the longest: the last element of a shorter one is there again.
+    fn picked(&self, g: &mut Graph<'_>, x: Value, axis: usize) -> Result<Value, Error> {
+        let longest = self.longest();
+        let positions = self.ranges.iter().flat_map(|range| (0..longest).map(|i| (range.start + i).min(range.end - 1)));
+        let positions: Vec<Scalar> = positions.map(|position| Scalar::int(ElementType::I64, position as i64)).collect();
+        let positions = g.numbers(ElementType::I64, &[positions.len() as u64], &positions)?;
+        g.gather(x, positions, axis)
+    }
+
+    /// The same with 0 for what is there again.
+    fn without_rest(&self, g: &mut Graph<'_>, picked: Value, axis: usize) -> Result<Value, Error> {
+        let (element, longest) = (g.element(picked), self.longest());
+        let inside: Vec<bool> = self.ranges.iter().flat_map(|range| (0..longest).map(|i| i < range.end - range.start)).collect();
+        if inside.iter().all(|&is_inside| is_inside) {
+            return Ok(picked);
+        }
+        let mut shape = vec![1; g.rank(picked)];
+        shape[axis] = inside.len() as u64;
+        let inside: Vec<Scalar> = inside.into_iter().map(Scalar::bool).collect();
+        let inside = g.numbers(ElementType::Bool, &shape, &inside)?;
+        let mut terms = Terms::new(&[ElementType::Bool, element]);
+        let (is_inside, x, zero) = (terms.input(0), terms.input(1), terms.constant(number(element, 0)));
+        let x = terms.select(is_inside, x, zero)?;
+        g.map(&[inside, picked], terms.finish(x))
+    }
 }
 
 #[cfg(test)]

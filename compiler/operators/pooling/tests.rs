@@ -141,8 +141,9 @@ fn volumes_are_pooled_along_planes_and_then_across_them() {
 #[test]
 fn parts_of_uneven_size() {
     // Parts of 5 in 2: elements 0 to 2 and 2 to 4.
-    let input = Floats::new(&[1, 5], vec![1.0, 2.0, 6.0, 7.0, 8.0]);
-    assert_eq!(run(&[&input], &|g, v| average_parts(g, v[0], &[(1, 2)])), Floats::new(&[1, 2], vec![3.0, 7.0]));
+    let input = Floats::new(&[1, 5, 1], vec![1.0, 2.0, 6.0, 7.0, 8.0]);
+    let means = means(Divisor::Inside, Counts::Sides);
+    assert_eq!(run(&[&input], &|g, v| average_parts(g, v[0], &[2], &means)), Floats::new(&[1, 2, 1], vec![3.0, 7.0]));
 }
 
 #[test]
@@ -159,5 +160,5 @@ fn what_has_no_divisor_is_refused() {
     let image = g.builder.param(Type::Tensor(TensorType::of(ElementType::F32, &[1, 5, 5, 1])), None);
     let zero = means(Divisor::Number(0), Counts::Table);
     assert_eq!(average(&mut g, image, &windows(&Padding::Valid), &zero), Err(Error::ZeroDivisor));
-    assert!(matches!(average_parts(&mut g, image, &[(1, 0)]), Err(Error::WindowMisfit { .. })));
+    assert!(matches!(average_parts(&mut g, image, &[0, 1], &means(Divisor::Inside, Counts::Sides)), Err(Error::WindowMisfit { .. })));
 }

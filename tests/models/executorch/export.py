@@ -117,6 +117,22 @@ class Residual(nn.Module):
         return self.head(torch.nn.functional.max_pool2d(x, 2).mean((2, 3)))
 
 
+class Bounded(nn.Module):
+    """Clamps whose results have a scale of their own, and averages over parts of uneven size."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.point = nn.Conv2d(8, 8, 1)
+        self.parts = nn.AdaptiveAvgPool2d((5, 4))
+        self.last = nn.Conv2d(8, 4, 1)
+
+    def forward(self, x):
+        x = nn.functional.relu6(self.first(x))
+        x = nn.functional.hardtanh(self.point(x) + x, -0.25, 0.75)
+        return self.last(self.parts(x))
+
+
 class Windows(nn.Module):
     """Averages over windows of fewer taps than nine, of more, and of many; at borders some are outside."""
 
@@ -247,6 +263,8 @@ def make_delegated(wanted):
         # Of 16 elements many means lie halfway between two integers; the zero point is odd.
         "delegated_means": lambda: (nn.Sequential(nn.Conv2d(3, 8, 1), nn.AdaptiveAvgPool2d(1)), [(randn(9, 3, 4, 4),) for _ in range(2)], None, False),
         "delegated_averages": lambda: (Windows().eval(), [(randn(1, 11, n, 13),) for n in (15, 9)], {"x": {2: Dim("rows", min=9, max=15)}}, None),
+        "delegated_clamps": lambda: (Bounded().eval(), [(randn(3, 3, 23, 25),) for _ in range(2)], None, False),
+        "delegated_pixels": lambda: (nn.Sequential(nn.Conv2d(5, 8, 1), nn.ReLU(), nn.Conv2d(8, 4, 1, 2)), [(randn(2, 5, 9, 7),) for _ in range(2)], None, True),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:

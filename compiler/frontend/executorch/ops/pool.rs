@@ -175,16 +175,12 @@ fn adaptive_average_pool(c: &mut Call<'_, '_, '_>, spatial: usize) -> Outcome {
         return Err(Fault::unsupported(format!("averages of {} over parts are not supported", means.result)));
     }
     let shape = c.extents(input);
-    let y = if let Some(windows) = even_parts(&shape[2..], &out) {
-        let image = c.transpose(input, &channels_last(spatial + 2))?;
-        let y = pooling::average(c.graph(), image, &windows, &means)?;
-        restored(c, y, added)?
-    } else {
-        let wide = c.cast(input, means.accumulator)?;
-        let sides: Vec<(usize, u64)> = out.into_iter().enumerate().map(|(d, n)| (d + 2, n)).collect();
-        let y = pooling::average_parts(c.graph(), wide, &sides)?;
-        unbatched(c, y, added)?
+    let image = c.transpose(input, &channels_last(spatial + 2))?;
+    let y = match even_parts(&shape[2..], &out) {
+        Some(windows) => pooling::average(c.graph(), image, &windows, &means)?,
+        None => pooling::average_parts(c.graph(), image, &out, &means)?,
     };
+    let y = restored(c, y, added)?;
     c.finish(y)
 }
 

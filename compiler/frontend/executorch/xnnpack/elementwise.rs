@@ -13,6 +13,8 @@ impl Run<'_, '_, '_> {
     pub(super) fn unary(&mut self, node: &Node, function: Function, input: usize) -> Result<(), Fault> {
         match function {
             Function::Convert => return self.convert(node, input),
+            // A clamp from one scale to another is computed in floats.
+            Function::Clamp if self.affine(input) != self.affine(node.output) => {}
             Function::Copy | Function::Clamp => {
                 let value = self.tensor(input)?;
                 return self.finish_moved(node, value, input);
@@ -30,11 +32,11 @@ impl Run<'_, '_, '_> {
             let value = self.tensor(input)?;
             return self.finish_moved(node, value, input);
         };
-        let value = self.real(input)?;
-        let rank = self.graph().rank(value);
+        let floats = self.real(input)?;
+        let rank = self.graph().rank(floats);
         let axes: Vec<usize> = (rank.saturating_sub(dimensions)..rank).collect();
-        let rows = spanning_rows(self.graph(), value, &axes)?;
-        self.set(node.output, Datum::Rows(rows));
+        let rows = spanning_rows(self.graph(), floats, &axes)?;
+        self.set(node.output, Datum::Rows { rows, floats });
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Delegates of the back end XNNPACK: a graph of tensors that the program calls as if it were one operator.
 //!
 //! ```text
-//! bytes ─ read, tensors, nodes ─▶ subgraph: tensors and nodes, every id checked
+//! bytes ─ read, tensors, nodes, clamps ─▶ subgraph: tensors and nodes, every id checked
 //!                           └─ run ─▶ constants, elementwise, sums, images, movement ─▶ the operator library
 //! ```
 //!
@@ -10,6 +10,7 @@
 //!
 //! Quantized tensors are integers of their type. Rounding is XNNPACK's, to the bit: binary32, one rounding, halves to even.
 
+mod clamps;
 mod constants;
 mod elementwise;
 mod images;

@@ -3,9 +3,9 @@
 //! The first version of the format had no identifier in the FlatBuffer either, knew additions alone, and numbered 32-bit integers otherwise.
 
 use super::super::container::{Container, Source, damaged};
-use super::nodes;
 use super::subgraph::{External, Subgraph};
 use super::tensors::Tensors;
+use super::{clamps, nodes};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Data;
 use crate::schema::{flatbuffer_part, range_in, verifier_options, xnnpack as schema};
@@ -46,7 +46,9 @@ pub fn read(blob: &Data) -> Result<Subgraph, Diagnostic> {
     for (i, node) in graph.xnodes().into_iter().flatten().enumerate() {
         list.push(nodes::read(&tensors, &node).map_err(|fault| fault.at_operator(i as u32, nodes::name(&node)))?);
     }
-    Ok(Subgraph { tensors: tensors.list, nodes: list, inputs, outputs, constants })
+    let mut subgraph = Subgraph { tensors: tensors.list, nodes: list, inputs, outputs, constants };
+    clamps::fold(&mut subgraph);
+    Ok(subgraph)
 }
 
 /// The constants of the graph; number 0 is none.

@@ -31,8 +31,8 @@ pub(super) struct Run<'r, 'a, 'm> {
 pub(super) enum Datum {
     /// A tensor: floats, or integers of the scale that the graph gives.
     Tensor(Value),
-    /// Integers with a scale each row.
-    Rows(Rows),
+    /// Integers with a scale each row, and the floats that they stand for.
+    Rows { rows: Rows, floats: Value },
 }
 
 /// Translates a call of a delegate: its arguments are registers.
@@ -145,7 +145,7 @@ impl<'m> Run<'_, '_, 'm> {
     pub(super) fn tensor(&mut self, tensor: usize) -> Result<Value, Fault> {
         match self.datum(tensor)? {
             Datum::Tensor(value) => Ok(value),
-            Datum::Rows(_) => Err(Fault::unsupported("a tensor with a scale for each row is used by something else than a product")),
+            Datum::Rows { .. } => Err(Fault::unsupported("a tensor with a scale for each row is used by something else than a product")),
         }
     }
 

@@ -263,3 +263,27 @@ pub enum Work {
     /// Joined along a dimension.
     Join { axis: usize, inputs: Vec<usize> },
 }
+
+impl Work {
+    /// The tensors that it reads.
+    pub fn operands(&self) -> Vec<usize> {
+        match *self {
+            Self::Unary { input, .. }
+            | Self::Softmax { input }
+            | Self::Pool { input, .. }
+            | Self::LargestOf { input, .. }
+            | Self::Mean { input, .. }
+            | Self::Resize { input, .. }
+            | Self::Transpose { input, .. }
+            | Self::Reshape { input, .. }
+            | Self::Slice { input, .. }
+            | Self::Pad { input, .. } => vec![input],
+            Self::Binary { inputs, .. } | Self::BatchProduct { inputs, .. } => inputs.to_vec(),
+            Self::Convolution { input, filter, bias, .. } | Self::Product { input, filter, bias, .. } => {
+                [input, filter].into_iter().chain(bias).collect()
+            }
+            Self::Attention { query, key, value, scale, mask } => vec![query, key, value, scale, mask],
+            Self::Join { ref inputs, .. } => inputs.clone(),
+        }
+    }
+}

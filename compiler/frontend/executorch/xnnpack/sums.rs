@@ -7,7 +7,7 @@ use crate::ir::{ElementType, Extent, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::dynamic_range::{Order, image_products, row_products, transposed_products};
 use crate::operators::contraction::products::{as_rows, linear, matmul, swapped};
-use crate::operators::contraction::rows::Rows;
+use crate::operators::contraction::rows::{Rows, spanning_rows};
 use crate::operators::contraction::{Convolution, Numerics, Scaling, Transposed, blockwise, depthwise_filter};
 use crate::operators::softmax::softmax;
 use crate::operators::terms::Terms;
@@ -70,7 +70,11 @@ impl Run<'_, '_, '_> {
     pub(super) fn convolution(&mut self, node: &Node) -> Result<(), Fault> {
         let &Work::Convolution { kind, ref window, groups, input, filter, bias } = &node.work else { return Err(Fault::Consequence) };
         let bias = bias.map(|bias| self.tensor(bias)).transpose()?;
-        if let Datum::Rows(rows) = self.datum(input)? {
+        if let Datum::Rows { rows, floats } = self.datum(input)? {
+            if kind == ConvolutionKind::Plain && groups == 1 && is_pointwise(window) {
+                let value = self.pixel_products(window, floats, filter, bias)?;
+                return self.finish_real(node, value);
+            }
             let (weights, scales) = (self.tensor(filter)?, self.scales(self.info(filter))?);
             let rule = (&scales[..], Order::RowFirst);
             let value = if let ConvolutionKind::Transposed(more) = kind {
@@ -98,6 +102,16 @@ impl Run<'_, '_, '_> {
         self.finish_sums(node, value, &numerics)
     }
 
+    /// A filter of one tap, which XNNPACK takes for a matrix: each pixel is a row, and has a scale of its own.
+    fn pixel_products(&mut self, window: &Window, image: Value, filter: usize, bias: Option<Value>) -> Result<Value, Fault> {
+        let weights = self.tensor(filter)?;
+        check_images(self.graph(), window, [image, weights])?;
+        let rows = spanning_rows(self.graph(), image, &[3])?;
+        let shape = self.extents(weights);
+        let matrix = self.graph().reshape(weights, &[shape[0], shape[3]])?;
+        self.quantized_rows(rows, matrix, filter, bias)
+    }
+
     fn forward(&mut self, kind: ConvolutionKind, window: &Window, groups: u64, [image, weights]: [Value; 2]) -> Result<Convolution, Fault> {
         let g = self.graph();
         let filter = if kind == ConvolutionKind::Depthwise { depthwise_filter(g, weights)? } else { weights };
@@ -110,8 +124,12 @@ impl Run<'_, '_, '_> {
     /// Rows times a matrix.
     pub(super) fn product(&mut self, node: &Node, [input, filter]: [usize; 2], bias: Option<usize>, turned: bool) -> Result<(), Fault> {
         let bias = bias.map(|bias| self.tensor(bias)).transpose()?;
-        if let Datum::Rows(rows) = self.datum(input)? {
-            let value = self.quantized_rows(rows, filter, bias, turned)?;
+        if let Datum::Rows { rows, .. } = self.datum(input)? {
+            if turned {
+                return Err(Fault::unsupported("a filter of integers whose columns are its outputs is not supported"));
+            }
+            let weights = self.tensor(filter)?;
+            let value = self.quantized_rows(rows, weights, filter, bias)?;
             return self.finish_real(node, value);
         }
         let numerics = self.numerics(node, [input, filter])?;
@@ -122,14 +140,10 @@ impl Run<'_, '_, '_> {
         self.finish_sums(node, value, &numerics)
     }
 
-    /// Products of rows with a scale of their own, in binary32.
-    fn quantized_rows(&mut self, rows: Rows, filter: usize, bias: Option<Value>, turned: bool) -> Result<Value, Fault> {
-        if turned {
-            return Err(Fault::unsupported("a filter of integers whose columns are its outputs is not supported"));
-        }
+    /// Products of rows with a scale of their own and a matrix `[O, K]`, whose scales are the filter's, in binary32.
+    fn quantized_rows(&mut self, rows: Rows, weights: Value, filter: usize, bias: Option<Value>) -> Result<Value, Fault> {
         let scales = self.scales(self.info(filter))?;
         let groups = if let Quantization::Groups { size, .. } = self.info(filter).quantization { Some(size) } else { None };
-        let weights = self.tensor(filter)?;
         let g = self.graph();
         let mut shape = g.extents(rows.integers);
         let offsets = rows.offsets.map(|offsets| as_rows(g, offsets)).transpose()?;
@@ -187,6 +201,11 @@ impl Run<'_, '_, '_> {
         let value = matmul(g, shares, columns, None, &numerics)?;
         self.finish_real(node, value)
     }
+}
+
+/// Whether each window is one pixel, and each pixel has one.
+fn is_pointwise(window: &Window) -> bool {
+    window.size == [1; 2] && window.strides == [1; 2] && window.before == [0; 2] && window.after == [0; 2]
 }
 
 /// Sums plus a bias for each unit.
