@@ -3,9 +3,9 @@
 use super::rows::{Rows, asymmetric_rows, symmetric_rows};
 use super::{Convolution, Numerics, Transposed, products};
 use crate::ir::operators::BLOCK_UNIT;
-use crate::ir::{ElementType, Extent, Reduction, Scalar, Value};
+use crate::ir::{ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::activation::Activation;
-use crate::operators::terms::Terms;
+use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
 use ElementType::{F32, I4, I8, I16, I32};
 
@@ -44,8 +44,32 @@ pub enum Order {
     FilterFirst,
     /// sum × (row's scale × filter's scale)
     FactorsFirst,
-    /// (sum × row's scale) × filter's scale
+    /// (sum × row's scale) × filter's scale + bias, the last two fused: XNNPACK
     RowFirst,
+}
+
+impl Order {
+    /// A sum times its scales, plus a bias.
+    fn scaled(self, terms: &mut Terms, sum: Node, [row, filter]: [Node; 2], bias: Option<Node>) -> Term {
+        let product = match self {
+            Self::FilterFirst => {
+                let scaled = terms.mul(sum, filter)?;
+                terms.mul(scaled, row)?
+            }
+            Self::FactorsFirst => {
+                let factor = terms.mul(row, filter)?;
+                terms.mul(sum, factor)?
+            }
+            Self::RowFirst => {
+                let scaled = terms.mul(sum, row)?;
+                match bias {
+                    Some(bias) => return terms.op(ScalarOp::Fma, &[scaled, filter, bias]),
+                    None => terms.mul(scaled, filter)?,
+                }
+            }
+        };
+        bias.map_or(Ok(product), |bias| terms.add(product, bias))
+    }
 }
 
 /// A convolution of quantized images, each with a scale of its own; the input of `convolution` is not read.
@@ -104,24 +128,8 @@ fn scaled_images(
     let mut terms = Terms::new(&types);
     let (sum, row_scale) = (terms.input_as(0, F32), terms.input(1));
     let filter_scale = if varying { terms.input(2) } else { terms.f32(scales[0]) };
-    let mut x = match order {
-        Order::FilterFirst => {
-            let scaled = terms.mul(sum, filter_scale)?;
-            terms.mul(scaled, row_scale)?
-        }
-        Order::FactorsFirst => {
-            let factor = terms.mul(row_scale, filter_scale)?;
-            terms.mul(sum, factor)?
-        }
-        Order::RowFirst => {
-            let scaled = terms.mul(sum, row_scale)?;
-            terms.mul(scaled, filter_scale)?
-        }
-    };
-    if bias.is_some() {
-        let bias = terms.input(types.len() - 1);
-        x = terms.add(x, bias)?;
-    }
+    let bias = bias.map(|_| terms.input(types.len() - 1));
+    let x = order.scaled(&mut terms, sum, [row_scale, filter_scale], bias)?;
     let x = activation.clamp_float(&mut terms, x)?;
     g.map(&operands, terms.finish(x))
 }
@@ -142,7 +150,7 @@ pub struct RowRule<'s> {
 /// When operands do not fit each other.
 pub fn linear(g: &mut Graph<'_>, rows: Value, weights: Value, bias: Option<Value>, rule: &RowRule<'_>) -> Result<Value, Error> {
     let rows = if rule.asymmetric { asymmetric_rows(g, rows, &[1])? } else { symmetric_rows(g, rows, &[1])? };
-    row_products(g, &rows, weights, bias, rule.scales, rule.activation)
+    row_products(g, &rows, weights, bias, (rule.scales, Order::FactorsFirst), rule.activation)
 }
 
 /// Quantized rows `[count, depth]` times int8 or int4 weights `[units, depth]` of one scale, or one a unit.
@@ -154,7 +162,7 @@ pub fn row_products(
     rows: &Rows,
     weights: Value,
     bias: Option<Value>,
-    scales: &[f32],
+    (scales, order): (&[f32], Order),
     activation: Activation,
 ) -> Result<Value, Error> {
     products::meet(g, rows.integers, weights)?;
@@ -190,12 +198,8 @@ pub fn row_products(
         Some(input) => terms.input(input),
         None => terms.f32(scales[0]),
     };
-    let factor = terms.mul(row_scale, scale)?;
-    let mut x = terms.mul(sum, factor)?;
-    if let Some(bias) = bias_input {
-        let bias = terms.input(bias);
-        x = terms.add(bias, x)?;
-    }
+    let bias = bias_input.map(|bias| terms.input(bias));
+    let x = order.scaled(&mut terms, sum, [row_scale, scale], bias)?;
     let x = activation.clamp_float(&mut terms, x)?;
     g.map(&operands, terms.finish(x))
 }

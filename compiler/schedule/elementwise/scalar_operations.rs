@@ -96,6 +96,7 @@ impl Call<'_> {
             }
             S::RoundTo(narrow) => round_to(b, a[0], narrow),
             S::Fma if self.fma => b.fma(a[0], a[1], a[2]),
+            S::Fma if self.ty == ElementType::F32 => fused_in_binary64(b, [a[0], a[1], a[2]]),
             S::CountLeadingZeros => {
                 let ty = b.ty(a[0]);
                 // A narrow number lies in a wider lane, with copies of its sign above it.
@@ -332,6 +333,15 @@ fn compare(b: &mut KernelBuilder, comparison: Comparison, unsigned: bool, x: Val
         (Comparison::GreaterEqual, true) => (CompareOp::UnsignedLessEqual, y, x),
     };
     b.compare(op, x, y)
+}
+
+/// x · y + z of binary32 where no instruction fuses the two. The product is exact in binary64, and the sum is rounded there and once more: that is the
+/// fused result but for one sum in 2^29, which is a unit in the last place away.
+fn fused_in_binary64(b: &mut KernelBuilder, operands: [Value; 3]) -> Value {
+    let [x, y, z] = operands.map(|value| b.convert(ConvertOp::Promote, value, Lane::F64));
+    let product = b.mul(x, y);
+    let sum = b.add(product, z);
+    b.convert(ConvertOp::Demote, sum, Lane::F32)
 }
 
 /// To nearest, ties away from zero: the truncated value, one further out if at least half was cut.

@@ -149,7 +149,7 @@ impl Run<'_, '_, '_> {
         let offsets = rows.offsets.map(|offsets| as_rows(g, offsets)).transpose()?;
         let rows = Rows { integers: as_rows(g, rows.integers)?, scales: as_rows(g, rows.scales)?, offsets };
         let value = match groups {
-            None => row_products(g, &rows, weights, bias, &scales, Activation::NONE)?,
+            None => row_products(g, &rows, weights, bias, (&scales, Order::RowFirst), Activation::NONE)?,
             Some(size) => {
                 if !size.is_multiple_of(2) || g.element(weights) != ElementType::I4 {
                     return Err(Fault::unsupported("groups of a filter are no pairs of 4-bit integers"));
