@@ -231,10 +231,10 @@ def delegated(model, inputs, dynamic=None):
     return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass()))
 
 
-def quantized(model, inputs, is_dynamic):
+def quantized(model, inputs, is_dynamic, dynamic=None):
     """The model with integers for its weights, and for its activations: of scales found now, or each time the program runs."""
     quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=is_dynamic))
-    prepared = prepare_pt2e(export(model, inputs[0], strict=True).module(), quantizer)
+    prepared = prepare_pt2e(export(model, inputs[0], dynamic_shapes=dynamic, strict=True).module(), quantizer)
     for tensors in inputs:
         prepared(*tensors)
     return convert_pt2e(prepared)
@@ -265,6 +265,7 @@ def make_delegated(wanted):
         "delegated_averages": lambda: (Windows().eval(), [(randn(1, 11, n, 13),) for n in (15, 9)], {"x": {2: Dim("rows", min=9, max=15)}}, None),
         "delegated_clamps": lambda: (Bounded().eval(), [(randn(3, 3, 23, 25),) for _ in range(2)], None, False),
         "delegated_pixels": lambda: (nn.Sequential(nn.Conv2d(5, 8, 1), nn.Conv2d(8, 4, 1, 2)), [(randn(2, 5, 9, 7),) for _ in range(2)], None, True),
+        "delegated_sizes": lambda: (nn.Sequential(nn.Conv2d(3, 8, 1), nn.AdaptiveAvgPool2d(1)), [(randn(2, 3, n, 5),) for n in (9, 6)], {"input": {2: Dim("rows", min=2, max=9)}}, False),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:
@@ -272,7 +273,7 @@ def make_delegated(wanted):
         torch.manual_seed(100 + number)
         model, inputs, dynamic, is_dynamic = make()
         if is_dynamic is not None:
-            model = quantized(model, inputs, is_dynamic)
+            model = quantized(model, inputs, is_dynamic, dynamic)
         write(stem, delegated(model, inputs[0], dynamic), model, inputs)
         # The exporter does not mark the border as a result of its delegate, so the runtime does not load that program.
         if (is_dynamic is not None or stem == "delegated_averages") and stem != "delegated_border":

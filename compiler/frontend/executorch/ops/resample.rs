@@ -78,6 +78,8 @@ fn bilinear(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     if aligned {
         sides = sides.map(|(along, _)| (along, Step::Corners));
     }
+    // Within rows first, as the runtime does: where sums are rounded to bytes afterwards, the last bit counts.
+    sides.reverse();
     let x = c.cast(x, ty)?;
     let y = resize::separable(c.graph(), x, &sides)?;
     c.finish(y)

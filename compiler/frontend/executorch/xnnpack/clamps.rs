@@ -56,3 +56,62 @@ fn both(first: Option<(f32, f32)>, second: Option<(f32, f32)>) -> Option<(f32, f
     let (low, high) = (first.0.max(second.0), first.1.min(second.1));
     (low <= high).then_some((low, high))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::subgraph::{Datatype, External, Tensor};
+    use super::*;
+    use crate::ir::ElementType;
+    use crate::operators::quantization::Affine;
+
+    /// A product of tensors 0 and 1 with scale 1 in tensor 2, and a clamp of that scale in tensor 3.
+    fn product_and_clamp(scale: f32) -> Subgraph {
+        let tensor = |scale| Tensor {
+            datatype: Datatype::Element(ElementType::I8),
+            dims: vec![2, 2],
+            quantization: Quantization::Tensor(Affine { scale, zero_point: 0 }),
+            constant: None,
+        };
+        let product = Work::Product { input: 0, filter: 1, bias: None, turned: false };
+        let clamp = Work::Unary { function: Function::Clamp, input: 2 };
+        let nodes = vec![
+            Node { name: "product", work: product, clamp: Some((-3.0, 4.0)), output: 2 },
+            Node { name: "clamp", work: clamp, clamp: Some((0.0, 6.0)), output: 3 },
+        ];
+        let tensors = [1.0, 1.0, 1.0, scale].map(tensor).to_vec();
+        Subgraph { tensors, nodes, inputs: vec![], outputs: vec![External { argument: 0, tensor: 3 }], constants: vec![] }
+    }
+
+    fn folded(mut subgraph: Subgraph) -> Vec<(usize, Option<(f32, f32)>)> {
+        fold(&mut subgraph);
+        subgraph.nodes.iter().map(|node| (node.output, node.clamp)).collect()
+    }
+
+    #[test]
+    fn a_clamp_of_another_scale_is_the_products() {
+        assert_eq!(folded(product_and_clamp(0.5)), [(3, Some((0.0, 4.0)))]);
+    }
+
+    #[test]
+    fn a_clamp_of_the_same_scale_stays() {
+        assert_eq!(folded(product_and_clamp(1.0)).len(), 2);
+    }
+
+    #[test]
+    fn sums_that_somebody_else_reads_stay() {
+        let mut subgraph = product_and_clamp(0.5);
+        subgraph.outputs.push(External { argument: 1, tensor: 2 });
+        assert_eq!(folded(subgraph).len(), 2);
+        let mut subgraph = product_and_clamp(0.5);
+        let work = Work::Binary { combination: super::super::subgraph::Combination::Add, inputs: [2, 3] };
+        subgraph.nodes.push(Node { name: "add", work, clamp: None, output: 0 });
+        assert_eq!(folded(subgraph).len(), 3);
+    }
+
+    #[test]
+    fn bounds_that_leave_nothing_stay() {
+        let mut subgraph = product_and_clamp(0.5);
+        subgraph.nodes[1].clamp = Some((5.0, 6.0));
+        assert_eq!(folded(subgraph).len(), 2);
+    }
+}

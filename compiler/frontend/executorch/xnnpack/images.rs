@@ -82,16 +82,28 @@ impl Run<'_, '_, '_> {
         let image = self.image(input, true)?;
         let (to, output) = self.integer_output(node)?;
         let g = self.graph();
-        let sides = g.shape(image)?;
-        let count = sides[1].saturating_mul(sides[2]);
+        let sides = g.extents(image);
+        let count = g.product(&sides[1..3])?;
         let centred = g.compute::<Error>(&[image], |terms, x| {
             let (x, zero_point) = (terms.convert(x[0], I32), terms.i32(from.zero_point));
             Ok(terms.sub(x, zero_point)?)
         })?;
         let sums = reduce(g, centred, Reduction::Sum, &axes, shape)?;
-        let factor = from.scale / to.scale * (1.0 / count as f32);
-        let value = g.compute::<Error>(&[sums], |terms, x| {
-            let (sum, factor, zero_point) = (terms.convert(x[0], F32), terms.f32(factor), terms.f32(output.zero_point as f32));
+        let ratio = from.scale / to.scale;
+        let mut operands = vec![sums];
+        if count.as_static().is_none() {
+            operands.push(g.extent_tensor(count, I32)?);
+        }
+        let value = g.compute::<Error>(&operands, |terms, x| {
+            let (sum, zero_point) = (terms.convert(x[0], F32), terms.f32(output.zero_point as f32));
+            let factor = match count.as_static() {
+                Some(count) => terms.f32(ratio * (1.0 / count as f32)),
+                None => {
+                    let (count, one, ratio) = (terms.convert(x[1], F32), terms.f32(1.0), terms.f32(ratio));
+                    let share = terms.div(one, count)?;
+                    terms.mul(ratio, share)?
+                }
+            };
             let scaled = terms.mul(sum, factor)?;
             // XNNPACK rounds what has the zero point in it: halves go to the even one of these integers.
             let moved = terms.add(scaled, zero_point)?;
