@@ -34,15 +34,6 @@ pub(super) enum Outcome {
     Stopped,
 }
 
-/// Searches for a packing of height at most `capacity` in at most `nodes` nodes, and takes from `nodes` those it used.
-pub(super) fn search(blocks: &[Block], sections: &Sections, capacity: u64, ranking: Ranking, nodes: &mut u64) -> Outcome {
-    let mut search = Search::new(blocks, sections, capacity, ranking);
-    search.nodes = *nodes;
-    let outcome = search.run(capacity);
-    *nodes = search.nodes;
-    outcome
-}
-
 /// Where the search stands within a part: the offset placed last, and the rank of the block placed there. Blocks whose (offset, rank) is
 /// not greater have had their turn.
 type Turn = (u64, u32);
@@ -88,6 +79,16 @@ struct Goal {
     parent: Option<usize>,
 }
 
+/// What came of the choice of a frame.
+enum Choice {
+    /// A block is placed, and this remains to be solved.
+    Made(Goal),
+    /// No candidate is left.
+    NoneLeft,
+    /// No more nodes may be visited.
+    NotAllowed,
+}
+
 /// Lengths of the logs, to go back to.
 #[derive(Clone, Copy, Default)]
 struct Mark {
@@ -97,7 +98,8 @@ struct Mark {
     part_blocks: usize,
 }
 
-struct Search<'a> {
+/// A search that can be stopped and goes on where it was.
+pub(super) struct Search<'a> {
     sections: &'a Sections,
     ranker: Ranker,
     /// By block: its greatest height.
@@ -130,12 +132,27 @@ struct Search<'a> {
     frames: Vec<Frame>,
     offset_log: Vec<(u32, u64)>,
     floor_log: Vec<(u32, u64)>,
-    /// Nodes still allowed.
-    nodes: u64,
+    capacity: u64,
+    /// How many nodes it may visit, and how many it has visited.
+    allowed: u64,
+    visited: u64,
+    /// Where a search that was stopped stands.
+    stands: Stands,
+}
+
+/// Where a search goes on.
+enum Stands {
+    /// It has not begun.
+    AtStart,
+    /// The uppermost frame chooses.
+    Choosing,
+    /// The uppermost frame has no choice left.
+    Closing,
 }
 
 impl<'a> Search<'a> {
-    fn new(blocks: &[Block], sections: &'a Sections, capacity: u64, ranking: Ranking) -> Search<'a> {
+    /// A search for a packing of height at most `capacity`.
+    pub fn new(blocks: &[Block], sections: &'a Sections, capacity: u64, ranking: Ranking) -> Search<'a> {
         let mut search = Search {
             sections,
             ranker: Ranker::new(blocks, ranking),
@@ -158,7 +175,10 @@ impl<'a> Search<'a> {
             frames: Vec::new(),
             offset_log: Vec::new(),
             floor_log: Vec::new(),
-            nodes: 0,
+            capacity,
+            allowed: 0,
+            visited: 0,
+            stands: Stands::AtStart,
         };
         for (index, block) in blocks.iter().enumerate() {
             let under = sections.neighbors[index].iter().map(|neighbor| neighbor.under);
@@ -183,40 +203,68 @@ impl<'a> Search<'a> {
         search
     }
 
-    fn run(&mut self, capacity: u64) -> Outcome {
-        let too_high = self.height.iter().any(|&height| height > capacity);
+    /// Goes on until `nodes` have been visited since the search began. The outcome is that of a search that begins anew and may visit as many.
+    pub fn run(&mut self, nodes: u64) -> Outcome {
+        self.allowed = nodes;
+        if self.visited >= nodes && !matches!(self.stands, Stands::AtStart) {
+            return Outcome::Stopped;
+        }
+        let mut goal = match self.stands {
+            Stands::AtStart => match self.first_goal() {
+                Ok(goal) => Some(goal),
+                Err(outcome) => return outcome,
+            },
+            Stands::Choosing => None,
+            Stands::Closing => {
+                self.close();
+                None
+            }
+        };
+        loop {
+            if let Some(open) = goal.take()
+                && !self.open(&open)
+            {
+                // Nothing is left in the part: on to the next one.
+                let Some(next) = self.parts[open.part].next else {
+                    return Outcome::Found(std::mem::take(&mut self.offset));
+                };
+                let part = &self.parts[next];
+                goal = Some(Goal { part: next, turn: part.turn, parent: part.parent });
+                continue;
+            }
+            let Some(depth) = self.frames.len().checked_sub(1) else {
+                return Outcome::Infeasible;
+            };
+            match self.choose(depth) {
+                Choice::Made(made) => goal = Some(made),
+                choice if self.visited == self.allowed => {
+                    self.stands = if matches!(choice, Choice::NoneLeft) { Stands::Closing } else { Stands::Choosing };
+                    return Outcome::Stopped;
+                }
+                _ => self.close(),
+            }
+        }
+    }
+
+    /// The goal to begin with; else how the search ends before it begins.
+    fn first_goal(&mut self) -> Result<Goal, Outcome> {
+        let too_high = self.height.iter().any(|&height| height > self.capacity);
         let out_of_place = self.offset.iter().zip(&self.ceiling).any(|(offset, ceiling)| offset > ceiling);
         if too_high || out_of_place || !self.check(0..self.sections.count, 0) {
-            return Outcome::Infeasible;
+            return Err(Outcome::Infeasible);
         }
         let live = |block: &usize| !self.sections.range[*block].is_empty();
         let all: Vec<u32> = (0..self.height.len()).filter(live).map(|block| block as u32).collect();
         let everything = 0..self.sections.count;
-        let Some(first) = self.make_parts(&all, everything.clone(), everything, None, None, NO_TURN) else {
-            return Outcome::Found(std::mem::take(&mut self.offset));
-        };
-        let mut goal = Goal { part: first, turn: NO_TURN, parent: None };
-        loop {
-            if !self.open(&goal) {
-                // Nothing is left in the part: on to the next one.
-                let Some(next) = self.parts[goal.part].next else {
-                    return Outcome::Found(std::mem::take(&mut self.offset));
-                };
-                let part = &self.parts[next];
-                goal = Goal { part: next, turn: part.turn, parent: part.parent };
-                continue;
-            }
-            goal = loop {
-                let Some(depth) = self.frames.len().checked_sub(1) else {
-                    return Outcome::Infeasible;
-                };
-                match self.choose(depth) {
-                    Some(goal) => break goal,
-                    None if self.nodes == 0 => return Outcome::Stopped,
-                    None => self.close_above(self.frames[depth].parent),
-                }
-            };
+        match self.make_parts(&all, everything.clone(), everything, None, None, NO_TURN) {
+            Some(first) => Ok(Goal { part: first, turn: NO_TURN, parent: None }),
+            None => Err(Outcome::Found(std::mem::take(&mut self.offset))),
         }
+    }
+
+    /// How many nodes it has visited.
+    pub fn visited(&self) -> u64 {
+        self.visited
     }
 
     /// Pushes a frame with the candidates of a part. Answers false where the part has no block left.
@@ -263,9 +311,9 @@ impl<'a> Search<'a> {
         true
     }
 
-    /// Drops all frames above `parent`, and takes back what they placed.
-    fn close_above(&mut self, parent: Option<usize>) {
-        let keep = parent.map_or(0, |parent| parent + 1);
+    /// Drops the uppermost frame and all others above its parent, and takes back what they placed.
+    fn close(&mut self) {
+        let keep = self.frames.last().and_then(|frame| frame.parent).map_or(0, |parent| parent + 1);
         while self.frames.len() > keep {
             self.undo(self.frames.len() - 1);
             if let Some(frame) = self.frames.pop() {
@@ -277,16 +325,21 @@ impl<'a> Search<'a> {
     }
 
     /// Takes back the choice of the frame at `depth`, and places its next candidate that passes all checks. Answers what is to be solved
-    /// then; `None` where no candidate is left.
-    fn choose(&mut self, depth: usize) -> Option<Goal> {
+    /// then.
+    fn choose(&mut self, depth: usize) -> Choice {
         loop {
             let tried = self.frames[depth].placed;
             if self.undo(depth) || tried.is_some_and(|block| !self.pass_over(block)) {
-                return None;
+                return Choice::NoneLeft;
             }
-            self.nodes = self.nodes.checked_sub(1)?;
+            if self.visited == self.allowed {
+                return Choice::NotAllowed;
+            }
+            self.visited += 1;
             let frame = &mut self.frames[depth];
-            let turn = self.candidates[frame.candidates.clone()].first().copied()?;
+            let Some(turn) = self.candidates[frame.candidates.clone()].first().copied() else {
+                return Choice::NoneLeft;
+            };
             let block = self.part_blocks[turn.1 as usize].0;
             frame.candidates.start += 1;
             frame.placed = Some(block);
@@ -299,7 +352,7 @@ impl<'a> Search<'a> {
             let part = frame.part;
             let fits = self.put(depth, block as usize, turn);
             if fits && self.check(self.parts[part].sections.clone(), turn.0) {
-                return Some(self.goal_after(depth, part, block, turn));
+                return Choice::Made(self.goal_after(depth, part, block, turn));
             }
         }
     }
@@ -332,14 +385,15 @@ impl<'a> Search<'a> {
         parent: Option<usize>,
         turn: Turn,
     ) -> Option<usize> {
-        let cuts = (range.start..range.end.saturating_sub(1)).filter(|&section| self.crossing[section] == 0);
-        let mut bounds = vec![sections.start];
-        bounds.extend(cuts.map(|section| section + 1));
-        bounds.push(sections.end);
         let first = self.parts.len();
-        for bound in bounds.windows(2) {
-            let within = |block: &&u32| (bound[0]..bound[1]).contains(&self.sections.range[**block as usize].start);
+        let mut begin = sections.start;
+        let last_cut = range.end.saturating_sub(1);
+        let cuts = (range.start..last_cut).filter(|&section| self.crossing[section] == 0).map(|section| section + 1);
+        let ends: Vec<usize> = cuts.chain([sections.end]).collect();
+        for end in ends {
+            let within = |block: &&u32| (begin..end).contains(&self.sections.range[**block as usize].start);
             let mut mine: Vec<u32> = blocks.iter().filter(within).copied().collect();
+            let sections = std::mem::replace(&mut begin, end)..end;
             if mine.is_empty() {
                 continue;
             }
@@ -349,13 +403,7 @@ impl<'a> Search<'a> {
                 let rank = self.part_blocks.len() as u32;
                 self.part_blocks.push((block, std::mem::replace(&mut self.rank[block as usize], rank)));
             }
-            self.parts.push(Part {
-                blocks: start..self.part_blocks.len(),
-                sections: bound[0]..bound[1],
-                next: Some(self.parts.len() + 1),
-                parent,
-                turn,
-            });
+            self.parts.push(Part { blocks: start..self.part_blocks.len(), sections, next: Some(self.parts.len() + 1), parent, turn });
         }
         if self.parts.len() == first {
             return None;

@@ -6,7 +6,7 @@
 //! is not visited again; and the steps that leave the fewest bytes live are tried first, so that the first order found is that of a list
 //! scheduler.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::lifetimes::Lifetimes;
 use super::request::{Effort, Place, PlanError, Request, TensorId};
@@ -337,7 +337,7 @@ struct Search<'a> {
     /// Steps run so far, as a set.
     ran: Vec<u64>,
     /// Sets from which there is no way on.
-    dead_ends: HashSet<Vec<u64>>,
+    dead_ends: FxHashSet<Vec<u64>>,
     frames: Vec<Frame>,
 }
 
@@ -357,7 +357,7 @@ impl<'a> Search<'a> {
             ready: (0..waiting.len()).filter(|&step| waiting[step] == 0).collect(),
             waiting,
             ran: vec![0; graph.steps.len().div_ceil(64)],
-            dead_ends: HashSet::new(),
+            dead_ends: FxHashSet::default(),
             frames: Vec::new(),
         }
     }

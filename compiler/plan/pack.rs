@@ -1,7 +1,7 @@
 //! The least packing that can be found: greedy first, then the exact search at falling capacities, within a number of nodes.
 
 use super::bound;
-use super::exact::{Outcome, search};
+use super::exact::{Outcome, Search};
 use super::greedy;
 use super::problem::{Block, Sections};
 use super::rank::RANKINGS;
@@ -116,15 +116,17 @@ fn node_limit(effort: Effort, blocks: usize, sections: &Sections) -> u64 {
 }
 
 /// Searches with each ranking in turn, in rounds of ever more nodes: a ranking that suits the problem often finds a packing after few
-/// nodes, and one that does not suit it may never.
+/// nodes, and one that does not suit it may never. Each round counts all nodes of its searches, as if they began anew, though they go on where
+/// they were: what is found does not depend on that.
 fn take_turns(blocks: &[Block], sections: &Sections, capacity: u64, nodes: &mut u64) -> Outcome {
+    let mut searches = RANKINGS.map(|ranking| (ranking, None));
     let mut limit = 2 * blocks.len() as u64 + 8;
     while *nodes > 0 {
-        for ranking in RANKINGS {
-            let mut allowed = limit.min(*nodes);
-            let before = allowed;
-            let outcome = search(blocks, sections, capacity, ranking, &mut allowed);
-            *nodes -= before - allowed;
+        for (ranking, search) in &mut searches {
+            let search = search.get_or_insert_with(|| Search::new(blocks, sections, capacity, *ranking));
+            let allowed = limit.min(*nodes);
+            let outcome = search.run(allowed);
+            *nodes -= search.visited().min(allowed);
             if outcome != Outcome::Stopped {
                 return outcome;
             }

@@ -99,9 +99,11 @@ impl Sections {
         if entries > MOST_ENTRIES {
             return None;
         }
+        let mut live = vec![0; instants.len()];
+        range.iter().flat_map(Range::clone).for_each(|section| live[section] += 1);
         let mut sections = Sections {
             count: instants.len(),
-            members: vec![Vec::new(); instants.len()],
+            members: live.into_iter().map(Vec::with_capacity).collect(),
             unit: vec![u64::MAX; instants.len()],
             neighbors: vec![Vec::new(); blocks.len()],
             heights: Vec::with_capacity(entries as usize),
@@ -153,6 +155,8 @@ impl Sections {
         let mut work = 0u64;
         for &block in &order {
             active.retain(|&other| self.range[other].end > self.range[block].start);
+            // Mostly as many come to life during its own life.
+            self.neighbors[block].reserve(2 * active.len() + 2);
             for &other in &active {
                 let common = self.range[block].start..self.range[block].end.min(self.range[other].end);
                 work += common.len() as u64;

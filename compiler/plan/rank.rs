@@ -23,35 +23,52 @@ pub(super) enum Ranking {
 pub(super) const RANKINGS: [Ranking; 5] =
     [Ranking::TotalDurationArea, Ranking::TotalAreaDuration, Ranking::DurationAreaTotal, Ranking::EarlyStart, Ranking::LateEnd];
 
-/// Sorts blocks by a [`Ranking`].
+/// Sorts blocks by a [`Ranking`]. All but the totals is known beforehand, and becomes one number a block.
 pub(super) struct Ranker {
     ranking: Ranking,
-    /// Start, end and greatest height of each block.
-    shape: Vec<(u64, u64, u64)>,
+    /// Where each block stands by what does not change, equals in the order of their numbers; and where the first of its equals stands.
+    place: Vec<(u32, u32)>,
 }
 
 impl Ranker {
     pub fn new(blocks: &[Block], ranking: Ranking) -> Ranker {
-        let shape = |block: &Block| (block.life().start, block.life().end, block.height());
-        Ranker { ranking, shape: blocks.iter().map(shape).collect() }
+        let keys: Vec<[u128; 3]> = blocks.iter().map(|block| unchanging(block, ranking)).collect();
+        let mut order: Vec<u32> = (0..blocks.len() as u32).collect();
+        order.sort_by_key(|&block| Reverse(keys[block as usize]));
+        let mut place = vec![(0, 0); blocks.len()];
+        let mut first = 0;
+        for (index, &block) in order.iter().enumerate() {
+            if keys[block as usize] != keys[order[first] as usize] {
+                first = index;
+            }
+            place[block as usize] = (index as u32, first as u32);
+        }
+        Ranker { ranking, place }
     }
 
     /// Sorts some blocks, given the present total of each section. Equals stand in the order of their numbers.
     pub fn sort(&self, blocks: &mut [u32], sections: &Sections, total: &[u64]) {
-        blocks.sort_by_cached_key(|&block| (Reverse(self.key(block as usize, sections, total)), block));
-    }
-
-    fn key(&self, block: usize, sections: &Sections, total: &[u64]) -> [u128; 3] {
-        let (start, end, height) = self.shape[block];
-        let duration = u128::from(end - start);
-        let area = duration * u128::from(height);
-        let fullest = total[sections.range[block].clone()].iter().max().copied().unwrap_or(0).into();
+        let fullest = |block: u32| Reverse(total[sections.range[block as usize].clone()].iter().max().copied().unwrap_or(0));
+        let place = |block: u32| self.place[block as usize];
         match self.ranking {
-            Ranking::TotalDurationArea => [fullest, duration, area],
-            Ranking::TotalAreaDuration => [fullest, area, duration],
-            Ranking::DurationAreaTotal => [duration, area, fullest],
-            Ranking::LateEnd => [end.into(), height.into(), duration],
-            Ranking::EarlyStart => [(u64::MAX - start).into(), height.into(), duration],
+            Ranking::TotalDurationArea | Ranking::TotalAreaDuration => {
+                blocks.sort_by_cached_key(|&block| (fullest(block), place(block).0));
+            }
+            Ranking::DurationAreaTotal => blocks.sort_by_cached_key(|&block| (place(block).1, fullest(block), block)),
+            Ranking::LateEnd | Ranking::EarlyStart => blocks.sort_unstable_by_key(|&block| place(block).0),
         }
+    }
+}
+
+/// What a ranking compares beside the totals.
+fn unchanging(block: &Block, ranking: Ranking) -> [u128; 3] {
+    let (life, height) = (block.life(), block.height());
+    let duration = u128::from(life.end - life.start);
+    let area = duration * u128::from(height);
+    match ranking {
+        Ranking::TotalDurationArea | Ranking::DurationAreaTotal => [duration, area, 0],
+        Ranking::TotalAreaDuration => [area, duration, 0],
+        Ranking::LateEnd => [life.end.into(), height.into(), duration],
+        Ranking::EarlyStart => [(u64::MAX - life.start).into(), height.into(), duration],
     }
 }

@@ -2,7 +2,13 @@
 
 use super::function::Function;
 use super::instruction::{Flow, Instruction, InstructionSet};
-use regalloc2::{Block, InstRange, MachineEnv, Operand, Output, PRegSet, RegClass, RegallocOptions, VReg};
+use regalloc2::{Block, Ctx, InstRange, MachineEnv, Operand, Output, PRegSet, RegClass, RegallocOptions, VReg};
+use std::cell::RefCell;
+
+thread_local! {
+    /// The allocator's memory, which its next run uses again.
+    static CONTEXT: RefCell<Ctx> = RefCell::default();
+}
 
 /// A function as the allocator sees it: blocks and instructions numbered in the order of the code.
 pub struct Flat<'a, I> {
@@ -58,7 +64,10 @@ impl<'a, I: Instruction> Flat<'a, I> {
     /// With the allocator's sentence: the function breaks its rules.
     pub fn allocate(&self, registers: &MachineEnv) -> Result<Output, String> {
         let options = RegallocOptions { validate_ssa: cfg!(debug_assertions), ..RegallocOptions::default() };
-        regalloc2::run(self, registers, &options).map_err(|error| format!("register allocation: {error}"))
+        CONTEXT.with_borrow_mut(|context| {
+            regalloc2::run_with_ctx(self, registers, &options, context).map_err(|error| format!("register allocation: {error}"))?;
+            Ok(std::mem::take(&mut context.output))
+        })
     }
 }
 

@@ -16,6 +16,8 @@ use cranelift_entity::EntityRef;
 const MOST_VALUES: usize = 256;
 /// Results that are told apart, less one, at most.
 const MOST_RESULTS: i64 = 255;
+/// More than what binary64 rounds of a few sums, as a share of them.
+const ROUNDED: f64 = 1.0 / (1u64 << 46) as f64;
 /// Neighbours of each scale that are tried. Random scales need six at most.
 const NEIGHBOURS: i64 = 8;
 
@@ -78,6 +80,11 @@ impl Fit {
     }
 }
 
+/// A neighbour of a scale.
+fn beside(scale: f32, number: i64) -> f32 {
+    f32::from_bits((i64::from(scale.to_bits()) + neighbour(number)).max(0) as u32)
+}
+
 fn multiply_add(value: i32, scale: f32, c: f32, precision: Precision) -> f32 {
     let value = value as f32;
     if precision == Precision::Nearest { value.mul_add(scale, c) } else { fma_toward_zero(value, scale, c) }
@@ -111,10 +118,10 @@ impl SumOfTwo {
             let [outer, inner] = if swapped { [&self.terms[1], &self.terms[0]] } else { [&self.terms[0], &self.terms[1]] };
             let table = Table::new(self, outer, inner, results);
             let nearest = [outer, inner].map(|term| (term.slope() * self.scale()) as f32);
+            let tight = table.tight(nearest);
             (0..NEIGHBOURS * NEIGHBOURS).find_map(|number| {
-                let scales = [(nearest[0], number % NEIGHBOURS), (nearest[1], number / NEIGHBOURS)];
-                let scales = scales.map(|(scale, number)| f32::from_bits((i64::from(scale.to_bits()) + neighbour(number)).max(0) as u32));
-                let c = table.middle(scales)? as f32;
+                let scales = [beside(nearest[0], number % NEIGHBOURS), beside(nearest[1], number / NEIGHBOURS)];
+                let c = tight.middle(scales)? as f32;
                 let fit = Fit { scales, c, swapped, least: low as i32 };
                 table.is_met(&fit, precision).then_some(fit)
             })
@@ -190,6 +197,37 @@ struct Table<'a> {
     top: i64,
 }
 
+/// Two values, and the result they have.
+#[derive(Clone, Copy)]
+struct Pair {
+    a: f64,
+    b: f64,
+    result: f64,
+}
+
+impl Pair {
+    fn missing(self, [outer, inner]: [f64; 2]) -> f64 {
+        self.result - (self.a * outer + self.b * inner)
+    }
+}
+
+/// The pairs of a table that bound c.
+#[derive(Default)]
+struct Tight {
+    below: Vec<Pair>,
+    above: Vec<Pair>,
+}
+
+impl Tight {
+    /// The middle of the numbers c with which exact sums have all results, if there are any.
+    fn middle(&self, scales: [f32; 2]) -> Option<f64> {
+        let scales = scales.map(f64::from);
+        let low = self.below.iter().map(|pair| pair.missing(scales)).fold(f64::NEG_INFINITY, f64::max);
+        let high = self.above.iter().map(|pair| pair.missing(scales) + 1.0).fold(f64::INFINITY, f64::min);
+        (low < high && low.is_finite() && high.is_finite()).then_some((low + high) / 2.0)
+    }
+}
+
 impl<'a> Table<'a> {
     fn new(sum: &SumOfTwo, outer: &'a Term, inner: &'a Term, (low, high): (i64, i64)) -> Self {
         let result = |sum_of_both: i32| {
@@ -208,20 +246,43 @@ impl<'a> Table<'a> {
         self.inner.values().zip(self.results.chunks_exact(self.outer.scaled.len()))
     }
 
-    /// The middle of the numbers c with which exact sums have all results, if there are any.
-    fn middle(&self, scales: [f32; 2]) -> Option<f64> {
-        let [outer, inner] = scales.map(f64::from);
+    /// The pairs that bound c, with scales and with all neighbours of them that are tried: those whose bound is not further from the tightest one than
+    /// neighbours can move two.
+    fn tight(&self, nearest: [f32; 2]) -> Tight {
+        let most = |term: &Term| term.values().map(|value| f64::from(value).abs()).fold(0.0, f64::max);
+        let ([a, b], scales) = ([most(self.outer), most(self.inner)], nearest.map(f64::from));
+        let moved = |scale: f32| (0..NEIGHBOURS).map(|n| (f64::from(beside(scale, n)) - f64::from(scale)).abs()).fold(0.0, f64::max);
+        let magnitude = self.top as f64 + a * scales[0].abs() + b * scales[1].abs();
+        let slack = 2.0 * (a * moved(nearest[0]) + b * moved(nearest[1])) + magnitude * ROUNDED;
         let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+        self.missing(scales, |_, result, missing| {
+            // Below the least result, and above the greatest, is what follows clamps.
+            low = if result > 0 && missing > low { missing } else { low };
+            high = if result < self.top && missing < high { missing } else { high };
+        });
+        let mut tight = Tight::default();
+        self.missing(scales, |[a, b], result, missing| {
+            let pair = Pair { a, b, result: result as f64 };
+            // What is not a number bounds nothing, and is left to those who compare.
+            if result > 0 && !(missing < low - slack) {
+                tight.below.push(pair);
+            }
+            if result < self.top && !(missing > high + slack) {
+                tight.above.push(pair);
+            }
+        });
+        tight
+    }
+
+    /// Visits all pairs, with their results and what these exceed the exact sums by.
+    fn missing(&self, [outer, inner]: [f64; 2], mut visit: impl FnMut([f64; 2], i64, f64)) {
         for (b, row) in self.rows() {
+            let b = f64::from(b);
             for (a, &result) in self.outer.values().zip(row) {
-                let result = i64::from(result);
-                let missing = result as f64 - (f64::from(a) * outer + f64::from(b) * inner);
-                // Below the least result, and above the greatest, is what follows clamps.
-                low = if result > 0 && missing > low { missing } else { low };
-                high = if result < self.top && missing + 1.0 < high { missing + 1.0 } else { high };
+                let (a, result) = (f64::from(a), i64::from(result));
+                visit([a, b], result, result as f64 - (a * outer + b * inner));
             }
         }
-        (low < high && low.is_finite() && high.is_finite()).then_some((low + high) / 2.0)
     }
 
     fn is_met(&self, fit: &Fit, precision: Precision) -> bool {
@@ -312,6 +373,35 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Whatever the scales, the bounds of c are those that all pairs give.
+    #[test]
+    fn tight_pairs_bound_as_all_do() {
+        let mut found = 0;
+        for case in 0..40 {
+            let terms = [
+                term(case - 20, 1_623_821_475 - 9_000_001 * case, -2),
+                term(3 * case - 60, (1 << 30) + 77_777_777 * (case % 13), -(case % 4)),
+            ];
+            let sum = SumOfTwo { terms, rule: RequantizeRule::TfliteDouble, multiplier: 1_098_017_566 + 1_234_567 * case, shift: -17 };
+            let table = Table::new(&sum, &sum.terms[0], &sum.terms[1], (-100, 155 - i64::from(case)));
+            let nearest = [0, 1].map(|i: usize| (sum.terms[i].slope() * sum.scale()) as f32);
+            let tight = table.tight(nearest);
+            for number in 0..NEIGHBOURS * NEIGHBOURS {
+                let scales = [beside(nearest[0], number % NEIGHBOURS), beside(nearest[1], number / NEIGHBOURS)];
+                let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+                table.missing(scales.map(f64::from), |_, result, missing| {
+                    low = if result > 0 { low.max(missing) } else { low };
+                    high = if result < table.top { high.min(missing + 1.0) } else { high };
+                });
+                let wanted = (low < high).then_some((low + high) / 2.0);
+                assert_eq!(tight.middle(scales), wanted, "{case} {number}");
+                found += usize::from(wanted.is_some());
+            }
+            assert!(tight.below.len() + tight.above.len() < 10_000, "most pairs are not tight");
+        }
+        assert!(found > 20, "{found} have numbers c");
     }
 
     #[test]

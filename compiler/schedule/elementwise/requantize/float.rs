@@ -57,15 +57,15 @@ pub fn float_channel(stairs: &Stairs, least: &[f64], precision: Precision) -> Op
         let line = Line { scale: 0.0, rest: 0.0, c: result.abs() as f32 + 0.5 };
         return Some(Channel { numbers: line.numbers(precision), offset: 0 });
     }
-    if magnitudes.iter().any(|&sum| sum <= 0.0) {
+    let (least_magnitude, most_magnitude) = stairs.range_of_magnitudes();
+    if least_magnitude <= 0.0 {
         return None;
     }
     // What the bounds do not say, for sums or a product are rounded once more.
     let last = |beyond: &Threshold| (beyond.magnitude().1 - 1) as f64;
     let is_rounded = |sum: f64| sum > MOST_EXACT as f64;
-    let rounds_inside = precision == Precision::TowardZeroTwice
-        || magnitudes.iter().any(|&sum| is_rounded(sum))
-        || beyond.iter().any(|beyond| is_rounded(last(beyond)));
+    let rounds_inside =
+        precision == Precision::TowardZeroTwice || is_rounded(most_magnitude) || beyond.iter().any(|beyond| is_rounded(last(beyond)));
     let exact = scale.multiplier as f64 / (1u64 << (31 + scale.shift)) as f64;
     let nearest = (exact as f32).to_bits() as i64;
     // With a rest the scale is as near as can be.

@@ -124,8 +124,24 @@ impl Stairs {
             Rule::Binary64(_) => (least + 1..=most).map(|result| first_sum(problem.rule, result, scale)).collect(),
         };
         let mut stairs = Self { scale, first: least + 1, sums, magnitudes: vec![], beyond };
-        stairs.magnitudes = stairs.thresholds().map(|threshold| threshold.magnitude().1 as f64).collect();
+        let (mirrored, others) = stairs.sums.split_at(stairs.not_positive());
+        let mut magnitudes = Vec::with_capacity(stairs.sums.len());
+        magnitudes.extend(mirrored.iter().map(|sum| (1 - sum) as f64));
+        magnitudes.extend(others.iter().map(|&sum| sum as f64));
+        stairs.magnitudes = magnitudes;
         Some(stairs)
+    }
+
+    /// How many thresholds are of results that are not positive.
+    fn not_positive(&self) -> usize {
+        (1 - self.first).clamp(0, self.sums.len() as i64) as usize
+    }
+
+    /// The least and the greatest of the magnitudes: they fall up to the result 0, and rise from 1 on.
+    pub fn range_of_magnitudes(&self) -> (f64, f64) {
+        let (falling, rising) = self.magnitudes.split_at(self.not_positive());
+        let ends = [falling.first(), falling.last(), rising.first(), rising.last()].into_iter().flatten();
+        ends.fold((f64::INFINITY, 0.0), |(least, most), &end| (end.min(least), end.max(most)))
     }
 
     /// The one result, after the clamp, of a channel that has no other.
