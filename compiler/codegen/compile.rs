@@ -23,6 +23,7 @@ use crate::program::{Call, Level, Program, Step, calls, externals};
 use crate::target::{Platform, Target};
 use cranelift_entity::EntityRef;
 use sha2::{Digest, Sha256};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// A model in machine code, without addresses. Functions, data and imports are numbered by their position.
@@ -309,16 +310,22 @@ impl Driver<'_> {
 fn compile_kernels(levels: &[Level<'_>], back_ends: &[Box<dyn BackEnd + '_>]) -> Result<Vec<Vec<Code>>, Diagnostics> {
     let of_level = |(number, level): (usize, &Level<'_>)| (0..level.program.kernels.len()).map(move |kernel| (number, kernel));
     let places: Vec<(usize, usize)> = levels.iter().enumerate().flat_map(of_level).collect();
-    let results = parallel::map(&places, |&(level, number)| {
+    // The longest first, so that none is left to one thread at the end.
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by_key(|&i| Reverse(levels[places[i].0].program.kernels[places[i].1].types.len()));
+    let results = parallel::map(&order, |&i| {
+        let (level, number) = places[i];
         let kernel = &levels[level].program.kernels[number];
         guarded(&kernel.name, || match levels[level].machine.index_bits {
             64 => back_ends[level].kernel(kernel),
             _ => back_ends[level].kernel(&narrow(kernel, &assumed(levels[level].program, number))),
         })
     });
+    let mut results: Vec<_> = order.into_iter().zip(results).collect();
+    results.sort_unstable_by_key(|(i, _)| *i);
     let mut codes = vec![Vec::new(); levels.len()];
     let mut failures = Vec::new();
-    for (result, (level, kernel)) in results.into_iter().zip(places) {
+    for ((_, result), (level, kernel)) in results.into_iter().zip(places) {
         let program = levels[level].program;
         match result {
             Ok(code) => codes[level].push(code),

@@ -84,8 +84,8 @@ impl KernelBuilder {
         Value::new(self.kernel.types.len() - 1)
     }
 
-    fn push(&mut self, inst: Inst, types: &[Type]) -> Vec<Value> {
-        let results: Vec<_> = types.iter().map(|&ty| self.value(ty)).collect();
+    fn push(&mut self, inst: Inst, types: &[Type]) -> Values {
+        let results: Values = types.iter().map(|&ty| self.value(ty)).collect();
         let region = self.open.last_mut().expect("a region is open until the kernel is finished");
         region.statements.push(Statement { results: results.clone(), inst });
         results
@@ -376,7 +376,7 @@ impl KernelBuilder {
         let inner = params.clone();
         let region = self.region(params, |b| body(b, inner[0], &inner[1..]));
         debug_assert_eq!(region.yields.iter().map(|&v| self.ty(v)).collect::<Vec<_>>(), types);
-        self.push(Inst::For { start, end, step, carried: carried.to_vec(), body: region }, &types)
+        self.push(Inst::For { start, end, step, carried: carried.to_vec(), body: region }, &types).into_vec()
     }
 
     /// A counted loop over constant bounds without carried values. No loop is made for one step or none.
@@ -413,7 +413,7 @@ impl KernelBuilder {
             let (go_on, next) = body(b, &inner);
             std::iter::once(go_on).chain(next).collect()
         });
-        self.push(Inst::Loop { carried: carried.to_vec(), body: region }, &types)
+        self.push(Inst::Loop { carried: carried.to_vec(), body: region }, &types).into_vec()
     }
 
     /// One of two regions, each giving values of the same types.
@@ -427,7 +427,7 @@ impl KernelBuilder {
         let otherwise = self.region(vec![], otherwise);
         let types: Vec<Type> = then.yields.iter().map(|&v| self.ty(v)).collect();
         debug_assert_eq!(types, otherwise.yields.iter().map(|&v| self.ty(v)).collect::<Vec<_>>());
-        self.push(Inst::If { condition, then, otherwise }, &types)
+        self.push(Inst::If { condition, then, otherwise }, &types).into_vec()
     }
 
     /// Leaves the kernel with a status if the scalar mask is true.

@@ -2,6 +2,10 @@
 
 use super::operations::{BinaryOp, Bounds, CompareOp, ConvertOp, DotOp, HorizontalOp, Rounding, UnaryOp};
 use super::types::{Buffer, Value};
+use smallvec::SmallVec;
+
+/// A few values.
+pub type Values = SmallVec<[Value; 4]>;
 
 /// One instruction.
 #[allow(missing_docs, reason = "operands are named in the sentence of their instruction")]
@@ -89,7 +93,7 @@ pub struct Region {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Statement {
     /// Values defined.
-    pub results: Vec<Value>,
+    pub results: Values,
     /// The instruction.
     pub inst: Inst,
 }

@@ -1,7 +1,8 @@
 //! What an instruction reads and what it holds.
 
-use super::{Bounds, Buffer, Inst, Kernel, Region, Statement, Value};
+use super::{Bounds, Buffer, Inst, Kernel, Region, Statement, Value, Values};
 use cranelift_entity::EntityRef;
+use smallvec::smallvec;
 
 impl Kernel {
     /// All its regions, in no order.
@@ -128,34 +129,34 @@ impl Inst {
     }
 
     /// The values it reads itself, without those that its regions read.
-    pub fn operands(&self) -> Vec<Value> {
+    pub fn operands(&self) -> Values {
         match self {
-            Self::Constant { .. } | Self::Barrier => vec![],
+            Self::Constant { .. } | Self::Barrier => smallvec![],
             Self::Unary { a, .. }
             | Self::ShiftConstant { a, .. }
             | Self::Convert { a, .. }
             | Self::Splat { a }
             | Self::Extract { a, .. }
             | Self::Part { a, .. }
-            | Self::Horizontal { a, .. } => vec![*a],
+            | Self::Horizontal { a, .. } => smallvec![*a],
             Self::Binary { a, b, .. }
             | Self::Compare { a, b, .. }
             | Self::Join { a, b }
             | Self::Shuffle { a, b, .. }
             | Self::MulHighUnsigned { a, b }
             | Self::SaturatingRoundingDoublingHighMul { a, b, .. }
-            | Self::RoundingDivideByPowerOfTwo { a, b } => vec![*a, *b],
-            Self::Fma { a, b, c, .. } => vec![*a, *b, *c],
-            Self::Select { mask, a, b } => vec![*mask, *a, *b],
-            Self::Dot { accumulator, a, b, .. } => vec![*accumulator, *a, *b],
-            Self::LoadSplat { index, .. } | Self::LoadSplatGroup { index, .. } => vec![*index],
-            Self::FirstLanes { count } => vec![*count],
+            | Self::RoundingDivideByPowerOfTwo { a, b } => smallvec![*a, *b],
+            Self::Fma { a, b, c, .. } => smallvec![*a, *b, *c],
+            Self::Select { mask, a, b } => smallvec![*mask, *a, *b],
+            Self::Dot { accumulator, a, b, .. } => smallvec![*accumulator, *a, *b],
+            Self::LoadSplat { index, .. } | Self::LoadSplatGroup { index, .. } => smallvec![*index],
+            Self::FirstLanes { count } => smallvec![*count],
             Self::Load { index, mask, .. } => [*index].into_iter().chain(*mask).collect(),
-            Self::Gather { indices, .. } => vec![*indices],
+            Self::Gather { indices, .. } => smallvec![*indices],
             Self::Store { index, value, mask, .. } => [*index, *value].into_iter().chain(*mask).collect(),
             Self::For { start, end, carried, .. } => [*start, *end].into_iter().chain(carried.iter().copied()).collect(),
-            Self::Loop { carried, .. } => carried.clone(),
-            Self::If { condition, .. } | Self::FailIf { condition, .. } => vec![*condition],
+            Self::Loop { carried, .. } => carried.iter().copied().collect(),
+            Self::If { condition, .. } | Self::FailIf { condition, .. } => smallvec![*condition],
         }
     }
 

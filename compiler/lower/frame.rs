@@ -7,7 +7,7 @@ use crate::fuse::Group;
 use crate::ir::{Function, Method, Module};
 use crate::machine::Machine;
 use crate::parallel::Memo;
-use crate::plan::{Plan, Request};
+use crate::plan::{Order, Plan, PlanError, Request};
 use crate::schedule::{Context, PackedWeights, Unsupported};
 
 /// See the module.
@@ -21,7 +21,11 @@ pub(super) struct Frame<'a> {
     pub variables: &'a Variables,
     pub packed: &'a PackedWeights,
     pub plans: &'a Plans,
+    pub orders: &'a Orders,
 }
+
+/// The orders of steps that were found, of requests at the effort of a trial.
+pub(super) type Orders = Memo<Request, Result<Order, PlanError>>;
 
 /// The plans that were made, with the order of their steps, or why there is none.
 pub(super) type Plans = Memo<Request, Result<(Vec<usize>, Plan), String>>;

@@ -36,8 +36,8 @@ pub(super) fn lower(
 ) -> Result<LoweredMethod, Diagnostics> {
     let module = verified.module();
     let flow = unroll::unroll(verified, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
-    let (packed, plans) = (&PackedWeights::default(), &Memo::default());
-    let frame = Frame { module, method, options, machines, variables, packed, plans };
+    let (packed, plans, orders) = (&PackedWeights::default(), &Memo::default(), &Memo::default());
+    let frame = Frame { module, method, options, machines, variables, packed, plans, orders };
     let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };
     let candidate = bands::choose(module, flow, options, |candidate| arena(&trial, candidate, &Fusions::none()))?;
     let fusions = merges(&frame, &trial, &candidate)?;

@@ -16,7 +16,7 @@ use super::work::Work;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::band::Bands;
 use crate::ir::Value;
-use crate::plan::{self, Plan, PlanError, Request, TensorId};
+use crate::plan::{self, Effort, Plan, PlanError, Request, TensorId};
 use std::collections::HashMap;
 
 /// See the module.
@@ -52,7 +52,7 @@ impl<'a> Planned<'a> {
         let Tensors { list, ids, .. } = tensors;
         let mut request = Request { tensors: list, steps, effort: frame.options.effort };
         let found = match frame.options.plan {
-            PlanSource::Own | PlanSource::Smallest => frame.plans.get(&request, || own_plan(&request)),
+            PlanSource::Own | PlanSource::Smallest => frame.plans.get(&request, || own_plan(frame, &request)),
             PlanSource::Program => plan_of_file(frame, placed, &items, &ids, &mut request),
         };
         let (order, plan) = found.map_err(bug)?;
@@ -94,8 +94,16 @@ fn for_threads(request: &Request, streams: &[Option<Stream>], alone: Streamed) -
 }
 
 /// A plan of a request, with the order of its steps.
-fn own_plan(request: &Request) -> Result<(Vec<usize>, Plan), String> {
-    let (order, plan) = plan::plan_reordered(request).map_err(|error| refused(&error))?;
+fn own_plan(frame: &Frame<'_>, request: &Request) -> Result<(Vec<usize>, Plan), String> {
+    let order = |request: &Request| match request.effort {
+        // A trial's order is the one that is used.
+        Effort::Trial | Effort::Normal => {
+            let trial = Request { effort: Effort::Trial, ..request.clone() };
+            frame.orders.get(&trial, || plan::order(&trial))
+        }
+        Effort::Max => plan::order(request),
+    };
+    let (order, plan) = plan::plan_reordered_by(request, order).map_err(|error| refused(&error))?;
     checked(&request.reordered(&order), order, plan)
 }
 

@@ -42,8 +42,16 @@ pub(super) fn with_groups(
     let flow = unroll::unroll(verify(&module).expect("sound"), function).expect("no control flow");
     let (variables, packed, plans) = (Variables::default(), PackedWeights::default(), Memo::default());
     let options = Options::new(&MACHINES[0]);
-    let frame =
-        Frame { module: &module, method: &module.methods[0], options, machines, variables: &variables, packed: &packed, plans: &plans };
+    let frame = Frame {
+        module: &module,
+        method: &module.methods[0],
+        options,
+        machines,
+        variables: &variables,
+        packed: &packed,
+        plans: &plans,
+        orders: &Memo::default(),
+    };
     let grouped = Grouped::new(&frame, flow, &Fusions::none()).expect("static shapes");
     check(&frame, &grouped);
 }

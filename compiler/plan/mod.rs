@@ -80,6 +80,14 @@ pub fn plan(request: &Request) -> Result<Plan, PlanError> {
 /// Plans a request in the order given and in the order that [`order`] finds, and answers the smaller arena with its order: the steps of
 /// the plan are those of the request in that order ([`Request::reordered`]).
 pub fn plan_reordered(request: &Request) -> Result<(Vec<usize>, Plan), PlanError> {
+    plan_reordered_by(request, order)
+}
+
+/// The same, where `order` knows what [`order`] finds.
+pub fn plan_reordered_by(
+    request: &Request,
+    order: impl Fn(&Request) -> Result<Order, PlanError> + Sync,
+) -> Result<(Vec<usize>, Plan), PlanError> {
     let reordered = || -> Result<Option<(Vec<usize>, Plan)>, PlanError> {
         let found = order(request)?;
         if found.peak >= found.peak_before {

@@ -292,16 +292,21 @@ impl<'a> State<'a> {
 
     fn cost(&self, step: usize) -> Cost {
         let node = &self.graph.steps[step];
-        let size = |piece: u32| self.graph.bytes[piece as usize];
-        let born: u64 = node.pieces.iter().filter(|&&piece| self.unborn(piece)).map(|&piece| size(piece)).sum();
-        let dead: u64 = node.pieces.iter().filter(|&&piece| self.dying(piece)).map(|&piece| size(piece)).sum();
+        let (mut born, mut dead) = (0, 0);
+        for &piece in &node.pieces {
+            let size = self.graph.bytes[piece as usize];
+            born += if self.unborn(piece) { size } else { 0 };
+            dead += if self.dying(piece) { size } else { 0 };
+        }
         // Each tensor is used in one pair at most: the best pairs first.
         let (mut saved, mut used): (u64, Vec<u32>) = (0, Vec::new());
-        for (from, to, saving) in &node.shares {
+        for (index, (from, to, saving)) in node.shares.iter().enumerate() {
             let possible = from.iter().all(|&piece| self.dying(piece)) && to.iter().all(|&piece| self.unborn(piece));
             if possible && !used.contains(&from[0]) && !used.contains(&to[0]) {
                 saved += saving;
-                used.extend([from[0], to[0]]);
+                if index + 1 < node.shares.len() {
+                    used.extend([from[0], to[0]]);
+                }
             }
         }
         Cost { peak: (self.live + born + node.scratch).saturating_sub(saved), after: self.live + born - dead }

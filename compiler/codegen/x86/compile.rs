@@ -33,7 +33,7 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenErro
 fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
     index::check(kernel)?;
-    let kernel = &DEAD.of(&QUOTIENTS.of(kernel));
+    let kernel = &DEAD.after(QUOTIENTS.of(kernel));
     let mut function = lower(kernel, Vectors::new(kernel, machine))?;
     let mut uses = count_uses(&function);
     sweep(&mut function, &mut uses);

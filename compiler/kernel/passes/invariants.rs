@@ -6,6 +6,7 @@ use super::common;
 use crate::kernel::*;
 use cranelift_entity::{EntityRef, EntitySet};
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 
 /// The pass.
 pub(super) fn run(kernel: &mut Kernel) {
@@ -126,7 +127,7 @@ impl Hoist {
             self.types.push(self.types[operand.index()]);
             self.defined.push(loops);
             self.constants.insert(again);
-            outside.push(Statement { results: vec![again], inst: inst.clone() });
+            outside.push(Statement { results: smallvec![again], inst: inst.clone() });
             *operand = again;
         }
     }

@@ -49,9 +49,20 @@ impl Pass {
     /// In debug builds, if the pass breaks a rule of the language.
     #[must_use]
     pub fn of(&self, kernel: &Kernel) -> Kernel {
-        let mut changed = kernel.clone();
-        (self.run)(&mut changed);
-        debug_assert_eq!(verify(&changed), Ok(()), "{} of\n{kernel}\ngives\n{changed}", self.name);
-        changed
+        self.after(kernel.clone())
+    }
+
+    /// The same, where the kernel is not needed any more.
+    ///
+    /// # Panics
+    /// As [`Pass::of`].
+    #[must_use]
+    pub fn after(&self, mut kernel: Kernel) -> Kernel {
+        let before = cfg!(debug_assertions).then(|| kernel.clone());
+        (self.run)(&mut kernel);
+        if let Some(before) = before {
+            assert_eq!(verify(&kernel), Ok(()), "{} of\n{before}\ngives\n{kernel}", self.name);
+        }
+        kernel
     }
 }

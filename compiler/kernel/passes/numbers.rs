@@ -3,6 +3,7 @@
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 use std::collections::HashMap;
 
 /// How numbers are read.
@@ -144,7 +145,7 @@ impl Slots {
         let numbers = members[0].1.iter().zip(&self.of_numbers);
         let mut reader = Reader { types: &mut kernel.types, buffers: &buffers, start, stored: self.reading.stored, numbers };
         reader.region(&mut body, &|statement| number_of(members[0].0, statement, self.reading).is_some());
-        body.statements.insert(0, Statement { results: vec![start], inst: Inst::Constant { bits: 0 } });
+        body.statements.insert(0, Statement { results: smallvec![start], inst: Inst::Constant { bits: 0 } });
         kernel.body = body;
         kernel
     }
@@ -203,7 +204,7 @@ impl<'a, N: Iterator<Item = (&'a Number, &'a Option<usize>)>> Reader<'_, N> {
     fn add(&mut self, statements: &mut Vec<Statement>, ty: Type, inst: Inst) -> Value {
         let value = Value::new(self.types.len());
         self.types.push(ty);
-        statements.push(Statement { results: vec![value], inst });
+        statements.push(Statement { results: smallvec![value], inst });
         value
     }
 }

@@ -10,6 +10,7 @@ use super::super::indices::{Indices, Sum};
 use super::super::visit::Run;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
+use smallvec::smallvec;
 use std::collections::HashSet;
 
 /// Rounds that are enough for any number of threads that is worth it: loops inside are not looked at then.
@@ -273,7 +274,7 @@ fn cut(kernel: &mut Kernel, path: &[usize], rounds: i64) {
         let all = values.constant(&mut after, rounds);
         let condition = values.mask(&mut after, CompareOp::Equal, range[1], all);
         let then = Region { statements: rest, ..Region::default() };
-        after.push(Statement { results: vec![], inst: Inst::If { condition, then, otherwise: Region::default() } });
+        after.push(Statement { results: smallvec![], inst: Inst::If { condition, then, otherwise: Region::default() } });
         region.statements.extend(after);
     }
     region.statements.splice(last..last, before);
@@ -293,7 +294,7 @@ impl Values {
 
     fn add(&mut self, list: &mut Vec<Statement>, inst: Inst) -> Value {
         let value = self.index();
-        list.push(Statement { results: vec![value], inst });
+        list.push(Statement { results: smallvec![value], inst });
         value
     }
 
@@ -304,7 +305,7 @@ impl Values {
     fn mask(&mut self, list: &mut Vec<Statement>, op: CompareOp, a: Value, b: Value) -> Value {
         self.types.push(Type::scalar(Lane::Mask));
         let value = Value::new(self.types.len() - 1);
-        list.push(Statement { results: vec![value], inst: Inst::Compare { op, a, b } });
+        list.push(Statement { results: smallvec![value], inst: Inst::Compare { op, a, b } });
         value
     }
 

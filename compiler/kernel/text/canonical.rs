@@ -4,6 +4,7 @@ use super::names::buffer_names;
 use crate::kernel::types::signed;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
+use smallvec::smallvec;
 use std::collections::BTreeMap;
 
 /// The same kernel in the form that its text stands for: constants that are used come first, each once and in order of their types and
@@ -82,7 +83,7 @@ impl Renaming<'_> {
         for (&(lane, lanes, bits), value) in &mut self.constants {
             *value = Value::new(self.types.len());
             self.types.push(Type::vector(lane, lanes));
-            definitions.push(Statement { results: vec![*value], inst: Inst::Constant { bits } });
+            definitions.push(Statement { results: smallvec![*value], inst: Inst::Constant { bits } });
         }
         self.region(&mut body);
         body.statements.splice(0..0, definitions);

@@ -8,6 +8,7 @@ use super::names::{KINDS, named, type_named};
 use crate::cursor::Position;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
+use smallvec::smallvec;
 use std::collections::HashMap;
 
 /// The kernels of a text, one after the other.
@@ -236,7 +237,7 @@ impl<'t> Parser<'t> {
         };
         self.kernel.types[value.index()] = ty;
         self.constants.insert((ty, bits), value);
-        self.definitions.push(Statement { results: vec![value], inst: Inst::Constant { bits } });
+        self.definitions.push(Statement { results: smallvec![value], inst: Inst::Constant { bits } });
         value
     }
 
@@ -362,7 +363,7 @@ impl<'t> Parser<'t> {
         };
         // Results are visible after the instruction only.
         let end = std::mem::replace(&mut self.next, start);
-        let mut results = Vec::new();
+        let mut results = Values::new();
         while results.len() < types.len() {
             results.push(self.typed()?);
             self.take_mark(",");

@@ -1,5 +1,6 @@
 use super::*;
 use crate::kernel::{KernelBuilder, mathematics};
+use smallvec::smallvec;
 
 fn scalar(lane: Lane) -> Type {
     Type::scalar(lane)
@@ -168,7 +169,7 @@ fn values_are_defined_once_and_seen_from_inside_only() {
     let after = |kernel: &mut Kernel| {
         kernel.types.push(Type::vector(Lane::F32, 4));
         let inst = Inst::Unary { op: UnaryOp::Neg, a: sum };
-        kernel.body.statements.push(Statement { results: vec![Value::new(kernel.types.len() - 1)], inst });
+        kernel.body.statements.push(Statement { results: smallvec![Value::new(kernel.types.len() - 1)], inst });
     };
     assert_eq!(changed(branch, after), "kernel k: %3 is used outside its region, in `%5: f32x4 = neg %3`");
     let early = |kernel: &mut Kernel| kernel.body.statements.swap(1, 3);

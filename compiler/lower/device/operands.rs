@@ -2,6 +2,7 @@
 
 use crate::kernel::{Buffer, ConvertOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
 use cranelift_entity::EntityRef;
+use smallvec::smallvec;
 
 /// Makes the elements of a buffer, which is only read, of another lane type: what is loaded becomes what it was by a conversion.
 pub fn load_as(kernel: &mut Kernel, buffer: Buffer, lane: Lane, op: ConvertOp) {
@@ -19,7 +20,7 @@ fn convert_loads(region: &mut Region, buffer: Buffer, types: &mut Vec<Type>, (la
         if let (true, &[result]) = (loads, &results[..]) {
             let loaded = Value::new(types.len());
             types.push(types[result.index()].with_lane(lane));
-            statement.results = vec![loaded];
+            statement.results = smallvec![loaded];
             region.statements.push(statement);
             region.statements.push(Statement { results, inst: Inst::Convert { op, a: loaded } });
         } else {

@@ -6,6 +6,7 @@ use crate::kernel::{BinaryOp, Buffer, BufferData, BufferKind, ConvertOp, Inst, K
 use crate::program::{Address, Call, Slices};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 
 /// What the kernel that does all slices of a call takes.
 pub fn arguments(call: &Call) -> Vec<Address> {
@@ -57,7 +58,7 @@ pub fn in_one(kernel: &Kernel, slices: &Slices) -> Option<Kernel> {
     let before = std::mem::take(&mut writer.statements);
     let round = writer.round(body, slices.block, first, &strides);
     writer.statements = before;
-    writer.statements.push(Statement { results: vec![], inst: Inst::For { start: zero, end, step: 1, carried: vec![], body: round } });
+    writer.statements.push(Statement { results: smallvec![], inst: Inst::For { start: zero, end, step: 1, carried: vec![], body: round } });
     kernel.body.statements = writer.statements;
     kernel.types = writer.types;
     Some(kernel)
@@ -118,7 +119,7 @@ impl Writer {
 
     fn push(&mut self, ty: Type, inst: Inst) -> Value {
         let result = self.value(ty);
-        self.statements.push(Statement { results: vec![result], inst });
+        self.statements.push(Statement { results: smallvec![result], inst });
         result
     }
 

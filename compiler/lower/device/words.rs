@@ -7,6 +7,7 @@ use crate::kernel::indices::Indices;
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
 use cranelift_entity::EntityRef;
+use smallvec::smallvec;
 
 /// Terms of an index that are looked at.
 const MOST_TERMS: usize = 16;
@@ -110,7 +111,7 @@ impl Writer<'_> {
     fn push(&mut self, ty: Type, inst: Inst) -> Value {
         self.types.push(ty);
         let result = Value::new(self.types.len() - 1);
-        self.statements.push(Statement { results: vec![result], inst });
+        self.statements.push(Statement { results: smallvec![result], inst });
         result
     }
 }

@@ -108,12 +108,12 @@ impl Panels {
             return None;
         }
         let mut bytes = Vec::with_capacity(self.packed_bytes());
-        // An element of this many bytes as it is in the file.
+        // Elements of this many bytes as they are in the file.
         let mut copied = |data: &Data, size: usize| {
             let file = data.bytes();
-            self.visit(|i| match i {
-                Some(i) => bytes.extend_from_slice(&file[i * size..][..size]),
-                None => bytes.resize(bytes.len() + size, 0),
+            self.visit(|first, count| match first {
+                Some(i) => bytes.extend_from_slice(&file[i * size..][..count * size]),
+                None => bytes.resize(bytes.len() + count * size, 0),
             });
         };
         match (weights, self.storage) {
@@ -123,16 +123,31 @@ impl Panels {
             }
             (Weights::Narrow { data, stored }, _) => copied(data, stored.bits() as usize / 8),
             (Weights::Integers(integers), storage) => {
+                // What is added to an integer, and what stands in padding.
+                let (added, padding) = match storage {
+                    Storage::Offset { zero_point, .. } => (zero_point, zero_point),
+                    Storage::Moved { by, everywhere } => (-by, if everywhere { -by } else { 0 }),
+                    _ => (0, 0),
+                };
                 let reader = integers.reader();
-                let value = |i: Option<usize>| i.map_or(0, |i| reader.value(i));
-                match storage {
-                    Storage::Offset { zero_point, .. } => self.visit(|i| bytes.push((i64::from(value(i)) + zero_point) as u8)),
-                    Storage::Moved { by, everywhere } => {
-                        let padding = if everywhere { -by } else { 0 };
-                        self.visit(|i| bytes.push(i.map_or(padding, |i| i64::from(reader.value(i)) - by) as u8));
+                let value = |i: usize| i64::from(reader.value(i)) + added;
+                match (storage, integers.byte_each()) {
+                    (Storage::Wide, _) => self.visit(|first, count| match first {
+                        Some(i) => bytes.extend((i..i + count).flat_map(|i| reader.value(i).to_le_bytes())),
+                        None => bytes.resize(bytes.len() + 2 * count, 0),
+                    }),
+                    // Of sums the low bytes are the sums of low bytes.
+                    (_, Some((stored, zero_point))) => {
+                        let added = (added as u8).wrapping_sub(zero_point);
+                        self.visit(|first, count| match first {
+                            Some(i) => bytes.extend(stored[i..i + count].iter().map(|byte| byte.wrapping_add(added))),
+                            None => bytes.resize(bytes.len() + count, padding as u8),
+                        });
                     }
-                    Storage::Wide => self.visit(|i| bytes.extend(value(i).to_le_bytes())),
-                    _ => self.visit(|i| bytes.push(value(i) as u8)),
+                    (_, None) => self.visit(|first, count| match first {
+                        Some(i) => bytes.extend((i..i + count).map(|i| value(i) as u8)),
+                        None => bytes.resize(bytes.len() + count, padding as u8),
+                    }),
                 }
             }
             (Weights::Computed { .. }, _) => return None,
@@ -195,22 +210,24 @@ impl Panels {
         packed
     }
 
-    /// The position in the right operand of every packed element, in order; `None` in padding.
-    fn visit(&self, mut element: impl FnMut(Option<usize>)) {
+    /// Visits all packed elements in order, as many at once as lie side by side in the right operand or are padding: where the first of them is
+    /// there, `None` in padding, and how many there are.
+    fn visit(&self, mut elements: impl FnMut(Option<usize>, usize)) {
         let Extents { groups, step, .. } = self.extents;
         let (outputs, segment) = (self.extents.strips.outputs, self.extents.segment());
         // Where each element of the segments is in an output's k.
         let source = |s, k| Some(self.extents.source(s, k)).filter(|&source| source < self.per_output());
         let in_k = |s| (0..self.padded()).map(move |k| if k < segment { source(s, k) } else { None });
         let sources: Vec<Option<u64>> = (0..self.extents.segments()).flat_map(in_k).collect();
+        let steps: Vec<Vec<(Option<u64>, usize)>> = sources.chunks(step as usize).map(runs).collect();
         for group in 0..groups {
             let mut first_output = 0;
             for lanes in self.extents.strips.all() {
-                for sources in sources.chunks(step as usize) {
+                for runs in &steps {
                     for output in first_output..first_output + lanes {
                         let first = (group * outputs + output) * self.per_output();
-                        for source in sources {
-                            element(source.filter(|_| output < outputs).map(|source| (first + source) as usize));
+                        for &(source, count) in runs {
+                            elements(source.filter(|_| output < outputs).map(|source| (first + source) as usize), count);
                         }
                     }
                 }
@@ -218,4 +235,16 @@ impl Panels {
             }
         }
     }
+}
+
+/// Positions one after the other, and padding, as runs of several.
+fn runs(sources: &[Option<u64>]) -> Vec<(Option<u64>, usize)> {
+    let mut runs: Vec<(Option<u64>, usize)> = Vec::new();
+    for &source in sources {
+        match runs.last_mut() {
+            Some((first, count)) if source == first.map(|first| first + *count as u64) => *count += 1,
+            _ => runs.push((source, 1)),
+        }
+    }
+    runs
 }

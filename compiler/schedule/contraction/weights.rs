@@ -110,6 +110,11 @@ impl Integers {
         Reader { bytes: self.data.bytes(), stored: self.stored, zero_point: self.zero_point as i16 }
     }
 
+    /// Integers that have a byte each, and the low byte of the zero point; none of other integers.
+    pub fn byte_each(&self) -> Option<(&[u8], u8)> {
+        (self.stored.bits() == 8).then(|| (self.data.bytes(), self.zero_point as u8))
+    }
+
     /// The bytes of integers that have one each.
     fn whole_bytes(&self) -> &[u8] {
         let bytes = self.data.bytes();

@@ -148,6 +148,12 @@ fn small_integers(cx: &Context<'_>, value: Value) -> Option<Vec<i64>> {
     let element = cx.element(value);
     let data = cx.constant_data(value)?.bytes();
     (element.is_integer() && element.bits() >= 8).then_some(())?;
+    // Nearly all are of these two.
+    match element {
+        ElementType::I8 => return Some(data.iter().map(|&byte| i64::from(byte as i8)).collect()),
+        ElementType::I32 => return Some(data.as_chunks().0.iter().map(|&bytes| i64::from(i32::from_le_bytes(bytes))).collect()),
+        _ => {}
+    }
     let size = (element.bits() / 8) as usize;
     let number = |bytes: &[u8]| {
         let mut raw = [0; 8];

@@ -7,6 +7,7 @@ use super::uniform::Chain;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 
 /// Writes the body of a kernel with a grid.
 pub struct Writer<'k> {
@@ -64,7 +65,7 @@ impl<'k> Writer<'k> {
         let condition = self.compare(CompareOp::Less, own, chain.lanes() as i64, out);
         let mut then = Region::default();
         self.item(body, &chain.item, own, &mut then.statements);
-        out.push(Statement { results: vec![], inst: Inst::If { condition, then, otherwise: Region::default() } });
+        out.push(Statement { results: smallvec![], inst: Inst::If { condition, then, otherwise: Region::default() } });
     }
 
     /// The items that a position is in.
@@ -95,7 +96,7 @@ impl<'k> Writer<'k> {
         self.one_of(rest, left, &mut otherwise, count, write);
         self.names = known;
         let [then, otherwise] = [then, otherwise].map(|statements| Region { statements, ..Region::default() });
-        out.push(Statement { results: vec![], inst: Inst::If { condition, then, otherwise } });
+        out.push(Statement { results: smallvec![], inst: Inst::If { condition, then, otherwise } });
     }
 
     /// A number divided by another one, and what is left.
@@ -135,7 +136,7 @@ impl<'k> Writer<'k> {
                     let condition = self.mask(CompareOp::Less, name, end, out);
                     let mut then = Region::default();
                     self.tree(body, &nest.body, position, &mut then.statements);
-                    out.push(Statement { results: vec![], inst: Inst::If { condition, then, otherwise: Region::default() } });
+                    out.push(Statement { results: smallvec![], inst: Inst::If { condition, then, otherwise: Region::default() } });
                 }
                 _ => self.copy(statement, out),
             }
@@ -149,7 +150,7 @@ impl<'k> Writer<'k> {
         let counter = self.copy_of(body.params[0]);
         let mut inner = Region { params: vec![counter], ..Region::default() };
         self.tree(body, tree, position, &mut inner.statements);
-        out.push(Statement { results: vec![], inst: Inst::For { start, end, step: *step, carried: vec![], body: inner } });
+        out.push(Statement { results: smallvec![], inst: Inst::For { start, end, step: *step, carried: vec![], body: inner } });
     }
 
     fn tree(&mut self, region: &Region, tree: &Tree, position: Value, out: &mut Vec<Statement>) {
@@ -191,7 +192,7 @@ impl<'k> Writer<'k> {
 
     fn push(&mut self, ty: Type, inst: Inst, out: &mut Vec<Statement>) -> Value {
         let result = self.value(ty);
-        out.push(Statement { results: vec![result], inst });
+        out.push(Statement { results: smallvec![result], inst });
         result
     }
 

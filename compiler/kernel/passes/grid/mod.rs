@@ -27,6 +27,7 @@ use crate::kernel::verify::verify;
 use crate::kernel::*;
 use emit::Writer;
 use rustc_hash::FxHashSet;
+use smallvec::smallvec;
 pub use team::team;
 use tree::{Item, Planner};
 use uniform::Chain;
@@ -70,7 +71,8 @@ pub fn stages(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Pla
 /// The kernel with its integer parameters as constants, and what follows from them.
 fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
     let mut kernel = kernel.clone();
-    let constant = |(&param, &number): (&Value, &i64)| Statement { results: vec![param], inst: Inst::Constant { bits: number as u64 } };
+    let constant =
+        |(&param, &number): (&Value, &i64)| Statement { results: smallvec![param], inst: Inst::Constant { bits: number as u64 } };
     let constants: Vec<Statement> = kernel.body.params.iter().zip(integers).map(constant).collect();
     kernel.body.statements.splice(0..0, constants);
     kernel.body.params.clear();

@@ -11,6 +11,7 @@ use super::accesses::{Access, Loops};
 use super::collide::Rounds;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
+use smallvec::smallvec;
 
 /// As many positions are enough for every GPU.
 const ENOUGH: u64 = 1024;
@@ -225,7 +226,7 @@ impl<'k> Writer<'k> {
         let lanes = self.number(self.lanes as i64, &mut out);
         // The row has the name that the position had.
         let row = Inst::Binary { op: BinaryOp::UnsignedDiv, a: position, b: lanes };
-        out.push(Statement { results: self.from.body.params.clone(), inst: row });
+        out.push(Statement { results: self.from.body.params.clone().into(), inst: row });
         self.lane = self.push(Type::INDEX, Inst::Binary { op: BinaryOp::UnsignedRem, a: position, b: lanes }, &mut out);
         for (statement, step) in self.from.body.statements.iter().zip(steps) {
             self.step(statement, step, &mut out);
@@ -255,7 +256,7 @@ impl<'k> Writer<'k> {
         let compare = Inst::Compare { op: CompareOp::Less, a: self.lane, b: number };
         let condition = self.push(Type::scalar(Lane::Mask), compare, out);
         let then = Region { statements, ..Region::default() };
-        out.push(Statement { results: vec![], inst: Inst::If { condition, then, otherwise: Region::default() } });
+        out.push(Statement { results: smallvec![], inst: Inst::If { condition, then, otherwise: Region::default() } });
     }
 
     /// A loop shared out with a stride: each lane does every n-th round, of n lanes.
@@ -268,16 +269,16 @@ impl<'k> Writer<'k> {
         let mut before = Vec::new();
         let scaled = self.scaled(round, *step, &mut before);
         let first = self.number(first, &mut before);
-        before.push(Statement { results: vec![body.params[0]], inst: Inst::Binary { op: BinaryOp::Add, a: scaled, b: first } });
+        before.push(Statement { results: smallvec![body.params[0]], inst: Inst::Binary { op: BinaryOp::Add, a: scaled, b: first } });
         inner.params[0] = round;
         inner.statements.splice(0..0, before);
         let partial: Vec<Value> = sums.iter().map(|sum| self.value(sum.ty)).collect();
         let cut = Inst::For { start: self.lane, end, step: self.lanes as i64, carried: initial, body: inner };
-        out.push(Statement { results: partial.clone(), inst: cut });
+        out.push(Statement { results: partial.clone().into(), inst: cut });
         if !sums.is_empty() {
             let whole = self.tree(&partial, sums, out);
             for (((sum, &result), &whole), &initial) in sums.iter().zip(&statement.results).zip(&whole).zip(carried) {
-                out.push(Statement { results: vec![result], inst: Inst::Binary { op: sum.op, a: initial, b: whole } });
+                out.push(Statement { results: smallvec![result], inst: Inst::Binary { op: sum.op, a: initial, b: whole } });
             }
         }
     }
@@ -294,7 +295,7 @@ impl<'k> Writer<'k> {
             .collect();
         for ((&value, sum), &(buffer, index)) in partial.iter().zip(sums).zip(&places) {
             out.push(Statement {
-                results: vec![],
+                results: smallvec![],
                 inst: Inst::Store { buffer, index, offset: 0, active: sum.ty.lanes, value, mask: None },
             });
         }
@@ -308,7 +309,7 @@ impl<'k> Writer<'k> {
                 let [a, b] = [0, half as i64 * i64::from(active)]
                     .map(|offset| self.push(sum.ty, Inst::Load { buffer, index, offset, active, mask: None }, &mut inside));
                 let value = self.push(sum.ty, Inst::Binary { op: sum.op, a, b }, &mut inside);
-                inside.push(Statement { results: vec![], inst: Inst::Store { buffer, index, offset: 0, active, value, mask: None } });
+                inside.push(Statement { results: smallvec![], inst: Inst::Store { buffer, index, offset: 0, active, value, mask: None } });
             }
             self.only_below(below, inside, out);
             half /= 2;
@@ -356,7 +357,7 @@ impl<'k> Writer<'k> {
 
     fn push(&mut self, ty: Type, inst: Inst, out: &mut Vec<Statement>) -> Value {
         let result = self.value(ty);
-        out.push(Statement { results: vec![result], inst });
+        out.push(Statement { results: smallvec![result], inst });
         result
     }
 
@@ -367,5 +368,5 @@ impl<'k> Writer<'k> {
 }
 
 fn barrier(out: &mut Vec<Statement>) {
-    out.push(Statement { results: vec![], inst: Inst::Barrier });
+    out.push(Statement { results: smallvec![], inst: Inst::Barrier });
 }

@@ -3,6 +3,7 @@
 use super::widths::{Want, Widths};
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
+use smallvec::smallvec;
 use std::collections::HashMap;
 
 /// A scalar of 32 bits.
@@ -87,7 +88,7 @@ impl Rewriting<'_> {
         };
         let converted = Value::new(self.types.len());
         self.types.push(ty);
-        to.push(Statement { results: vec![converted], inst });
+        to.push(Statement { results: smallvec![converted], inst });
         converted
     }
 }
