@@ -80,6 +80,9 @@ impl CompiledModel {
     }
 }
 
+/// Of a kernel that is not compiled yet.
+const NO_CODE: Code = Code { bytes: vec![], alignment: 1, relocations: vec![], stack_bytes: 0 };
+
 /// Compiles a program for one target and some CPU levels, the preferred one first. `model` is the SHA-256 of the model file. The
 /// result does not depend on the machine that compiles nor on its number of processors.
 ///
@@ -118,13 +121,12 @@ pub(crate) fn compile_with(
     });
     let mut functions = Vec::new();
     let mut level_kernels = Vec::new();
-    for (number, (level, codes)) in levels.iter().zip(compile_kernels(levels, back_ends)?).enumerate() {
+    for (number, level) in levels.iter().enumerate() {
         let convention = back_ends[number].kernel_convention();
         level_kernels.push(LevelKernels { level: *level, convention, first: functions.len() as u32 });
-        let kernels = level.program.kernels.iter().zip(codes);
-        functions.extend(kernels.map(|(kernel, code)| {
+        functions.extend(level.program.kernels.iter().map(|kernel| {
             let name = format!("{}{}", kernel.name, level_suffix(levels, number));
-            Body::from(code).into_function(name, false, Some(number))
+            Body::from(NO_CODE).into_function(name, false, Some(number))
         }));
     }
     let mut imports = imports(program);
@@ -155,7 +157,15 @@ pub(crate) fn compile_with(
     };
     below.init = below.init.max(features.as_ref().map_or(0, |code| u64::from(code.stack_bytes)));
     functions.extend(features.map(|code| Body::from(code).into_function("cpu".into(), false, None)));
-    let deepest = Driver { context: &context, back_end: &**back_end, functions: &mut functions }.entries(below)?;
+    // What the driver takes from kernels is how much stack they need. So it is compiled beside them, and gone through again with that.
+    let beside = || {
+        let mut functions = functions.clone();
+        let driver = Driver { context: &context, back_end: &**back_end, functions: &mut functions, known: &[] }.entries(below);
+        driver.map(|_| functions).unwrap_or_default()
+    };
+    let (codes, known) = parallel::both(|| compile_kernels(levels, back_ends), beside);
+    functions.iter_mut().zip(codes?.into_iter().flatten()).for_each(|(kernel, code)| kernel.code = code);
+    let deepest = Driver { context: &context, back_end: &**back_end, functions: &mut functions, known: &known }.entries(below)?;
     let levels = levels.iter().map(|level| level.machine.level).collect();
     Ok(CompiledModel { functions, levels, stack_bytes: deepest, interface, constants, data, imports, external, module_bytes })
 }
@@ -195,6 +205,8 @@ struct Driver<'a> {
     context: &'a Context<'a>,
     back_end: &'a dyn BackEnd,
     functions: &'a mut Vec<CompiledFunction>,
+    /// Functions that were compiled before.
+    known: &'a [CompiledFunction],
 }
 
 impl Driver<'_> {
@@ -300,7 +312,9 @@ impl Driver<'_> {
     fn compile(&self, name: &str, write: impl FnOnce() -> Function) -> Result<Body, Diagnostic> {
         let body = || {
             let written = write();
-            Ok(Body { code: self.back_end.driver(&written)?, written: Some(written) })
+            let known = self.known.iter().find(|function| function.written.as_ref() == Some(&written));
+            let code = known.map_or_else(|| self.back_end.driver(&written), |function| Ok(function.code.clone()))?;
+            Ok(Body { code, written: Some(written) })
         };
         guarded(name, body).map_err(|diagnostic| diagnostic.in_function(name))
     }

@@ -4,14 +4,18 @@ use super::needs::KnownNeeds;
 use super::options::{Options, PlanSource};
 use super::together;
 use crate::diagnostic::Diagnostics;
+use crate::fuse::Merge;
 use crate::fuse::band::Bands;
 use crate::fuse::bands::{self, Cut};
 use crate::fuse::flow::Flow;
 use crate::ir::Module;
-use crate::parallel;
-use crate::plan::Effort;
+use crate::parallel::{self, Memo};
+use crate::plan::{Effort, Request};
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What trials ask of the planner, whatever their effort.
+pub(super) type Requests = Memo<Vec<Merge>, Result<Arc<Request>, Diagnostics>>;
 
 /// A method with some of the cuts.
 #[derive(Default)]
@@ -21,6 +25,8 @@ pub(super) struct Candidate {
     pub parts: Bands,
     /// What is known of its groups.
     pub known: KnownNeeds,
+    /// What was asked of the planner, by the merges of groups that were made, in order.
+    pub requests: Requests,
 }
 
 /// What cuts must save, and what they may cost.

@@ -10,18 +10,19 @@ use super::grouped::Grouped;
 use super::needs::KnownNeeds;
 use super::options::{Options, PlanSource};
 use super::placed::Placed;
-use super::planned::Planned;
+use super::planned::{self, Planned};
 use super::pool::Pool;
 use super::variables::Variables;
 use super::written::{LoweredMethod, write};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::fuse::unroll::{self, FlowError};
-use crate::fuse::{self, Fusions};
+use crate::fuse::{self, Fusions, Merge};
 use crate::ir::{Method, Module, Verified};
 use crate::machine::Machine;
 use crate::parallel::{self, Memo};
-use crate::plan::Effort;
+use crate::plan::{Effort, Request};
 use crate::schedule::{PackedWeights, Threads};
+use std::sync::Arc;
 
 /// Lowers a method for some machines, with one plan.
 ///
@@ -77,7 +78,20 @@ fn merges(frame: &Frame<'_>, trial: &Frame<'_>, candidate: &Candidate) -> Result
 
 /// The bytes of the arena of a method with some merges of its groups.
 fn arena(frame: &Frame<'_>, candidate: &Candidate, fusions: &Fusions) -> Result<u64, Diagnostics> {
-    arena_of(frame, candidate, fusions, &candidate.known)
+    let (Fusions::These(merges), PlanSource::Own | PlanSource::Smallest) = (fusions, frame.options.plan) else {
+        return arena_of(frame, candidate, fusions, &candidate.known);
+    };
+    let mut merges: Vec<Merge> = merges.iter().copied().collect();
+    merges.sort_unstable_by_key(|merge| (merge.first, merge.second));
+    // Two efforts are made for one request.
+    let request = candidate.requests.get(&merges, || {
+        let purpose = Purpose::Trial(&candidate.known);
+        let grouped = Grouped::new(frame, candidate.flow.clone(), fusions)?;
+        let items = chosen::choose(frame, &grouped, &grouped.work(), purpose)?;
+        let placed = Placed::new(frame, &grouped, &items);
+        planned::trial(frame, &placed, items, purpose).map(Arc::new)
+    })?;
+    planned::own_arena(frame, &Request { effort: frame.options.effort, ..Request::clone(&request) })
 }
 
 /// The same, where groups need what is known.

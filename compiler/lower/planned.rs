@@ -47,10 +47,7 @@ impl<'a> Planned<'a> {
         purpose: Purpose<'_>,
     ) -> Result<Self, Diagnostics> {
         let items = placed.with_copies(frame, items, purpose)?;
-        let mut tensors = Tensors::new(&placed.resolver);
-        let steps = steps::of_list(&items, &mut tensors, &placed.ends);
-        let Tensors { list, ids, .. } = tensors;
-        let mut request = Request { tensors: list, steps, effort: frame.options.effort };
+        let (mut request, ids) = asked(frame, placed, &items);
         let found = match frame.options.plan {
             PlanSource::Own | PlanSource::Smallest => frame.plans.get(&request, || own_plan(frame, &request)),
             PlanSource::Program => plan_of_file(frame, placed, &items, &ids, &mut request),
@@ -80,6 +77,36 @@ impl<'a> Planned<'a> {
     pub fn addresses(&'a self, frame: &Frame<'a>) -> Addresses<'a> {
         Addresses { resolver: &self.placed.resolver, variables: frame.variables, ids: &self.ids, plan: &self.plan, moving: &self.moving }
     }
+}
+
+/// What is asked of the planner, and its tensor of each root.
+fn asked(frame: &Frame<'_>, placed: &Placed<'_>, items: &[Item<'_>]) -> (Request, HashMap<Value, TensorId>) {
+    let mut tensors = Tensors::new(&placed.resolver);
+    let steps = steps::of_list(items, &mut tensors, &placed.ends);
+    let Tensors { list, ids, .. } = tensors;
+    (Request { tensors: list, steps, effort: frame.options.effort }, ids)
+}
+
+/// What a trial asks of the planner.
+///
+/// # Errors
+/// A copy without a schedule.
+pub(super) fn trial<'a>(
+    frame: &Frame<'a>,
+    placed: &'a Placed<'a>,
+    items: Vec<Item<'a>>,
+    purpose: Purpose<'_>,
+) -> Result<Request, Diagnostics> {
+    Ok(asked(frame, placed, &placed.with_copies(frame, items, purpose)?).0)
+}
+
+/// The bytes of the arena of a plan of our own.
+///
+/// # Errors
+/// As [`Planned::new`].
+pub(super) fn own_arena(frame: &Frame<'_>, request: &Request) -> Result<u64, Diagnostics> {
+    let found = frame.plans.get(request, || own_plan(frame, request));
+    Ok(found.map_err(bug)?.1.arena_bytes)
 }
 
 /// A plan of a request for several threads that costs little memory, if there is one; else the one for a thread.

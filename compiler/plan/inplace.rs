@@ -187,8 +187,8 @@ impl<'a> Merger<'a> {
             parts.extend(
                 self.lifetimes
                     .profile(root)
-                    .into_iter()
-                    .map(|segment| Segment { bytes: if segment.bytes == 0 { 0 } else { segment.bytes + shift }, ..segment }),
+                    .iter()
+                    .map(|&segment| Segment { bytes: if segment.bytes == 0 { 0 } else { segment.bytes + shift }, ..segment }),
             );
         }
         let segments = if group.members.len() == 1 { parts } else { highest(parts) };

@@ -1,6 +1,7 @@
 //! When the bytes of each storage are live: from the step that first writes them to the step that last uses them.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::problem::Segment;
 use super::request::{Place, Plan, PlanError, Request, TensorId};
@@ -20,6 +21,8 @@ pub struct Lifetimes {
     homes: Vec<Home>,
     /// By root: its pieces in order of bytes. Empty for tensors outside the arena, for views, and where no step touches a byte.
     pieces: Vec<Vec<Piece>>,
+    /// By root: what [`Lifetimes::profile`] gives, once it was asked for.
+    profiles: Vec<OnceLock<Vec<Segment>>>,
 }
 
 /// Most pieces a storage is divided into. One with more is taken as a whole.
@@ -55,7 +58,7 @@ impl Lifetimes {
         for list in &touches {
             pieces.push(divide(request, list)?);
         }
-        Ok(Lifetimes { homes, pieces })
+        Ok(Lifetimes { homes, profiles: vec![OnceLock::new(); pieces.len()], pieces })
     }
 
     /// Where a tensor's bytes are.
@@ -114,11 +117,11 @@ impl Lifetimes {
     }
 
     /// The height of a storage over time: at each step the end of its highest live byte. In order of time and without holes.
-    pub(super) fn profile(&self, root: TensorId) -> Vec<Segment> {
+    pub(super) fn profile(&self, root: TensorId) -> &[Segment] {
         let pieces = &self.pieces[root.index()];
         let height =
             |step: usize| pieces.iter().filter(|piece| piece.steps.contains(&step)).map(|piece| piece.bytes.end).max().unwrap_or(0);
-        self.over_time(root, height)
+        self.profiles[root.index()].get_or_init(|| self.over_time(root, height))
     }
 
     /// The number of live bytes of a storage over time.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::exact::{Outcome, Search};
+use super::rank::RANKINGS;
 use super::*;
 
 /// A request under construction.
@@ -593,4 +595,35 @@ fn challenging_instances_fit() {
             }
         }
     }
+}
+
+/// A search that is stopped again and again ends as one that is not.
+#[test]
+fn searches_go_on_where_they_were_stopped() {
+    let mut random = Random(7);
+    let mut stopped = 0;
+    for _ in 0..60 {
+        let count = 8 + random.below(10);
+        let block = |random: &mut Random| {
+            let start = random.below(12);
+            Block::new(start, start + 1 + random.below(6), 1 + random.below(9))
+        };
+        let blocks: Vec<Block> = (0..count).map(|_| block(&mut random)).collect();
+        let sections = Sections::new(&blocks).unwrap();
+        let least = bound::of_sections(&blocks, &sections);
+        for (capacity, ranking) in [least, least + 1].into_iter().flat_map(|capacity| RANKINGS.map(|ranking| (capacity, ranking))) {
+            let mut steps = Search::new(&blocks, &sections, capacity, ranking);
+            for nodes in (0..400).step_by(1 + random.below(7) as usize) {
+                let mut anew = Search::new(&blocks, &sections, capacity, ranking);
+                let (outcome, expected) = (steps.run(nodes), anew.run(nodes));
+                assert_eq!(outcome, expected, "{nodes} nodes, {capacity} bytes, {ranking:?}, {blocks:?}");
+                assert_eq!(steps.visited(), anew.visited());
+                if outcome != Outcome::Stopped {
+                    break;
+                }
+                stopped += 1;
+            }
+        }
+    }
+    assert!(stopped > 1000, "{stopped}");
 }
