@@ -271,7 +271,7 @@ mod tests {
         ];
         for mut inst in insts {
             let read = inst.operands();
-            assert_eq!(inst.operands_mut().into_iter().map(|value| *value).collect::<Vec<_>>(), read);
+            assert_eq!(inst.operands_mut().into_iter().map(|value| *value).collect::<Values>(), read);
         }
     }
 }
