@@ -263,11 +263,12 @@ impl<'a> Table<'a> {
         let mut tight = Tight::default();
         self.missing(scales, |[a, b], result, missing| {
             let pair = Pair { a, b, result: result as f64 };
-            // What is not a number bounds nothing, and is left to those who compare.
-            if result > 0 && !(missing < low - slack) {
+            // What is not a number is not far away, and is left to those who compare.
+            let (far_below, far_above) = (missing < low - slack, missing > high + slack);
+            if result > 0 && !far_below {
                 tight.below.push(pair);
             }
-            if result < self.top && !(missing > high + slack) {
+            if result < self.top && !far_above {
                 tight.above.push(pair);
             }
         });
