@@ -52,7 +52,7 @@ fn store_zero(region: &mut Region, zero: Value) -> Option<Value> {
         match &mut region.statements[at].inst {
             Inst::Store { value, .. } => {
                 let stored = std::mem::replace(value, zero);
-                region.statements.insert(at, Statement { results: vec![zero], inst: Inst::Constant { bits: 0 } });
+                region.statements.insert(at, Statement { results: vec![zero].into(), inst: Inst::Constant { bits: 0 } });
                 return Some(stored);
             }
             Inst::For { body, .. } | Inst::Loop { body, .. } => {

@@ -76,18 +76,8 @@ const DIFFERS: u8 = 3;
 /// Exit status for a bug of ours.
 const BUG: u8 = 101;
 
-/// Larger pieces of memory than this go back to the system when they are freed.
-const KEPT: usize = 16 << 20;
-
-/// Lets the allocator of the C library keep what is freed: it learns from large pieces that are freed what to keep, and this one is never touched.
-/// Otherwise memory of kernels and plans goes back to the system and is asked for again some thousand times.
-fn keep_freed_memory() {
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(KEPT)));
-}
-
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    keep_freed_memory();
     if let Some(mistake) = mistyped() {
         let format = if wants_json() { options::MessageFormat::Json } else { options::MessageFormat::Text };
         return report(&mistake.into(), format);
