@@ -1,11 +1,11 @@
 //! Convolutions of all kinds, for every machine: windows, groups, sparse weights, weights that are moved, panels that are no whole vectors.
 
-use super::{check, check_everywhere, hot_loops, names, number, objects};
+use super::{check, check_everywhere, check_level, hot_loops, names, number, objects};
 use modelc::ir::WindowGeometry;
 use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, ScalarOp, Tensor, TensorType, Type};
-use modelc::ir::{NanRule, RequantizeRule, Scalar};
+use modelc::ir::{NanRule, RequantizeRule, Scalar, SourceData};
 use modelc::lower;
-use modelc::machine::{DotProduct, Isa, MACHINES, Machine};
+use modelc::machine::{DotProduct, GPUS, Isa, MACHINES, Machine};
 use modelc::program::{Program, Step, calls};
 use modelc::{passes, pipeline};
 
@@ -457,5 +457,25 @@ fn floats_of_few_output_channels_match_on_every_machine() {
         let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(v4), &[]).expect("a schedule");
         let found: Vec<&str> = calls(&lowered.program.methods[0].steps).iter().map(|call| call.origin.schedule.as_str()).collect();
         assert!(found.iter().any(|schedule| schedule.contains(expected)), "{window} {sizes:?}: {found:?}");
+    }
+}
+
+/// Machines without vectors and those with narrow ones read the panels of a device that multiplies bytes.
+#[test]
+fn every_machine_reads_the_panels_of_a_device() {
+    for sizes in [[5, 6, 1], [8, 12, 1]] {
+        let (mut module, image) = to_channels(ElementType::I8, 3, sizes);
+        let (function, operator_name, tensor) = ("main".into(), "conv".into(), "sums".into());
+        let source = module.sources.push(SourceData { function, operator: 0, operator_name, tensor, gpu: true });
+        module.functions.values_mut().flat_map(|function| function.insts.values_mut()).for_each(|inst| inst.source = Some(source));
+        for machine in MACHINES {
+            for gpu in GPUS {
+                let options = lower::Options { gpu: Some(gpu), ..lower::Options::new(machine) };
+                let what = format!("{sizes:?} on {} and {}", machine.level, gpu.level);
+                let lowered = pipeline::lower(&module, "module", options).unwrap_or_else(|error| panic!("{what}: {error}"));
+                assert!(lowered.program.device.is_some(), "{what}: nothing is for the device");
+                check_level(&module, std::slice::from_ref(&image), &lowered.program).unwrap_or_else(|error| panic!("{what}: {error}"));
+            }
+        }
     }
 }

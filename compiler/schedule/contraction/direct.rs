@@ -305,7 +305,7 @@ fn form(cx: &Context<'_>, work: &Contraction) -> Form {
 
 /// Output channels whose sums a vector has.
 fn lanes_of(machine: &Machine, form: Form) -> u64 {
-    u64::from(machine.lanes(4)) / form.sums()
+    (u64::from(machine.lanes(4)) / form.sums()).max(1)
 }
 
 /// Whether a machine loads the weights of any number of output channels at once.
