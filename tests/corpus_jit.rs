@@ -94,7 +94,7 @@ fn check_all(mut models: Vec<PathBuf>) -> Vec<(String, u64)> {
     for level in target::host_machines() {
         for model in &models {
             let name = support::stem(model);
-            match check(model, level, support::tolerance(model, FLOAT_TOLERANCE)) {
+            match check(model, level, support::tolerance_on(level, model, FLOAT_TOLERANCE)) {
                 Ok(report) => {
                     harness::progress(|| {
                         format!("{name} {}: {:.1e}, {} with all {}", level.level, report.worst, report.plan, report.bytes)

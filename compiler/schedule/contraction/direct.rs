@@ -15,7 +15,7 @@ use super::staging::Staging;
 use super::strips::{COMMON, NARROWEST, Strips};
 use super::weights::Weights;
 use crate::ir::Value as Tensor;
-use crate::machine::{DotProduct, Machine};
+use crate::machine::{DotProduct, MACHINES, Machine};
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::unsupported::Unsupported;
@@ -285,7 +285,8 @@ impl<'a> DirectSchedule<'a> {
     }
 }
 
-/// The form of products. Floats of few output channels are multiplied several of k at a time if these fill no more than half a vector of some level.
+/// The form of products. Floats of few output channels are multiplied several of k at a time if these fill no more than half of the longest vector
+/// that the architecture has: the order of sums is then the same for every level, whatever others are in the object.
 fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     let form = work.form(cx.machine, cx.levels);
     let serves = |level: &&Machine| level.has_vector_registers() && !level.at_once;
@@ -295,7 +296,8 @@ fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     if form != Form::Float || cx.goal == Goal::Size || !are_constant || !is_image || !cx.levels.iter().all(serves) {
         return form;
     }
-    let lanes = cx.levels.iter().map(|level| u64::from(level.lanes(4))).max().unwrap_or(0);
+    let levels = MACHINES.iter().filter(|machine| machine.unit == cx.machine.unit);
+    let lanes = levels.map(|level| u64::from(level.lanes(4))).max().unwrap_or(0);
     let outputs = work.outputs.max(NARROWEST).next_power_of_two();
     // The last element of a segment is alone in the one round that there is.
     let is_one_round = matches!(work.weights, Weights::Floats(_)) && work.is_one_phase() && work.window[1] * work.channels <= ONE_ROUND;
