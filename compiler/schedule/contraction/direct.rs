@@ -323,6 +323,11 @@ fn joins_rests(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
     as_stored && !work.open && cx.levels.iter().all(|level| !level.at_once) && cx.levels.iter().any(|level| loads_part(level, form))
 }
 
+/// What the largest of some parts has of so much that is alike, in thousandths.
+fn equal_share(extent: u64, threads: u64) -> u64 {
+    extent.div_ceil(threads).saturating_mul(1000) / extent.max(1)
+}
+
 /// What the part with most has of some weights, which are cut after equal numbers of them, in thousandths of all.
 fn largest_share(weights: &[u64], threads: u64) -> u64 {
     let bound = |part: u64| (part * weights.len() as u64 / threads) as usize;
@@ -363,7 +368,9 @@ fn row_of_even_parts(pixels: u64, image_row: u64, threads: u64) -> u64 {
     let largest_part = |n: u64| (pixels / n).div_ceil(threads) * n;
     let are_many = |n: u64| pixels / n >= MANY_ROWS && n >= LONG_ROW;
     let follows = |n: u64| image_row.is_multiple_of(n) || n.is_multiple_of(image_row.max(1));
-    let lengths = (SHORT_ROW.min(pixels)..=pixels).filter(|n| *n > 0 && pixels.is_multiple_of(*n));
+    // Divisors come in pairs, of which one is no larger than the root.
+    let divisors = (1..=pixels.isqrt()).filter(|n| pixels.is_multiple_of(*n)).flat_map(|n| [n, pixels / n]);
+    let lengths = divisors.filter(|n| *n >= SHORT_ROW.min(pixels));
     lengths.min_by_key(|&n| (largest_part(n), !are_many(n), !follows(n), std::cmp::Reverse(n))).unwrap_or(pixels)
 }
 
@@ -530,11 +537,11 @@ impl DirectSchedule<'_> {
     fn longest_part(&self, ranges: Ranges) -> u64 {
         let threads = u64::from(self.cx.threads.count.max(1));
         match ranges {
-            Ranges::Matrices { count, .. } => largest_share(&vec![1; count as usize], threads),
+            Ranges::Matrices { count, .. } => equal_share(count, threads),
             Ranges::Rows(rows) => {
                 let pixels = self.work.output_size.iter().product::<u64>().max(1);
                 let filling = if self.are_filled() { 1000 * PIXELS_OF_FILLING / pixels } else { 0 };
-                largest_share(&vec![1; rows as usize], threads) + filling
+                equal_share(rows, threads) + filling
             }
             Ranges::Panels(_) => {
                 let outputs = self.outputs_per_group().max(1);
@@ -554,7 +561,7 @@ impl DirectSchedule<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tile, largest_share, longer_row, row_for_parts, row_of_even_parts, tile_at_once};
+    use super::{Tile, equal_share, largest_share, longer_row, row_for_parts, row_of_even_parts, tile_at_once};
 
     #[test]
     fn rows_for_parts_follow_those_of_the_image() {
@@ -588,6 +595,9 @@ mod tests {
         assert_eq!([largest_share(&[1; 7], 2), largest_share(&[1; 10], 2)], [571, 500]);
         assert_eq!([largest_share(&[1], 2), largest_share(&[1; 3], 4), largest_share(&[], 2)], [1000, 333, 0]);
         assert_eq!(largest_share(&[64, 64, 32], 2), 600, "the second part has 64 and 32");
+        for (extent, threads) in [(1, 2), (3, 4), (7, 2), (9, 8), (100, 3)] {
+            assert_eq!(equal_share(extent, threads), largest_share(&vec![1; extent as usize], threads));
+        }
     }
 
     #[test]
