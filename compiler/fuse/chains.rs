@@ -5,7 +5,7 @@ use super::compose::composed;
 use super::flow::{Flow, Item};
 use super::memory::{is_view, part_of, viewed};
 use super::uses::collect_handed_on;
-use super::{Group, MAX_NODES, Move, Node, gathered, takes_epilogue, widened};
+use super::{Group, MAX_NODES, Move, Node, channel_planes, gathered, takes_epilogue, widened};
 use crate::ir::{Function, Inst, Module, Op, Value};
 use std::collections::{HashMap, HashSet};
 
@@ -15,6 +15,7 @@ pub(super) fn chains(flow: &Flow, module: &Module, uses: &HashMap<Value, usize>)
     let available = function.params.iter().copied().chain(states.iter().map(|s| s.entry)).collect();
     let mut absorbed = widened::absorbed(function, items, uses);
     absorbed.extend(gathered::absorbed(function, module, items, uses));
+    absorbed.extend(channel_planes::absorbed(function, items, uses));
     let mut handed_on: HashSet<Value> = function.results.iter().chain(states.iter().map(|s| &s.exit)).copied().collect();
     collect_handed_on(items, &mut handed_on);
     let handed_on = handed_on.into_iter().map(|v| viewed(function, v)).collect();
@@ -27,7 +28,7 @@ struct Grouping<'a> {
     uses: &'a HashMap<Value, usize>,
     /// Values that exist before the group now being formed runs.
     available: HashSet<Value>,
-    /// Conversions of weights that contractions do themselves, gathers of what element-wise work reads in place.
+    /// Conversions of weights and transposes of images that contractions do themselves, gathers of what element-wise work reads in place.
     absorbed: HashSet<Inst>,
     /// Values that become others. A part of a tensor that does so is copied, so that the place of what it becomes can be had at once and the
     /// tensor can go.

@@ -1,5 +1,6 @@
 //! What becomes one kernel, and what it reads.
 
+use super::channel_planes::channel_planes;
 use super::gathered;
 use super::widened::stored_right;
 use crate::ir::{Expression, Extent, Function, Inst, Module, Op, Value};
@@ -105,6 +106,7 @@ impl Group {
         let epilogue = self.epilogue.iter().flat_map(|e| e.operands.iter().map(picked));
         let contraction = self.root.map(|r| &function.insts[r]).filter(|data| matches!(data.op(), Op::Conv | Op::Matmul));
         let root = root.into_iter().enumerate().map(|(i, value)| match contraction {
+            Some(data) if i == 0 => channel_planes(function, data).map_or(value, |planes| planes.source),
             Some(data) if i == 1 => stored_right(function, data),
             _ => value,
         });

@@ -17,6 +17,7 @@ pub mod band;
 pub mod bands;
 pub mod batches;
 mod chains;
+mod channel_planes;
 pub mod check;
 mod compose;
 pub mod flow;
@@ -36,6 +37,7 @@ pub mod unroll;
 mod uses;
 mod widened;
 
+pub use channel_planes::{ChannelPlanes, channel_planes};
 use compose::MAX_NODES;
 pub use fusions::{Fusions, Merge};
 use group::takes_epilogue;

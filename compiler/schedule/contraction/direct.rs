@@ -134,7 +134,7 @@ impl<'a> DirectSchedule<'a> {
     /// When the epilogue has no lowering, or a window is too large.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
         let form = form(&cx, &work);
-        let staged = !form.is_of_floats() || work.is_padded();
+        let staged = !form.is_of_floats() || work.is_padded() || work.channel_planes.is_some();
         if work.is_pointwise() && work.groups == 1 {
             fold_pixels(&mut work, staged, cx.threads.count.into());
         }

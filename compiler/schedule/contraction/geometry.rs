@@ -5,7 +5,7 @@ use super::image_sizes::{Numbers, Sizes};
 use super::phases::{Axis, Phases};
 use super::right::read;
 use super::weights::Weights;
-use crate::fuse::Epilogue;
+use crate::fuse::{ChannelPlanes, Epilogue, channel_planes};
 use crate::ir::{ElementType, Expression, Inst, InstData, Operation, Value, operators};
 use crate::kernel::KernelBuilder;
 use crate::machine::Machine;
@@ -35,6 +35,8 @@ pub struct Contraction {
     pub outputs: u64,
     /// Rows and width of the window.
     pub window: [u64; 2],
+    /// Where the channels of the input lie, if not side by side: it is [images, channels, rows, columns] then.
+    pub channel_planes: Option<ChannelPlanes>,
     /// Batch and sizes where they are not all known; those above are then their bounds.
     pub sizes: Option<Sizes>,
     /// Strides.
@@ -183,8 +185,10 @@ impl Contraction {
             })
         });
         let rows_and_width = |list: [u64; 3]| [list[1], list[2]];
+        let channel_planes = channel_planes(cx.function, data);
         Ok(Self {
-            input: data.operands[0],
+            input: channel_planes.map_or(data.operands[0], |planes| planes.source),
+            channel_planes,
             batch: shape[0],
             planes: Planes { input: input_size[0], output: output_size[0], window: window[0], stride: strides[0] },
             matrices: vec![],
@@ -221,6 +225,7 @@ impl Contraction {
         let rows = if shared { shape[..shape.len() - 1].iter().product() } else { shape[shape.len() - 2] };
         Ok(Self {
             input: data.operands[0],
+            channel_planes: None,
             batch: 1,
             planes: Planes::ONE,
             matrices,

@@ -152,6 +152,7 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
     lowering.matrices(&mut b)?;
     let staged = match schedule.staging.as_ref().map(|staging| staging.chunk) {
         Some(Some(_)) => ", staged chunks",
+        Some(None) if schedule.work.channel_planes.is_some() => ", staged rows of planes",
         Some(None) => ", staged rows",
         None => "",
     };

@@ -8,11 +8,15 @@ use super::form::Form;
 use super::geometry::Contraction;
 use super::image_sizes::less;
 use super::places::{Image, Plane};
+use crate::fuse::ChannelPlanes;
 use crate::ir::ElementType;
 use crate::ir::operators::MAX_ELEMENTS;
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::machine::Machine;
 use crate::schedule::arguments::Arguments;
+use crate::schedule::movement::interleave::interleave;
+use crate::schedule::movement::matrix::write_transposed;
+use crate::schedule::movement::turn::Matrix;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
@@ -47,6 +51,8 @@ pub struct Staging {
     pub slack: u64,
     /// Bytes of a vector.
     vector_bytes: u16,
+    /// Lanes of vectors in which the channels of planes are put side by side.
+    turned: u16,
 }
 
 /// Buffers of a kernel that stages: the rows, or the input itself where nothing is staged.
@@ -124,6 +130,7 @@ impl Staging {
             spread: None,
             slack: 16,
             vector_bytes: machine.vector_bytes(),
+            turned: machine.turned_lanes(contraction.element.bits() / 8),
         })
     }
 
@@ -231,10 +238,17 @@ impl Staging {
             let interior = less(b, interior, skipped);
             let row = b.scale_index(padded_row, 1, -(row_phases.padding_low as i64));
             let row = rows_off.plus(b, row);
-            let copy = |b: &mut KernelBuilder| {
-                let start = numbers.row_elements.scale(b, row);
-                let start = b.add(start, plane.first);
-                self.copy(b, work, (input, ring), (start, interior), numbers.row_elements);
+            let copy = |b: &mut KernelBuilder| match &work.channel_planes {
+                Some(planes) => {
+                    let start = b.scale_index(row, work.input_size[1] as i64, planes.first as i64);
+                    let start = b.add(start, plane.first);
+                    self.copy_planes(b, work, planes, (input, start), (ring, interior));
+                }
+                None => {
+                    let start = numbers.row_elements.scale(b, row);
+                    let start = b.add(start, plane.first);
+                    self.copy(b, work, (input, ring), (start, interior), numbers.row_elements);
+                }
             };
             let padded_rows = work.sizes.is_some() || row_phases.padding_low != 0 || row_phases.padding_high != 0;
             let row_inside = padded_rows.then(|| {
@@ -259,6 +273,25 @@ impl Staging {
                 },
             );
         });
+    }
+
+    /// Stages a row whose channels lie in planes.
+    fn copy_planes(
+        &self,
+        b: &mut KernelBuilder,
+        contraction: &Contraction,
+        planes: &ChannelPlanes,
+        (input, from): (Buffer, Value),
+        (ring, to): (Ring, Value),
+    ) {
+        let stride = |elements: u64| Number::Known(elements as i64);
+        let from = Matrix { buffer: input, first: from, stride: stride(planes.stride) };
+        let to = Matrix { buffer: ring.rows, first: to, stride: stride(self.channels) };
+        let extents = (self.channels, contraction.input_size[1]);
+        if self.form.is_of_floats() {
+            return write_transposed(b, (Lane::F32, self.turned), extents, from, to);
+        }
+        interleave(b, self.turned, extents, (from, to), |b, raw| self.convert(b, contraction, ring, raw));
     }
 
     /// Stages this many elements that lie side by side.

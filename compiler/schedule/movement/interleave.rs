@@ -22,8 +22,15 @@ fn are_halved(rows: u64) -> bool {
     rows > MOST_PICKED && rows.is_power_of_two()
 }
 
-/// Writes `rows` rows of `columns` elements so that those of a column are adjacent, and columns follow each other; by vectors of `size` lanes.
-pub fn interleave(b: &mut KernelBuilder, size: u16, (rows, columns): (u64, u64), from: Matrix, to: Matrix) {
+/// Writes `rows` rows of `columns` elements so that those of a column are adjacent, and columns follow each other; by vectors of `size` lanes, each as
+/// `convert` makes it.
+pub fn interleave(
+    b: &mut KernelBuilder,
+    size: u16,
+    (rows, columns): (u64, u64),
+    (from, to): (Matrix, Matrix),
+    mut convert: impl FnMut(&mut KernelBuilder, Value) -> Value,
+) {
     let rows = rows as u16;
     row(b, columns, size, |b, column, active| {
         let vectors: Vec<Value> = (0..rows)
@@ -39,6 +46,7 @@ pub fn interleave(b: &mut KernelBuilder, size: u16, (rows, columns): (u64, u64),
         if are_halved(rows.into()) {
             let vectors = interleaved(b, vectors, 1, rows.ilog2());
             for ((vector, lanes), value) in run(active * rows, size).zip(vectors) {
+                let value = convert(b, value);
                 b.store_active(to.buffer, start, i64::from(vector * size), value, lanes);
             }
             return;
@@ -46,6 +54,7 @@ pub fn interleave(b: &mut KernelBuilder, size: u16, (rows, columns): (u64, u64),
         for (vector, lanes) in run(active * rows, size) {
             let picks: Vec<(u16, u16)> = (0..size).map(|lane| vector * size + lane).map(|i| (i % rows, i / rows)).collect();
             let value = picked(b, &vectors, &picks);
+            let value = convert(b, value);
             b.store_active(to.buffer, start, i64::from(vector * size), value, lanes);
         }
     });

@@ -1,7 +1,8 @@
 //! Elements that change places, and positions themselves.
 
-mod interleave;
+pub mod interleave;
 pub mod iota;
+pub mod matrix;
 pub mod mirror_pad;
 pub mod strided;
 pub mod turn;

@@ -1,7 +1,7 @@
 //! Moving elements: slices, transposes, broadcasts, concatenations and padding are all boxes copied with strides.
 
-use super::interleave::{are_few, interleave, take_apart};
-use super::turn::{Matrix, transpose};
+use super::matrix::write_transposed;
+use super::turn::Matrix;
 use crate::ir::{Extent, Inst, InstData, Interval, Operation, Scalar, Value as Tensor, operators};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Lane, Type, UnaryOp, Value};
 use crate::program::E_INDEX;
@@ -530,13 +530,7 @@ impl Mover {
         if let Some((rows, columns, extents)) = transposition(dimensions) {
             let from = Matrix { buffer: self.input, first: from, stride: rows.from_stride };
             let to = Matrix { buffer: self.output, first: to, stride: columns.to_stride };
-            return match extents {
-                (rows, _) if are_few(self.turned, rows) && to.stride.is(rows) => interleave(b, self.turned, extents, from, to),
-                (_, columns) if are_few(self.turned, columns) && from.stride.is(columns) => {
-                    take_apart(b, (self.lane, self.turned), extents, from, to);
-                }
-                _ => transpose(b, self.lane, self.turned, extents, from, to),
-            };
+            return write_transposed(b, (self.lane, self.turned), extents, from, to);
         }
         let contiguous = |d: &Counted| matches!((d.to_stride, d.from_stride), (Number::Known(1), Number::Known(0 | 1)));
         match dimensions {

@@ -1,0 +1,98 @@
+//! Images whose channels lie in planes. A convolution brings the rows that its windows reach into scratch memory anyway, and puts the channels of a
+//! pixel side by side on the way. So no kernel of its own transposes the image, and the transposed image takes no memory.
+
+use super::flow::Item;
+use super::memory::{part_of, row_major};
+use crate::ir::{ElementType, Function, Inst, InstData, Operation, Value};
+use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
+
+/// Planes that are interleaved as rows are staged. One plane is what its transpose is; more than a few are turned in squares, which a kernel of
+/// its own does once for all parts and bands.
+const FEW_PLANES: RangeInclusive<u64> = 2..=4;
+
+/// A transpose from planes to pixels: [images, channels, rows, columns] to [images, rows, columns, channels].
+const TO_PIXELS: [usize; 4] = [0, 2, 3, 1];
+
+/// Where the channels of an image lie that a convolution reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChannelPlanes {
+    /// The tensor in memory: [images, channels, rows, columns].
+    pub source: Value,
+    /// The element of it that is the first of the image.
+    pub first: u64,
+    /// Elements from one channel of a pixel to the next.
+    pub stride: u64,
+}
+
+/// The planes that a convolution reads in the place of its first operand, which is their transpose or some rows of that. None where it reads the
+/// operand itself.
+pub fn channel_planes(function: &Function, data: &InstData) -> Option<ChannelPlanes> {
+    let Operation::Conv(conv) = &data.operation else { return None };
+    let image = *data.operands.first()?;
+    let filter = &function.tensor(data.operands[1]).shape;
+    let has_window = filter.len() == 4 && filter[1..3].iter().any(|extent| extent.as_static() != Some(1));
+    let is_dense = conv.groups == 1 && conv.input_dilation.iter().all(|&step| step == 1);
+    let element = function.tensor(image).element;
+    if !has_window || !is_dense || !matches!(element, ElementType::F32 | ElementType::I8 | ElementType::U8) {
+        return None;
+    }
+    let (pixels, row) = rows_of(function, image)?;
+    let transpose = &function.insts[function.defining_inst(pixels)?];
+    let turns = matches!(&transpose.operation, Operation::Transpose(transpose) if transpose.permutation == TO_PIXELS);
+    let source = *transpose.operands.first().filter(|_| turns)?;
+    let ty = function.tensor(source);
+    let known = |dimension: usize| ty.shape[dimension].as_static();
+    let (channels, rows, columns) = (known(1)?, known(2)?, known(3)?);
+    let lies_plainly = ty.layout.order().is_none() && function.tensor(pixels).layout.order().is_none();
+    let planes = ChannelPlanes { source, first: row.checked_mul(columns)?, stride: rows.checked_mul(columns)? };
+    (lies_plainly && FEW_PLANES.contains(&channels)).then_some(planes)
+}
+
+/// The image of which a value is some rows, and the first of them; the value itself where it is no slice.
+fn rows_of(function: &Function, value: Value) -> Option<(Value, u64)> {
+    let Some(inst) = function.defining_inst(value) else { return Some((value, 0)) };
+    let Operation::Slice(slice) = &function.insts[inst].operation else { return Some((value, 0)) };
+    let image = function.insts[inst].operands[0];
+    let cuts_rows = row_major(function, image)?.len() == 4 && part_of(function, inst).is_some();
+    let only_rows = [0, 2, 3].iter().all(|&dimension| function.tensor(value).shape[dimension] == function.tensor(image).shape[dimension]);
+    (cuts_rows && only_rows).then_some((image, slice.start[1].as_static()?))
+}
+
+/// The transposes that only convolutions read, as planes: no kernel of their own computes them.
+pub(super) fn absorbed(function: &Function, items: &[Item], uses: &HashMap<Value, usize>) -> HashSet<Inst> {
+    let mut as_planes: HashMap<Value, usize> = HashMap::new();
+    let mut slices = Vec::new();
+    count(function, items, &mut as_planes, &mut slices);
+    // Rows that convolutions alone read are one use of the image.
+    for (rows, image) in slices {
+        if as_planes.contains_key(&rows) && as_planes.get(&rows) == uses.get(&rows) {
+            *as_planes.entry(image).or_default() += 1;
+        }
+    }
+    let is_transpose = |inst: &Inst| matches!(function.insts[*inst].operation, Operation::Transpose(_));
+    let only_planes = |(value, count): (&Value, &usize)| function.defining_inst(*value).filter(|_| uses.get(value) == Some(count));
+    as_planes.iter().filter_map(only_planes).filter(is_transpose).collect()
+}
+
+/// Counts how often a value is the image of a convolution that reads planes, and lists slices with what they are of.
+fn count(function: &Function, items: &[Item], as_planes: &mut HashMap<Value, usize>, slices: &mut Vec<(Value, Value)>) {
+    for item in items {
+        match item {
+            Item::Inst(inst) => {
+                let data = &function.insts[*inst];
+                if matches!(data.operation, Operation::Slice(_)) {
+                    slices.push((data.results[0], data.operands[0]));
+                } else if channel_planes(function, data).is_some() {
+                    *as_planes.entry(data.operands[0]).or_default() += 1;
+                }
+            }
+            Item::If { then, otherwise, .. } => {
+                [then, otherwise].into_iter().for_each(|(body, _)| count(function, body, as_planes, slices));
+            }
+            Item::While { head, body, .. } => {
+                [head, body].into_iter().for_each(|items| count(function, items, as_planes, slices));
+            }
+        }
+    }
+}
