@@ -119,6 +119,11 @@ impl KernelBuilder {
         self.one(Inst::Constant { bits }, ty)
     }
 
+    /// Zero in every lane, of integers or floats.
+    pub fn zero(&mut self, ty: Type) -> Value {
+        self.one(Inst::Constant { bits: 0 }, ty)
+    }
+
     /// A float in every lane, by its bits.
     pub fn float_bits(&mut self, ty: Type, bits: u64) -> Value {
         self.one(Inst::Constant { bits }, ty)

@@ -5,8 +5,8 @@ use super::chosen::{Item, Scheduled};
 use super::pool::Pool;
 use super::streams::Stream;
 use super::work::Work;
-use crate::fuse::Group;
 use crate::fuse::band::Bands;
+use crate::fuse::{Group, channel_planes};
 use crate::ir::{self, Definition, Extent, Module, Op, Operation, Type, Value};
 use crate::machine::OFFSET_ALIGNMENT;
 use crate::parallel;
@@ -332,7 +332,11 @@ impl<'s> Writer<'_, 's> {
                 origin.tensors.push(source.tensor.clone());
             }
         }
-        let values = group.inputs(function).into_iter().chain(group.outputs.iter().copied());
+        // Of planes only those rows are read that the image has.
+        let planes =
+            group.root.and_then(|root| Some((channel_planes(function, &function.insts[root])?.source, function.insts[root].operands[0])));
+        let read = |value: Value| planes.filter(|(source, _)| *source == value).map_or(value, |(_, image)| image);
+        let values = group.inputs(function).into_iter().map(read).chain(group.outputs.iter().copied());
         origin.bytes = values.filter_map(|v| function.bound_bytes(&function.stored_type(v))).sum();
         origin
     }

@@ -1,5 +1,7 @@
 //! Convolutions of all kinds, for every machine: windows, groups, sparse weights, weights that are moved, panels that are no whole vectors.
 
+mod channel_planes;
+
 use super::{check, check_everywhere, check_level, hot_loops, names, number, objects};
 use modelc::ir::WindowGeometry;
 use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, ScalarOp, Tensor, TensorType, Type};
@@ -380,6 +382,14 @@ fn depthwise_weights_that_are_moved_match_on_every_machine() {
     }
 }
 
+/// The module with all of it given to a device.
+fn marked(mut module: Module) -> Module {
+    let (function, operator_name, tensor) = ("main".into(), "conv".into(), "sums".into());
+    let source = module.sources.push(SourceData { function, operator: 0, operator_name, tensor, gpu: true });
+    module.functions.values_mut().flat_map(|function| function.insts.values_mut()).for_each(|inst| inst.source = Some(source));
+    module
+}
+
 /// A convolution to some output channels, of floats or bytes; the image has rows of odd length.
 fn to_channels(element: ElementType, window: u64, [channels, outputs, groups]: [u64; 3]) -> (Module, Tensor) {
     let mut module = Module::default();
@@ -464,10 +474,8 @@ fn floats_of_few_output_channels_match_on_every_machine() {
 #[test]
 fn every_machine_reads_the_panels_of_a_device() {
     for sizes in [[5, 6, 1], [8, 12, 1]] {
-        let (mut module, image) = to_channels(ElementType::I8, 3, sizes);
-        let (function, operator_name, tensor) = ("main".into(), "conv".into(), "sums".into());
-        let source = module.sources.push(SourceData { function, operator: 0, operator_name, tensor, gpu: true });
-        module.functions.values_mut().flat_map(|function| function.insts.values_mut()).for_each(|inst| inst.source = Some(source));
+        let (module, image) = to_channels(ElementType::I8, 3, sizes);
+        let module = marked(module);
         for machine in MACHINES {
             for gpu in GPUS {
                 let options = lower::Options { gpu: Some(gpu), ..lower::Options::new(machine) };

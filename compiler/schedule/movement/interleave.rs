@@ -66,7 +66,7 @@ pub fn take_apart(b: &mut KernelBuilder, (lane, size): (Lane, u16), (rows, colum
     row(b, rows, size, |b, group, active| {
         let start = b.scale_index(group, columns.into(), 0);
         let start = b.add(from.first, start);
-        let mut vectors = vec![b.int(Type::vector(lane, size), 0); columns.into()];
+        let mut vectors = vec![b.zero(Type::vector(lane, size)); columns.into()];
         for (vector, lanes) in run(active * columns, size) {
             vectors[usize::from(vector)] = b.load_active(from.buffer, start, i64::from(vector * size), size, lanes);
         }

@@ -63,7 +63,7 @@ pub fn transpose(b: &mut KernelBuilder, lane: Lane, most: u16, (rows, columns): 
             let source = b.add(source, skipped);
             let load = |i: u16| {
                 if i >= active_rows {
-                    return b.int(Type::vector(lane, size), 0);
+                    return b.zero(Type::vector(lane, size));
                 }
                 let place = from.stride.scale_known(b, i.into());
                 let place = b.add(source, place);
