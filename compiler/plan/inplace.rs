@@ -1,5 +1,6 @@
 //! Work in place: storages that take over the bytes of a tensor that dies, as far as the kernels allow it.
 
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
 use super::lifetimes::Lifetimes;
@@ -20,7 +21,8 @@ pub(super) struct Pair {
 /// Storages that share memory, one after another: roots and where each starts above the lowest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Group {
-    pub members: Vec<(TensorId, u64)>,
+    /// Mostly one, and groups are made anew for each choice of pairs.
+    pub members: SmallVec<[(TensorId, u64); 1]>,
 }
 
 /// All pairs that can be used, each by itself, the most saving first.
@@ -57,7 +59,7 @@ pub(super) struct Merger<'a> {
 impl<'a> Merger<'a> {
     /// Every storage alone.
     pub fn new(request: &'a Request, lifetimes: &'a Lifetimes, demands: &'a [Demand]) -> Merger<'a> {
-        let alone = |index: usize| Group { members: vec![(TensorId(index as u32), 0)] };
+        let alone = |index: usize| Group { members: smallvec![(TensorId(index as u32), 0)] };
         Merger {
             request,
             lifetimes,
@@ -112,12 +114,10 @@ impl<'a> Merger<'a> {
             return false;
         }
         self.comparisons -= cost;
-        let raised = |members: &[(TensorId, u64)], up: u64| -> Vec<(TensorId, u64)> {
-            members.iter().map(|&(root, shift)| (root, shift + up)).collect()
-        };
-        let (left, right) = (raised(left, left_up), raised(right, right_up));
+        let left = left.iter().map(|&(root, shift)| (root, shift + left_up));
+        let right = right.iter().map(|&(root, shift)| (root, shift + right_up));
         let mut origin = None;
-        for &(root, shift) in left.iter().chain(&right) {
+        for (root, shift) in left.clone().chain(right.clone()) {
             let demand = self.demands[root.index()];
             if shift % demand.alignment != 0 {
                 return false;
@@ -130,7 +130,7 @@ impl<'a> Merger<'a> {
                 origin = Some(start);
             }
         }
-        left.iter().all(|&one| right.iter().all(|&other| self.harmless(one, other)))
+        left.clone().all(|one| right.clone().all(|other| self.harmless(one, other)))
     }
 
     /// Whether two storages at these places never hold live bytes in the same memory, except where one step reads the one and writes the
