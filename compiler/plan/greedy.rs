@@ -48,8 +48,8 @@ pub(super) fn height(blocks: &[Block], offsets: &[u64]) -> u64 {
     blocks.iter().zip(offsets).map(|(block, offset)| offset + block.height()).max().unwrap_or(0)
 }
 
-/// Places all blocks, fixed ones first. Returns their offsets.
-pub(super) fn place(blocks: &[Block], sections: &Sections, order: Order, fit: Fit) -> Vec<u64> {
+/// Places all blocks, fixed ones first. Returns their offsets, or `None` as soon as one reaches up to `limit`.
+pub(super) fn place(blocks: &[Block], sections: &Sections, order: Order, fit: Fit, limit: u64) -> Option<Vec<u64>> {
     let mut offsets = vec![0u64; blocks.len()];
     let mut placed = vec![false; blocks.len()];
     let mut forbidden = Vec::new();
@@ -63,9 +63,12 @@ pub(super) fn place(blocks: &[Block], sections: &Sections, order: Order, fit: Fi
             }
         }
         offsets[block] = blocks[block].fixed.unwrap_or_else(|| free_place(&mut forbidden, blocks[block].alignment, fit));
+        if offsets[block] + blocks[block].height() >= limit {
+            return None;
+        }
         placed[block] = true;
     }
-    offsets
+    Some(offsets)
 }
 
 /// A multiple of `alignment` outside all half-open ranges of `forbidden`.

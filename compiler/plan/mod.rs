@@ -144,7 +144,7 @@ impl Planner<'_> {
             Effort::Normal => 1 << 18,
             Effort::Max => 1 << 26,
         };
-        let Some(mut height) = self.quick(&pairs, bound, &mut allowance) else {
+        let Some(mut height) = self.quick(&pairs, bound, u64::MAX, &mut allowance) else {
             return layout;
         };
         let mut index = 0;
@@ -155,7 +155,7 @@ impl Planner<'_> {
             }
             let mut fewer = pairs.clone();
             fewer.remove(index);
-            let Some(lower) = self.quick(&fewer, bound, &mut allowance) else {
+            let Some(lower) = self.quick(&fewer, bound, height, &mut allowance) else {
                 break;
             };
             if lower < height {
@@ -211,14 +211,15 @@ impl Planner<'_> {
         Layout { pairs, packing }
     }
 
-    /// The height of the best of a few greedy packings, for which it takes from `allowance`; `None` where that does not suffice.
-    fn quick(&self, pairs: &[Pair], enough: u64, allowance: &mut usize) -> Option<u64> {
+    /// The height of the best of a few greedy packings, or `limit` where none is lower. It takes from `allowance`; `None` where that does not
+    /// suffice.
+    fn quick(&self, pairs: &[Pair], enough: u64, limit: u64, allowance: &mut usize) -> Option<u64> {
         const VARIANTS: usize = 4;
         let blocks = self.blocks(&self.merged(pairs));
         let sections = Sections::new(&blocks)?;
         let looks = VARIANTS * sections.pairs();
         *allowance = allowance.checked_sub(looks + sections.entries() + 16 * blocks.len())?;
-        Some(pack::quick(&blocks, &sections, enough, looks).height)
+        Some(pack::quick_below(&blocks, &sections, enough, looks, limit).unwrap_or(limit))
     }
 
     /// Offsets of all tensors and of all scratch.

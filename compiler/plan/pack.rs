@@ -77,22 +77,36 @@ pub fn pack(blocks: &[Block], enough: u64, effort: Effort) -> Packing {
 
 /// The best of the greedy packings, and the bound. A packing looks at every pair of blocks in conflict, so `looks` says how many are
 /// tried; one at least.
-pub(super) fn quick(blocks: &[Block], sections: &Sections, enough: u64, looks: usize) -> Packing {
+fn quick(blocks: &[Block], sections: &Sections, enough: u64, looks: usize) -> Packing {
     let lower_bound = bound::of_sections(blocks, sections);
+    let (height, offsets) = greedy_below(blocks, sections, lower_bound.max(enough), looks, u64::MAX).unwrap_or_default();
+    Packing { offsets, height, lower_bound, nodes: 0 }
+}
+
+/// The height of the best of the greedy packings, where it is below `limit`; `enough` is below that.
+pub(super) fn quick_below(blocks: &[Block], sections: &Sections, enough: u64, looks: usize, limit: u64) -> Option<u64> {
+    let lower_bound = bound::of_sections(blocks, sections);
+    if lower_bound >= limit {
+        return None;
+    }
+    greedy_below(blocks, sections, lower_bound.max(enough), looks, limit).map(|(height, _)| height)
+}
+
+/// The best of the greedy packings whose height is below `limit`, and that height. A packing is given up as soon as it is not the best, and
+/// none is tried after one of height `goal`.
+fn greedy_below(blocks: &[Block], sections: &Sections, goal: u64, looks: usize, mut limit: u64) -> Option<(u64, Vec<u64>)> {
     let variants = (looks / sections.pairs().max(1)).max(1);
-    let mut best: Option<(u64, Vec<u64>)> = None;
+    let mut best = None;
     for (order, fit) in greedy::VARIANTS.into_iter().take(variants) {
-        let offsets = greedy::place(blocks, sections, order, fit);
-        let height = greedy::height(blocks, &offsets);
-        if best.as_ref().is_none_or(|(least, _)| height < *least) {
-            best = Some((height, offsets));
-        }
-        if height <= lower_bound.max(enough) {
-            break;
+        if let Some(offsets) = greedy::place(blocks, sections, order, fit, limit) {
+            limit = greedy::height(blocks, &offsets);
+            best = Some((limit, offsets));
+            if limit <= goal {
+                break;
+            }
         }
     }
-    let (height, offsets) = best.unwrap_or_default();
-    Packing { offsets, height, lower_bound, nodes: 0 }
+    best
 }
 
 /// The packing for problems too large to look at pairs of blocks.
