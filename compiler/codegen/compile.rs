@@ -22,9 +22,9 @@ use crate::parallel;
 use crate::program::{Call, Level, Program, Step, calls, externals};
 use crate::target::{Platform, Target};
 use cranelift_entity::EntityRef;
+use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 /// A model in machine code, without addresses. Functions, data and imports are numbered by their position.
 #[derive(Clone, Debug)]
@@ -289,7 +289,7 @@ impl Driver<'_> {
     fn parts(&mut self, level: usize, steps: &[Step]) -> Result<(Vec<u32>, u32), Diagnostics> {
         let context = self.context;
         let (mut numbers, mut deepest) = (Vec::new(), 0);
-        let mut known: HashMap<_, u32> = HashMap::new();
+        let mut known: FxHashMap<_, u32> = FxHashMap::default();
         for work in driver::in_parts(steps, context.options.profile_hooks) {
             let outline = work.outline();
             if let Some(&number) = known.get(&outline) {

@@ -2,7 +2,7 @@
 
 use crate::kernel::{BinaryOp, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Value};
 use cranelift_entity::EntitySet;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What instructions and yields use, each use once.
 fn uses(kernel: &Kernel) -> impl Iterator<Item = Value> {
@@ -28,16 +28,16 @@ pub(super) fn used_once(kernel: &Kernel) -> EntitySet<Value> {
 
 /// The loads from constant memory, of multiples of eight bytes, whose only use is a conversion to wider integers in their own
 /// region. Each comes with its instruction.
-pub(super) fn widened_loads(kernel: &Kernel) -> HashMap<Value, Inst> {
-    let mut search = Search { kernel, regions: 0, loads: HashMap::new() };
+pub(super) fn widened_loads(kernel: &Kernel) -> FxHashMap<Value, Inst> {
+    let mut search = Search { kernel, regions: 0, loads: FxHashMap::default() };
     search.region(&kernel.body);
     let found = search.loads.into_iter().filter(|(_, load)| load.conversions == 1 && load.others == 0);
     found.map(|(value, load)| (value, load.inst)).collect()
 }
 
 /// The integers of masks that are only subtracted from vectors of 32-bit lanes, each once, with their masks.
-pub(super) fn subtracted_masks(kernel: &Kernel) -> HashMap<Value, Value> {
-    let (mut masks, mut uses) = (HashMap::new(), HashMap::<Value, (usize, usize)>::new());
+pub(super) fn subtracted_masks(kernel: &Kernel) -> FxHashMap<Value, Value> {
+    let (mut masks, mut uses) = (FxHashMap::default(), FxHashMap::<Value, (usize, usize)>::default());
     for region in kernel.regions() {
         for value in &region.yields {
             uses.entry(*value).or_default().1 += 1;
@@ -72,9 +72,10 @@ pub(super) struct Narrowed {
 /// The sums of vectors of 32-bit lanes and a number of at most 15 bits, or no less than a byte, which are only narrowed to bytes. Saturated to 16 bits
 /// first, they give the same bytes, as they never wrap: what saturates there is still outside the bytes when the number is added, which itself may
 /// saturate. And narrowing never falls, so that the larger one of two is found as well when they are bytes.
-pub(super) fn narrowed_sums(kernel: &Kernel) -> HashMap<Value, Narrowed> {
+pub(super) fn narrowed_sums(kernel: &Kernel) -> FxHashMap<Value, Narrowed> {
     let once = used_once(kernel);
-    let (mut constants, mut sums, mut limits, mut narrowed) = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
+    let (mut constants, mut sums, mut limits, mut narrowed) =
+        (FxHashMap::default(), FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
     for region in kernel.regions() {
         for statement in &region.statements {
             let [result] = statement.results[..] else { continue };
@@ -124,7 +125,7 @@ struct Load {
 struct Search<'a> {
     kernel: &'a Kernel,
     regions: usize,
-    loads: HashMap<Value, Load>,
+    loads: FxHashMap<Value, Load>,
 }
 
 impl Search<'_> {

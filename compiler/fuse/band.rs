@@ -1,10 +1,10 @@
 //! Which values are computed together with which, where operators are computed part by part.
 
 use crate::ir::Value;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The values that are bands or batches of others, and which.
-pub type Bands = HashMap<Value, Band>;
+pub type Bands = FxHashMap<Value, Band>;
 
 /// What a value is computed with: one of the bands, or batches, that a cut makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

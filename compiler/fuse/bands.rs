@@ -5,7 +5,7 @@ use super::band::Bands;
 use super::flow::Flow;
 use super::{batches, check, rows, uses_of};
 use crate::ir::Module;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Operators to be computed part by part.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Cut {
 pub fn candidates(module: &Module, flow: &Flow, threads: u64) -> (Vec<Cut>, u64) {
     let uses = uses_of(flow);
     let regions = batches::regions(module, flow, &uses);
-    let taken: HashSet<_> = regions.iter().flat_map(|region| &region.insts).copied().collect();
+    let taken: FxHashSet<_> = regions.iter().flat_map(|region| &region.insts).copied().collect();
     let (splits, work) = rows::candidates(module, flow, &uses, threads);
     let apart = splits.into_iter().filter(|split| split.links.iter().all(|link| !taken.contains(&link.inst)));
     let mut list: Vec<Cut> = apart.map(Cut::Rows).chain(regions.into_iter().map(Cut::Batches)).collect();

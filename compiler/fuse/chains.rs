@@ -7,34 +7,34 @@ use super::memory::{is_view, part_of, viewed};
 use super::uses::collect_handed_on;
 use super::{Group, MAX_NODES, Move, Node, channel_planes, gathered, takes_epilogue, widened};
 use crate::ir::{Function, Inst, Module, Op, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Cuts a method into chains.
-pub(super) fn chains(flow: &Flow, module: &Module, uses: &HashMap<Value, usize>) -> Vec<Node> {
+pub(super) fn chains(flow: &Flow, module: &Module, uses: &FxHashMap<Value, usize>) -> Vec<Node> {
     let Flow { function, items, states } = flow;
     let available = function.params.iter().copied().chain(states.iter().map(|s| s.entry)).collect();
     let mut absorbed = widened::absorbed(function, items, uses);
     absorbed.extend(gathered::absorbed(function, module, items, uses));
     absorbed.extend(channel_planes::absorbed(function, items, uses));
-    let mut handed_on: HashSet<Value> = function.results.iter().chain(states.iter().map(|s| &s.exit)).copied().collect();
+    let mut handed_on: FxHashSet<Value> = function.results.iter().chain(states.iter().map(|s| &s.exit)).copied().collect();
     collect_handed_on(items, &mut handed_on);
     let handed_on = handed_on.into_iter().map(|v| viewed(function, v)).collect();
-    let mut grouping = Grouping { function, uses, available, absorbed, handed_on, prologues: HashMap::new() };
+    let mut grouping = Grouping { function, uses, available, absorbed, handed_on, prologues: FxHashMap::default() };
     grouping.body(items)
 }
 
 struct Grouping<'a> {
     function: &'a Function,
-    uses: &'a HashMap<Value, usize>,
+    uses: &'a FxHashMap<Value, usize>,
     /// Values that exist before the group now being formed runs.
-    available: HashSet<Value>,
+    available: FxHashSet<Value>,
     /// Conversions of weights and transposes of images that contractions do themselves, gathers of what element-wise work reads in place.
-    absorbed: HashSet<Inst>,
+    absorbed: FxHashSet<Inst>,
     /// Values that become others. A part of a tensor that does so is copied, so that the place of what it becomes can be had at once and the
     /// tensor can go.
-    handed_on: HashSet<Value>,
+    handed_on: FxHashSet<Value>,
     /// Element-wise groups that wait for the window or reduction that reads them.
-    prologues: HashMap<Value, Group>,
+    prologues: FxHashMap<Value, Group>,
 }
 
 impl Grouping<'_> {

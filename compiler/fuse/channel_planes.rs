@@ -4,7 +4,7 @@
 use super::flow::Item;
 use super::memory::{part_of, row_major};
 use crate::ir::{ElementType, Function, Inst, InstData, Operation, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::RangeInclusive;
 
 /// Planes that are interleaved as rows are staged. One plane is what its transpose is; more than a few are turned in squares, which a kernel of
@@ -60,8 +60,8 @@ fn rows_of(function: &Function, value: Value) -> Option<(Value, u64)> {
 }
 
 /// The transposes that only convolutions read, as planes: no kernel of their own computes them.
-pub(super) fn absorbed(function: &Function, items: &[Item], uses: &HashMap<Value, usize>) -> HashSet<Inst> {
-    let mut as_planes: HashMap<Value, usize> = HashMap::new();
+pub(super) fn absorbed(function: &Function, items: &[Item], uses: &FxHashMap<Value, usize>) -> FxHashSet<Inst> {
+    let mut as_planes: FxHashMap<Value, usize> = FxHashMap::default();
     let mut slices = Vec::new();
     count(function, items, &mut as_planes, &mut slices);
     // Rows that convolutions alone read are one use of the image.
@@ -76,7 +76,7 @@ pub(super) fn absorbed(function: &Function, items: &[Item], uses: &HashMap<Value
 }
 
 /// Counts how often a value is the image of a convolution that reads planes, and lists slices with what they are of.
-fn count(function: &Function, items: &[Item], as_planes: &mut HashMap<Value, usize>, slices: &mut Vec<(Value, Value)>) {
+fn count(function: &Function, items: &[Item], as_planes: &mut FxHashMap<Value, usize>, slices: &mut Vec<(Value, Value)>) {
     for item in items {
         match item {
             Item::Inst(inst) => {

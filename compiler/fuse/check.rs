@@ -4,7 +4,7 @@ use super::flow::{Flow, Item};
 use crate::ir::fault::Misfit;
 use crate::ir::operators::Context;
 use crate::ir::{Extent, Function, Inst, Module, Type, TypeError, Value};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// A broken rule of a flow.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -60,7 +60,7 @@ pub fn assert_sound(module: &Module, flow: &Flow, who: &str) {
 struct Checker<'a> {
     module: &'a Module,
     function: &'a Function,
-    defined: HashSet<Value>,
+    defined: FxHashSet<Value>,
 }
 
 impl Checker<'_> {

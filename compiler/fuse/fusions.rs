@@ -1,7 +1,7 @@
 //! Which merges of groups are made, so that whoever plans memory can try fewer.
 
 use crate::ir::Inst;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// A merge of two groups, by the first instruction of each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -18,13 +18,13 @@ pub enum Fusions {
     /// All that the rules allow.
     All,
     /// None but these.
-    These(HashSet<Merge>),
+    These(FxHashSet<Merge>),
 }
 
 impl Fusions {
     /// None.
     pub fn none() -> Self {
-        Self::These(HashSet::new())
+        Self::These(FxHashSet::default())
     }
 
     /// Whether no groups merge.

@@ -4,7 +4,7 @@
 use super::flow::Item;
 use super::row_major;
 use crate::ir::{Constant, ElementType, Function, Inst, Module, Op, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a tensor is picked from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,8 +55,8 @@ fn constant(function: &Function, value: Value) -> Option<Constant> {
 }
 
 /// The gathers that only such work reads: no kernel of their own computes them.
-pub(super) fn absorbed(function: &Function, module: &Module, items: &[Item], uses: &HashMap<Value, usize>) -> HashSet<Inst> {
-    let mut readers: HashMap<Value, Vec<Inst>> = HashMap::new();
+pub(super) fn absorbed(function: &Function, module: &Module, items: &[Item], uses: &FxHashMap<Value, usize>) -> FxHashSet<Inst> {
+    let mut readers: FxHashMap<Value, Vec<Inst>> = FxHashMap::default();
     let mut gathers = Vec::new();
     for item in items {
         let Item::Inst(inst) = *item else { continue };
@@ -65,8 +65,8 @@ pub(super) fn absorbed(function: &Function, module: &Module, items: &[Item], use
             gathers.push(inst);
         }
     }
-    let all: HashSet<Inst> = gathers.iter().copied().collect();
-    let mut absorbed = HashSet::new();
+    let all: FxHashSet<Inst> = gathers.iter().copied().collect();
+    let mut absorbed = FxHashSet::default();
     for &inst in gathers.iter().rev() {
         let result = function.insts[inst].results[0];
         let reads = |reader: &Inst| match picked_along(function, *reader) {
@@ -96,7 +96,7 @@ fn picks(function: &Function, module: &Module, inst: Inst) -> bool {
 }
 
 /// Whether all that a map reads of its result's size is picked. Then it is nobody's epilogue.
-fn blends(function: &Function, map: Inst, gathers: &HashSet<Inst>) -> bool {
+fn blends(function: &Function, map: Inst, gathers: &FxHashSet<Inst>) -> bool {
     let data = &function.insts[map];
     let Some(shape) = row_major(function, data.results[0]) else { return false };
     let is_picked = |value: Value| function.defining_inst(value).is_some_and(|inst| gathers.contains(&inst));

@@ -11,20 +11,20 @@ use super::fusions::{Fusions, Merge};
 use super::line::{Line, Method, Rule};
 use super::{Group, Node};
 use crate::ir::{Function, Module, Op, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Merges the groups of each straight line, and lists what it merged. `uses` says how often each value is read.
 pub(super) fn merge(
     function: &Function,
     module: &Module,
-    uses: &HashMap<Value, usize>,
+    uses: &FxHashMap<Value, usize>,
     fusions: &Fusions,
     nodes: &mut Vec<Node>,
 ) -> Vec<Merge> {
     if fusions.is_empty() {
         return vec![];
     }
-    let mut computed = HashSet::new();
+    let mut computed = FxHashSet::default();
     collect_computed(nodes, &mut computed);
     let method = Method { function, module, uses, computed, fusions };
     let mut merges = Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn merge(
     merges
 }
 
-fn collect_computed(nodes: &[Node], list: &mut HashSet<Value>) {
+fn collect_computed(nodes: &[Node], list: &mut FxHashSet<Value>) {
     for node in nodes {
         match node {
             Node::Group(group) => list.extend(&group.outputs),

@@ -5,7 +5,7 @@ use super::compose::composed;
 use super::line::{Line, Number};
 use super::{Group, MAX_NODES, takes_epilogue};
 use crate::ir::{Inst, Value};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 impl Line<'_> {
     /// Element-wise work after other such work, or as the epilogue of a root.
@@ -47,7 +47,7 @@ impl Line<'_> {
 
     /// The values that others than some instructions read.
     fn stored<'v>(&self, insts: &[Inst], values: impl Iterator<Item = &'v Value>) -> Vec<Value> {
-        let mut inside: HashMap<Value, usize> = HashMap::new();
+        let mut inside: FxHashMap<Value, usize> = FxHashMap::default();
         for value in insts.iter().flat_map(|&inst| self.function.uses(inst)) {
             *inside.entry(value).or_default() += 1;
         }

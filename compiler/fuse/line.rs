@@ -4,7 +4,7 @@ use super::Group;
 use super::Rowwise;
 use super::fusions::{Fusions, Merge};
 use crate::ir::{Extent, Function, Module, Op, TensorType, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Groups farther apart than this many others do not merge: what is in between would have to be looked through for each pair.
 const FARTHEST: usize = 256;
@@ -19,9 +19,9 @@ pub(super) struct Method<'a> {
     pub(super) function: &'a Function,
     pub(super) module: &'a Module,
     /// How often each value is read.
-    pub(super) uses: &'a HashMap<Value, usize>,
+    pub(super) uses: &'a FxHashMap<Value, usize>,
     /// What groups compute.
-    pub(super) computed: HashSet<Value>,
+    pub(super) computed: FxHashSet<Value>,
     pub(super) fusions: &'a Fusions,
 }
 
@@ -40,12 +40,12 @@ pub(super) struct Line<'a> {
     pub(super) function: &'a Function,
     groups: Vec<Option<Group>>,
     /// The groups that each one reads results of, through views as well.
-    reads: Vec<HashSet<Number>>,
+    reads: Vec<FxHashSet<Number>>,
     /// The group that a group was merged into: itself for those that there are.
     became: Vec<Number>,
     /// The group that computes a value, and those that read one.
-    makers: HashMap<Value, Number>,
-    readers: HashMap<Value, Vec<Number>>,
+    makers: FxHashMap<Value, Number>,
+    readers: FxHashMap<Value, Vec<Number>>,
     /// The order in which groups run, with holes.
     order: Vec<Option<Number>>,
     /// Where each group is in the order.
@@ -66,7 +66,7 @@ impl<'a> Line<'a> {
             reads: vec![],
             became: (0..count).collect(),
             makers,
-            readers: HashMap::new(),
+            readers: FxHashMap::default(),
             order: (0..count).map(Some).collect(),
             position: (0..count).collect(),
         };
@@ -235,7 +235,7 @@ impl<'a> Line<'a> {
         if end - start > FARTHEST {
             return None;
         }
-        let mut needed: HashSet<Number> = self.read_by(second).collect();
+        let mut needed: FxHashSet<Number> = self.read_by(second).collect();
         needed.remove(&first);
         let mut between = Vec::new();
         for number in self.order[start + 1..end].iter().rev().copied().flatten() {

@@ -6,7 +6,7 @@ use super::fusions::Merge;
 use super::line::{Line, Number};
 use super::{Epilogue, Group, MAX_NODES};
 use crate::ir::{ElementType, ExpressionBuilder, Inst, InstData, Node, Op, ScalarOp, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Scalar operations that are computed once more for each reader, at most.
 const MOST_OPERATIONS: u64 = 6;
@@ -37,7 +37,7 @@ impl Line<'_> {
         let mut readers = self.readers_of(result);
         readers.retain(|&reader| reader != maker);
         // Copies of one instruction may be in several groups.
-        let insts: HashSet<Inst> = readers.iter().chain([&maker]).flat_map(|&number| &self.group(number).insts).copied().collect();
+        let insts: FxHashSet<Inst> = readers.iter().chain([&maker]).flat_map(|&number| &self.group(number).insts).copied().collect();
         let all = insts.iter().flat_map(|&inst| self.function.uses(inst)).filter(|&v| v == result).count();
         if readers.is_empty() || self.method.uses.get(&result) != Some(&all) {
             return None;
@@ -93,7 +93,7 @@ fn cheap_part(group: &Group, result: Value) -> Option<Group> {
     let work = group.epilogue.as_ref().filter(|_| group.root.is_none())?;
     let expression = &work.expression;
     let wanted = *expression.results.get(group.outputs.iter().position(|&v| v == result)?)?;
-    let mut needed = HashSet::from([wanted]);
+    let mut needed = FxHashSet::from_iter([wanted]);
     for (node, data) in expression.nodes.iter().rev() {
         if needed.contains(&node) {
             needed.extend(&data.operands);
@@ -115,7 +115,7 @@ fn cheap_part(group: &Group, result: Value) -> Option<Group> {
     let types: Vec<ElementType> =
         operations().filter_map(|op| if let ScalarOp::Input(i) = op { Some(expression.inputs[i as usize]) } else { None }).collect();
     let mut builder = ExpressionBuilder::new(&types);
-    let mut moved: HashMap<Node, Node> = HashMap::new();
+    let mut moved: FxHashMap<Node, Node> = FxHashMap::default();
     let mut input = 0;
     for (node, data) in expression.nodes.iter().filter(|(node, _)| needed.contains(node)) {
         let new = match data.op {

@@ -10,7 +10,8 @@ use super::flow::{Carried, Flow, Item, StateFlow};
 use crate::ir::{
     self, Definition, Extent, Function, Inst, InstData, Module, Operation, State, Type, Value, ValueData, Verified, operators,
 };
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Functions call each other at most this deep; the verifier has ruled out recursion.
 const MAX_DEPTH: usize = 64;
@@ -40,7 +41,7 @@ pub fn unroll(module: Verified<'_>, function: ir::Func) -> Result<Flow, FlowErro
     let callee = &module.functions[function];
     let into = Function { name: callee.name.clone(), ..Function::default() };
     let mut unroller = Unroller { module, into, states: BTreeMap::new() };
-    let mut names = Names::new();
+    let mut names = Names::default();
     for &param in callee.params.iter().filter(|&&v| callee.values[v].ty != Type::Effect) {
         let data = &callee.values[param];
         let copy = unroller.into.add_param(rename_type(&data.ty, &names), data.name.clone());
@@ -89,7 +90,7 @@ fn states_of(module: &Module, function: ir::Func, only_written: bool) -> BTreeSe
 }
 
 /// Values of a callee as values of the method. Effect tokens are none.
-type Names = HashMap<Value, Value>;
+type Names = FxHashMap<Value, Value>;
 
 /// A body's items, and for each result of its function the value that it is; none for effect tokens.
 type Body = (Vec<Item>, Vec<Option<Value>>);
@@ -216,7 +217,7 @@ impl Unroller<'_> {
         }
         let (test_params, callee) = (&self.module.functions[test].params, &self.module.functions[round]);
         let copy = self.control(data, vec![]);
-        let (mut in_test, mut in_round) = (Names::new(), Names::new());
+        let (mut in_test, mut in_round) = (Names::default(), Names::default());
         // What goes round: value, first value, and the position among the body's results or the state.
         let (mut operands, mut states) = (Vec::new(), Vec::new());
         // What the body hands on as it is does not change; extents of the rest are among it.

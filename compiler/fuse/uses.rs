@@ -2,11 +2,11 @@
 
 use super::flow::{Flow, Item};
 use crate::ir::{Function, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How often each value is read, handed on or given back.
-pub fn uses_of(flow: &Flow) -> HashMap<Value, usize> {
-    let mut uses: HashMap<Value, usize> = HashMap::new();
+pub fn uses_of(flow: &Flow) -> FxHashMap<Value, usize> {
+    let mut uses: FxHashMap<Value, usize> = FxHashMap::default();
     count_uses(&flow.function, &flow.items, &mut uses);
     for &result in flow.function.results.iter().chain(flow.states.iter().map(|s| &s.exit)) {
         *uses.entry(result).or_default() += 1;
@@ -14,7 +14,7 @@ pub fn uses_of(flow: &Flow) -> HashMap<Value, usize> {
     uses
 }
 
-fn count_uses(function: &Function, items: &[Item], uses: &mut HashMap<Value, usize>) {
+fn count_uses(function: &Function, items: &[Item], uses: &mut FxHashMap<Value, usize>) {
     for item in items {
         match item {
             Item::Inst(inst) => {
@@ -44,7 +44,7 @@ fn count_uses(function: &Function, items: &[Item], uses: &mut HashMap<Value, usi
 }
 
 /// The values that become others.
-pub(super) fn collect_handed_on(items: &[Item], list: &mut HashSet<Value>) {
+pub(super) fn collect_handed_on(items: &[Item], list: &mut FxHashSet<Value>) {
     for item in items {
         match item {
             Item::Inst(_) => {}

@@ -3,7 +3,7 @@
 
 use super::flow::Item;
 use crate::ir::{ElementType, Extent, Function, Inst, InstData, Op, ScalarOp, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The right operand of a contraction as it is stored: the constant, where the operand is its conversion to binary32, and else the operand. Matrices of
 /// their own for each batch are read when the program runs, and only binary16 is converted there.
@@ -41,8 +41,8 @@ fn widened_constant(function: &Function, value: Value) -> Option<Value> {
 }
 
 /// The conversions that only contractions read, as their right operand: no kernel of their own computes them.
-pub(super) fn absorbed(function: &Function, items: &[Item], uses: &HashMap<Value, usize>) -> HashSet<Inst> {
-    let mut as_weights: HashMap<Value, usize> = HashMap::new();
+pub(super) fn absorbed(function: &Function, items: &[Item], uses: &FxHashMap<Value, usize>) -> FxHashSet<Inst> {
+    let mut as_weights: FxHashMap<Value, usize> = FxHashMap::default();
     count(function, items, &mut as_weights);
     let only_weights = |(value, count): (&Value, &usize)| {
         let inst = function.defining_inst(*value)?;
@@ -51,7 +51,7 @@ pub(super) fn absorbed(function: &Function, items: &[Item], uses: &HashMap<Value
     as_weights.iter().filter_map(only_weights).collect()
 }
 
-fn count(function: &Function, items: &[Item], as_weights: &mut HashMap<Value, usize>) {
+fn count(function: &Function, items: &[Item], as_weights: &mut FxHashMap<Value, usize>) {
     for item in items {
         match item {
             Item::Inst(inst) => {

@@ -2,7 +2,7 @@
 
 use super::*;
 use cranelift_entity::EntityRef;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The lanes of a vector that are loaded or stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,13 +38,13 @@ pub struct KernelBuilder {
     /// Open regions, innermost last.
     open: Vec<Region>,
     /// Indices that are numbers.
-    numbers: HashMap<Value, i64>,
+    numbers: FxHashMap<Value, i64>,
 }
 
 impl KernelBuilder {
     /// An empty kernel.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { kernel: Kernel { name: name.into(), ..Kernel::default() }, open: vec![Region::default()], numbers: HashMap::new() }
+        Self { kernel: Kernel { name: name.into(), ..Kernel::default() }, open: vec![Region::default()], numbers: FxHashMap::default() }
     }
 
     /// Adds a buffer; pointer parameters are passed in the order of these calls.

@@ -5,7 +5,8 @@
 use super::indices::Indices;
 use super::intervals::{Assumed, Interval};
 use super::*;
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Terms of an index that are looked at.
@@ -26,7 +27,7 @@ pub struct Touched {
 pub fn footprint(kernel: &Kernel, parameters: &[i64]) -> Vec<Touched> {
     let parameters = parameters.iter().map(|&number| Interval::number(number)).collect();
     let indices = Indices::assuming(kernel, &Assumed { parameters, ..Assumed::default() }, MOST_TERMS);
-    let mut search = Search { kernel, indices, masks: HashMap::new(), found: BTreeMap::new() };
+    let mut search = Search { kernel, indices, masks: FxHashMap::default(), found: BTreeMap::new() };
     search.region(&kernel.body);
     let touched = |((buffer, writes), elements)| Touched { buffer: Buffer::from_u32(buffer), writes, elements };
     search.found.into_iter().map(touched).collect()
@@ -36,7 +37,7 @@ struct Search<'k> {
     kernel: &'k Kernel,
     indices: Indices,
     /// What the scalar masks are computed from.
-    masks: HashMap<Value, &'k Inst>,
+    masks: FxHashMap<Value, &'k Inst>,
     /// By the number of the buffer and whether it is written.
     found: BTreeMap<(u32, bool), Range<u64>>,
 }

@@ -7,13 +7,13 @@ use super::variables::Variables;
 use crate::ir::Value;
 use crate::plan::{Plan, TensorId};
 use crate::program::Address;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Addresses of a planned method's values.
 pub(super) struct Addresses<'a> {
     pub resolver: &'a Resolver<'a>,
     pub variables: &'a Variables,
-    pub ids: &'a HashMap<Value, TensorId>,
+    pub ids: &'a FxHashMap<Value, TensorId>,
     pub plan: &'a Plan,
     /// Which places of the plan move.
     pub moving: &'a MovingPlaces,

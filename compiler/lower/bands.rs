@@ -11,7 +11,7 @@ use crate::fuse::flow::Flow;
 use crate::ir::Module;
 use crate::parallel::{self, Memo};
 use crate::plan::{Effort, Request};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What trials ask of the planner, whatever their effort.
@@ -79,7 +79,7 @@ pub(super) fn choose(
         chains <= MOST_CHAINS && extra <= allowed
     };
     let most = cuts.iter().take_while(is_allowed).count();
-    let tried: Mutex<HashMap<usize, Candidate>> = Mutex::default();
+    let tried: Mutex<FxHashMap<usize, Candidate>> = Mutex::default();
     // What has no schedule part by part is not cut.
     let (chosen, best) = fewest(most, |count| {
         if count == 0 {

@@ -5,10 +5,10 @@ use super::resolver::Resolver;
 use super::work::Work;
 use crate::fuse::{Group, Move};
 use crate::ir::Value;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// For each entry of the list, the copies that its moves cost.
-pub(super) fn of_list(items: &[Item<'_>], resolver: &Resolver<'_>, spares: &HashMap<Value, Value>) -> Vec<Vec<Group>> {
+pub(super) fn of_list(items: &[Item<'_>], resolver: &Resolver<'_>, spares: &FxHashMap<Value, Value>) -> Vec<Vec<Group>> {
     let copies = |item: &Item<'_>| match item.work {
         Work::Moves(moves) => {
             let costly = moves.iter().filter(|m| !resolver.is_free(**m));
@@ -21,7 +21,7 @@ pub(super) fn of_list(items: &[Item<'_>], resolver: &Resolver<'_>, spares: &Hash
 
 /// Copies one by one that do what moves do all at once: none overwrites what another still reads. Where they form a circle, one
 /// value is put aside.
-fn sequence(mut moves: Vec<Move>, same: impl Fn(Value, Value) -> bool, spares: &HashMap<Value, Value>) -> Vec<Group> {
+fn sequence(mut moves: Vec<Move>, same: impl Fn(Value, Value) -> bool, spares: &FxHashMap<Value, Value>) -> Vec<Group> {
     let mut copies = Vec::new();
     while !moves.is_empty() {
         let harmless = |m: &Move| !moves.iter().any(|other| other.to != m.to && same(other.from, m.to));

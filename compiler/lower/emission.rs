@@ -13,7 +13,7 @@ use crate::parallel;
 use crate::program::{self, ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step, Streams, Working};
 use crate::schedule::piece::Piece;
 use crate::schedule::{Argument, Unsupported};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// More parts than this help nobody.
 const MOST_PARTS: u64 = 64;
@@ -91,7 +91,7 @@ struct Writer<'a, 's> {
     from: &'a Emission<'a>,
     pool: &'a mut Pool,
     /// How many parts of each concatenation are still to be written.
-    unwritten: HashMap<Value, usize>,
+    unwritten: FxHashMap<Value, usize>,
     /// Work in the order of the plan and its kernels, each with its position.
     items: std::iter::Enumerate<std::vec::IntoIter<(Work<'s>, Kernels)>>,
     calls: Vec<(usize, bool)>,

@@ -4,7 +4,7 @@
 use crate::diagnostic::Diagnostics;
 use crate::fuse::{Fusions, Merge};
 use crate::parallel;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Plans that are made at most to find the merges by which the arena grows; those that are not cleared by then are not made.
 const MOST_TRIALS: usize = 32;
@@ -24,7 +24,7 @@ pub(super) fn choose(merges: &[Merge], arena: impl Fn(&Fusions) -> Result<u64, D
     // What has no schedule once it is merged is not merged.
     let is_harmless = |bytes: &Result<u64, Diagnostics>| bytes.as_ref().is_ok_and(|bytes| *bytes <= without);
     let fits = |list: &[Merge]| if list.len() == merges.len() { is_harmless(&all) } else { is_harmless(&arena(&these(list))) };
-    Ok(Fusions::These(harmless(merges, fits).into_iter().collect::<HashSet<_>>()))
+    Ok(Fusions::These(harmless(merges, fits).into_iter().collect::<FxHashSet<_>>()))
 }
 
 /// As many as possible of a list that together pass a test, which an empty list passes: halves that pass are taken as a whole, others are cut

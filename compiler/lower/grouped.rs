@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostics;
 use crate::fuse::flow::{Flow, StateFlow};
 use crate::fuse::{self, Fusions, Group, Move, Node};
 use crate::ir::{Function, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// See the module.
 pub(super) struct Grouped {
@@ -23,7 +23,7 @@ pub(super) struct Grouped {
     pub outputs: Vec<Value>,
     pub states: Vec<StatePlace>,
     /// For what values become where several become others at once: values to hold one of them meanwhile.
-    pub spares: HashMap<Value, Value>,
+    pub spares: FxHashMap<Value, Value>,
     pub parts: Parts,
 }
 
@@ -94,8 +94,8 @@ fn each(nodes: &[Node], see: &mut impl FnMut(&Node)) {
 }
 
 /// A value beside each one that others become, where several do so at once.
-fn spares(nodes: &[Node], function: &mut Function) -> HashMap<Value, Value> {
-    let mut spares = HashMap::new();
+fn spares(nodes: &[Node], function: &mut Function) -> FxHashMap<Value, Value> {
+    let mut spares = FxHashMap::default();
     each(nodes, &mut |node| match node {
         Node::Moves(moves) if moves.len() > 1 => {
             for moved in moves {
@@ -108,8 +108,8 @@ fn spares(nodes: &[Node], function: &mut Function) -> HashMap<Value, Value> {
 }
 
 /// The values that become others.
-fn handed_on(nodes: &[Node], function: &Function) -> HashSet<Value> {
-    let mut list = HashSet::new();
+fn handed_on(nodes: &[Node], function: &Function) -> FxHashSet<Value> {
+    let mut list = FxHashSet::default();
     each(nodes, &mut |node| {
         if let Node::Moves(moves) = node {
             list.extend(moves.iter().map(|m| root_of(function, m.from)));

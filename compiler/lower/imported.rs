@@ -8,7 +8,8 @@ use super::values::root_of;
 use crate::fuse::Group;
 use crate::ir::{self, Function, Module, Value};
 use crate::plan::{self, Place, Plan, PlanError, Request};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// The areas of the file are adjacent, each from such a multiple on.
 const AREA_ALIGNMENT: u64 = 64;
@@ -22,9 +23,9 @@ pub(super) fn places<'a>(
     method: &ir::Method,
     function: &Function,
     groups: impl Iterator<Item = &'a Group>,
-) -> HashMap<Value, u64> {
+) -> FxHashMap<Value, u64> {
     let known = in_file(module, method);
-    let mut written: HashMap<Key, Vec<Value>> = HashMap::new();
+    let mut written: FxHashMap<Key, Vec<Value>> = FxHashMap::default();
     for &output in groups.flat_map(|group| &group.outputs) {
         let root = root_of(function, output);
         let operator = function.defining_inst(output).and_then(|inst| function.insts[inst].source).map(|s| module.sources[s].operator);
@@ -34,7 +35,7 @@ pub(super) fn places<'a>(
             list.push(root);
         }
     }
-    let mut places = HashMap::new();
+    let mut places = FxHashMap::default();
     for (key, offsets) in known {
         let Some(values) = written.get(&key) else { continue };
         // What comes before the last is work on the way to the results.

@@ -8,7 +8,8 @@ use super::resolver::Resolver;
 use crate::ir::{Extent, Function, Value};
 use crate::plan::{Lifetimes, Plan, Request, TensorId};
 use crate::program::{End, Member, Moving, MovingPlace, Size};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Places of a plan that move, and what lies in which.
@@ -16,9 +17,9 @@ use std::ops::Range;
 pub(super) struct MovingPlaces {
     pub moving: Moving,
     /// The place of each tensor of the request.
-    tensors: HashMap<TensorId, u32>,
+    tensors: FxHashMap<TensorId, u32>,
     /// The place of each scratch buffer, by its step and number.
-    scratch: HashMap<(usize, usize), u32>,
+    scratch: FxHashMap<(usize, usize), u32>,
 }
 
 impl MovingPlaces {
@@ -33,7 +34,7 @@ impl MovingPlaces {
     }
 
     /// The places of a plan. `given` are the extents that callers give, each once.
-    pub fn new(resolver: &Resolver<'_>, given: &[Value], ids: &HashMap<Value, TensorId>, request: &Request, plan: &Plan) -> Self {
+    pub fn new(resolver: &Resolver<'_>, given: &[Value], ids: &FxHashMap<Value, TensorId>, request: &Request, plan: &Plan) -> Self {
         let Ok(lifetimes) = Lifetimes::new(request) else { return Self::default() };
         let items = items(resolver, given, ids, request, plan, &lifetimes);
         if items.iter().all(|item| item.size.extents.is_empty()) {
@@ -64,13 +65,13 @@ struct Item {
 fn items(
     resolver: &Resolver<'_>,
     given: &[Value],
-    ids: &HashMap<Value, TensorId>,
+    ids: &FxHashMap<Value, TensorId>,
     request: &Request,
     plan: &Plan,
     lifetimes: &Lifetimes,
 ) -> Vec<Item> {
     let mut items = Vec::new();
-    let roots: HashMap<TensorId, Value> = ids.iter().map(|(&root, &id)| (id, root)).collect();
+    let roots: FxHashMap<TensorId, Value> = ids.iter().map(|(&root, &id)| (id, root)).collect();
     for (number, tensor) in (0..).zip(&request.tensors) {
         let id = TensorId(number);
         let (Some(offset), Some(steps)) = (plan.offset[id.index()], lifetimes.steps(id)) else { continue };
@@ -123,7 +124,7 @@ struct Blocks {
 impl Blocks {
     fn new(items: &[Item], request: &Request) -> Self {
         let mut blocks = Self { of: (0..items.len()).collect(), base: vec![], below: vec![] };
-        let (mut at, mut numbers): (HashMap<u64, usize>, HashMap<TensorId, usize>) = Default::default();
+        let (mut at, mut numbers): (FxHashMap<u64, usize>, FxHashMap<TensorId, usize>) = Default::default();
         for (number, item) in items.iter().enumerate() {
             let first = *at.entry(item.offset).or_insert(number);
             blocks.join(first, number);
@@ -199,7 +200,7 @@ impl Blocks {
             }
         }
         let mut found = MovingPlaces::default();
-        let mut places: HashMap<usize, u32> = HashMap::new();
+        let mut places: FxHashMap<usize, u32> = FxHashMap::default();
         for ((bound, block), before) in before {
             let after = essential(before.iter().map(|&(low, into)| self.end(&places, low, &items[low], into)).collect());
             if after.iter().any(|end| end.place.is_some() || !end.size.extents.is_empty()) {
@@ -226,7 +227,7 @@ impl Blocks {
     }
 
     /// Where an item ends, less how far the item above it is into its block; and that at the bound.
-    fn end(&self, places: &HashMap<usize, u32>, number: usize, item: &Item, into: u64) -> (End, u64) {
+    fn end(&self, places: &FxHashMap<usize, u32>, number: usize, item: &Item, into: u64) -> (End, u64) {
         let block = self.of[number];
         let place = places.get(&block).copied();
         let start = item.offset - place.map_or(0, |_| self.base[block]);

@@ -5,14 +5,14 @@
 use super::values::{duplicate, root_of};
 use crate::fuse::{Group, Grouped, Node, part_of, row_major};
 use crate::ir::{Function, Op, Operation, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// For each value that owns memory within another's: that value, and the byte of it at which it starts.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    hosts: HashMap<Value, (Value, u64)>,
+    hosts: FxHashMap<Value, (Value, u64)>,
     /// The parts that make up a concatenation, by the value they make up.
-    joined: HashMap<Value, Vec<Value>>,
+    joined: FxHashMap<Value, Vec<Value>>,
 }
 
 impl Parts {
@@ -38,7 +38,7 @@ impl Parts {
     }
 
     /// How many parts make up each concatenation.
-    pub fn counts(&self) -> HashMap<Value, usize> {
+    pub fn counts(&self) -> FxHashMap<Value, usize> {
         self.joined.iter().map(|(&host, parts)| (host, parts.len())).collect()
     }
 }
@@ -46,9 +46,9 @@ impl Parts {
 /// Values that have a place for another reason.
 pub(super) struct Pinned {
     /// They become others, whose places they may take.
-    pub handed_on: HashSet<Value>,
+    pub handed_on: FxHashSet<Value>,
     /// They are in callers' buffers.
-    pub outputs: HashSet<Value>,
+    pub outputs: FxHashSet<Value>,
 }
 
 /// Takes concatenations out of a method.
@@ -60,7 +60,7 @@ struct Joining<'a> {
 
 impl Joining<'_> {
     fn body(&mut self, nodes: &mut Vec<Node>) {
-        let mut made = HashSet::new();
+        let mut made = FxHashSet::default();
         let mut list = Vec::with_capacity(nodes.len());
         for mut node in nodes.drain(..) {
             match &mut node {
@@ -90,13 +90,13 @@ impl Joining<'_> {
 
     /// Makes the operands of a concatenation parts of its result, if at least one of those `made` so far can be. Gives the copies of
     /// the others.
-    fn join(&mut self, group: &Group, made: &HashSet<Value>) -> Option<Vec<Group>> {
+    fn join(&mut self, group: &Group, made: &FxHashSet<Value>) -> Option<Vec<Group>> {
         let result = group.outputs[0];
         if !self.is(group, Op::Concat) || self.pinned.handed_on.contains(&result) {
             return None;
         }
         let operands = self.runs(group)?;
-        let mut taken = HashSet::new();
+        let mut taken = FxHashSet::default();
         let in_place: Vec<bool> =
             operands.iter().map(|&(value, _)| self.is_free(value, made) && taken.insert(root_of(self.function, value))).collect();
         if !in_place.contains(&true) {
@@ -137,7 +137,7 @@ impl Joining<'_> {
     }
 
     /// Whether a value can be wherever it is wanted.
-    fn is_free(&self, value: Value, made: &HashSet<Value>) -> bool {
+    fn is_free(&self, value: Value, made: &FxHashSet<Value>) -> bool {
         let root = root_of(self.function, value);
         let pinned = self.pinned.handed_on.contains(&root) || self.pinned.outputs.contains(&root);
         made.contains(&root) && !pinned && self.parts.host(root).is_none()

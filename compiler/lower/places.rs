@@ -10,7 +10,7 @@
 use super::work::Work;
 use crate::fuse::Move;
 use crate::ir::Value;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// What happens at one position of the list, by the values that own memory.
@@ -40,7 +40,7 @@ pub(super) enum Holder {
 /// Owners of places.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    owners: HashMap<Value, Value>,
+    owners: FxHashMap<Value, Value>,
 }
 
 impl Places {
@@ -70,7 +70,7 @@ pub(super) fn loops(work: &[Work<'_>]) -> Vec<Range<usize>> {
 
 /// Chooses places. `together` are pairs that have one place whatever happens, the first owning it.
 pub(super) fn choose(points: &[Point], loops: &[Range<usize>], together: &[(Value, Value)], holder: impl Fn(Value) -> Holder) -> Places {
-    let mut classes = Classes { points, lives: lives(points, loops), classes: HashMap::new(), members: Vec::new(), holder };
+    let mut classes = Classes { points, lives: lives(points, loops), classes: FxHashMap::default(), members: Vec::new(), holder };
     for &(owner, other) in together {
         let class = classes.class(owner);
         classes.members[class].push(other);
@@ -93,8 +93,8 @@ struct Life {
     writes: Vec<usize>,
 }
 
-fn lives(points: &[Point], loops: &[Range<usize>]) -> HashMap<Value, Life> {
-    let mut lives: HashMap<Value, Life> = HashMap::new();
+fn lives(points: &[Point], loops: &[Range<usize>]) -> FxHashMap<Value, Life> {
+    let mut lives: FxHashMap<Value, Life> = FxHashMap::default();
     for (position, point) in points.iter().enumerate() {
         for &value in &point.reads {
             lives.entry(value).or_default().reads.push(position);
@@ -127,9 +127,9 @@ impl Life {
 
 struct Classes<'a, F> {
     points: &'a [Point],
-    lives: HashMap<Value, Life>,
+    lives: FxHashMap<Value, Life>,
     /// The class of a value that has been asked for.
-    classes: HashMap<Value, usize>,
+    classes: FxHashMap<Value, usize>,
     /// The values of each class, first the one that owns the place; none where a class was joined to another.
     members: Vec<Vec<Value>>,
     holder: F,

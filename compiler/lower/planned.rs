@@ -17,7 +17,7 @@ use crate::diagnostic::Diagnostics;
 use crate::fuse::band::Bands;
 use crate::ir::Value;
 use crate::plan::{self, Effort, Plan, PlanError, Request, TensorId};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// See the module.
 pub(super) struct Planned<'a> {
@@ -29,7 +29,7 @@ pub(super) struct Planned<'a> {
     pub request: Request,
     pub plan: Plan,
     /// The planner's tensor of each root.
-    ids: HashMap<Value, TensorId>,
+    ids: FxHashMap<Value, TensorId>,
     /// The places that move.
     pub moving: MovingPlaces,
 }
@@ -80,7 +80,7 @@ impl<'a> Planned<'a> {
 }
 
 /// What is asked of the planner, and its tensor of each root.
-fn asked(frame: &Frame<'_>, placed: &Placed<'_>, items: &[Item<'_>]) -> (Request, HashMap<Value, TensorId>) {
+fn asked(frame: &Frame<'_>, placed: &Placed<'_>, items: &[Item<'_>]) -> (Request, FxHashMap<Value, TensorId>) {
     let mut tensors = Tensors::new(&placed.resolver);
     let steps = steps::of_list(items, &mut tensors, &placed.ends);
     let Tensors { list, ids, .. } = tensors;
@@ -139,7 +139,7 @@ fn plan_of_file(
     frame: &Frame<'_>,
     placed: &Placed<'_>,
     items: &[Item<'_>],
-    ids: &HashMap<Value, TensorId>,
+    ids: &FxHashMap<Value, TensorId>,
     request: &mut Request,
 ) -> Result<(Vec<usize>, Plan), String> {
     let groups = items.iter().filter_map(|item| if let Work::Group(group) = item.work { Some(group) } else { None });

@@ -5,7 +5,6 @@ use crate::ir::Data;
 use crate::kernel::Kernel;
 use crate::program::Blob;
 use rustc_hash::{FxHashMap, FxHasher};
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Collects kernels, a list a CPU level, and constants; equal ones are one. Order is that of first use.
@@ -13,7 +12,7 @@ pub struct Pool {
     open: bool,
     kernels: Vec<Kernels>,
     constants: Vec<Blob>,
-    by_bytes: HashMap<u64, Vec<usize>>,
+    by_bytes: FxHashMap<u64, Vec<usize>>,
 }
 
 /// The kernels of a level.
@@ -27,7 +26,7 @@ struct Kernels {
 impl Pool {
     /// An empty pool for some levels, for a module whose constants are open or not.
     pub fn new(open: bool, levels: usize) -> Self {
-        Self { open, kernels: vec![Kernels::default(); levels], constants: vec![], by_bytes: HashMap::new() }
+        Self { open, kernels: vec![Kernels::default(); levels], constants: vec![], by_bytes: FxHashMap::default() }
     }
 
     /// The position of a kernel of a level, added under `name` if none does the same.

@@ -10,7 +10,7 @@ use super::places::{Holder, Places};
 use super::values::{known_extent, root_of};
 use crate::fuse::Move;
 use crate::ir::{Data, Function, Module, Operation, State, Value};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What holds a place.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,9 +39,9 @@ pub(super) struct Resolver<'a> {
     module: &'a Module,
     pub grouped: &'a Grouped,
     /// The state that a value is in.
-    held: HashMap<Value, State>,
-    inputs: HashMap<Value, u32>,
-    outputs: HashMap<Value, u32>,
+    held: FxHashMap<Value, State>,
+    inputs: FxHashMap<Value, u32>,
+    outputs: FxHashMap<Value, u32>,
     places: Places,
 }
 

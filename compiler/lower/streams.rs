@@ -10,7 +10,7 @@ use super::work::Work;
 use crate::fuse::band::Bands;
 use crate::plan::{self, Home, Place, Plan, Request, Scratch, Step, TensorId};
 use crate::program::ALIGNMENT;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// The most that the arena may grow by, in hundredths.
@@ -81,7 +81,7 @@ struct StreamedCut {
     /// The memory of each stream.
     plans: Vec<Plan>,
     /// For each root tensor that lives inside a stream, which one.
-    inner: HashMap<TensorId, usize>,
+    inner: FxHashMap<TensorId, usize>,
 }
 
 impl StreamedCut {
@@ -147,12 +147,12 @@ fn are_apart(request: &Request, homes: &[Home], lists: &[(Stream, Vec<usize>)]) 
 }
 
 /// The root tensors in the arena that steps of one list alone touch, each with the number of the list.
-fn inner(request: &Request, homes: &[Home], lists: &[(Stream, Vec<usize>)]) -> HashMap<TensorId, usize> {
+fn inner(request: &Request, homes: &[Home], lists: &[(Stream, Vec<usize>)]) -> FxHashMap<TensorId, usize> {
     let mut list_of: Vec<Option<usize>> = vec![None; request.steps.len()];
     for (number, (_, list)) in lists.iter().enumerate() {
         list.iter().for_each(|&step| list_of[step] = Some(number));
     }
-    let mut users: HashMap<TensorId, Option<usize>> = HashMap::new();
+    let mut users: FxHashMap<TensorId, Option<usize>> = FxHashMap::default();
     for (step, list) in request.steps.iter().zip(list_of) {
         for tensor in step.reads.iter().chain(&step.writes) {
             let root = homes[tensor.index()].root;
@@ -165,7 +165,7 @@ fn inner(request: &Request, homes: &[Home], lists: &[(Stream, Vec<usize>)]) -> H
 }
 
 /// What lives inside a stream, as a request of its own: all other tensors are somewhere else.
-fn of_stream(request: &Request, homes: &[Home], list: &[usize], inner: &HashMap<TensorId, usize>) -> Request {
+fn of_stream(request: &Request, homes: &[Home], list: &[usize], inner: &FxHashMap<TensorId, usize>) -> Request {
     let is_inner = |tensor: TensorId| inner.contains_key(&homes[tensor.index()].root);
     let mut tensors = request.tensors.clone();
     for (number, tensor) in (0..).zip(&mut tensors) {

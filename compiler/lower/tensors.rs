@@ -6,7 +6,8 @@ use crate::ir::Value;
 use crate::plan::{self, Place, TensorId};
 use crate::program::ALIGNMENT;
 use crate::schedule::Requirements;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// Tensors in the arena start at a multiple of this, a vector register of the narrowest machine; parts of others, which nobody depends on, at one of
 /// their elements.
@@ -16,12 +17,12 @@ const TENSOR_ALIGNMENT: u64 = 16;
 pub(super) struct Tensors<'a> {
     pub resolver: &'a Resolver<'a>,
     pub list: Vec<plan::Tensor>,
-    pub ids: HashMap<Value, TensorId>,
+    pub ids: FxHashMap<Value, TensorId>,
 }
 
 impl<'a> Tensors<'a> {
     pub fn new(resolver: &'a Resolver<'a>) -> Self {
-        Self { resolver, list: vec![], ids: HashMap::new() }
+        Self { resolver, list: vec![], ids: FxHashMap::default() }
     }
 
     /// The tensor of the memory that a value has.

@@ -11,7 +11,7 @@ use crate::kernel::footprint::{Touched, footprint};
 use crate::kernel::{BufferKind, Kernel};
 use crate::program::{Address, Call, Parts, Step, Together};
 use crate::schedule::Threads;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -28,14 +28,14 @@ pub(super) fn takes(options: Options) -> bool {
 
 /// Puts calls together wherever they follow each other in steps. `kernels` are those of the steps' level.
 pub(super) fn join(steps: &mut Vec<Step>, kernels: &[Kernel], threads: Threads) {
-    Joining { kernels, threads, known: HashMap::new() }.list(steps);
+    Joining { kernels, threads, known: FxHashMap::default() }.list(steps);
 }
 
 struct Joining<'k> {
     kernels: &'k [Kernel],
     threads: Threads,
     /// What ranges of kernels touch, by kernel and range.
-    known: HashMap<(usize, [i64; 2]), Rc<Vec<Touched>>>,
+    known: FxHashMap<(usize, [i64; 2]), Rc<Vec<Touched>>>,
 }
 
 /// A call that has parts.

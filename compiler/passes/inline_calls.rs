@@ -6,7 +6,7 @@
 
 use super::edit::{Edit, Visit, rewrite_function};
 use crate::ir::*;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Instructions that a function may have after inlining: a chain of functions that each call the next one twice stays finite.
 const LARGEST: usize = 100_000;
@@ -48,7 +48,7 @@ fn condition(edit: &Edit<'_>, value: Value) -> Option<bool> {
 /// Copies a body; gives what its results are called here.
 fn inline(edit: &mut Edit<'_>, func: Func, arguments: &[Value]) -> Option<Vec<Value>> {
     let callee = edit.module.functions[func].clone();
-    let mut names: HashMap<Value, Value> = callee.params.iter().copied().zip(arguments.iter().copied()).collect();
+    let mut names: FxHashMap<Value, Value> = callee.params.iter().copied().zip(arguments.iter().copied()).collect();
     for &inst in &callee.body {
         let data = &callee.insts[inst];
         let operands: Vec<Value> = data.operands.iter().map(|v| names.get(v).copied()).collect::<Option<_>>()?;
@@ -70,7 +70,7 @@ fn inline(edit: &mut Edit<'_>, func: Func, arguments: &[Value]) -> Option<Vec<Va
 }
 
 /// Lets the placements of an imported plan follow the values; the first copy of a body takes them.
-fn move_placements(edit: &mut Edit<'_>, func: Func, callee: &Function, names: &HashMap<Value, Value>) {
+fn move_placements(edit: &mut Edit<'_>, func: Func, callee: &Function, names: &FxHashMap<Value, Value>) {
     let methods = edit.module.imported_plan.iter_mut().flat_map(|plan| &mut plan.methods);
     for placement in methods.flat_map(|method| &mut method.placements).filter(|p| p.function == func) {
         let is_param = callee.params.contains(&placement.value);
@@ -82,7 +82,7 @@ fn move_placements(edit: &mut Edit<'_>, func: Func, callee: &Function, names: &H
 }
 
 /// An operator whose fields name what index values are called here; nothing where one of them has no name.
-fn renamed(operation: &Operation, names: &HashMap<Value, Value>) -> Option<Operation> {
+fn renamed(operation: &Operation, names: &FxHashMap<Value, Value>) -> Option<Operation> {
     let mut renamed = operation.clone();
     let mut known = true;
     renamed.each_extent(|extent| {

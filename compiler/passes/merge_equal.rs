@@ -6,7 +6,7 @@
 use super::edit::{Visit, each_constant, rewrite};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Applies the rewrite.
@@ -17,7 +17,7 @@ pub(super) fn run(module: &mut Module) -> bool {
         changed |= same[*constant] != *constant;
         *constant = same[*constant];
     });
-    let mut seen: HashMap<(Op, Vec<Value>), Vec<Inst>> = HashMap::new();
+    let mut seen: FxHashMap<(Op, Vec<Value>), Vec<Inst>> = FxHashMap::default();
     let mut current = None;
     let merged = rewrite(module, |edit, inst| {
         // Values are numbered in each function anew.
@@ -44,7 +44,7 @@ pub(super) fn run(module: &mut Module) -> bool {
 /// For each constant the first one that is equal.
 fn equal_constants(module: &Module) -> SecondaryMap<Constant, Constant> {
     let mut same = SecondaryMap::with_default(Constant::from_u32(0));
-    let mut seen: HashMap<u64, Vec<Constant>> = HashMap::new();
+    let mut seen: FxHashMap<u64, Vec<Constant>> = FxHashMap::default();
     for (id, constant) in module.constants.iter() {
         let mut hasher = DefaultHasher::new();
         constant.ty.hash(&mut hasher);

@@ -13,7 +13,8 @@ use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signat
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_entity::EntityRef;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// What the lowering asks of the machine.
 #[derive(Clone, Copy)]
@@ -58,16 +59,16 @@ pub(super) struct Lowering<'a> {
     /// What indices are sums of.
     pub indices: Indices,
     /// The terms of such sums, computed without their numbers.
-    pub roots: HashMap<Value, ir::Value>,
+    pub roots: FxHashMap<Value, ir::Value>,
     /// Bits of values that are constants.
-    pub constants: HashMap<Value, u64>,
+    pub constants: FxHashMap<Value, u64>,
     /// The address of each buffer's first element.
     pub bases: Vec<ir::Value>,
     pub scopes: Vec<Scope>,
     /// Blocks that return a non-zero status.
     failures: BTreeMap<i32, Block>,
     /// Loads that the conversions which use them do.
-    widened_loads: HashMap<Value, Inst>,
+    widened_loads: FxHashMap<Value, Inst>,
     /// A register's room on the stack, through which lanes are moved one by one.
     spare: Option<StackSlot>,
 }
@@ -93,12 +94,12 @@ pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<
         builder: FunctionBuilder::new(&mut function, &mut context),
         values: vec![None; kernel.types.len()],
         indices: Indices::of(kernel, usize::MAX),
-        roots: HashMap::new(),
-        constants: HashMap::new(),
+        roots: FxHashMap::default(),
+        constants: FxHashMap::default(),
         bases: vec![],
         scopes: vec![Scope::default()],
         failures: BTreeMap::new(),
-        widened_loads: if machine.has_vector_registers() { widened_loads(kernel) } else { HashMap::new() },
+        widened_loads: if machine.has_vector_registers() { widened_loads(kernel) } else { FxHashMap::default() },
         spare: None,
     };
     lowering.enter();

@@ -2,7 +2,7 @@
 
 use crate::kernel::{Buffer, Value};
 use cranelift_codegen::ir::{self, MemFlagsData};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Stack arrays are aligned to 16 bytes, as the stack pointer is.
 pub(super) const LOCAL_ALIGNMENT_SHIFT: u8 = 4;
@@ -59,9 +59,9 @@ pub(super) struct FieldsOf {
 #[derive(Default)]
 pub(super) struct Scope {
     /// Addresses of a buffer at an index root.
-    pub addresses: HashMap<(Buffer, Option<ir::Value>), ir::Value>,
+    pub addresses: FxHashMap<(Buffer, Option<ir::Value>), ir::Value>,
     /// Roots of indices, by the terms of their sums.
-    pub roots: HashMap<Vec<(Value, i64)>, ir::Value>,
+    pub roots: FxHashMap<Vec<(Value, i64)>, ir::Value>,
     /// Narrow lanes of a register, widened: `fields.rs`.
-    pub fields: HashMap<FieldsOf, Vec<ir::Value>>,
+    pub fields: FxHashMap<FieldsOf, Vec<ir::Value>>,
 }

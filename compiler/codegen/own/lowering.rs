@@ -11,7 +11,8 @@ use crate::kernel::verify::is_toward_zero;
 use crate::kernel::{Inst, Kernel, Region, Type, Value};
 use cranelift_entity::{EntityRef, EntitySet};
 use regalloc2::{RegClass, VReg};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// How the instructions of kernels become those of an instruction set. The walk itself, loops and branches, sums of indices and constants
 /// are done; an instruction set says in what it holds values, and does one instruction after the other.
@@ -101,7 +102,7 @@ pub struct Lowering<'a, S: Select> {
     /// The block that is written.
     pub block: Block,
     /// Bits of values that are constants.
-    pub constants: HashMap<Value, u64>,
+    pub constants: FxHashMap<Value, u64>,
     /// Where each buffer begins.
     pub bases: Vec<(Base, i32)>,
     /// Values that are used once.
@@ -110,7 +111,7 @@ pub struct Lowering<'a, S: Select> {
     /// What indices are sums of. The register of such a sum is made when it is wanted.
     pub(super) indices: Indices,
     /// How deep the region is in which the register of a scalar is defined.
-    pub(super) depths: HashMap<VReg, usize>,
+    pub(super) depths: FxHashMap<VReg, usize>,
     pub(super) scopes: Vec<Scope>,
     /// Blocks that return a status other than 0.
     failures: BTreeMap<i32, Block>,
@@ -131,12 +132,12 @@ pub fn lower<S: Select>(kernel: &Kernel, set: S) -> Result<Function<S::Inst>, Co
         set,
         function,
         block: entry,
-        constants: HashMap::new(),
+        constants: FxHashMap::default(),
         bases: vec![],
         used_once: used_once(kernel),
         values: vec![None; kernel.types.len()],
         indices: Indices::of(kernel, MOST_TERMS),
-        depths: HashMap::new(),
+        depths: FxHashMap::default(),
         scopes: vec![Scope::default()],
         failures: BTreeMap::new(),
         inner_loops: 0,

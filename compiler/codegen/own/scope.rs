@@ -4,7 +4,7 @@ use super::function::Block;
 use crate::kernel::Buffer;
 use crate::kernel::indices::{Sum, Term};
 use regalloc2::VReg;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A sum of multiples of registers.
 pub type Linear = Sum<VReg>;
@@ -29,11 +29,11 @@ pub struct Scope {
     /// Whether it is a loop that hands values to its next round.
     pub carries: bool,
     /// Registers times a number.
-    pub products: HashMap<(VReg, i64), VReg>,
+    pub products: FxHashMap<(VReg, i64), VReg>,
     /// Sums in registers.
-    pub sums: HashMap<Linear, VReg>,
+    pub sums: FxHashMap<Linear, VReg>,
     /// Addresses in registers: of a buffer, some terms further on.
-    pub addresses: HashMap<(Buffer, Terms), VReg>,
+    pub addresses: FxHashMap<(Buffer, Terms), VReg>,
 }
 
 impl Scope {

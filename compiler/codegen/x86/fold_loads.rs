@@ -4,7 +4,7 @@ use super::inst::{Arg, Function, Inst, Op};
 use super::rows::{self, Shape, Tuple};
 use crate::codegen::own::{Address, Base};
 use regalloc2::VReg;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A load that may be folded.
 struct Load {
@@ -19,7 +19,7 @@ struct Load {
 /// Folds loads into their users. `uses` says how often each register is used.
 pub(super) fn fold_loads(function: &mut Function, uses: &[u32]) {
     for data in &mut function.blocks {
-        let (mut loads, mut stores): (HashMap<VReg, Load>, usize) = (HashMap::new(), 0);
+        let (mut loads, mut stores): (FxHashMap<VReg, Load>, usize) = (FxHashMap::default(), 0);
         let mut gone = vec![false; data.insts.len()];
         for at in 0..data.insts.len() {
             fold_into(&mut data.insts[at], &loads, stores, &mut gone);
@@ -49,7 +49,7 @@ fn whole_load(inst: &Inst) -> Option<(VReg, Address, u32)> {
     plain.then(|| (result, address, row.tuple.bytes(length)))
 }
 
-fn fold_into(inst: &mut Inst, loads: &HashMap<VReg, Load>, stores: usize, gone: &mut [bool]) {
+fn fold_into(inst: &mut Inst, loads: &FxHashMap<VReg, Load>, stores: usize, gone: &mut [bool]) {
     let Op::Vector { row, length, .. } = inst.op else { return };
     // The last register operand is the one that may be memory; a mask beside it would leave memory unread.
     let takes = matches!(row.shape, Shape::Rvm | Shape::Rm) && !matches!(row.tuple, Tuple::Fixed(_));

@@ -3,12 +3,12 @@
 use super::inst::{Arg, Function, Inst, Op};
 use super::rows;
 use regalloc2::VReg;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Folds instructions that narrow lanes into the stores that alone use them. `uses` says how often each register is used.
 pub(super) fn fold_stores(function: &mut Function, uses: &[u32]) {
     for data in &mut function.blocks {
-        let mut narrowed: HashMap<VReg, usize> = HashMap::new();
+        let mut narrowed: FxHashMap<VReg, usize> = FxHashMap::default();
         let mut gone = vec![false; data.insts.len()];
         for at in 0..data.insts.len() {
             if let Some(from) = stored(&data.insts[at]).and_then(|(value, bytes)| narrows(&data.insts, &narrowed, value, bytes)) {
@@ -40,7 +40,7 @@ fn stored(inst: &Inst) -> Option<(VReg, u32)> {
 }
 
 /// Where lanes are narrowed to this many bytes, if that is what a register holds.
-fn narrows(insts: &[Inst], narrowed: &HashMap<VReg, usize>, value: VReg, bytes: u32) -> Option<usize> {
+fn narrows(insts: &[Inst], narrowed: &FxHashMap<VReg, usize>, value: VReg, bytes: u32) -> Option<usize> {
     let at = *narrowed.get(&value)?;
     let Op::Vector { row, length, .. } = insts[at].op else { return None };
     (row.tuple.bytes(length) == bytes).then_some(at)

@@ -11,7 +11,7 @@ use crate::codegen::own::{self, Address, Base};
 use crate::kernel::{BufferKind, Inst as KernelInst, Kernel, Lane, Type, Value};
 use crate::machine::Machine;
 use regalloc2::{PReg, RegClass, VReg};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The state of lowering one kernel.
 pub(super) type Lowering<'a> = own::Lowering<'a, Vectors>;
@@ -23,15 +23,15 @@ pub(super) struct Vectors {
     /// Whether there are mask registers and the other things of AVX-512.
     pub avx512: bool,
     /// Loads that the conversions which use them do.
-    pub widened_loads: HashMap<Value, KernelInst>,
+    pub widened_loads: FxHashMap<Value, KernelInst>,
     /// Masks whose integers are subtracted and used for nothing else.
-    pub subtracted_masks: HashMap<Value, Value>,
+    pub subtracted_masks: FxHashMap<Value, Value>,
     /// Sums with a number, and the larger ones of them and another, that are only narrowed to bytes.
-    pub narrowed_sums: HashMap<Value, Narrowed>,
+    pub narrowed_sums: FxHashMap<Value, Narrowed>,
     /// The operands of bitwise conjunctions.
-    pub conjunctions: HashMap<VReg, (VReg, VReg)>,
+    pub conjunctions: FxHashMap<VReg, (VReg, VReg)>,
     /// Where registers were loaded from that hold a vector of memory that nothing writes.
-    pub constant_loads: HashMap<VReg, Address>,
+    pub constant_loads: FxHashMap<VReg, Address>,
 }
 
 impl Vectors {
@@ -43,8 +43,8 @@ impl Vectors {
             widened_loads: widened_loads(kernel),
             subtracted_masks: subtracted_masks(kernel),
             narrowed_sums: narrowed_sums(kernel),
-            conjunctions: HashMap::new(),
-            constant_loads: HashMap::new(),
+            conjunctions: FxHashMap::default(),
+            constant_loads: FxHashMap::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::fuse::flow::{Flow, Item};
 use crate::fuse::row_major;
 use crate::ir::{Axis, Function, Inst, Module, Op, Value};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Operators to be computed batch by batch.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct Region {
     /// How many batches: the product of the leading dimensions of every result.
     pub count: u64,
     /// How many leading dimensions that are, for each result.
-    pub leading: HashMap<Value, usize>,
+    pub leading: FxHashMap<Value, usize>,
     /// The results that others read.
     pub outputs: Vec<Value>,
     /// The bytes of the largest result that nobody else reads.
@@ -31,9 +31,9 @@ const FARTHEST: usize = 1 << 10;
 const CACHED: u64 = 1 << 17;
 
 /// The regions of the outermost body of a method, none of which overlaps another.
-pub fn regions(module: &Module, flow: &Flow, uses: &HashMap<Value, usize>) -> Vec<Region> {
+pub fn regions(module: &Module, flow: &Flow, uses: &FxHashMap<Value, usize>) -> Vec<Region> {
     let mut regions: Vec<Region> = Vec::new();
-    let (mut taken, mut operators): (HashSet<Inst>, u64) = (HashSet::new(), 0);
+    let (mut taken, mut operators): (FxHashSet<Inst>, u64) = (FxHashSet::default(), 0);
     for (position, item) in flow.items.iter().enumerate() {
         let Item::Inst(inst) = *item else { continue };
         if flow.function.insts[inst].op() != Op::Matmul || taken.contains(&inst) {
@@ -73,14 +73,14 @@ fn leading(shape: &[u64], count: u64) -> Option<usize> {
 struct Growth<'a> {
     module: &'a Module,
     function: &'a Function,
-    uses: &'a HashMap<Value, usize>,
+    uses: &'a FxHashMap<Value, usize>,
     count: u64,
 }
 
 impl Growth<'_> {
     /// The region that begins with the first of some items.
-    fn region(&self, items: &[Item], taken: &HashSet<Inst>) -> Option<Region> {
-        let mut leading = HashMap::new();
+    fn region(&self, items: &[Item], taken: &FxHashSet<Inst>) -> Option<Region> {
+        let mut leading = FxHashMap::default();
         let mut insts = Vec::new();
         for item in items.iter().take(FARTHEST) {
             let Item::Inst(inst) = *item else { break };
@@ -100,7 +100,7 @@ impl Growth<'_> {
     }
 
     /// The first operators of a region, up to where the fewest bytes leave it.
-    fn cut(&self, mut insts: Vec<Inst>, leading: HashMap<Value, usize>) -> Option<Region> {
+    fn cut(&self, mut insts: Vec<Inst>, leading: FxHashMap<Value, usize>) -> Option<Region> {
         let bytes = |value: &Value| self.function.tensor(*value).static_bytes().unwrap_or(u64::MAX);
         let left = |count: usize| self.outputs(&insts[..count]).iter().map(bytes).fold(0, u64::saturating_add);
         let count = (2..=insts.len()).min_by_key(|&count| left(count))?;
@@ -114,7 +114,7 @@ impl Growth<'_> {
 
     /// The results of some operators that others read.
     fn outputs(&self, insts: &[Inst]) -> Vec<Value> {
-        let mut inside: HashMap<Value, usize> = HashMap::new();
+        let mut inside: FxHashMap<Value, usize> = FxHashMap::default();
         for &inst in insts {
             self.function.uses(inst).for_each(|value| *inside.entry(value).or_default() += 1);
         }
@@ -123,7 +123,7 @@ impl Growth<'_> {
     }
 
     /// The result of an operator that works matrix by matrix, and how many of its dimensions lead; `None` for other operators.
-    fn result(&self, inst: Inst, known: &HashMap<Value, usize>) -> Option<(Value, usize)> {
+    fn result(&self, inst: Inst, known: &FxHashMap<Value, usize>) -> Option<(Value, usize)> {
         let data = &self.function.insts[inst];
         let [result] = data.results[..] else { return None };
         let shape = row_major(self.function, result)?;
@@ -141,7 +141,7 @@ impl Growth<'_> {
     }
 
     /// Whether an operand can be cut where a result is that has this many dimensions, of which some lead.
-    fn follows(&self, operand: Value, axes: &[Axis], rank: usize, dimensions: usize, known: &HashMap<Value, usize>) -> bool {
+    fn follows(&self, operand: Value, axes: &[Axis], rank: usize, dimensions: usize, known: &FxHashMap<Value, usize>) -> bool {
         let Some(own) = row_major(self.function, operand) else { return false };
         let Some(new) = rank.checked_sub(own.len()) else { return false };
         // Dimensions that lead stay where they are, counted from the last, and the others stay after them.

@@ -5,18 +5,18 @@ use crate::fuse::band::{Band, Bands};
 use crate::fuse::flow::{Flow, Item};
 use crate::ir::operators::{Concat, Slice};
 use crate::ir::{Definition, Extent, Function, Inst, InstData, Operation, Type, Value, ValueData};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Computes regions, none of which overlaps another, batch by batch. Their outputs are then concatenations. Each comes with the number of its
 /// cut. Gives the values that are parts of others.
 pub fn apply(flow: &mut Flow, regions: &[(usize, &Region)]) -> Bands {
-    let mut parts = Bands::new();
+    let mut parts = Bands::default();
     for &(cut, region) in regions {
-        let mut writer = Writer { function: &mut flow.function, region, cut, inserted: vec![], parts: Bands::new() };
+        let mut writer = Writer { function: &mut flow.function, region, cut, inserted: vec![], parts: Bands::default() };
         writer.write();
         parts.extend(writer.parts);
         let mut inserted = Some(writer.inserted);
-        let gone: HashSet<Inst> = region.insts.iter().copied().collect();
+        let gone: FxHashSet<Inst> = region.insts.iter().copied().collect();
         for item in std::mem::take(&mut flow.items) {
             match item {
                 Item::Inst(inst) if region.insts.last() == Some(&inst) => flow.items.extend(inserted.take().into_iter().flatten()),
@@ -42,7 +42,7 @@ impl Writer<'_> {
         let region = self.region;
         let mut batches: Vec<Vec<Value>> = vec![vec![]; region.outputs.len()];
         for number in 0..region.count {
-            let mut computed: HashMap<Value, Value> = HashMap::new();
+            let mut computed: FxHashMap<Value, Value> = FxHashMap::default();
             for &inst in &region.insts {
                 let whole = self.function.insts[inst].results[0];
                 let part = self.compute(inst, number, &computed);
@@ -58,7 +58,7 @@ impl Writer<'_> {
     }
 
     /// An operator's result for a batch.
-    fn compute(&mut self, inst: Inst, number: u64, computed: &HashMap<Value, Value>) -> Value {
+    fn compute(&mut self, inst: Inst, number: u64, computed: &FxHashMap<Value, Value>) -> Value {
         let mut data = InstData { results: vec![], ..self.function.insts[inst].clone() };
         let whole = self.function.insts[inst].results[0];
         let position = self.position(whole, number);

@@ -3,7 +3,7 @@
 use crate::fuse::flow::{Flow, Item};
 use crate::fuse::row_major;
 use crate::ir::{Axis, Function, Inst, InstData, Module, Operation, Value};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// The dimension of `[1, rows, columns, channels]` that is cut.
@@ -64,9 +64,9 @@ pub struct Chain {
 }
 
 /// The longest chains in the outermost body of a method.
-pub fn chains(module: &Module, flow: &Flow, uses: &HashMap<Value, usize>) -> Vec<Chain> {
+pub fn chains(module: &Module, flow: &Flow, uses: &FxHashMap<Value, usize>) -> Vec<Chain> {
     let mut chains: Vec<Chain> = Vec::new();
-    let mut ends: HashMap<Value, usize> = HashMap::new();
+    let mut ends: FxHashMap<Value, usize> = FxHashMap::default();
     for (position, item) in flow.items.iter().enumerate() {
         let Item::Inst(inst) = *item else { continue };
         let Some(operands) = row_operands(module, &flow.function, inst) else { continue };

@@ -4,7 +4,7 @@ use super::chain::{Chain, Link, chains, image};
 use crate::fuse::flow::{Flow, Item};
 use crate::fuse::row_major;
 use crate::ir::{Function, Module, Op, Value};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// A part of a chain to be computed in bands.
@@ -33,7 +33,7 @@ const GAIN: f64 = 0.97;
 
 /// Parts of chains that need much memory at once and would need less in bands, those that need most first, and all the method's work. As many
 /// bands are computed at the same time as there are `threads`.
-pub fn candidates(module: &Module, flow: &Flow, uses: &HashMap<Value, usize>, threads: u64) -> (Vec<Split>, u64) {
+pub fn candidates(module: &Module, flow: &Flow, uses: &FxHashMap<Value, usize>, threads: u64) -> (Vec<Split>, u64) {
     let mut list = Vec::new();
     for chain in chains(module, flow, uses) {
         Cutter::new(&flow.function, &chain, threads).cut(0..chain.values.len(), &mut list);

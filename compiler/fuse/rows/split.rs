@@ -6,18 +6,18 @@ use crate::fuse::band::{Band, Bands};
 use crate::fuse::flow::{Flow, Item};
 use crate::ir::operators::{Concat, Slice};
 use crate::ir::{Definition, Extent, Function, Inst, InstData, Type, Value, ValueData};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
 /// Computes parts of chains, none of which overlaps another, in bands. The value at the end of each is then a concatenation. Each comes with
 /// the number of its cut. Gives the values that are bands of others.
 pub fn apply(flow: &mut Flow, splits: &[(usize, &Split)]) -> Bands {
-    let mut bands = Bands::new();
-    let mut inserted: HashMap<usize, Vec<Item>> = HashMap::new();
-    let mut gone = HashSet::new();
+    let mut bands = Bands::default();
+    let mut inserted: FxHashMap<usize, Vec<Item>> = FxHashMap::default();
+    let mut gone = FxHashSet::default();
     for &(cut, split) in splits {
         let band = Band { cut, number: 0, count: 0 };
-        let mut writer = Writer { function: &mut flow.function, split, inserted: vec![], bands: Bands::new(), band };
+        let mut writer = Writer { function: &mut flow.function, split, inserted: vec![], bands: Bands::default(), band };
         // `candidates` has found every band to see some of its operands.
         let Some(last) = writer.join() else { continue };
         bands.extend(writer.bands);

@@ -4,7 +4,6 @@ use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
-use std::collections::HashMap;
 
 /// How numbers are read.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +131,7 @@ impl Slots {
         for (i, buffer) in kernel.buffers.iter_mut().enumerate() {
             buffer.elements = members.iter().map(|(member, _)| member.buffers[i].elements).min().unwrap_or(0);
         }
-        let mut buffers = HashMap::new();
+        let mut buffers = FxHashMap::default();
         for (lane, list) in &self.places {
             buffers.insert(*lane, Buffer::new(kernel.buffers.len()));
             let elements = list.len() as u64 * u64::from(self.reading.stored / lane.bytes());
@@ -154,7 +153,7 @@ impl Slots {
 /// Puts loads in the place of constants.
 struct Reader<'a, N> {
     types: &'a mut Vec<Type>,
-    buffers: &'a HashMap<Lane, Buffer>,
+    buffers: &'a FxHashMap<Lane, Buffer>,
     /// The index 0.
     start: Value,
     /// Bytes of a place.

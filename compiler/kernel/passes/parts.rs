@@ -10,8 +10,8 @@ use super::super::indices::{Indices, Sum};
 use super::super::visit::Run;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
+use rustc_hash::FxHashSet;
 use smallvec::smallvec;
-use std::collections::HashSet;
 
 /// Rounds that are enough for any number of threads that is worth it: loops inside are not looked at then.
 const MANY_ROUNDS: i64 = 8;
@@ -117,7 +117,7 @@ impl Search<'_> {
         }
         let both = || accesses.iter().chain(&after);
         let buffers: Vec<Buffer> = {
-            let mut seen = HashSet::new();
+            let mut seen = FxHashSet::default();
             both().map(|access| access.buffer).filter(|buffer| seen.insert(*buffer)).collect()
         };
         let is_written = |buffer: Buffer| both().any(|access| access.buffer == buffer && access.stores);
@@ -185,7 +185,7 @@ impl Search<'_> {
 
     /// Whether memory that the body of a loop writes is accessed outside of it too.
     fn scratch_goes_on(&self, body: &Region) -> bool {
-        let mut written = HashSet::new();
+        let mut written = FxHashSet::default();
         body.for_each(&mut |inst| {
             if let Inst::Store { buffer, .. } = inst
                 && self.is_scratch(*buffer)

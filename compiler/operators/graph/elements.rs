@@ -6,7 +6,7 @@ use super::ranges::{Range, apply};
 use crate::ir::{Comparison, ElementType, Extent, InstData, Operation, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::Error;
 use cranelift_entity::EntityRef;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Elements are followed through this many operators.
 const MAX_DEPTH: usize = 64;
@@ -43,8 +43,8 @@ impl ListItem {
 /// Elements that were looked at: an operator may read one twice, and what it reads again twice.
 #[derive(Default)]
 pub struct Elements {
-    items: HashMap<ElementPlace, Option<ListItem>>,
-    ranges: HashMap<ElementPlace, Option<Range>>,
+    items: FxHashMap<ElementPlace, Option<ListItem>>,
+    ranges: FxHashMap<ElementPlace, Option<Range>>,
 }
 
 impl Elements {

@@ -4,7 +4,7 @@
 
 use crate::ir::interpret::Interpreter;
 use crate::ir::{Constant, Func, FunctionBuilder, Inst, Module, Op, TensorType, Type, Value};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The largest tensor that is folded unasked.
 const MAX_ELEMENTS: u64 = 256;
@@ -13,13 +13,13 @@ const MAX_WORK: u64 = 1 << 26;
 
 /// Numbers that were asked for, and what is left for more.
 pub(super) struct Evaluated {
-    constants: HashMap<Value, Constant>,
+    constants: FxHashMap<Value, Constant>,
     work: u64,
 }
 
 impl Default for Evaluated {
     fn default() -> Self {
-        Self { constants: HashMap::new(), work: MAX_WORK }
+        Self { constants: FxHashMap::default(), work: MAX_WORK }
     }
 }
 
@@ -104,7 +104,7 @@ fn is_small(builder: &FunctionBuilder<'_>, start: usize, results: &[Value]) -> b
 fn copy(builder: &FunctionBuilder<'_>, insts: &[Inst], results: &[Value], scratch: &mut Module) -> Option<Func> {
     let function = &builder.function;
     let mut copy = FunctionBuilder::new(scratch, "fold");
-    let mut values: HashMap<Value, Value> = HashMap::new();
+    let mut values: FxHashMap<Value, Value> = FxHashMap::default();
     for &inst in insts {
         let data = &function.insts[inst];
         let mut operands = Vec::new();

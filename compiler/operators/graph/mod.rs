@@ -22,7 +22,7 @@ mod tests;
 use super::Error;
 use super::terms::Terms;
 use crate::ir::{ElementType, Expression, Extent, Func, Function, FunctionBuilder, IndexOperation, Interval, Module, Node, Value};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A function being built.
 pub struct Graph<'m> {
@@ -30,7 +30,7 @@ pub struct Graph<'m> {
     pub builder: FunctionBuilder<'m>,
     evaluated: fold::Evaluated,
     /// Extents that were computed before.
-    combined: HashMap<(IndexOperation, Extent, Extent), Extent>,
+    combined: FxHashMap<(IndexOperation, Extent, Extent), Extent>,
 }
 
 /// Numbers as extents.
@@ -41,7 +41,7 @@ pub fn extents(shape: &[u64]) -> Vec<Extent> {
 impl<'m> Graph<'m> {
     /// A function without parameters so far.
     pub fn new(module: &'m mut Module, name: impl Into<String>) -> Self {
-        Self { builder: FunctionBuilder::new(module, name), evaluated: fold::Evaluated::default(), combined: HashMap::new() }
+        Self { builder: FunctionBuilder::new(module, name), evaluated: fold::Evaluated::default(), combined: FxHashMap::default() }
     }
 
     /// Goes on with another function, and gives the one so far.

@@ -7,7 +7,8 @@
 use super::before::Before;
 use super::cut::{NEVER, Network};
 use crate::ir::*;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// A transpose that is not there yet must save a little to come, so that no two of them chase each other.
 const NEW: u64 = 1;
@@ -20,9 +21,9 @@ const USUAL_EXTENT: u64 = 16;
 
 /// The instructions to be computed in front of transposes by a permutation, where that moves fewer bytes or as many: transposes then
 /// stand nearer to the results, and work can join what comes before them.
-pub fn choose(module: &Module, function: &Function, permutation: &[usize]) -> HashSet<Inst> {
+pub fn choose(module: &Module, function: &Function, permutation: &[usize]) -> FxHashSet<Inst> {
     let region = Region::of(module, function, permutation);
-    if region.movable.is_empty() { HashSet::new() } else { region.cheapest() }
+    if region.movable.is_empty() { FxHashSet::default() } else { region.cheapest() }
 }
 
 struct Region<'m> {
@@ -32,15 +33,15 @@ struct Region<'m> {
     back: Vec<usize>,
     /// Instructions that can be computed in front of transposes, and have an operand that is after one. How each operand comes to be what it
     /// is there.
-    movable: HashMap<Inst, Vec<Before>>,
+    movable: FxHashMap<Inst, Vec<Before>>,
     /// Values that come out of a transpose or of these instructions.
-    held: HashSet<Value>,
+    held: FxHashSet<Value>,
 }
 
 impl<'m> Region<'m> {
     fn of(module: &'m Module, function: &'m Function, permutation: &'m [usize]) -> Self {
         let back = operators::Transpose { permutation: permutation.to_vec() }.inverse().permutation;
-        let mut region = Self { module, function, permutation, back, movable: HashMap::new(), held: HashSet::new() };
+        let mut region = Self { module, function, permutation, back, movable: FxHashMap::default(), held: FxHashSet::default() };
         for &inst in &function.body {
             let data = &function.insts[inst];
             let can = match &data.operation {
@@ -91,10 +92,10 @@ impl<'m> Region<'m> {
     }
 
     /// The labelling of the instructions that costs least; of several the one that moves most instructions.
-    fn cheapest(&self) -> HashSet<Inst> {
+    fn cheapest(&self) -> FxHashSet<Inst> {
         let mut network = Network::new();
         let movable = self.function.body.iter().filter(|inst| self.movable.contains_key(inst));
-        let nodes: HashMap<Inst, usize> = movable.map(|&inst| (inst, network.node())).collect();
+        let nodes: FxHashMap<Inst, usize> = movable.map(|&inst| (inst, network.node())).collect();
         for (value, readers) in self.readers(&nodes) {
             self.join(&mut network, &nodes, value, &readers);
         }
@@ -104,7 +105,7 @@ impl<'m> Region<'m> {
 
     /// For each value that can have two forms, the nodes that read it: the source stands for transposes that undo one, the sink for all that
     /// reads it as it is.
-    fn readers(&self, nodes: &HashMap<Inst, usize>) -> BTreeMap<Value, Vec<usize>> {
+    fn readers(&self, nodes: &FxHashMap<Inst, usize>) -> BTreeMap<Value, Vec<usize>> {
         let mut readers: BTreeMap<Value, Vec<usize>> = BTreeMap::new();
         let mut read = |value: Value, reader: usize| readers.entry(value).or_default().push(reader);
         for &inst in &self.function.body {
@@ -126,7 +127,7 @@ impl<'m> Region<'m> {
     }
 
     /// The edges of a value between the node that computes it and those that read it.
-    fn join(&self, network: &mut Network, nodes: &HashMap<Inst, usize>, value: Value, readers: &[usize]) {
+    fn join(&self, network: &mut Network, nodes: &FxHashMap<Inst, usize>, value: Value, readers: &[usize]) {
         let writer = self.function.defining_inst(value).and_then(|inst| nodes.get(&inst).copied());
         let from = match writer {
             Some(node) => node,

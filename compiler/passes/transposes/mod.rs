@@ -12,7 +12,8 @@ use super::edit::{Edit, Visit, rewrite_function};
 use crate::ir::axes::Axis;
 use crate::ir::*;
 use before::Before;
-use std::collections::{BTreeSet, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
@@ -37,7 +38,7 @@ fn permutations(function: &Function) -> BTreeSet<Vec<usize>> {
 }
 
 /// Computes the chosen instructions in front of the transposes.
-fn apply(module: &mut Module, func: Func, permutation: &[usize], chosen: &HashSet<Inst>) -> bool {
+fn apply(module: &mut Module, func: Func, permutation: &[usize], chosen: &FxHashSet<Inst>) -> bool {
     rewrite_function(module, func, &mut |edit, inst| {
         if !chosen.contains(&inst) {
             return Visit::Keep;

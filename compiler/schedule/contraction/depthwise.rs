@@ -25,7 +25,7 @@ use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::unsupported::Unsupported;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Windows with more taps are not unrolled here. Sums of this many products of 16 and 8 bits fit 32 bits.
 pub const MAX_TAPS: u64 = 64;
@@ -139,7 +139,7 @@ impl<'a> DepthwiseSchedule<'a> {
     /// weights. Products read one factor from memory anyway, but that is two loads where the other one is a weight.
     fn shares_taps(&self, width: Width, pixels: u64) -> bool {
         let (machine, vectors) = (self.cx.machine, self.vectors(width));
-        let columns: HashSet<u64> =
+        let columns: FxHashSet<u64> =
             (0..self.work.window[1]).flat_map(|tap| (0..pixels).map(move |p| (tap, p))).map(|(tap, p)| self.column(tap, p)).collect();
         let held = (pixels + columns.len() as u64 + 1) * vectors;
         self.form == Form::Float && machine.sums_in_place && held <= machine.registers.count().into()
@@ -368,7 +368,7 @@ impl Lowering<'_> {
         let interleaved = if is_spread { orders::interleaved_of_spread(block) } else { orders::interleaved(block) };
         let mut sums = vec![at.first; pixels as usize];
         let shares = self.schedule.shares_taps(at.cut.width, pixels);
-        let mut loaded: HashMap<(u64, u64), Value> = HashMap::new();
+        let mut loaded: FxHashMap<(u64, u64), Value> = FxHashMap::default();
         let mut tap = |b: &mut KernelBuilder, tap: (u64, u64), pixel: u64| {
             let load = |b: &mut KernelBuilder| self.tap(b, rows, tap, pixel, at.cut);
             if shares { *loaded.entry((tap.0, self.schedule.column(tap.1, pixel))).or_insert_with(|| load(b)) } else { load(b) }

@@ -7,7 +7,7 @@ use crate::ir::ElementType;
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::unsupported::Unsupported;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What is loaded before the epilogues of a tile.
 type Channels = Vec<Option<Hoisted>>;
@@ -84,7 +84,7 @@ impl Lowering<'_> {
         let sums = self.sums(b, &pairs, block, (pixels, side_by_side));
         let first = b.add(first_pixel, x);
         // Loaded once for all pixels, they take a few registers.
-        let mut of_channels: HashMap<u64, Channels> = HashMap::new();
+        let mut of_channels: FxHashMap<u64, Channels> = FxHashMap::default();
         for &count in &counts {
             of_channels.entry(count).or_insert_with(|| self.of_channels(b, &block.cut, count));
         }

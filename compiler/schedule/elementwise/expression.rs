@@ -12,7 +12,7 @@ use crate::ir::{ElementType, Exactness, Expression, Node, ScalarOp};
 use crate::kernel::{BinaryOp, Bounds, Buffer, KernelBuilder, Value};
 use crate::schedule::unsupported::Unsupported;
 use cranelift_entity::EntityRef;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Evaluates expressions on vectors of a number of lanes.
 pub struct Evaluator<'a> {
@@ -25,7 +25,7 @@ pub struct Evaluator<'a> {
     /// The buffer and length of each look-up table, by constant.
     pub tables: &'a dyn Fn(crate::ir::Constant) -> (Buffer, u64),
     /// How requantizations are computed whose operands are an offset sum and tables.
-    pub requantizers: &'a HashMap<Node, Requantizer>,
+    pub requantizers: &'a FxHashMap<Node, Requantizer>,
     /// Whether a fused multiply-add is one instruction.
     pub fma: bool,
 }

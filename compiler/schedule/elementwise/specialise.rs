@@ -18,7 +18,7 @@ use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, Requanti
 use crate::machine::Requantize;
 use crate::schedule::context::Context;
 use cranelift_entity::EntityRef;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Results from which on a processor's mode of rounding is set for them: setting it twice costs what some forty vectors gain.
 const FEWEST_ROUNDED: u64 = 1024;
@@ -42,7 +42,7 @@ pub struct Specialised {
     /// The range of each input, where it is known to be narrower than its type's.
     pub ranges: Vec<Option<(i64, i64)>>,
     /// How requantizations are computed whose operands are an offset sum and tables.
-    pub requantizers: HashMap<Node, Requantizer>,
+    pub requantizers: FxHashMap<Node, Requantizer>,
     /// What the accumulator of each channel begins with beside its bias: one number for all, or one a channel. None for nothing.
     pub offsets: Vec<i32>,
 }
@@ -107,9 +107,9 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
         toward_zero,
         solved: &cx.packed.solved,
         fits: &cx.packed.fits,
-        requantizers: HashMap::new(),
+        requantizers: FxHashMap::default(),
         offsets: vec![],
-        merged: HashSet::new(),
+        merged: FxHashSet::default(),
     };
     let results = rewriter.run(cx, epilogue);
     let mut sources: Vec<Source> = epilogue.operands.iter().map(|&v| Source::Tensor(v)).collect();
@@ -183,10 +183,10 @@ struct Rewriter<'a> {
     toward_zero: bool,
     solved: &'a Solved,
     fits: &'a Fits,
-    requantizers: HashMap<Node, Requantizer>,
+    requantizers: FxHashMap<Node, Requantizer>,
     offsets: Vec<i32>,
     /// Additions of a number to a requantization that its own constant takes with it.
-    merged: HashSet<Node>,
+    merged: FxHashSet<Node>,
 }
 
 impl<'a> Rewriter<'a> {

@@ -12,7 +12,7 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::{Cells, Number, Quantity, nest, product};
 use crate::schedule::reductions::reduction::Reduction;
 use crate::schedule::unsupported::Unsupported;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A walk over a row by vectors of some length. A pass is one walk, or several where reductions of one pass take vectors of different lengths.
 pub struct Walk<'a> {
@@ -135,7 +135,7 @@ impl Schedule for RowwiseSchedule<'_> {
 
 /// Memory of rows.
 struct Rows {
-    outputs: HashMap<Tensor, Buffer>,
+    outputs: FxHashMap<Tensor, Buffer>,
     scratch: Vec<Buffer>,
 }
 
@@ -154,7 +154,7 @@ fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<
         }
         steps.push((numbers, walks));
     }
-    let mut rows = Rows { outputs: HashMap::new(), scratch: vec![] };
+    let mut rows = Rows { outputs: FxHashMap::default(), scratch: vec![] };
     for (i, &output) in cx.group.outputs.iter().enumerate() {
         let lane = memory_lane(cx.element(output))?;
         let elements = Elements::new(lane, cx.most_elements(output)?);
@@ -183,7 +183,7 @@ fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<
         })
         .collect();
     let body = |b: &mut KernelBuilder, together: &[(Value, &[Value])]| {
-        let mut known = vec![HashMap::new(); together.len()];
+        let mut known = vec![FxHashMap::default(); together.len()];
         for ((numbers, walks), (of_numbers, of_walks)) in steps.iter().zip(&hoisted) {
             kernel.step(b, together, (numbers, walks), (of_numbers, of_walks), &mut known)?;
         }
@@ -220,7 +220,7 @@ impl<'a> Kernel<'_, 'a> {
         rows: &[(Value, &[Value])],
         (numbers, walks): (&Option<Numbers<'a>>, &[Walk<'a>]),
         (of_numbers, of_walks): (&Option<Loaded>, &[Loaded]),
-        known: &mut [HashMap<Tensor, Value>],
+        known: &mut [FxHashMap<Tensor, Value>],
     ) -> Result<(), Unsupported> {
         if let (Some(numbers), Some(hoisted)) = (numbers, of_numbers) {
             for (&row, known) in rows.iter().zip(&mut *known) {
@@ -244,7 +244,7 @@ impl<'a> Kernel<'_, 'a> {
         (row, digits): (Value, &[Value]),
         numbers: &Numbers<'a>,
         hoisted: &Loaded,
-        known: &mut HashMap<Tensor, Value>,
+        known: &mut FxHashMap<Tensor, Value>,
     ) -> Result<(), Unsupported> {
         let hoisted = numbers.work.hoist_pixel(b, row, digits, hoisted, 1);
         let channel = b.index(0);
@@ -270,7 +270,7 @@ impl<'a> Kernel<'_, 'a> {
         rows: &[(Value, &[Value])],
         walk: &Walk<'a>,
         hoisted: &Loaded,
-        known: &[HashMap<Tensor, Value>],
+        known: &[FxHashMap<Tensor, Value>],
     ) -> Result<Vec<Vec<Value>>, Unsupported> {
         let (lanes, length) = (walk.lanes, self.length);
         let rows: Vec<Row> = rows.iter().zip(known).map(|(&row, known)| self.row(b, row, walk, hoisted, known)).collect();
@@ -362,7 +362,7 @@ impl<'a> Kernel<'_, 'a> {
         (row, digits): (Value, &[Value]),
         walk: &Walk<'a>,
         hoisted: &Loaded,
-        known: &HashMap<Tensor, Value>,
+        known: &FxHashMap<Tensor, Value>,
     ) -> Row {
         let hoisted = walk.work.hoist_pixel(b, row, digits, hoisted, walk.lanes);
         let given = walk.given.iter().map(|v| known.get(v).map(|&number| b.splat(number, walk.lanes))).collect();

@@ -7,7 +7,7 @@
 use crate::fuse::{Epilogue, Rowwise};
 use crate::ir::{ElementType, Expression, ExpressionBuilder, Inst, Node, Op, Value};
 use crate::schedule::context::Context;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// From this weight on an element is kept rather than computed anew: a vector is stored and read in about this many additions.
 const KEPT_FROM: u64 = 6;
@@ -46,9 +46,9 @@ pub struct Pass {
 struct Levels<'a> {
     cx: &'a Context<'a>,
     /// Of what the group computes.
-    levels: HashMap<Value, usize>,
+    levels: FxHashMap<Value, usize>,
     /// Whether a value is an element of a row, and no number of the row.
-    wide: HashSet<Value>,
+    wide: FxHashSet<Value>,
     /// What is kept so far.
     kept: Vec<(Value, Keeper)>,
 }
@@ -96,7 +96,7 @@ impl Passes {
 
 impl<'a> Levels<'a> {
     fn new(cx: &'a Context<'a>, rows: &Rowwise) -> Self {
-        let (mut levels, mut wide) = (HashMap::new(), HashSet::new());
+        let (mut levels, mut wide) = (FxHashMap::default(), FxHashSet::default());
         for &inst in &cx.group.insts {
             let data = &cx.function.insts[inst];
             let level = data.operands.iter().filter_map(|v| levels.get(v)).copied().max().unwrap_or(0);
@@ -139,7 +139,7 @@ impl<'a> Levels<'a> {
     /// Decides which elements of earlier passes are kept for one: outputs, which are in memory, and what would take long to compute anew.
     fn keep_for(&mut self, pass: usize) {
         let mut open = self.wanted(pass);
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         while let Some(value) = open.pop() {
             let Some(inst) = self.map(value).filter(|_| self.wide.contains(&value)) else { continue };
             if !seen.insert(value) || self.kept.iter().any(|(kept, _)| *kept == value) {
@@ -147,7 +147,7 @@ impl<'a> Levels<'a> {
             }
             let is_output = self.cx.group.outputs.contains(&value);
             let has_memory = self.cx.element(value) != ElementType::Bool;
-            if self.level(value) < pass && has_memory && (is_output || self.weight(value, &mut HashSet::new()) >= KEPT_FROM) {
+            if self.level(value) < pass && has_memory && (is_output || self.weight(value, &mut FxHashSet::default()) >= KEPT_FROM) {
                 let keeper = self.place(value, pass);
                 self.kept.push((value, keeper));
                 continue;
@@ -177,7 +177,7 @@ impl<'a> Levels<'a> {
     /// The last pass that may read a value, by the levels of all that follows from it.
     fn last_use(&self, value: Value) -> usize {
         let mut last = self.level(value);
-        let mut follows = HashSet::from([value]);
+        let mut follows = FxHashSet::from_iter([value]);
         for &inst in &self.cx.group.insts {
             let data = &self.cx.function.insts[inst];
             if data.operands.iter().any(|v| follows.contains(v)) && data.op() == Op::Map {
@@ -189,7 +189,7 @@ impl<'a> Levels<'a> {
     }
 
     /// What it takes to compute an element again, in additions.
-    fn weight(&self, value: Value, counted: &mut HashSet<Inst>) -> u64 {
+    fn weight(&self, value: Value, counted: &mut FxHashSet<Inst>) -> u64 {
         let Some(inst) = self.map(value).filter(|&inst| self.wide.contains(&value) && counted.insert(inst)) else { return 0 };
         let data = &self.cx.function.insts[inst];
         let own = data.expression().cost();
@@ -229,7 +229,7 @@ impl<'a> Levels<'a> {
     fn composed(&self, wanted: &[Value], is_leaf: impl Fn(Value) -> bool) -> Epilogue {
         let function = self.cx.function;
         let map = |value: Value| if is_leaf(value) { None } else { self.map(value) };
-        let (mut needed, mut operands) = (HashSet::new(), Vec::new());
+        let (mut needed, mut operands) = (FxHashSet::default(), Vec::new());
         let mut open: Vec<Value> = wanted.iter().rev().copied().collect();
         while let Some(value) = open.pop() {
             match map(value) {
@@ -240,7 +240,7 @@ impl<'a> Levels<'a> {
         }
         let types: Vec<ElementType> = operands.iter().map(|&v| function.tensor(v).element).collect();
         let mut builder = ExpressionBuilder::new(&types);
-        let mut nodes: HashMap<Value, Node> = operands.iter().enumerate().map(|(i, &v)| (v, builder.input(i))).collect();
+        let mut nodes: FxHashMap<Value, Node> = operands.iter().enumerate().map(|(i, &v)| (v, builder.input(i))).collect();
         for inst in self.cx.group.insts.iter().filter(|inst| needed.contains(*inst)) {
             let data = &function.insts[*inst];
             let inputs: Vec<Node> = data.operands.iter().map(|v| nodes[v]).collect();

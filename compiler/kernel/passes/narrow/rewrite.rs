@@ -3,8 +3,8 @@
 use super::widths::{Want, Widths};
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
+use rustc_hash::FxHashMap;
 use smallvec::smallvec;
-use std::collections::HashMap;
 
 /// A scalar of 32 bits.
 const NARROW: Type = Type::scalar(Lane::I32);
@@ -14,7 +14,7 @@ pub(super) fn rewrite(kernel: &Kernel, widths: &Widths<'_>) -> Kernel {
     let values = (0..kernel.types.len()).map(Value::new);
     let narrow = |value: Value| if widths.is_narrow(value) { NARROW } else { kernel.ty(value) };
     let types = values.clone().map(narrow).collect();
-    let mut rewriting = Rewriting { kernel, widths, types, renamed: values.collect(), constants: HashMap::new() };
+    let mut rewriting = Rewriting { kernel, widths, types, renamed: values.collect(), constants: FxHashMap::default() };
     let body = rewriting.region(&kernel.body, &[]);
     let types = rewriting.types;
     Kernel { name: kernel.name.clone(), buffers: kernel.buffers.clone(), integers: kernel.integers, grid: kernel.grid, types, body }
@@ -27,7 +27,7 @@ struct Rewriting<'k> {
     /// The value that takes each value's place.
     renamed: Vec<Value>,
     /// Bits of constant indices.
-    constants: HashMap<Value, u64>,
+    constants: FxHashMap<Value, u64>,
 }
 
 impl Rewriting<'_> {
