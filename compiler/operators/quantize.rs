@@ -293,5 +293,38 @@ pub fn spanning(g: &mut Graph<'_>, x: Value, axes: &[usize], (low, high): (i64, 
     Ok([scale, zero_point])
 }
 
+/// The scale at which floats along axes span the integers from `low` to `high` around the middle one, at least `least`, and that integer, which zero
+/// becomes; both without these axes, in binary32. `to_ends` is a scale of its own for each side of zero, and the larger of the two; otherwise half
+/// the integers are for the larger side.
+///
+/// # Errors
+/// When elements are no binary32.
+pub fn centred(
+    g: &mut Graph<'_>,
+    x: Value,
+    axes: &[usize],
+    (low, high): (i64, i64),
+    least: f64,
+    to_ends: bool,
+) -> Result<[Value; 2], Error> {
+    use super::reduction::{Axes, reduce};
+    let smallest = reduce(g, x, Reduction::Min, axes, Axes::Dropped)?;
+    let largest = reduce(g, x, Reduction::Max, axes, Axes::Dropped)?;
+    let half = high.saturating_sub(low) as f64 / 2.0;
+    let (below, above) = if to_ends { (low as f64, high as f64) } else { (-half, half) };
+    let scale = g.compute::<Error>(&[smallest, largest], |terms, x| {
+        let larger = |terms: &mut Terms, a: Node, b: Node| terms.op(ScalarOp::Max(NanRule::Propagate), &[a, b]);
+        let [zero, below, above, least] = [0.0, below, above, least].map(|number| terms.constant(Scalar::float(F32, number)));
+        let bottom = terms.op(ScalarOp::Min(NanRule::Propagate), &[x[0], zero])?;
+        let top = larger(terms, x[1], zero)?;
+        let (below, above) = (terms.div(bottom, below)?, terms.div(top, above)?);
+        let scale = larger(terms, below, above)?;
+        Ok(larger(terms, scale, least)?)
+    })?;
+    let middle = high.saturating_add(low).saturating_add(1) / 2;
+    let zero_point = g.filled(Scalar::float(F32, middle as f64), &g.extents(scale))?;
+    Ok([scale, zero_point])
+}
+
 #[cfg(test)]
 mod tests;

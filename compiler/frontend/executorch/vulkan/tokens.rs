@@ -240,16 +240,22 @@ fn blocks(c: &mut Call<'_, '_, '_>, x: Value, argument: usize) -> Result<[Vec<Ex
 fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (x, bounds, eps) = (c.tensor(0)?, (c.optional_int(4)?, c.optional_int(5)?), c.optional_number(6)?);
     let (Some(low), Some(high)) = bounds else { return Err(Fault::unsupported("the range of integers is not given")) };
-    match c.text(1)?.as_deref() {
-        Some("ASYMMETRIC") => {}
+    // Whether zero is in the middle, and then whether each side of it reaches its last integer.
+    let to_ends = match c.text(1)?.as_deref() {
+        Some("ASYMMETRIC") => None,
+        Some("SYMMETRIC") => Some(false),
+        Some("SYMMETRIC_NO_CLIPPING_ERR") => Some(true),
         other => return Err(Fault::unsupported("this choice of a scale is not supported").expected("ASYMMETRIC", other.unwrap_or("none"))),
-    }
+    };
     let x = c.cast(x, F32)?;
     let [split, _] = blocks(c, x, 2)?;
     let x = c.reshape_to(x, &split)?;
     let axes: Vec<usize> = (0..split.len()).filter(|d| d % 2 == 1).collect();
-    let least = eps.map_or(f64::from(f32::EPSILON), |eps| eps.as_f64());
-    let found = quantize::spanning(c.graph(), x, &axes, (low, high), least)?;
+    let least = eps.map_or(f64::from(f32::MIN_POSITIVE), |eps| eps.as_f64());
+    let found = match to_ends {
+        None => quantize::spanning(c.graph(), x, &axes, (low, high), least)?,
+        Some(to_ends) => quantize::centred(c.graph(), x, &axes, (low, high), least, to_ends)?,
+    };
     for (index, value) in [10, 11].into_iter().zip(found) {
         let rank = c.out_form(index)?.shape.len();
         let shape: Vec<Extent> = c.extents(value);
