@@ -324,6 +324,21 @@ class Averages(nn.Module):
         return self.total + self.recent, before
 
 
+class Learning(nn.Module):
+    """What a program has that trains where it runs: a loss with its gradient, the gradient of a layer, and scales on both sides of zero."""
+
+    def forward(self, x, labels):
+        loss, gradient = torch.ops.et_vk.fused_ce(x, labels, 4.0)
+        scales = [
+            scale
+            for kind in ("SYMMETRIC", "SYMMETRIC_NO_CLIPPING_ERR")
+            for scale in torch.ops.torchao.choose_qparams_affine(
+                x, kind, [1, 7], torch.int8, -128, 127, 1e-6, torch.float32, torch.int32
+            )
+        ]
+        return loss, gradient, torch.ops.et_vk.linear_dW(gradient, x), *scales
+
+
 def for_vulkan(model, inputs, dynamic=None, options=None):
     partitioner = VulkanPartitioner({"require_dynamic_shapes": dynamic is not None, **(options or {})})
     edge = to_edge_transform_and_lower(export(model, inputs, dynamic_shapes=dynamic, strict=True), partitioner=[partitioner])
@@ -333,11 +348,13 @@ def for_vulkan(model, inputs, dynamic=None, options=None):
 def make_vulkan(wanted):
     images = lambda: [(torch.randn(1, 3, 12, 12),) for _ in range(2)]
     tokens = lambda n: (torch.randint(0, 20, (1, n)),)
+    learning = lambda: [(torch.randn(5, 7), torch.tensor(labels, dtype=torch.int32)) for labels in ([3, -1, 6, 0, 2], [1, 1, -1, -5, 4])]
     models = {
         "vulkan_image": lambda: (Image().eval(), images(), None, None),
         "vulkan_rows": lambda: (Rows().eval(), [tokens(n) for n in (7, 1, 4)], {"tokens": {1: Dim("length", min=1, max=7)}}, None),
         "vulkan_int8": lambda: (Chain().eval(), images(), None, {"weights": 8}),
         "vulkan_buffers": lambda: (Averages().requires_grad_(False), [(torch.randn(1, 6),) for _ in range(4)], None, None),
+        "vulkan_learning": lambda: (Learning(), learning(), None, None),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:

@@ -21,6 +21,7 @@ mod scales;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod training;
 mod values;
 
 pub use names::operators;

@@ -2,7 +2,7 @@
 
 use super::super::effects;
 use super::super::ops::{self, Translate};
-use super::{elementwise, images, products, tokens};
+use super::{elementwise, images, products, tokens, training};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -47,7 +47,8 @@ static TABLE: LazyLock<BTreeMap<&'static str, Operator>> = LazyLock::new(|| {
 });
 
 /// The families that only these graphs have.
-const OWN: &[&[(&str, Translate)]] = &[elementwise::OPERATORS, images::OPERATORS, products::OPERATORS, tokens::OPERATORS];
+const OWN: &[&[(&str, Translate)]] =
+    &[elementwise::OPERATORS, images::OPERATORS, products::OPERATORS, tokens::OPERATORS, training::OPERATORS];
 
 /// Operators that give a list of tensors.
 const LISTS: &[&str] = &["aten.split_with_sizes_copy.default"];

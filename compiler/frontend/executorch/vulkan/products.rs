@@ -47,7 +47,7 @@ fn multiplied(c: &mut Call<'_, '_, '_>, x: Value, filter: Value, bias: Option<us
 }
 
 /// Integers `[units, depth]` as floats, with scales `[units, groups]`.
-fn widened(c: &mut Call<'_, '_, '_>, integers: Value, scales: Value) -> Result<Value, Fault> {
+pub(super) fn widened(c: &mut Call<'_, '_, '_>, integers: Value, scales: Value) -> Result<Value, Fault> {
     let (shape, groups) = (c.shape(integers)?, c.shape(scales)?[1]);
     let grouped = c.reshape(integers, &[shape[0], groups, shape[1] / groups])?;
     let scales = c.reshape(scales, &[shape[0], groups, 1])?;
@@ -80,7 +80,11 @@ fn of_nibbles(c: &mut Call<'_, '_, '_>) -> Outcome {
 }
 
 /// Weights of four bits `[units, depth]` and scales `[units, groups]`, which are stored `[groups, units]`: arguments by number.
-fn grouped(c: &mut Call<'_, '_, '_>, [weights, scales, size]: [usize; 3], [depth, units]: [u64; 2]) -> Result<(Value, Value, u64), Fault> {
+pub(super) fn grouped(
+    c: &mut Call<'_, '_, '_>,
+    [weights, scales, size]: [usize; 3],
+    [depth, units]: [u64; 2],
+) -> Result<(Value, Value, u64), Fault> {
     let (weights, scales, size) = (c.tensor(weights)?, c.tensor(scales)?, c.int(size)?);
     let size = u64::try_from(size).ok().filter(|&size| size > 0 && depth.is_multiple_of(size));
     let size = size.ok_or_else(|| Fault::invalid("groups do not divide the depth of a product"))?;
