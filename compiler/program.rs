@@ -182,6 +182,8 @@ pub struct PortExtent {
     pub dimension: u32,
     /// Its smallest value; the largest is the port's extent.
     pub low: u64,
+    /// The power of two that it is a multiple of.
+    pub multiple: u64,
     /// Where it is.
     pub cell: Address,
 }

@@ -10,7 +10,7 @@ use crate::codegen::driver::{Import, ImportKind};
 use crate::codegen::weights::WeightsHeader;
 use crate::interface::{ABI, ELEMENTS, Interface, MethodInterface, STATUSES, has_shape};
 use crate::ir::{ElementType, Scalar};
-use crate::program::{ALIGNMENT, Method, Port, Program};
+use crate::program::{ALIGNMENT, Method, Port, PortExtent, Program};
 use crate::target::FEATURES;
 use std::fmt::Write;
 
@@ -205,7 +205,8 @@ fn declare_method(text: &mut String, interface: &Interface, method: &Method, nam
     for (direction, ports) in [("in", &method.inputs), ("out", &method.outputs)] {
         let _ = writeln!(text, "typedef struct {name}_{identifier}_{direction}puts {{");
         for (index, port) in ports.iter().enumerate() {
-            field(text, port, direction, index);
+            let extents = if direction == "in" { &method.input_extents } else { &method.output_extents };
+            field(text, port, direction, index, extents);
         }
         if ports.is_empty() {
             text.push_str("  uint32_t reserved;\n");
@@ -246,10 +247,17 @@ fn port_macros(text: &mut String, port: &Port, upper: &str) {
     }
 }
 
-fn field(text: &mut String, port: &Port, direction: &str, index: usize) {
+fn field(text: &mut String, port: &Port, direction: &str, index: usize, extents: &[PortExtent]) {
     let constant = if direction == "in" { "const " } else { "" };
-    let extent = |(n, dynamic): (&u64, &bool)| if *dynamic { format!("at most {n}") } else { n.to_string() };
-    let shape = port.shape.iter().zip(&port.dynamic).map(extent).collect::<Vec<_>>().join(", ");
+    let extent = |(dimension, (n, dynamic)): (usize, (&u64, &bool))| {
+        let own = extents.iter().find(|x| (x.port as usize, x.dimension as usize) == (index, dimension));
+        match own.map(|own| own.multiple) {
+            Some(multiple) if multiple > 1 => format!("a multiple of {multiple}, at most {n}"),
+            _ if *dynamic => format!("at most {n}"),
+            _ => n.to_string(),
+        }
+    };
+    let shape = port.shape.iter().zip(&port.dynamic).enumerate().map(extent).collect::<Vec<_>>().join(", ");
     let only = port.value.as_ref().filter(|_| direction == "in");
     let value = only.map_or_else(String::new, |value| only_value(port.element, value.bytes()));
     let note = format!("/* {}: {}[{shape}]{value} */", comment(&port.name), port.element);

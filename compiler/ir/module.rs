@@ -103,6 +103,8 @@ pub struct Port {
     pub source_index: Option<u32>,
     /// The bytes that an input must have in every call, where operators had to know its value. Nothing reads the parameter then.
     pub value: Option<Data>,
+    /// Powers of two that the extents of the buffer's dimensions are multiples of in every call; none where nothing is known of them.
+    pub multiples: Vec<u64>,
 }
 
 impl Port {

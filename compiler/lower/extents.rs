@@ -3,7 +3,7 @@
 use super::frame::Frame;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::Node;
-use crate::ir::{Extent, Function, Value};
+use crate::ir::{Extent, Function, Port, Value};
 use crate::program::{Address, PortExtent};
 use crate::schedule::Unsupported;
 
@@ -38,13 +38,19 @@ pub(super) fn measured(function: &Function, tensors: &[Value]) -> Vec<Value> {
 }
 
 /// The dynamic extents of ports, and where each is.
-pub(super) fn port_extents(function: &Function, ports: &[Value], mut cell: impl FnMut(Value) -> Address) -> Vec<PortExtent> {
+pub(super) fn port_extents(
+    function: &Function,
+    ports: &[Value],
+    described: &[Port],
+    mut cell: impl FnMut(Value) -> Address,
+) -> Vec<PortExtent> {
     let mut extents = Vec::new();
-    for (port, &value) in (0..).zip(ports) {
+    for ((port, &value), described) in (0..).zip(ports).zip(described) {
         for (dimension, &extent) in (0..).zip(&function.tensor(value).shape) {
             if let Extent::Value(index) = function.resolved(extent) {
                 let low = u64::try_from(function.interval(extent).low).unwrap_or(0);
-                extents.push(PortExtent { port, dimension, low, cell: cell(index) });
+                let multiple = described.multiples.get(dimension as usize).copied().unwrap_or(1);
+                extents.push(PortExtent { port, dimension, low, multiple, cell: cell(index) });
             }
         }
     }

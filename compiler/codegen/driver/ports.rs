@@ -61,6 +61,10 @@ pub fn extents(e: &mut Builder, method: &Method, record: Value, fields: &[Field]
             let above = e.add(extent, dynamic.low.wrapping_neg());
             let wrong = e.compare(CompareOp::Greater, above, most - dynamic.low);
             e.leave_if(wrong, E_SHAPE);
+            if dynamic.multiple > 1 {
+                let rest = e.binary(BinaryOp::And, extent, dynamic.multiple - 1);
+                e.leave_if(rest, E_SHAPE);
+            }
             match kept.iter().find(|(cell, _)| *cell == dynamic.cell) {
                 None => kept.push((dynamic.cell, extent)),
                 Some(&(_, same)) => {

@@ -43,7 +43,7 @@ fn program() -> Program {
         scalar: false,
         value: None,
     };
-    let extent = PortExtent { port: 0, dimension: 0, low: 2, cell: Address::Scratch(0) };
+    let extent = PortExtent { port: 0, dimension: 0, low: 2, multiple: 1, cell: Address::Scratch(0) };
     let slices = Slices { extents: vec![(Address::Scratch(0), [0, 16])], most: 16, block: 4, after_blocks_of: None, strides: vec![8, 8] };
     let call = Call {
         kernel: 0,
@@ -91,19 +91,22 @@ fn program() -> Program {
 
 /// Calls `test` with the driver of a program for each pointer size and a machine that has its memory.
 fn on_each(levels: &[&str], answer: &Answer, test: impl Fn(&Context<'_>, &mut Machine<'_>)) {
+    on_each_of(&program(), levels, answer, test);
+}
+
+fn on_each_of(program: &Program, levels: &[&str], answer: &Answer, test: impl Fn(&Context<'_>, &mut Machine<'_>)) {
     for layout in LAYOUTS {
-        let program = program();
-        let interface = Interface::new(&program, "net", layout);
-        let constants = ConstantLayout::new(&program);
+        let interface = Interface::new(program, "net", layout);
+        let constants = ConstantLayout::new(program);
         let level = |name: &&str| LevelKernels {
-            level: Level { machine: machine(name).unwrap(), program: &program },
+            level: Level { machine: machine(name).unwrap(), program },
             convention: KernelConvention::Target,
             first: 0,
         };
         let detects = levels.len() > 1;
         let levels: Vec<LevelKernels<'_>> = levels.iter().map(level).collect();
         let context = Context {
-            program: &program,
+            program,
             levels: &levels,
             interface: &interface,
             constants: &constants,
@@ -288,6 +291,20 @@ fn slices_are_given_in_blocks_and_shapes_come_back() {
         assert_eq!(machine.status(&split, &arguments), E_ALIGN);
         machine.write(INPUTS, pointer, 0);
         assert_eq!(machine.status(&split, &arguments), E_NULL);
+    });
+}
+
+#[test]
+fn extents_are_multiples_of_what_the_method_says() {
+    let mut program = program();
+    program.methods[0].input_extents[0].multiple = 4;
+    on_each_of(&program, &["aarch64"], &|_, _, _| 0, |context, machine| {
+        let split = split(context, 0, 0, 0, &[19, 20]);
+        let arguments = [ARENA, ARENA + context.interface.state_bytes, INPUTS, OUTPUTS];
+        for (extent, status) in [(4, 0), (5, E_SHAPE), (6, E_SHAPE), (12, 0), (16, 0)] {
+            prepare(context, machine, &[], extent);
+            assert_eq!(machine.status(&split, &arguments), status, "extent {extent}");
+        }
     });
 }
 

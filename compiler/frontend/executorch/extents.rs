@@ -10,6 +10,7 @@
 //!   be, the extents that it is computed from are at their bounds.
 //! - Extents that are computed in different ways and always equal are one (`operators/graph/forms.rs`). Where that holds from some extent of an input on, since what
 //!   is subtracted from it must be there, that is the least it may have.
+//! - An extent that is halved and doubled again, and then has to be what it was, as skip connections require, is a multiple of two, of four and so on.
 //! - What is left is an extent known only when the program runs.
 //!
 //! What is found while a program is translated holds for all of it. So it is noted, and the program is translated again.
@@ -90,7 +91,9 @@ impl Translator<'_, '_> {
     pub fn narrow(&mut self, a: Extent, b: Extent) -> Fault {
         let narrowed = match (a, b) {
             (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => i64::try_from(n).is_ok_and(|n| self.fix(x, n)),
-            (Extent::Value(x), Extent::Value(y)) => self.intersect(x, y) || self.make_room(x, y) || self.make_cancel(x, y),
+            (Extent::Value(x), Extent::Value(y)) => {
+                self.intersect(x, y) || self.make_room(x, y) || self.make_multiple(x, y) || self.make_cancel(x, y)
+            }
             _ => false,
         };
         if narrowed {
@@ -130,6 +133,54 @@ impl Translator<'_, '_> {
             }
         }
         noted
+    }
+
+    /// Notes that the extent of an input is a multiple of a power of two, if two indices that follow from it are then equal. They are only tried at
+    /// numbers: the next translation has to prove it.
+    fn make_multiple(&mut self, x: Value, y: Value) -> bool {
+        const MOST_TRIED: usize = 1 << 10;
+        let function = self.graph.function();
+        let inputs = [x, y].map(|index| grows_with(function, index));
+        let [Some(a), Some(b)] = inputs else { return false };
+        let (&[input], true) = (&a[..], a == b) else { return false };
+        let interval = function.interval(Extent::Value(input));
+        let is_equal = |n: i64| {
+            let mut left = MOST_FOLLOWED;
+            let mut at = |index| value_at(function, index, (input, n), &mut left);
+            at(x).is_some_and(|x| at(y) == Some(x))
+        };
+        // An extent of one multiple only would be a number.
+        let mut powers = (1..i64::BITS - 2).map(|bits| 1i64 << bits).take_while(|power| interval.high / power >= 2);
+        let found = powers.find(|&power| {
+            let multiples = (1..=interval.high / power).map(|n| n * power).skip_while(|&n| n < interval.low);
+            multiples.take(MOST_TRIED).all(is_equal)
+        });
+        match (found, self.measured(input)) {
+            (Some(power), Some(measured)) => self.note_multiple(measured, power),
+            _ => false,
+        }
+    }
+
+    fn note_multiple(&mut self, measured: Measured, power: i64) -> bool {
+        let key = (self.plan.name.clone(), measured.input, measured.dimension);
+        let known = self.shared.multiples.entry(key).or_insert(1);
+        let is_new = power > *known;
+        *known = power.max(*known);
+        self.shared.renewed |= is_new;
+        is_new
+    }
+
+    /// The power of two that a dimension of an input is a multiple of: what was found for it, or for one that it is equal to.
+    pub fn multiple(&self, input: usize, dimension: usize) -> i64 {
+        let mut known = 1;
+        let mut ask = |(input, dimension)| {
+            let found = self.shared.multiples.get(&(self.plan.name.clone(), input, dimension));
+            known = found.copied().unwrap_or(1).max(known);
+        };
+        ask((input, dimension));
+        let pairs = self.shared.equal.iter().filter(|(method, pair)| *method == self.plan.name && pair.contains(&(input, dimension)));
+        pairs.flat_map(|(_, pair)| *pair).for_each(ask);
+        known
     }
 
     /// Notes that extents of inputs are equal, if two indices then are: (b·s) ÷ t, which a shape with one open extent is computed by, and b.

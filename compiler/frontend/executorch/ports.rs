@@ -7,7 +7,7 @@ use super::program::{EValue, Form, TensorMeta};
 use super::registers::{Measured, Register};
 use super::translate::Translator;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Extent, Interval, Port, Scalar, TensorType, Type, Value};
+use crate::ir::{ElementType, Extent, IndexOperation, Interval, Port, Scalar, TensorType, Type, Value};
 use crate::operators::extents;
 use crate::operators::graph::movement::inverse;
 use crate::operators::promotion::Number;
@@ -32,7 +32,8 @@ pub fn inputs(t: &mut Translator<'_, '_>) -> Result<Vec<Port>, Fault> {
         match &plan.values[register] {
             EValue::Tensor(meta) => {
                 let form = tensor_input(t, i, register, meta).map_err(|fault| at_port(fault, "input", i))?;
-                ports.push(port(i, ports.len(), false, Some(&form)));
+                let multiples = multiples(t, i, &form);
+                ports.push(Port { multiples, ..port(i, ports.len(), false, Some(&form)) });
             }
             // A method is exported for one value of each number and takes no other; what is passed has no effect.
             EValue::Int(_) | EValue::Bool(_) | EValue::Double(_) => {
@@ -51,6 +52,13 @@ pub fn inputs(t: &mut Translator<'_, '_>) -> Result<Vec<Port>, Fault> {
     }
     equate_known(t)?;
     Ok(ports)
+}
+
+/// What the dimensions of an input's buffer are multiples of; nothing where no extent has to be one.
+fn multiples(t: &Translator<'_, '_>, input: usize, form: &Form<Extent>) -> Vec<u64> {
+    let of = |dimension: usize| if form.shape[dimension].as_static().is_some() { 1 } else { t.multiple(input, dimension) as u64 };
+    let multiples: Vec<u64> = form.order().into_iter().map(of).collect();
+    if multiples.iter().all(|&multiple| multiple == 1) { vec![] } else { multiples }
 }
 
 /// Makes extents one index that were found to be always equal.
@@ -107,8 +115,28 @@ fn intervals(t: &Translator<'_, '_>, input: usize, meta: &TensorMeta) -> Result<
         if let Some(narrowed) = t.shared.narrowed.get(&(t.plan.name.clone(), input, dimension)) {
             *interval = *narrowed;
         }
+        let multiple = t.multiple(input, dimension);
+        let whole = Interval { low: (interval.low + multiple - 1) / multiple * multiple, high: interval.high / multiple * multiple };
+        if interval.low < interval.high && whole.low <= whole.high {
+            *interval = whole;
+        }
     }
     Ok(intervals)
+}
+
+/// An input whose extents are written as the multiples that they are, so that what follows from them is found to be equal. Callers' shapes are
+/// checked.
+fn as_multiples(t: &mut Translator<'_, '_>, input: usize, value: Value) -> Result<Value, Fault> {
+    let mut shape = t.graph.extents(value);
+    for (dimension, extent) in shape.iter_mut().enumerate() {
+        let multiple = t.multiple(input, dimension);
+        if let (Extent::Value(index), true) = (*extent, multiple > 1) {
+            let number = t.graph.builder.index_constant(multiple)?;
+            let quotient = t.graph.builder.index_binary(IndexOperation::FloorDivide, index, number)?;
+            *extent = Extent::Value(t.graph.builder.index_binary(IndexOperation::Multiply, quotient, number)?);
+        }
+    }
+    Ok(t.graph.reshape(value, &shape)?)
 }
 
 fn tensor_input(t: &mut Translator<'_, '_>, input: usize, register: usize, meta: &TensorMeta) -> Result<Form<Extent>, Fault> {
@@ -129,6 +157,7 @@ fn tensor_input(t: &mut Translator<'_, '_>, input: usize, register: usize, meta:
         t.place(param, memory_id, range.start, range.end - range.start);
     }
     let logical = t.graph.transpose(param, &inverse(&largest.order()))?;
+    let logical = as_multiples(t, input, logical)?;
     let form = Form { shape: t.graph.extents(logical), ..largest.on_extents() };
     if let Register::Tensor(handle) = &mut t.environment.registers[register] {
         (handle.form, handle.bytes) = (form.clone(), largest.bytes());

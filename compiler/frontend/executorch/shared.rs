@@ -24,6 +24,8 @@ pub struct Shared {
     pub bounds: Vec<Bound>,
     /// What operators were found to require of dimensions of inputs, by method, number of the input, and dimension.
     pub narrowed: BTreeMap<(String, usize, usize), Interval>,
+    /// Powers of two that dimensions of inputs were found to have to be multiples of.
+    pub multiples: BTreeMap<(String, usize, usize), i64>,
     /// Dimensions of inputs, by method, that were found to be equal: pairs of the number of an input and a dimension.
     pub equal: BTreeSet<(String, [(usize, usize); 2])>,
     /// Whether something was found since the program was last begun: it is to be translated again.
@@ -50,6 +52,7 @@ impl Shared {
             shapes: options.shapes.clone(),
             bounds: options.bounds.clone(),
             narrowed: BTreeMap::new(),
+            multiples: BTreeMap::new(),
             equal: BTreeSet::new(),
             renewed: false,
             most_steps: options.most_steps.unwrap_or(MOST_STEPS),

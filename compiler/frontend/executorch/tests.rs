@@ -8,6 +8,7 @@ use super::{reader, translate};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::interpret::Interpreter;
+use crate::ir::text::{Constants, parse_module, print_module};
 use crate::ir::{ElementType, Extent, Module, Tensor};
 use std::sync::Arc;
 
@@ -347,6 +348,27 @@ fn an_open_size_makes_extents_of_inputs_equal() {
     let found = run(&module, &[longs(&[2, 4], 0..8), longs(&[2, 4], 0..8)]).unwrap();
     assert_eq!(numbers(&found), (0..8).map(|i| 2 * i).collect::<Vec<_>>());
     assert!(run(&module, &[longs(&[2, 4], 0..8), longs(&[4, 2], 0..8)]).is_err(), "two rows and four");
+}
+
+#[test]
+fn extents_that_are_halved_and_doubled_again_are_even() {
+    // Every other one of s, twice, is 2·⌈s ÷ 2⌉: as many as s where that is even.
+    let mut p = Program::default();
+    let x = p.input(ElementType::I64, &[7], true);
+    let (none, axis, step, alpha) = (p.value(EValue::None), p.int(0), p.int(2), p.int(1));
+    let half = p.tensor(ElementType::I64, &[4], true);
+    let list = p.value(EValue::Tensors(vec![half, half]));
+    let (twice, y) = (p.tensor(ElementType::I64, &[8], true), p.output(ElementType::I64, &[7]));
+    p.call("aten::slice_copy.Tensor_out", &[x, axis, none, none, step, half, half]);
+    p.call("aten::cat.out", &[list, axis, twice, twice]);
+    p.call("aten::add.out", &[x, twice, alpha, y, y]);
+    let module = p.module();
+    assert_eq!((varying(&module), module.methods[0].inputs[0].multiples.clone()), (vec![(0, 0, 6)], vec![2]));
+    let text = print_module(&module, Constants::Whole);
+    assert_eq!(print_module(&parse_module(&text).unwrap(), Constants::Whole), text);
+    let found = run(&module, &[longs(&[4], 0..4)]).unwrap();
+    assert_eq!(numbers(&found), [0, 3, 2, 5]);
+    assert!(run(&module, &[longs(&[5], 0..5)]).is_err(), "five of them");
 }
 
 #[test]

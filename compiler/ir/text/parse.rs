@@ -323,6 +323,9 @@ impl Parser {
             self.keyword("hex")?;
             port.value = Some(self.hexadecimal()?.into());
         }
+        if self.accept_word("multiples") {
+            port.multiples = self.bracketed(Self::integer)?;
+        }
         Ok(port)
     }
 

@@ -252,6 +252,9 @@ fn print_method(out: &mut String, module: &Module, method: &Method) {
             if let Some(value) = &port.value {
                 text.push_str(&format!(" value {}", hexadecimal(value.bytes())));
             }
+            if !port.multiples.is_empty() {
+                text.push_str(&format!(" multiples [{}]", list(&port.multiples, u64::to_string)));
+            }
             line(out, format_args!("{text}"));
         }
     }

@@ -189,6 +189,8 @@ pub enum Mistake {
     },
     /// The only value of an input that does not fill its type.
     PortValue,
+    /// What extents of a port are multiples of: not one power of two for each dimension.
+    PortMultiples,
     /// Scales and zero points that are not as many as each other.
     Quantization {
         /// Scales.
@@ -307,6 +309,7 @@ impl fmt::Display for Mistake {
             Self::TokenPlace(side) => write!(f, "an effect token does not stand after all {side}"),
             Self::Ports { side, function, expected, found } => write!(f, "presents {found} {side}, @{function} has {expected}"),
             Self::PortValue => f.write_str("the only value does not fill the type"),
+            Self::PortMultiples => f.write_str("the multiples are not a power of two for each dimension"),
             Self::Quantization { scales, zero_points } => write!(f, "{scales} scales and {zero_points} zero points"),
             Self::Scales { axis, expected: Some(Extent::Static(n)), found } => {
                 write!(f, "{found} scales along axis {axis}, which has {n} elements")

@@ -111,6 +111,9 @@ fn check_port(port: &Port, ty: &Type) -> Check {
     let bytes = ty.as_tensor().and_then(TensorType::static_bytes);
     let fits = |value: &super::Data| bytes == Some(value.bytes().len() as u64);
     require(port.value.as_ref().is_none_or(fits), || Mistake::PortValue)?;
+    let multiples = &port.multiples;
+    let sound = multiples.is_empty() || multiples.len() == rank && multiples.iter().all(|multiple| multiple.is_power_of_two());
+    require(sound, || Mistake::PortMultiples)?;
     port.dim_order.order().map_or(Ok(()), |order| function::check_order(rank, order.len()))?;
     let Some(quantization) = &port.quantization else { return Ok(()) };
     let (scales, zeros) = (quantization.scales.len(), quantization.zero_points.len());

@@ -197,6 +197,22 @@ class Waves(nn.Module):
         return self.head(self.windows(x[:, None]).transpose(1, 2)).log_softmax(-1)
 
 
+class Skips(nn.Module):
+    """Halves of an image that are doubled again and joined with what they were: its rows and columns are multiples of four."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(2, 4, 3, padding=1), nn.Conv2d(4, 4, 3, 2, 1)
+        self.third, self.up = nn.Conv2d(4, 6, 3, 2, 1), nn.ConvTranspose2d(6, 4, 2, 2)
+        self.head = nn.Conv2d(8, 2, 1)
+
+    def forward(self, x):
+        x = self.first(x).relu()
+        half = self.second(x).relu()
+        joined = torch.cat([self.up(self.third(half).relu()), half], 1)
+        return self.head(nn.functional.interpolate(joined, scale_factor=2.0) + torch.cat([x, x], 1))
+
+
 def calls_of(model, name, inputs):
     """Arrays and descriptions of calls, run one after another as the program is."""
     arrays, answers, calls = {}, {}, []
@@ -386,6 +402,11 @@ def main():
         "branch": (Branch(), [(randn(3, 4) + s,) for s in (1.0, -1.0)], None),
         "indices": (Indices(), [(torch.randint(-5, 6, (6, 3)), torch.tensor([4, 0, 0, 5]))], None),
         "waves": (Waves().requires_grad_(False), [(randn(1, n),) for n in (80, 53, 120)], {"x": {1: Dim("samples", min=50, max=120)}}),
+        "skips": (
+            Skips(),
+            [(randn(1, 2, *size),) for size in ((16, 24), (8, 12), (12, 8))],
+            {"x": {2: 4 * Dim("rows", min=2, max=4), 3: 4 * Dim("columns", min=2, max=6)}},
+        ),
     }
     for stem, (model, inputs, dynamic) in models.items():
         if wanted and stem not in wanted:
