@@ -202,7 +202,7 @@ fn some_merges_are_made_alone() {
     };
     let all = grouped_with(build, &Fusions::All);
     assert_eq!((all.nodes.len(), all.merges.len()), (2, 2));
-    let one = grouped_with(build, &Fusions::These([all.merges[1]].into()));
+    let one = grouped_with(build, &Fusions::These([all.merges[1]].into_iter().collect()));
     assert_eq!((one.nodes.len(), one.merges), (3, vec![all.merges[1]]));
     let merged: Vec<Group> = one.nodes.into_iter().map(of_node).filter(|group| group.outputs.len() == 2).collect();
     assert_eq!(merged.len(), 1);

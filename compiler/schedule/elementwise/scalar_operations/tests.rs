@@ -5,7 +5,7 @@ use crate::ir::{ExpressionBuilder, Node};
 use crate::kernel::BufferKind;
 use crate::kernel::interpret::interpret;
 use crate::schedule::elementwise::expression::Evaluator;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Types that kernels compute with, and which have the operation.
 fn types_of(op: ScalarOp) -> Vec<Vec<ElementType>> {
@@ -26,7 +26,7 @@ fn is_lowered(op: ScalarOp, types: &[ElementType]) -> bool {
     let expression = builder.finish(vec![node]);
     let mut b = KernelBuilder::new("operation");
     let inputs: Vec<Value> = types.iter().map(|&ty| zero(&mut b, ty)).collect();
-    let (requantizers, ranges) = (HashMap::new(), vec![None; types.len()]);
+    let (requantizers, ranges) = (FxHashMap::default(), vec![None; types.len()]);
     let tables = |_| unreachable!("no table");
     let evaluator =
         Evaluator { expression: &expression, lanes: 4, input_ranges: &ranges, tables: &tables, requantizers: &requantizers, fma: true };
