@@ -129,7 +129,8 @@ fn tile(cx: &Context<'_>, rows: u64, units: u64) -> Tile {
     }
     let many = machine.registers.count() >= 32;
     match rows {
-        1 => Tile { pixels: 1, vectors: needed.min(if lanes >= COMMON { 2 } else { 4 }) },
+        // A row alone reads weights from memory, and waits for them. Strip by strip they are one stream, which a processor reads ahead.
+        1 => Tile { pixels: 1, vectors: needed.min((COMMON / lanes).max(1)) },
         _ => Tile { pixels: rows.min(if many { 4 } else { 2 }), vectors: needed.min(2) },
     }
 }
@@ -316,13 +317,18 @@ impl Lowering<'_> {
         let row = b.add(row, k);
         let zero = b.int(Type::vector(Lane::I16, 2 * vector as u16), 0);
         let mut products = if in_pairs { vec![zero; sums.len()] } else { sums.to_vec() };
+        // A sum alone waits for itself: the second half of each step has one of its own.
+        let is_apart = !in_pairs && sums.len() == 1;
+        if is_apart {
+            products.push(b.int(Type::vector(Lane::I32, vector as u16), 0));
+        }
         for step in (0..schedule.chunk()).step_by(2 * GROUP as usize) {
             let weights: Vec<[Value; 2]> = (0..vectors).map(|v| self.weights(b, at, (k, step), v * vector)).collect();
             for (r, half) in (0..at.rows).flat_map(|r| [(r, 0), (r, 1)]) {
                 let offset = (r * schedule.panels.depth + step + half * GROUP) as i64;
                 let x = b.load_splat_group(self.input, row, offset, GROUP as u16, (vector * GROUP) as u16);
                 for (v, weights) in weights.iter().enumerate() {
-                    let sum = &mut products[(r * vectors) as usize + v];
+                    let sum = &mut products[if is_apart { half as usize } else { (r * vectors) as usize + v }];
                     let w = weights[half as usize];
                     *sum = match schedule.products {
                         Products::Unsigned => b.dot(DotOp::UnsignedSigned8, *sum, w, x),
@@ -331,6 +337,9 @@ impl Lowering<'_> {
                     };
                 }
             }
+        }
+        if is_apart {
+            return vec![b.add(products[0], products[1])];
         }
         if !in_pairs {
             return products;
