@@ -80,7 +80,7 @@ fn a_centred_scale_has_zero_in_the_middle() {
     let input = Floats::new(&[2], vec![-8.0, 3.5]);
     let found = |to_ends, result: usize| run(&[&input], &|g, v| Ok(centred(g, v[0], &[0], (-8, 7), 1e-9, to_ends)?[result])).numbers;
     assert_eq!((found(true, 0), found(true, 1)), (vec![1.0], vec![0.0]));
-    assert_eq!((found(false, 0), found(false, 1)), (vec![(8.0f32 / 7.5).into()], vec![0.0]));
+    assert_eq!((found(false, 0), found(false, 1)), (vec![8.0f32 / 7.5], vec![0.0]));
     let nothing = Floats::new(&[1], vec![0.0]);
     assert_eq!(run(&[&nothing], &|g, v| Ok(centred(g, v[0], &[0], (0, 255), 0.5, false)?[0])).numbers, [0.5]);
     assert_eq!(run(&[&nothing], &|g, v| Ok(centred(g, v[0], &[0], (0, 255), 0.5, false)?[1])).numbers, [128.0]);

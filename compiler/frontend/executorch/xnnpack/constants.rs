@@ -23,8 +23,14 @@ impl Run<'_, '_, '_> {
             Fault::invalid(format!("constant {number} of the XNNPACK graph is shorter than its tensor"))
                 .expected(format!("{} bytes", bytes.unwrap_or(u64::MAX)), data.bytes().len().to_string())
         })?;
-        let data =
-            if element == ElementType::I4 { nibbles(stored.bytes(), tensor.dims.last().copied().unwrap_or(0)).into() } else { stored };
+        let data = if element == ElementType::I4 {
+            let signed = nibbles(stored.bytes(), tensor.dims.last().copied().unwrap_or(0));
+            // The file's bytes are not read again.
+            stored.release();
+            signed.into()
+        } else {
+            stored
+        };
         let builder = &mut self.translator.graph.builder;
         let constant = builder.module.add_constant(TensorType::of(element, &tensor.dims), data);
         Ok(builder.constant(constant)?)
@@ -60,6 +66,7 @@ impl Run<'_, '_, '_> {
                 } else {
                     data.bytes().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
                 };
+                data.release();
                 numbers.into_iter().take(usize::try_from(*count).unwrap_or(usize::MAX)).collect()
             }
         };
