@@ -1,7 +1,7 @@
 //! Images whose channels lie in planes. A convolution brings the rows that its windows reach into scratch memory anyway, and puts the channels of a
 //! pixel side by side on the way. So no kernel of its own transposes the image, and the transposed image takes no memory.
 
-use super::flow::Item;
+use super::flow::{Item, each_inst};
 use super::memory::{part_of, row_major};
 use crate::ir::{ElementType, Function, Inst, InstData, Operation, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -63,7 +63,14 @@ fn rows_of(function: &Function, value: Value) -> Option<(Value, u64)> {
 pub(super) fn absorbed(function: &Function, items: &[Item], uses: &FxHashMap<Value, usize>) -> FxHashSet<Inst> {
     let mut as_planes: FxHashMap<Value, usize> = FxHashMap::default();
     let mut slices = Vec::new();
-    count(function, items, &mut as_planes, &mut slices);
+    each_inst(items, &mut |inst| {
+        let data = &function.insts[inst];
+        if matches!(data.operation, Operation::Slice(_)) {
+            slices.push((data.results[0], data.operands[0]));
+        } else if channel_planes(function, data).is_some() {
+            *as_planes.entry(data.operands[0]).or_default() += 1;
+        }
+    });
     // Rows that convolutions alone read are one use of the image.
     for (rows, image) in slices {
         if as_planes.contains_key(&rows) && as_planes.get(&rows) == uses.get(&rows) {
@@ -73,26 +80,4 @@ pub(super) fn absorbed(function: &Function, items: &[Item], uses: &FxHashMap<Val
     let is_transpose = |inst: &Inst| matches!(function.insts[*inst].operation, Operation::Transpose(_));
     let only_planes = |(value, count): (&Value, &usize)| function.defining_inst(*value).filter(|_| uses.get(value) == Some(count));
     as_planes.iter().filter_map(only_planes).filter(is_transpose).collect()
-}
-
-/// Counts how often a value is the image of a convolution that reads planes, and lists slices with what they are of.
-fn count(function: &Function, items: &[Item], as_planes: &mut FxHashMap<Value, usize>, slices: &mut Vec<(Value, Value)>) {
-    for item in items {
-        match item {
-            Item::Inst(inst) => {
-                let data = &function.insts[*inst];
-                if matches!(data.operation, Operation::Slice(_)) {
-                    slices.push((data.results[0], data.operands[0]));
-                } else if channel_planes(function, data).is_some() {
-                    *as_planes.entry(data.operands[0]).or_default() += 1;
-                }
-            }
-            Item::If { then, otherwise, .. } => {
-                [then, otherwise].into_iter().for_each(|(body, _)| count(function, body, as_planes, slices));
-            }
-            Item::While { head, body, .. } => {
-                [head, body].into_iter().for_each(|items| count(function, items, as_planes, slices));
-            }
-        }
-    }
 }

@@ -63,3 +63,14 @@ pub struct Carried {
     /// What it becomes after a round.
     pub next: Value,
 }
+
+/// Calls `visit` for every instruction of a body and of those inside it.
+pub(super) fn each_inst(items: &[Item], visit: &mut impl FnMut(Inst)) {
+    for item in items {
+        match item {
+            Item::Inst(inst) => visit(*inst),
+            Item::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|(body, _)| each_inst(body, visit)),
+            Item::While { head, body, .. } => [head, body].into_iter().for_each(|items| each_inst(items, visit)),
+        }
+    }
+}
