@@ -44,9 +44,9 @@ pub fn requirements_of(cx: Context<'_>, work: &Contraction, scratch: Vec<u64>, b
         may_share.retain(|(read, _)| *read != tensor);
     }
     let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
-    // A row of planes lies in several places.
-    let by_rows = by_rows && work.channel_planes.is_none();
-    let by_rows = by_rows && work.planes == Planes::ONE && work.matrices.is_empty() && work.is_one_phase() && work.sizes.is_none();
+    // A row whose channels lie in planes is in several places.
+    let is_together = work.channel_planes.is_none() && work.planes == Planes::ONE && work.matrices.is_empty();
+    let by_rows = by_rows && is_together && work.is_one_phase() && work.sizes.is_none();
     if by_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
         may_share.push((work.input, cx.group.outputs[0]));
     }

@@ -1,7 +1,7 @@
 //! Staged rows: a contraction's input rows are brought into scratch memory once, padded and converted, in a ring of as many
 //! rows as the window reaches over. Windows then read whole taps without tests for the border, and since every input row is
 //! staged before the output row that needs it is written, the output may overwrite the input. A window over several planes has a
-//! ring for each of its planes. A long row that is a single pixel is not staged as a whole, but in chunks, each just before the products
+//! ring for each of its planes. Of an image whose channels lie in planes, those of a pixel are put side by side on the way. A long row that is a single pixel is not staged as a whole, but in chunks, each just before the products
 //! that read it.
 
 use super::form::Form;
