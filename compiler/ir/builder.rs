@@ -175,9 +175,9 @@ impl<'m> FunctionBuilder<'m> {
         self.pad_to(input, low, high, value, vec![])
     }
 
-    /// The product of i8 rows and i4 weights in blocks, each with a scale.
-    pub fn block_matmul(&mut self, left: Value, right: Value, scales: Value) -> Built {
-        self.single(operators::BlockMatmul, &[left, right, scales])
+    /// The product of i8 rows and i4 weights in blocks, each with a scale; `excess` says that weights are in excess-8 code.
+    pub fn block_matmul(&mut self, left: Value, (right, excess): (Value, bool), scales: Value) -> Built {
+        self.single(operators::BlockMatmul { excess }, &[left, right, scales])
     }
 
     /// Attention: query, key, value, and a mask if there is one.

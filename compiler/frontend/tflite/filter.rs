@@ -70,7 +70,7 @@ pub(super) fn signed_filter(operator: &mut Operator<'_, '_, '_>, filter: Operand
 
 /// The filter of a product in blocks.
 pub(super) fn blocks(
-    operator: &Operator<'_, '_, '_>,
+    operator: &mut Operator<'_, '_, '_>,
     filter: &Operand,
     Blocks { size, scales }: Blocks,
 ) -> Result<blockwise::Filter, Diagnostic> {
@@ -87,7 +87,8 @@ pub(super) fn blocks(
         let error = invalid(codes::SCALE_COUNT, "the scales do not fit the filter's blocks").about_tensor(&info.name);
         error.expected(format!("{} constants of f16", units * blocks), format!("{} {:?}", info.element.name(), info.shape))
     })?;
-    let made = blockwise::Filter::new(&operator.lowering.graph, filter.value, values, size);
+    let scales = operator.graph().constant_f32(&[units, blocks], &values)?;
+    let made = blockwise::Filter::new(operator.graph(), filter.value.into(), scales, size);
     made.ok_or_else(|| at(invalid(codes::QUANTIZATION_MISSING, "a filter in blocks must be a constant")))
 }
 

@@ -134,13 +134,17 @@ pub(in crate::ir) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points
 }
 
 /// `block_matmul`
-pub(in crate::ir) fn block_matmul<'m>(left: &Array<'m>, right: &Array<'m>, scales: &Array<'m>) -> Step<Array<'m>> {
-    let (Pair::I32(rows, weights), Column::F32(scales)) =
+pub(in crate::ir) fn block_matmul<'m>(left: &Array<'m>, right: &Array<'m>, scales: &Array<'m>, excess: bool) -> Step<Array<'m>> {
+    let (Pair::I32(rows, mut weights), Column::F32(scales)) =
         (pair(left, right, (0, 0), ElementType::I32)?, Column::decode(scales.element, &scales.bytes, 0..scales.len()))
     else {
         return fail(format!("{} × {} in blocks has no product", left.element, right.element));
     };
     let (units, depth) = (right.shape[0], right.shape[1]);
+    if excess {
+        // The highest of four bits, read as a sign, is the other way round.
+        weights.iter_mut().for_each(|weight| *weight ^= -8);
+    }
     let blocks = scales.len() / units.max(1);
     let size = depth / blocks.max(1);
     let mut shape = left.shape.clone();

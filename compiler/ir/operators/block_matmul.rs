@@ -8,11 +8,14 @@ use crate::ir::interpret::contract;
 use crate::ir::interpret::{Evaluation, Slot, Step};
 use crate::ir::random::Generator;
 use crate::ir::types::ElementType;
-use ElementType::{F32, I4, I8};
+use ElementType::{Bf16, F32, I4, I8};
 
 /// The product of rows with 4-bit weights in blocks.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct BlockMatmul;
+pub struct BlockMatmul {
+    /// Whether weights are in excess-8 code: four bits without a sign, 8 more than the weight. Otherwise they are in two's complement.
+    pub excess: bool,
+}
 
 /// Blocks are whole multiples of this many elements, so that kernels never cut one within a vector of bytes.
 pub const BLOCK_UNIT: u64 = 8;
@@ -20,13 +23,13 @@ pub const BLOCK_UNIT: u64 = 8;
 impl Operator for BlockMatmul {
     const NAME: &'static str = "block_matmul";
     const OPERANDS: Arity = Arity::Exactly(3);
-    const MEANING: &'static str = "Product of i8 [… M, K] with the transpose of i4 [N, K], whose rows are cut into equal blocks, multiples of 8; f32 scales [N, blocks]. Each block is summed in i32, brought to f32 and multiplied by its scale; these products are added in order. Result f32 [… M, N].";
+    const MEANING: &'static str = "Product of i8 [… M, K] with the transpose of i4 [N, K], which are in excess-8 code if `excess`, and whose rows are cut into equal blocks, multiples of 8; f32 or bf16 scales [N, blocks]. Each block is summed in i32, brought to f32 and multiplied by its scale; these products are added in order. Result f32 [… M, N].";
 
-    fields! {}
+    fields! { "excess" => excess }
 
     fn infer(&self, cx: &Context<'_>) -> Types {
-        for (operand, element) in [(0, I8), (1, I4), (2, F32)] {
-            cx.operand_element(operand, Elements::Among(vec![element]))?;
+        for (operand, elements) in [vec![I8], vec![I4], vec![F32, Bf16]].into_iter().enumerate() {
+            cx.operand_element(operand, Elements::Among(elements))?;
         }
         let left = cx.tensor(0)?;
         cx.rank(Subject::Operand(0), left.rank(), Ranks::AtLeast(1))?;
@@ -46,7 +49,7 @@ impl Operator for BlockMatmul {
     }
 
     fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
-        contract::block_matmul(cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?).map(Slot::one)
+        contract::block_matmul(cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?, self.excess).map(Slot::one)
     }
 
     fn work(&self, cx: &Context<'_>) -> Option<u64> {
@@ -59,8 +62,9 @@ impl Operator for BlockMatmul {
         let shape = if generator.random.one_in(3) { vec![2, rows, blocks * size] } else { vec![rows, blocks * size] };
         let left = generator.leaf(I8, &shape)?;
         let weights = generator.literal(I4, &[units, blocks * size])?;
-        let scales = generator.literal(F32, &[units, blocks])?;
-        Some((vec![left, weights, scales], Self))
+        let element = if generator.random.one_in(3) { Bf16 } else { F32 };
+        let scales = generator.literal(element, &[units, blocks])?;
+        Some((vec![left, weights, scales], Self { excess: generator.random.one_in(2) }))
     }
 
     fn axes(&self, cx: &Context<'_>) -> Axes {

@@ -1,7 +1,7 @@
 //! Products of quantized rows with int4 weights that have a scale for each block of inputs, after LiteRT's reference (`EvalBlockwise4Bit`) and XNNPACK:
 //! each block is multiplied in integers, and the blocks' sums are added in floats.
 
-use super::dynamic_range::integers;
+use super::matrix::Matrix;
 use super::rows::Rows;
 use crate::ir::operators::BLOCK_UNIT;
 use crate::ir::{ElementType, Extent, Scalar, Value};
@@ -12,9 +12,9 @@ use ElementType::{F32, I4, I8, I32};
 /// A filter whose rows are cut into blocks.
 pub struct Filter {
     /// Constants of int4, `[units, depth]`.
-    weights: Value,
-    /// `[units, blocks]`
-    scales: Vec<f32>,
+    weights: Matrix,
+    /// Constants of f32 or bf16, `[units, blocks]`.
+    scales: Value,
     /// The sum of each unit's weights, scaled.
     sums: Vec<f32>,
     blocks: u64,
@@ -22,15 +22,17 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Of constants of int4, `[units, depth]`, and the scales `[units, depth ÷ size]`; `size` is even. None where they are no constants,
-    /// or the scales do not fit.
-    pub fn new(g: &Graph<'_>, weights: Value, scales: Vec<f32>, size: u64) -> Option<Self> {
-        let [units, depth] = g.shape(weights).ok()?[..] else { return None };
+    /// Of constants of int4, `[units, depth]`, and constant scales `[units, depth ÷ size]`, f32 or bf16; `size` is even. None where they are no
+    /// constants, or the scales do not fit.
+    pub fn new(g: &Graph<'_>, weights: Matrix, scales: Value, size: u64) -> Option<Self> {
+        let [units, depth] = g.shape(weights.value).ok()?[..] else { return None };
         let blocks = depth / size.max(1);
-        if blocks * size != depth || units.checked_mul(blocks) != Some(scales.len() as u64) {
+        if blocks * size != depth || g.shape(scales).ok()? != [units, blocks] {
             return None;
         }
-        let sums = sums(g.known(weights)?, &scales, size, blocks);
+        let factors = floats(g.element(scales), g.known(scales)?);
+        let sums = sums((weights, g.known(weights.value)?), factors, size, blocks);
+        [weights.value, scales].into_iter().for_each(|read| g.release(read));
         Some(Self { weights, scales, sums, blocks, size })
     }
 }
@@ -41,19 +43,19 @@ impl Filter {
 /// When the rows are not as long as the filter's.
 pub fn products(g: &mut Graph<'_>, quantized: Rows, filter: Filter) -> Result<Value, Error> {
     let Filter { weights, scales, sums, blocks, size } = filter;
-    let units = g.shape(weights)?[0];
+    let units = g.shape(weights.value)?[0];
     let [_, depth] = g.extents(quantized.integers)[..] else { return Err(Error::NoMatrix { rank: g.rank(quantized.integers) }) };
     g.equate(depth, Extent::Static(blocks * size))?;
     let missing = size.next_multiple_of(BLOCK_UNIT) - size;
     let (rows, weights) = if missing == 0 {
         (quantized.integers, weights)
     } else {
-        let padded = with_zeros(g.known(weights).unwrap_or_default(), size, missing);
-        let weights = g.constant(I4, &[units, blocks * (size + missing)], padded)?;
-        (rows_with_zeros(g, quantized.integers, [blocks, size, missing])?, weights)
+        // Whatever the weights are that meet the rows' zeros.
+        let padded = with_zeros(g.known(weights.value).unwrap_or_default(), size, missing);
+        let value = g.constant(I4, &[units, blocks * (size + missing)], padded)?;
+        (rows_with_zeros(g, quantized.integers, [blocks, size, missing])?, Matrix { value, ..weights })
     };
-    let scales = g.constant_f32(&[units, blocks], &scales)?;
-    let total = g.builder.block_matmul(rows, weights, scales)?;
+    let total = g.builder.block_matmul(rows, (weights.value, weights.excess), scales)?;
     let Some(offsets) = quantized.offsets else {
         return g.compute::<Error>(&[total, quantized.scales], |terms, x| Ok(terms.mul(x[0], x[1])?));
     };
@@ -80,10 +82,19 @@ fn with_zeros(weights: &[u8], size: u64, missing: u64) -> Vec<u8> {
     weights.chunks(block.max(1)).flat_map(|block| block.iter().copied().chain(std::iter::repeat_n(0, zeros))).collect()
 }
 
+/// Constants of f32 or bf16.
+fn floats(element: ElementType, bytes: &[u8]) -> impl Iterator<Item = f32> + '_ {
+    let size = (element.bits() / 8).max(1) as usize;
+    bytes.chunks_exact(size).map(move |b| match *b {
+        [low, high] => half::bf16::from_le_bytes([low, high]).to_f32(),
+        [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
+        _ => f32::NAN,
+    })
+}
+
 /// The sum of each unit's weights, scaled.
-fn sums(weights: &[u8], scales: &[f32], size: u64, blocks: u64) -> Vec<f32> {
-    let sum = |bytes: &[u8]| integers(I4, bytes).iter().sum::<i32>() as f32;
-    let block = (size / 2).max(1) as usize;
-    let scaled: Vec<f32> = weights.chunks_exact(block).zip(scales).map(|(bytes, scale)| scale * sum(bytes)).collect();
+fn sums((weights, bytes): (Matrix, &[u8]), scales: impl Iterator<Item = f32>, size: u64, blocks: u64) -> Vec<f32> {
+    let of_blocks = weights.sums(I4, bytes, size);
+    let scaled: Vec<f32> = of_blocks.iter().zip(scales).map(|(&sum, scale)| scale * sum as f32).collect();
     scaled.chunks_exact((blocks as usize).max(1)).map(|unit| unit.iter().fold(0.0, |sum, x| sum + x)).collect()
 }

@@ -1,9 +1,10 @@
 //! Contractions of dynamic range: float activations quantized to int8 row by row when the program runs, against int8 weights.
 
+use super::matrix::Matrix;
 use super::rows::{Rows, asymmetric_rows, symmetric_rows};
 use super::{Convolution, Numerics, Transposed, products};
 use crate::ir::operators::BLOCK_UNIT;
-use crate::ir::{ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Value};
+use crate::ir::{ElementType, Extent, Node, Reduction, ScalarOp, Value};
 use crate::operators::activation::Activation;
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
@@ -150,7 +151,7 @@ pub struct RowRule<'s> {
 /// When operands do not fit each other.
 pub fn linear(g: &mut Graph<'_>, rows: Value, weights: Value, bias: Option<Value>, rule: &RowRule<'_>) -> Result<Value, Error> {
     let rows = if rule.asymmetric { asymmetric_rows(g, rows, &[1])? } else { symmetric_rows(g, rows, &[1])? };
-    row_products(g, &rows, weights, bias, (rule.scales, Order::FactorsFirst), rule.activation)
+    row_products(g, &rows, weights.into(), bias, (rule.scales, Order::FactorsFirst), rule.activation)
 }
 
 /// Quantized rows `[count, depth]` times int8 or int4 weights `[units, depth]` of one scale, or one a unit.
@@ -160,17 +161,19 @@ pub fn linear(g: &mut Graph<'_>, rows: Value, weights: Value, bias: Option<Value
 pub fn row_products(
     g: &mut Graph<'_>,
     rows: &Rows,
-    weights: Value,
+    weights: Matrix,
     bias: Option<Value>,
     (scales, order): (&[f32], Order),
     activation: Activation,
 ) -> Result<Value, Error> {
-    products::meet(g, rows.integers, weights)?;
-    let (sums, element) = if is_one_block(g, weights)? {
-        let scales = g.constant_f32(&[g.shape(weights)?[0], 1], &vec![1.0; g.shape(weights)?[0] as usize])?;
-        (g.builder.block_matmul(rows.integers, weights, scales)?, F32)
+    products::meet(g, rows.integers, weights.value)?;
+    let (sums, element) = if is_one_block(g, weights.value)? {
+        let units = g.shape(weights.value)?[0];
+        let scales = g.constant_f32(&[units, 1], &vec![1.0; units as usize])?;
+        (g.builder.block_matmul(rows.integers, (weights.value, weights.excess), scales)?, F32)
     } else {
-        (g.builder.matmul(rows.integers, weights, (0, 0), I32)?, I32)
+        debug_assert!(!weights.excess, "weights in excess-8 code are rows of one block");
+        (g.builder.matmul(rows.integers, weights.value, (0, 0), I32)?, I32)
     };
     let mut operands = vec![sums, rows.scales];
     let mut types = vec![element, F32];
@@ -211,22 +214,27 @@ const EXACT: u64 = 1 << 14;
 /// here is a whole number, up to the last: the difference of the sum and its excess is rounded once, as an integer is that becomes a float.
 fn is_one_block(g: &Graph<'_>, weights: Value) -> Result<bool, Error> {
     let depth = g.shape(weights)?.last().copied().unwrap_or(0);
-    let fits = depth > 0 && depth <= EXACT && depth.is_multiple_of(BLOCK_UNIT);
-    Ok(fits && g.element(weights) == I4 && g.known(weights).is_some())
+    Ok(is_block(depth) && g.element(weights) == I4 && g.known(weights).is_some())
+}
+
+/// Whether rows of so many 4-bit weights may be one block each.
+pub fn is_block(depth: u64) -> bool {
+    depth > 0 && depth <= EXACT && depth.is_multiple_of(BLOCK_UNIT)
 }
 
 /// The sum of each row of weights `[units, depth]`.
-fn weight_sums(g: &mut Graph<'_>, weights: Value) -> Result<Value, Error> {
-    let shape = g.shape(weights)?;
+fn weight_sums(g: &mut Graph<'_>, weights: Matrix) -> Result<Value, Error> {
+    let shape = g.shape(weights.value)?;
     let &[units, depth] = &shape[..] else { return Err(Error::NoMatrix { rank: shape.len() }) };
-    let element = g.element(weights);
-    let Some(bytes) = g.known(weights) else {
-        let wide = g.convert(weights, I32)?;
+    let element = g.element(weights.value);
+    let Some(bytes) = g.known(weights.value) else {
+        let wide = g.convert(weights.value, I32)?;
         let sums = g.builder.reduce(wide, Reduction::Sum, vec![1])?;
         return g.reshape(sums, &[Extent::Static(units)]);
     };
-    let numbers = integers(element, bytes);
-    let sums: Vec<i32> = numbers.chunks_exact(depth.max(1) as usize).take(units as usize).map(|row| row.iter().sum()).collect();
+    let mut sums = weights.sums(element, bytes, depth);
+    sums.truncate(units as usize);
+    g.release(weights.value);
     g.constant_i32(&[units], &sums)
 }
 
@@ -259,15 +267,6 @@ pub fn matmul(g: &mut Graph<'_>, rows: Value, columns: Value, scale: f32, asymme
     let factor = terms.mul(row_scale, scale)?;
     let product = terms.mul(factor, sum)?;
     g.map(&operands, terms.finish(product))
-}
-
-/// The numbers in the bytes of an int8 or int4 filter.
-pub fn integers(element: ElementType, bytes: &[u8]) -> Vec<i32> {
-    let signed = |bits: u8| Scalar::from_bits(element, u64::from(bits)).as_i64() as i32;
-    match element {
-        I4 => bytes.iter().flat_map(|b| [signed(b & 15), signed(b >> 4)]).collect(),
-        _ => bytes.iter().map(|&b| signed(b)).collect(),
-    }
 }
 
 /// The integers minus their offset, in 16 bits where there is one, so that padded taps contribute nothing.

@@ -280,8 +280,9 @@ fn blocks_of_any_size_are_scaled_and_added() {
         let found = run(&[&rows], &|g, v| {
             let integers = g.compute::<Error>(&[v[0]], |terms, x| Ok(terms.convert(x[0], ElementType::I8)))?;
             let weights = g.constant(ElementType::I4, &[5, 16], packed.clone())?;
-            let scales = (0..5).flat_map(|unit| (0..blocks).map(move |block| scale(unit, block))).collect();
-            let filter = blockwise::Filter::new(g, weights, scales, size).expect("a constant");
+            let scales: Vec<f32> = (0..5).flat_map(|unit| (0..blocks).map(move |block| scale(unit, block))).collect();
+            let scales = g.constant_f32(&[5, blocks], &scales)?;
+            let filter = blockwise::Filter::new(g, weights.into(), scales, size).expect("a constant");
             let scales = g.constant_f32(&[3, 1], &[2.0; 3])?;
             blockwise::products(g, Rows { integers, scales, offsets: None }, filter)
         });

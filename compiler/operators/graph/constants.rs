@@ -70,6 +70,13 @@ impl Graph<'_> {
         Some(self.builder.module.constants[self.constant_of(value)?].data.bytes())
     }
 
+    /// Says that a constant is not read for some time.
+    pub fn release(&self, value: Value) {
+        if let Some(constant) = self.constant_of(value) {
+            self.builder.module.constants[constant].data.release();
+        }
+    }
+
     /// The bytes of a value that depends on constants only, however it is computed.
     pub fn evaluated(&mut self, value: Value) -> Option<&[u8]> {
         let constant = self.evaluated.constant(&mut self.builder, value)?;

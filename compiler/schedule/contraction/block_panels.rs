@@ -24,11 +24,10 @@ impl Encoding {
         if levels.iter().any(|level| level.dot == DotProduct::Signed8) { Self::Signed } else { Self::Unsigned }
     }
 
-    fn bits(self, stored: u8) -> u8 {
-        match self {
-            Self::Unsigned => (stored ^ 8) & 15,
-            Self::Signed => stored & 15,
-        }
+    /// What four bits become that are in excess-8 code or in two's complement, which differ in the highest bit.
+    fn bits(self, stored: u8, excess: bool) -> u8 {
+        let differs = excess != (self == Self::Unsigned);
+        (stored ^ if differs { 8 } else { 0 }) & 15
     }
 }
 
@@ -47,6 +46,14 @@ impl Scale {
         if self == Self::Brain { Lane::I16 } else { Lane::F32 }
     }
 
+    /// The binary32 of one of some.
+    fn bits(self, bytes: &[u8], number: usize) -> u32 {
+        match self {
+            Self::Single => bytes.as_chunks().0.get(number).map_or(0, |&four| u32::from_le_bytes(four)),
+            Self::Brain => bytes.as_chunks().0.get(number).map_or(0, |&two| u32::from(u16::from_le_bytes(two)) << 16),
+        }
+    }
+
     /// The element type.
     pub fn element(self) -> ElementType {
         if self == Self::Brain { ElementType::Bf16 } else { ElementType::F32 }
@@ -58,8 +65,12 @@ impl Scale {
 pub struct Panels<'a> {
     /// i4, `[units, depth]`.
     pub weights: &'a Data,
-    /// f32, `[units, blocks]`.
+    /// Whether they are in excess-8 code.
+    pub excess: bool,
+    /// `[units, blocks]`.
     pub scales: &'a Data,
+    /// How these are stored.
+    pub stored: Scale,
     /// Output channels.
     pub units: u64,
     /// Elements of k.
@@ -82,7 +93,7 @@ pub struct Packed {
 }
 
 /// What tells packed constants apart.
-pub type Key = (Source, Source, Encoding);
+pub type Key = (Source, Source, Encoding, bool);
 
 impl Panels<'_> {
     /// Elements of a block.
@@ -92,7 +103,7 @@ impl Panels<'_> {
 
     /// What tells their constants apart from others.
     pub fn key(&self) -> Key {
-        (Source::of(self.weights, None), Source::of(self.scales, None), self.encoding)
+        (Source::of(self.weights, None), Source::of(self.scales, None), self.encoding, self.excess)
     }
 
     /// The constants as kernels read them.
@@ -100,15 +111,16 @@ impl Panels<'_> {
         let (scales, scale) = self.packed_scales(strips);
         let weights = self.packed_weights(strips);
         self.weights.release();
+        self.scales.release();
         Packed { weights: weights.into(), scales: scales.into(), scale }
     }
 
     fn packed_weights(&self, strips: &Strips) -> Vec<u8> {
         let (bytes, row) = (self.weights.bytes(), (self.depth / 2) as usize);
-        let nothing = self.encoding.bits(0);
+        let nothing = self.encoding.bits(0, false);
         // The element of a row as it is stored, two to a byte, the first one in the low bits.
         let nibble = |unit: u64, k: usize| match bytes.get(unit as usize * row..).filter(|_| unit < self.units) {
-            Some(stored) => self.encoding.bits(stored[k / 2] >> (k % 2 * 4)),
+            Some(stored) => self.encoding.bits(stored[k / 2] >> (k % 2 * 4), self.excess),
             None => nothing,
         };
         let mut packed = Vec::with_capacity(strips.total() as usize * row);
@@ -127,9 +139,8 @@ impl Panels<'_> {
         let bytes = self.scales.bytes();
         let factor = if self.encoding == Encoding::Signed { 1.0 / 16.0 } else { 1.0 };
         let scale = |unit: u64, block: u64| {
-            let at = ((unit * self.blocks + block) * 4) as usize;
-            let stored = bytes.get(at..at + 4).filter(|_| unit < self.units).map_or([0; 4], |b| [b[0], b[1], b[2], b[3]]);
-            f32::from_le_bytes(stored) * factor
+            let bits = if unit < self.units { self.stored.bits(bytes, (unit * self.blocks + block) as usize) } else { 0 };
+            f32::from_bits(bits) * factor
         };
         let mut list = Vec::with_capacity((strips.total() * self.blocks) as usize);
         let mut first = 0;
@@ -155,7 +166,10 @@ mod tests {
         // Two units of one block of eight: 1 2 3 4 5 6 7 -8 and zeros.
         let weights: Data = vec![0x21, 0x43, 0x65, 0x87, 0, 0, 0, 0].into();
         let scales: Data = [0.5f32, 0.1].iter().flat_map(|scale| scale.to_le_bytes()).collect::<Vec<u8>>().into();
-        let panels = |encoding| Panels { weights: &weights, scales: &scales, units: 2, depth: 8, blocks: 1, encoding };
+        let panels = |encoding| {
+            let (excess, stored) = (false, Scale::Single);
+            Panels { weights: &weights, excess, scales: &scales, stored, units: 2, depth: 8, blocks: 1, encoding }
+        };
         let strips = Strips::new(2, 16);
         assert_eq!(panels(Encoding::Signed).packed_weights(&strips), [0x51, 0x62, 0x73, 0x84, 0, 0, 0, 0]);
         assert_eq!(panels(Encoding::Unsigned).packed_weights(&strips), [0xd9, 0xea, 0xfb, 0x0c, 0x88, 0x88, 0x88, 0x88]);
@@ -166,7 +180,32 @@ mod tests {
     #[test]
     fn scales_of_16_bits_stay_so() {
         let (weights, scales): (Data, Data) = (vec![0; 4].into(), 0.75f32.to_le_bytes().to_vec().into());
-        let panels = Panels { weights: &weights, scales: &scales, units: 1, depth: 8, blocks: 1, encoding: Encoding::Unsigned };
-        assert_eq!(panels.packed_scales(&Strips::new(1, 16)), (vec![0x40, 0x3f, 0, 0], Scale::Brain));
+        let panels = |stored, scales| Panels {
+            weights: &weights,
+            excess: true,
+            scales,
+            stored,
+            units: 1,
+            depth: 8,
+            blocks: 1,
+            encoding: Encoding::Unsigned,
+        };
+        let packed = panels(Scale::Single, &scales).packed_scales(&Strips::new(1, 16));
+        assert_eq!(packed, (vec![0x40, 0x3f, 0, 0], Scale::Brain));
+        assert_eq!(panels(Scale::Brain, &vec![0x40, 0x3f].into()).packed_scales(&Strips::new(1, 16)), packed);
+    }
+
+    #[test]
+    fn excess_code_differs_in_the_highest_bit() {
+        let weights: Data = vec![0xa9, 0xcb, 0xed, 0x0f].into();
+        let scales: Data = 1f32.to_le_bytes().to_vec().into();
+        let of = |encoding| {
+            let (excess, stored) = (true, Scale::Single);
+            Panels { weights: &weights, excess, scales: &scales, stored, units: 1, depth: 8, blocks: 1, encoding }
+        };
+        let strips = Strips::new(1, 16);
+        // 1 2 3 4 5 6 7 -8, and a unit that is not there.
+        assert_eq!(of(Encoding::Signed).packed_weights(&strips)[..4], [0x51, 0x62, 0x73, 0x84]);
+        assert_eq!(of(Encoding::Unsigned).packed_weights(&strips), [0xd9, 0xea, 0xfb, 0x0c, 0x88, 0x88, 0x88, 0x88]);
     }
 }

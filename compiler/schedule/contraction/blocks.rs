@@ -6,7 +6,7 @@
 //! Bytes are multiplied four to a sum (see [`Products`]). Where weights are unsigned, 8 more than they are, each sum is 8 times the sum of the
 //! block's bytes too large. What makes up for it is computed once a row, and is where the sums of its blocks begin.
 
-use super::block_panels::{Encoding, Panels};
+use super::block_panels::{Encoding, Panels, Scale};
 use super::cuts::{Cut, Cuts};
 use super::direct::Tile;
 use super::geometry::fuses;
@@ -14,7 +14,8 @@ use super::loops::hoisted;
 use super::strips::{COMMON, NARROWEST, Strips};
 use super::tile::join;
 use crate::fuse::Epilogue;
-use crate::ir::{ElementType, Inst, Value as Tensor};
+use crate::ir::operators::BlockMatmul;
+use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 use crate::schedule::arguments::{Arguments, Elements};
@@ -72,6 +73,7 @@ impl<'a> BlockSchedule<'a> {
     /// # Errors
     /// For weights that are no constants, and when the epilogue has no lowering.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
+        let Operation::BlockMatmul(BlockMatmul { excess }) = *cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let [left, right, scales] = cx.function.insts[root].operands[..] else { return Err(cx.no_schedule(root)) };
         let shape = cx.shape(left)?;
         let rows = shape[..shape.len() - 1].iter().product();
@@ -80,7 +82,8 @@ impl<'a> BlockSchedule<'a> {
         let (weights, factors) = (constant(right)?, constant(scales)?);
         let (filter, blocks) = (cx.shape(right)?, cx.shape(scales)?[1]);
         let encoding = Encoding::for_levels(cx.levels);
-        let panels = Panels { weights, scales: factors, units: filter[0], depth: filter[1], blocks, encoding };
+        let stored = if cx.element(scales) == ElementType::Bf16 { Scale::Brain } else { Scale::Single };
+        let panels = Panels { weights, excess, scales: factors, stored, units: filter[0], depth: filter[1], blocks, encoding };
         let products = Products::on(cx.machine, encoding);
         let epilogue = epilogue_of(&cx);
         let schedule = Self { cx, left, rows, panels, products, tile: tile(&cx, rows, filter[0]), epilogue };

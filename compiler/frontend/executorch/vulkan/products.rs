@@ -2,7 +2,7 @@
 
 use super::super::fault::Fault;
 use super::super::ops::{Call, Translate};
-use super::scales::{First, INT8, Sums, affine, as_bytes, first, floats, nibbles, without_padding};
+use super::scales::{First, INT8, Sums, affine, as_bytes, first, nibbles, without_padding};
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::Error;
 use crate::operators::activation::Activation;
@@ -115,8 +115,9 @@ fn of_rows_and_groups(c: &mut Call<'_, '_, '_>) -> Outcome {
     if size % 2 != 0 {
         return Err(Fault::unsupported("groups of a filter are no pairs of 4-bit integers"));
     }
-    let scales = floats(c, scales)?;
-    let filter = blockwise::Filter::new(c.graph(), weights, scales, size).ok_or(Fault::Consequence)?;
+    let scales = c.cast(scales, F32)?;
+    let scales = c.graph().settled(scales)?;
+    let filter = blockwise::Filter::new(c.graph(), weights.into(), scales, size).ok_or(Fault::Consequence)?;
     let mut y = blockwise::products(c.graph(), rows, filter)?;
     if let Some(bias) = bias {
         let bias = first(c, bias, sizes[1])?;

@@ -4,10 +4,46 @@ use super::super::fault::Fault;
 use super::run::Run;
 use super::subgraph::{Datatype, Quantization, Scales, Tensor};
 use crate::ir::{Data, ElementType, TensorType, Value};
+use crate::operators::contraction::Matrix;
+use crate::operators::contraction::dynamic_range::is_block;
 
 impl Run<'_, '_, '_> {
-    /// A constant tensor.
+    /// A constant tensor. Four bits become signed ones side by side.
     pub(super) fn constant(&mut self, tensor: &Tensor, number: usize) -> Result<Value, Fault> {
+        let (element, stored) = self.stored(tensor, number)?;
+        let data = if element == ElementType::I4 {
+            let signed = nibbles(stored.bytes(), tensor.dims.last().copied().unwrap_or(0));
+            // The file's bytes are not read again.
+            stored.release();
+            signed.into()
+        } else {
+            stored
+        };
+        self.add(TensorType::of(element, &tensor.dims), data)
+    }
+
+    /// A filter of integers: four bits as the file has them where its products take them so, and a large model's are not held twice.
+    pub(super) fn matrix(&mut self, filter: usize) -> Result<Matrix, Fault> {
+        let tensor = self.info(filter);
+        let (Datatype::Nibbles, Some(number), &[_, depth]) = (tensor.datatype, tensor.constant, &tensor.dims[..]) else {
+            return Ok(self.tensor(filter)?.into());
+        };
+        let in_groups = matches!(tensor.quantization, Quantization::Groups { .. });
+        if !depth.is_multiple_of(2) || !(in_groups || is_block(depth)) {
+            return Ok(self.tensor(filter)?.into());
+        }
+        let (element, stored) = self.stored(tensor, number)?;
+        Ok(Matrix { value: self.add(TensorType::of(element, &tensor.dims), stored)?, excess: true })
+    }
+
+    fn add(&mut self, ty: TensorType, data: Data) -> Result<Value, Fault> {
+        let builder = &mut self.translator.graph.builder;
+        let constant = builder.module.add_constant(ty, data);
+        Ok(builder.constant(constant)?)
+    }
+
+    /// The element type of a constant, and its bytes in the file.
+    fn stored(&self, tensor: &Tensor, number: usize) -> Result<(ElementType, Data), Fault> {
         let data = self.bytes_of(number)?;
         let elements = tensor.dims.iter().product::<u64>();
         let (element, bytes) = match tensor.datatype {
@@ -23,17 +59,7 @@ impl Run<'_, '_, '_> {
             Fault::invalid(format!("constant {number} of the XNNPACK graph is shorter than its tensor"))
                 .expected(format!("{} bytes", bytes.unwrap_or(u64::MAX)), data.bytes().len().to_string())
         })?;
-        let data = if element == ElementType::I4 {
-            let signed = nibbles(stored.bytes(), tensor.dims.last().copied().unwrap_or(0));
-            // The file's bytes are not read again.
-            stored.release();
-            signed.into()
-        } else {
-            stored
-        };
-        let builder = &mut self.translator.graph.builder;
-        let constant = builder.module.add_constant(TensorType::of(element, &tensor.dims), data);
-        Ok(builder.constant(constant)?)
+        Ok((element, stored))
     }
 
     /// The bytes of a constant, wherever they are.
@@ -42,44 +68,64 @@ impl Run<'_, '_, '_> {
         Ok(self.translator.shared.bytes_of(source)?)
     }
 
-    /// The scales of a quantized tensor: one, or one a channel or a group.
+    /// The scales of a filter: one, or one a channel.
     pub(super) fn scales(&self, tensor: &Tensor) -> Result<Vec<f32>, Fault> {
-        let (scales, expected, in_bfloat16) = match &tensor.quantization {
+        let (scales, expected) = match &tensor.quantization {
             Quantization::Tensor(affine) => return Ok(vec![affine.scale]),
-            Quantization::Channels { axis, scales } => (scales, tensor.dims[*axis], false),
-            Quantization::Groups { size, scales } => {
-                let depth = tensor.dims.last().copied().unwrap_or(0);
-                if !depth.is_multiple_of(*size) {
-                    return Err(Fault::unsupported("groups of a filter do not divide its depth")
-                        .expected(format!("a multiple of {size}"), depth.to_string()));
-                }
-                (scales, tensor.dims.iter().product::<u64>() / size, true)
-            }
+            Quantization::Channels { axis, scales } => (scales, tensor.dims[*axis]),
+            Quantization::Groups { .. } => return Err(Fault::unsupported("a filter has groups in something else than a product of rows")),
             Quantization::None | Quantization::Rows { .. } => return Err(Fault::invalid("a filter of integers has no scales")),
         };
         let numbers = match scales {
             Scales::Numbers(numbers) => numbers.clone(),
             Scales::Constant { constant, count } => {
                 let data = self.bytes_of(*constant)?;
-                let numbers: Vec<f32> = if in_bfloat16 {
-                    data.bytes().chunks_exact(2).map(|b| f32::from_bits(u32::from(u16::from_le_bytes([b[0], b[1]])) << 16)).collect()
-                } else {
-                    data.bytes().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
-                };
-                data.release();
-                numbers.into_iter().take(usize::try_from(*count).unwrap_or(usize::MAX)).collect()
+                let numbers = data.bytes().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+                numbers.take(usize::try_from(*count).unwrap_or(usize::MAX)).collect()
             }
         };
-        if numbers.len() as u64 != expected {
-            return Err(Fault::invalid("a filter does not have a scale for each channel or group")
-                .expected(expected.to_string(), numbers.len().to_string()));
+        checked(&numbers, expected, |&scale| scale)?;
+        Ok(numbers)
+    }
+
+    /// The scales `[units, blocks]` of a filter in groups of some size, bfloat16 as in the file.
+    pub(super) fn scales_of_groups(&mut self, filter: usize, size: u64) -> Result<Value, Fault> {
+        let tensor = self.info(filter);
+        let Quantization::Groups { scales, .. } = &tensor.quantization else { return Err(Fault::Consequence) };
+        let depth = tensor.dims.last().copied().unwrap_or(0);
+        if !depth.is_multiple_of(size) {
+            return Err(Fault::unsupported("groups of a filter do not divide its depth")
+                .expected(format!("a multiple of {size}"), depth.to_string()));
         }
-        match numbers.iter().find(|scale| !(scale.is_finite() && **scale >= 0.0)) {
-            Some(scale) => {
-                Err(Fault::invalid("a scale is negative or no number").expected("a finite number of 0 or more", scale.to_string()))
+        let units = tensor.dims.iter().product::<u64>().checked_div(depth).unwrap_or(0);
+        let shape = [units, depth / size];
+        let expected = units * (depth / size);
+        match scales {
+            Scales::Numbers(numbers) => {
+                checked(numbers, expected, |&scale| scale)?;
+                let numbers = &numbers.clone();
+                Ok(self.translator.graph.constant_f32(&shape, numbers)?)
             }
-            None => Ok(numbers),
+            Scales::Constant { constant, count } => {
+                let data = self.bytes_of(*constant)?;
+                let length = usize::try_from(*count).ok().and_then(|count| count.checked_mul(2)).unwrap_or(usize::MAX);
+                let data = data.slice(0..length.min(data.bytes().len() & !1)).ok_or(Fault::Consequence)?;
+                checked(data.bytes().as_chunks::<2>().0, expected, |&pair| half::bf16::from_le_bytes(pair).to_f32())?;
+                self.add(TensorType::of(ElementType::Bf16, &shape), data)
+            }
         }
+    }
+}
+
+/// Checks that there are as many scales as expected, and that all are sound.
+fn checked<T>(stored: &[T], expected: u64, scale: impl Fn(&T) -> f32) -> Result<(), Fault> {
+    if stored.len() as u64 != expected {
+        return Err(Fault::invalid("a filter does not have a scale for each channel or group")
+            .expected(expected.to_string(), stored.len().to_string()));
+    }
+    match stored.iter().map(scale).find(|scale| !(scale.is_finite() && *scale >= 0.0)) {
+        Some(scale) => Err(Fault::invalid("a scale is negative or no number").expected("a finite number of 0 or more", scale.to_string())),
+        None => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::operators::activation::Activation;
 use crate::operators::contraction::dynamic_range::{Order, image_products, row_products, transposed_products};
 use crate::operators::contraction::products::{as_rows, linear, matmul, swapped};
 use crate::operators::contraction::rows::{Rows, spanning_rows};
-use crate::operators::contraction::{Convolution, Numerics, Scaling, Transposed, blockwise, depthwise_filter};
+use crate::operators::contraction::{Convolution, Matrix, Numerics, Scaling, Transposed, blockwise, depthwise_filter};
 use crate::operators::softmax::softmax;
 use crate::operators::terms::Terms;
 use crate::operators::windows::{Padding, Windows};
@@ -109,7 +109,7 @@ impl Run<'_, '_, '_> {
         let rows = spanning_rows(self.graph(), image, &[3])?;
         let shape = self.extents(weights);
         let matrix = self.graph().reshape(weights, &[shape[0], shape[3]])?;
-        self.quantized_rows(rows, matrix, filter, bias)
+        self.quantized_rows(rows, matrix.into(), filter, bias)
     }
 
     fn forward(&mut self, kind: ConvolutionKind, window: &Window, groups: u64, [image, weights]: [Value; 2]) -> Result<Convolution, Fault> {
@@ -128,7 +128,7 @@ impl Run<'_, '_, '_> {
             if turned {
                 return Err(Fault::unsupported("a filter of integers whose columns are its outputs is not supported"));
             }
-            let weights = self.tensor(filter)?;
+            let weights = self.matrix(filter)?;
             let value = self.quantized_rows(rows, weights, filter, bias)?;
             return self.finish_real(node, value);
         }
@@ -141,26 +141,30 @@ impl Run<'_, '_, '_> {
     }
 
     /// Products of rows with a scale of their own and a matrix `[O, K]`, whose scales are the filter's, in binary32.
-    fn quantized_rows(&mut self, rows: Rows, weights: Value, filter: usize, bias: Option<Value>) -> Result<Value, Fault> {
-        let scales = self.scales(self.info(filter))?;
-        let groups = if let Quantization::Groups { size, .. } = self.info(filter).quantization { Some(size) } else { None };
+    fn quantized_rows(&mut self, rows: Rows, weights: Matrix, filter: usize, bias: Option<Value>) -> Result<Value, Fault> {
         let g = self.graph();
         let mut shape = g.extents(rows.integers);
         let offsets = rows.offsets.map(|offsets| as_rows(g, offsets)).transpose()?;
         let rows = Rows { integers: as_rows(g, rows.integers)?, scales: as_rows(g, rows.scales)?, offsets };
-        let value = match groups {
-            None => row_products(g, &rows, weights, bias, (&scales, Order::RowFirst), Activation::NONE)?,
-            Some(size) => {
-                if !size.is_multiple_of(2) || g.element(weights) != ElementType::I4 {
+        let value = match self.info(filter).quantization {
+            Quantization::Groups { size, .. } => {
+                if !size.is_multiple_of(2) || self.graph().element(weights.value) != ElementType::I4 {
                     return Err(Fault::unsupported("groups of a filter are no pairs of 4-bit integers"));
                 }
+                let scales = self.scales_of_groups(filter, size)?;
+                let g = self.graph();
                 let filter = blockwise::Filter::new(g, weights, scales, size);
                 let filter =
                     filter.ok_or_else(|| Fault::unsupported("a filter with groups is no constant, or its scales do not fit it"))?;
                 let sums = blockwise::products(g, rows, filter)?;
                 with_bias(g, sums, bias)?
             }
+            _ => {
+                let scales = self.scales(self.info(filter))?;
+                row_products(self.graph(), &rows, weights, bias, (&scales, Order::RowFirst), Activation::NONE)?
+            }
         };
+        let g = self.graph();
         shape.pop();
         shape.extend(g.extents(value).last().copied());
         Ok(g.reshape(value, &shape)?)
