@@ -16,6 +16,7 @@ mod narrow_movement;
 mod open_numbers;
 mod scales;
 mod simplify;
+mod through_reshape;
 mod transposes;
 mod unary;
 

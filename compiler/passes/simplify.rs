@@ -1,12 +1,13 @@
 //! Movement of elements that moves nothing, or that two instructions do where one is enough.
 //!
 //! Contract: an operator that computes nothing and keeps every axis in its place is its operand, as its axes say; so are a reduction and a map
-//! that change nothing. Reshape of reshape is one reshape; transpose of transpose one transpose; slice of slice one slice; a transpose that only
+//! that change nothing. Reshape of reshape is one reshape; transpose of transpose one transpose, also through a reshape; slice of slice one slice; a transpose that only
 //! moves extents of 1 is a reshape; a spatial pad by what padded taps stand for becomes the padding of its convolution or window; a map does its own
 //! broadcasting, and so does a product of matrices along its leading dimensions; the transpose of a broadcast is the broadcast of a transpose.
 //! Floats: a padded tap adds nothing, while a border of zeros times an infinite weight is NaN; the former is taken for the latter.
 
 use super::edit::{Edit, Visit, rewrite};
+use super::through_reshape;
 use crate::ir::*;
 
 /// Applies the rewrite.
@@ -17,7 +18,10 @@ pub(super) fn run(module: &mut Module) -> bool {
         }
         let found = match edit.function.insts[inst].op() {
             Op::Reshape => reshape(edit, inst),
-            Op::Transpose => transpose(edit, inst).or_else(|| reordered(edit, inst)).or_else(|| transposed_broadcast(edit, inst)),
+            Op::Transpose => transpose(edit, inst)
+                .or_else(|| reordered(edit, inst))
+                .or_else(|| transposed_broadcast(edit, inst))
+                .or_else(|| through_reshape::transposes(edit, inst)),
             Op::Matmul => through_broadcasts(edit, inst),
             Op::Slice => slice(edit, inst),
             Op::Reduce => reduce(edit, inst),

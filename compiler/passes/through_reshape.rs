@@ -1,0 +1,100 @@
+//! Two transposes that meet through a reshape: a convolution's image is brought to planes, its pixels become one dimension, and that is brought back.
+//!
+//! The reshape cuts the dimensions of its operand and of its result into *factors*, each of one dimension on both sides. In factors all three
+//! instructions are one transpose, between two reshapes.
+
+use super::edit::Edit;
+use crate::ir::*;
+
+/// For a transpose that reads a reshape of a transpose: one transpose of what that reads, or a reshape.
+///
+/// What others read too stays; both are left alone then, unless the elements are in order again.
+pub(super) fn transposes(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = &edit.function.insts[inst];
+    let Operation::Transpose(outer) = &data.operation else { return None };
+    let reshaped = data.operands[0];
+    let turned = edit.defined_by(reshaped, Op::Reshape)?.operands[0];
+    let (inner, source) = edit.transpose(turned)?;
+    let shape = |value: Value| &edit.function.tensor(value).shape;
+    let factors = Factors::between(shape(turned), shape(reshaped))?;
+    let mut dimensions = vec![vec![]; inner.permutation.len()];
+    for (&dimension, factors) in inner.permutation.iter().zip(&factors.before) {
+        dimensions[dimension].clone_from(factors);
+    }
+    let order: Vec<usize> = outer.permutation.iter().flat_map(|&dimension| factors.after[dimension].iter().copied()).collect();
+    let whole = shape(data.results[0]).clone();
+    if dimensions.concat() == order {
+        return Some(vec![edit.insert_one(operators::Reshape { shape: whole }, &[source])?]);
+    }
+    if edit.uses[turned] > 1 || edit.uses[reshaped] > 1 {
+        return None;
+    }
+    let keeps_dimensions = dimensions.iter().all(|dimension| dimension.windows(2).all(|pair| follows(&order, pair)));
+    let (units, cut) = if keeps_dimensions {
+        (dimensions, source)
+    } else {
+        let runs = factors.runs(&dimensions.concat(), &order);
+        let shape = runs.iter().map(|run| factors.extent(run)).collect::<Option<_>>()?;
+        (runs, edit.insert_one(operators::Reshape { shape }, &[source])?)
+    };
+    let place = |unit: usize| units[unit].first().and_then(|first| order.iter().position(|factor| factor == first));
+    let mut permutation: Vec<usize> = (0..units.len()).collect();
+    permutation.sort_by_key(|&unit| place(unit));
+    let turned = edit.insert_one(operators::Transpose { permutation }, &[cut])?;
+    Some(vec![edit.insert_one(operators::Reshape { shape: whole }, &[turned])?])
+}
+
+/// Whether the second of two factors comes right after the first.
+fn follows(order: &[usize], pair: &[usize]) -> bool {
+    order.windows(2).any(|next| next == pair)
+}
+
+/// What the dimensions of two shapes of the same elements consist of.
+struct Factors {
+    extents: Vec<Extent>,
+    /// The factors of each dimension before the reshape, the outermost first; none of one element.
+    before: Vec<Vec<usize>>,
+    /// And after it.
+    after: Vec<Vec<usize>>,
+}
+
+impl Factors {
+    /// None where a factor would be of two dimensions on a side.
+    fn between(before: &[Extent], after: &[Extent]) -> Option<Self> {
+        let mut found = Self { extents: vec![], before: vec![vec![]; before.len()], after: vec![vec![]; after.len()] };
+        let large =
+            |shape: &[Extent]| shape.iter().copied().enumerate().filter(|(_, extent)| *extent != Extent::Static(1)).collect::<Vec<_>>();
+        let [mut before, mut after] = [large(before).into_iter(), large(after).into_iter()];
+        let (mut left, mut right) = (before.next(), after.next());
+        while let (Some((i, x)), Some((j, y))) = (left, right) {
+            let (factor, [more_left, more_right]) = match (x, y) {
+                _ if x == y => (x, [None, None]),
+                (Extent::Static(x), Extent::Static(y)) if y > 0 && x % y == 0 && x > y => (Extent::Static(y), [Some(x / y), None]),
+                (Extent::Static(x), Extent::Static(y)) if x > 0 && y % x == 0 && y > x => (Extent::Static(x), [None, Some(y / x)]),
+                _ => return None,
+            };
+            found.before[i].push(found.extents.len());
+            found.after[j].push(found.extents.len());
+            found.extents.push(factor);
+            left = more_left.map(|rest| (i, Extent::Static(rest))).or_else(|| before.next());
+            right = more_right.map(|rest| (j, Extent::Static(rest))).or_else(|| after.next());
+        }
+        (left.is_none() && right.is_none()).then_some(found)
+    }
+
+    /// The factors of `source` in runs that stay together in `order`. One of a run-time extent is a run of its own.
+    fn runs(&self, source: &[usize], order: &[usize]) -> Vec<Vec<usize>> {
+        let is_static = |factor: &usize| self.extents[*factor].as_static().is_some();
+        let stays = |a: &usize, b: &usize| follows(order, &[*a, *b]) && is_static(a) && is_static(b);
+        source.chunk_by(stays).map(<[usize]>::to_vec).collect()
+    }
+
+    /// The extent of a run.
+    fn extent(&self, run: &[usize]) -> Option<Extent> {
+        if let [factor] = run {
+            return Some(self.extents[*factor]);
+        }
+        let product = |product: u64, factor: &usize| product.checked_mul(self.extents[*factor].as_static()?);
+        run.iter().try_fold(1, product).map(Extent::Static)
+    }
+}
