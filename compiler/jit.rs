@@ -25,7 +25,7 @@ use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{DataDescription, FuncId, Linkage, Module, ModuleError, ModuleReloc, ModuleRelocTarget};
 use custom::CustomOperator;
 use hooks::LiveRanges;
-pub use instance::Instance;
+pub use instance::{Instance, check_status};
 use memory::Placement;
 use std::sync::Arc;
 pub use threads::Order;

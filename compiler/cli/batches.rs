@@ -3,13 +3,15 @@
 //! The arrays of a call decide what the file leaves open: extents of inputs, and values that shapes or axes are computed from. Calls
 //! that differ there need models of their own; one that keeps state from call to call cannot be several.
 
-use super::io::{Inputs, Model, read_model_for};
+use super::console;
+use super::io::{INTEGERS_BELOW, Inputs, Model, Source, read_model_for};
 use super::options::Common;
 use super::run::Methods;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::Tensor;
 
 /// A call with its inputs as the model takes them.
+#[derive(Clone)]
 pub struct Call {
     /// Its number among all calls.
     pub number: usize,
@@ -25,6 +27,34 @@ pub struct Batch {
     pub model: Model,
     /// At least one.
     pub calls: Vec<Call>,
+    /// The seed of numbers that are made up.
+    seed: Option<u64>,
+}
+
+impl Batch {
+    /// Does something with the calls; gives them and what it gave. Where their numbers are made up and the model takes a call for failed, it is done
+    /// again with smaller integers, which may be positions in tables.
+    ///
+    /// # Errors
+    /// What was done the first time failed with, and no smaller numbers helped.
+    pub fn settle<T>(&self, mut act: impl FnMut(&[Call]) -> Result<T, Diagnostics>) -> Result<(Vec<Call>, T), Diagnostics> {
+        let error = match act(&self.calls) {
+            Ok(done) => return Ok((self.calls.clone(), done)),
+            Err(error) => error,
+        };
+        let failed = error.0.iter().any(|diagnostic| diagnostic.code == codes::CALL_FAILED);
+        let Some(seed) = self.seed.filter(|_| failed) else { return Err(error) };
+        for &below in &INTEGERS_BELOW[1..] {
+            let inputs = Inputs { source: Source::Random { seed, below }, given_as: None };
+            let smaller = |call: &Call| Ok(Call { inputs: inputs.of_call(&self.model.module, call.method, call.number)?, ..*call });
+            let calls = self.calls.iter().map(smaller).collect::<Result<Vec<_>, Diagnostic>>()?;
+            if let Ok(done) = act(&calls) {
+                console::note(&format!("made-up integers are below {below}: the model does not take larger ones"));
+                return Ok((calls, done));
+            }
+        }
+        Err(Diagnostics(error.0.into_iter().map(|diagnostic| diagnostic.help("give the inputs: --inputs in.npz")).collect()))
+    }
 }
 
 /// Reads a model once for each set of calls that one module can run.
@@ -33,6 +63,7 @@ pub struct Batch {
 /// Whatever is wrong with the model, or with the inputs of a call.
 pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) -> Result<Vec<Batch>, Diagnostics> {
     let names = methods.names(inputs)?;
+    let seed = if let Source::Random { seed, .. } = inputs.source { Some(seed) } else { None };
     let mut left: Vec<usize> = (0..names.len()).collect();
     let mut batches: Vec<Batch> = Vec::new();
     while let Some(&first) = left.first() {
@@ -48,7 +79,7 @@ pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) 
             }
         }
         left = others;
-        batches.push(Batch { model, calls });
+        batches.push(Batch { model, calls, seed });
     }
     if batches.len() > 1 && batches.iter().any(|batch| !batch.model.module.states.is_empty()) {
         let message = "calls of other shapes or values need another model, and this one keeps state from call to call";

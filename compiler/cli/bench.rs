@@ -3,7 +3,7 @@
 mod regions;
 
 use super::Outcome;
-use super::batches::{Batch, Call as Sequenced};
+use super::batches::Call as Sequenced;
 use super::console;
 use super::engine::Engine;
 use super::files::Files;
@@ -11,10 +11,10 @@ use super::options::Common;
 use super::output::{grouped, numbered, table, usage};
 use super::run::Calls;
 use super::sizes;
-use crate::diagnostic::{Diagnostic, Diagnostics, codes};
+use crate::diagnostic::Diagnostics;
 use crate::emit::OutputKind;
 use crate::jit::peaks::{self, Peaks};
-use crate::jit::{JitOptions, Symbol};
+use crate::jit::{JitOptions, Symbol, check_status};
 use crate::program::{Call, calls, calls_in_streams, calls_together};
 use clap::Args;
 use regions::RegionProfile;
@@ -109,21 +109,26 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let files = Files::new(inputs.chain([arguments.model.as_str()]));
     files.check(arguments.csv.as_deref().map(|path| (path, OutputKind::Csv)))?;
     let batches = arguments.calls.batches(&arguments.model, &arguments.common)?;
-    let Batch { model, calls } = &batches[0];
-    let calls = if arguments.calls.are_a_sequence() { &calls[..] } else { &calls[..1] };
-    if batches.len() > 1 && calls.len() > 1 {
+    let batch = &batches[0];
+    let is_sequence = arguments.calls.are_a_sequence();
+    if batches.len() > 1 && is_sequence && batch.calls.len() > 1 {
         return Err(usage("these calls need several models: --bound lets one take all shapes, or bench them apart").into());
     }
     let options = JitOptions { profile: arguments.profile, threads: arguments.num_threads, ..JitOptions::default() };
-    let mut engine = Engine::new(model, &arguments.common, options)?;
+    let mut engine = Engine::new(&batch.model, &arguments.common, options)?;
     if let Some(info) = engine.instance.gpu()? {
         console::note(&info.to_string());
     }
     if arguments.perf_map {
         write_perf_map(&files, &engine.symbols)?;
     }
-    engine.instance.write_tensors(calls[0].method, &calls[0].inputs)?;
-    let first = measure(&mut engine, calls, 1, Duration::ZERO, Duration::MAX, Duration::ZERO)?;
+    let measured = |calls: &[Sequenced]| if is_sequence { calls.len() } else { calls.len().min(1) };
+    let (calls, first) = batch.settle(|calls| {
+        engine.instance.reset()?;
+        engine.instance.write_tensors(calls[0].method, &calls[0].inputs)?;
+        measure(&mut engine, &calls[..measured(calls)], 1, Duration::ZERO, Duration::MAX, Duration::ZERO)
+    })?;
+    let calls = &calls[..measured(&calls)];
     let delay = seconds(arguments.run_delay);
     let warmup = measure(&mut engine, calls, arguments.warmup_runs, Duration::ZERO, seconds(arguments.max_secs), delay)?;
     engine.instance.clear_kernel_times();
@@ -213,9 +218,7 @@ fn run(engine: &mut Engine, calls: &[Sequenced]) -> Result<Vec<f64>, Diagnostics
         let start = Instant::now();
         let status = engine.instance.run(call.method)?;
         times.push(start.elapsed().as_nanos() as f64);
-        if status != 0 {
-            return Err(Diagnostic::new(codes::CALL_FAILED, format!("the method ended with status {status}")).into());
-        }
+        check_status(&engine.program().methods[call.method].name, status)?;
     }
     Ok(times)
 }

@@ -4,7 +4,7 @@
 //! them, the interpreter says what they give.
 
 use super::cases::{self, Case};
-use super::io::{InputType, Inputs, Source};
+use super::io::{INTEGERS_BELOW, InputType, Inputs, Source};
 use super::output::usage;
 use super::run::Methods;
 use super::tolerance::ToleranceArguments;
@@ -51,9 +51,6 @@ pub struct TestedModel<'a> {
 
 /// Rounds of a loop that the interpreter takes part in: random numbers may ask for any number.
 const MOST_ITERATIONS: u64 = 1 << 20;
-
-/// Made-up integers are below one of these: the first that the model takes all calls with, for it may use them as positions in tables.
-const INTEGERS_BELOW: [u64; 4] = [100, 8, 2, 1];
 
 /// Made-up calls of each method: the second meets the variables that the first leaves.
 const TURNS: usize = 2;

@@ -86,8 +86,9 @@ pub enum InputType {
     F32,
 }
 
-/// Random integers of more than 8 bits are below this, if nothing else is said.
-pub const INTEGERS_BELOW: u64 = 100;
+/// Random integers of more than 8 bits are below one of these: the first with which the model takes all calls, for it may use them as positions
+/// in tables.
+pub const INTEGERS_BELOW: [u64; 4] = [100, 8, 2, 1];
 
 /// Where inputs come from.
 pub enum Source {

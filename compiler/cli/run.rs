@@ -153,7 +153,7 @@ impl Calls {
     pub fn read(&self, model: &str) -> Result<Inputs, Diagnostics> {
         let source = match &self.inputs {
             Some(path) => Source::Archive(Archive::read(Path::new(path)).map_err(|d| d.in_file(path))?),
-            None if self.input.is_empty() => Source::Random { seed: self.random.unwrap_or(1), below: INTEGERS_BELOW },
+            None if self.input.is_empty() => Source::Random { seed: self.random.unwrap_or(1), below: INTEGERS_BELOW[0] },
             None => Source::Arrays(self.input.iter().map(|a| read_array(a, Ports { model })).collect::<Result<_, _>>()?),
         };
         Ok(Inputs { source, given_as: self.input_type })
@@ -204,26 +204,32 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
 }
 
 fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Results) -> Result<(), Diagnostics> {
-    let Batch { model, calls } = batch;
+    let model = &batch.model;
     let options = JitOptions { observe: !arguments.tap.is_empty(), threads: arguments.num_threads, ..JitOptions::default() };
     let mut engine = Engine::new(model, &arguments.common, options)?;
     let source = if arguments.tap.is_empty() { Module::default() } else { source_module(model)? };
     let taps = Taps::new(&arguments.tap, &source)?;
-    let mut interpreter = Interpreter::new(&source);
-    for &Call { number, method, ref inputs } in calls {
-        let outputs = engine.call(method, inputs)?;
-        for (index, output) in outputs.into_iter().enumerate() {
-            let entry = format!("out{number}_{}", engine.position(method, index));
-            results.show(&entry, &format!("{:?}", engine.program().methods[method].outputs[index].name), &output);
-            results.archive.tensors.insert(entry, output);
+    let before = results.rows.len();
+    let run_all = |calls: &[Call]| {
+        let mut interpreter = Interpreter::new(&source);
+        engine.instance.reset()?;
+        results.rows.truncate(before);
+        for &Call { number, method, ref inputs } in calls {
+            let outputs = engine.call(method, inputs)?;
+            for (index, output) in outputs.into_iter().enumerate() {
+                let entry = format!("out{number}_{}", engine.position(method, index));
+                results.show(&entry, &format!("{:?}", engine.program().methods[method].outputs[index].name), &output);
+                results.archive.tensors.insert(entry, output);
+            }
+            if !arguments.tap.is_empty() {
+                let mut values = taps.compiled(&mut engine, method);
+                taps.interpreted(&source, &mut interpreter, method, inputs, &mut values)?;
+                results.add_taps(in_order(values, &source), (!is_single).then_some(number));
+            }
         }
-        if !arguments.tap.is_empty() {
-            let mut values = taps.compiled(&mut engine, method);
-            taps.interpreted(&source, &mut interpreter, method, inputs, &mut values)?;
-            results.add_taps(in_order(values, &source), (!is_single).then_some(number));
-        }
-    }
-    Ok(())
+        Ok(())
+    };
+    batch.settle(run_all).map(drop)
 }
 
 /// Where outputs go: into the archive, and without one onto the screen.

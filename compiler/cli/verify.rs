@@ -199,7 +199,7 @@ fn random_case(model: &Model) -> Result<Vec<Case>, Diagnostics> {
     if model.module.methods.is_empty() {
         return Err(usage("the model has no method to run").into());
     }
-    let inputs = Inputs { source: Source::Random { seed: 1, below: INTEGERS_BELOW }, given_as: None }.of_call(&model.module, 0, 0)?;
+    let inputs = Inputs { source: Source::Random { seed: 1, below: INTEGERS_BELOW[0] }, given_as: None }.of_call(&model.module, 0, 0)?;
     Ok(vec![Case { method: 0, number: 0, inputs, expected: vec![] }])
 }
 
@@ -234,7 +234,7 @@ fn recorded_cases(arguments: &Arguments, inputs: &str, expected: &str) -> Result
     let (archive, expected) = (read(inputs)?, read(expected)?);
     let inputs = Inputs { source: Source::Archive(archive), given_as: arguments.input_type };
     let batches = super::batches::batches(&arguments.model, &arguments.common, &arguments.methods, &inputs)?;
-    let with_expected = |Batch { model, calls }: Batch| {
+    let with_expected = |Batch { model, calls, .. }: Batch| {
         let case = |Call { number, method, inputs }: Call| {
             let expected = cases::expected_outputs(&model.module.methods[method], number, &expected);
             Case { method, number, inputs, expected }

@@ -361,7 +361,11 @@ fn config_bytes(layout: Layout, hooks: &mut Hooks, threads: u32, host: *const u8
     bytes
 }
 
-fn check_status(what: &str, status: i32) -> Result<(), Diagnostic> {
+/// The error that a status of a function stands for.
+///
+/// # Errors
+/// For each but 0.
+pub fn check_status(what: &str, status: i32) -> Result<(), Diagnostic> {
     if status == 0 {
         return Ok(());
     }
