@@ -11,6 +11,7 @@ pub mod memory;
 pub mod peaks;
 pub mod regions;
 mod threads;
+mod weights;
 
 use crate::codegen::clif::{Optimise, code, isa_for};
 use crate::codegen::compile::{CompiledFunction, CompiledModel, compile};
@@ -19,7 +20,7 @@ use crate::codegen::{Code, DriverOptions, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::interface::{Footprint, Interface, MethodInterface};
 use crate::machine::Machine;
-use crate::program::{Device, Level, Method, Program};
+use crate::program::{Blob, Device, Level, Method, Program};
 use crate::target::{self, Target};
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{DataDescription, FuncId, Linkage, Module, ModuleError, ModuleReloc, ModuleRelocTarget};
@@ -29,6 +30,7 @@ pub use instance::{Instance, check_status};
 use memory::Placement;
 use std::sync::Arc;
 pub use threads::Order;
+use weights::Weights;
 
 /// How a model is to be run.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +62,8 @@ pub struct Jit {
 struct Loaded {
     /// Holds the code; taken out to be freed.
     module: Option<JITModule>,
+    /// What instances are given.
+    weights: Arc<Weights>,
     interface: Interface,
     methods: Vec<Method>,
     device: Option<Arc<Device>>,
@@ -116,23 +120,29 @@ impl Jit {
     /// # Errors
     /// As [`Jit::new`].
     pub fn with_options(program: &Program, machine: &Machine, options: JitOptions) -> Result<Self, Diagnostics> {
-        let host = target::host()?;
-        check_host(host, machine)?;
-        let profile_hooks = options.profile || options.live.is_some() || options.observe;
-        let gpu = GpuOptions { measures: options.profile, ..options.gpu.clone() };
-        let driver = DriverOptions { name: "net".into(), profile_hooks, gpu, ..DriverOptions::default() };
-        let compiled = compile(&[Level { machine, program }], &[0; 32], host, &driver)?;
-        Ok(Self::load(program, host, machine, options, &compiled)?)
+        let compiled = compiled(program, machine, &options)?;
+        let weights = gathered(&mut program.constants.clone(), &compiled)?;
+        Ok(Self::load(program, machine, options, (&compiled, weights))?)
+    }
+
+    /// The same, where the program's constants move to the memory that the code reads, and are in memory once.
+    ///
+    /// # Errors
+    /// As [`Jit::new`].
+    pub fn taking(program: &mut Program, machine: &Machine, options: JitOptions) -> Result<Self, Diagnostics> {
+        let compiled = compiled(program, machine, &options)?;
+        let weights = gathered(&mut program.constants, &compiled)?;
+        Ok(Self::load(program, machine, options, (&compiled, weights))?)
     }
 
     /// Places a compiled program.
-    pub(crate) fn load(
+    fn load(
         program: &Program,
-        host: &Target,
         machine: &Machine,
         options: JitOptions,
-        compiled: &CompiledModel,
+        (compiled, weights): (&CompiledModel, Arc<Weights>),
     ) -> Result<Self, Diagnostic> {
+        let host = target::host()?;
         let (module, functions) = placed(program, host, machine, &options.customs, compiled)?;
         let entry = |name: &str| {
             let position = compiled.functions.iter().position(|f| f.entry && f.name == name);
@@ -158,6 +168,7 @@ impl Jit {
                 splits,
                 scratches,
                 module: Some(module),
+                weights,
                 interface: compiled.interface.clone(),
                 methods: program.methods.clone(),
                 device: program.device.clone(),
@@ -222,6 +233,22 @@ impl Jit {
     pub unsafe fn instance_with_device(&self, host: *const u8) -> Result<Instance, Diagnostic> {
         Instance::new(self.model.clone(), self.model.options.threads, Order::Any, host)
     }
+}
+
+/// A program's code for this computer, with its weights in a file.
+fn compiled(program: &Program, machine: &Machine, options: &JitOptions) -> Result<CompiledModel, Diagnostics> {
+    let host = target::host()?;
+    check_host(host, machine)?;
+    let profile_hooks = options.profile || options.live.is_some() || options.observe;
+    let gpu = GpuOptions { measures: options.profile, ..options.gpu.clone() };
+    let driver = DriverOptions { name: "net".into(), profile_hooks, gpu, external_weights: true, ..DriverOptions::default() };
+    compile(&[Level { machine, program }], &[0; 32], host, &driver)
+}
+
+/// What stands for that file.
+fn gathered(constants: &mut [Blob], compiled: &CompiledModel) -> Result<Arc<Weights>, Diagnostic> {
+    let (header, _) = compiled.external.as_ref().ok_or_else(|| failed(&"its weights are in no file"))?;
+    Weights::gather(constants, &compiled.constants, header)
 }
 
 fn check_host(host: &Target, machine: &Machine) -> Result<(), Diagnostic> {

@@ -56,7 +56,7 @@ impl Engine {
         let mut lowered = pipeline::lower(&model.module, &model.path, lower_options)?;
         lowered.set_max_iterations(common.max_iterations);
         let gpu = GpuOptions { runtime: RuntimePlace::Embedded, ..gpu.options() };
-        let jit = Jit::with_options(&lowered.program, machine, JitOptions { gpu, ..options })?;
+        let jit = Jit::taking(&mut lowered.program, machine, JitOptions { gpu, ..options })?;
         let compile_time = start.elapsed();
         let instance = jit.instance()?;
         let ports = model.module.methods.iter().map(|method| method.outputs.clone()).collect();

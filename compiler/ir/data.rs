@@ -1,6 +1,8 @@
 //! The bytes of constants: owned, or a range of a mapped model file.
 
+use memmap2::{Mmap, MmapOptions};
 use std::fmt;
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,6 +16,30 @@ impl Bytes for Vec<u8> {}
 impl Bytes for Box<[u8]> {}
 impl Bytes for &'static [u8] {}
 impl Bytes for Data {}
+
+/// Pages of their own, which the system has back as soon as nobody holds them. Allocators keep what large blocks leave, and weights that were packed
+/// leave as much as a model is large.
+struct Pages(Mmap);
+
+impl Pages {
+    /// For how many bytes that is worth a copy. Smaller ones are few, and allocators give larger ones pages of their own (glibc from 32 MiB on).
+    const WORTH: Range<usize> = 1 << 20..32 << 20;
+
+    fn copy_of(bytes: &[u8]) -> io::Result<Self> {
+        let mut pages = MmapOptions::new().len(bytes.len()).map_anon()?;
+        pages.copy_from_slice(bytes);
+        pages.make_read_only().map(Self)
+    }
+}
+
+impl AsRef<[u8]> for Pages {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+// Nothing is given back while they are held: the pages are of no file, and would be read as zeros.
+impl Bytes for Pages {}
 
 /// A shared, read-only range of bytes. Cloning copies no bytes.
 #[derive(Clone)]
@@ -79,6 +105,11 @@ impl AsRef<[u8]> for Data {
 
 impl From<Vec<u8>> for Data {
     fn from(mut bytes: Vec<u8>) -> Self {
+        if Pages::WORTH.contains(&bytes.len())
+            && let Ok(pages) = Pages::copy_of(&bytes)
+        {
+            return Self::all_of(Arc::new(pages));
+        }
         // What was collected may have twice the room it needs, and constants live long.
         bytes.shrink_to_fit();
         Self::all_of(Arc::new(bytes))

@@ -8,7 +8,7 @@ use super::regions::{RegionTimes, Regions};
 use super::threads::Order;
 use super::{Loaded, failed};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::interface::{CONFIG, Config, E_GPU, Field, Layout, STATUSES, has_shape};
+use crate::interface::{CONFIG, Config, E_GPU, Field, STATUSES, has_shape};
 use crate::ir::Tensor;
 use crate::program::{ALIGNMENT, Method, Port};
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Instance {
         let mut hooks =
             Box::new(Hooks::new(&model.methods, device.map_or(0, |device| device.regions.len()), &model.options, (threads, order)));
         let regions = device.filter(|_| model.options.profile).map(Regions::new);
-        let config = config_bytes(model.interface.layout, &mut hooks, threads, host);
+        let config = config_bytes(&model, &mut hooks, threads, host);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let init: Init = unsafe { std::mem::transmute(model.init) };
         // SAFETY: state has state_bytes bytes; the configuration has the size it says; both outlive the call, and the hooks, which
@@ -347,8 +347,9 @@ fn fits(port: &Port, bytes: &[u8], shape: Option<&[u64]>) -> bool {
     shape.len() == port.shape.len() && wanted == Some(bytes.len() as u64) && bytes.len() as u64 <= port.bytes
 }
 
-/// A `modelc_config` with the hooks.
-fn config_bytes(layout: Layout, hooks: &mut Hooks, threads: u32, host: *const u8) -> Vec<u8> {
+/// A `modelc_config` with the weights and the hooks.
+fn config_bytes(model: &Loaded, hooks: &mut Hooks, threads: u32, host: *const u8) -> Vec<u8> {
+    let (layout, weights) = (model.interface.layout, (*model.weights).as_ref());
     let mut bytes = vec![0; CONFIG.bytes(layout) as usize];
     let mut set = |member: Config, value: u64| bytes[CONFIG.offset(member, layout) as usize..][..8].copy_from_slice(&value.to_le_bytes());
     // The members after the two shorter ones are 0.
@@ -357,6 +358,8 @@ fn config_bytes(layout: Layout, hooks: &mut Hooks, threads: u32, host: *const u8
     set(Config::OnKernel, hooks.callback());
     set(Config::ParallelFor, hooks.parallel_for());
     set(Config::User, std::ptr::from_mut(hooks) as u64);
+    set(Config::Weights, weights.as_ptr() as u64);
+    set(Config::WeightsBytes, weights.len() as u64);
     set(Config::Vk, host as u64);
     bytes
 }

@@ -49,6 +49,7 @@ fn equal_constants(module: &Module) -> SecondaryMap<Constant, Constant> {
         let mut hasher = DefaultHasher::new();
         constant.ty.hash(&mut hasher);
         constant.data.bytes().hash(&mut hasher);
+        constant.data.release();
         let candidates = seen.entry(hasher.finish()).or_default();
         let equal = |other: &ConstantData| match module.open_constants {
             true => other.ty == constant.ty && other.data.is_same(&constant.data),

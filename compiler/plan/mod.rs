@@ -144,7 +144,8 @@ impl Planner<'_> {
             Effort::Normal => 1 << 18,
             Effort::Max => 1 << 26,
         };
-        let Some(mut height) = self.quick(&pairs, bound, u64::MAX, &mut allowance) else {
+        let mut tried = 0;
+        let Some(mut height) = self.quick(&pairs, bound, u64::MAX, (&mut allowance, &mut tried)) else {
             return layout;
         };
         let mut index = 0;
@@ -155,7 +156,7 @@ impl Planner<'_> {
             }
             let mut fewer = pairs.clone();
             fewer.remove(index);
-            let Some(lower) = self.quick(&fewer, bound, height, &mut allowance) else {
+            let Some(lower) = self.quick(&fewer, bound, height, (&mut allowance, &mut tried)) else {
                 break;
             };
             if lower < height {
@@ -164,6 +165,7 @@ impl Planner<'_> {
                 index += 1;
             }
         }
+        layout.packing.nodes += tried;
         if height < layout.packing.height {
             let mut other = self.pack(pairs, bound, self.request.effort);
             let nodes = layout.packing.nodes + other.packing.nodes;
@@ -211,14 +213,15 @@ impl Planner<'_> {
         Layout { pairs, packing }
     }
 
-    /// The height of the best of a few greedy packings, or `limit` where none is lower. It takes from `allowance`; `None` where that does not
-    /// suffice.
-    fn quick(&self, pairs: &[Pair], enough: u64, limit: u64, allowance: &mut usize) -> Option<u64> {
+    /// The height of the best of a few greedy packings, or `limit` where none is lower. It takes from the allowance; `None` where that does not
+    /// suffice. Blocks that are put down are added to the nodes, as those of the exact search are.
+    fn quick(&self, pairs: &[Pair], enough: u64, limit: u64, (allowance, nodes): (&mut usize, &mut u64)) -> Option<u64> {
         const VARIANTS: usize = 4;
         let blocks = self.blocks(&self.merged(pairs));
         let sections = Sections::new(&blocks)?;
         let looks = VARIANTS * sections.pairs();
         *allowance = allowance.checked_sub(looks + sections.entries() + 16 * blocks.len())?;
+        *nodes += (VARIANTS * blocks.len()) as u64;
         Some(pack::quick_below(&blocks, &sections, enough, looks, limit).unwrap_or(limit))
     }
 

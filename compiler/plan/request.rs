@@ -123,7 +123,7 @@ pub struct Plan {
     pub lower_bound: u64,
     /// No smaller arena exists for this order of steps: it meets the bound, or the search was exhaustive.
     pub optimal: bool,
-    /// Nodes the exact search visited.
+    /// Blocks that were put down: by the exact search, and by the greedy packings that try which memory to share.
     pub explored_nodes: u64,
     /// The step at which the most bytes are live (0 where there are no steps).
     pub peak_step: usize,
