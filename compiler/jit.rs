@@ -16,7 +16,7 @@ mod weights;
 use crate::codegen::clif::{Optimise, code, isa_for};
 use crate::codegen::compile::{CompiledFunction, CompiledModel, compile};
 use crate::codegen::vulkan::GpuOptions;
-use crate::codegen::{Code, DriverOptions, RelocationTarget};
+use crate::codegen::{Code, DriverOptions, RelocationTarget, WeightsFrom};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::interface::{Footprint, Interface, MethodInterface};
 use crate::machine::Machine;
@@ -241,7 +241,7 @@ fn compiled(program: &Program, machine: &Machine, options: &JitOptions) -> Resul
     check_host(host, machine)?;
     let profile_hooks = options.profile || options.live.is_some() || options.observe;
     let gpu = GpuOptions { measures: options.profile, ..options.gpu.clone() };
-    let driver = DriverOptions { name: "net".into(), profile_hooks, gpu, external_weights: true, ..DriverOptions::default() };
+    let driver = DriverOptions { name: "net".into(), profile_hooks, gpu, weights: WeightsFrom::Memory, ..DriverOptions::default() };
     compile(&[Level { machine, program }], &[0; 32], host, &driver)
 }
 

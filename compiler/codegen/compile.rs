@@ -4,7 +4,7 @@ use super::check::check;
 use super::constants::ConstantLayout;
 use super::driver::language::Function;
 use super::driver::language::text::Names;
-use super::driver::{self, Context, DriverOptions, Import, ImportKind, LevelKernels, Numbers};
+use super::driver::{self, Context, DriverOptions, Import, ImportKind, LevelKernels, Numbers, WeightsFrom};
 use super::failure::{self, guarded};
 pub use super::function::CompiledFunction;
 use super::function::{Below, Body};
@@ -111,12 +111,13 @@ pub(crate) fn compile_with(
         return Err(failure::diagnostic(&CodegenError::Bug("it has no CPU level".into()), "the object").into());
     };
     let constants = ConstantLayout::new(program);
-    if !options.external_weights {
+    let embeds = options.weights == WeightsFrom::Object;
+    if embeds {
         constants.check_size()?;
     }
     let interface = Interface::new(program, &options.name, back_end.layout());
-    let external = options.external_weights.then(|| {
-        let topology = Topology::new(levels);
+    let external = (!embeds).then(|| {
+        let topology = if options.weights == WeightsFrom::File { Topology::new(levels) } else { Topology::default() };
         (WeightsHeader::new(&topology, &interface, &constants), topology)
     });
     let mut functions = Vec::new();
@@ -130,7 +131,7 @@ pub(crate) fn compile_with(
         }));
     }
     let mut imports = imports(program);
-    let embedded = !options.external_weights && constants.bytes > 0;
+    let embedded = embeds && constants.bytes > 0;
     let mut data: Vec<Section> = embedded.then(Section::weights).into_iter().collect();
     let mut below = Below::default();
     let gpu = match &program.device {

@@ -15,7 +15,7 @@ mod ports;
 mod steps;
 
 pub(super) use context::{Context, Gpu, LevelKernels, Numbers};
-pub use context::{DriverOptions, Import, ImportKind};
+pub use context::{DriverOptions, Import, ImportKind, WeightsFrom};
 pub(super) use gpu::gpu;
 pub use hooks::{AFTER, BEFORE, measured_as};
 pub(super) use lifecycle::lifecycle;

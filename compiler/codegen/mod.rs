@@ -32,6 +32,6 @@ pub use back_end::BackEnd;
 pub use code::{Code, Relocation, RelocationKind, RelocationTarget};
 pub use compile::{CompiledModel, compile};
 pub use constants::ConstantLayout;
-pub use driver::DriverOptions;
+pub use driver::{DriverOptions, WeightsFrom};
 pub use error::CodegenError;
 pub use function::CompiledFunction;

@@ -57,7 +57,7 @@ impl WeightsHeader {
 }
 
 /// What a program does, apart from the contents of its constants.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Topology {
     /// Of everything.
     pub hash: u64,

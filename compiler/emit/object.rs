@@ -8,7 +8,7 @@ use super::info::ModelRecord;
 use super::report::report;
 use super::topology::TopologyRecord;
 use super::writer::{Writer, constants};
-use crate::codegen::driver::DriverOptions;
+use crate::codegen::driver::{DriverOptions, WeightsFrom};
 use crate::codegen::vulkan::GpuOptions;
 use crate::codegen::{CompiledModel, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
@@ -183,7 +183,7 @@ pub fn object_of_levels(levels: &[Level<'_>], model: &ModelInfo, options: &Objec
     let driver = DriverOptions {
         name: options.name.clone(),
         profile_hooks: options.profile_hooks,
-        external_weights: options.weights == WeightsPlace::External,
+        weights: if options.weights == WeightsPlace::External { WeightsFrom::File } else { WeightsFrom::Object },
         gpu: options.gpu.clone(),
     };
     let compiled = compile(levels, &model.sha256, options.target, &driver)?;

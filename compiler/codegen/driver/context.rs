@@ -7,6 +7,18 @@ use crate::codegen::weights::WeightsHeader;
 use crate::interface::Interface;
 use crate::program::{Device, Level, Program};
 
+/// Where a model's weights are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WeightsFrom {
+    /// They are data of the object.
+    #[default]
+    Object,
+    /// `init` is given a file, whose header says what models its weights fit.
+    File,
+    /// `init` is given what this process has put together: the same, and the header says nothing but how long it is.
+    Memory,
+}
+
 /// What the driver is to be like.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriverOptions {
@@ -14,8 +26,8 @@ pub struct DriverOptions {
     pub name: String,
     /// Whether `on_kernel` is called around every kernel. Without it the code has no trace of it.
     pub profile_hooks: bool,
-    /// Whether `init` is given the weights, which are then no data of the object.
-    pub external_weights: bool,
+    /// Where the weights are.
+    pub weights: WeightsFrom,
     /// How the part of the program that is for a GPU runs, if it has one.
     pub gpu: GpuOptions,
 }
