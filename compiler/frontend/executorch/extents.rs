@@ -17,7 +17,7 @@
 
 use super::fault::Fault;
 use super::registers::Measured;
-use super::translate::Translator;
+use super::translate::{Chosen, Translator};
 use crate::ir::{Extent, Function, IndexOperation, Interval, Op, Value, interval};
 use crate::operators::Error;
 use crate::operators::graph::forms::AtLeast;
@@ -89,14 +89,7 @@ impl Translator<'_, '_> {
 
     /// Notes what has to hold of inputs for two extents to be equal, which they are not known to be.
     pub fn narrow(&mut self, a: Extent, b: Extent) -> Fault {
-        let narrowed = match (a, b) {
-            (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => i64::try_from(n).is_ok_and(|n| self.fix(x, n)),
-            (Extent::Value(x), Extent::Value(y)) => {
-                self.intersect(x, y) || self.make_room(x, y) || self.make_multiple(x, y) || self.make_cancel(x, y)
-            }
-            _ => false,
-        };
-        if narrowed {
+        if self.narrow_in_method(a, b) {
             return Fault::Consequence;
         }
         let help = "give the shape of the input with --shape in0=…, or a bound for each dimension that varies with --bound in0.0=…";
@@ -111,6 +104,59 @@ impl Translator<'_, '_> {
                     .help(help)
             }
         }
+    }
+
+    /// The same for extents of the function being built, as extents of the method's own function. Whether something was noted.
+    fn narrow_in_method(&mut self, a: Extent, b: Extent) -> bool {
+        let (Some(a), Some(b)) = (self.lift_to_method(a), self.lift_to_method(b)) else { return false };
+        let Some(method) = self.outer.first_mut().map(|(function, _)| std::mem::take(function)) else { return self.note_equality(a, b) };
+        let inner = self.graph.exchange(method);
+        let noted = self.note_equality(a, b);
+        let method = self.graph.exchange(inner);
+        if let Some((function, _)) = self.outer.first_mut() {
+            *function = method;
+        }
+        noted
+    }
+
+    /// Notes what makes two extents of the method's own function equal.
+    fn note_equality(&mut self, a: Extent, b: Extent) -> bool {
+        match (a, b) {
+            _ if self.is_chosen(a) || self.is_chosen(b) => self.note_choices(a, b),
+            (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => i64::try_from(n).is_ok_and(|n| self.fix(x, n)),
+            (Extent::Value(x), Extent::Value(y)) => {
+                self.intersect(x, y) || self.make_room(x, y) || self.make_multiple(x, y) || self.make_cancel(x, y)
+            }
+            _ => false,
+        }
+    }
+
+    fn choices(&self, extent: Extent) -> Option<[Extent; 2]> {
+        let function = self.graph.function();
+        let same = |chosen: &&Chosen| chosen.depth == 0 && function.resolved(Extent::Value(chosen.index)) == extent;
+        self.chosen.iter().find(same).map(|chosen| chosen.among.map(|extent| function.resolved(extent)))
+    }
+
+    fn is_chosen(&self, extent: Extent) -> bool {
+        self.choices(extent).is_some()
+    }
+
+    /// Notes what makes an extent that depends on a branch equal to another one: on both ways it has to be.
+    fn note_choices(&mut self, a: Extent, b: Extent) -> bool {
+        let (among, other) = match (self.choices(a), self.choices(b)) {
+            (Some(among), _) => (among, b),
+            (None, Some(among)) => (among, a),
+            (None, None) => return false,
+        };
+        let mut noted = false;
+        for extent in among {
+            match self.graph.equate(extent, other) {
+                Ok(()) => {}
+                Err(_) if self.note_equality(extent, other) => noted = true,
+                Err(_) => return false,
+            }
+        }
+        noted
     }
 
     /// Gives two inputs whose extents have to be equal one bound.

@@ -12,7 +12,10 @@
 
 mod back_ends;
 mod branch;
+mod callee;
+mod captures;
 mod container;
+mod counted;
 mod data_file;
 mod delegate;
 mod effects;
@@ -21,12 +24,14 @@ mod fault;
 mod flow;
 mod graph;
 mod memory;
+mod merge;
 mod method;
 mod ops;
 mod ports;
 pub mod program;
 pub mod reader;
 mod registers;
+mod rounds;
 mod run;
 mod shared;
 mod states;
@@ -36,6 +41,7 @@ mod tensors;
 mod tests;
 mod translate;
 mod vulkan;
+mod written;
 mod xnnpack;
 
 use super::{Bound, LoadOptions};
