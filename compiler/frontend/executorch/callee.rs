@@ -72,7 +72,8 @@ impl Translator<'_, '_> {
 
     /// Makes what a register holds what the function around sees.
     fn bring_out(&mut self, register: &mut Register, is_live: bool) {
-        let lost = || Register::Unavailable(Fault::unsupported("reads what is known only within one way of a branch, or one round of a loop"));
+        let lost =
+            || Register::Unavailable(Fault::unsupported("reads what is known only within one way of a branch, or one round of a loop"));
         let inside = self.outer.len();
         let seen = match register {
             Register::Tensor(handle) if is_dynamic(&handle.form) => {

@@ -120,7 +120,8 @@ impl Translator<'_, '_> {
     fn lift_from(&mut self, depth: usize, index: Value, left: usize) -> Option<Value> {
         let function = self.function_at(depth);
         let index = function.index_root(index);
-        let same = |&&(_, inner): &&(Value, Value)| matches!(function.values[inner].ty, Type::Index(_)) && function.index_root(inner) == index;
+        let same =
+            |&&(_, inner): &&(Value, Value)| matches!(function.values[inner].ty, Type::Index(_)) && function.index_root(inner) == index;
         if let Some((outer, _)) = self.scope_at(depth).captures.iter().find(same) {
             return Some(*outer);
         }

@@ -35,19 +35,28 @@ pub fn counted_loops(plan: &Plan) -> Vec<Counted> {
 fn counted(plan: &Plan, jump: usize, instruction: &Instruction) -> Option<Counted> {
     let &Instruction::JumpFalse { condition: done, target: begin } = instruction else { return None };
     let rounds = plan.instructions.get(begin..jump)?;
-    let [body @ .., Instruction::Kernel { operator: add, args: sum }, Instruction::Kernel { operator: compare, args: test }] = rounds else {
+    let [body @ .., Instruction::Kernel { operator: add, args: sum }, Instruction::Kernel { operator: compare, args: test }] = rounds
+    else {
         return None;
     };
     let names = [&plan.operators[*add][..], &plan.operators[*compare][..]];
     let (&[counter, step, next], &[left, count, verdict]) = (&sum[..], &test[..]) else { return None };
-    let counts = names == ["executorch_prim::add.Scalar", "executorch_prim::eq.Scalar"] && counter == next && counter == left && verdict == done;
+    let counts =
+        names == ["executorch_prim::add.Scalar", "executorch_prim::eq.Scalar"] && counter == next && counter == left && verdict == done;
     let apart = [step, count, done].iter().all(|&register| register != counter) && count != done && step != done;
     let stays = |instruction: &Instruction| {
         let effects = effects(plan, instruction);
         let mut written = effects.defines.iter().chain(&effects.updates);
         !written.any(|register| [counter, step, count].contains(register))
     };
-    (counts && apart && body.iter().all(stays) && is_closed(plan, begin, jump)).then_some(Counted { begin, jump, counter, step, count, done })
+    (counts && apart && body.iter().all(stays) && is_closed(plan, begin, jump)).then_some(Counted {
+        begin,
+        jump,
+        counter,
+        step,
+        count,
+        done,
+    })
 }
 
 /// Whether no jump but the last leads into a round or out of it; one to its beginning from before is where the loop begins.

@@ -154,8 +154,11 @@ impl Translator<'_, '_> {
         let [a, b] = [0, 1].map(|i| &ways[i]);
         let differs = || Fault::unsupported("reads what has different contents on the two ways of a branch");
         for (register, (x, y)) in a.outside.iter().zip(&b.outside).enumerate() {
-            self.environment.registers[register] =
-                if x == y && !is_inside(x, self.outer.len()) { x.clone() } else { Register::Unavailable(differs()) };
+            self.environment.registers[register] = match (x, y) {
+                _ if x == y && !is_inside(x, self.outer.len()) => x.clone(),
+                (Register::Unavailable(fault), _) | (_, Register::Unavailable(fault)) => Register::Unavailable(fault.clone()),
+                _ => Register::Unavailable(differs()),
+            };
         }
         let written: Vec<ByteRange> = a.environment.memory.log.iter().chain(&b.environment.memory.log).copied().collect();
         for range in written {

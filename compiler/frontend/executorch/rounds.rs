@@ -71,7 +71,11 @@ impl Translator<'_, '_> {
         let log = std::mem::take(&mut self.environment.memory.log);
         let before = self.environment.clone();
         let begun = self.begin("round");
-        let outcome = self.round(&rounds, entering);
+        let outcome = match self.round(&rounds, entering) {
+            Ok(outcome) => Ok(outcome),
+            // What it says of extents is said in the round's own function.
+            Err(fault) => Err(self.settled(fault)),
+        };
         let live = rounds.in_round.union(&rounds.afterwards).copied().collect();
         let callee = self.end(&begun, &live);
         self.environment = before;
@@ -181,10 +185,11 @@ impl Translator<'_, '_> {
             let (first, last) = (&before[register], &self.environment.registers[register]);
             let is_tensor = matches!((first, last), (Register::Tensor(_), Register::Tensor(_)));
             let pair = if let (&Register::Index(a, x), &Register::Index(b, y)) = (first, last) { Some([(a, x), (b, y)]) } else { None };
-            let is_same = first == last || match pair {
-                Some([(a, x), (b, y)]) => self.localize_index(a, x)? == self.localize_index(b, y)?,
-                None => false,
-            };
+            let is_same = first == last
+                || match pair {
+                    Some([(a, x), (b, y)]) => self.localize_index(a, x)? == self.localize_index(b, y)?,
+                    None => false,
+                };
             if !is_tensor && !is_same {
                 return Err(Fault::unsupported("a number that changes from round to round of a loop is not supported"));
             }
@@ -201,6 +206,9 @@ impl Translator<'_, '_> {
             return Err(changes());
         }
         for (after, before) in self.graph.extents(value).into_iter().zip(self.graph.extents(param)) {
+            if after.as_static().zip(before.as_static()).is_some_and(|(after, before)| after != before) {
+                return Err(changes());
+            }
             self.equate(after, before)?;
         }
         if self.graph.extents(value) == self.graph.extents(param) { Ok(value) } else { Err(changes()) }
@@ -218,7 +226,8 @@ impl Translator<'_, '_> {
         let grown: Vec<usize> = self.scope.round.iter().flat_map(|round| &round.rows).map(|row| row.register).collect();
         for &register in &rounds.afterwards {
             let Register::Tensor(handle) = &self.environment.registers[register] else { continue };
-            let is_written = rounds.written.registers.contains(&register) || handle.range().is_some_and(|range| rounds.written.overlaps(range));
+            let is_written =
+                rounds.written.registers.contains(&register) || handle.range().is_some_and(|range| rounds.written.overlaps(range));
             if !is_written || grown.contains(&register) || going.iter().any(|going| going.register == register) {
                 continue;
             }
