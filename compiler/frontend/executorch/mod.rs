@@ -4,7 +4,7 @@
 //! bytes ─ reader ─▶ header, segments, constants
 //!           └─ program ─▶ methods: registers, instructions, memory areas, all indices checked
 //!                └─ method, ports ─▶ parameters, states, results
-//!                     └─ translate, run, branch, memory, extents, ops ─▶ IR
+//!                     └─ translate, run, branch, rounds, memory, extents, ops ─▶ IR
 //! ```
 //!
 //! In a program values are memory: registers name bytes, kernels write where they are told, moves copy handles. The translator runs the

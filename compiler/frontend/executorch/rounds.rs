@@ -135,13 +135,22 @@ impl Translator<'_, '_> {
         let numbers = self.environment.registers.clone();
         self.run(counted.begin, counted.jump)?;
         self.check_round(rounds, &numbers)?;
-        let mut going = Vec::new();
+        let (mut going, mut overwritten) = (Vec::new(), Vec::new());
         for (register, initial, param) in carried {
-            let next = self.carried_on(register, param)?;
-            going.push(Going { register, initial: Some(initial), param, next, shape: self.shape_around(param)?, grows: false });
+            match self.carried_on(register, param) {
+                Ok(next) => {
+                    let shape = self.shape_around(param)?;
+                    going.push(Going { register, initial: Some(initial), param, next, shape, grows: false });
+                }
+                Err(fault) => overwritten.push((param, fault)),
+            }
         }
         self.left(rounds, &mut going)?;
         self.rows(rounds, number, &mut going)?;
+        // What a round leaves nothing sound of is a fault only if a round reads it.
+        if let Some((_, fault)) = overwritten.into_iter().find(|&(param, _)| self.is_read(param, &going)) {
+            return Err(fault);
+        }
         let one = self.graph.numbers(ElementType::I64, &[1], &[Scalar::int(ElementType::I64, 1)])?;
         let next = self.graph.compute(&[number, one], |terms, x| Ok::<_, Fault>(terms.builder().op(ScalarOp::Add, x)?))?;
         Ok(Rounds { number, next, going })
@@ -212,6 +221,13 @@ impl Translator<'_, '_> {
             self.equate(after, before)?;
         }
         if self.graph.extents(value) == self.graph.extents(param) { Ok(value) } else { Err(changes()) }
+    }
+
+    /// Whether a round reads a tensor that it begins with, or hands it on.
+    fn is_read(&self, param: Value, going: &[Going]) -> bool {
+        let function = self.graph.function();
+        let is_operand = function.body.iter().any(|&inst| function.uses(inst).any(|value| value == param));
+        is_operand || going.iter().any(|going| going.next == param)
     }
 
     /// The shape of a tensor in the function around the loop.

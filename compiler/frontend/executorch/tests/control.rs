@@ -75,6 +75,12 @@ impl Program {
     }
 }
 
+/// The text of a module reads back as it is printed.
+fn check_text(module: &Module) {
+    let text = print_module(module, Constants::Whole);
+    assert_eq!(print_module(&parse_module(&text).unwrap(), Constants::Whole), text);
+}
+
 fn truth(value: bool) -> Tensor {
     Tensor { element: ElementType::Bool, shape: vec![], bytes: vec![u8::from(value)] }
 }
@@ -89,6 +95,7 @@ fn both_ways_of_a_branch_give_one_shape() {
     let z = p.sum(y, x, &[8]);
     p.outputs.push(z);
     let module = p.module();
+    check_text(&module);
     for count in 1..=8u64 {
         let x = longs(&[count], 0..count as i64);
         for (taken, factor) in [(true, 3), (false, 0)] {
@@ -197,6 +204,41 @@ fn ways_are_taken_by_an_extent_and_read_it() {
 }
 
 #[test]
+fn a_number_may_depend_on_the_way() {
+    // As many tens as x has elements, or three.
+    let mut p = Program::default();
+    let (condition, x) = (p.input(ElementType::Bool, &[], false), p.input(ElementType::I64, &[8], true));
+    let count = p.int(0);
+    p.cond(condition, count, |p| p.size(x, 0), |p| p.int(3));
+    let (list, ten) = (p.ints(&[count]), p.int(10));
+    let y = p.output(ElementType::I64, &[8]);
+    p.call("aten::full.out", &[list, ten, y, y]);
+    let module = p.module();
+    for count in 1..=8 {
+        for (taken, expected) in [(true, count), (false, 3)] {
+            let found = run(&module, &[truth(taken), longs(&[count as u64], 0..count)]).unwrap();
+            assert_eq!(numbers(&found), vec![10; expected as usize], "{taken}, {count}");
+        }
+    }
+}
+
+#[test]
+fn what_two_ways_choose_from_is_made_equal_where_it_has_to_be() {
+    // (p ? x : y) + x, where x and y come with as many elements.
+    let mut p = Program::default();
+    let condition = p.input(ElementType::Bool, &[], false);
+    let (x, y) = (p.input(ElementType::I64, &[6], true), p.input(ElementType::I64, &[6], true));
+    let z = p.tensor(ElementType::I64, &[6], true);
+    p.cond(condition, z, |p| p.apply("aten::neg.out", x, &[6]), |p| p.apply("aten::abs.out", y, &[6]));
+    let sum = p.sum(z, x, &[6]);
+    p.outputs.push(sum);
+    let module = p.module();
+    let inputs = |count: i64| [truth(false), longs(&[3], 0..3), longs(&[count as u64], 10..10 + count)];
+    assert_eq!(numbers(&run(&module, &inputs(3)).unwrap()), [10, 12, 14]);
+    assert!(run(&module, &inputs(2)).is_err(), "three and two");
+}
+
+#[test]
 fn a_loop_maps_rows_and_carries_a_tensor() {
     // carry ← carry + row; the sums so far are the rows of the result, and x is added to them.
     let mut p = Program::default();
@@ -212,6 +254,7 @@ fn a_loop_maps_rows_and_carries_a_tensor() {
     let all = p.sum(sums, x, &[8, 3]);
     p.outputs.extend([all, carry]);
     let module = p.module();
+    check_text(&module);
     assert_eq!(varying(&module), [(0, 0, 8)]);
     for count in 1..=8u64 {
         let x = longs(&[count, 3], 0..3 * count as i64);
