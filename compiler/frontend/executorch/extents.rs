@@ -148,15 +148,12 @@ impl Translator<'_, '_> {
             (None, Some(among)) => (among, a),
             (None, None) => return false,
         };
-        let mut noted = false;
-        for extent in among {
-            match self.graph.equate(extent, other) {
-                Ok(()) => {}
-                Err(_) if self.note_equality(extent, other) => noted = true,
-                Err(_) => return false,
-            }
+        // Choices among choices are not followed: there may be very many.
+        let unequal: Vec<Extent> = among.into_iter().filter(|&extent| extent != other).collect();
+        if unequal.is_empty() || unequal.iter().any(|&extent| self.is_chosen(extent)) {
+            return false;
         }
-        noted
+        unequal.into_iter().fold(true, |noted, extent| self.note_equality(extent, other) && noted)
     }
 
     /// Gives two inputs whose extents have to be equal one bound.
