@@ -17,7 +17,7 @@
 
 use super::fault::Fault;
 use super::registers::Measured;
-use super::translate::{Chosen, Translator};
+use super::translate::Translator;
 use crate::ir::{Extent, Function, IndexOperation, Interval, Op, Value, interval};
 use crate::operators::Error;
 use crate::operators::graph::forms::AtLeast;
@@ -120,7 +120,7 @@ impl Translator<'_, '_> {
     }
 
     /// Notes what makes two extents of the method's own function equal.
-    fn note_equality(&mut self, a: Extent, b: Extent) -> bool {
+    pub(super) fn note_equality(&mut self, a: Extent, b: Extent) -> bool {
         match (a, b) {
             _ if self.is_chosen(a) || self.is_chosen(b) => self.note_choices(a, b),
             (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => i64::try_from(n).is_ok_and(|n| self.fix(x, n)),
@@ -129,31 +129,6 @@ impl Translator<'_, '_> {
             }
             _ => false,
         }
-    }
-
-    fn choices(&self, extent: Extent) -> Option<[Extent; 2]> {
-        let function = self.graph.function();
-        let same = |chosen: &&Chosen| chosen.depth == 0 && function.resolved(Extent::Value(chosen.index)) == extent;
-        self.chosen.iter().find(same).map(|chosen| chosen.among.map(|extent| function.resolved(extent)))
-    }
-
-    fn is_chosen(&self, extent: Extent) -> bool {
-        self.choices(extent).is_some()
-    }
-
-    /// Notes what makes an extent that depends on a branch equal to another one: on both ways it has to be.
-    fn note_choices(&mut self, a: Extent, b: Extent) -> bool {
-        let (among, other) = match (self.choices(a), self.choices(b)) {
-            (Some(among), _) => (among, b),
-            (None, Some(among)) => (among, a),
-            (None, None) => return false,
-        };
-        // Choices among choices are not followed: there may be very many.
-        let unequal: Vec<Extent> = among.into_iter().filter(|&extent| extent != other).collect();
-        if unequal.is_empty() || unequal.iter().any(|&extent| self.is_chosen(extent)) {
-            return false;
-        }
-        unequal.into_iter().fold(true, |noted, extent| self.note_equality(extent, other) && noted)
     }
 
     /// Gives two inputs whose extents have to be equal one bound.

@@ -14,6 +14,7 @@ mod back_ends;
 mod branch;
 mod callee;
 mod captures;
+mod choices;
 mod container;
 mod counted;
 mod data_file;
