@@ -28,6 +28,6 @@ impl Translator<'_, '_> {
         if unequal.is_empty() || unequal.iter().any(|&extent| self.is_chosen(extent)) {
             return false;
         }
-        unequal.into_iter().fold(true, |noted, extent| self.note_equality(extent, other) && noted)
+        unequal.into_iter().all(|extent| self.note_equality(extent, other))
     }
 }
