@@ -37,8 +37,10 @@ const FILES: [&str; 21] = [
 ];
 
 /// Programs of this repository, which are always there.
-const OWN: [&str; 10] = [
+const OWN: [&str; 12] = [
     "branch.pte",
+    "choices.pte",
+    "running.pte",
     "counter.pte",
     "indices.pte",
     "image.pte",

@@ -89,14 +89,7 @@ impl Translator<'_, '_> {
 
     /// Notes what has to hold of inputs for two extents to be equal, which they are not known to be.
     pub fn narrow(&mut self, a: Extent, b: Extent) -> Fault {
-        let narrowed = match (a, b) {
-            (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => i64::try_from(n).is_ok_and(|n| self.fix(x, n)),
-            (Extent::Value(x), Extent::Value(y)) => {
-                self.intersect(x, y) || self.make_room(x, y) || self.make_multiple(x, y) || self.make_cancel(x, y)
-            }
-            _ => false,
-        };
-        if narrowed {
+        if self.narrow_in_method(a, b) {
             return Fault::Consequence;
         }
         let help = "give the shape of the input with --shape in0=…, or a bound for each dimension that varies with --bound in0.0=…";
@@ -110,6 +103,31 @@ impl Translator<'_, '_> {
                     .expected(number.to_string(), "an extent that follows from several")
                     .help(help)
             }
+        }
+    }
+
+    /// The same for extents of the function being built, as extents of the method's own function. Whether something was noted.
+    fn narrow_in_method(&mut self, a: Extent, b: Extent) -> bool {
+        let (Some(a), Some(b)) = (self.lift_to_method(a), self.lift_to_method(b)) else { return false };
+        let Some(method) = self.outer.first_mut().map(|(function, _)| std::mem::take(function)) else { return self.note_equality(a, b) };
+        let inner = self.graph.exchange(method);
+        let noted = self.note_equality(a, b);
+        let method = self.graph.exchange(inner);
+        if let Some((function, _)) = self.outer.first_mut() {
+            *function = method;
+        }
+        noted
+    }
+
+    /// Notes what makes two extents of the method's own function equal.
+    pub(super) fn note_equality(&mut self, a: Extent, b: Extent) -> bool {
+        match (a, b) {
+            _ if self.is_chosen(a) || self.is_chosen(b) => self.note_choices(a, b),
+            (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => i64::try_from(n).is_ok_and(|n| self.fix(x, n)),
+            (Extent::Value(x), Extent::Value(y)) => {
+                self.intersect(x, y) || self.make_room(x, y) || self.make_multiple(x, y) || self.make_cancel(x, y)
+            }
+            _ => false,
         }
     }
 

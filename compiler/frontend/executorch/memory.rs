@@ -185,6 +185,13 @@ pub fn assemble(g: &mut Graph<'_>, parts: &[Part], want: &Form<Extent>) -> Resul
         return Err(Fault::unsupported("reads the bytes of a tensor as another element type")
             .expected(want.element.to_string(), part.form.element.to_string()));
     }
+    if let [part] = parts
+        && part.is_whole()
+        && never_as_many(g, &part.form.shape, &want.shape)
+    {
+        return Err(Fault::unsupported("reads a tensor that another one has overwritten in part")
+            .help("a program whose memory is planned so gives other results than the model that it was exported from"));
+    }
     let joined = match parts {
         [part] if part.is_whole() => g.transpose(part.value, &part.form.order())?,
         [part] => flat_part(g, part)?,
@@ -195,6 +202,13 @@ pub fn assemble(g: &mut Graph<'_>, parts: &[Part], want: &Form<Extent>) -> Resul
     };
     let physical = g.reshape(joined, &want.physical_shape())?;
     Ok(g.transpose(physical, &inverse(&want.order()))?)
+}
+
+/// Whether two shapes with extents that are known only when the program runs always have different numbers of elements.
+fn never_as_many(g: &Graph<'_>, a: &[Extent], b: &[Extent]) -> bool {
+    let is_dynamic = |shape: &[Extent]| shape.iter().any(|extent| extent.as_static().is_none());
+    let sizes = (g.function().size(a), g.function().size(b));
+    (is_dynamic(a) || is_dynamic(b)) && matches!(sizes, (Some(a), Some(b)) if a.extents == b.extents && a.known != b.known)
 }
 
 /// The elements of a part in the order of memory, as one dimension.

@@ -8,7 +8,7 @@ use super::ports::{inputs, outputs};
 use super::program::{EValue, Form, Plan, Storage, TensorMeta};
 use super::registers::{Handle, Register, TensorPlace};
 use super::shared::{Shared, add_row_major};
-use super::states::SharedStates;
+use super::states::{SharedStates, may_be_shared};
 use super::translate::Translator;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Constant, ImportedMethodPlan, Method, Module, Placement, Port, State, StateData, TensorType, Type, Value};
@@ -209,9 +209,19 @@ fn store_state(t: &mut Translator<'_, '_>, variable: &Variable, effect: Value) -
         form: variable.form.on_extents(),
         bytes: variable.form.bytes(),
     });
-    let value = t.read(variable.register).map_err(|fault| match fault {
-        Fault::Reported(_) => Fault::unsupported("memory that outlives the call is overwritten by something else"),
-        other => other,
-    })?;
+    let value = match t.read(variable.register) {
+        Ok(value) => value,
+        Err(Fault::Reported(_)) if is_never_read(t, variable) => return Ok(effect),
+        Err(Fault::Reported(_)) => return Err(Fault::unsupported("memory that outlives the call is overwritten by something else")),
+        Err(fault) => return Err(fault),
+    };
     Ok(t.graph.builder.store_state(effect, value, variable.state)?)
+}
+
+/// Whether no instruction reads a state, which is this method's alone: what is left in it then does not matter. The carried tensors of `scan` are such
+/// states, since what begins them seems to read them.
+fn is_never_read(t: &Translator<'_, '_>, variable: &Variable) -> bool {
+    let function = t.graph.function();
+    let is_read = function.body.iter().any(|&inst| function.uses(inst).any(|value| value == variable.loaded.value));
+    !is_read && !may_be_shared(t.plan, variable.register)
 }

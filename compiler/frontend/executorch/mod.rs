@@ -4,7 +4,7 @@
 //! bytes ─ reader ─▶ header, segments, constants
 //!           └─ program ─▶ methods: registers, instructions, memory areas, all indices checked
 //!                └─ method, ports ─▶ parameters, states, results
-//!                     └─ translate, run, branch, memory, extents, ops ─▶ IR
+//!                     └─ translate, run, branch, rounds, memory, extents, ops ─▶ IR
 //! ```
 //!
 //! In a program values are memory: registers name bytes, kernels write where they are told, moves copy handles. The translator runs the
@@ -12,7 +12,11 @@
 
 mod back_ends;
 mod branch;
+mod callee;
+mod captures;
+mod choices;
 mod container;
+mod counted;
 mod data_file;
 mod delegate;
 mod effects;
@@ -21,12 +25,14 @@ mod fault;
 mod flow;
 mod graph;
 mod memory;
+mod merge;
 mod method;
 mod ops;
 mod ports;
 pub mod program;
 pub mod reader;
 mod registers;
+mod rounds;
 mod run;
 mod shared;
 mod states;
@@ -36,6 +42,7 @@ mod tensors;
 mod tests;
 mod translate;
 mod vulkan;
+mod written;
 mod xnnpack;
 
 use super::{Bound, LoadOptions};

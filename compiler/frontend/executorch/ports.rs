@@ -185,7 +185,7 @@ pub fn outputs(t: &mut Translator<'_, '_>) -> Result<(Vec<Value>, Vec<Port>), Fa
                 let index = t.localize_index(depth, index)?;
                 (t.graph.extent_tensor(Extent::Value(index), ElementType::I64)?, true, None)
             }
-            Register::Loaded(definition) => (t.localize(&definition)?, true, None),
+            Register::Loaded(definition) => (t.localize(&definition), true, None),
             Register::Unavailable(fault) => return Err(at_port(fault, "output", i)),
             Register::AsInFile(origin) => match t.plan.values[origin] {
                 EValue::None => continue,

@@ -1,7 +1,8 @@
 //! Running a method's instructions at compile time: numbers are computed, kernels become IR, memory is followed byte by byte.
 //!
 //! Registers that hold numbers known at compile time stay numbers, so shape arithmetic and counted loops (`map`, `scan`) run here and
-//! leave no trace but the kernels of each turn. A jump on a value only known when the program runs is a branch: see `branch.rs`.
+//! leave no trace but the kernels of each turn. A jump on a value only known when the program runs is a branch: see `branch.rs`; a loop over a number
+//! of rounds only known then stays one: see `rounds.rs`.
 
 use super::back_ends::{Known, known};
 use super::effects::effects;
@@ -29,6 +30,10 @@ impl<'a> Translator<'a, '_> {
                 return Err(self.report(pc, fault));
             }
             self.graph.builder.source = Some(self.source(pc));
+            if let Some(counted) = self.loop_at(pc) {
+                pc = self.repeat(&counted).map_err(|f| self.report(counted.jump, f))?;
+                continue;
+            }
             let next = match instruction {
                 Instruction::JumpFalse { condition, target } => self.jump(pc, *condition, *target).map_err(|f| self.report(pc, f))?,
                 _ => {

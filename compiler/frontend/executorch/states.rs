@@ -36,6 +36,11 @@ impl Identity {
     }
 }
 
+/// Whether another method may have a state that is one in this method.
+pub fn may_be_shared(plan: &Plan, register: usize) -> bool {
+    Identity::of(plan, register).is_some()
+}
+
 /// The states that methods have in common.
 #[derive(Default)]
 pub struct SharedStates {

@@ -9,39 +9,6 @@ use crate::ir::{Extent, Type, Value};
 use std::rc::Rc;
 
 impl Translator<'_, '_> {
-    /// A value that belongs to the function being built, for one of an enclosing function: a parameter through every level between.
-    ///
-    /// # Errors
-    /// When extents of the value are known only when the program runs.
-    pub fn localize(&mut self, definition: &Definition) -> Result<Value, Fault> {
-        let mut value = definition.value;
-        for depth in definition.depth + 1..=self.outer.len() {
-            let ty = self.outer[depth - 1].0.values[value].ty.clone();
-            if ty.as_tensor().is_none_or(|ty| ty.static_shape().is_none()) {
-                return Err(in_a_branch());
-            }
-            let (function, scope) = match self.outer.get_mut(depth) {
-                Some((function, scope)) => (function, scope),
-                None => (&mut self.graph.builder.function, &mut self.scope),
-            };
-            let known = scope.captures.iter().find(|(outer, _)| *outer == value).map(|(_, inner)| *inner);
-            value = known.unwrap_or_else(|| {
-                let inner = function.add_param(ty, None);
-                scope.captures.push((value, inner));
-                inner
-            });
-        }
-        Ok(value)
-    }
-
-    /// The index in a register, for the function being built.
-    ///
-    /// # Errors
-    /// When it is one of an enclosing function.
-    pub fn localize_index(&self, depth: usize, index: Value) -> Result<Value, Fault> {
-        if depth == self.outer.len() { Ok(self.graph.function().index_root(index)) } else { Err(in_a_branch()) }
-    }
-
     /// The tensor in a register.
     ///
     /// # Errors
@@ -74,8 +41,9 @@ impl Translator<'_, '_> {
                 Content::Unavailable(fault) => return Err(fault),
             };
             let bytes = if known.is_none() && piece.first == 0 { definition.bytes } else { piece.bytes };
-            let value = self.localize(&definition)?;
-            parts.push(Part { value, form: self.resolved(&definition.form), of: definition.bytes, first: piece.first, bytes });
+            let value = self.localize(&definition);
+            let form = self.localize_form(definition.depth, &definition.form);
+            parts.push(Part { value, form: self.resolved(&form), of: definition.bytes, first: piece.first, bytes });
         }
         let want = self.resolved(&handle.form);
         memory::assemble(&mut self.graph, &parts, &want)
@@ -169,7 +137,10 @@ impl Translator<'_, '_> {
     }
 
     /// Gives a dynamic tensor another shape within its bound. One of a known shape has that: what is written there is then of that shape too.
-    fn resize(&mut self, register: usize, form: &Form<Extent>) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// When that is not a shape of the tensor.
+    pub fn resize(&mut self, register: usize, form: &Form<Extent>) -> Result<(), Fault> {
         let wrong = |bound: &[u64]| {
             Fault::invalid("the result has another shape than the operator gives").expected(shape_text(&form.shape), format!("{bound:?}"))
         };
@@ -208,8 +179,4 @@ impl Translator<'_, '_> {
 pub fn shape_text(shape: &[Extent]) -> String {
     let extents: Vec<String> = shape.iter().map(|extent| extent.as_static().map_or_else(|| "?".to_owned(), |n| n.to_string())).collect();
     format!("[{}]", extents.join(", "))
-}
-
-fn in_a_branch() -> Fault {
-    Fault::unsupported("a branch on tensors whose extents are known only when the program runs is not supported")
 }

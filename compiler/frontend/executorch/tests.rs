@@ -1,5 +1,6 @@
 //! Small programs on inputs of run-time extents: what PyTorch gives for each size, the interpreter gives.
 
+mod control;
 mod images;
 
 use super::program::{EValue, Form, Instruction, Plan, Storage, TensorMeta};

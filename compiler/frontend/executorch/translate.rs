@@ -1,5 +1,6 @@
 //! A method on its way to the tensor language: its registers, its memory, the function that is built, and what went wrong.
 
+use super::counted::{Counted, counted_loops};
 use super::fault::Fault;
 use super::flow::Flow;
 use super::memory::{Content, Memory};
@@ -7,7 +8,7 @@ use super::program::Plan;
 use super::registers::{Environment, Measured, Register, initial_register};
 use super::shared::Shared;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Function, Module, Placement, Value};
+use crate::ir::{Extent, Function, Module, Placement, Value};
 use crate::operators::Graph;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -21,6 +22,36 @@ pub struct Scope {
     pub placements: BTreeMap<Value, (u32, u64, u64)>,
     /// Tensors of one integer that were read as an index.
     pub loads: BTreeMap<Value, Value>,
+    /// The round of a loop that the function is.
+    pub round: Option<Round>,
+}
+
+/// A round of a loop while it is translated.
+pub struct Round {
+    /// The first instruction of the loop.
+    pub begin: usize,
+    /// The number of the round, from 0 on: an index.
+    pub counter: Value,
+    /// The rows that it writes so far.
+    pub rows: Vec<Row>,
+}
+
+/// A row of a tensor that gets one in each round of a loop, at the number of the round.
+pub struct Row {
+    /// The tensor.
+    pub register: usize,
+    /// The row.
+    pub value: Value,
+}
+
+/// An extent that is one of two, as a branch was taken.
+pub struct Chosen {
+    /// Nesting depth of the function that it belongs to.
+    pub depth: usize,
+    /// The extent.
+    pub index: Value,
+    /// The two, in that function.
+    pub among: [Extent; 2],
 }
 
 /// A method on its way to IR.
@@ -43,9 +74,13 @@ pub struct Translator<'a, 'm> {
     pub placements: Vec<Placement>,
     /// Extents of inputs that are known only when the program runs.
     pub measured: Vec<Measured>,
+    /// Extents that depend on the way that a branch takes.
+    pub chosen: Vec<Chosen>,
     /// Everything that went wrong.
     pub faults: Vec<Diagnostic>,
     flow: Option<Rc<Flow>>,
+    /// The loops of the method that count their rounds.
+    pub loops: Rc<[Counted]>,
     /// Instructions that ran, and operands that they took.
     pub steps: usize,
 }
@@ -68,8 +103,10 @@ impl<'a, 'm> Translator<'a, 'm> {
             kept: plan.outputs.clone(),
             placements: Vec::new(),
             measured: Vec::new(),
+            chosen: Vec::new(),
             faults: Vec::new(),
             flow: None,
+            loops: counted_loops(plan).into(),
             steps: 0,
         }
     }

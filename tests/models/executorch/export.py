@@ -23,9 +23,11 @@ from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import XNNPACKQuant
 from executorch.devtools import BundledProgram
 from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
 from executorch.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
+from executorch.exir import pass_base
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.passes import MemoryPlanningPass
 from torch import nn
+from torch._higher_order_ops import scan
 from torch.export import Dim, export
 from torch.export.experimental import _export_forward_backward
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
@@ -355,6 +357,55 @@ class Learning(nn.Module):
         return loss, gradient, torch.ops.et_vk.linear_dW(gradient, x), *scales
 
 
+class Choices(nn.Module):
+    """Branches, one of them inside another and one taken by an extent, on tensors of any number of rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        def scaled(x):
+            parts = lambda x: (x / x.shape[0], x[:, 0] + 1)
+            return torch.cond(x.max() > 2, parts, lambda x: (self.layer(x), x.sum(1)), (x,))
+
+        rows, sums = torch.cond(x.sum() > 0, scaled, lambda x: (x.flip(0), x.mean(1)), (x,))
+        # What a branch gives lies where the next one puts what is its own, so it is read before that.
+        rows = rows + x
+        return rows, torch.cond(x.shape[0] > 3, torch.sin, torch.cos, (sums,))
+
+
+class Mapped(nn.Module):
+    """A layer on every row of a sequence of any length; rows that a condition holds of are added to."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 3)
+
+    def forward(self, rows, offset):
+        def one(row, offset):
+            return torch.cond(row.sum() > 0, lambda row, offset: row + offset, lambda row, offset: row * 2, (self.layer(row), offset))
+
+        return torch._higher_order_ops.map(one, rows, offset)
+
+
+class Running(nn.Module):
+    """A recurrence over a sequence of any length: a state, what it was in each step, and a running sum of another sequence."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, rows, others):
+        def step(carried, now):
+            state = torch.tanh(self.layer(carried[0]) + now[0])
+            total = carried[1] + now[1].sum()
+            return (state, total), (state[0] * 2, total + now[1])
+
+        (state, total), (states, totals) = scan(step, (torch.zeros(1, 4), torch.ones(())), (rows, others))
+        return state * total, (states + rows).softmax(0), totals
+
+
 def for_vulkan(model, inputs, dynamic=None, options=None):
     partitioner = VulkanPartitioner({"require_dynamic_shapes": dynamic is not None, **(options or {})})
     edge = to_edge_transform_and_lower(export(model, inputs, dynamic_shapes=dynamic, strict=True), partitioner=[partitioner])
@@ -407,7 +458,20 @@ def main():
             [(randn(1, 2, *size),) for size in ((16, 24), (8, 12), (12, 8))],
             {"x": {2: 4 * Dim("rows", min=2, max=4), 3: 4 * Dim("columns", min=2, max=6)}},
         ),
+        "choices": (
+            Choices().requires_grad_(False),
+            [(s * randn(n, 4).abs(),) for n in (6, 2, 3, 4) for s in (0.5, 3.0, -1.0)],
+            {"x": {0: Dim("rows", min=2, max=6)}},
+        ),
+        "mapped": (Mapped().requires_grad_(False), [(randn(n, 4), randn(3)) for n in (7, 2, 4)], {"rows": {0: length}, "offset": None}),
+        "running": (
+            Running().requires_grad_(False),
+            [(randn(n, 4), randn(n, 2)) for n in (9, 2, 5)],
+            {"rows": {0: length}, "others": {0: length}},
+        ),
     }
+    # What `map` runs over is taken apart row by row when it is exported, which makes a number of its extent. One row says as much.
+    pass_base._unstack_pytree = lambda tensors: [[tensor[0] for tensor in tensors]]
     for stem, (model, inputs, dynamic) in models.items():
         if wanted and stem not in wanted:
             continue

@@ -115,10 +115,11 @@ impl<'m> Call<'_, '_, 'm> {
             Register::Number(number) => Ok(Operand::Number(*number)),
             Register::Loaded(definition) => {
                 let definition = definition.clone();
-                Ok(Operand::Tensor(self.translator.localize(&definition)?))
+                Ok(Operand::Tensor(self.translator.localize(&definition)))
             }
             Register::Index(depth, index) => {
-                let index = self.translator.localize_index(*depth, *index)?;
+                let (depth, index) = (*depth, *index);
+                let index = self.translator.localize_index(depth, index)?;
                 Ok(Operand::Tensor(self.graph().extent_tensor(Extent::Value(index), ElementType::I64)?))
             }
             _ => self.tensor(index).map(Operand::Tensor),

@@ -4,7 +4,9 @@ use super::super::fault::Fault;
 use super::super::memory::{ByteRange, Content};
 use super::super::program::Form;
 use super::super::registers::Register;
+use super::super::translate::Row;
 use super::call::{Call, Translate};
+use super::whole::Whole;
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, IndexOperation, Interval, Node, ScalarOp, Value};
 use crate::operators::extents;
 use crate::operators::promotion::Number;
@@ -257,6 +259,9 @@ fn element(c: &mut Call<'_, '_, '_>) -> Outcome {
 
 /// (destination, source, index): the source written at an index of the first dimension, which grows to hold it.
 fn copy_index(c: &mut Call<'_, '_, '_>) -> Outcome {
+    if let Some(register) = grown_in_round(c)? {
+        return grow(c, register);
+    }
     let (source, index) = (c.tensor(1)?, c.int(2)?);
     let register = c.register(0)?;
     let mut handle = c.translator.handle(register)?.clone();
@@ -278,5 +283,32 @@ fn copy_index(c: &mut Call<'_, '_, '_>) -> Outcome {
     let content = c.translator.content(source, row.on_extents(), row.bytes());
     c.translator.environment.memory.write(ByteRange { start, ..range }, content);
     c.translator.environment.registers[register] = Register::Tensor(handle);
+    Ok(())
+}
+
+/// The destination, if the index is the number of the round of a loop that is being translated.
+fn grown_in_round(c: &mut Call<'_, '_, '_>) -> Result<Option<usize>, Fault> {
+    if !matches!(c.state(2)?, Register::Index(..)) {
+        return Ok(None);
+    }
+    let index = c.whole(2)?;
+    let round = c.translator.scope.round.as_ref();
+    let is_number = round.is_some_and(|round| index == Whole::Index(c.translator.graph.function().index_root(round.counter)));
+    if is_number { c.register(0).map(Some) } else { Ok(None) }
+}
+
+/// A row for each round: the loop writes it. Until it is over there is no such tensor.
+fn grow(c: &mut Call<'_, '_, '_>, register: usize) -> Outcome {
+    let value = c.tensor(1)?;
+    let handle = c.translator.handle(register)?;
+    let (rank, element) = (handle.form.shape.len(), handle.form.element);
+    let is_twice = c.translator.scope.round.iter().flat_map(|round| &round.rows).any(|row| row.register == register);
+    if rank != c.rank(value) + 1 || element != c.element(value) || handle.form.layout.order().is_some() || is_twice {
+        return Err(Fault::invalid("the source does not fit the destination"));
+    }
+    c.translator.withdraw(register, Fault::unsupported("reads rows of a tensor in the loop that writes them"));
+    if let Some(round) = &mut c.translator.scope.round {
+        round.rows.push(Row { register, value });
+    }
     Ok(())
 }

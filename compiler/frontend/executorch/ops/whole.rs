@@ -32,10 +32,13 @@ impl Call<'_, '_, '_> {
         match &self.translator.environment.registers[register] {
             Register::Number(Number::Int(n)) => Ok(Whole::Known(*n)),
             Register::Number(Number::Bool(b)) => Ok(Whole::Known(i64::from(*b))),
-            Register::Index(depth, index) => Ok(Whole::Index(self.translator.localize_index(*depth, *index)?)),
+            Register::Index(depth, index) => {
+                let (depth, index) = (*depth, *index);
+                Ok(Whole::Index(self.translator.localize_index(depth, index)?))
+            }
             Register::Loaded(definition) => {
                 let definition = definition.clone();
-                let value = self.translator.localize(&definition)?;
+                let value = self.translator.localize(&definition);
                 self.loaded(value).map(Whole::Index)
             }
             Register::Unavailable(fault) => Err(fault.clone()),

@@ -1,0 +1,226 @@
+//! Functions inside the one that is built: the ways of a branch, and the rounds of a loop.
+//!
+//! Such a function begins with the registers and memory around it. What it reads of them becomes a parameter (`captures.rs`). When it ends, its
+//! registers are known both as it sees them and as the function around it does.
+
+use super::fault::Fault;
+use super::graph;
+use super::program::Form;
+use super::registers::{Environment, Handle, Register};
+use super::translate::{Scope, Translator};
+use crate::ir::{Definition, ElementType, Extent, Func, Function, Inst, Placement, Type, Value, ValueData};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A function whose instructions have run, and the registers and memory after them.
+pub struct Callee {
+    function: Function,
+    scope: Scope,
+    /// As the function sees them.
+    pub environment: Environment,
+    /// The registers as the function around it sees them.
+    pub outside: Vec<Register>,
+    /// What it gives.
+    pub results: Vec<Value>,
+}
+
+/// A function that is begun.
+pub struct Begun {
+    /// Registers whose shapes name indices, before and within.
+    renamed: HashMap<usize, (Register, Register)>,
+}
+
+impl Callee {
+    /// The element type of one of its tensors.
+    pub fn element(&self, value: Value) -> ElementType {
+        self.function.tensor(value).element
+    }
+}
+
+impl Translator<'_, '_> {
+    /// Begins a function with the registers and memory as they are. The name ends with what it is.
+    pub fn begin(&mut self, what: &str) -> Begun {
+        let name = self.shared.function_name(&format!("{}.{what}", self.plan.name));
+        self.enter(Function { name, ..Function::default() }, Scope::default());
+        let depth = self.outer.len();
+        let mut renamed = HashMap::new();
+        for register in 0..self.environment.registers.len() {
+            let Register::Tensor(handle) = &self.environment.registers[register] else { continue };
+            if !is_dynamic(&handle.form) {
+                continue;
+            }
+            let before = handle.clone();
+            let within = Register::Tensor(Handle { form: self.captured_form(depth, &before.form), ..before.clone() });
+            self.environment.registers[register] = within.clone();
+            renamed.insert(register, (Register::Tensor(before), within));
+        }
+        Begun { renamed }
+    }
+
+    /// Ends it. Of registers that are not `live` nothing is found out.
+    pub fn end(&mut self, begun: &Begun, live: &BTreeSet<usize>) -> Callee {
+        let mut outside = self.environment.registers.clone();
+        for (register, seen) in outside.iter_mut().enumerate() {
+            match begun.renamed.get(&register) {
+                Some((before, within)) if within == seen => *seen = before.clone(),
+                _ => self.bring_out(seen, live.contains(&register)),
+            }
+        }
+        let environment = self.environment.clone();
+        let (function, scope) = self.leave();
+        Callee { function, scope, environment, outside, results: Vec::new() }
+    }
+
+    /// Makes what a register holds what the function around sees.
+    fn bring_out(&mut self, register: &mut Register, is_live: bool) {
+        let lost =
+            || Register::Unavailable(Fault::unsupported("reads what is known only within one way of a branch, or one round of a loop"));
+        let inside = self.outer.len();
+        let seen = match register {
+            Register::Tensor(handle) if is_dynamic(&handle.form) => {
+                let shape: Option<Vec<Extent>> =
+                    handle.form.shape.iter().map(|&extent| if is_live { self.lift_extent(extent) } else { None }).collect();
+                shape.map(|shape| Register::Tensor(Handle { form: Form { shape, ..handle.form.clone() }, ..handle.clone() }))
+            }
+            Register::Index(depth, index) if *depth == inside => {
+                let index = if is_live { self.lift(*index) } else { None };
+                index.map(|index| Register::Index(inside - 1, index))
+            }
+            _ => return,
+        };
+        *register = seen.unwrap_or_else(lost);
+    }
+
+    /// Does something at the end of a function that has ended.
+    pub fn inside<T>(&mut self, callee: &mut Callee, act: impl FnOnce(&mut Self) -> T) -> T {
+        std::mem::swap(&mut self.environment, &mut callee.environment);
+        self.enter(std::mem::take(&mut callee.function), std::mem::take(&mut callee.scope));
+        let found = act(self);
+        (callee.function, callee.scope) = self.leave();
+        std::mem::swap(&mut self.environment, &mut callee.environment);
+        found
+    }
+
+    /// Reads a register at the end of a function. What cannot be read may never be needed.
+    pub fn read_in(&mut self, callee: &mut Callee, register: usize) -> Option<Value> {
+        self.inside(callee, |t| t.read(register).ok())
+    }
+
+    fn enter(&mut self, function: Function, scope: Scope) {
+        let function = self.graph.exchange(function);
+        let scope = std::mem::replace(&mut self.scope, scope);
+        self.outer.push((function, scope));
+    }
+
+    fn leave(&mut self) -> (Function, Scope) {
+        let (function, scope) = self.outer.pop().unwrap_or_default();
+        (self.graph.exchange(function), std::mem::replace(&mut self.scope, scope))
+    }
+
+    /// Makes parameters of the indices that a function has in common with the one around it, and leaves out what nothing uses.
+    ///
+    /// # Errors
+    /// When an extent of a parameter or a result is known nowhere else.
+    pub fn close(&mut self, callee: &mut Callee) -> Result<(), Fault> {
+        let results = callee.results.clone();
+        self.inside(callee, |t| t.lift_types(&results))?;
+        let (function, captures) = (&mut callee.function, &callee.scope.captures);
+        let mut computed: HashSet<Inst> = HashSet::new();
+        for &(_, inner) in captures {
+            if let (Type::Index(_), Definition::Result(inst, _)) = (&function.values[inner].ty, function.values[inner].definition) {
+                function.values[inner].definition = Definition::Param(0);
+                computed.insert(inst);
+            }
+        }
+        function.body.retain(|inst| !computed.contains(inst));
+        function.results = results;
+        graph::sweep(function);
+        Ok(())
+    }
+
+    fn lift_types(&mut self, results: &[Value]) -> Result<(), Fault> {
+        let params = self.graph.function().params.clone();
+        for value in params.into_iter().chain(results.iter().copied()) {
+            if self.graph.function().values[value].ty.as_tensor().is_none() {
+                continue;
+            }
+            let extents = self.graph.extents(value);
+            if !extents.iter().all(|&extent| self.lift_extent(extent).is_some()) {
+                return Err(Fault::unsupported("the shape of a result is known only within one way of a branch, or one round of a loop"));
+            }
+            if let Type::Tensor(ty) = &mut self.graph.builder.function.values[value].ty {
+                ty.shape = extents;
+            }
+        }
+        Ok(())
+    }
+
+    /// What functions take of the one around them: indices that one of them uses, then tensors.
+    pub fn common(&self, callees: &[&Callee]) -> Vec<Value> {
+        let function = self.graph.function();
+        let (mut indices, mut tensors) = (Vec::new(), Vec::new());
+        for callee in callees {
+            let used = used(&callee.function);
+            for &(outer, inner) in &callee.scope.captures {
+                let is_index = matches!(function.values[outer].ty, Type::Index(_));
+                let list = if is_index { &mut indices } else { &mut tensors };
+                if !list.contains(&outer) && (!is_index || used.contains(&inner)) {
+                    list.push(outer);
+                }
+            }
+        }
+        indices.append(&mut tensors);
+        indices
+    }
+
+    /// Values of a function that has ended for those of the function around it: its parameters, more of them where it has none.
+    pub fn parameters(&mut self, callee: &mut Callee, captured: &[Value]) -> Vec<Value> {
+        let around = self.graph.function();
+        let mut inner: Vec<Value> = Vec::with_capacity(captured.len());
+        for &outer in captured {
+            if let Some((_, known)) = callee.scope.captures.iter().find(|(other, _)| *other == outer) {
+                inner.push(*known);
+                continue;
+            }
+            let mut ty = around.values[outer].ty.clone();
+            if let Type::Tensor(tensor) = &mut ty {
+                for extent in &mut tensor.shape {
+                    let known = around.resolved(*extent);
+                    let index = captured.iter().position(|&other| Extent::Value(around.index_root(other)) == known);
+                    *extent = index.and_then(|index| inner.get(index)).map_or(known, |&index| Extent::Value(index));
+                }
+            }
+            inner.push(callee.function.values.push(ValueData { ty, definition: Definition::Param(0), name: None }));
+        }
+        inner
+    }
+
+    /// Gives a function its parameters and adds it to the module.
+    pub fn finish(&mut self, callee: Callee, params: Vec<Value>) -> Func {
+        let Callee { mut function, scope, results, .. } = callee;
+        for (i, &param) in params.iter().enumerate() {
+            function.values[param].definition = Definition::Param(i as u32);
+        }
+        (function.params, function.results) = (params, results);
+        let live = graph::sweep(&mut function);
+        let func = self.graph.builder.module.functions.push(function);
+        for (value, (memory_id, offset, bytes)) in scope.placements.into_iter().filter(|(value, _)| live.contains(value)) {
+            self.placements.push(Placement { function: func, value, memory_id, offset, bytes });
+        }
+        func
+    }
+}
+
+/// Whether some extents are known only when the program runs.
+pub fn is_dynamic(form: &Form<Extent>) -> bool {
+    form.shape.iter().any(|extent| extent.as_static().is_none())
+}
+
+/// The values that a function reads, and the indices in the types of its values.
+fn used(function: &Function) -> HashSet<Value> {
+    let mut used: HashSet<Value> = function.results.iter().copied().collect();
+    used.extend(function.body.iter().flat_map(|&inst| function.uses(inst)));
+    let named = function.params.iter().chain(function.body.iter().flat_map(|&inst| &function.insts[inst].results)).chain(&function.results);
+    let tensors = named.filter_map(|&value| function.values[value].ty.as_tensor());
+    used.extend(tensors.flat_map(|ty| &ty.shape).filter_map(|extent| if let Extent::Value(index) = extent { Some(*index) } else { None }));
+    used
+}
