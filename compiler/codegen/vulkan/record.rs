@@ -15,6 +15,8 @@ use crate::interface::device as part;
 
 /// `VkPipelineStageFlagBits`
 pub mod stage {
+    /// Counts of workgroups are taken from memory.
+    pub const COUNTS: u64 = 0x2;
     /// Dispatches.
     pub const COMPUTE: u64 = 0x800;
     /// Copies and fills.
@@ -25,6 +27,8 @@ pub mod stage {
 
 /// `VkAccessFlagBits`
 pub mod access {
+    /// Counts of workgroups are read.
+    pub const COUNTS_READ: u64 = 0x1;
     /// Kernels read.
     pub const SHADER_READ: u64 = 0x20;
     /// Kernels write.
@@ -47,12 +51,9 @@ pub fn begin(e: &mut Builder, part: Value, commands: Value) {
 }
 
 /// What some stages before wrote is there for some stages after. Each side is its stages and its accesses.
-pub fn barrier(e: &mut Builder, part: Value, commands: Value, before: (u64, u64), after: (u64, u64)) {
+pub fn barrier(e: &mut Builder, part: Value, commands: Value, before: (u64, u64), after: (impl Into<Operand>, impl Into<Operand>)) {
     let memory = e.structure(&MEMORY_BARRIER, &[("srcAccessMask", before.1.into()), ("dstAccessMask", after.1.into())]);
-    let numbers = [before.0, after.0, 0, 1].map(Operand::Number);
-    let mut arguments = vec![commands.into()];
-    arguments.extend(numbers);
-    arguments.push(memory.into());
+    let mut arguments = vec![commands.into(), before.0.into(), after.0.into(), 0.into(), 1.into(), memory.into()];
     arguments.extend([0; 4].map(Operand::Number));
     e.vulkan_only(part, Vk::CmdPipelineBarrier, arguments);
 }
@@ -116,8 +117,8 @@ fn steps(e: &mut Builder, (part, table, commands): (Value, Value, Value), row: V
         let count = e.load(Width::Single, at, step::BINDINGS);
         let is_barrier = e.compare(CompareOp::Equal, pipeline, step::BARRIER);
         let waits = e.region(|e| {
-            let (before, after) = (access::SHADER_WRITE, access::SHADER_READ | access::SHADER_WRITE);
-            barrier(e, part, commands, (stage::COMPUTE, before), (stage::COMPUTE, after));
+            let [stages, accesses] = [0, 4].map(|offset| e.load(Width::Single, at, step::WAITING + offset));
+            barrier(e, part, commands, (stage::COMPUTE, access::SHADER_WRITE), (stages, accesses));
             vec![]
         });
         let runs = e.region(|e| {
@@ -167,10 +168,24 @@ fn dispatch(e: &mut Builder, (part, table, commands): (Value, Value, Value), at:
     e.vulkan_only(part, Vk::CmdBindPipeline, vec![commands.into(), COMPUTE_POINT.into(), pipeline.into()]);
     let arguments = vec![commands.into(), COMPUTE_POINT.into(), pipeline_layout.into(), 0.into(), 1.into(), set.into(), 0.into(), 0.into()];
     e.vulkan_only(part, Vk::CmdBindDescriptorSets, arguments);
-    let groups = [0, 4, 8].map(|offset| e.load(Width::Single, at, step::GROUPS + offset));
-    let mut arguments = vec![commands.into()];
-    arguments.extend(groups.map(Operand::Value));
-    e.vulkan_only(part, Vk::CmdDispatch, arguments);
+    workgroups(e, (part, commands), at);
+}
+
+/// Runs what is bound in as many workgroups as a step says, or as stand in the area.
+fn workgroups(e: &mut Builder, (part, commands): (Value, Value), at: Value) {
+    let last = e.load(Width::Single, at, step::GROUPS + 8);
+    let known = e.region(|e| {
+        let [x, y] = [0, 4].map(|offset| e.load(Width::Single, at, step::GROUPS + offset));
+        e.vulkan_only(part, Vk::CmdDispatch, [commands, x, y, last].map(Operand::Value).to_vec());
+        vec![]
+    });
+    let counted = e.region(|e| {
+        let area = e.load(Width::Word, part, part::AREA);
+        let place = e.load(Width::Word, at, step::GROUPS);
+        e.vulkan_only(part, Vk::CmdDispatchIndirect, [commands, area, place].map(Operand::Value).to_vec());
+        vec![]
+    });
+    e.branch(last, &[], known, counted);
 }
 
 /// What a step is bound to, with the handles of buffers.
