@@ -11,7 +11,7 @@ use modelc::frontend::GpuOperators;
 use modelc::jit::{Jit, JitOptions};
 use modelc::lower::Options;
 use modelc::machine::{GPUS, MACHINES};
-use modelc::program::{Bound, Device, DeviceStep, Dispatch, Program};
+use modelc::program::{Bound, Device, DeviceStep, Program};
 use modelc::target::host_machine;
 use modelc::{parallel, pipeline};
 use std::process::Command;
@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 /// The tests.
 pub const TESTS: &[Test] = &[(
-    "every_barrier_of_a_recorded_program_is_missed",
+    "a_barrier_of_a_recorded_program_is_missed_by_the_layer",
     Needs::Both(&Needs::Corpus("executorch"), &SOFTWARE_DEVICE),
-    every_barrier_of_a_recorded_program_is_missed,
+    a_barrier_of_a_recorded_program_is_missed_by_the_layer,
 )];
 
 /// The children, with their names.
@@ -58,36 +58,50 @@ fn barriers(device: &Device) -> Vec<(usize, usize)> {
     (0..device.regions.len()).flat_map(of_region).collect()
 }
 
-/// What waits at a barrier: the accesses of bytes before it and after it, up to the barriers around, that meet.
-fn waits(device: &Device, (region, step): (usize, usize)) -> Vec<String> {
+/// Whether the layer can miss a barrier: bytes are read after it that are written before, or the other way round. Where kernels on both sides write
+/// the same bytes, it takes the writes for ones of different elements.
+fn is_missed(device: &Device, (region, step): (usize, usize)) -> bool {
     let steps = &device.regions[region].steps;
-    let is_dispatch = |step: &&DeviceStep| matches!(step, DeviceStep::Dispatch(_));
-    let accesses = |steps: Vec<&DeviceStep>| -> Vec<(String, Bound, bool)> {
+    let is_between = |step: &&DeviceStep| **step != DeviceStep::Barrier;
+    let accesses = |steps: Vec<&DeviceStep>| -> (Vec<Bound>, Vec<Bound>) {
         let dispatches = steps.into_iter().filter_map(|step| if let DeviceStep::Dispatch(dispatch) = step { Some(dispatch) } else { None });
-        let of = |dispatch: &Dispatch| {
-            let kernel = &device.kernels[dispatch.kernel];
-            let bounds = dispatch.bindings.iter().copied().zip(kernel.writes());
-            bounds.map(|(bound, writes)| (kernel.kernel.name.clone(), bound, writes)).collect::<Vec<_>>()
-        };
-        dispatches.flat_map(of).collect()
+        let bounds = dispatches.flat_map(|dispatch| dispatch.bindings.iter().copied().zip(device.kernels[dispatch.kernel].writes()));
+        let (writes, reads): (Vec<_>, Vec<_>) = bounds.partition(|(_, writes)| *writes);
+        let only = |list: Vec<(Bound, bool)>| list.into_iter().map(|(bound, _)| bound).collect();
+        (only(reads), only(writes))
     };
-    let before = accesses(steps[..step].iter().rev().take_while(is_dispatch).collect());
-    let after = accesses(steps[step + 1..].iter().take_while(is_dispatch).collect());
-    let mut list = Vec::new();
-    for (first, one, writes) in &before {
-        for (second, other, also_writes) in &after {
-            let apart = one.offset + one.bytes <= other.offset || other.offset + other.bytes <= one.offset;
-            if one.memory == other.memory && !apart && (*writes || *also_writes) {
-                let what = match (writes, also_writes) {
-                    (true, true) => "writes after",
-                    (true, false) => "reads after",
-                    _ => "writes what is read by",
-                };
-                list.push(format!("{second} {what} {first}: {}+{}, {}+{}", other.offset, other.bytes, one.offset, one.bytes));
-            }
+    let (read_before, written_before) = accesses(steps[..step].iter().rev().take_while(is_between).collect());
+    let (read_after, written_after) = accesses(steps[step + 1..].iter().take_while(is_between).collect());
+    let reads = pairs(&written_before, &read_after);
+    // What is written since it was read counts as written.
+    let writes = pairs(&read_before, &written_after).into_iter().filter(|both| pairs(&[*both], &written_before).is_empty());
+    steps[step] == DeviceStep::CountBarrier || !reads.is_empty() || writes.count() > 0
+}
+
+/// The bytes that ranges of two lists have in common.
+fn pairs(one: &[Bound], other: &[Bound]) -> Vec<Bound> {
+    let both = |a: &Bound, b: &Bound| {
+        let (start, end) = (a.offset.max(b.offset), (a.offset + a.bytes).min(b.offset + b.bytes));
+        (a.memory == b.memory && start < end).then(|| Bound { memory: a.memory, offset: start, bytes: end - start })
+    };
+    one.iter().flat_map(|a| other.iter().filter_map(move |b| both(a, b))).collect()
+}
+
+/// The dispatches before and after a barrier, for messages.
+fn around(device: &Device, (region, step): (usize, usize)) -> String {
+    let of = |step: &DeviceStep| match step {
+        DeviceStep::Dispatch(dispatch) => {
+            let kernel = &device.kernels[dispatch.kernel];
+            let bounds = dispatch.bindings.iter().zip(kernel.writes());
+            let bounds: Vec<String> =
+                bounds.map(|(bound, writes)| format!("{:?} {}+{} {writes}", bound.memory, bound.offset, bound.bytes)).collect();
+            format!("{} {bounds:?}", kernel.kernel.name)
         }
-    }
-    list
+        step => format!("{step:?}"),
+    };
+    let steps = &device.regions[region].steps;
+    let list: Vec<String> = steps[step.saturating_sub(3)..steps.len().min(step + 4)].iter().map(of).collect();
+    list.join("\n  ")
 }
 
 /// Some numbers below a count, from the first to the last, as far apart as they can be.
@@ -96,22 +110,24 @@ fn spread(count: usize) -> Vec<usize> {
     (0..some).map(|number| number * (count - 1) / some.saturating_sub(1).max(1)).collect()
 }
 
-fn every_barrier_of_a_recorded_program_is_missed() {
+fn a_barrier_of_a_recorded_program_is_missed_by_the_layer() {
     let mut silent = Vec::new();
     for name in PROGRAMS {
         let program = program(name);
         let device = program.device.as_ref().expect("a device");
         let barriers = barriers(device);
-        let count = barriers.len();
-        assert!(count > 1, "{name} has barriers");
-        let numbers = spread(count);
+        let missed: Vec<usize> = (0..barriers.len()).filter(|&number| is_missed(device, barriers[number])).collect();
+        assert!(missed.len() > 1, "{name} has barriers");
+        let numbers: Vec<usize> = spread(missed.len()).into_iter().map(|number| missed[number]).collect();
         let texts = parallel::map(&numbers, |number| {
             let mut command = Command::new(std::env::current_exe().expect("the test is a file"));
             printed(command.env(super::software::CHILD, CHILD).env(LEFT_OUT, format!("{name} {number}")))
         });
         let unheard = numbers.iter().zip(&texts).filter(|(_, text)| !text.contains("SYNC-HAZARD"));
-        let unheard: Vec<String> = unheard.map(|(number, text)| format!("barrier {number} of {count} of {name}: {:?}\n{text}", waits(device, barriers[*number]))).collect();
-        progress(|| format!("{name}: {} of {count} barriers left out, {} unheard", numbers.len(), unheard.len()));
+        let unheard: Vec<String> =
+            unheard.map(|(number, text)| format!("barrier {number} of {name}, {}: {text}", around(device, barriers[*number]))).collect();
+        let counts = [numbers.len(), missed.len(), barriers.len()];
+        progress(|| format!("{name}: {counts:?} barriers left out, with a read, in all; {} unheard", unheard.len()));
         silent.extend(unheard);
     }
     assert!(silent.is_empty(), "{}", silent.join("\n"));

@@ -1,6 +1,7 @@
 //! The commands of a region, recorded once.
 
 use super::common::STORAGE_BUFFER;
+use super::flags::{access, stage};
 use super::functions::Vk;
 use super::layout::{
     COMMAND_BUFFER_BEGIN_INFO, DESCRIPTOR_BUFFER_INFO, DESCRIPTOR_SET_ALLOCATE_INFO, MEMORY_BARRIER, WRITE_DESCRIPTOR_SET,
@@ -12,34 +13,6 @@ use super::runtime::{Own, Runtime};
 use super::tables::{Head, region_row, step};
 use crate::codegen::driver::language::{Builder, CompareOp, Function, Operand, Value, Width, function};
 use crate::interface::device as part;
-
-/// `VkPipelineStageFlagBits`
-pub mod stage {
-    /// Counts of workgroups are taken from memory.
-    pub const COUNTS: u64 = 0x2;
-    /// Dispatches.
-    pub const COMPUTE: u64 = 0x800;
-    /// Copies and fills.
-    pub const TRANSFER: u64 = 0x1000;
-    /// The host.
-    pub const HOST: u64 = 0x4000;
-}
-
-/// `VkAccessFlagBits`
-pub mod access {
-    /// Counts of workgroups are read.
-    pub const COUNTS_READ: u64 = 0x1;
-    /// Kernels read.
-    pub const SHADER_READ: u64 = 0x20;
-    /// Kernels write.
-    pub const SHADER_WRITE: u64 = 0x40;
-    /// Copies read.
-    pub const TRANSFER_READ: u64 = 0x800;
-    /// Copies write.
-    pub const TRANSFER_WRITE: u64 = 0x1000;
-    /// The host reads.
-    pub const HOST_READ: u64 = 0x2000;
-}
 
 /// `VK_PIPELINE_BIND_POINT_COMPUTE`
 const COMPUTE_POINT: u64 = 1;

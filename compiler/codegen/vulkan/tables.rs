@@ -3,8 +3,8 @@
 //! Structures of Vulkan that hold no handle stand in the tables as they are, so that the runtime hands out their addresses.
 
 use super::check::check;
+use super::flags::{access, stage};
 use super::modules::Modules;
-use super::record::{access, stage};
 use crate::codegen::CodegenError;
 use crate::interface::device::{self as part, Arrays, binding_counts, timestamp_places, timestamps};
 use crate::machine::{Gpu, Unit};
