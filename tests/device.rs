@@ -133,8 +133,11 @@ fn submissions_are_few() {
     assert!(others.is_empty(), "{}", others.join("\n"));
 }
 
-/// Programs of run-time extents, all of whose operators are given to the device: the input that varies, its shape with that left open, and the bound.
-const OPEN: [(&str, fn(u64) -> Tensor, u64); 2] = [("dyn_batch.portable", images, 8), ("dyn_seq.portable", tokens, 32)];
+/// A program, its input of a size, and the largest size.
+type Open = (&'static str, fn(u64) -> Tensor, u64);
+
+/// Programs of run-time extents, all of whose operators are given to the device.
+const OPEN: [Open; 2] = [("dyn_batch.portable", images, 8), ("dyn_seq.portable", tokens, 32)];
 
 fn images(count: u64) -> Tensor {
     let bytes = (0..count * 3 * 16 * 16).flat_map(|i| ((i * 37 % 101) as f32 / 64.0 - 0.75).to_le_bytes()).collect();
