@@ -4,8 +4,9 @@ mod support;
 
 use modelc::codegen::vulkan::GpuOptions;
 use modelc::frontend::GpuOperators;
-use modelc::ir::{Module, Tensor};
+use modelc::ir::{ElementType, Module, Tensor};
 use modelc::jit::{Jit, JitOptions};
+use modelc::kernel::Kernel;
 use modelc::kernel::cost::instructions;
 use modelc::lower::{Lowered, Options};
 use modelc::machine::{GPUS, MACHINES, Machine};
@@ -18,6 +19,9 @@ use support::program::Memory;
 
 /// Programs beyond this size take the interpreter too long, but for one.
 const SMALL: u64 = 120_000;
+
+/// Workgroups that share a row sum in another order.
+const FLOAT_TOLERANCE: f64 = 1e-5;
 
 /// A larger program whose calls are short, of sizes that are known when it runs.
 const OF_ANY_SIZE: &str = "llama_tiny_dyn_8da4w.vulkan";
@@ -47,7 +51,8 @@ fn described(path: &Path, lowered: &Lowered) -> String {
     let steps = || device.regions.iter().flat_map(|region| &region.steps);
     let dispatches: Vec<_> =
         steps().filter_map(|step| if let DeviceStep::Dispatch(dispatch) = step { Some(dispatch) } else { None }).collect();
-    let barriers = steps().filter(|step| matches!(step, DeviceStep::Barrier)).count();
+    let barriers = steps().count() - dispatches.len();
+    let counted = dispatches.iter().filter(|dispatch| dispatch.counts.is_some()).count();
     let alone: Vec<String> = dispatches
         .iter()
         .map(|dispatch| &device.kernels[dispatch.kernel].kernel)
@@ -55,6 +60,15 @@ fn described(path: &Path, lowered: &Lowered) -> String {
         .map(|kernel| format!("{} {}", kernel.name, instructions(kernel, &[0], 16)))
         .collect();
     let calls_of: Vec<Vec<&Call>> = lowered.program.methods.iter().map(|method| calls(&method.steps)).collect();
+    // Of these the workgroups of the bound run, though they load an extent.
+    let loads = |kernel: &Kernel| kernel.buffers.iter().any(|data| data.name.starts_with("extent"));
+    let at_bound: Vec<&str> = dispatches
+        .iter()
+        .filter(|dispatch| dispatch.counts.is_none())
+        .map(|dispatch| &device.kernels[dispatch.kernel].kernel)
+        .filter(|kernel| loads(kernel))
+        .map(|kernel| kernel.name.as_str())
+        .collect();
     let on_host = device.host_calls.iter().map(|stays| {
         let call = calls_of[stays.method][stays.call];
         let name = &lowered.program.kernels[call.kernel].name;
@@ -63,7 +77,7 @@ fn described(path: &Path, lowered: &Lowered) -> String {
     let on_host: String = on_host.collect();
     let (all, beside) = (calls_of.iter().map(Vec::len).sum::<usize>(), device.host_calls.len());
     format!(
-        "{}: {} regions, {} dispatches, {barriers} barriers, {beside} of {all} calls on the host\n  one position: {alone:?}{on_host}",
+        "{}: {} regions, {} dispatches of which {counted} are counted, {barriers} barriers, {beside} of {all} calls on the host\n  one position: {alone:?}\n  at the bound: {at_bound:?}{on_host}",
         support::stem(path),
         device.regions.len(),
         dispatches.len()
@@ -119,11 +133,53 @@ fn submissions_are_few() {
     assert!(others.is_empty(), "{}", others.join("\n"));
 }
 
+/// A program, its input of a size, and the largest size.
+type Open = (&'static str, fn(u64) -> Tensor, u64);
+
+/// Programs of run-time extents, all of whose operators are given to the device.
+const OPEN: [Open; 2] = [("dyn_batch.portable", images, 8), ("dyn_seq.portable", tokens, 32)];
+
+fn images(count: u64) -> Tensor {
+    let bytes = (0..count * 3 * 16 * 16).flat_map(|i| ((i * 37 % 101) as f32 / 64.0 - 0.75).to_le_bytes()).collect();
+    Tensor { element: ElementType::F32, shape: vec![count, 3, 16, 16], bytes }
+}
+
+fn tokens(count: u64) -> Tensor {
+    let bytes = (0..2 * count).flat_map(|i| (i * 7 % 50).to_le_bytes()).collect();
+    Tensor { element: ElementType::I64, shape: vec![2, count], bytes }
+}
+
+/// Every size within the bound: the same as without a device, by as many workgroups as the size needs.
+fn every_size_runs_as_many_workgroups_as_it_needs() {
+    for (name, input, most) in OPEN {
+        let path = support::corpus("executorch").expect("skipped without it").join(format!("{name}.pte"));
+        let mut module = support::load(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        GpuOperators::All.mark(&mut module).unwrap_or_else(|error| panic!("{name}: {error}"));
+        modelc::passes::run_all(&mut module);
+        let lowered = lowered(&module, &GPUS[0]);
+        harness::progress(|| described(&path, &lowered));
+        let method = &lowered.program.methods[0];
+        for size in 1..=most {
+            let (mut memory, mut host) = (Memory::with_device(&lowered.program), Memory::new(&lowered.program));
+            let [found, expected] = [&mut memory, &mut host].map(|memory| memory.call(method, &[input(size)]));
+            let [found, expected] = [found, expected].map(|outputs| outputs.unwrap_or_else(|error| panic!("{name} of {size}: {error}")));
+            for (number, (found, expected)) in found.into_iter().zip(expected).enumerate() {
+                let tensor = |bytes: Vec<u8>| Tensor { element: ElementType::F32, shape: vec![bytes.len() as u64 / 4], bytes };
+                let compared = support::compare(&tensor(found), &tensor(expected), FLOAT_TOLERANCE);
+                compared.unwrap_or_else(|error| panic!("output {number} of {name} of {size}: {error}"));
+            }
+            let device = memory.device.expect("the program has a device");
+            let (groups, most) = (device.groups, device.most_groups);
+            assert!(0 < groups && groups <= most && (size > 1 || groups < most), "{groups} workgroups of {most} of {name} for {size}");
+        }
+    }
+}
+
 /// Every recorded call of a model on a device of Vulkan, and how far off the worst output is.
 fn on_device(path: &Path, gpu: &'static Machine) -> Result<f64, String> {
     let mut module = support::load(path).map_err(|error| error.to_string())?;
     modelc::passes::run_all(&mut module);
-    if path.extension().is_some_and(|extension| extension == "tflite") {
+    if MARKED.contains(&support::stem(path).as_str()) {
         GpuOperators::All.mark(&mut module).map_err(|error| error.to_string())?;
     }
     let lowered = lowered(&module, gpu);
@@ -139,8 +195,10 @@ fn on_device(path: &Path, gpu: &'static Machine) -> Result<f64, String> {
     support::check_runs(path, &module, &runs, support::delegate_tolerance(path))
 }
 
-/// Models all of whose operators are given to the device: floats, and integers of a float model's inputs and of their own.
-const MARKED: [&str; 4] = [
+/// Models all of whose operators are given to the device: floats, integers of a float model's inputs and of their own, run-time extents.
+const MARKED: [&str; 6] = [
+    "dyn_batch.portable",
+    "dyn_seq.portable",
     "tfex-mobilenet_v2_035_96_embedder_with_metadata",
     "mediapipe-face_landmark",
     "mlperftiny-pretrainedResnet_quant",
@@ -149,7 +207,7 @@ const MARKED: [&str; 4] = [
 
 /// The programs that run on a device of Vulkan, those that take longest first, each with the profile.
 fn on_devices() -> Vec<(PathBuf, &'static Machine)> {
-    let mut marked = support::models("tflite", "tflite");
+    let mut marked = [support::models("tflite", "tflite"), support::models("executorch", "pte")].concat();
     marked.retain(|path| MARKED.contains(&support::stem(path).as_str()));
     let mut programs: Vec<_> = all_programs().into_iter().map(|path| (path, &GPUS[0])).collect();
     programs.extend(marked.into_iter().map(|path| (path, &GPUS[1])));
@@ -202,6 +260,7 @@ fn main() -> std::process::ExitCode {
         return child(&number);
     }
     harness::run(&[
+        ("every_size_runs_as_many_workgroups_as_it_needs", Needs::Corpus("executorch"), every_size_runs_as_many_workgroups_as_it_needs),
         ("submissions_are_few", Needs::Corpus("executorch"), submissions_are_few),
         ("programs_match_on_a_device_of_each_profile", Needs::Corpus("executorch"), programs_match_on_a_device_of_each_profile),
         (

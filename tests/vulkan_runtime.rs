@@ -6,14 +6,14 @@ mod vulkan;
 
 use std::process::ExitCode;
 use support::harness;
-use vulkan::{linked, loaded, pretended, software};
+use vulkan::{barriers, linked, loaded, pretended, software};
 
 fn main() -> ExitCode {
     if let Some(child) = std::env::var_os(software::CHILD) {
-        let mut children = software::CHILDREN.iter().chain(&loaded::CHILDREN);
+        let mut children = software::CHILDREN.iter().chain(&loaded::CHILDREN).chain(&barriers::CHILDREN);
         let (_, run) = children.find(|(name, _)| child == *name).expect("there is a child of this name");
         run();
         return ExitCode::SUCCESS;
     }
-    harness::run(&[software::TESTS, pretended::TESTS, loaded::TESTS, linked::TESTS].concat())
+    harness::run(&[software::TESTS, barriers::TESTS, pretended::TESTS, loaded::TESTS, linked::TESTS].concat())
 }

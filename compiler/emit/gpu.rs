@@ -49,6 +49,7 @@ pub fn report(device: &Device, methods: &[Method], module_bytes: &[u64]) -> Valu
         json!({
             "method": method(number).map(|method| &method.name),
             "dispatches": region.dispatches().count(),
+            "dispatches_counted_at_run_time": region.counted(),
             "barriers": region.barriers(),
             "bytes_in": region.bytes_in(),
             "bytes_out": region.bytes_out(),
@@ -88,7 +89,12 @@ mod tests {
         };
         let found = report(&device, &[], &[1000, 24]);
         assert_eq!((&found["profile"], &found["area_bytes"], &found["spirv_bytes"]), (&json!("vulkan1.1"), &json!(512), &json!(1024)));
-        assert_eq!(found["regions"], json!([{ "method": null, "dispatches": 0, "barriers": 1, "bytes_in": 60, "bytes_out": 30 }]));
+        assert_eq!(
+            found["regions"],
+            json!([{
+                "method": null, "dispatches": 0, "dispatches_counted_at_run_time": 0, "barriers": 1, "bytes_in": 60, "bytes_out": 30
+            }])
+        );
         let reason = "it has operands in 5 ranges and the profile binds 4";
         assert_eq!(found["host_calls"], json!([{ "method": 1, "call": 2, "reason": reason }]));
     }

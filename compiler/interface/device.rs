@@ -67,7 +67,7 @@ pub const PERIOD: i32 = 480;
 /// The addresses of the functions, by their numbers.
 pub const FUNCTION_ADDRESSES: i32 = 488;
 /// Room for the addresses of as many functions.
-pub const FUNCTIONS: usize = 56;
+pub const FUNCTIONS: usize = 57;
 /// The arrays.
 pub const ARRAYS: u64 = FUNCTION_ADDRESSES as u64 + 8 * FUNCTIONS as u64;
 

@@ -54,6 +54,16 @@ pub struct Grid {
     pub workgroup: u32,
 }
 
+impl Grid {
+    /// Workgroups in a row at most, on every device. More of them are several rows.
+    pub const MOST_GROUPS: u32 = 65_535;
+
+    /// How many workgroups have all positions.
+    pub fn groups(&self) -> u64 {
+        self.positions.div_ceil(self.workgroup.max(1).into())
+    }
+}
+
 /// A kernel: one function of pointers, then 64-bit integers, to a status (0 is good).
 ///
 /// One with a grid returns nothing. Where it has [`Inst::FailIf`], its last pointer parameter is an output of one i32, to which a position

@@ -160,6 +160,11 @@ impl DeviceRegion {
         self.steps.iter().filter_map(|step| if let DeviceStep::Dispatch(dispatch) = step { Some(dispatch) } else { None })
     }
 
+    /// How many dispatches have as many workgroups as run-time extents tell.
+    pub fn counted(&self) -> usize {
+        self.dispatches().filter(|dispatch| dispatch.counts.is_some()).count()
+    }
+
     /// How many barriers there are.
     pub fn barriers(&self) -> usize {
         self.steps.len() - self.dispatches().count()
@@ -205,6 +210,8 @@ pub enum DeviceStep {
     Dispatch(Dispatch),
     /// What dispatches before wrote is there for those after; what they read may be written.
     Barrier,
+    /// The counts that dispatches before wrote are there for those after that have theirs in the area.
+    CountBarrier,
 }
 
 /// A kernel on its operands.
@@ -214,8 +221,15 @@ pub struct Dispatch {
     pub kernel: usize,
     /// The ranges that the kernel binds.
     pub bindings: Vec<Bound>,
+    /// Where in the area the number of its workgroups is, if run-time extents tell it: a multiple of 4. No more run than the grid has.
+    pub counts: Option<u64>,
     /// For reports and profiles.
     pub origin: Origin,
+}
+
+impl Dispatch {
+    /// Bytes of a number of workgroups in the area: a word for each direction.
+    pub const COUNT_BYTES: u64 = 12;
 }
 
 /// What is bound to pointer parameters.

@@ -11,6 +11,10 @@ pub struct Memory {
     staging: Vec<u8>,
     /// Dispatches so far.
     pub dispatches: u64,
+    /// The workgroups of those whose number was counted.
+    pub groups: u64,
+    /// The most that these may have.
+    pub most_groups: u64,
 }
 
 impl Memory {
@@ -22,7 +26,7 @@ impl Memory {
             constants[constant.offset as usize..][..bytes.len()].copy_from_slice(bytes);
         }
         let [area, staging] = [device.area_bytes, device.staging_bytes].map(|bytes| vec![0xa5; bytes as usize]);
-        Self { area, constants, staging, dispatches: 0 }
+        Self { area, constants, staging, dispatches: 0, groups: 0, most_groups: 0 }
     }
 
     /// What the host hands over before a region.
@@ -46,10 +50,19 @@ impl Memory {
     pub fn run(&mut self, device: &Device, region: usize) -> Result<(), String> {
         self.area[..4].fill(0);
         let mut since: Vec<(Bound, bool)> = Vec::new();
+        // What was written since counts were waited for.
+        let mut uncounted: Vec<Bound> = Vec::new();
         for step in &device.regions[region].steps {
-            let DeviceStep::Dispatch(dispatch) = step else {
-                since.clear();
-                continue;
+            let dispatch = match step {
+                DeviceStep::Dispatch(dispatch) => dispatch,
+                DeviceStep::Barrier => {
+                    since.clear();
+                    continue;
+                }
+                DeviceStep::CountBarrier => {
+                    uncounted.clear();
+                    continue;
+                }
             };
             let known = &device.kernels[dispatch.kernel];
             let kernel = &known.kernel;
@@ -63,6 +76,10 @@ impl Memory {
                     return Err(format!("{} without a barrier before it", kernel.name));
                 }
             }
+            if dispatch.counts.is_some_and(|place| uncounted.iter().any(|one| one.offset < place + 12 && place < one.offset + one.bytes)) {
+                return Err(format!("{} without a barrier before its count", kernel.name));
+            }
+            uncounted.extend(bounds.iter().filter(|(bound, writes)| *writes && bound.memory == DeviceMemory::Area).map(|(bound, _)| bound));
             since.extend(bounds);
             self.dispatch(device, dispatch)?;
         }
@@ -75,6 +92,18 @@ impl Memory {
     fn dispatch(&mut self, device: &Device, dispatch: &Dispatch) -> Result<(), String> {
         self.dispatches += 1;
         let DeviceKernel { kernel, bindings } = &device.kernels[dispatch.kernel];
+        let (mut kernel, groups) = (kernel.clone(), dispatch.counts.map(|place| self.groups(place)));
+        if let (Some(grid), Some(groups)) = (&mut kernel.grid, groups) {
+            if groups > grid.groups() {
+                return Err(format!("{groups} workgroups of {} of at most {}", kernel.name, grid.groups()));
+            }
+            self.groups += groups;
+            self.most_groups += grid.groups();
+            grid.positions = grid.positions.min(groups * u64::from(grid.workgroup));
+            if groups == 0 {
+                return Ok(());
+            }
+        }
         let bounds: Vec<Bound> = bindings.iter().map(|&binding| dispatch.bindings[binding]).collect();
         let mut buffers = Vec::new();
         for ((_, data), bound) in kernel.pointer_params().zip(&bounds) {
@@ -86,7 +115,7 @@ impl Memory {
         }
         // Buffers that share memory see each other's writes only in place: each is run on what is there, and written back in turn.
         let before = buffers.clone();
-        interpret_grid(kernel, &mut buffers, self.dispatches).map_err(|error| format!("{error}\n{kernel}"))?;
+        interpret_grid(&kernel, &mut buffers, self.dispatches).map_err(|error| format!("{error}\n{kernel}"))?;
         for ((bound, buffer), before) in bounds.iter().zip(&buffers).zip(&before) {
             let memory = self.of(bound.memory);
             for (at, (new, _)) in buffer.iter().zip(before).enumerate().filter(|(_, (new, old))| new != old) {
@@ -94,6 +123,12 @@ impl Memory {
             }
         }
         Ok(())
+    }
+
+    /// How many workgroups a place says, which are one row in these programs.
+    fn groups(&self, place: u64) -> u64 {
+        let words = self.area[place as usize..][..Dispatch::COUNT_BYTES as usize].chunks_exact(4);
+        words.map(|word| u64::from(u32::from_le_bytes(word.try_into().unwrap_or_default()))).product()
     }
 
     fn of(&mut self, memory: DeviceMemory) -> &mut Vec<u8> {

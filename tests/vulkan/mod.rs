@@ -1,5 +1,6 @@
 //! Programs part of which is for a device, what tests need to run them, and the tests.
 
+pub mod barriers;
 mod instances;
 pub mod linked;
 pub mod loaded;

@@ -74,7 +74,7 @@ const WEIGHTS: Bound = Bound { memory: DeviceMemory::Constants, offset: 256, byt
 
 fn dispatch(work: Work, bindings: &[Bound]) -> DeviceStep {
     let kernel = WORKS.iter().position(|known| *known == work).unwrap();
-    DeviceStep::Dispatch(Dispatch { kernel, bindings: bindings.to_vec(), origin: Origin::default() })
+    DeviceStep::Dispatch(Dispatch { kernel, bindings: bindings.to_vec(), counts: None, origin: Origin::default() })
 }
 
 fn region(steps: Vec<DeviceStep>, from: Address, to: Address, last: u64) -> DeviceRegion {

@@ -19,12 +19,14 @@ pub fn method(device: &Device, method: &Method) -> String {
         return String::new();
     }
     let row = |name: String, region: &DeviceRegion| {
-        let counts = [region.dispatches().count() as u64, region.barriers() as u64, region.bytes_in(), region.bytes_out()];
+        let counts =
+            [region.dispatches().count() as u64, region.counted() as u64, region.barriers() as u64, region.bytes_in(), region.bytes_out()];
         [name].into_iter().chain(counts.map(grouped)).collect()
     };
-    let mut rows: Vec<Vec<String>> = vec![["  submission", "dispatches", "barriers", "bytes in", "bytes out"].map(String::from).to_vec()];
+    let mut rows: Vec<Vec<String>> =
+        vec![["  submission", "dispatches", "as extents say", "barriers", "bytes in", "bytes out"].map(String::from).to_vec()];
     rows.extend(numbers.iter().zip(&of_method).map(|(number, region)| row(format!("  region {number}"), region)));
-    table(&rows, &[1, 2, 3, 4])
+    table(&rows, &[1, 2, 3, 4, 5])
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Which position runs, loops, branches, and the end of a position that fails.
 
 use super::assembler::{Kind, Register};
-use super::dispatch::{MOST_GROUPS, groups};
+use super::dispatch::groups;
 use super::lower::{Lowering, Position};
 use super::place::View;
 use crate::codegen::CodegenError;
@@ -22,7 +22,7 @@ impl Lowering<'_> {
         let (place, of_place) = self.built_in(BuiltIn::LocalInvocationId);
         let mut number = of_group[0];
         if rows > 1 {
-            let width = self.out.int(Register::INT, MOST_GROUPS);
+            let width = self.out.int(Register::INT, Grid::MOST_GROUPS);
             let before = self.out.op(Op::IMul, Register::INT, &[of_group[1], width]);
             number = self.out.op(Op::IAdd, Register::INT, &[before, number]);
         }

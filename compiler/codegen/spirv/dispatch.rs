@@ -2,14 +2,11 @@
 
 use crate::kernel::Grid;
 
-/// Workgroups in a row at most, on every device.
-pub const MOST_GROUPS: u32 = 65_535;
-
 /// How many workgroups run all positions of a grid: in a row, and rows.
 pub fn groups(grid: &Grid) -> [u32; 3] {
-    let all = grid.positions.div_ceil(grid.workgroup.max(1).into());
-    let rows = all.div_ceil(MOST_GROUPS.into());
-    [if rows > 1 { MOST_GROUPS } else { all as u32 }, rows as u32, 1]
+    let all = grid.groups();
+    let rows = all.div_ceil(Grid::MOST_GROUPS.into());
+    [if rows > 1 { Grid::MOST_GROUPS } else { all as u32 }, rows as u32, 1]
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! A last look at what is for a device: every number in range, every operand inside what it is bound to, as Vulkan asks.
 
 use super::modules::{MOST_BINDINGS, Modules};
-use crate::kernel::BufferKind;
+use crate::kernel::{BufferKind, Grid};
 use crate::machine::Gpu;
-use crate::program::{Bound, Crossing, Device, DeviceMemory, DeviceStep, Dispatch};
+use crate::program::{Bound, Crossing, Device, DeviceMemory, Dispatch};
 
-/// The most workgroups in a direction that every device runs.
-const MOST_GROUPS: u32 = 65_535;
 /// What SPIR-V begins with.
 const MAGIC: u32 = 0x0723_0203;
 
@@ -27,7 +25,7 @@ pub fn check(device: &Device, gpu: &Gpu, modules: &Modules) -> Result<(), String
         if kernel.pointer_params().count() != known.bindings.len() || (0..bindings).any(|binding| !known.bindings.contains(&binding)) {
             return Err(format!("the operands of kernel {} are not those that it binds", kernel.name));
         }
-        if words.first() != Some(&MAGIC) || groups.iter().any(|count| !(1..=MOST_GROUPS).contains(count)) {
+        if words.first() != Some(&MAGIC) || groups.iter().any(|count| !(1..=Grid::MOST_GROUPS).contains(count)) {
             return Err(format!("kernel {} cannot be dispatched as {groups:?} workgroups of its module", kernel.name));
         }
     }
@@ -36,10 +34,9 @@ pub fn check(device: &Device, gpu: &Gpu, modules: &Modules) -> Result<(), String
     }
     for region in &device.regions {
         region.enter.iter().chain(&region.leave).try_for_each(|crossing| check_crossing(device, crossing))?;
-        for step in &region.steps {
-            if let DeviceStep::Dispatch(dispatch) = step {
-                check_dispatch(device, gpu, dispatch)?;
-            }
+        for dispatch in region.dispatches() {
+            check_dispatch(device, gpu, dispatch)?;
+            check_counts(device, dispatch)?;
         }
     }
     Ok(())
@@ -82,11 +79,21 @@ fn check_dispatch(device: &Device, gpu: &Gpu, Dispatch { kernel, bindings, .. }:
     Ok(())
 }
 
+/// Whether a number of workgroups that is to be in the area is there, and not the status.
+fn check_counts(device: &Device, dispatch: &Dispatch) -> Result<(), String> {
+    let is_sound = |place: u64| place >= 4 && fits(place, 4, Dispatch::COUNT_BYTES, device.area_bytes);
+    match dispatch.counts {
+        Some(place) if !is_sound(place) => Err(format!("workgroups of kernel {} are not counted at {place}", dispatch.kernel)),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{device, modules};
     use super::*;
     use crate::machine::{GPUS, Unit};
+    use crate::program::DeviceStep;
 
     /// What is wrong with a device that `change` has changed.
     fn wrong(change: impl FnOnce(&mut Device, &mut Modules)) -> String {
@@ -99,7 +106,7 @@ mod tests {
     fn first_dispatch(device: &mut Device) -> &mut Dispatch {
         let first = device.regions[0].steps.iter_mut().find_map(|step| match step {
             DeviceStep::Dispatch(dispatch) => Some(dispatch),
-            DeviceStep::Barrier => None,
+            DeviceStep::Barrier | DeviceStep::CountBarrier => None,
         });
         first.unwrap()
     }
@@ -120,6 +127,9 @@ mod tests {
         says(wrong(|device, _| first_dispatch(device).bindings[0].offset += 4), "not where it should be");
         says(wrong(|device, _| first_dispatch(device).bindings[0].bytes -= 4), "not where it should be");
         says(wrong(|device, _| device.area_bytes = 512), "not where it should be");
+        for place in [0, 514, 1020] {
+            says(wrong(|device, _| first_dispatch(device).counts = Some(place)), &format!("are not counted at {place}"));
+        }
         let written = wrong(|device, _| {
             let last = first_dispatch(device).bindings.last_mut().unwrap();
             *last = Bound { memory: DeviceMemory::Constants, offset: 0, ..*last };

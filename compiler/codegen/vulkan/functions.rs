@@ -109,6 +109,7 @@ functions! {
     CmdBindPipeline Device Nothing "wsw"
     CmdBindDescriptorSets Device Nothing "wswsswsw"
     CmdDispatch Device Nothing "wsss"
+    CmdDispatchIndirect Device Nothing "www"
     CreateFence Device Result "wwww"
     DestroyFence Device Nothing "www"
     ResetFences Device Result "wsw"

@@ -1,10 +1,11 @@
 //! Memory: copies on the host, buffers on the device, constants on their way there.
 
+use super::flags::{access, stage};
 use super::functions::Vk;
 use super::layout::{
     BUFFER_COPY, BUFFER_CREATE_INFO, MAPPED_MEMORY_RANGE, MEMORY_ALLOCATE_INFO, MEMORY_PROPERTIES, MEMORY_REQUIREMENTS, MEMORY_TYPE,
 };
-use super::record::{self, access, stage};
+use super::record;
 use super::runtime::{Own, Runtime};
 use super::tables::{Head, constant_row};
 use super::write::FEATURE_NOT_PRESENT;

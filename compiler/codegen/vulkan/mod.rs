@@ -8,6 +8,7 @@ mod check;
 mod choose;
 mod close;
 pub mod common;
+mod flags;
 pub mod functions;
 mod layout;
 mod measure;

@@ -18,6 +18,7 @@ mod usage {
     pub const COPIED_FROM: u64 = 1;
     pub const COPIED_TO: u64 = 2;
     pub const STORAGE: u64 = 0x20;
+    pub const COUNTS: u64 = 0x100;
 }
 
 /// The version of Vulkan that has elements of 8 bits without an extension.
@@ -254,7 +255,7 @@ fn buffers(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
     let visible = [HOST_VISIBLE | HOST_COHERENT | HOST_CACHED, HOST_VISIBLE | HOST_CACHED, HOST_VISIBLE | HOST_COHERENT];
     let both = usage::COPIED_FROM | usage::COPIED_TO;
     let list = [
-        (part::AREA, Head::AreaBytes, usage::STORAGE | both, near),
+        (part::AREA, Head::AreaBytes, usage::STORAGE | usage::COUNTS | both, near),
         (part::CONSTANTS, Head::ConstantBytes, usage::STORAGE | usage::COPIED_TO, near),
         (part::STAGING, Head::StagingBytes, both, visible),
     ];

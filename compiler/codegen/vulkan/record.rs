@@ -1,6 +1,7 @@
 //! The commands of a region, recorded once.
 
 use super::common::STORAGE_BUFFER;
+use super::flags::{access, stage};
 use super::functions::Vk;
 use super::layout::{
     COMMAND_BUFFER_BEGIN_INFO, DESCRIPTOR_BUFFER_INFO, DESCRIPTOR_SET_ALLOCATE_INFO, MEMORY_BARRIER, WRITE_DESCRIPTOR_SET,
@@ -13,30 +14,6 @@ use super::tables::{Head, region_row, step};
 use crate::codegen::driver::language::{Builder, CompareOp, Function, Operand, Value, Width, function};
 use crate::interface::device as part;
 
-/// `VkPipelineStageFlagBits`
-pub mod stage {
-    /// Dispatches.
-    pub const COMPUTE: u64 = 0x800;
-    /// Copies and fills.
-    pub const TRANSFER: u64 = 0x1000;
-    /// The host.
-    pub const HOST: u64 = 0x4000;
-}
-
-/// `VkAccessFlagBits`
-pub mod access {
-    /// Kernels read.
-    pub const SHADER_READ: u64 = 0x20;
-    /// Kernels write.
-    pub const SHADER_WRITE: u64 = 0x40;
-    /// Copies read.
-    pub const TRANSFER_READ: u64 = 0x800;
-    /// Copies write.
-    pub const TRANSFER_WRITE: u64 = 0x1000;
-    /// The host reads.
-    pub const HOST_READ: u64 = 0x2000;
-}
-
 /// `VK_PIPELINE_BIND_POINT_COMPUTE`
 const COMPUTE_POINT: u64 = 1;
 
@@ -47,12 +24,9 @@ pub fn begin(e: &mut Builder, part: Value, commands: Value) {
 }
 
 /// What some stages before wrote is there for some stages after. Each side is its stages and its accesses.
-pub fn barrier(e: &mut Builder, part: Value, commands: Value, before: (u64, u64), after: (u64, u64)) {
+pub fn barrier(e: &mut Builder, part: Value, commands: Value, before: (u64, u64), after: (impl Into<Operand>, impl Into<Operand>)) {
     let memory = e.structure(&MEMORY_BARRIER, &[("srcAccessMask", before.1.into()), ("dstAccessMask", after.1.into())]);
-    let numbers = [before.0, after.0, 0, 1].map(Operand::Number);
-    let mut arguments = vec![commands.into()];
-    arguments.extend(numbers);
-    arguments.push(memory.into());
+    let mut arguments = vec![commands.into(), before.0.into(), after.0.into(), 0.into(), 1.into(), memory.into()];
     arguments.extend([0; 4].map(Operand::Number));
     e.vulkan_only(part, Vk::CmdPipelineBarrier, arguments);
 }
@@ -116,8 +90,8 @@ fn steps(e: &mut Builder, (part, table, commands): (Value, Value, Value), row: V
         let count = e.load(Width::Single, at, step::BINDINGS);
         let is_barrier = e.compare(CompareOp::Equal, pipeline, step::BARRIER);
         let waits = e.region(|e| {
-            let (before, after) = (access::SHADER_WRITE, access::SHADER_READ | access::SHADER_WRITE);
-            barrier(e, part, commands, (stage::COMPUTE, before), (stage::COMPUTE, after));
+            let [stages, accesses] = [0, 4].map(|offset| e.load(Width::Single, at, step::WAITING + offset));
+            barrier(e, part, commands, (stage::COMPUTE, access::SHADER_WRITE), (stages, accesses));
             vec![]
         });
         let runs = e.region(|e| {
@@ -167,10 +141,24 @@ fn dispatch(e: &mut Builder, (part, table, commands): (Value, Value, Value), at:
     e.vulkan_only(part, Vk::CmdBindPipeline, vec![commands.into(), COMPUTE_POINT.into(), pipeline.into()]);
     let arguments = vec![commands.into(), COMPUTE_POINT.into(), pipeline_layout.into(), 0.into(), 1.into(), set.into(), 0.into(), 0.into()];
     e.vulkan_only(part, Vk::CmdBindDescriptorSets, arguments);
-    let groups = [0, 4, 8].map(|offset| e.load(Width::Single, at, step::GROUPS + offset));
-    let mut arguments = vec![commands.into()];
-    arguments.extend(groups.map(Operand::Value));
-    e.vulkan_only(part, Vk::CmdDispatch, arguments);
+    workgroups(e, (part, commands), at);
+}
+
+/// Runs what is bound in as many workgroups as a step says, or as stand in the area.
+fn workgroups(e: &mut Builder, (part, commands): (Value, Value), at: Value) {
+    let last = e.load(Width::Single, at, step::GROUPS + 8);
+    let known = e.region(|e| {
+        let [x, y] = [0, 4].map(|offset| e.load(Width::Single, at, step::GROUPS + offset));
+        e.vulkan_only(part, Vk::CmdDispatch, [commands, x, y, last].map(Operand::Value).to_vec());
+        vec![]
+    });
+    let counted = e.region(|e| {
+        let area = e.load(Width::Word, part, part::AREA);
+        let place = e.load(Width::Word, at, step::GROUPS);
+        e.vulkan_only(part, Vk::CmdDispatchIndirect, [commands, area, place].map(Operand::Value).to_vec());
+        vec![]
+    });
+    e.branch(last, &[], known, counted);
 }
 
 /// What a step is bound to, with the handles of buffers.

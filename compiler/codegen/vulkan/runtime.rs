@@ -5,7 +5,7 @@ use crate::codegen::driver::language::{Callee, Signature, Width};
 use crate::interface::Layout;
 
 /// The version of tables and of the part of the state: objects of models and the runtime must agree in it.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 /// What the symbols of a runtime in an object of its own begin with.
 pub const RUNTIME_NAME: &str = "modelc";
 

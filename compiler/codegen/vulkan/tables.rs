@@ -3,6 +3,7 @@
 //! Structures of Vulkan that hold no handle stand in the tables as they are, so that the runtime hands out their addresses.
 
 use super::check::check;
+use super::flags::{access, stage};
 use super::modules::Modules;
 use crate::codegen::CodegenError;
 use crate::interface::device::{self as part, Arrays, binding_counts, timestamp_places, timestamps};
@@ -166,7 +167,9 @@ pub mod step {
     pub const PIPELINE: i32 = 0;
     /// Where the kernel's layout is in the arrays of layouts.
     pub const LAYOUT: i32 = 8;
-    /// Workgroups in each direction, singles.
+    /// Of a barrier, in place of the layout: the stages that wait, and how they access memory, singles.
+    pub const WAITING: i32 = 8;
+    /// Workgroups in each direction, singles. Where the last is 0 they stand in the area, from the byte on that the first two are as a word.
     pub const GROUPS: i32 = 16;
     /// The number of bindings, a single.
     pub const BINDINGS: i32 = 28;
@@ -364,14 +367,21 @@ impl Table<'_> {
         vec![steps, steps_end, at_in, count_in, at_out, count_out, enter, enter_end, leave, leave_end, commands]
     }
 
+    /// What kernels wrote is there for accesses of stages after.
+    fn barrier(&mut self, stages: u64, accesses: u64) {
+        self.words(&[step::BARRIER, stages | accesses << 32, 0, 0]);
+    }
+
     fn step(&mut self, step: &DeviceStep, modules: &Modules) {
-        let DeviceStep::Dispatch(Dispatch { kernel, bindings, .. }) = step else {
-            self.words(&[step::BARRIER, 0, 0, 0]);
-            return;
+        let Dispatch { kernel, bindings, counts, .. } = match step {
+            DeviceStep::Dispatch(dispatch) => dispatch,
+            DeviceStep::Barrier => return self.barrier(stage::COMPUTE, access::SHADER_READ | access::SHADER_WRITE),
+            DeviceStep::CountBarrier => return self.barrier(stage::COUNTS, access::COUNTS_READ),
         };
         let [x, y, z] = modules.groups[*kernel].map(u64::from);
+        let (groups, last) = counts.map_or((x | y << 32, z), |place| (place, 0));
         let layout = self.layout(*kernel);
-        self.words(&[8 * *kernel as u64, layout, x | y << 32, z | (bindings.len() as u64) << 32]);
+        self.words(&[8 * *kernel as u64, layout, groups, last | (bindings.len() as u64) << 32]);
         for &Bound { memory, offset, bytes } in bindings {
             let buffer = match memory {
                 DeviceMemory::Area => part::AREA,

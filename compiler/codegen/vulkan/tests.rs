@@ -32,7 +32,7 @@ fn bound(memory: DeviceMemory, offset: u64) -> Bound {
 }
 
 fn dispatch(kernel: usize, bindings: &[Bound]) -> DeviceStep {
-    DeviceStep::Dispatch(Dispatch { kernel, bindings: bindings.to_vec(), origin: Origin::default() })
+    DeviceStep::Dispatch(Dispatch { kernel, bindings: bindings.to_vec(), counts: None, origin: Origin::default() })
 }
 
 /// Two kernels one after the other; 32 bytes and an extent enter, 30 bytes leave.
@@ -146,6 +146,7 @@ fn tables_hold_what_the_runtime_reads() {
     let second = steps + step::BYTES + 24;
     assert_eq!([word(second), word(second + 8), word(second + 16)], [part::CONSTANTS as u64, 256, 32]);
     assert_eq!(word(steps + step::BYTES + 72), step::BARRIER);
+    assert_eq!(word(steps + step::BYTES + 80), 0x800 | 0x60 << 32, "kernels read and write after it");
     let copies = field(region_row::COPIES_IN);
     assert_eq!((field(region_row::COPIES_IN_COUNT), field(region_row::COPIES_OUT_COUNT)), (2, 2));
     assert_eq!([0, 8, 16, 24, 32, 40].map(|offset| word(copies + offset)), [64, 256, 32, 96, 1024, 4]);
@@ -156,6 +157,22 @@ fn tables_hold_what_the_runtime_reads() {
     assert_eq!(field(region_row::COMMANDS), found.arrays.commands);
     let missing = tables::tables(&device(), &modules(), &|_| None, Wishes::default());
     assert!(missing.is_err_and(|error| error.to_string().contains("nowhere")));
+}
+
+#[test]
+fn counts_in_the_area_stand_in_the_place_of_workgroups() {
+    let mut device = device();
+    let region = &mut device.regions[0];
+    region.steps[1] = DeviceStep::CountBarrier;
+    if let DeviceStep::Dispatch(dispatch) = &mut region.steps[2] {
+        dispatch.counts = Some(1016);
+    }
+    let found = tables::tables(&device, &modules(), &|_| Some((640, 30)), Wishes::default()).unwrap();
+    let word = |offset: u64| u64::from_le_bytes(found.bytes[offset as usize..][..8].try_into().unwrap());
+    let barrier = word(found.regions[0] + region_row::STEPS as u64) + step::BYTES + 72;
+    assert_eq!([word(barrier), word(barrier + step::WAITING as u64)], [step::BARRIER, 0x2 | 0x1 << 32]);
+    let counted = barrier + step::BYTES + step::GROUPS as u64;
+    assert_eq!([word(counted), word(counted + 8)], [1016, 2 << 32]);
 }
 
 #[test]

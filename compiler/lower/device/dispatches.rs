@@ -1,5 +1,6 @@
 //! Kernel calls as dispatches: grids, narrow indices, and every operand as a range that the device can bind.
 
+use super::counts::{Count, Counts};
 use super::joined::{self, Joined, Operand};
 use super::mirror::Mirror;
 use super::operands::{begin_before, load_as};
@@ -9,7 +10,7 @@ use crate::kernel::passes::grid::{self, Places, Stage};
 use crate::kernel::passes::narrow;
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Rounding, Statement, Type};
 use crate::machine::{Gpu, Machine, Unit};
-use crate::program::{Address, Blob, Call, DeviceConstant, DeviceKernel, DeviceMemory, Dispatch, HostReason, Slices};
+use crate::program::{Address, Blob, Bound, Call, DeviceConstant, DeviceKernel, DeviceMemory, Dispatch, HostReason, Origin, Slices};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ pub struct Dispatches<'a> {
     mirror: &'a Mirror,
     constants: &'a [Blob],
     /// What the kernels of the machine's level become, by their number, the integers of a call, what it says of extents and slices, and what lies together.
-    stages: FxHashMap<Key, Result<Vec<Stage>, HostReason>>,
+    stages: FxHashMap<Key, Result<Vec<Counted>, HostReason>>,
     numbers: FxHashMap<DeviceKernel, usize>,
     /// Distinct kernels.
     pub kernels: Vec<DeviceKernel>,
@@ -28,7 +29,12 @@ pub struct Dispatches<'a> {
     pub placed: Vec<DeviceConstant>,
     /// Bytes of these.
     pub constant_bytes: u64,
+    /// Counts of workgroups, after all else that is in the area.
+    pub counts: Counts,
 }
+
+/// A stage, and what computes how many workgroups it needs, if extents tell.
+type Counted = (Stage, Option<Count>);
 
 /// What is the same for calls that become the same kernels.
 type Key = (usize, Vec<i64>, Vec<(usize, [i64; 2])>, Option<Slices>, Places);
@@ -46,12 +52,14 @@ impl<'a> Dispatches<'a> {
             kernels: vec![],
             placed: vec![],
             constant_bytes: 0,
+            counts: Counts::from(mirror.bytes),
         })
     }
 
     /// The same before anything is placed: what calls become is known, and only those that are asked for again have kernels and constants.
     pub fn again(self) -> Self {
-        Self { numbers: FxHashMap::default(), kernels: vec![], placed: vec![], constant_bytes: 0, ..self }
+        let counts = Counts::from(self.mirror.bytes);
+        Self { numbers: FxHashMap::default(), kernels: vec![], placed: vec![], constant_bytes: 0, counts, ..self }
     }
 
     /// The dispatches of a call, or why the device cannot do it.
@@ -63,7 +71,8 @@ impl<'a> Dispatches<'a> {
         stages.into_iter().map(|stage| self.dispatch(stage, &arguments, call)).collect()
     }
 
-    fn dispatch(&mut self, Stage { mut kernel, pointers }: Stage, arguments: &[Address], call: &Call) -> Result<Dispatch, HostReason> {
+    fn dispatch(&mut self, (stage, count): Counted, arguments: &[Address], call: &Call) -> Result<Dispatch, HostReason> {
+        let Stage { kernel, pointers, .. } = stage;
         let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
         let operand = |(&buffer, pointer): (&Buffer, &Option<usize>)| {
             let (memory, start) = match pointer.map(|pointer| arguments[pointer]) {
@@ -76,10 +85,25 @@ impl<'a> Dispatches<'a> {
             Some(Operand { memory, start, end, is_written: kernel.writes(buffer), begins: kernel.clamps(buffer) })
         };
         let operands: Vec<Operand> = params.iter().zip(&pointers).map(operand).collect::<Option<_>>().ok_or(HostReason::Range)?;
+        let (kernel, bindings) = self.bound(kernel, &operands)?;
+        let counts = count.and_then(|count| self.counts.place(&count, arguments, self.mirror));
+        Ok(Dispatch { kernel, bindings, counts, origin: call.origin.clone() })
+    }
+
+    /// The dispatch that computes the counts at some places of the area, which are in order; none where there are none, or it cannot be bound.
+    pub fn counting(&mut self, places: &[u64]) -> Option<Dispatch> {
+        let (kernel, operands) = self.counts.kernel(places)?;
+        let (kernel, bindings) = self.bound(kernel, &operands).ok()?;
+        Some(Dispatch { kernel, bindings, counts: None, origin: Origin::default() })
+    }
+
+    /// The number of the device's kernel that does what a kernel does on some operands, and what it binds.
+    fn bound(&mut self, mut kernel: Kernel, operands: &[Operand]) -> Result<(usize, Vec<Bound>), HostReason> {
         let most = self.gpu.bindings as usize;
-        let joined = joined::join(&operands, &self.gpu).map_err(|operands| HostReason::Operands { operands, most })?;
+        let joined = joined::join(operands, &self.gpu).map_err(|operands| HostReason::Operands { operands, most })?;
         let Joined { bindings, bounds } = joined.ok_or(HostReason::Range)?;
-        for ((&buffer, operand), &binding) in params.iter().zip(&operands).zip(&bindings) {
+        let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
+        for ((&buffer, operand), &binding) in params.iter().zip(operands).zip(&bindings) {
             let (before, lane) = (operand.start - bounds[binding].offset, u64::from(kernel.buffer(buffer).lane.bytes()));
             if !before.is_multiple_of(lane) {
                 return Err(HostReason::Range);
@@ -93,7 +117,7 @@ impl<'a> Dispatches<'a> {
         if number == next {
             self.kernels.push(kernel);
         }
-        Ok(Dispatch { kernel: number, bindings: bounds, origin: call.origin.clone() })
+        Ok((number, bounds))
     }
 
     /// Where a constant is on the device.
@@ -109,7 +133,7 @@ impl<'a> Dispatches<'a> {
 }
 
 /// The kernels with grids of a call, or what they need that the machine does not have.
-fn stages(kernel: &Kernel, call: &Call, mut places: Places) -> Result<Vec<Stage>, HostReason> {
+fn stages(kernel: &Kernel, call: &Call, mut places: Places) -> Result<Vec<Counted>, HostReason> {
     let mut kernel = match &call.slices {
         Some(slices) => slices::in_one(kernel, slices).ok_or(HostReason::Slices)?,
         None => kernel.clone(),
@@ -135,10 +159,11 @@ fn stages(kernel: &Kernel, call: &Call, mut places: Places) -> Result<Vec<Stage>
     // Extents that slices are counted by are only read.
     places.extend((places.len()..kernel.pointer_params().count()).map(|number| (number, 0)));
     let mut stages = grid::stages(&kernel, &call.integers, &assumed, &places).ok_or(HostReason::Positions)?;
-    for Stage { kernel, pointers } in &mut stages {
+    for Stage { kernel, pointers, counts } in &mut stages {
         let of_operand = |(number, pointer): (usize, &Option<usize>)| pointer.map_or((places.len() + number, 0), |pointer| places[pointer]);
         if let Some(team) = grid::team(kernel, &pointers.iter().enumerate().map(of_operand).collect()) {
             *kernel = team;
+            debug_assert!(counts.is_none(), "what is beyond an end known at run time is left out under a condition, and lanes share none");
         }
         let last = kernel.grid.map_or(0, |grid| grid.positions.saturating_sub(1)) as i64;
         let of_stage = |&(argument, [low, high]): &(usize, [i64; 2])| {
@@ -149,7 +174,8 @@ fn stages(kernel: &Kernel, call: &Call, mut places: Places) -> Result<Vec<Stage>
         *kernel = narrow(kernel, &Assumed { parameters: vec![Interval { low: 0, high: last }], elements });
     }
     stages.iter().try_for_each(|stage| check(&stage.kernel))?;
-    Ok(stages)
+    let counted = |stage: Stage| (Count::new(&stage, &extents), stage);
+    Ok(stages.into_iter().map(counted).map(|(count, stage)| (stage, count)).collect())
 }
 
 /// Whether a device can run a kernel: one that needs no numbers of 64 bits, and what a device has.

@@ -4,6 +4,7 @@
 //! the device's area, and a call can run on either side. Calls of groups that are for the device become dispatches if their kernels can
 //! (`dispatches.rs`); runs of them become regions (`regions.rs`).
 
+mod counts;
 mod dispatches;
 mod joined;
 mod mirror;
@@ -66,9 +67,9 @@ pub(super) fn device(
         let (_, hosts) = sides.levels.split_last_mut()?;
         hosts.iter_mut().for_each(|method| apply(&cuts, &mut method.steps));
     }
-    let Dispatches { kernels, placed, constant_bytes, .. } = dispatches;
+    let Dispatches { kernels, placed, constant_bytes, counts, .. } = dispatches;
     let staging_bytes = regions.iter().map(staged).max()?.max(64).next_multiple_of(64);
-    Some(Device { machine, kernels, constants: placed, constant_bytes, area_bytes: mirror.bytes, staging_bytes, regions, host_calls })
+    Some(Device { machine, kernels, constants: placed, constant_bytes, area_bytes: counts.end(), staging_bytes, regions, host_calls })
 }
 
 /// Staging memory of a region.

@@ -234,6 +234,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         let Run { steps, calls } = std::mem::take(run);
         let Some(&(first, ..)) = calls.first() else { return };
         let mut flow = Flow { there: there.clone(), ..Flow::default() };
+        flow.count(self.counting(&calls), &self.dispatches.kernels);
         for &(number, call) in &calls {
             let Some(kernel) = self.sides.device_kernels.get(call.kernel) else { return };
             let mut before = self.live_before(number, first);
@@ -257,6 +258,15 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         *there = flow.there;
         self.regions.push(region);
         self.cuts.push(Cut { path: self.path.clone(), steps, region: self.regions.len() - 1 });
+    }
+
+    /// The dispatch that computes the counts of calls, if there are any.
+    fn counting(&mut self, calls: &[(usize, &'s Call)]) -> Option<Dispatch> {
+        let dispatches = calls.iter().flat_map(|&(number, _)| self.found[number].as_deref().unwrap_or_default());
+        let mut places: Vec<u64> = dispatches.filter_map(|dispatch| dispatch.counts).collect();
+        places.sort_unstable();
+        places.dedup();
+        self.dispatches.counting(&places)
     }
 
     /// The bytes that hold something after a call.
@@ -333,9 +343,30 @@ struct Flow {
     /// What dispatches since the last barrier read and write.
     read: Vec<Bound>,
     wrote: Vec<Bound>,
+    counts: Counting,
+}
+
+/// Whether counts of workgroups are known to the device.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Counting {
+    /// Nothing computes them.
+    #[default]
+    Never,
+    /// They are computed before; nobody has waited for them.
+    Before,
+    /// They are there.
+    Done,
 }
 
 impl Flow {
+    /// Begins with the dispatch that computes counts; where there is none, the dispatches that follow have the workgroups of their grids.
+    fn count(&mut self, counting: Option<Dispatch>, kernels: &[DeviceKernel]) {
+        if let Some(counting) = counting {
+            self.dispatches(&[counting], kernels);
+            self.counts = Counting::Before;
+        }
+    }
+
     /// A call that touches some bytes, where these hold something before.
     fn call(&mut self, touched: &[Touched], before: &Bytes) {
         for Touched { bytes, reads, writes, .. } in touched {
@@ -367,7 +398,12 @@ impl Flow {
             }
             self.read.extend(reads);
             self.wrote.extend(writes);
-            self.steps.push(DeviceStep::Dispatch(dispatch.clone()));
+            let counts = dispatch.counts.filter(|_| self.counts != Counting::Never);
+            if counts.is_some() && self.counts == Counting::Before {
+                self.steps.push(DeviceStep::CountBarrier);
+                self.counts = Counting::Done;
+            }
+            self.steps.push(DeviceStep::Dispatch(Dispatch { counts, ..dispatch.clone() }));
         }
     }
 }

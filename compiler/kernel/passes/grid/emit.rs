@@ -3,7 +3,7 @@
 use super::WORKGROUP;
 use super::accesses::Loops;
 use super::tree::{Item, Tree, needed};
-use super::uniform::Chain;
+use super::uniform::{Chain, Digit};
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
@@ -46,18 +46,24 @@ impl<'k> Writer<'k> {
 
     /// What a lane of a workgroup does of a chain.
     fn chain(&mut self, chain: &Chain, [group, lane]: [Value; 2], out: &mut Vec<Statement>) {
-        let [uniform, group] = self.divided(group, chain.groups_of_round(), out);
+        let [uniform, group] = if chain.is_uniform_low() {
+            let [high, low] = self.divided(group, chain.uniform(), out);
+            [low, high]
+        } else {
+            self.divided(group, chain.groups_of_round(), out)
+        };
         let before = self.binary(BinaryOp::Mul, group, WORKGROUP.into(), out);
         let own = self.binary_of(BinaryOp::Add, before, lane, out);
         let mut of_kind = [own, uniform];
         let mut rounds = Vec::with_capacity(chain.digits.len());
-        for digit in chain.digits.iter().rev() {
-            let number = of_kind[usize::from(digit.is_uniform)];
-            let [rest, round] = self.divided(number, digit.rounds, out);
-            of_kind[usize::from(digit.is_uniform)] = rest;
-            rounds.push(round);
+        for number in chain.low_first() {
+            let Digit { rounds: count, is_uniform, .. } = chain.digits[number];
+            let [rest, round] = self.divided(of_kind[usize::from(is_uniform)], count, out);
+            of_kind[usize::from(is_uniform)] = rest;
+            rounds.push((number, round));
         }
-        self.rounds = rounds;
+        rounds.sort_unstable_by_key(|&(number, _)| std::cmp::Reverse(number));
+        self.rounds = rounds.into_iter().map(|(_, round)| round).collect();
         let body = &self.loops.kernel.body;
         if chain.lanes().is_multiple_of(WORKGROUP.into()) {
             return self.item(body, &chain.item, own, out);

@@ -7,11 +7,15 @@
 //!
 //! Which rounds are in one workgroup is free; those are that read the same (`uniform.rs`).
 //!
+//! Where a loop ends at a number that is known when the kernel runs, there are positions for the most rounds, and those beyond its end do nothing. A
+//! kernel of its own computes how many workgroups are needed (`counts.rs`).
+//!
 //! A kernel of no such loop is one position. It is right, and slow. Where positions are few and go through long rows, workgroups take their place
 //! (`team.rs`).
 
 mod accesses;
 mod collide;
+mod counts;
 mod emit;
 mod radix;
 mod team;
@@ -25,6 +29,7 @@ use super::{COMMON, DEAD, KNOWN};
 use crate::kernel::intervals::Assumed;
 use crate::kernel::verify::verify;
 use crate::kernel::*;
+pub use counts::Counts;
 use emit::Writer;
 use rustc_hash::FxHashSet;
 use smallvec::smallvec;
@@ -45,6 +50,8 @@ pub struct Stage {
     pub kernel: Kernel,
     /// For each of its pointer parameters the number of that of the kernel it is of; none for the status, which comes last.
     pub pointers: Vec<Option<usize>>,
+    /// How many workgroups it needs, where that follows from numbers that it loads.
+    pub counts: Option<Counts>,
 }
 
 /// Where pointer parameters are: for each the number of a memory, and its first byte there. What lies in different memories never overlaps.
@@ -82,10 +89,19 @@ fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
 }
 
 fn stage(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Stage {
-    let writer = Writer::new(&planner.loops);
-    let ((body, types), positions) = match uniform::chains(&planner.loops, items) {
-        Some(chains) => (writer.chains(&chains), chains.iter().map(Chain::groups).sum::<u64>() * u64::from(WORKGROUP)),
-        None => (writer.body(items), items.iter().map(Item::positions).sum()),
+    let loops = &planner.loops;
+    let writer = Writer::new(loops);
+    let ((body, types), positions, counts) = match uniform::chains(loops, items) {
+        Some(chains) => {
+            let chains = counts::ordered(chains, |chain| Counts::of_chain(loops, chain), Chain::groups);
+            let groups = chains.iter().map(Chain::groups).sum::<u64>();
+            (writer.chains(&chains), groups * u64::from(WORKGROUP), Counts::of_chains(loops, &chains))
+        }
+        None => {
+            let items = counts::ordered(items.to_vec(), |item| Counts::of_item(loops, item), Item::positions);
+            let positions = items.iter().map(Item::positions).sum();
+            (writer.body(&items), positions, Counts::of_items(loops, &items))
+        }
     };
     let grid = Some(Grid { positions, workgroup: WORKGROUP });
     let mut written = Kernel { name: kernel.name.clone(), buffers: kernel.buffers.clone(), integers: 1, grid, types, body };
@@ -94,7 +110,7 @@ fn stage(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Stage {
     }
     let pointers = only_used(&mut written);
     debug_assert_eq!(verify(&written), Ok(()), "{written}");
-    Stage { kernel: written, pointers }
+    Stage { kernel: written, pointers, counts }
 }
 
 /// Removes buffers that nothing touches, and adds the status if it may fail. Gives what the pointer parameters were.

@@ -6,6 +6,7 @@
 //! the low ones, and each round of the others begins with a new workgroup. Lanes after the last low digit have nothing to do.
 
 use super::accesses::Loops;
+use super::counts;
 use super::tree::{Item, Nest, Tree, needed};
 use super::{MOST_POSITIONS, WORKGROUP};
 use crate::kernel::*;
@@ -30,6 +31,8 @@ pub struct Chain {
     pub item: Item,
     /// What they are of a position's number, outermost first.
     pub digits: Vec<Digit>,
+    /// The digit whose loop's end is known when the kernel runs, if there is one: its last rounds have the last workgroups.
+    pub open: Option<usize>,
 }
 
 /// A loop as a digit.
@@ -39,9 +42,28 @@ pub struct Digit {
     pub rounds: u64,
     /// Whether all lanes of a workgroup are in one round.
     pub is_uniform: bool,
+    /// The loop's counter.
+    pub counter: Value,
 }
 
 impl Chain {
+    /// Whether the rounds of the uniform digits are the low part of a workgroup's number. They are the high part elsewhere, so that workgroups that
+    /// follow each other read the same; but where the open digit is of lanes, its last rounds then are not together.
+    pub fn is_uniform_low(&self) -> bool {
+        self.open.is_some_and(|digit| !self.digits[digit].is_uniform) && self.uniform() > 1
+    }
+
+    /// The numbers of the digits, the one that changes most often first.
+    pub fn low_first(&self) -> Vec<usize> {
+        let others = (0..self.digits.len()).rev().filter(|&digit| Some(digit) != self.open);
+        others.chain(self.open).collect()
+    }
+
+    /// Rounds of the uniform digits.
+    pub fn uniform(&self) -> u64 {
+        self.product(true)
+    }
+
     fn product(&self, is_uniform: bool) -> u64 {
         self.digits.iter().filter(|digit| digit.is_uniform == is_uniform).map(|digit| digit.rounds).product()
     }
@@ -58,20 +80,19 @@ impl Chain {
 
     /// All workgroups.
     pub fn groups(&self) -> u64 {
-        self.product(true) * self.groups_of_round()
+        self.uniform() * self.groups_of_round()
     }
 }
 
-/// Items as chains, if some of them are better off so.
+/// Items as chains, if some of them are better off so, or if only then what is beyond a loop's end can be left out.
 pub fn chains(loops: &Loops<'_>, items: &[Item]) -> Option<Vec<Chain>> {
-    if items.iter().map(Item::positions).fold(0, u64::saturating_add) < LEAST_POSITIONS {
-        return None;
-    }
-    let chains: Vec<Chain> = items.iter().flat_map(paths).map(|item| chain(loops, item)).collect();
+    let is_many = items.iter().map(Item::positions).fold(0, u64::saturating_add) >= LEAST_POSITIONS;
+    let chains: Vec<Chain> = items.iter().flat_map(paths).map(|item| chain(loops, item, is_many)).collect();
     let has_uniform = |chain: &Chain| chain.digits.iter().any(|digit| digit.is_uniform);
+    let is_open_inside = |chain: &Chain| chain.open.is_some_and(|digit| digit > 0);
     let groups = chains.iter().map(Chain::groups).fold(0, u64::saturating_add);
     let fits = groups <= MOST_POSITIONS / u64::from(WORKGROUP);
-    (fits && chains.iter().any(has_uniform)).then_some(chains)
+    (fits && chains.iter().any(|chain| has_uniform(chain) || is_open_inside(chain))).then_some(chains)
 }
 
 /// An item whose loops have several items inside as one for each of these.
@@ -82,13 +103,14 @@ fn paths(item: &Item) -> Vec<Item> {
     inside.iter().flat_map(paths).map(around).collect()
 }
 
-/// The chain of a path with the digits that are uniform.
-fn chain(loops: &Loops<'_>, item: Item) -> Chain {
+/// The chain of a path, with the digits that are uniform where there are many positions.
+fn chain(loops: &Loops<'_>, item: Item, is_many: bool) -> Chain {
     let mut reads = Reads::default();
     reads.item(&loops.kernel.body, &item);
-    let digit = |rounds: &u64| Digit { rounds: *rounds, is_uniform: false };
-    let mut best = Chain { item, digits: reads.rounds.iter().map(digit).collect() };
-    if reads.rounds.len() > MOST_DIGITS {
+    let digits: Vec<Digit> = reads.rounds.iter().map(|&(rounds, counter)| Digit { rounds, is_uniform: false, counter }).collect();
+    let open = digits.iter().position(|digit| counts::can_count(loops, digit.counter));
+    let mut best = Chain { item, digits, open };
+    if reads.rounds.len() > MOST_DIGITS || !is_many {
         return best;
     }
     // Lanes compute with all that is read, each or together. Idle ones take the time of both.
@@ -100,8 +122,9 @@ fn chain(loops: &Loops<'_>, item: Item) -> Chain {
     // What a tenth is saved by is not worth another order.
     let mut least = (all + all / 2).saturating_mul(SCALE * 9 / 10);
     for &(low, _) in reads.words.iter().filter(|(low, _)| *low != 0) {
-        let digits = best.digits.iter().enumerate().map(|(number, digit)| Digit { is_uniform: low & 1 << number == 0, ..*digit }).collect();
-        let other = Chain { item: best.item.clone(), digits };
+        let digits: Vec<Digit> =
+            best.digits.iter().enumerate().map(|(number, digit)| Digit { is_uniform: low & 1 << number == 0, ..*digit }).collect();
+        let other = Chain { item: best.item.clone(), digits, open };
         let of_other = price(low, &other);
         if of_other < least {
             (best, least) = (other, of_other);
@@ -113,8 +136,8 @@ fn chain(loops: &Loops<'_>, item: Item) -> Chain {
 /// What a position reads, by the digits that move it.
 #[derive(Default)]
 struct Reads {
-    /// The rounds of each digit.
-    rounds: Vec<u64>,
+    /// The rounds of each digit, and its counter.
+    rounds: Vec<(u64, Value)>,
     /// The digits that a value depends on.
     digits: FxHashMap<Value, u32>,
     /// Sets of digits, and the words that are read at places that depend on these.
@@ -135,7 +158,7 @@ impl Reads {
                     let mut of_counter = self.of(*start);
                     if nest.rounds > 1 {
                         of_counter |= 1u32.checked_shl(self.rounds.len() as u32).unwrap_or(0);
-                        self.rounds.push(nest.rounds);
+                        self.rounds.push((nest.rounds, body.params[0]));
                     }
                     self.digits.insert(body.params[0], of_counter);
                     match &nest.body {
