@@ -241,7 +241,7 @@ fn compiled(program: &Program, machine: &Machine, options: &JitOptions) -> Resul
     check_host(host, machine)?;
     let profile_hooks = options.profile || options.live.is_some() || options.observe;
     let gpu = GpuOptions { measures: options.profile, ..options.gpu.clone() };
-    let driver = DriverOptions { name: "net".into(), profile_hooks, gpu, weights: WeightsFrom::Memory, ..DriverOptions::default() };
+    let driver = DriverOptions { name: "net".into(), profile_hooks, gpu, weights: WeightsFrom::Memory };
     compile(&[Level { machine, program }], &[0; 32], host, &driver)
 }
 

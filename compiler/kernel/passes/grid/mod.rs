@@ -25,7 +25,7 @@ mod uniform;
 #[cfg(test)]
 mod tests;
 
-use super::{COMMON, DEAD, KNOWN};
+use super::{COMMON, DEAD, INVARIANTS, KNOWN};
 use crate::kernel::intervals::Assumed;
 use crate::kernel::verify::verify;
 use crate::kernel::*;
@@ -85,7 +85,19 @@ fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
     kernel.body.params.clear();
     kernel.integers = 0;
     (KNOWN.run)(&mut kernel);
+    // What loops begin and end at is then computed before all of them where it can be: rounds that are known when the kernel runs are told apart by it.
+    if has_open_loops(&kernel) {
+        (INVARIANTS.run)(&mut kernel);
+    }
     kernel
+}
+
+/// Whether some loop begins or ends at what is known when the kernel runs.
+fn has_open_loops(kernel: &Kernel) -> bool {
+    let constants = kernel.statements().filter(|statement| matches!(statement.inst, Inst::Constant { .. }));
+    let known: FxHashSet<Value> = constants.flat_map(|statement| &statement.results).copied().collect();
+    let is_open = |inst: &Inst| matches!(inst, Inst::For { start, end, .. } if !known.contains(start) || !known.contains(end));
+    kernel.statements().any(|statement| is_open(&statement.inst))
 }
 
 fn stage(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Stage {

@@ -365,6 +365,33 @@ fn rows_of_run_time_extents_are_positions() {
     assert_eq!(of("%1", 2), [1]);
 }
 
+/// Pairs of rows of each head, and the row that is left: where pairs end is computed in each head's round, and is the same in all of them.
+#[test]
+fn rows_in_pairs_are_positions_of_each_head() {
+    let text = "kernel @k(n: input i64[1] align 8, x: input i32[64] align 4, y: output i32[64] align 4) {
+      %0: i64 = load n[0]
+      %1: i64 = unsigned_div %0, 256
+      %2: i64 = and %1, 15
+      %3: i64 = signed_max %2, 1
+      for %4 in 0..4 step 1 {
+        %5: i64 = mul %4, %3
+        %6: i64 = and %3, -2
+        for %7 in 0..%6 step 2 {
+          %8: i64 = add %5, %7
+          %9: i32x2 = load x[%8]
+          store y[%8], %9
+        }
+        for %10 in %6..%3 step 1 {
+          %11: i64 = add %5, %10
+          %12: i32 = load x[%11]
+          store y[%11], %12
+        }
+      }
+    }";
+    // Each in whole workgroups, so that those beyond the extent can be left out.
+    assert_eq!(positions(text), [(4 * 7u64).next_multiple_of(64) + 4u64.next_multiple_of(64)]);
+}
+
 /// Places in a tensor of two run-time extents, whose product is a stride.
 #[test]
 fn two_run_time_extents_are_two_digits() {
