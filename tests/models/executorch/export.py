@@ -181,8 +181,21 @@ def make_training():
     model = Training()
     inputs = [(torch.randn(3, 1, 6, 6), torch.randint(0, 4, (3,))) for _ in range(2)]
     joint = _export_forward_backward(export(model, inputs[0], strict=True))
-    program = to_edge(joint, compile_config=EdgeCompileConfig(_check_ir_validity=False)).to_executorch()
-    write("training", program, Step(model), inputs)
+    edge = to_edge(joint, compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    write("training", edge.to_executorch(), Step(model), inputs)
+
+
+def make_training_outside():
+    """The parameters that a program for training begins with lie in a file beside it."""
+    torch.manual_seed(301)
+    model = Training()
+    inputs = [(torch.randn(3, 1, 6, 6), torch.randint(0, 4, (3,))) for _ in range(2)]
+    joint = _export_forward_backward(export(model, inputs[0], strict=True))
+    edge = to_edge(joint, compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    program = edge.to_executorch(ExecutorchBackendConfig(external_mutable_weights=True))
+    write("training_outside", program, Step(model), inputs)
+    program.write_tensor_data_to_file(HERE)
+    os.rename(f"{HERE}/_default_external_constant.ptd", f"{HERE}/training_outside.ptd")
 
 
 class Waves(nn.Module):
@@ -423,6 +436,8 @@ def main():
                 file.write(serialize_from_bundled_program_to_flatbuffer(bundle))
     if not wanted or "training" in wanted:
         make_training()
+    if not wanted or "training_outside" in wanted:
+        make_training_outside()
 
 
 if __name__ == "__main__":
