@@ -26,6 +26,7 @@ from executorch.devtools.bundled_program.serialize import serialize_from_bundled
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.passes import MemoryPlanningPass
 from torch import nn
+from torch.nn import functional
 from torch.export import Dim, export
 from torch.export.experimental import _export_forward_backward
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
@@ -226,6 +227,26 @@ class Skips(nn.Module):
         return self.head(nn.functional.interpolate(joined, scale_factor=2.0) + torch.cat([x, x], 1))
 
 
+class Sizes(nn.Module):
+    """Images under sizes that are computed in floats from what the image has, exactly and rounded, and averages over as many parts of any image."""
+
+    def forward(self, x):
+        half = functional.interpolate(x, scale_factor=0.5, mode="bilinear", recompute_scale_factor=True)
+        rounded = functional.interpolate(x, scale_factor=1.7, mode="bilinear", recompute_scale_factor=True)
+        return half, rounded, functional.interpolate(x, scale_factor=1.5), functional.adaptive_avg_pool2d(x, (3, 2))
+
+
+class Gate(nn.Module):
+    """Half of a convolution along a sequence opens the other half, and the sequence is added: the delegate leaves the length of its shapes open."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(8, 16, 3, padding=1)
+
+    def forward(self, x):
+        return functional.glu(self.conv(x.transpose(1, 2)), 1).transpose(1, 2) + x
+
+
 def calls_of(model, name, inputs):
     """Arrays and descriptions of calls, run one after another as the program is."""
     arrays, answers, calls = {}, {}, []
@@ -295,6 +316,7 @@ def make_delegated(wanted):
         "delegated_clamps": lambda: (Bounded().eval(), [(randn(3, 3, 23, 25),) for _ in range(2)], None, False),
         "delegated_pixels": lambda: (nn.Sequential(nn.Conv2d(5, 8, 1), nn.Conv2d(8, 4, 1, 2)), [(randn(2, 5, 9, 7),) for _ in range(2)], None, True),
         "delegated_sizes": lambda: (nn.Sequential(nn.Conv2d(3, 8, 1), nn.AdaptiveAvgPool2d(1)), [(randn(2, 3, n, 5),) for n in (9, 6)], {"input": {2: Dim("rows", min=2, max=9)}}, False),
+        "delegated_gate": lambda: (Gate(), [(randn(2, n, 8),) for n in (7, 2, 12)], {"x": {1: Dim("length", min=2, max=12)}}, None),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:
