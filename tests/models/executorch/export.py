@@ -442,6 +442,11 @@ def main():
             [(randn(1, 2, *size),) for size in ((16, 24), (8, 12), (12, 8))],
             {"x": {2: 4 * Dim("rows", min=2, max=4), 3: 4 * Dim("columns", min=2, max=6)}},
         ),
+        "sizes": (
+            Sizes(),
+            [(randn(1, 2, *size),) for size in ((9, 11), (4, 5), (12, 6))],
+            {"x": {2: Dim("rows", min=4, max=12), 3: Dim("columns", min=4, max=12)}},
+        ),
     }
     for stem, (model, inputs, dynamic) in models.items():
         if wanted and stem not in wanted:
