@@ -7,6 +7,8 @@ use super::{Error, Graph};
 use crate::ir::{ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Summation, Value, WindowGeometry};
 use std::ops::Range;
 
+mod measured;
+
 /// Borders with more positions than this are no real model's.
 const MOST_POSITIONS: u64 = 1 << 24;
 
@@ -347,11 +349,16 @@ impl Divisors<'_> {
 /// a part are added row by row, as those of a window are, and what the longest part has and a shorter one lacks counts as 0.
 ///
 /// # Errors
-/// Where an extent is not known or empty.
+/// Where an extent is empty.
 pub fn average_parts(g: &mut Graph<'_>, image: Value, parts: &[u64], means: &Means) -> Result<Value, Error> {
     let windows = parts.iter().try_fold(1u64, |product, &n| product.checked_mul(n)).filter(|&n| n <= MOST_POSITIONS);
     if windows.is_none() {
         return Err(Error::TooManyWindows { most: MOST_POSITIONS });
+    }
+    if (0..parts.len()).any(|d| g.extents(image)[d + 1].as_static().is_none()) {
+        let image = g.convert(image, means.accumulator)?;
+        let averages = measured::average_measured_parts(g, image, parts)?;
+        return g.convert(averages, means.result);
     }
     let mut x = g.convert(image, means.accumulator)?;
     let (mut longest, mut sides) = (Vec::new(), Vec::new());

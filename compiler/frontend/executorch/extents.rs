@@ -74,6 +74,25 @@ impl Translator<'_, '_> {
         }
     }
 
+    /// Requires extents to be the numbers that a shape has in their places, where one of its sizes is open and no other varies: from both ends up to
+    /// the open size, as long as extents and numbers agree at their bounds. One extent that varies is the open size already.
+    ///
+    /// # Errors
+    /// As [`Self::equate`].
+    pub fn agree_beside_open(&mut self, from: &[Extent], to: &[Extent], open: usize) -> Result<(), Fault> {
+        if from.iter().filter(|extent| extent.as_static().is_none()).count() < 2 {
+            return Ok(());
+        }
+        let agree = |(a, b): &(&Extent, &Extent)| b.as_static() == Some(self.graph.bound(**a));
+        let before: Vec<_> = from.iter().zip(&to[..open]).take_while(agree).collect();
+        let after: Vec<_> = from[before.len()..].iter().rev().zip(to[open + 1..].iter().rev()).take_while(agree).collect();
+        let mut outcome = Ok(());
+        for (&extent, &number) in before.into_iter().chain(after) {
+            outcome = self.equate(extent, number).and(outcome);
+        }
+        outcome
+    }
+
     /// Extents whose product with a number must be another: each is at its bound if they must all be.
     fn fill_at_bounds(&mut self, extents: &[Value], known: u64, product: u64) -> Result<(), Fault> {
         let bounds: Vec<u64> = extents.iter().map(|&extent| self.graph.bound(Extent::Value(extent))).collect();

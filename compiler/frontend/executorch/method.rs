@@ -5,7 +5,7 @@ use super::fault::Fault;
 use super::graph;
 use super::memory::{Area, ByteRange, Content, Definition};
 use super::ports::{inputs, outputs};
-use super::program::{EValue, Form, Plan, Storage, TensorMeta};
+use super::program::{EValue, Form, Initial, Plan, Storage, TensorMeta};
 use super::registers::{Handle, Register, TensorPlace};
 use super::shared::{Shared, add_row_major};
 use super::states::{SharedStates, may_be_shared};
@@ -184,12 +184,15 @@ fn new_state(t: &mut Translator<'_, '_>, register: usize, meta: &TensorMeta) -> 
 }
 
 fn initial_value(t: &mut Translator<'_, '_>, meta: &TensorMeta) -> Result<Option<Constant>, Fault> {
-    match meta.storage {
-        Storage::Planned { initial: Some((segment, index)), .. } => {
-            let data = t.shared.file.initial_state(segment, index, meta.form.bytes())?;
+    match &meta.storage {
+        Storage::Planned { initial: Some(Initial::Segment { segment, entry }), .. } => {
+            let data = t.shared.file.initial_state(*segment, *entry, meta.form.bytes())?;
             Ok(Some(add_row_major(t.graph.builder.module, &meta.form, data)))
         }
-        Storage::Buffer { delegate, buffer } => {
+        Storage::Planned { initial: Some(Initial::External(name)), .. } => {
+            Ok(Some(t.shared.external(t.graph.builder.module, name, &meta.form)?))
+        }
+        &Storage::Buffer { delegate, buffer } => {
             let buffer = &t.plan.delegates[delegate].graph_buffers()[buffer];
             Ok(Some(t.shared.part(t.graph.builder.module, &buffer.initial, &meta.form)?))
         }

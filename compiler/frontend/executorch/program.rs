@@ -113,6 +113,20 @@ impl Form<Extent> {
     }
 }
 
+/// Where the initial value of a state is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Initial {
+    /// In the program.
+    Segment {
+        /// The mutable data segment.
+        segment: u64,
+        /// The entry in it.
+        entry: u32,
+    },
+    /// In another file, by name, as parameters of programs for training are.
+    External(String),
+}
+
 /// Where the bytes of a tensor are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Storage {
@@ -126,8 +140,8 @@ pub enum Storage {
         memory_id: u32,
         /// Bytes from the area's start.
         offset: u64,
-        /// For a state with an initial value: mutable data segment and entry.
-        initial: Option<(u64, u32)>,
+        /// For a state with an initial value: where that is.
+        initial: Option<Initial>,
     },
     /// Memory that the caller or the runtime provides.
     Unplanned,
@@ -423,19 +437,18 @@ fn read_tensor(tensor: schema::Tensor<'_>, areas: &[u64]) -> Result<TensorMeta, 
         None if buffer > 0 => Storage::Constant(buffer),
         None => Storage::Unplanned,
         Some(allocation) => {
-            let initial = (buffer > 0).then(|| (extra.map_or(0, |e| e.mutable_data_segments_idx()), buffer));
+            let segment = extra.map_or(0, |e| e.mutable_data_segments_idx());
+            let initial = match external {
+                true => Some(Initial::External(name.clone().unwrap_or_default())),
+                false => (buffer > 0).then_some(Initial::Segment { segment, entry: buffer }),
+            };
             planned(allocation, form.bytes(), areas, initial)?
         }
     };
     Ok(TensorMeta { form, storage, dynamic, name })
 }
 
-fn planned(
-    allocation: schema::AllocationDetails<'_>,
-    bytes: u64,
-    areas: &[u64],
-    initial: Option<(u64, u32)>,
-) -> Result<Storage, Diagnostic> {
+fn planned(allocation: schema::AllocationDetails<'_>, bytes: u64, areas: &[u64], initial: Option<Initial>) -> Result<Storage, Diagnostic> {
     let memory_id = allocation.memory_id();
     let offset = u64::from(allocation.memory_offset_low()) | u64::from(allocation.memory_offset_high()) << 32;
     let area = areas.get(memory_id as usize).filter(|_| memory_id != 0);

@@ -2,6 +2,7 @@
 //! numbers.
 
 use super::Graph;
+use super::multiples::Multiple;
 use super::ranges::{Range, apply};
 use crate::ir::{Comparison, ElementType, Extent, InstData, Operation, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::Error;
@@ -40,10 +41,28 @@ impl ListItem {
     }
 }
 
+/// What an element is known to be while it is followed: integers, and the reals between them.
+#[derive(Clone, Copy)]
+enum Known {
+    Item(ListItem),
+    Multiple(Multiple),
+    Real(f64),
+}
+
+impl Known {
+    fn item(self) -> Option<ListItem> {
+        if let Self::Item(item) = self { Some(item) } else { None }
+    }
+
+    fn extent(self) -> Option<Extent> {
+        self.item().and_then(ListItem::extent)
+    }
+}
+
 /// Elements that were looked at: an operator may read one twice, and what it reads again twice.
 #[derive(Default)]
 pub struct Elements {
-    items: FxHashMap<ElementPlace, Option<ListItem>>,
+    items: FxHashMap<ElementPlace, Option<Known>>,
     ranges: FxHashMap<ElementPlace, Option<Range>>,
 }
 
@@ -53,7 +72,7 @@ impl Elements {
     /// # Errors
     /// When extents that it is computed from leave 64 bits.
     pub fn item(&mut self, g: &mut Graph<'_>, value: Value, position: u64) -> Result<Option<ListItem>, Error> {
-        self.item_within(g, value, position, 0)
+        Ok(self.known(g, value, position, 0)?.and_then(Known::item))
     }
 
     /// The largest integer that one element of a tensor can be, where that follows from numbers and the bounds of extents; 0 for smaller ones.
@@ -61,66 +80,62 @@ impl Elements {
         self.range(g, value, position, 0).map(|range| range.high.max(0.0) as u64)
     }
 
-    fn item_within(&mut self, g: &mut Graph<'_>, value: Value, position: u64, depth: usize) -> Result<Option<ListItem>, Error> {
+    fn known(&mut self, g: &mut Graph<'_>, value: Value, position: u64, depth: usize) -> Result<Option<Known>, Error> {
         if let Some(known) = self.items.get(&(value, position)) {
             return Ok(*known);
         }
-        let item = match origin(g, value, position).filter(|_| depth < MAX_DEPTH) {
-            Some((data, position)) => self.item_of(g, &data, position, depth)?,
+        let known = match origin(g, value, position).filter(|_| depth < MAX_DEPTH) {
+            Some((data, position)) => self.known_of(g, &data, position, depth)?,
             None => None,
         };
-        self.items.insert((value, position), item);
-        Ok(item)
+        self.items.insert((value, position), known);
+        Ok(known)
     }
 
-    fn item_of(&mut self, g: &mut Graph<'_>, data: &InstData, position: u64, depth: usize) -> Result<Option<ListItem>, Error> {
+    fn known_of(&mut self, g: &mut Graph<'_>, data: &InstData, position: u64, depth: usize) -> Result<Option<Known>, Error> {
         match &data.operation {
-            Operation::Constant(_) => {
-                let number = constant_element(g, data, position);
-                Ok(number.filter(|number| number.element().is_integer()).map(|number| ListItem::Number(number.as_i64())))
-            }
-            Operation::IndexTensor(_) => Ok(Some(ListItem::Index(data.operands[0]))),
+            Operation::Constant(_) => Ok(constant_element(g, data, position).and_then(number)),
+            Operation::IndexTensor(_) => Ok(Some(Known::Item(ListItem::Index(data.operands[0])))),
             Operation::Map(_) => self.computed(g, data, position, depth),
             Operation::Reduce(reduce) if reduce.reduction == Reduction::Product => {
                 let shape = g.extents(data.operands[0]);
                 let [Extent::Static(count)] = shape[..] else { return Ok(None) };
                 let mut product = Extent::Static(1);
                 for position in 0..count {
-                    let item = self.item_within(g, data.operands[0], position, depth + 1)?;
-                    let Some(factor) = item.and_then(ListItem::extent) else { return Ok(None) };
+                    let known = self.known(g, data.operands[0], position, depth + 1)?;
+                    let Some(factor) = known.and_then(Known::extent) else { return Ok(None) };
                     product = g.mul(factor, product)?;
                 }
-                Ok(Some(ListItem::of(product)))
+                Ok(Some(Known::Item(ListItem::of(product))))
             }
             _ => Ok(None),
         }
     }
 
     /// An element of an expression of sums, products and the like.
-    fn computed(&mut self, g: &mut Graph<'_>, data: &InstData, position: u64, depth: usize) -> Result<Option<ListItem>, Error> {
+    fn computed(&mut self, g: &mut Graph<'_>, data: &InstData, position: u64, depth: usize) -> Result<Option<Known>, Error> {
         let expression = data.expression();
-        let mut items: Vec<ListItem> = Vec::new();
+        let mut nodes: Vec<Known> = Vec::new();
         for node in expression.nodes.values() {
-            if !node.ty.is_integer() {
-                return Ok(None);
-            }
-            let operand = |i: usize| items[node.operands[i].index()];
-            let item = match node.op {
+            let operand = |i: usize| nodes[node.operands[i].index()];
+            let known = match node.op {
                 ScalarOp::Input(i) => match place_of(g, data, i as usize, position) {
-                    Some((value, position)) => self.item_within(g, value, position, depth + 1)?,
+                    Some((value, position)) => self.known(g, value, position, depth + 1)?,
                     None => None,
                 },
-                ScalarOp::Constant(number) => Some(ListItem::Number(number.as_i64())),
-                ScalarOp::Convert => Some(operand(0)),
-                op => match (operand(0).extent(), node.operands.get(1).and_then(|_| operand(1).extent())) {
-                    (Some(a), Some(b)) => combined(g, op, a, b)?.map(ListItem::of),
+                ScalarOp::Constant(constant) => number(constant),
+                op if node.operands.len() == 1 => rounded(g, op, node.ty, operand(0))?,
+                op if node.ty.is_float() => multiplied(g, op, node.ty, operand(0), operand(1)),
+                op if node.ty.is_integer() => match (operand(0).extent(), operand(1).extent()) {
+                    (Some(a), Some(b)) => combined(g, op, a, b)?.map(|extent| Known::Item(ListItem::of(extent))),
                     _ => None,
                 },
+                _ => None,
             };
-            let Some(item) = item else { return Ok(None) };
-            items.push(item);
+            let Some(known) = known else { return Ok(None) };
+            nodes.push(known);
         }
-        Ok(expression.results.first().map(|&result| items[result.index()]))
+        Ok(expression.results.first().map(|&result| nodes[result.index()]))
     }
 
     fn range(&mut self, g: &Graph<'_>, value: Value, position: u64, depth: usize) -> Option<Range> {
@@ -224,6 +239,45 @@ fn constant_element(g: &Graph<'_>, data: &InstData, position: u64) -> Option<Sca
     let width = element.bits() as usize / 8;
     let bytes = data.data.bytes().chunks_exact(width.max(1)).nth(usize::try_from(position).ok()?).filter(|_| numbers)?;
     Some(Scalar::from_bytes(element, bytes))
+}
+
+fn number(number: Scalar) -> Option<Known> {
+    match number.element() {
+        element if element.is_integer() => Some(Known::Item(ListItem::Number(number.as_i64()))),
+        element if element.is_float() => Some(Known::Real(number.as_f64())),
+        _ => None,
+    }
+}
+
+/// What an operation on one operand gives: another type, or a size of a real.
+fn rounded(g: &mut Graph<'_>, op: ScalarOp, ty: ElementType, x: Known) -> Result<Option<Known>, Error> {
+    let item = |extent| Some(Known::Item(ListItem::of(extent)));
+    Ok(match (op, x) {
+        (ScalarOp::Convert, Known::Item(_)) if ty.is_integer() => Some(x),
+        (ScalarOp::Convert, Known::Item(item)) => item.extent().and_then(|extent| Multiple::of(g, extent, ty)).map(Known::Multiple),
+        (ScalarOp::Convert, Known::Multiple(multiple)) if ty.is_integer() => item(multiple.floor(g)?),
+        (ScalarOp::Trunc | ScalarOp::Floor, Known::Multiple(multiple)) => {
+            let extent = multiple.floor(g)?;
+            Multiple::of(g, extent, ty).map(Known::Multiple)
+        }
+        (ScalarOp::Ceil, Known::Multiple(multiple)) => {
+            let extent = multiple.ceil(g)?;
+            Multiple::of(g, extent, ty).map(Known::Multiple)
+        }
+        _ => None,
+    })
+}
+
+/// The product of a multiple and a number, or its quotient.
+fn multiplied(g: &Graph<'_>, op: ScalarOp, ty: ElementType, a: Known, b: Known) -> Option<Known> {
+    let (multiple, factor) = match (op, a, b) {
+        (ScalarOp::Mul, Known::Multiple(multiple), Known::Real(factor))
+        | (ScalarOp::Mul, Known::Real(factor), Known::Multiple(multiple)) => (multiple, factor),
+        // Of a power of two: quotients by others are rounded.
+        (ScalarOp::Div, Known::Multiple(multiple), Known::Real(divisor)) if divisor.to_bits() << 12 == 0 => (multiple, 1.0 / divisor),
+        _ => return None,
+    };
+    multiple.times(g, factor, ty).map(Known::Multiple)
 }
 
 /// What an operation gives of two extents, none of which is below 0 then; `None` of one that is not done on extents.

@@ -5,7 +5,8 @@
 //! - `sums.rs`, `forms.rs`: sums of multiples of indices; indices that are computed in different ways and always equal;
 //! - `movement.rs`: reshapes, transposes, slices and their like, none of them where it would change nothing;
 //! - `constants.rs`, `fold.rs`: constants, and values that depend on constants only;
-//! - `elements.rs`, `ranges.rs`: single elements of integer tensors as extents, and between which numbers they are.
+//! - `elements.rs`, `ranges.rs`: single elements of integer tensors as extents, and between which numbers they are;
+//! - `multiples.rs`: reals that are multiples of an extent.
 
 mod constants;
 pub mod elements;
@@ -14,6 +15,7 @@ pub mod forms;
 mod indices;
 pub mod integers;
 pub mod movement;
+mod multiples;
 mod ranges;
 mod sums;
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Graphs: what is folded, what changes nothing, what must be equal.
 
+use super::elements::{Elements, ListItem};
 use super::movement::{inverse, permuted_constant};
 use super::{Graph, extents};
-use crate::ir::{ConstantData, ElementType, Extent, IndexOperation, Interval, Module, Op, TensorType, Type, Value};
+use crate::ir::{ConstantData, ElementType, Extent, IndexOperation, Interval, Module, Op, ScalarOp, TensorType, Type, Value};
 use crate::operators::Error;
 
 fn parameter(g: &mut Graph<'_>, shape: &[u64]) -> Value {
@@ -191,4 +192,31 @@ fn quotients_of_products_cancel() {
     assert_eq!(g.quotient(&shape, &shape[..1]).unwrap(), Extent::Static(6));
     let open = g.quotient(&shape, &extents(&[4])).unwrap();
     assert_eq!(g.interval(open), Interval { low: 1, high: 12 });
+}
+
+#[test]
+fn sizes_times_exact_factors_are_extents() {
+    let mut module = Module::default();
+    let mut g = Graph::new(&mut module, "f");
+    let x = dynamic(&mut g, 9, &[]);
+    let rows = g.extents(x)[0];
+    let tensor = g.extent_tensor(rows, ElementType::I64).unwrap();
+    let mut size = |factor: f64, rounding: ScalarOp| {
+        let float = g.convert(tensor, ElementType::F64).unwrap();
+        let product = g.compute::<Error>(&[float], |terms, x| {
+            let factor = terms.f64(factor);
+            let product = terms.mul(factor, x[0])?;
+            Ok(terms.op(rounding, &[product])?)
+        });
+        let size = g.convert(product.unwrap(), ElementType::I64).unwrap();
+        let mut elements = Elements::default();
+        (elements.item(&mut g, size, 0).unwrap().and_then(ListItem::extent), elements.most(&g, size, 0))
+    };
+    let (double, half, above) = (size(2.0, ScalarOp::Floor), size(0.5, ScalarOp::Trunc), size(1.25, ScalarOp::Ceil));
+    // The product with a number that is no fraction of a power of two is rounded: its bound is known.
+    assert_eq!(size(1.7, ScalarOp::Trunc), (None, Some(15)));
+    assert_eq!(double, (Some(g.mul(rows, Extent::Static(2)).unwrap()), Some(18)));
+    assert_eq!(half, (Some(g.floor_div(rows, Extent::Static(2)).unwrap()), Some(4)));
+    let product = g.mul(rows, Extent::Static(5)).unwrap();
+    assert_eq!(above, (Some(g.ceil_div(product, Extent::Static(4)).unwrap()), Some(12)));
 }

@@ -1,7 +1,7 @@
 //! Pools against windows written out, of known and of run-time extents.
 
 use super::{Counts, Divisor, Means, Quotient, average, average_parts, max, max_parts, root_mean_square};
-use crate::ir::{ElementType, Module, Summation, TensorType, Type};
+use crate::ir::{ElementType, Module, Summation, TensorType, Type, Value};
 use crate::operators::activation::Activation;
 use crate::operators::testing::{Floats, run, run_with};
 use crate::operators::windows::{Padding, Windows};
@@ -144,6 +144,21 @@ fn parts_of_uneven_size() {
     let input = Floats::new(&[1, 5, 1], vec![1.0, 2.0, 6.0, 7.0, 8.0]);
     let means = means(Divisor::Inside, Counts::Sides);
     assert_eq!(run(&[&input], &|g, v| average_parts(g, v[0], &[2], &means)), Floats::new(&[1, 2, 1], vec![3.0, 7.0]));
+}
+
+#[test]
+fn parts_of_extents_known_at_run_time() {
+    let input = Floats::varied(&[2, 5, 4, 3]);
+    let means = means(Divisor::Inside, Counts::Sides);
+    for parts in [[2, 3], [5, 1], [3, 4], [7, 2]] {
+        let build = |g: &mut Graph<'_>, v: &[Value]| average_parts(g, v[0], &parts, &means);
+        let expected = run(&[&input], &build);
+        for open in [&[(0, 1), (0, 2)][..], &[(0, 2)]] {
+            let found = run_with(&[&input], open, &build);
+            assert_eq!(found.shape, expected.shape);
+            assert!(found.numbers.iter().zip(&expected.numbers).all(|(a, b)| (a - b).abs() < 1e-6), "{parts:?}: {found:?} {expected:?}");
+        }
+    }
 }
 
 #[test]

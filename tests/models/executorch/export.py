@@ -28,6 +28,7 @@ from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge,
 from executorch.exir.passes import MemoryPlanningPass
 from torch import nn
 from torch._higher_order_ops import scan
+from torch.nn import functional
 from torch.export import Dim, export
 from torch.export.experimental import _export_forward_backward
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
@@ -183,8 +184,21 @@ def make_training():
     model = Training()
     inputs = [(torch.randn(3, 1, 6, 6), torch.randint(0, 4, (3,))) for _ in range(2)]
     joint = _export_forward_backward(export(model, inputs[0], strict=True))
-    program = to_edge(joint, compile_config=EdgeCompileConfig(_check_ir_validity=False)).to_executorch()
-    write("training", program, Step(model), inputs)
+    edge = to_edge(joint, compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    write("training", edge.to_executorch(), Step(model), inputs)
+
+
+def make_training_outside():
+    """The parameters that a program for training begins with lie in a file beside it."""
+    torch.manual_seed(301)
+    model = Training()
+    inputs = [(torch.randn(3, 1, 6, 6), torch.randint(0, 4, (3,))) for _ in range(2)]
+    joint = _export_forward_backward(export(model, inputs[0], strict=True))
+    edge = to_edge(joint, compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    program = edge.to_executorch(ExecutorchBackendConfig(external_mutable_weights=True))
+    write("training_outside", program, Step(model), inputs)
+    program.write_tensor_data_to_file(HERE)
+    os.rename(f"{HERE}/_default_external_constant.ptd", f"{HERE}/training_outside.ptd")
 
 
 class Waves(nn.Module):
@@ -213,6 +227,26 @@ class Skips(nn.Module):
         half = self.second(x).relu()
         joined = torch.cat([self.up(self.third(half).relu()), half], 1)
         return self.head(nn.functional.interpolate(joined, scale_factor=2.0) + torch.cat([x, x], 1))
+
+
+class Sizes(nn.Module):
+    """Images under sizes that are computed in floats from what the image has, exactly and rounded, and averages over as many parts of any image."""
+
+    def forward(self, x):
+        half = functional.interpolate(x, scale_factor=0.5, mode="bilinear", recompute_scale_factor=True)
+        rounded = functional.interpolate(x, scale_factor=1.7, mode="bilinear", recompute_scale_factor=True)
+        return half, rounded, functional.interpolate(x, scale_factor=1.5), functional.adaptive_avg_pool2d(x, (3, 2))
+
+
+class Gate(nn.Module):
+    """Half of a convolution along a sequence opens the other half, and the sequence is added: the delegate leaves the length of its shapes open."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(8, 16, 3, padding=1)
+
+    def forward(self, x):
+        return functional.glu(self.conv(x.transpose(1, 2)), 1).transpose(1, 2) + x
 
 
 def calls_of(model, name, inputs):
@@ -284,6 +318,7 @@ def make_delegated(wanted):
         "delegated_clamps": lambda: (Bounded().eval(), [(randn(3, 3, 23, 25),) for _ in range(2)], None, False),
         "delegated_pixels": lambda: (nn.Sequential(nn.Conv2d(5, 8, 1), nn.Conv2d(8, 4, 1, 2)), [(randn(2, 5, 9, 7),) for _ in range(2)], None, True),
         "delegated_sizes": lambda: (nn.Sequential(nn.Conv2d(3, 8, 1), nn.AdaptiveAvgPool2d(1)), [(randn(2, 3, n, 5),) for n in (9, 6)], {"input": {2: Dim("rows", min=2, max=9)}}, False),
+        "delegated_gate": lambda: (Gate(), [(randn(2, n, 8),) for n in (7, 2, 12)], {"x": {1: Dim("length", min=2, max=12)}}, None),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:
@@ -469,6 +504,11 @@ def main():
             [(randn(n, 4), randn(n, 2)) for n in (9, 2, 5)],
             {"rows": {0: length}, "others": {0: length}},
         ),
+        "sizes": (
+            Sizes(),
+            [(randn(1, 2, *size),) for size in ((9, 11), (4, 5), (12, 6))],
+            {"x": {2: Dim("rows", min=4, max=12), 3: Dim("columns", min=4, max=12)}},
+        ),
     }
     # What `map` runs over is taken apart row by row when it is exported, which makes a number of its extent. One row says as much.
     pass_base._unstack_pytree = lambda tensors: [[tensor[0] for tensor in tensors]]
@@ -487,6 +527,8 @@ def main():
                 file.write(serialize_from_bundled_program_to_flatbuffer(bundle))
     if not wanted or "training" in wanted:
         make_training()
+    if not wanted or "training_outside" in wanted:
+        make_training_outside()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ use super::super::registers::Register;
 use super::super::translate::Row;
 use super::call::{Call, Translate};
 use super::whole::Whole;
-use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, IndexOperation, Interval, Node, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, IndexOperation, Interval, NanRule, Node, ScalarOp, Value};
 use crate::operators::extents;
 use crate::operators::promotion::Number;
 
@@ -36,20 +36,51 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("executorch_prim::sym_not.Scalar", |c| set(c, 1, Number::Bool(!c.flag(0)?))),
     ("executorch_prim::sym_ite.Scalar", |c| set(c, 3, c.number(if c.flag(0)? { 1 } else { 2 })?)),
     ("executorch_prim::sym_float.Scalar", float),
-    ("executorch_prim::sym_int.Scalar", |c| whole(c, f64::trunc)),
-    ("executorch_prim::ceil.Scalar", |c| whole(c, f64::ceil)),
-    ("executorch_prim::round.Scalar", |c| whole(c, f64::round_ties_even)),
-    ("executorch_prim::trunc.Scalar", |c| whole(c, f64::trunc)),
+    ("executorch_prim::sym_int.Scalar", |c| whole(c, f64::trunc, ScalarOp::Trunc)),
+    ("executorch_prim::ceil.Scalar", |c| whole(c, f64::ceil, ScalarOp::Ceil)),
+    ("executorch_prim::round.Scalar", |c| whole(c, f64::round_ties_even, ScalarOp::RoundEven)),
+    ("executorch_prim::trunc.Scalar", |c| whole(c, f64::trunc, ScalarOp::Trunc)),
     ("executorch_prim::et_copy_index.tensor", copy_index),
 ];
 
-const ADD: Arithmetic = Arithmetic { whole: i64::checked_add, real: |a, b| a + b, index: IndexOperation::Add };
-const SUB: Arithmetic = Arithmetic { whole: i64::checked_sub, real: |a, b| a - b, index: IndexOperation::Subtract };
-const MUL: Arithmetic = Arithmetic { whole: i64::checked_mul, real: |a, b| a * b, index: IndexOperation::Multiply };
-const FLOORDIV: Arithmetic = Arithmetic { whole: floor_divide, real: |a, b| (a / b).floor(), index: IndexOperation::FloorDivide };
-const MOD: Arithmetic = Arithmetic { whole: modulo, real: |a, b| a - b * (a / b).floor(), index: IndexOperation::Remainder };
-const MAX: Arithmetic = Arithmetic { whole: |a, b| Some(a.max(b)), real: f64::max, index: IndexOperation::Maximum };
-const MIN: Arithmetic = Arithmetic { whole: |a, b| Some(a.min(b)), real: f64::min, index: IndexOperation::Minimum };
+const ADD: Arithmetic =
+    Arithmetic { whole: i64::checked_add, real: |a, b| a + b, index: IndexOperation::Add, float: |b, n| Ok(b.op(ScalarOp::Add, n)?) };
+const SUB: Arithmetic =
+    Arithmetic { whole: i64::checked_sub, real: |a, b| a - b, index: IndexOperation::Subtract, float: |b, n| Ok(b.op(ScalarOp::Sub, n)?) };
+const MUL: Arithmetic =
+    Arithmetic { whole: i64::checked_mul, real: |a, b| a * b, index: IndexOperation::Multiply, float: |b, n| Ok(b.op(ScalarOp::Mul, n)?) };
+const FLOORDIV: Arithmetic = Arithmetic {
+    whole: floor_divide,
+    real: |a, b| (a / b).floor(),
+    index: IndexOperation::FloorDivide,
+    float: |b, n| {
+        let quotient = b.op(ScalarOp::Div, n)?;
+        Ok(b.op(ScalarOp::Floor, &[quotient])?)
+    },
+};
+const MOD: Arithmetic = Arithmetic {
+    whole: modulo,
+    real: |a, b| a - b * (a / b).floor(),
+    index: IndexOperation::Remainder,
+    float: |b, n| {
+        let quotient = b.op(ScalarOp::Div, n)?;
+        let floor = b.op(ScalarOp::Floor, &[quotient])?;
+        let product = b.op(ScalarOp::Mul, &[n[1], floor])?;
+        Ok(b.op(ScalarOp::Sub, &[n[0], product])?)
+    },
+};
+const MAX: Arithmetic = Arithmetic {
+    whole: |a, b| Some(a.max(b)),
+    real: f64::max,
+    index: IndexOperation::Maximum,
+    float: |b, n| Ok(b.op(ScalarOp::Max(NanRule::Ignore), n)?),
+};
+const MIN: Arithmetic = Arithmetic {
+    whole: |a, b| Some(a.min(b)),
+    real: f64::min,
+    index: IndexOperation::Minimum,
+    float: |b, n| Ok(b.op(ScalarOp::Min(NanRule::Ignore), n)?),
+};
 
 /// Sets the register of an argument to a number.
 fn set(c: &mut Call<'_, '_, '_>, index: usize, number: Number) -> Outcome {
@@ -116,9 +147,16 @@ struct Arithmetic {
     whole: fn(i64, i64) -> Option<i64>,
     real: fn(f64, f64) -> f64,
     index: IndexOperation,
+    float: Floats,
 }
 
+/// Arithmetic on floats known when the program runs.
+type Floats = fn(&mut ExpressionBuilder, &[Node]) -> Result<Node, Fault>;
+
 fn integers_or_floats(c: &mut Call<'_, '_, '_>, arithmetic: &Arithmetic) -> Outcome {
+    if are_run_time_floats(c)? {
+        return floats(c, 2, arithmetic.float);
+    }
     if let Some([a, b]) = run_time_integers(c)? {
         let result = c.graph().compute_integer(arithmetic.index, a, b)?;
         return set_index(c, 2, result);
@@ -131,9 +169,25 @@ fn integers_or_floats(c: &mut Call<'_, '_, '_>, arithmetic: &Arithmetic) -> Outc
     set(c, 2, number)
 }
 
+fn is_known(c: &Call<'_, '_, '_>, index: usize) -> Result<bool, Fault> {
+    Ok(matches!(c.state(index)?, Register::Number(_)))
+}
+
+fn is_float(c: &Call<'_, '_, '_>, index: usize) -> Result<bool, Fault> {
+    Ok(match c.state(index)? {
+        Register::Number(Number::Double(_)) => true,
+        Register::Loaded(definition) => definition.form.element.is_float(),
+        _ => false,
+    })
+}
+
+/// Whether an argument is known only when the program runs, and one is a float.
+fn are_run_time_floats(c: &Call<'_, '_, '_>) -> Result<bool, Fault> {
+    Ok(!(is_known(c, 0)? && is_known(c, 1)?) && (is_float(c, 0)? || is_float(c, 1)?))
+}
+
 /// Both arguments as indices, if one at least is known only when the program runs and both are integers.
 fn run_time_integers(c: &mut Call<'_, '_, '_>) -> Result<Option<[Value; 2]>, Fault> {
-    let is_known = |c: &Call<'_, '_, '_>, i: usize| Ok::<_, Fault>(matches!(c.state(i)?, Register::Number(_)));
     if is_known(c, 0)? && is_known(c, 1)? {
         return Ok(None);
     }
@@ -146,6 +200,11 @@ fn run_time_integers(c: &mut Call<'_, '_, '_>) -> Result<Option<[Value; 2]>, Fau
 }
 
 fn compare(c: &mut Call<'_, '_, '_>, test: fn(std::cmp::Ordering) -> bool, comparison: Comparison) -> Outcome {
+    if are_run_time_floats(c)? {
+        let operands = [c.operand(0)?, c.operand(1)?];
+        let truth = c.map_operands(&operands, ElementType::F64, |b, n| Ok(b.op(ScalarOp::Compare(comparison), n)?))?;
+        return set_loaded(c, 2, truth);
+    }
     if let Some(pair) = run_time_integers(c)? {
         return compare_indices(c, pair, comparison);
     }
@@ -199,7 +258,10 @@ fn float(c: &mut Call<'_, '_, '_>) -> Outcome {
 }
 
 fn negative(c: &mut Call<'_, '_, '_>) -> Outcome {
-    if !matches!(c.state(0)?, Register::Number(_)) {
+    if !is_known(c, 0)? {
+        if is_float(c, 0)? {
+            return floats(c, 1, |b, n| Ok(b.op(ScalarOp::Neg, n)?));
+        }
         let whole = c.whole(0)?;
         let index = c.index(whole)?;
         let zero = c.graph().integer(0)?;
@@ -213,7 +275,11 @@ fn negative(c: &mut Call<'_, '_, '_>) -> Outcome {
     set(c, 1, number)
 }
 
-fn whole(c: &mut Call<'_, '_, '_>, round: fn(f64) -> f64) -> Outcome {
+/// A float as an integer, rounded.
+fn whole(c: &mut Call<'_, '_, '_>, round: fn(f64) -> f64, rounding: ScalarOp) -> Outcome {
+    if !is_known(c, 0)? {
+        return run_time_whole(c, rounding);
+    }
     let number = match c.number(0)? {
         Number::Double(x) => {
             let rounded = round(x);
@@ -226,6 +292,21 @@ fn whole(c: &mut Call<'_, '_, '_>, round: fn(f64) -> f64) -> Outcome {
         other => other,
     };
     set(c, 1, number)
+}
+
+fn run_time_whole(c: &mut Call<'_, '_, '_>, rounding: ScalarOp) -> Outcome {
+    if is_float(c, 0)? {
+        let operand = c.operand(0)?;
+        let whole = c.map_operands(&[operand], ElementType::F64, |b, n| {
+            let rounded = b.op(rounding, n)?;
+            Ok(b.convert(rounded, ElementType::I64))
+        })?;
+        let index = c.loaded(whole)?;
+        return set_index(c, 1, index);
+    }
+    let whole = c.whole(0)?;
+    let index = c.index(whole)?;
+    set_index(c, 1, index)
 }
 
 /// An extent of a tensor.

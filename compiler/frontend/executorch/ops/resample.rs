@@ -2,10 +2,11 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
-use crate::ir::{Extent, Value};
+use super::whole::Whole;
+use crate::ir::{ElementType, Extent, ScalarOp, Value};
 use crate::operators::antialias::{self, Filter};
 use crate::operators::grid_sample::{self, Interpolation, Outside, Sampling};
-use crate::operators::promotion::{compute_type, float_type};
+use crate::operators::promotion::{Number, Operand, compute_type, float_type};
 use crate::operators::resize::{self, Along, Step};
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[
@@ -51,14 +52,16 @@ fn sides(c: &mut Call<'_, '_, '_>, x: Value, argument: usize) -> Result<[(Along,
 
 /// An extent times a factor, rounded down.
 fn times(c: &mut Call<'_, '_, '_>, extent: Extent, factor: f64) -> Result<Extent, Fault> {
-    match extent {
-        Extent::Static(n) => Ok(Extent::Static((n as f64 * factor) as u64)),
-        Extent::Value(_) if factor.fract() == 0.0 && factor <= MAX_SIDE as f64 => {
-            Ok(c.graph().mul(extent, Extent::Static(factor as u64))?)
-        }
-        Extent::Value(_) => Err(Fault::unsupported("images of run-time extents are not resized by such a factor")
-            .expected("a whole factor", factor.to_string())),
+    if let Extent::Static(n) = extent {
+        return Ok(Extent::Static((n as f64 * factor) as u64));
     }
+    let operands = [Operand::Tensor(c.graph().extent_tensor(extent, ElementType::I64)?), Operand::Number(Number::Double(factor))];
+    let product = c.map_operands(&operands, ElementType::F64, |b, n| {
+        let product = b.op(ScalarOp::Mul, n)?;
+        Ok(b.convert(product, ElementType::I64))
+    })?;
+    let index = c.loaded(product)?;
+    c.extent(Whole::Index(index))
 }
 
 /// Output element i is input element ⌊i × step⌋.

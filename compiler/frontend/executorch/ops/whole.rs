@@ -5,7 +5,7 @@ use super::super::program::EValue;
 use super::super::registers::Register;
 use super::call::{Call, wrong_kind};
 use crate::ir::{Extent, Interval, Value};
-use crate::operators::graph::elements::ListItem;
+use crate::operators::graph::elements::{Elements, ListItem};
 use crate::operators::promotion::Number;
 
 /// An integer: of sizes, positions and axes.
@@ -46,15 +46,27 @@ impl Call<'_, '_, '_> {
         }
     }
 
-    /// The integer that a tensor holds as an index, the same for every reader.
-    fn loaded(&mut self, value: Value) -> Result<Value, Fault> {
+    /// The integer that a tensor holds as an index, the same for every reader: it is read when the program runs, unless it follows from extents.
+    ///
+    /// # Errors
+    /// When it holds no integer.
+    pub fn loaded(&mut self, value: Value) -> Result<Value, Fault> {
         if let Some(&index) = self.translator.scope.loads.get(&value) {
             return Ok(index);
         }
         if !self.element(value).is_integer() {
             return Err(Fault::unsupported("a size or position is no integer").expected("an integer", self.element(value).to_string()));
         }
-        let index = self.graph().load_integer(value, Interval { low: i64::MIN, high: i64::MAX })?;
+        let mut elements = Elements::default();
+        let index = match elements.item(self.graph(), value, 0)? {
+            Some(ListItem::Number(n)) => self.graph().integer(n)?,
+            Some(ListItem::Index(index)) => index,
+            None => {
+                let most = elements.most(self.graph(), value, 0);
+                let high = most.and_then(|most| i64::try_from(most).ok()).unwrap_or(i64::MAX);
+                self.graph().load_integer(value, Interval { low: i64::MIN, high })?
+            }
+        };
         self.translator.scope.loads.insert(value, index);
         Ok(index)
     }

@@ -30,12 +30,13 @@ impl Run<'_, '_, '_> {
     fn reshaped(&mut self, value: Value, shape: &[u64]) -> Result<Value, Fault> {
         let from = self.extents(value);
         let mut to = extents(shape);
-        match shape.iter().filter(|&&n| n == 0).count() {
-            0 => {}
-            1 => {
+        let mut open = shape.iter().enumerate().filter(|&(_, &n)| n == 0).map(|(d, _)| d);
+        match (open.next(), open.next()) {
+            (None, _) => {}
+            (Some(open), None) => {
+                self.translator.agree_beside_open(&from, &to, open)?;
                 let known: Vec<Extent> = to.iter().copied().filter(|&extent| extent != Extent::Static(0)).collect();
-                let open = self.graph().quotient(&from, &known)?;
-                to = to.into_iter().map(|extent| if extent == Extent::Static(0) { open } else { extent }).collect();
+                to[open] = self.graph().quotient(&from, &known)?;
             }
             _ => return Err(Fault::invalid("more than one extent of a shape is open")),
         }
