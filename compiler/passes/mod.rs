@@ -5,6 +5,7 @@ mod computed_weights;
 mod dead_code;
 mod dequantized;
 mod edit;
+mod flattened;
 mod fold_constants;
 mod index_fold;
 mod inline_calls;
@@ -53,6 +54,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "transposes", run: transposes::run, exact: true },
     Pass { name: "computed_weights", run: computed_weights::run, exact: true },
     Pass { name: "simplify", run: simplify::run, exact: true },
+    Pass { name: "flattened", run: flattened::run, exact: false },
     Pass { name: "scales", run: scales::run, exact: true },
     Pass { name: "narrow_movement", run: narrow_movement::run, exact: true },
     Pass { name: "narrow_caches", run: narrow_caches::run, exact: true },

@@ -50,17 +50,17 @@ fn follows(order: &[usize], pair: &[usize]) -> bool {
 }
 
 /// What the dimensions of two shapes of the same elements consist of.
-struct Factors {
+pub(super) struct Factors {
     extents: Vec<Extent>,
     /// The factors of each dimension before the reshape, the outermost first; none of one element.
-    before: Vec<Vec<usize>>,
+    pub before: Vec<Vec<usize>>,
     /// And after it.
-    after: Vec<Vec<usize>>,
+    pub after: Vec<Vec<usize>>,
 }
 
 impl Factors {
     /// None where a factor would be of two dimensions on a side.
-    fn between(before: &[Extent], after: &[Extent]) -> Option<Self> {
+    pub fn between(before: &[Extent], after: &[Extent]) -> Option<Self> {
         let mut found = Self { extents: vec![], before: vec![vec![]; before.len()], after: vec![vec![]; after.len()] };
         let large =
             |shape: &[Extent]| shape.iter().copied().enumerate().filter(|(_, extent)| *extent != Extent::Static(1)).collect::<Vec<_>>();
@@ -90,7 +90,7 @@ impl Factors {
     }
 
     /// The extent of a run.
-    fn extent(&self, run: &[usize]) -> Option<Extent> {
+    pub fn extent(&self, run: &[usize]) -> Option<Extent> {
         if let [factor] = run {
             return Some(self.extents[*factor]);
         }

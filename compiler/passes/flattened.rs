@@ -1,0 +1,61 @@
+//! Products of flattened images: `conv`, brought to planes, made a row, times a matrix, as PyTorch's classifiers end.
+//!
+//! The rows are made of the image as it is, and the matrix has its columns in that order: a constant is put in order while compiling, and the image is not
+//! transposed when the program runs. Sums of floats are rounded in another order.
+
+use super::edit::{Edit, Visit, rewrite};
+use super::through_reshape::Factors;
+use crate::ir::*;
+
+/// Applies the rewrite.
+pub(super) fn run(module: &mut Module) -> bool {
+    rewrite(module, |edit, inst| match edit.function.insts[inst].op() {
+        Op::Matmul => product(edit, inst).map_or(Visit::Keep, Visit::Replace),
+        _ => Visit::Keep,
+    })
+}
+
+/// The product of rows in the order of what is transposed, and the columns of the matrix in that order.
+fn product(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = edit.function.insts[inst].clone();
+    let &[rows, matrix] = &data.operands[..] else { return None };
+    let turned = edit.defined_by(rows, Op::Reshape).filter(|_| edit.uses[rows] == 1)?.operands[0];
+    let (transpose, source) = edit.transpose(turned)?;
+    let shape = |value: Value| edit.function.tensor(value).shape.clone();
+    let factors = Factors::between(&shape(turned), &shape(rows))?;
+    let mut in_source = vec![vec![]; transpose.permutation.len()];
+    for (&dimension, factors) in transpose.permutation.iter().zip(&factors.before) {
+        in_source[dimension].clone_from(factors);
+    }
+    let in_source = in_source.concat();
+    let (depth, others) = factors.after.split_last()?;
+    let (before, columns) = in_source.split_at(in_source.len().checked_sub(depth.len())?);
+    // The rows are in order already; only what a row consists of is not.
+    let is_within_rows = before == others.concat() && columns.iter().all(|factor| depth.contains(factor)) && columns != &depth[..];
+    if !is_within_rows || edit.uses[turned] > 1 {
+        return None;
+    }
+    let matrix = ordered(edit, matrix, &factors, (depth, columns))?;
+    let rows = edit.insert_one(operators::Reshape { shape: shape_of(edit, rows) }, &[source])?;
+    edit.insert(data.operation, &[rows, matrix]).ok()
+}
+
+fn shape_of(edit: &Edit<'_>, value: Value) -> Vec<Extent> {
+    edit.function.tensor(value).shape.clone()
+}
+
+/// A constant matrix `[units, depth]` whose columns are in the order of `columns` in place of `depth`, both of which are factors of the depth.
+fn ordered(edit: &mut Edit<'_>, matrix: Value, factors: &Factors, (depth, columns): (&[usize], &[usize])) -> Option<Value> {
+    edit.moved_constant(matrix)?;
+    let ty = edit.function.tensor(matrix).clone();
+    let &[units, _] = &ty.shape[..] else { return None };
+    if ty.element.bits() < 8 {
+        return None;
+    }
+    let apart: Option<Vec<Extent>> = depth.iter().map(|&factor| factors.extent(&[factor])).collect();
+    let apart = edit.insert_one(operators::Reshape { shape: [vec![units], apart?].concat() }, &[matrix])?;
+    let place = |factor: &usize| depth.iter().position(|other| other == factor).map(|place| place + 1);
+    let permutation = std::iter::once(Some(0)).chain(columns.iter().map(place)).collect::<Option<Vec<usize>>>()?;
+    let turned = edit.insert_one(operators::Transpose { permutation }, &[apart])?;
+    edit.insert_one(operators::Reshape { shape: ty.shape }, &[turned])
+}
