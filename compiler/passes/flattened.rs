@@ -23,11 +23,7 @@ fn product(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let (transpose, source) = edit.transpose(turned)?;
     let shape = |value: Value| edit.function.tensor(value).shape.clone();
     let factors = Factors::between(&shape(turned), &shape(rows))?;
-    let mut in_source = vec![vec![]; transpose.permutation.len()];
-    for (&dimension, factors) in transpose.permutation.iter().zip(&factors.before) {
-        in_source[dimension].clone_from(factors);
-    }
-    let in_source = in_source.concat();
+    let in_source = factors.of_source(transpose).concat();
     let (depth, others) = factors.after.split_last()?;
     let (before, columns) = in_source.split_at(in_source.len().checked_sub(depth.len())?);
     // The rows are in order already; only what a row consists of is not.
@@ -35,13 +31,10 @@ fn product(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     if !is_within_rows || edit.uses[turned] > 1 {
         return None;
     }
+    let whole = shape(rows);
     let matrix = ordered(edit, matrix, &factors, (depth, columns))?;
-    let rows = edit.insert_one(operators::Reshape { shape: shape_of(edit, rows) }, &[source])?;
+    let rows = edit.insert_one(operators::Reshape { shape: whole }, &[source])?;
     edit.insert(data.operation, &[rows, matrix]).ok()
-}
-
-fn shape_of(edit: &Edit<'_>, value: Value) -> Vec<Extent> {
-    edit.function.tensor(value).shape.clone()
 }
 
 /// A constant matrix `[units, depth]` whose columns are in the order of `columns` in place of `depth`, both of which are factors of the depth.

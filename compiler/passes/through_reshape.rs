@@ -17,10 +17,7 @@ pub(super) fn transposes(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> 
     let (inner, source) = edit.transpose(turned)?;
     let shape = |value: Value| &edit.function.tensor(value).shape;
     let factors = Factors::between(shape(turned), shape(reshaped))?;
-    let mut dimensions = vec![vec![]; inner.permutation.len()];
-    for (&dimension, factors) in inner.permutation.iter().zip(&factors.before) {
-        dimensions[dimension].clone_from(factors);
-    }
+    let dimensions = factors.of_source(inner);
     let order: Vec<usize> = outer.permutation.iter().flat_map(|&dimension| factors.after[dimension].iter().copied()).collect();
     let whole = shape(data.results[0]).clone();
     if dimensions.concat() == order {
@@ -53,7 +50,7 @@ fn follows(order: &[usize], pair: &[usize]) -> bool {
 pub(super) struct Factors {
     extents: Vec<Extent>,
     /// The factors of each dimension before the reshape, the outermost first; none of one element.
-    pub before: Vec<Vec<usize>>,
+    before: Vec<Vec<usize>>,
     /// And after it.
     pub after: Vec<Vec<usize>>,
 }
@@ -80,6 +77,15 @@ impl Factors {
             right = more_right.map(|rest| (j, Extent::Static(rest))).or_else(|| after.next());
         }
         (left.is_none() && right.is_none()).then_some(found)
+    }
+
+    /// The factors of each dimension of what a transpose in front of the reshape reads.
+    pub fn of_source(&self, transpose: &operators::Transpose) -> Vec<Vec<usize>> {
+        let mut dimensions = vec![vec![]; transpose.permutation.len()];
+        for (&dimension, factors) in transpose.permutation.iter().zip(&self.before) {
+            dimensions[dimension].clone_from(factors);
+        }
+        dimensions
     }
 
     /// The factors of `source` in runs that stay together in `order`. One of a run-time extent is a run of its own.
