@@ -25,6 +25,7 @@ mod places;
 mod planned;
 mod pool;
 mod resolver;
+mod staged;
 mod steps;
 mod streams;
 mod tensors;

@@ -56,6 +56,11 @@ impl Addresses<'_> {
         self.resolver.is_in_place(read, written) || in_arena(read).is_some_and(|offset| in_arena(written) == Some(offset))
     }
 
+    /// Whether one of these pairs has one place.
+    pub fn shares_one_of(&self, pairs: &[(Value, Value)]) -> bool {
+        pairs.iter().any(|&pair| self.shares(pair))
+    }
+
     /// The offset in the arena that the plan gives a root.
     fn offset(&self, root: Value) -> Option<u64> {
         self.ids.get(&root).and_then(|id| self.plan.offset[id.index()])

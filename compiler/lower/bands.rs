@@ -29,16 +29,17 @@ pub(super) struct Candidate {
     pub requests: Requests,
 }
 
-/// What cuts must save, and what they may cost.
-struct Terms {
-    /// The arena with them is at most this share of the one without.
-    size: f64,
+/// What must be saved by what costs time, and what that may cost.
+pub(super) struct Terms {
+    /// The arena is at most this share of the one without.
+    pub size: f64,
     /// Work done twice is at most this share of all work.
     extra: f64,
 }
 
 impl Terms {
-    fn of(options: Options) -> Self {
+    /// What the options say.
+    pub fn of(options: Options) -> Self {
         if options.effort == Effort::Max || options.plan == PlanSource::Smallest {
             return Self { size: 0.98, extra: 0.25 };
         }

@@ -1,6 +1,7 @@
 //! What a method is lowered from and for: what all stages read and none changes.
 
 use super::options::Options;
+use super::staged::Staged;
 use super::variables::Variables;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::fuse::Group;
@@ -22,6 +23,8 @@ pub(super) struct Frame<'a> {
     pub packed: &'a PackedWeights,
     pub plans: &'a Plans,
     pub orders: &'a Orders,
+    /// The groups that stage their rows to overwrite their operand.
+    pub staged: &'a Staged,
 }
 
 /// The orders of steps that were found, of requests at the effort of a trial.
@@ -43,6 +46,7 @@ impl<'a> Frame<'a> {
             packed: self.packed,
             goal: self.options.goal,
             threads: self.options.threads,
+            stages: self.staged.holds(group),
         }
     }
 

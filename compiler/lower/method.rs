@@ -12,6 +12,7 @@ use super::options::{Options, PlanSource};
 use super::placed::Placed;
 use super::planned::{self, Planned};
 use super::pool::Pool;
+use super::staged::{self, Staged};
 use super::variables::Variables;
 use super::written::{LoweredMethod, write};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
@@ -38,10 +39,12 @@ pub(super) fn lower(
     let module = verified.module();
     let flow = unroll::unroll(verified, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
     let (packed, plans, orders) = (&PackedWeights::default(), &Memo::default(), &Memo::default());
-    let frame = Frame { module, method, options, machines, variables, packed, plans, orders };
+    let frame = Frame { module, method, options, machines, variables, packed, plans, orders, staged: &Staged::None };
     let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };
     let candidate = bands::choose(module, flow, options, |candidate| arena(&trial, candidate, &Fusions::none()))?;
     let fusions = merges(&frame, &trial, &candidate)?;
+    let staged = &staged::choose(&trial, &candidate, &fusions)?;
+    let frame = Frame { staged, ..frame };
     let alone = Frame { options: Options { threads: Threads::ALONE, ..options }, ..frame };
     let alone = match options.threads.count {
         0 | 1 => None,

@@ -3,6 +3,7 @@
 use super::frame::Frame;
 use super::grouped::Grouped;
 use super::options::Options;
+use super::staged::Staged;
 use super::variables::Variables;
 use crate::fuse::{Fusions, unroll};
 use crate::ir::builder::FunctionBuilder;
@@ -51,6 +52,7 @@ pub(super) fn with_groups(
         packed: &packed,
         plans: &plans,
         orders: &Memo::default(),
+        staged: &Staged::None,
     };
     let grouped = Grouped::new(&frame, flow, &Fusions::none()).expect("static shapes");
     check(&frame, &grouped);

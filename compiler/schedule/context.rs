@@ -31,6 +31,9 @@ pub struct Context<'a> {
     pub goal: Goal,
     /// What runs it.
     pub threads: Threads,
+    /// Whether products of pixels that need not stage their rows do so, and may then write them over their input. That costs scratch memory
+    /// and some time.
+    pub stages: bool,
 }
 
 /// The threads that kernels are cut for.

@@ -17,6 +17,9 @@ pub struct Requirements {
     /// A tensor read and a tensor written that may start at the same address, or at a lower one, if the one read dies here: byte *i* of it
     /// is read before byte *i* is written.
     pub may_slide: Vec<(Value, Value)>,
+    /// Pairs that [`Self::may_share`] has, or would have, because rows are staged for that alone: see
+    /// [`Context::stages`](super::Context::stages).
+    pub if_staged: Vec<(Value, Value)>,
 }
 
 impl Requirements {
@@ -27,6 +30,7 @@ impl Requirements {
         self.scratch.iter_mut().zip(other.scratch).for_each(|(bytes, others)| *bytes = others.max(*bytes));
         self.may_share.retain(|pair| other.may_share.contains(pair));
         self.may_slide.retain(|pair| other.may_slide.contains(pair));
+        self.if_staged.retain(|pair| other.if_staged.contains(pair));
         self
     }
 

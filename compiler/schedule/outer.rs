@@ -102,7 +102,9 @@ impl Sliced<'_> {
         let mut needs = all.reduce(Requirements::of_both).unwrap_or_default();
         // Sliding is said of whole tensors.
         needs.may_slide.clear();
-        needs.may_share.retain(|&(read, written)| self.stride(read) > 0 && self.stride(read) >= self.stride(written));
+        let stays_ahead = |&(read, written): &(Value, Value)| self.stride(read) > 0 && self.stride(read) >= self.stride(written);
+        needs.may_share.retain(stays_ahead);
+        needs.if_staged.retain(stays_ahead);
         needs
     }
 

@@ -1,6 +1,6 @@
 //! States and tables that are written where they lie, and positions and values from the caller that are checked before anything is.
 
-use super::{bytes, floats, lowered, parsed, schedules};
+use super::{bytes, floats, lowered, lowered_text, numbers, parsed, schedules};
 use modelc::ir;
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
@@ -197,6 +197,50 @@ fn a_table_that_dies_is_updated_in_place() {
     assert!(names.contains(&"scatter_in_place"), "{names:?}");
     // The table alone: 4 × 2 numbers.
     assert_eq!(lowered.plans[0].arena_bytes, 32);
+}
+
+/// Two products of the pixels of an image, the second of which needs a sum over the whole image that the first makes, so that neither is computed
+/// in bands. The second stages its rows and writes them where they were.
+#[test]
+fn a_product_of_pixels_overwrites_the_largest_tensor() {
+    let weights: Vec<String> = floats(&numbers(&[40, 40], 3).bytes).iter().map(|w| format!("{w:?}")).collect();
+    let conv = "strides = [1, 1], dilation = [1, 1], padding_low = [0, 0], padding_high = [0, 0], positions = [], shift = [], \
+                input_dilation = [1, 1], groups = 1, input_zero_point = 0, filter_zero_point = 0, accumulator = f32";
+    let (module, lowered) = lowered_text(&format!(
+        r#"const0: f32[40, 1, 1, 40] = [{}]
+func @main(v0: f32[1, 12, 16, 40]) {{
+  v1 = constant {{ data = const0 }}
+  v2 = conv v0, v1 {{ {conv} }}
+  v3 = reduce v2 {{ reduction = sum, axes = [1, 2] }}
+  v4 = reshape v3 {{ shape = [1, 1, 1, 40] }}
+  v5 = conv v2, v1 {{ {conv} }}
+  v6 = map v5, v4 {{
+    expression = (f32, f32) {{
+      n0: f32 = input 0
+      n1: f32 = input 1
+      n2: f32 = add n0, n1
+      return n2
+    }}
+  }}
+  v7 = reduce v6 {{ reduction = max, axes = [1, 2] }}
+  return v7
+}}
+"#,
+        weights.join(", ")
+    ));
+    let image = 12 * 16 * 40 * 4;
+    let arena = lowered.plans[0].arena_bytes;
+    assert!(arena > image && arena < image * 3 / 2, "{arena} B for an image of {image} B");
+    let staged = schedules(&lowered).iter().filter(|schedule| schedule.contains("staged rows")).count();
+    assert_eq!(staged, 1, "the first reads the caller's input: {:?}", schedules(&lowered));
+    let jit = Jit::new(&lowered.program, host_machine().unwrap()).unwrap_or_else(|error| panic!("{error}"));
+    let input = numbers(&[1, 12, 16, 40], 1);
+    let expected = ir::interpret::Interpreter::new(&module).run(0, std::slice::from_ref(&input)).unwrap();
+    let found = jit.instance().unwrap().call_tensors(0, &[input]).unwrap();
+    for (found, expected) in floats(&found[0].bytes).iter().zip(floats(&expected[0].bytes)) {
+        // Sums of 40 products of numbers below 3, in another order.
+        assert!((found - expected).abs() <= 1e-4 * expected.abs().max(1.0), "{found}, {expected}");
+    }
 }
 
 /// An input that had to be known when compiling is compared before anything else happens.

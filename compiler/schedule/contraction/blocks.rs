@@ -144,7 +144,7 @@ impl Schedule for BlockSchedule<'_> {
         // All of the rows are read again for every panel.
         may_share.retain(|(read, _)| *read != self.left);
         let sums = self.row_sums() * u64::from(Lane::I32.bytes());
-        Requirements { scratch: (sums > 0).then_some(sums).into_iter().collect(), may_share, may_slide: vec![] }
+        Requirements { scratch: (sums > 0).then_some(sums).into_iter().collect(), may_share, ..Requirements::default() }
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {

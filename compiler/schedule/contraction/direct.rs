@@ -8,7 +8,7 @@
 use super::cuts::{Cuts, Width};
 use super::form::Form;
 use super::geometry::{Contraction, Planes, pointwise};
-use super::needs::keeps_rows;
+use super::needs::{keeps_rows, overwritten_by_rows};
 use super::panels::{Extents, Panels};
 use super::phases::Phase;
 use super::staging::Staging;
@@ -41,6 +41,8 @@ pub struct DirectSchedule<'a> {
     pub(super) work: Contraction,
     pub(super) form: Form,
     pub(super) staging: Option<Staging>,
+    /// Its input and its output, where rows would be staged only for the one to be written over the other.
+    pub(super) if_staged: Option<(Tensor, Tensor)>,
     pub(super) tile: Tile,
     /// Output channels of an accumulator vector.
     pub(super) lanes: u64,
@@ -134,7 +136,9 @@ impl<'a> DirectSchedule<'a> {
     /// When the epilogue has no lowering, or a window is too large.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
         let form = form(&cx, &work);
-        let staged = !form.is_of_floats() || work.is_padded() || work.channel_planes.is_some();
+        let must_stage = !form.is_of_floats() || work.is_padded() || work.channel_planes.is_some();
+        let if_staged = if must_stage { None } else { overwritten_if_staged(cx, &work) };
+        let staged = must_stage || cx.stages && if_staged.is_some();
         if work.is_pointwise() && work.groups == 1 {
             fold_pixels(&mut work, staged, cx.threads.count.into());
         }
@@ -146,7 +150,7 @@ impl<'a> DirectSchedule<'a> {
         let lanes = lanes_of(cx.machine, form);
         let tile = choose_tile(&cx, &work, form, cx.block.is_some());
         let in_32_bits = work.products_in_32_bits();
-        let mut schedule = Self { cx, work, form, staging, tile, lanes, parts: vec![], in_32_bits };
+        let mut schedule = Self { cx, work, form, staging, if_staged, tile, lanes, parts: vec![], in_32_bits };
         schedule.parts = schedule.all_parts();
         if schedule.form.has_excess() {
             // Each part leaves out other taps, and with them their excess.
@@ -334,6 +338,12 @@ fn largest_share(weights: &[u64], threads: u64) -> u64 {
     let part = |part: u64| weights[bound(part)..bound(part + 1)].iter().sum::<u64>();
     let largest = (0..threads).map(part).max().unwrap_or(0);
     1000 * largest / weights.iter().sum::<u64>().max(1)
+}
+
+/// The input and the output of a product of pixels, if the output may overwrite the input once rows are staged.
+fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<(Tensor, Tensor)> {
+    let reads_rows = work.is_pointwise() && work.groups == 1 && !matches!(work.weights, Weights::Computed { .. });
+    if reads_rows { overwritten_by_rows(cx, work) } else { None }
 }
 
 /// Turns a pointwise contraction's pixels into rows of a length that keeps a staged row in the first-level cache and cuts the pixels without a

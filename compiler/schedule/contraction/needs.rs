@@ -43,14 +43,20 @@ pub fn requirements_of(cx: Context<'_>, work: &Contraction, scratch: Vec<u64>, b
     if let Weights::Computed { tensor, .. } = work.weights {
         may_share.retain(|(read, _)| *read != tensor);
     }
+    if by_rows {
+        may_share.extend(overwritten_by_rows(cx, work));
+    }
+    Requirements { scratch, may_share, ..Requirements::default() }
+}
+
+/// The input and the output of a contraction, if the output may overwrite the input once rows are staged.
+pub fn overwritten_by_rows(cx: Context<'_>, work: &Contraction) -> Option<(Tensor, Tensor)> {
     let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
     // A row whose channels lie in planes is in several places.
     let is_together = work.channel_planes.is_none() && work.planes == Planes::ONE && work.matrices.is_empty();
-    let by_rows = by_rows && is_together && work.is_one_phase() && work.sizes.is_none();
-    if by_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work) {
-        may_share.push((work.input, cx.group.outputs[0]));
-    }
-    Requirements { scratch, may_share, may_slide: vec![] }
+    let is_by_rows = is_together && work.is_one_phase() && work.sizes.is_none();
+    let may_overwrite = is_by_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work);
+    may_overwrite.then(|| (work.input, cx.group.outputs[0]))
 }
 
 /// Whether an output that starts where the input starts has each row in the place of the input row that alone it needs.

@@ -43,6 +43,7 @@ fn check_for(
         packed: &packed,
         goal: crate::schedule::Goal::Speed,
         threads: crate::schedule::Threads::ALONE,
+        stages: false,
     };
     check(&RowwiseSchedule::new(cx, rows).expect("floats"), function.results[0]);
 }
