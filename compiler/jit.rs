@@ -19,6 +19,7 @@ use crate::codegen::vulkan::GpuOptions;
 use crate::codegen::{Code, DriverOptions, RelocationTarget, WeightsFrom};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::interface::{Footprint, Interface, MethodInterface};
+use crate::ir::data::Pages;
 use crate::machine::Machine;
 use crate::program::{Blob, Device, Level, Method, Program};
 use crate::target::{self, Target};
@@ -30,7 +31,6 @@ pub use instance::{Instance, check_status};
 use memory::Placement;
 use std::sync::Arc;
 pub use threads::Order;
-use weights::Weights;
 
 /// How a model is to be run.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ struct Loaded {
     /// Holds the code; taken out to be freed.
     module: Option<JITModule>,
     /// What instances are given.
-    weights: Arc<Weights>,
+    weights: Arc<Pages>,
     interface: Interface,
     methods: Vec<Method>,
     device: Option<Arc<Device>>,
@@ -140,7 +140,7 @@ impl Jit {
         program: &Program,
         machine: &Machine,
         options: JitOptions,
-        (compiled, weights): (&CompiledModel, Arc<Weights>),
+        (compiled, weights): (&CompiledModel, Arc<Pages>),
     ) -> Result<Self, Diagnostic> {
         let host = target::host()?;
         let (module, functions) = placed(program, host, machine, &options.customs, compiled)?;
@@ -246,9 +246,9 @@ fn compiled(program: &Program, machine: &Machine, options: &JitOptions) -> Resul
 }
 
 /// What stands for that file.
-fn gathered(constants: &mut [Blob], compiled: &CompiledModel) -> Result<Arc<Weights>, Diagnostic> {
+fn gathered(constants: &mut [Blob], compiled: &CompiledModel) -> Result<Arc<Pages>, Diagnostic> {
     let (header, _) = compiled.external.as_ref().ok_or_else(|| failed(&"its weights are in no file"))?;
-    Weights::gather(constants, &compiled.constants, header)
+    weights::gather(constants, &compiled.constants, header)
 }
 
 fn check_host(host: &Target, machine: &Machine) -> Result<(), Diagnostic> {

@@ -19,15 +19,35 @@ impl Bytes for Data {}
 
 /// Pages of their own, which the system has back as soon as nobody holds them. Allocators keep what large blocks leave, and weights that were packed
 /// leave as much as a model is large.
-struct Pages(Mmap);
+pub struct Pages(Mmap);
+
+/// How large pages are to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageSize {
+    /// As the system has them.
+    Usual,
+    /// Large ones where the system has some: what is read from end to end is then read faster.
+    Large,
+}
 
 impl Pages {
     /// For how many bytes that is worth a copy. Smaller ones are few, and allocators give larger ones pages of their own (glibc from 32 MiB on).
     const WORTH: Range<usize> = 1 << 20..32 << 20;
 
-    fn copy_of(bytes: &[u8]) -> io::Result<Self> {
-        let mut pages = MmapOptions::new().len(bytes.len()).map_anon()?;
-        pages.copy_from_slice(bytes);
+    /// Bytes that `fill` writes over zeros.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn filled(bytes: usize, size: PageSize, fill: impl FnOnce(&mut [u8])) -> io::Result<Self> {
+        let mut pages = MmapOptions::new().len(bytes).map_anon()?;
+        #[cfg(target_os = "linux")]
+        if size == PageSize::Large {
+            // Where there are none, small ones do.
+            let _ = pages.advise(memmap2::Advice::HugePage);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = size;
+        fill(&mut pages);
         pages.make_read_only().map(Self)
     }
 }
@@ -106,7 +126,7 @@ impl AsRef<[u8]> for Data {
 impl From<Vec<u8>> for Data {
     fn from(mut bytes: Vec<u8>) -> Self {
         if Pages::WORTH.contains(&bytes.len())
-            && let Ok(pages) = Pages::copy_of(&bytes)
+            && let Ok(pages) = Pages::filled(bytes.len(), PageSize::Usual, |pages| pages.copy_from_slice(&bytes))
         {
             return Self::all_of(Arc::new(pages));
         }

@@ -5,37 +5,21 @@ use crate::codegen::ConstantLayout;
 use crate::codegen::weights::{HEADER_BYTES, WeightsHeader};
 use crate::diagnostic::Diagnostic;
 use crate::ir::Data;
-use crate::ir::data::Bytes;
+use crate::ir::data::{PageSize, Pages};
 use crate::program::Blob;
-use memmap2::{Mmap, MmapOptions};
 use std::sync::Arc;
 
-/// A header and all constants.
-pub struct Weights(Mmap);
-
-impl AsRef<[u8]> for Weights {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-// Nothing is given back: the pages are of no file, and would be read as zeros.
-impl Bytes for Weights {}
-
-impl Weights {
-    /// Moves constants to where a layout puts them. One whose bytes nobody else holds has no other copy from then on, so a large model's are not in
-    /// memory twice.
-    ///
-    /// # Errors
-    /// When there is no memory.
-    pub fn gather(constants: &mut [Blob], layout: &ConstantLayout, header: &WeightsHeader) -> Result<Arc<Self>, Diagnostic> {
-        let total = usize::try_from(header.file_bytes()).map_err(|error| failed(&error))?;
-        let mut memory = MmapOptions::new().len(total).map_anon().map_err(|error| failed(&error))?;
-        // A row times a matrix reads weights as fast as memory gives them, in large pages a fifth faster. Where there are none, it is slower.
-        #[cfg(target_os = "linux")]
-        let _ = memory.advise(memmap2::Advice::HugePage);
+/// Moves constants to where a layout puts them, behind a header. One whose bytes nobody else holds has no other copy from then on, so a large model's
+/// are not in memory twice.
+///
+/// # Errors
+/// When there is no memory.
+pub fn gather(constants: &mut [Blob], layout: &ConstantLayout, header: &WeightsHeader) -> Result<Arc<Pages>, Diagnostic> {
+    let total = usize::try_from(header.file_bytes()).map_err(|error| failed(&error))?;
+    let mut ranges = Vec::with_capacity(constants.len());
+    // A row times a matrix reads weights as fast as memory gives them, in large pages a fifth faster.
+    let weights = Pages::filled(total, PageSize::Large, |memory| {
         memory[..HEADER_BYTES as usize].copy_from_slice(&header.to_bytes());
-        let mut ranges = Vec::with_capacity(constants.len());
         for (blob, &offset) in constants.iter_mut().zip(&layout.offsets) {
             let data = std::mem::replace(&mut blob.data, Vec::new().into());
             let start = (HEADER_BYTES + offset) as usize;
@@ -43,13 +27,13 @@ impl Weights {
             copy(&mut memory[range.clone()], &data);
             ranges.push(range);
         }
-        let weights = Arc::new(Self(memory.make_read_only().map_err(|error| failed(&error))?));
-        for (blob, range) in constants.iter_mut().zip(ranges) {
-            let moved = Data::range_of(weights.clone(), range);
-            blob.data = moved.ok_or_else(|| failed(&"a constant lies outside the weights"))?;
-        }
-        Ok(weights)
+    });
+    let weights = Arc::new(weights.map_err(|error| failed(&error))?);
+    for (blob, range) in constants.iter_mut().zip(ranges) {
+        let moved = Data::range_of(weights.clone(), range);
+        blob.data = moved.ok_or_else(|| failed(&"a constant lies outside the weights"))?;
     }
+    Ok(weights)
 }
 
 /// Copies bytes piece by piece, so that no more than a piece of a file is in memory beside its copy.
@@ -74,7 +58,7 @@ mod tests {
         let before = constants.clone();
         let layout = ConstantLayout { offsets: vec![0, 64, 64], bytes: 134 };
         let header = WeightsHeader { packing: 1, interface: 2, topology: 3, payload_bytes: layout.bytes };
-        let weights = Weights::gather(&mut constants, &layout, &header).expect("memory");
+        let weights = gather(&mut constants, &layout, &header).expect("memory");
         assert_eq!(constants, before);
         let bytes = (*weights).as_ref();
         assert_eq!(
