@@ -14,11 +14,11 @@ pub(super) fn run(module: &mut Module) -> bool {
 }
 
 /// What a chain does to every byte.
-struct Chain {
+pub(super) struct Chain {
     /// The bytes that it begins with.
-    root: Value,
+    pub root: Value,
     /// The result for each, from the least integer on.
-    results: Vec<Scalar>,
+    pub results: Vec<Scalar>,
     /// Whether a function in it is approximated.
     approximated: bool,
     /// How many operations it has.
@@ -46,13 +46,13 @@ fn simpler(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
 }
 
 /// The type of a tensor of bytes.
-fn byte(edit: &Edit<'_>, value: Value) -> Option<ElementType> {
+pub(super) fn byte(edit: &Edit<'_>, value: Value) -> Option<ElementType> {
     let element = edit.function.values[value].ty.as_tensor()?.element;
     matches!(element, ElementType::I8 | ElementType::U8).then_some(element)
 }
 
 /// The chain of maps that computes a value from bytes of the same shape.
-fn chain(edit: &Edit<'_>, value: Value) -> Option<Chain> {
+pub(super) fn chain(edit: &Edit<'_>, value: Value) -> Option<Chain> {
     let Unary { operand, expression } = unary(edit, value)?;
     let mut chain = match byte(edit, operand) {
         Some(element) => Chain { root: operand, results: every_byte(element)?, approximated: false, operations: 0 },

@@ -16,6 +16,7 @@ mod narrow_caches;
 mod narrow_movement;
 mod open_numbers;
 mod scales;
+mod shifted;
 mod simplify;
 mod through_reshape;
 mod transposes;
@@ -62,6 +63,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "fold_constants", run: fold_constants::run, exact: true },
     Pass { name: "maps", run: maps::run, exact: true },
     Pass { name: "byte_functions", run: byte_functions::run, exact: true },
+    Pass { name: "shifted", run: shifted::run, exact: true },
     Pass { name: "merge_equal", run: merge_equal::run, exact: true },
     Pass { name: "dead_code", run: dead_code::run, exact: true },
 ];
