@@ -5,7 +5,7 @@ use super::compose::composed;
 use super::flow::{Flow, Item};
 use super::memory::{is_view, part_of, viewed};
 use super::uses::collect_handed_on;
-use super::{Group, MAX_NODES, Move, Node, channel_planes, gathered, takes_epilogue, widened};
+use super::{Group, MAX_NODES, Move, Node, channel_planes, gathered, takes_epilogue, turned, widened};
 use crate::ir::{Function, Inst, Module, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,6 +16,7 @@ pub(super) fn chains(flow: &Flow, module: &Module, uses: &FxHashMap<Value, usize
     let mut absorbed = widened::absorbed(function, items, uses);
     absorbed.extend(gathered::absorbed(function, module, items, uses));
     absorbed.extend(channel_planes::absorbed(function, items, uses));
+    absorbed.extend(turned::absorbed(function, items, uses));
     let mut handed_on: FxHashSet<Value> = function.results.iter().chain(states.iter().map(|s| &s.exit)).copied().collect();
     collect_handed_on(items, &mut handed_on);
     let handed_on = handed_on.into_iter().map(|v| viewed(function, v)).collect();
@@ -28,7 +29,7 @@ struct Grouping<'a> {
     uses: &'a FxHashMap<Value, usize>,
     /// Values that exist before the group now being formed runs.
     available: FxHashSet<Value>,
-    /// Conversions of weights and transposes of images that contractions do themselves, gathers of what element-wise work reads in place.
+    /// Conversions of weights, transposes of images and of right operands that contractions do themselves, gathers of what element-wise work reads in place.
     absorbed: FxHashSet<Inst>,
     /// Values that become others. A part of a tensor that does so is copied, so that the place of what it becomes can be had at once and the
     /// tensor can go.

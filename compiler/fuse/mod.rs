@@ -33,6 +33,7 @@ mod node;
 mod recomputed;
 pub mod rows;
 mod rowwise;
+mod turned;
 pub mod unroll;
 mod uses;
 mod widened;
@@ -45,6 +46,7 @@ pub use group::{Epilogue, Group, Rowwise};
 pub use grouping::group;
 pub use memory::{is_view, part_of, row_major, viewed};
 pub use node::{Grouped, Move, Node};
+pub use turned::turned_right;
 pub use uses::uses_of;
 pub use widened::stored_right;
 

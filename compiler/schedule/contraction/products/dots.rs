@@ -16,17 +16,35 @@ struct Tile {
     size: [i64; 2],
 }
 
+/// A loop over tiles, whose body gets the first of each and how many it has.
+type ForTiles<'f> = dyn Fn(&mut KernelBuilder, &mut dyn FnMut(&mut KernelBuilder, Value, i64)) + 'f;
+
 impl Lowering<'_> {
-    /// The products of two matrices, whose first elements are given, and the matrix's number.
-    pub(super) fn by_dots(&self, b: &mut KernelBuilder, [left, right, number]: [Value; 3]) -> Result<(), Unsupported> {
-        let [tile_rows, tile_columns] = self.schedule.tile;
+    /// The products of two matrices, whose first elements are given, and the number of the product.
+    pub(super) fn by_dots(&self, b: &mut KernelBuilder, bases: [Value; 3]) -> Result<(), Unsupported> {
+        let size = self.schedule.tile[1];
+        self.dots(b, bases, &|b, body| tiles(b, self.columns, size, body))
+    }
+
+    /// Those of some columns, one by one.
+    pub(super) fn dots_of_columns(
+        &self,
+        b: &mut KernelBuilder,
+        bases: [Value; 3],
+        (start, end): (Value, Value),
+    ) -> Result<(), Unsupported> {
+        self.dots(b, bases, &|b, body| b.for_values(start, end, 1, |b, column| body(b, column, 1)))
+    }
+
+    /// Those of the columns that `for_columns` goes over.
+    fn dots(&self, b: &mut KernelBuilder, [left, right, number]: [Value; 3], for_columns: &ForTiles<'_>) -> Result<(), Unsupported> {
         let first_pixel = self.rows.scale(b, number);
         let mut outcome = Ok(());
-        tiles(b, self.rows, tile_rows, &mut |b, row, rows| {
+        tiles(b, self.rows, self.schedule.tile[0], &mut |b, row, rows| {
             let offset = self.inner.scale(b, row);
             let left = b.add(left, offset);
             let pixel = b.add(first_pixel, row);
-            tiles(b, self.columns, tile_columns, &mut |b, column, columns| {
+            for_columns(b, &mut |b, column, columns| {
                 let offset = self.inner.scale(b, column);
                 let right = b.add(right, offset);
                 let tile = Tile { left, right, pixel, channel: column, size: [rows, columns] };
@@ -126,7 +144,7 @@ impl Lowering<'_> {
         b.sub(value, zero_point)
     }
 
-    fn product(&self, b: &mut KernelBuilder, x: Value, y: Value, sum: Value) -> Value {
+    pub(super) fn product(&self, b: &mut KernelBuilder, x: Value, y: Value, sum: Value) -> Value {
         if self.sum_lane() == Lane::F32 && self.fuses {
             return b.fma(x, y, sum);
         }

@@ -1,17 +1,21 @@
 //! Products of matrices whose extents are known when the kernel runs: rows, columns and the inner dimension alike. Both operands lie with
-//! the inner dimension contiguous. What whole tiles and whole vectors leave is done one by one.
+//! the inner dimension contiguous; the right one may lie turned instead, with its columns contiguous. What whole tiles and whole vectors leave is done one by
+//! one.
 
 mod dots;
+mod outer;
 
 use super::geometry::fuses;
+use crate::fuse::turned_right;
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
-use crate::kernel::{Buffer, KernelBuilder, Value};
+use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::loops::if_then;
 use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
 use crate::schedule::unsupported::Unsupported;
 
@@ -25,9 +29,28 @@ pub struct ProductsSchedule<'a> {
     /// Loops over matrices: how many, and steps in elements of the left and right operand; then rows, columns, inner extent.
     matrices: Vec<[Quantity; 3]>,
     extents: [Quantity; 3],
-    /// Rows and columns of a tile.
+    /// Rows and columns of a tile of dot products.
     tile: [i64; 2],
+    way: Way,
 }
+
+/// How sums are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// As dot products: see [`dots`].
+    Dots,
+    /// As sums of the rows of a right operand that lies turned: see [`outer`].
+    Rows,
+    /// As dot products for few rows, else as sums of the rows of a panel of so many elements.
+    Panels(u64),
+}
+
+/// Elements of the inner dimension up to which columns are turned into panels: longer dot products have their lanes summed less often, and a panel stays
+/// in the first-level cache.
+const LONGEST_TURNED: u64 = 256;
+
+/// Lanes of vectors of which squares are turned in registers.
+const TURNED_LANES: std::ops::RangeInclusive<u16> = 4..=16;
 
 impl<'a> ProductsSchedule<'a> {
     /// The schedule of a `matmul`.
@@ -37,7 +60,9 @@ impl<'a> ProductsSchedule<'a> {
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Matmul(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
-        let (left, right, accumulator) = (data.operands[0], data.operands[1], operator.accumulator);
+        let (left, accumulator) = (data.operands[0], operator.accumulator);
+        let turned = turned_right(cx.function, data);
+        let right = turned.unwrap_or(data.operands[1]);
         let elements = [cx.element(left), cx.element(right)];
         let whole = |e: &ElementType| matches!(e, ElementType::I8 | ElementType::U8 | ElementType::I16);
         let sound = match accumulator {
@@ -48,13 +73,14 @@ impl<'a> ProductsSchedule<'a> {
         if !sound {
             return Err(Unsupported::new(format!("matmul of {} and {} summed in {accumulator}", elements[0], elements[1])));
         }
-        let (l, r, output) = (cx.quantities(left), cx.quantities(right), cx.quantities(data.results[0]));
+        let (l, r, output) = (cx.quantities(left), cx.quantities(data.operands[1]), cx.quantities(data.results[0]));
         let (ll, lm) = l.split_at(l.len() - 2);
         let (rl, rm) = r.split_at(r.len() - 2);
         if lm[1] != rm[1] {
             return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
         }
         ElementWise::new(cx, None)?;
+        // A turned matrix has as many elements.
         let steps = [(ll, strides(&l)), (rl, strides(&r))];
         let mut matrices = Vec::new();
         for (d, extent) in output[..output.len() - 2].iter().enumerate() {
@@ -74,13 +100,35 @@ impl<'a> ProductsSchedule<'a> {
         let extents = [lm[0].clone(), rm[0].clone(), lm[1].clone()];
         let tile = if cx.machine.registers.count() >= 32 || cx.machine.sums_in_place { [4, 4] } else { [2, 4] };
         let zero_points = [operator.left_zero_point, operator.right_zero_point];
-        Ok(Self { cx, left, right, zero_points, accumulator, matrices, extents, tile })
+        let way = match turned {
+            Some(_) => Way::Rows,
+            None if elements == [ElementType::F32; 2] => way(&cx, &extents),
+            None => Way::Dots,
+        };
+        Ok(Self { cx, left, right, zero_points, accumulator, matrices, extents, tile, way })
+    }
+}
+
+/// How products of binary32 with some rows, columns and inner extent are summed, columns lying side by side.
+fn way(cx: &Context<'_>, [rows, _, inner]: &[Quantity; 3]) -> Way {
+    let lanes = cx.machine.lanes(4);
+    let are_many = rows.most(cx.function).is_ok_and(|rows| rows >= outer::FEWEST_ROWS as u64);
+    match inner.most(cx.function) {
+        Ok(inner) if are_many && inner <= LONGEST_TURNED && TURNED_LANES.contains(&lanes) && cx.writes_out() && !cx.machine.at_once => {
+            Way::Panels(inner.next_multiple_of(lanes.into()) * u64::from(lanes))
+        }
+        _ => Way::Dots,
     }
 }
 
 impl Schedule for ProductsSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        Requirements::default()
+        let panel = if let Way::Panels(elements) = self.way { vec![elements * 4] } else { vec![] };
+        Requirements { scratch: panel, ..Requirements::default() }
+    }
+
+    fn writes_scratch_first(&self) -> bool {
+        matches!(self.way, Way::Panels(_))
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
@@ -95,6 +143,11 @@ impl Schedule for ProductsSchedule<'_> {
         let mut writer = ElementWise::new(self.cx, None)?;
         writer.declare(&mut b, &mut arguments, shared)?;
         let hoisted = writer.hoist(&mut b, 1);
+        let wide = if self.way == Way::Dots { vec![] } else { writer.hoist(&mut b, self.cx.machine.lanes(4)) };
+        let panel = match self.way {
+            Way::Panels(elements) => Some(arguments.scratch(&mut b, "panel", 0, Lane::F32, elements)),
+            Way::Dots | Way::Rows => None,
+        };
         let mut cells = Cells::default();
         let quantities = self.matrices.iter().flatten().chain(&self.extents);
         cells.load(&mut b, &mut arguments, quantities.flat_map(Quantity::extents));
@@ -103,17 +156,22 @@ impl Schedule for ProductsSchedule<'_> {
         let most = self.matrices.iter().map(|m| &m[0]).chain(&self.extents).cloned().collect::<Vec<_>>();
         let multiply_accumulates = product(&most).most(self.cx.function).unwrap_or(u64::MAX);
         let fuses = fuses(self.cx.machine, multiply_accumulates);
-        let lowering = Lowering { schedule: self, buffers: [buffers[0], buffers[1]], writer, hoisted, rows, columns, inner, fuses };
+        let buffers = [buffers[0], buffers[1]];
+        let lowering = Lowering { schedule: self, buffers, panel, writer, hoisted, wide, rows, columns, inner, fuses };
         let zero = b.index(0);
         let mut outcome = Ok(());
         nest(&mut b, &matrices, [zero; 3], &mut |b, bases| {
-            let done = lowering.by_dots(b, bases);
+            let done = lowering.matrix(b, bases);
             if done.is_err() {
                 outcome = done;
             }
         });
         outcome?;
-        let description = format!("products of run-time extents {}x{}", self.tile[0], self.tile[1]);
+        let description = match self.way {
+            Way::Dots => format!("products of run-time extents {}x{}", self.tile[0], self.tile[1]),
+            Way::Rows => "products of run-time extents by rows".into(),
+            Way::Panels(_) => "products of run-time extents by panels".into(),
+        };
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates })
     }
 }
@@ -139,11 +197,33 @@ struct Lowering<'a> {
     schedule: &'a ProductsSchedule<'a>,
     buffers: [Buffer; 2],
     writer: ElementWise<'a>,
+    /// Where columns are turned.
+    panel: Option<Buffer>,
+    /// What is loaded before the loops for an element of the output, and for a vector.
     hoisted: Vec<Option<Hoisted>>,
+    wide: Vec<Option<Hoisted>>,
     rows: Number,
     columns: Number,
     inner: Number,
     fuses: bool,
+}
+
+impl Lowering<'_> {
+    /// The products of two matrices, whose first elements are given, and the number of the product.
+    fn matrix(&self, b: &mut KernelBuilder, bases: [Value; 3]) -> Result<(), Unsupported> {
+        let few = outer::FEWEST_ROWS;
+        match (self.schedule.way, self.panel, self.rows) {
+            (Way::Rows, _, _) => self.by_rows(b, bases),
+            (Way::Panels(_), Some(panel), Number::Known(n)) if n >= few => self.by_panels(b, panel, bases),
+            (Way::Panels(_), Some(panel), Number::Computed(rows)) => {
+                let [most, few] = [few - 1, few].map(|n| b.index(n));
+                let [many, few] = [(most, rows), (rows, few)].map(|(less, more)| b.compare(CompareOp::Less, less, more));
+                if_then(b, many, |b| self.by_panels(b, panel, bases))?;
+                if_then(b, few, |b| self.by_dots(b, bases))
+            }
+            _ => self.by_dots(b, bases),
+        }
+    }
 }
 
 /// A loop over a range by tiles, then one by one.

@@ -1,0 +1,251 @@
+//! Sums of rows: vectors run along the columns, and each row of the right operand is added to the sums of several rows of the left one. Every sum takes
+//! its products in the order of the inner dimension.
+//!
+//! The rows are those of an operand that lies turned, or of a panel into which columns are turned.
+
+use super::{Lowering, tiles};
+use crate::kernel::{Active, BinaryOp, Buffer, CompareOp, KernelBuilder, Lane, Type, Value};
+use crate::schedule::elementwise::lanes::widen;
+use crate::schedule::elementwise::positions::OutputPosition;
+use crate::schedule::loops::{for_range, for_values, if_then};
+use crate::schedule::movement::turn::turned;
+use crate::schedule::quantity::Number;
+use crate::schedule::unsupported::Unsupported;
+
+/// Sums of a tile, of one vector each: as many as keep the multipliers of a machine busy.
+const SUMS: i64 = 8;
+
+/// Vectors of a wide block of columns.
+const WIDE: i64 = 4;
+
+/// Rows of the right operand in a round of the innermost loop.
+const ROUND: u16 = 4;
+
+/// Rows of the left operand from which on it costs less to turn columns into a panel than to sum across the lanes of vectors.
+pub(super) const FEWEST_ROWS: i64 = 4;
+
+/// A block of columns.
+struct Columns {
+    /// The first.
+    first: Value,
+    /// Vectors of them.
+    vectors: i64,
+    /// The lanes of a vector that hold columns.
+    active: Active,
+}
+
+/// Rows of the right operand in a block of columns.
+struct Rows {
+    buffer: Buffer,
+    /// The first element of the first row.
+    first: Value,
+    /// Elements from one row to the next.
+    stride: Number,
+}
+
+impl Lowering<'_> {
+    /// The products of two matrices, the right one of which lies turned. First elements are given, and the number of the product.
+    pub(super) fn by_rows(&self, b: &mut KernelBuilder, [left, right, number]: [Value; 3]) -> Result<(), Unsupported> {
+        self.blocks(b, WIDE, &mut |b, columns| {
+            let first = b.add(right, columns.first);
+            let rows = Rows { buffer: self.buffers[1], first, stride: self.columns };
+            self.block(b, [left, number], &columns, &rows)
+        })
+    }
+
+    /// The same of a right matrix whose columns are turned into a panel, a vector of them at a time.
+    pub(super) fn by_panels(&self, b: &mut KernelBuilder, panel: Buffer, bases: [Value; 3]) -> Result<(), Unsupported> {
+        let [left, right, number] = bases;
+        let lanes = self.lanes();
+        let mut body = |b: &mut KernelBuilder, columns: Columns| {
+            self.turn(b, panel, right, columns.first);
+            let rows = Rows { buffer: panel, first: b.index(0), stride: Number::Known(lanes.into()) };
+            self.block(b, [left, number], &columns, &rows)
+        };
+        if matches!(self.columns, Number::Known(_)) || self.columns.masks_rest(lanes, self.masked_lanes()) {
+            return self.blocks(b, 1, &mut body);
+        }
+        let (zero, whole, end) = (b.index(0), self.columns.whole(b, lanes), self.columns.value(b));
+        for_values(b, (zero, whole), lanes.into(), |b, first| body(b, Columns { first, vectors: 1, active: lanes.into() }))?;
+        self.dots_of_columns(b, bases, (whole, end))
+    }
+
+    fn lanes(&self) -> u16 {
+        self.schedule.cx.machine.lanes(4)
+    }
+
+    fn masked_lanes(&self) -> u16 {
+        self.schedule.cx.machine.masked_lanes
+    }
+
+    /// All columns: blocks of `widest` vectors, then of one, then what is left.
+    fn blocks(
+        &self,
+        b: &mut KernelBuilder,
+        widest: i64,
+        body: &mut dyn FnMut(&mut KernelBuilder, Columns) -> Result<(), Unsupported>,
+    ) -> Result<(), Unsupported> {
+        let lanes = self.lanes();
+        let (step, wide) = (i64::from(lanes), i64::from(lanes) * widest);
+        let mut whole = |b: &mut KernelBuilder, first, vectors| body(b, Columns { first, vectors, active: lanes.into() });
+        match self.columns {
+            Number::Known(n) => {
+                let (wide_end, end) = (n / wide * wide, n / step * step);
+                if widest > 1 {
+                    for_range(b, (0, wide_end), wide, |b, first| whole(b, first, widest))?;
+                }
+                for_range(b, (if widest > 1 { wide_end } else { 0 }, end), step, |b, first| whole(b, first, 1))?;
+                let first = b.index(end);
+                let rest = u16::try_from(n - end).unwrap_or(0);
+                if rest == 0 { Ok(()) } else { body(b, Columns { first, vectors: 1, active: rest.into() }) }
+            }
+            Number::Computed(_) => {
+                let mut start = b.index(0);
+                if widest > 1 {
+                    let end = self.columns.whole(b, wide as u16);
+                    for_values(b, (start, end), wide, |b, first| whole(b, first, widest))?;
+                    start = end;
+                }
+                let end = self.columns.whole(b, lanes);
+                for_values(b, (start, end), step, |b, first| whole(b, first, 1))?;
+                self.rest(b, end, body)
+            }
+        }
+    }
+
+    /// The columns after whole vectors: together where a machine masks lanes, else one by one.
+    fn rest(
+        &self,
+        b: &mut KernelBuilder,
+        start: Value,
+        body: &mut dyn FnMut(&mut KernelBuilder, Columns) -> Result<(), Unsupported>,
+    ) -> Result<(), Unsupported> {
+        let (lanes, end) = (self.lanes(), self.columns.value(b));
+        if lanes == 1 {
+            return Ok(());
+        }
+        if !self.columns.masks_rest(lanes, self.masked_lanes()) {
+            return for_values(b, (start, end), 1, |b, first| body(b, Columns { first, vectors: 1, active: 1.into() }));
+        }
+        let some = b.compare(CompareOp::Less, start, end);
+        if_then(b, some, |b| {
+            let count = b.sub(end, start);
+            let active = Active::Where(b.first_lanes(count, lanes));
+            body(b, Columns { first: start, vectors: 1, active })
+        })
+    }
+
+    /// Turns a vector of columns into a panel with a row for each element of the inner dimension. In the place of columns after the last stands the last.
+    fn turn(&self, b: &mut KernelBuilder, panel: Buffer, right: Value, column: Value) {
+        let lanes = self.lanes();
+        let last = self.columns.less_one(b);
+        let starts: Vec<Value> = (0..i64::from(lanes))
+            .map(|i| {
+                let i = b.index(i);
+                let column = b.add(column, i);
+                let column = b.binary(BinaryOp::SignedMin, column, last);
+                let offset = self.inner.scale(b, column);
+                b.add(right, offset)
+            })
+            .collect();
+        self.inner.row(b, lanes, self.masked_lanes(), |b, k, active| {
+            let load = |&start: &Value| {
+                let place = b.add(start, k);
+                b.load_active(self.buffers[1], place, 0, lanes, active)
+            };
+            let vectors = starts.iter().map(load).collect();
+            let rows = turned(b, vectors, 1);
+            let count = if let Active::First(count) = active { count } else { lanes };
+            let first = b.scale_index(k, lanes.into(), 0);
+            for (i, row) in (0..i64::from(count)).zip(rows) {
+                b.store(panel, first, i * i64::from(lanes), row);
+            }
+        });
+    }
+
+    /// The sums of a block of columns.
+    fn block(&self, b: &mut KernelBuilder, [left, number]: [Value; 2], columns: &Columns, rows: &Rows) -> Result<(), Unsupported> {
+        let first_pixel = self.rows.scale(b, number);
+        let mut outcome = Ok(());
+        tiles(b, self.rows, SUMS / columns.vectors, &mut |b, row, count| {
+            let offset = self.inner.scale(b, row);
+            let left = b.add(left, offset);
+            let sums = self.sums(b, (left, count), columns, rows);
+            let pixel = b.add(first_pixel, row);
+            let done = self.emit(b, pixel, columns, &sums);
+            if done.is_err() {
+                outcome = done;
+            }
+        });
+        outcome
+    }
+
+    /// The sums of some rows of the left operand, row by row, the first of which begins at `left`.
+    fn sums(&self, b: &mut KernelBuilder, (left, count): (Value, i64), columns: &Columns, rows: &Rows) -> Vec<Value> {
+        let starts: Vec<Value> = (0..count)
+            .map(|i| {
+                let skipped = self.inner.scale_known(b, i);
+                b.add(left, skipped)
+            })
+            .collect();
+        let neutral = b.float(Type::vector(Lane::F32, self.lanes()), 0.0);
+        let first = vec![neutral; (count * columns.vectors) as usize];
+        let (zero, whole, end) = (b.index(0), self.inner.whole(b, ROUND), self.inner.value(b));
+        let round = |b: &mut KernelBuilder, k, sums: &[Value]| self.add_rows(b, (&starts, k, ROUND.into()), columns, rows, sums);
+        let sums = b.for_carry(zero, whole, ROUND.into(), &first, round);
+        b.for_carry(whole, end, 1, &sums, |b, k, sums| self.add_rows(b, (&starts, k, 1), columns, rows, sums))
+    }
+
+    /// The products of some rows of the right operand, from one on, added to sums.
+    fn add_rows(
+        &self,
+        b: &mut KernelBuilder,
+        (starts, k, count): (&[Value], Value, i64),
+        columns: &Columns,
+        rows: &Rows,
+        sums: &[Value],
+    ) -> Vec<Value> {
+        let lanes = self.lanes();
+        let elements = [self.schedule.left, self.schedule.right].map(|tensor| self.schedule.cx.element(tensor));
+        let places: Vec<Value> = starts.iter().map(|&start| b.add(start, k)).collect();
+        let offset = rows.stride.scale(b, k);
+        let mut row = b.add(rows.first, offset);
+        let mut sums = sums.to_vec();
+        for i in 0..count {
+            let load = |v| {
+                let raw = b.load_active(rows.buffer, row, v * i64::from(lanes), lanes, columns.active);
+                widen(b, raw, elements[1])
+            };
+            let vectors: Vec<Value> = (0..columns.vectors).map(load).collect();
+            for (&place, sums) in places.iter().zip(sums.chunks_mut(vectors.len())) {
+                let raw = b.load_splat(self.buffers[0], place, i, lanes);
+                let factor = widen(b, raw, elements[0]);
+                for (sum, &vector) in sums.iter_mut().zip(&vectors) {
+                    *sum = self.product(b, factor, vector, *sum);
+                }
+            }
+            if i + 1 < count {
+                row = rows.stride.plus(b, row);
+            }
+        }
+        sums
+    }
+
+    /// Writes the sums of some rows, the first of which is a pixel of the output.
+    fn emit(&self, b: &mut KernelBuilder, pixel: Value, columns: &Columns, sums: &[Value]) -> Result<(), Unsupported> {
+        let lanes = self.lanes();
+        for (row, sums) in (0..).zip(sums.chunks(columns.vectors as usize)) {
+            let row = b.index(row);
+            let pixel = b.add(pixel, row);
+            let base = self.columns.scale(b, pixel);
+            for (v, &sum) in (0..).zip(sums) {
+                let skipped = b.index(v * i64::from(lanes));
+                let channel = b.add(columns.first, skipped);
+                let flat = b.add(base, channel);
+                let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+                self.writer.emit(b, &place, Some(sum), &self.wide, lanes, columns.active)?;
+            }
+        }
+        Ok(())
+    }
+}
