@@ -19,6 +19,7 @@ mod method;
 mod moving;
 mod needs;
 mod options;
+mod overwriting;
 mod parts;
 mod placed;
 mod places;

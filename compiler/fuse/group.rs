@@ -108,7 +108,7 @@ impl Group {
         let contraction = self.root.map(|r| &function.insts[r]).filter(|data| matches!(data.op(), Op::Conv | Op::Matmul));
         let root = root.into_iter().enumerate().map(|(i, value)| match contraction {
             Some(data) if i == 0 => channel_planes(function, data).map_or(value, |planes| planes.source),
-            Some(data) if i == 1 => turned_right(function, data).unwrap_or_else(|| stored_right(function, data)),
+            Some(data) if i == 1 => turned_right(function, data).map_or_else(|| stored_right(function, data), |turned| turned.source),
             _ => value,
         });
         let mut inputs = Vec::new();

@@ -46,7 +46,7 @@ pub use group::{Epilogue, Group, Rowwise};
 pub use grouping::group;
 pub use memory::{is_view, part_of, row_major, viewed};
 pub use node::{Grouped, Move, Node};
-pub use turned::turned_right;
+pub use turned::{TurnedRight, turned_right};
 pub use uses::uses_of;
 pub use widened::stored_right;
 

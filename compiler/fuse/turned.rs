@@ -5,23 +5,27 @@ use super::flow::{Item, each_inst};
 use crate::ir::{ElementType, Extent, Function, Inst, InstData, Op, Operation, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What a product of floats reads in the place of its right operand, which is that with its last two dimensions in turns. None where it reads the operand
-/// itself.
-pub fn turned_right(function: &Function, data: &InstData) -> Option<Value> {
+/// A right operand that lies turned: the columns of its matrices are adjacent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TurnedRight<'f> {
+    /// The tensor in memory.
+    pub source: Value,
+    /// The dimension of it that each dimension of the operand is.
+    pub permutation: &'f [usize],
+}
+
+/// What a product of floats reads in the place of its right operand, which is a transpose of that. None where it reads the operand itself.
+pub fn turned_right<'f>(function: &'f Function, data: &InstData) -> Option<TurnedRight<'f>> {
     let Operation::Matmul(_) = &data.operation else { return None };
     let right = data.operands[1];
     let transpose = &function.insts[function.defining_inst(right)?];
     let Operation::Transpose(operator) = &transpose.operation else { return None };
-    let rank = operator.permutation.len();
-    let swapped = operator.permutation.iter().enumerate().all(|(d, &from)| match rank - d {
-        1 => from + 2 == rank,
-        2 => from + 1 == rank,
-        _ => from == d,
-    });
-    let source = transpose.operands[0];
+    let (permutation, source) = (&operator.permutation, transpose.operands[0]);
+    let columns = permutation.len().checked_sub(2)?;
     let is_plain = |value: Value| function.tensor(value).layout.order().is_none();
     let is_float = matches!(function.tensor(source).element, ElementType::F32 | ElementType::F16);
-    (swapped && is_float && is_plain(source) && is_plain(right) && mixes_slices(function, data)).then_some(source)
+    let is_turned = permutation[columns] == columns + 1 && is_float && is_plain(source) && is_plain(right);
+    (is_turned && mixes_slices(function, data)).then_some(TurnedRight { source, permutation })
 }
 
 /// Whether extents that are known when the program runs stand where no run of slices of static shape computes the product: behind a known one of the

@@ -9,10 +9,11 @@ use super::fusions;
 use super::grouped::Grouped;
 use super::needs::KnownNeeds;
 use super::options::{Options, PlanSource};
+use super::overwriting;
 use super::placed::Placed;
 use super::planned::{self, Planned};
 use super::pool::Pool;
-use super::staged::{self, Staged};
+use super::staged::Staged;
 use super::variables::Variables;
 use super::written::{LoweredMethod, write};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
@@ -43,7 +44,7 @@ pub(super) fn lower(
     let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };
     let candidate = bands::choose(module, flow, options, |candidate| arena(&trial, candidate, &Fusions::none()))?;
     let fusions = merges(&frame, &trial, &candidate)?;
-    let staged = &staged::choose(&trial, &candidate, &fusions)?;
+    let staged = &overwriting::choose(&trial, &candidate, &fusions)?;
     let frame = Frame { staged, ..frame };
     let alone = Frame { options: Options { threads: Threads::ALONE, ..options }, ..frame };
     let alone = match options.threads.count {

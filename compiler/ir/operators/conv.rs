@@ -89,7 +89,7 @@ impl Operator for Conv {
     }
 
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
-        let input = generator.image()?;
+        let mut input = generator.image()?;
         let (element, spatial) = (generator.b.tensor(input).element, generator.b.tensor(input).rank() - 2);
         let channels = generator.b.tensor(input).shape[spatial + 1].as_static()?;
         if generator.random.one_in(8) {
@@ -104,7 +104,11 @@ impl Operator for Conv {
         let filter = generator.weights(element, &filter_shape);
         generator.finite = false;
         let filter = filter?;
-        let (input_zero_point, filter_zero_point) = (generator.zero_point(element), generator.zero_point(element));
+        if generator.random.one_in(4) {
+            input = generator.shifted(input)?;
+        }
+        let zero_points = [generator.b.tensor(input).element, element].map(|element| generator.zero_point(element));
+        let [input_zero_point, filter_zero_point] = zero_points;
         let input = if generator.random.one_in(2) { generator.bordered(input, input_zero_point)? } else { input };
         let mut geometry = generator.geometry(input)?;
         let is_counted = !geometry.positions.is_empty();

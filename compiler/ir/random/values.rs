@@ -97,6 +97,21 @@ impl Generator<'_> {
         self.b.pad(image, low, high, value).ok()
     }
 
+    /// Bytes of the other sign, each the same distance from the least one.
+    pub(in crate::ir) fn shifted(&mut self, value: Value) -> Option<Value> {
+        let (from, to, number) = match self.b.tensor(value).element {
+            ElementType::I8 => (ElementType::I8, ElementType::U8, 128),
+            ElementType::U8 => (ElementType::U8, ElementType::I8, -128),
+            _ => return Some(value),
+        };
+        let mut expression = ExpressionBuilder::new(&[from]);
+        let byte = expression.input(0);
+        let (byte, number) = (expression.convert(byte, ElementType::I32), expression.constant(Scalar::i32(number)));
+        let sum = expression.op(ScalarOp::Add, &[byte, number]).ok()?;
+        let sum = expression.convert(sum, to);
+        self.b.map(&[value], expression.finish(vec![sum])).ok()
+    }
+
     /// The geometry of windows over an image. Their number is given where it does not follow from the image's extents, and sometimes
     /// where it does: any number is as good.
     pub(in crate::ir) fn geometry(&mut self, image: Value) -> Option<WindowGeometry> {

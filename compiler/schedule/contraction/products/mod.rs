@@ -29,10 +29,15 @@ pub struct ProductsSchedule<'a> {
     /// Loops over matrices: how many, and steps in elements of the left and right operand; then rows, columns, inner extent.
     matrices: Vec<[Quantity; 3]>,
     extents: [Quantity; 3],
+    /// Elements from one element of the inner dimension to the next in the right operand.
+    right_step: Quantity,
     /// Rows and columns of a tile of dot products.
     tile: [i64; 2],
     way: Way,
 }
+
+/// Rows of the left operand from which on it costs less to turn columns into a panel than to sum across the lanes of vectors.
+const FEWEST_ROWS: i64 = 4;
 
 /// How sums are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +67,7 @@ impl<'a> ProductsSchedule<'a> {
         let data = &cx.function.insts[root];
         let (left, accumulator) = (data.operands[0], operator.accumulator);
         let turned = turned_right(cx.function, data);
-        let right = turned.unwrap_or(data.operands[1]);
+        let right = turned.map_or(data.operands[1], |turned| turned.source);
         let elements = [cx.element(left), cx.element(right)];
         let whole = |e: &ElementType| matches!(e, ElementType::I8 | ElementType::U8 | ElementType::I16);
         let sound = match accumulator {
@@ -80,8 +85,14 @@ impl<'a> ProductsSchedule<'a> {
             return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
         }
         ElementWise::new(cx, None)?;
-        // A turned matrix has as many elements.
-        let steps = [(ll, strides(&l)), (rl, strides(&r))];
+        let right_strides = match turned {
+            Some(turned) => {
+                let strides = strides(&cx.quantities(turned.source));
+                turned.permutation.iter().map(|&dimension| strides[dimension].clone()).collect()
+            }
+            None => strides(&r),
+        };
+        let steps = [(ll, strides(&l)), (rl, right_strides)];
         let mut matrices = Vec::new();
         for (d, extent) in output[..output.len() - 2].iter().enumerate() {
             let mut steps_here = Vec::new();
@@ -100,19 +111,20 @@ impl<'a> ProductsSchedule<'a> {
         let extents = [lm[0].clone(), rm[0].clone(), lm[1].clone()];
         let tile = if cx.machine.registers.count() >= 32 || cx.machine.sums_in_place { [4, 4] } else { [2, 4] };
         let zero_points = [operator.left_zero_point, operator.right_zero_point];
+        let right_step = steps[1].1[r.len() - 1].clone();
         let way = match turned {
             Some(_) => Way::Rows,
             None if elements == [ElementType::F32; 2] => way(&cx, &extents),
             None => Way::Dots,
         };
-        Ok(Self { cx, left, right, zero_points, accumulator, matrices, extents, tile, way })
+        Ok(Self { cx, left, right, zero_points, accumulator, matrices, extents, right_step, tile, way })
     }
 }
 
 /// How products of binary32 with some rows, columns and inner extent are summed, columns lying side by side.
 fn way(cx: &Context<'_>, [rows, _, inner]: &[Quantity; 3]) -> Way {
     let lanes = cx.machine.lanes(4);
-    let are_many = rows.most(cx.function).is_ok_and(|rows| rows >= outer::FEWEST_ROWS as u64);
+    let are_many = rows.most(cx.function).is_ok_and(|rows| rows >= FEWEST_ROWS as u64);
     match inner.most(cx.function) {
         Ok(inner) if are_many && inner <= LONGEST_TURNED && TURNED_LANES.contains(&lanes) && cx.writes_out() && !cx.machine.at_once => {
             Way::Panels(inner.next_multiple_of(lanes.into()) * u64::from(lanes))
@@ -149,15 +161,16 @@ impl Schedule for ProductsSchedule<'_> {
             Way::Dots | Way::Rows => None,
         };
         let mut cells = Cells::default();
-        let quantities = self.matrices.iter().flatten().chain(&self.extents);
+        let quantities = self.matrices.iter().flatten().chain(&self.extents).chain([&self.right_step]);
         cells.load(&mut b, &mut arguments, quantities.flat_map(Quantity::extents));
         let matrices: Vec<[Number; 3]> = self.matrices.iter().map(|m| [&m[0], &m[1], &m[2]].map(|q| cells.number(&mut b, q))).collect();
         let [rows, columns, inner] = [0, 1, 2].map(|i| cells.number(&mut b, &self.extents[i]));
+        let right_step = cells.number(&mut b, &self.right_step);
         let most = self.matrices.iter().map(|m| &m[0]).chain(&self.extents).cloned().collect::<Vec<_>>();
         let multiply_accumulates = product(&most).most(self.cx.function).unwrap_or(u64::MAX);
         let fuses = fuses(self.cx.machine, multiply_accumulates);
         let buffers = [buffers[0], buffers[1]];
-        let lowering = Lowering { schedule: self, buffers, panel, writer, hoisted, wide, rows, columns, inner, fuses };
+        let lowering = Lowering { schedule: self, buffers, panel, writer, hoisted, wide, rows, columns, inner, right_step, fuses };
         let zero = b.index(0);
         let mut outcome = Ok(());
         nest(&mut b, &matrices, [zero; 3], &mut |b, bases| {
@@ -205,13 +218,14 @@ struct Lowering<'a> {
     rows: Number,
     columns: Number,
     inner: Number,
+    right_step: Number,
     fuses: bool,
 }
 
 impl Lowering<'_> {
     /// The products of two matrices, whose first elements are given, and the number of the product.
     fn matrix(&self, b: &mut KernelBuilder, bases: [Value; 3]) -> Result<(), Unsupported> {
-        let few = outer::FEWEST_ROWS;
+        let few = FEWEST_ROWS;
         match (self.schedule.way, self.panel, self.rows) {
             (Way::Rows, _, _) => self.by_rows(b, bases),
             (Way::Panels(_), Some(panel), Number::Known(n)) if n >= few => self.by_panels(b, panel, bases),

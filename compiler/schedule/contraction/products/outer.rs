@@ -21,9 +21,6 @@ const WIDE: i64 = 4;
 /// Rows of the right operand in a round of the innermost loop.
 const ROUND: u16 = 4;
 
-/// Rows of the left operand from which on it costs less to turn columns into a panel than to sum across the lanes of vectors.
-pub(super) const FEWEST_ROWS: i64 = 4;
-
 /// A block of columns.
 struct Columns {
     /// The first.
@@ -48,7 +45,7 @@ impl Lowering<'_> {
     pub(super) fn by_rows(&self, b: &mut KernelBuilder, [left, right, number]: [Value; 3]) -> Result<(), Unsupported> {
         self.blocks(b, WIDE, &mut |b, columns| {
             let first = b.add(right, columns.first);
-            let rows = Rows { buffer: self.buffers[1], first, stride: self.columns };
+            let rows = Rows { buffer: self.buffers[1], first, stride: self.right_step };
             self.block(b, [left, number], &columns, &rows)
         })
     }

@@ -1,0 +1,74 @@
+//! Which products of pixels write their output over their input.
+//!
+//! A product of floats reads its input where it lies, once for each panel of outputs, so its output is elsewhere and both are live at once. If it
+//! stages its rows it reads each once, before anything is written there, and the output may take the input's place. Staging takes a few percent of
+//! the product's time. It is done where the largest step of the plan is such a product and the arena shrinks by as much as bands would have to
+//! save.
+
+use super::bands::{Candidate, Terms};
+use super::chosen::{self, Item, Purpose};
+use super::frame::Frame;
+use super::grouped::Grouped;
+use super::needs::KnownNeeds;
+use super::options::PlanSource;
+use super::placed::Placed;
+use super::planned::Planned;
+use super::staged::Staged;
+use super::work::Work;
+use crate::diagnostic::Diagnostics;
+use crate::fuse::Fusions;
+use crate::ir::Inst;
+use rustc_hash::FxHashSet;
+
+/// The groups for which it is worth it.
+///
+/// # Errors
+/// As a plan without any.
+pub(super) fn choose(trial: &Frame<'_>, candidate: &Candidate, fusions: &Fusions) -> Result<Staged, Diagnostics> {
+    // The plan of the file is one for the operators of the file, and a GPU has no rows to stage.
+    if trial.options.plan == PlanSource::Program || trial.options.gpu.is_some() {
+        return Ok(Staged::None);
+    }
+    let (without, is_promising) =
+        planned(trial, candidate, fusions, &candidate.known, |frame, planned| (planned.plan.arena_bytes, largest_is_one(frame, planned)))?;
+    if !is_promising {
+        return Ok(Staged::None);
+    }
+    let all = Frame { staged: &Staged::All, ..*trial };
+    let (with, roots) = planned(&all, candidate, fusions, &KnownNeeds::default(), |frame, planned| {
+        (planned.plan.arena_bytes, overwriting(frame, planned))
+    })?;
+    let is_worth_it = with as f64 <= Terms::of(trial.options).size * without as f64;
+    Ok(if is_worth_it { Staged::These(roots) } else { Staged::None })
+}
+
+/// What `tell` says of the plan of a trial.
+fn planned<'a, R>(
+    frame: &Frame<'a>,
+    candidate: &Candidate,
+    fusions: &Fusions,
+    known: &KnownNeeds,
+    tell: impl FnOnce(&Frame<'a>, &Planned<'_>) -> R,
+) -> Result<R, Diagnostics> {
+    let purpose = Purpose::Trial(known);
+    let grouped = Grouped::new(frame, candidate.flow.clone(), fusions)?;
+    let items = chosen::choose(frame, &grouped, &grouped.work(), purpose)?;
+    let placed = Placed::new(frame, &grouped, &items);
+    Ok(tell(frame, &Planned::new(frame, &placed, items, &candidate.parts, purpose)?))
+}
+
+/// Whether the step that needs most is a product that could overwrite its operand and does not: no other gain is possible.
+fn largest_is_one(frame: &Frame<'_>, planned: &Planned<'_>) -> bool {
+    let shares = |item: &Item<'_>| planned.addresses(frame).shares_one_of(&item.needs.if_staged);
+    planned.items.get(planned.plan.peak_step).is_some_and(|item| !item.needs.if_staged.is_empty() && !shares(item))
+}
+
+/// The roots of the groups that overwrite their operand since they stage it.
+fn overwriting(frame: &Frame<'_>, planned: &Planned<'_>) -> FxHashSet<Inst> {
+    let addresses = planned.addresses(frame);
+    let root = |item: &Item<'_>| match item.work {
+        Work::Group(group) if addresses.shares_one_of(&item.needs.if_staged) => group.root,
+        _ => None,
+    };
+    planned.items.iter().filter_map(root).collect()
+}
