@@ -364,9 +364,9 @@ pub struct Origin {
     pub tensors: Vec<String>,
     /// The schedule and its choices: `direct conv 4x8 dot2`.
     pub schedule: String,
-    /// Multiply-accumulate operations.
+    /// Multiply-accumulate operations, where extents are at their bounds.
     pub multiply_accumulates: u64,
-    /// Bytes read and written.
+    /// Bytes read and written, where extents are at their bounds.
     pub bytes: u64,
     /// What it leaves in memory, as far as extents are static: for those who look at a running model.
     pub results: Vec<Written>,

@@ -11,7 +11,7 @@ use crate::ir::{self, Definition, Extent, Module, Op, Operation, Type, Value};
 use crate::machine::OFFSET_ALIGNMENT;
 use crate::parallel;
 use crate::program::{self, ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step, Streams, Working};
-use crate::schedule::piece::Piece;
+use crate::schedule::piece::{Piece, PieceSlices};
 use crate::schedule::{Argument, Unsupported};
 use rustc_hash::FxHashMap;
 
@@ -158,7 +158,11 @@ impl<'s> Writer<'_, 's> {
         let Piece { lowered, extent, most_parts, slices } = piece;
         let mut origin = self.origin(group);
         origin.schedule = lowered.description;
-        origin.multiply_accumulates = lowered.multiply_accumulates;
+        let blocks = slices.as_ref().map_or(1, PieceSlices::most_blocks);
+        origin.multiply_accumulates = lowered.multiply_accumulates.saturating_mul(blocks);
+        if let Some(slices) = &slices {
+            origin.bytes = origin.bytes.saturating_mul(blocks * slices.block) / slices.most.max(1);
+        }
         let complete: Vec<Value> = group.outputs.iter().flat_map(|&value| self.complete(value)).collect();
         origin.results = complete.into_iter().filter_map(|value| self.written(value)).collect();
         let stem = lowered.kernel.name.clone();

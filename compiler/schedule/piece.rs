@@ -28,3 +28,23 @@ pub struct PieceSlices {
     /// Bytes from one slice to the next, an argument each.
     pub strides: Vec<u64>,
 }
+
+impl PieceSlices {
+    /// Blocks that it takes when there are as many slices as there can be.
+    pub fn most_blocks(&self) -> u64 {
+        let before = self.after_blocks_of.map_or(0, |blocks| self.most / blocks.max(1) * blocks);
+        (self.most - before) / self.block.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smaller_blocks_take_what_larger_ones_leave() {
+        let piece = |block, after_blocks_of| PieceSlices { extents: vec![], most: 127, block, after_blocks_of, strides: vec![] };
+        let blocks = [piece(16, None), piece(4, Some(16)), piece(1, Some(4))].map(|piece| piece.most_blocks());
+        assert_eq!(blocks, [7, 3, 3]);
+    }
+}
