@@ -27,8 +27,7 @@ impl Rowwise {
         let is_ordered = reduce.reduction == Reduction::Product && ty.element.is_float();
         let is_along_rows = reduce.axes == [last] && !is_ordered;
         let reader = group.prologue.as_ref().map_or_else(|| vec![operand], |work| work.operands.clone());
-        (is_along_rows && (2..=LONGEST).contains(&length) && ty.element != ElementType::Bool)
-            .then(|| Self { shape: ty.shape.clone(), readers: vec![(root, reader)] })
+        (is_along_rows && (2..=LONGEST).contains(&length)).then(|| Self { shape: ty.shape.clone(), readers: vec![(root, reader)] })
     }
 
     /// The shape of the results of reductions.
@@ -87,7 +86,6 @@ fn is_dense(function: &Function, inst: Inst) -> bool {
     let data = &function.insts[inst];
     let tensors = || data.operands.iter().chain(&data.results).filter_map(|&v| function.values[v].ty.as_tensor());
     matches!(data.op(), Op::Map | Op::Reduce)
-        && data.results.iter().all(|&v| function.tensor(v).element != ElementType::Bool)
         && tensors()
             .all(|ty| ty.layout.order().is_none() && ty.element.bits() >= 8 && !matches!(ty.element, ElementType::C64 | ElementType::C128))
 }

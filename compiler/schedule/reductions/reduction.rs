@@ -1,7 +1,7 @@
 //! The reductions that windows and whole-axis reductions share: neutral element and combination, in registers.
 
 use crate::ir::{ElementType, Reduction as Kind, Word};
-use crate::kernel::{BinaryOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::elementwise::lanes::{exact, narrow, register_lane};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::unsupported::Unsupported;
@@ -123,6 +123,9 @@ impl Reduction {
             return b.horizontal(op, a);
         }
         let lanes = b.ty(a).lanes;
+        if self.lane == Lane::Mask && lanes > 1 {
+            return any_or_all(b, a, if self.kind == Kind::Any { HorizontalOp::Max } else { HorizontalOp::Min });
+        }
         let mut result = b.extract(a, 0);
         for lane in 1..lanes {
             let next = b.extract(a, lane);
@@ -130,6 +133,16 @@ impl Reduction {
         }
         result
     }
+}
+
+/// Whether any, as their maximum, or all lanes of a mask are set, as their minimum: machines combine numbers across lanes in a few instructions.
+fn any_or_all(b: &mut KernelBuilder, mask: Value, extreme: HorizontalOp) -> Value {
+    let ty = Type::vector(Lane::I32, b.ty(mask).lanes);
+    let (one, zero) = (b.int(ty, 1), b.int(ty, 0));
+    let numbers = b.select(mask, one, zero);
+    let number = b.horizontal(extreme, numbers);
+    let zero = b.int(Type::vector(Lane::I32, 1), 0);
+    b.compare(CompareOp::NotEqual, number, zero)
 }
 
 /// A combined value as it is stored: narrow integers wrap, floats of 16 bits are rounded.
