@@ -15,6 +15,8 @@ import sys
 
 import numpy as np
 import torch
+from executorch.backends.vulkan import utils as vulkan_utils
+from executorch.backends.vulkan.op_registry import OpFeatures, update_features
 from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner
 from executorch.backends.vulkan.quantizer.vulkan_quantizer import VulkanQuantizer
 from executorch.backends.vulkan.quantizer.vulkan_quantizer import get_symmetric_quantization_config as vulkan_quantization
@@ -25,6 +27,7 @@ from executorch.devtools.bundled_program.config import MethodTestCase, MethodTes
 from executorch.devtools.bundled_program.serialize import serialize_from_bundled_program_to_flatbuffer
 from executorch.exir import pass_base
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
+from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.passes import MemoryPlanningPass
 from torch import nn
 from torch._higher_order_ops import scan
@@ -392,6 +395,99 @@ class Learning(nn.Module):
         return loss, gradient, torch.ops.et_vk.linear_dW(gradient, x), *scales
 
 
+def bytes_of(x, scale, zero_point):
+    return (torch.round(x / scale) + zero_point).clamp(-128, 127)
+
+
+def convolved(x, filter, scales, bias, stride, padding, dilation, groups):
+    units = filter.shape[0]
+    return functional.conv2d(x, filter * scales[:units].view(-1, 1, 1, 1), bias[:units], stride, padding, dilation, groups)
+
+
+def filter_of_rows(weights, x, units, size, groups):
+    """Rows of taps and channels, padded to whole words."""
+    channels = x.shape[1] // groups
+    rows = weights[:units, : size[0] * size[1] * channels]
+    return rows.view(units, size[0], size[1], channels).permute(0, 3, 1, 2).float()
+
+
+class Former:
+    """Operators that earlier exporters wrote and later runtimes have: what they compute, in the exporter of today."""
+
+    WINDOW = "SymInt[] kernel_size, SymInt[] stride, SymInt[] padding, SymInt[] dilation, SymInt groups) -> Tensor"
+    IMAGE = "(Tensor x, float input_scale, int input_zero_point, Tensor weights, Tensor sums, Tensor scales, "
+    RESULT = IMAGE + "float scale, int zero_point, Tensor bias, "
+    PLAIN = "(Tensor x, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
+    PLAIN += "SymInt[] output_padding, SymInt groups) -> Tensor"
+
+    def to_bytes(x, scale, zero, weights, sums, scales, to, to_zero, bias, size, stride, padding, dilation, groups):
+        filter = filter_of_rows(weights, x, 4, size, groups)
+        y = convolved((x.float() - zero) * scale, filter, scales, bias, stride, padding, dilation, groups)
+        return bytes_of(y, to, to_zero).to(torch.int8)
+
+    def to_bytes_of_channels(x, scale, zero, weights, sums, scales, to, to_zero, bias, size, stride, padding, dilation, groups):
+        filter = weights.permute(2, 0, 1).unsqueeze(1).float()
+        y = convolved((x.float() - zero) * scale, filter, scales, bias, stride, padding, dilation, groups)
+        return bytes_of(y, to, to_zero).to(torch.int8)
+
+    def of_bytes(x, scale, zero, weights, sums, scales, bias, size, stride, padding, dilation, groups):
+        filter = filter_of_rows(weights, x, 4, size, groups)
+        return convolved((bytes_of(x, scale, zero) - zero) * scale, filter, scales, bias, stride, padding, dilation, groups)
+
+    def of_floats(x, weights, scales, bias, size, stride, padding, dilation, groups):
+        return convolved(x, filter_of_rows(weights, x, 4, size, groups), scales, bias, stride, padding, dilation, groups)
+
+    OPERATORS = {
+        "conv2d_q8ta_q8csw_q8to": (RESULT + WINDOW, to_bytes),
+        "conv2d_q8ta_q8csw_q8to_dw": (RESULT + WINDOW, to_bytes_of_channels),
+        "conv2d_q8ta_q8csw": (IMAGE + "Tensor bias, " + WINDOW, of_bytes),
+        "conv2d_q8csw": ("(Tensor x, Tensor weights, Tensor scales, Tensor bias, " + WINDOW, of_floats),
+        "conv2d_gemm": (PLAIN, torch.convolution),
+        "conv1d_pw": (PLAIN, torch.convolution),
+        "conv1d_dw": (PLAIN, torch.convolution),
+    }
+
+    def __init__(self):
+        self.library = torch.library.Library("et_vk", "FRAGMENT")
+        for name, (schema, function) in self.OPERATORS.items():
+            self.library.define(name + schema)
+            self.library.impl(name, function, "CompositeExplicitAutograd")
+            features = OpFeatures(inputs_storage=vulkan_utils.CONTIGUOUS_ANY, inputs_dtypes=vulkan_utils.ALL_T, supports_prepacking=True)
+            update_features(getattr(exir_ops.edge.et_vk, name).default)(lambda features=features: features)
+
+
+class Images(nn.Module):
+    """Images by those operators; and scales for integers whose range is that of bytes because nothing else is said."""
+
+    def __init__(self):
+        super().__init__()
+        of = lambda *shape: torch.randint(-90, 91, shape, dtype=torch.int8)
+        self.register_buffer("rows", of(4, 28))
+        self.register_buffer("channels", of(3, 2, 4))
+        self.register_buffer("sums", torch.zeros(4, dtype=torch.int32))
+        self.register_buffer("scales", torch.rand(4) / 500 + 0.001)
+        self.register_buffer("bias", torch.randn(4))
+        self.register_buffer("plain", torch.randn(4, 3, 2, 2))
+        self.register_buffer("points", torch.randn(5, 3, 1))
+        self.register_buffer("rowwise", torch.randn(3, 1, 3))
+
+    def forward(self, x, row):
+        one, et_vk = [1, 1], torch.ops.et_vk
+        x8 = torch.ops.quantized_decomposed.quantize_per_tensor(x, 0.02, 5, -128, 127, torch.int8)
+        scales = (self.sums, self.scales)
+        a = et_vk.conv2d_q8ta_q8csw_q8to(x8, 0.02, 5, self.rows, *scales, 0.03, -7, self.bias, [3, 3], [2, 1], one, one, 1)
+        b = et_vk.conv2d_q8ta_q8csw_q8to_dw(a, 0.03, -7, self.channels, *scales, 0.01, 9, self.bias, [3, 2], one, [0, 1], one, 4)
+        c = et_vk.conv2d_q8ta_q8csw(x, 0.02, 5, self.rows, *scales, self.bias, [3, 3], one, [2, 0], [2, 1], 1)
+        d = et_vk.conv2d_q8csw(x, self.rows, self.scales, self.bias, [3, 3], [1, 2], one, one, 1)
+        e = et_vk.conv2d_gemm(x, self.plain, self.bias, one, [0, 1], one, False, [0, 0], 1)
+        f = et_vk.conv1d_pw(row, self.points, None, [1], [0], [1], False, [0], 1)
+        g = et_vk.conv1d_dw(row, self.rowwise, None, [2], [1], [1], False, [0], 3)
+        block = [1, 1, row.shape[-1]]
+        found = torch.ops.torchao.choose_qparams_affine(row, "ASYMMETRIC", block, torch.int8, None, None, 1e-5, torch.float32, torch.int32)
+        y = torch.ops.torchao.quantize_affine(row, block, *found, torch.int8)
+        return torch.ops.quantized_decomposed.dequantize_per_tensor(b, 0.01, 9, -128, 127, torch.int8), c, d, e, f, g, y, *found
+
+
 class Choices(nn.Module):
     """Branches, one of them inside another and one taken by an extent, on tensors of any number of rows."""
 
@@ -457,7 +553,9 @@ def make_vulkan(wanted):
         "vulkan_int8": lambda: (Chain().eval(), images(), None, {"weights": 8}),
         "vulkan_buffers": lambda: (Averages().requires_grad_(False), [(torch.randn(1, 6),) for _ in range(4)], None, None),
         "vulkan_learning": lambda: (Learning(), learning(), None, None),
+        "vulkan_former": lambda: (Images(), [(torch.randn(1, 3, 9, 8), torch.randn(1, 3, 11)) for _ in range(2)], None, None),
     }
+    former = Former()
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:
             continue

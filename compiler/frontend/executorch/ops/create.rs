@@ -16,6 +16,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::zeros.out", |c| filled(c, Size::List, Number::Int(0))),
     ("aten::ones.out", |c| filled(c, Size::List, Number::Int(1))),
     ("aten::empty.out", |c| filled(c, Size::List, Number::Int(0))),
+    ("aten::empty_permuted.out", |c| filled(c, Size::List, Number::Int(0))),
     ("dim_order_ops::_empty_dim_order.out", |c| filled(c, Size::List, Number::Int(0))),
     ("aten::scalar_tensor.out", scalar),
     ("aten::arange.out", |c| range(c, None, 0, None)),

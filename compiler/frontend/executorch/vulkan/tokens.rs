@@ -3,7 +3,7 @@
 use super::super::fault::Fault;
 use super::super::memory::Definition;
 use super::super::ops::{Call, Translate};
-use super::super::program::Form;
+use super::super::program::{EValue, Form, Instruction};
 use super::super::registers::Register;
 use super::scales::{First, nibbles};
 use crate::ir::{ElementType, Extent, Node, Scalar, ScalarOp, Value};
@@ -27,7 +27,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("et_vk.embedding_q4gsw.default", embedding),
     ("et_vk.select_as_symint.default", selected_integer),
     ("torchao.choose_qparams_affine.default", choose_parameters),
-    ("torchao.quantize_affine.default", quantize_blocks),
+    (QUANTIZE, quantize_blocks),
     ("torchao.dequantize_affine.default", dequantize_blocks),
 ];
 
@@ -236,10 +236,37 @@ fn blocks(c: &mut Call<'_, '_, '_>, x: Value, argument: usize) -> Result<[Vec<Ex
     Ok([split, ones])
 }
 
+/// The least and the greatest integer: two arguments, or what an element type has where they say nothing.
+fn bounds(c: &Call<'_, '_, '_>, [low, high]: [usize; 2], element: ElementType) -> Result<(i64, i64), Fault> {
+    let of_type = element.integer_range().and_then(|(low, high)| Some((i64::try_from(low).ok()?, i64::try_from(high).ok()?)));
+    match (c.optional_int(low)?, c.optional_int(high)?, of_type) {
+        (Some(low), Some(high), _) => Ok((low, high)),
+        (low, high, Some(of_type)) => Ok((low.unwrap_or(of_type.0), high.unwrap_or(of_type.1))),
+        _ => Err(Fault::unsupported("the range of integers is not known").expected("integers", element.to_string())),
+    }
+}
+
+/// The operator that brings floats to integers of scales that another one has found.
+const QUANTIZE: &str = "torchao.quantize_affine.default";
+
+/// The element type of the integers that scales in a register are for. Graphs keep no element types of arguments, so it is that of the tensor which is
+/// made with these scales; bytes where there is none in the graph, as the device's runtime has it.
+fn quantized_with(c: &Call<'_, '_, '_>, scales: usize) -> ElementType {
+    let plan = c.translator.plan;
+    let made = plan.instructions.iter().find_map(|instruction| match instruction {
+        Instruction::Kernel { operator, args } if plan.operators[*operator] == QUANTIZE && args.get(2) == Some(&scales) => args.last(),
+        _ => None,
+    });
+    match made.map(|&register| &plan.values[register]) {
+        Some(EValue::Tensor(meta)) => meta.form.element,
+        _ => ElementType::I8,
+    }
+}
+
 /// (input, how, block, dtype, low, high, eps, …, keepdim, scales, zero points): those of each block.
 fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let (x, bounds, eps) = (c.tensor(0)?, (c.optional_int(4)?, c.optional_int(5)?), c.optional_number(6)?);
-    let (Some(low), Some(high)) = bounds else { return Err(Fault::unsupported("the range of integers is not given")) };
+    let (x, eps) = (c.tensor(0)?, c.optional_number(6)?);
+    let (low, high) = bounds(c, [4, 5], quantized_with(c, c.register(10)?))?;
     // Whether zero is in the middle, and then whether each side of it reaches its last integer.
     let to_ends = match c.text(1)?.as_deref() {
         Some("ASYMMETRIC") => None,
@@ -287,9 +314,7 @@ fn of_blocks(c: &mut Call<'_, '_, '_>, ones: &[Extent]) -> Result<Scale, Fault> 
 fn quantize_blocks(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let (shape, out) = (c.extents(x), c.out_form(c.out())?.element);
-    let (Some(low), Some(high)) = (c.optional_int(5)?, c.optional_int(6)?) else {
-        return Err(Fault::unsupported("the range of integers is not given"));
-    };
+    let (low, high) = bounds(c, [5, 6], out)?;
     let [split, ones] = blocks(c, x, 1)?;
     let (x, scale) = (c.reshape_to(x, &split)?, of_blocks(c, &ones)?);
     let y = quantize::quantize(c.graph(), x, &scale, (low, high), Rounding::Even, out)?;
