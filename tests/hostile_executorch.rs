@@ -6,6 +6,9 @@ use modelc::diagnostic::Diagnostics;
 use modelc::frontend::{self, LoadOptions};
 use modelc::ir::Module;
 use modelc::ir::random::Random;
+use modelc::lower::Options;
+use modelc::machine::{GPUS, MACHINES, Unit};
+use modelc::pipeline;
 use modelc_damage::FlatBuffer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +40,7 @@ const FILES: [&str; 21] = [
 ];
 
 /// Programs of this repository, which are always there.
-const OWN: [&str; 12] = [
+const OWN: [&str; 13] = [
     "branch.pte",
     "choices.pte",
     "running.pte",
@@ -50,6 +53,7 @@ const OWN: [&str; 12] = [
     "vulkan_image.pte",
     "vulkan_int8.pte",
     "vulkan_rows.pte",
+    "vulkan_former.pte",
 ];
 
 fn files(names: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
@@ -184,6 +188,51 @@ fn damage_graphs(schema: &FlatBuffer, header: &[u8; 4]) -> usize {
         }
     }
     tried
+}
+
+/// Graphs for a device that are changed and still load: what the device then does is decided without a panic, and soon, and is made of sound modules.
+#[test]
+fn damaged_graphs_that_load_become_programs_of_a_device() {
+    let schema = FlatBuffer::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/vulkan.fbs")).expect("the schema is sound");
+    let (mut tried, mut made) = (0, 0);
+    for (path, bytes) in files(&FILES) {
+        let graphs = graphs_of_delegates(&bytes, b"VH00");
+        let mut numbers = Random::new(bytes.len() as u64 ^ 0x9876);
+        for round in 0..if graphs.is_empty() { 0 } else { rounds(40) } {
+            let mut damaged = bytes.clone();
+            let graph = graphs[numbers.below(graphs.len())].clone();
+            if round % 2 == 0 {
+                schema.damage(&mut damaged[graph], &mut |bound| numbers.below(bound));
+            } else {
+                // Identifiers, numbers and the header before them.
+                let at = graph.start - 32 + numbers.below(graph.len() + 32);
+                damaged[at] = damaged[at].wrapping_add([1, 2, 0xFF, 4, 0x80][numbers.below(5)]);
+            }
+            tried += 1;
+            let what = format!("{} round {round}, for a device", path.display());
+            let Ok(mut module) = load(damaged) else { continue };
+            let begin = Instant::now();
+            modelc::passes::run_all(&mut module);
+            let gpu = &GPUS[round % GPUS.len()];
+            let Ok(lowered) = pipeline::lower(&module, "damaged", Options { gpu: Some(gpu), ..Options::new(&MACHINES[0]) }) else {
+                continue;
+            };
+            if let (Some(device), Unit::Gpu(limits)) = (&lowered.program.device, &gpu.unit) {
+                for kernel in &device.kernels {
+                    modelc::codegen::spirv::module(kernel, limits).unwrap_or_else(|error| panic!("{what}: {error}"));
+                }
+                made += 1;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(20), "{what}: took {:?}", begin.elapsed());
+        }
+    }
+    println!("{tried} graphs, {made} of which are programs of a device");
+    assert!(made * 10 > tried, "only {made} of {tried} damaged graphs are for a device");
+}
+
+/// As many rounds as the environment says, to look further than a test has time to; or else so many.
+fn rounds(usual: usize) -> usize {
+    std::env::var("MODELC_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
 /// Where the tables of delegates' graphs lie: a header with an identifier in it says so.

@@ -106,11 +106,13 @@ fn assignment(wanted: usize, given: usize, fits: impl Fn(usize, usize) -> bool) 
     (seen == given).then_some(places)
 }
 
-/// What a register of the caller holds.
+/// What a register holds that goes in or out.
 fn argument(t: &mut Translator<'_, '_>, register: usize) -> Result<Passed, Fault> {
     match &t.environment.registers[register] {
         Register::Tensor(_) => Ok(Passed::Tensor(t.read(register)?)),
         Register::Unavailable(fault) => Err(fault.clone()),
+        // It is one of a list of values, and there is another list on the other side.
+        Register::AsInFile(_) => Err(Fault::invalid("what goes in or out of the delegate is neither a tensor nor a number")),
         number => Ok(Passed::Number(number.clone())),
     }
 }
