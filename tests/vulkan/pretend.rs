@@ -28,6 +28,8 @@ pub struct World {
     mapped: BTreeMap<u64, Vec<u64>>,
     /// Submissions so far.
     pub submissions: u32,
+    /// Recorded dispatches whose workgroups memory tells.
+    pub indirect: u32,
     last: u64,
 }
 
@@ -42,15 +44,36 @@ pub struct Properties {
     pub is_cpu: bool,
     /// Whether the staging memory is coherent.
     pub is_coherent: bool,
+    /// What memory of the host there is.
+    pub host_memory: HostMemory,
     /// Minor version of Vulkan 1.
     pub version: u32,
     /// Bits of its timestamps; 0 where it has none.
     pub timestamp_bits: u32,
 }
 
+/// What memory of a device the host sees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostMemory {
+    /// Memory that it reads fast, and other memory that is coherent.
+    All,
+    /// The first of these alone.
+    Cached,
+    /// None.
+    Nothing,
+}
+
 impl Default for Properties {
     fn default() -> Self {
-        Self { storage_buffers: 8, narrow: false, is_cpu: false, is_coherent: true, version: 1, timestamp_bits: 36 }
+        Self {
+            storage_buffers: 8,
+            narrow: false,
+            is_cpu: false,
+            is_coherent: true,
+            host_memory: HostMemory::All,
+            version: 1,
+            timestamp_bits: 36,
+        }
     }
 }
 
@@ -265,13 +288,15 @@ extern "C" fn families(_: u64, count: *mut u32, out: *mut vk::QueueFamilyPropert
 
 extern "C" fn memory_properties(_: u64, out: *mut vk::PhysicalDeviceMemoryProperties) {
     use vk::MemoryPropertyFlags as Flags;
-    let cached = if world(|world| world.device.is_coherent) { Flags::HOST_COHERENT } else { Flags::empty() };
-    let kinds = [
-        Flags::empty(),
-        Flags::DEVICE_LOCAL,
-        Flags::HOST_VISIBLE | Flags::HOST_COHERENT,
-        Flags::HOST_VISIBLE | Flags::HOST_CACHED | cached,
-    ];
+    let device = world(|world| world.device);
+    let coherent = if device.is_coherent { Flags::HOST_COHERENT } else { Flags::empty() };
+    let (plain, cached) = (Flags::HOST_VISIBLE | Flags::HOST_COHERENT, Flags::HOST_VISIBLE | Flags::HOST_CACHED | coherent);
+    let of_host: &[Flags] = match device.host_memory {
+        HostMemory::All => &[plain, cached],
+        HostMemory::Cached => &[cached],
+        HostMemory::Nothing => &[],
+    };
+    let kinds = [&[Flags::empty(), Flags::DEVICE_LOCAL], of_host].concat();
     // SAFETY: the caller has room for the structure there.
     let out = unsafe { &mut *out };
     *out = vk::PhysicalDeviceMemoryProperties { memory_type_count: kinds.len() as u32, ..Default::default() };
@@ -342,6 +367,10 @@ extern "C" fn allocate(_: u64, _: *const c_void, out: *mut u64) -> i32 {
 }
 
 extern "C" fn nothing() {}
+
+extern "C" fn dispatch_indirect(_: u64, _: u64, _: u64) {
+    WORLD.with_borrow_mut(|world| world.indirect += 1);
+}
 
 extern "C" fn command_buffer(_: u64) -> i32 {
     counted("command_buffer")
@@ -415,6 +444,7 @@ pub unsafe extern "C" fn find(_: u64, name: *const c_char) -> *const c_void {
         "vkQueueWaitIdle" => wait_idle as *const (),
         "vkCreateQueryPool" => create_query_pool as *const (),
         "vkDestroyQueryPool" => destroy_query_pool as *const (),
+        "vkCmdDispatchIndirect" => dispatch_indirect as *const (),
         _ if name.starts_with("vkCmd") || name == "vkUpdateDescriptorSets" => nothing as *const (),
         _ => {
             WORLD.with_borrow_mut(|world| world.mistakes.push(format!("nobody knows {name}")));

@@ -1,8 +1,8 @@
 //! Programs in the JIT on a pretended Vulkan that fails.
 
 use super::instances::{assert_clean, assert_told, info, inputs, jit, measured, on_device_of, run};
-use super::pretend::{self, Host, Properties, world};
-use super::program::{changed, expected, program};
+use super::pretend::{self, Host, HostMemory, Properties, world};
+use super::program::{changed, counted, expected, program};
 use crate::support::harness::{Needs, Test};
 use modelc::machine::GPUS;
 
@@ -21,6 +21,7 @@ pub const TESTS: &[Test] = &[
         CAN_PRETEND,
         whichever_call_fails_a_required_device_is_missed_and_nothing_is_left,
     ),
+    ("memory_that_the_host_does_not_see_makes_no_device", CAN_PRETEND, memory_that_the_host_does_not_see_makes_no_device),
     ("measuring_leaves_nothing_whichever_call_fails", CAN_PRETEND, measuring_leaves_nothing_whichever_call_fails),
     ("a_device_that_is_lost_in_a_call_is_not_asked_again", CAN_PRETEND, a_device_that_is_lost_in_a_call_is_not_asked_again),
     ("devices_without_what_the_profile_asks_for_are_not_taken", CAN_PRETEND, devices_without_what_the_profile_asks_for_are_not_taken),
@@ -28,26 +29,29 @@ pub const TESTS: &[Test] = &[
 ];
 
 pub fn whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left() {
-    let (jit, host) = (jit(&program(), false), Host::library());
-    let mut number = 0;
-    let calls = loop {
-        number += 1;
-        pretend::begin(number, -1, Properties { is_coherent: number % 2 == 0, ..Properties::default() });
-        let mut instance = on_device_of(&jit, &host).unwrap();
-        let opened = world(|world| world.failed.is_none());
-        assert_eq!(info(&mut instance).runs, opened, "call {number}");
-        if opened {
+    for (program, indirect) in [(program(), 0), (counted(), 1)] {
+        let (jit, host) = (jit(&program, false), Host::library());
+        let mut number = 0;
+        let calls = loop {
+            number += 1;
+            pretend::begin(number, -1, Properties { is_coherent: number % 2 == 0, ..Properties::default() });
+            let mut instance = on_device_of(&jit, &host).unwrap();
+            let opened = world(|world| world.failed.is_none());
+            assert_eq!(info(&mut instance).runs, opened, "call {number}");
+            if opened {
+                drop(instance);
+                assert_clean("opened");
+                assert_eq!(world(|world| world.indirect), indirect);
+                break number - 1;
+            }
+            assert_told(info(&mut instance).failed);
+            let x = inputs(number as f32);
+            assert_eq!(run(&mut instance, &x), expected(&x));
             drop(instance);
-            assert_clean("opened");
-            break number - 1;
-        }
-        assert_told(info(&mut instance).failed);
-        let x = inputs(number as f32);
-        assert_eq!(run(&mut instance, &x), expected(&x));
-        drop(instance);
-        assert_clean(&format!("call {number}"));
-    };
-    assert!(calls > 80, "only {calls} calls can fail");
+            assert_clean(&format!("call {number}"));
+        };
+        assert!(calls > 80, "only {calls} calls can fail");
+    }
 }
 
 pub fn whichever_call_fails_a_required_device_is_missed_and_nothing_is_left() {
@@ -61,6 +65,25 @@ pub fn whichever_call_fails_a_required_device_is_missed_and_nothing_is_left() {
         let told = error.message.contains("no device") && (error.message.contains("-4") || error.message.contains("-3"));
         assert!(told, "{error}");
         assert_clean(&format!("call {number}"));
+    }
+}
+
+pub fn memory_that_the_host_does_not_see_makes_no_device() {
+    let (jit, host) = (jit(&program(), false), Host::library());
+    for (host_memory, is_coherent, runs) in
+        [(HostMemory::Cached, true, true), (HostMemory::Cached, false, true), (HostMemory::Nothing, true, false)]
+    {
+        pretend::begin(0, 0, Properties { is_coherent, host_memory, ..Properties::default() });
+        let mut instance = on_device_of(&jit, &host).unwrap();
+        let found = info(&mut instance);
+        assert_eq!(found.runs, runs, "{host_memory:?}: {found:?}");
+        if !runs {
+            assert_eq!(found.failed, Some(("vkAllocateMemory".into(), -8)));
+            let x = inputs(1.0);
+            assert_eq!(run(&mut instance, &x), expected(&x));
+        }
+        drop(instance);
+        assert_clean(&format!("{host_memory:?}"));
     }
 }
 

@@ -159,6 +159,17 @@ pub fn program() -> Program {
     changed(|_| {})
 }
 
+/// The same, whose first region takes the workgroups of its last dispatch from memory.
+pub fn counted() -> Program {
+    changed(|device| {
+        let steps = &mut device.regions[0].steps;
+        let Some(DeviceStep::Dispatch(last)) = steps.last_mut() else { panic!("a dispatch is last") };
+        last.counts = Some(device.area_bytes);
+        steps.insert(steps.len() - 1, DeviceStep::CountBarrier);
+        device.area_bytes += Dispatch::COUNT_BYTES;
+    })
+}
+
 /// The same, whose first region also looks for numbers below 0, and then fails.
 pub fn checked() -> Program {
     changed(|device| {
