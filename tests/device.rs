@@ -133,11 +133,22 @@ fn submissions_are_few() {
     assert!(others.is_empty(), "{}", others.join("\n"));
 }
 
-/// A program, its input of a size, and the largest size.
-type Open = (&'static str, fn(u64) -> Tensor, u64);
+/// A program of run-time extents, all of whose operators are given to the device.
+struct Open {
+    name: &'static str,
+    /// Its input of a size.
+    input: fn(u64) -> Tensor,
+    /// The largest size.
+    bound: u64,
+    /// Sizes for which no workgroup that is counted has work.
+    none_for: &'static [u64],
+}
 
-/// Programs of run-time extents, all of whose operators are given to the device.
-const OPEN: [Open; 2] = [("dyn_batch.portable", images, 8), ("dyn_seq.portable", tokens, 32)];
+/// Images are done eight at a time, and those that are left two at a time: counted workgroups do the pairs.
+const OPEN: [Open; 2] = [
+    Open { name: "dyn_batch.portable", input: images, bound: 8, none_for: &[1, 8] },
+    Open { name: "dyn_seq.portable", input: tokens, bound: 32, none_for: &[] },
+];
 
 fn images(count: u64) -> Tensor {
     let bytes = (0..count * 3 * 16 * 16).flat_map(|i| ((i * 37 % 101) as f32 / 64.0 - 0.75).to_le_bytes()).collect();
@@ -151,7 +162,7 @@ fn tokens(count: u64) -> Tensor {
 
 /// Every size within the bound: the same as without a device, by as many workgroups as the size needs.
 fn every_size_runs_as_many_workgroups_as_it_needs() {
-    for (name, input, bound) in OPEN {
+    for Open { name, input, bound, none_for } in OPEN {
         let path = support::corpus("executorch").expect("skipped without it").join(format!("{name}.pte"));
         let mut module = support::load(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
         GpuOperators::All.mark(&mut module).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -159,7 +170,7 @@ fn every_size_runs_as_many_workgroups_as_it_needs() {
         let lowered = lowered(&module, &GPUS[0]);
         harness::progress(|| described(&path, &lowered));
         let method = &lowered.program.methods[0];
-        let mut needed = 0;
+        let mut needed = Vec::new();
         for size in 1..=bound {
             let (mut memory, mut host) = (Memory::with_device(&lowered.program), Memory::new(&lowered.program));
             let [found, expected] = [&mut memory, &mut host].map(|memory| memory.call(method, &[input(size)]));
@@ -172,10 +183,11 @@ fn every_size_runs_as_many_workgroups_as_it_needs() {
             let device = memory.device.expect("the program has a device");
             let (groups, most) = (device.groups, device.most_groups);
             assert!(groups <= most && (size > 1 || groups < most), "{groups} workgroups of {most} of {name} for {size}");
-            needed = groups.max(needed);
+            needed.push(groups);
         }
-        // Some sizes may need none: what blocks of eight rows leave, say.
-        assert!(needed > 0, "no size of {name} needs a workgroup that is counted");
+        harness::progress(|| format!("workgroups for each size of {name}: {needed:?}"));
+        let without: Vec<u64> = (1..=bound).zip(&needed).filter(|(_, groups)| **groups == 0).map(|(size, _)| size).collect();
+        assert_eq!(without, none_for, "sizes for which {name} counts no workgroups: {needed:?}");
     }
 }
 
@@ -183,7 +195,7 @@ fn every_size_runs_as_many_workgroups_as_it_needs() {
 fn on_device(path: &Path, gpu: &'static Machine) -> Result<f64, String> {
     let mut module = support::load(path).map_err(|error| error.to_string())?;
     modelc::passes::run_all(&mut module);
-    if MARKED.contains(&support::stem(path).as_str()) {
+    if support::marked::is_marked(path) {
         GpuOperators::All.mark(&mut module).map_err(|error| error.to_string())?;
     }
     let lowered = lowered(&module, gpu);
@@ -199,22 +211,10 @@ fn on_device(path: &Path, gpu: &'static Machine) -> Result<f64, String> {
     support::check_runs(path, &module, &runs, support::delegate_tolerance(path))
 }
 
-/// Models all of whose operators are given to the device: floats, integers of a float model's inputs and of their own, run-time extents.
-const MARKED: [&str; 6] = [
-    "dyn_batch.portable",
-    "dyn_seq.portable",
-    "tfex-mobilenet_v2_035_96_embedder_with_metadata",
-    "mediapipe-face_landmark",
-    "mlperftiny-pretrainedResnet_quant",
-    "mlperftiny-kws_ref_model",
-];
-
 /// The programs that run on a device of Vulkan, those that take longest first, each with the profile.
 fn on_devices() -> Vec<(PathBuf, &'static Machine)> {
-    let mut marked = [support::models("tflite", "tflite"), support::models("executorch", "pte")].concat();
-    marked.retain(|path| MARKED.contains(&support::stem(path).as_str()));
     let mut programs: Vec<_> = all_programs().into_iter().map(|path| (path, &GPUS[0])).collect();
-    programs.extend(marked.into_iter().map(|path| (path, &GPUS[1])));
+    programs.extend(support::marked::models());
     programs.retain(|(path, _)| harness::is_wanted(&support::stem(path)));
     let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
     // Kernels of integers are the longest.

@@ -8,6 +8,7 @@ mod support;
 use grids::{Case, as_grid, cases};
 use modelc::codegen::CodegenError;
 use modelc::codegen::spirv::{groups, module};
+use modelc::frontend::GpuOperators;
 use modelc::kernel::interpret::interpret_grid;
 use modelc::kernel::{ConvertOp, Inst, Kernel, Lane};
 use modelc::machine::{GPUS, Gpu, MACHINES, Machine, Unit};
@@ -120,9 +121,13 @@ fn modules_of_models_are_valid() {
 fn modules_of_programs_are_valid() {
     let mut programs = support::models("executorch", "pte");
     programs.retain(|path| support::stem(path).ends_with(".vulkan"));
+    programs.extend(support::marked::models().into_iter().map(|(path, _)| path));
     let mut known = HashSet::new();
     for path in &programs {
         let mut loaded = support::load(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        if support::marked::is_marked(path) {
+            GpuOperators::All.mark(&mut loaded).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        }
         passes::run_all(&mut loaded);
         for machine in GPUS {
             let options = lower::Options { gpu: Some(machine), ..lower::Options::new(&MACHINES[0]) };

@@ -5,6 +5,7 @@
 pub mod device;
 pub mod engines;
 pub mod harness;
+pub mod marked;
 pub mod parts;
 pub mod program;
 pub mod vulkan;

@@ -1,0 +1,32 @@
+//! Models that say nothing of a device, and are given to one.
+
+use modelc::machine::{GPUS, Machine};
+use std::path::{Path, PathBuf};
+
+/// Models all of whose operators are given to the device: floats, integers of a float model's inputs and of their own, run-time extents. Each with the
+/// number of the profile that it runs with on a device; bytes that lie in words are in the first.
+const MARKED: [(&str, usize); 7] = [
+    ("dyn_batch.portable", 1),
+    ("dyn_seq.portable", 1),
+    ("tfex-mobilenet_v2_035_96_embedder_with_metadata", 1),
+    ("mediapipe-face_landmark", 1),
+    ("mlperftiny-pretrainedResnet_quant", 2),
+    ("mlperftiny-kws_ref_model", 1),
+    ("tflm-keyword_scrambled_8bit", 0),
+];
+
+fn profile(path: &Path) -> Option<&'static Machine> {
+    let stem = super::stem(path);
+    MARKED.iter().find(|(name, _)| *name == stem).map(|(_, number)| &GPUS[*number])
+}
+
+/// Whether a model is one of these.
+pub fn is_marked(path: &Path) -> bool {
+    profile(path).is_some()
+}
+
+/// These, as far as they are here, each with its profile.
+pub fn models() -> Vec<(PathBuf, &'static Machine)> {
+    let models = [super::models("tflite", "tflite"), super::models("executorch", "pte")].concat();
+    models.into_iter().filter_map(|path| profile(&path).map(|machine| (path, machine))).collect()
+}
