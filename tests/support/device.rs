@@ -10,7 +10,7 @@ pub struct Memory {
     constants: Vec<u8>,
     staging: Vec<u8>,
     /// Dispatches so far.
-    pub dispatches: u64,
+    pub runs: u64,
     /// The workgroups of those whose number was counted.
     pub groups: u64,
     /// The most that these may have.
@@ -26,7 +26,7 @@ impl Memory {
             constants[constant.offset as usize..][..bytes.len()].copy_from_slice(bytes);
         }
         let [area, staging] = [device.area_bytes, device.staging_bytes].map(|bytes| vec![0xa5; bytes as usize]);
-        Self { area, constants, staging, dispatches: 0, groups: 0, most_groups: 0 }
+        Self { area, constants, staging, runs: 0, groups: 0, most_groups: 0 }
     }
 
     /// What the host hands over before a region.
@@ -43,23 +43,26 @@ impl Memory {
         &self.area[crossing.device as usize..][..crossing.bytes as usize]
     }
 
-    /// The dispatches of a region.
+    /// The dispatches of a region, those between barriers from the last to the first: nothing promises another order.
     ///
     /// # Errors
-    /// When a kernel goes wrong, two positions meet, or two dispatches without a barrier between them do.
+    /// When a kernel goes wrong, two positions meet, or a dispatch reads a range that another one writes without a barrier between them.
     pub fn run(&mut self, device: &Device, region: usize) -> Result<(), String> {
         self.area[..4].fill(0);
         let mut since: Vec<(Bound, bool)> = Vec::new();
+        let mut waiting: Vec<&Dispatch> = Vec::new();
         // What was written since counts were waited for.
         let mut uncounted: Vec<Bound> = Vec::new();
         for step in &device.regions[region].steps {
             let dispatch = match step {
                 DeviceStep::Dispatch(dispatch) => dispatch,
                 DeviceStep::Barrier => {
+                    self.dispatches(device, &mut waiting)?;
                     since.clear();
                     continue;
                 }
                 DeviceStep::CountBarrier => {
+                    self.dispatches(device, &mut waiting)?;
                     uncounted.clear();
                     continue;
                 }
@@ -70,7 +73,7 @@ impl Memory {
             for (one, writes) in &bounds {
                 let meets = |(other, other_writes): &(Bound, bool)| {
                     let apart = one.offset + one.bytes <= other.offset || other.offset + other.bytes <= one.offset;
-                    one.memory == other.memory && !apart && (*writes || *other_writes)
+                    one.memory == other.memory && !apart && writes != other_writes
                 };
                 if since.iter().any(meets) {
                     return Err(format!("{} without a barrier before it", kernel.name));
@@ -81,16 +84,22 @@ impl Memory {
             }
             uncounted.extend(bounds.iter().filter(|(bound, writes)| *writes && bound.memory == DeviceMemory::Area).map(|(bound, _)| bound));
             since.extend(bounds);
-            self.dispatch(device, dispatch)?;
+            waiting.push(dispatch);
         }
+        self.dispatches(device, &mut waiting)?;
         match i32::from_le_bytes(self.area[..4].try_into().unwrap_or_default()) {
             0 => Ok(()),
             status => Err(format!("the device returns {status}")),
         }
     }
 
+    /// Dispatches that wait for none of each other.
+    fn dispatches(&mut self, device: &Device, waiting: &mut Vec<&Dispatch>) -> Result<(), String> {
+        waiting.drain(..).rev().try_for_each(|dispatch| self.dispatch(device, dispatch))
+    }
+
     fn dispatch(&mut self, device: &Device, dispatch: &Dispatch) -> Result<(), String> {
-        self.dispatches += 1;
+        self.runs += 1;
         let DeviceKernel { kernel, bindings } = &device.kernels[dispatch.kernel];
         let (mut kernel, groups) = (kernel.clone(), dispatch.counts.map(|place| self.groups(place)));
         if let (Some(grid), Some(groups)) = (&mut kernel.grid, groups) {
@@ -115,7 +124,7 @@ impl Memory {
         }
         // Buffers that share memory see each other's writes only in place: each is run on what is there, and written back in turn.
         let before = buffers.clone();
-        interpret_grid(&kernel, &mut buffers, self.dispatches).map_err(|error| format!("{error}\n{kernel}"))?;
+        interpret_grid(&kernel, &mut buffers, self.runs).map_err(|error| format!("{error}\n{kernel}"))?;
         for ((bound, buffer), before) in bounds.iter().zip(&buffers).zip(&before) {
             let memory = self.of(bound.memory);
             for (at, (new, _)) in buffer.iter().zip(before).enumerate().filter(|(_, (new, old))| new != old) {

@@ -1,6 +1,7 @@
 //! Kernel calls as dispatches: grids, narrow indices, and every operand as a range that the device can bind.
 
 use super::counts::{Count, Counts};
+use super::hazards::{Access, Touch, Work};
 use super::joined::{self, Joined, Operand};
 use super::mirror::Mirror;
 use super::operands::{begin_before, load_as};
@@ -63,7 +64,7 @@ impl<'a> Dispatches<'a> {
     }
 
     /// The dispatches of a call, or why the device cannot do it.
-    pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Result<Vec<Dispatch>, HostReason> {
+    pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Result<Vec<Work>, HostReason> {
         let places = self.mirror.together(kernel, call);
         let key = (call.kernel, call.integers.clone(), call.extents.clone(), call.slices.clone(), places.clone());
         let stages = self.stages.entry(key).or_insert_with(|| stages(kernel, call, places)).clone()?;
@@ -71,7 +72,7 @@ impl<'a> Dispatches<'a> {
         stages.into_iter().map(|stage| self.dispatch(stage, &arguments, call)).collect()
     }
 
-    fn dispatch(&mut self, (stage, count): Counted, arguments: &[Address], call: &Call) -> Result<Dispatch, HostReason> {
+    fn dispatch(&mut self, (stage, count): Counted, arguments: &[Address], call: &Call) -> Result<Work, HostReason> {
         let Stage { kernel, pointers, .. } = stage;
         let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
         let operand = |(&buffer, pointer): (&Buffer, &Option<usize>)| {
@@ -85,16 +86,20 @@ impl<'a> Dispatches<'a> {
             Some(Operand { memory, start, end, is_written: kernel.writes(buffer), begins: kernel.clamps(buffer) })
         };
         let operands: Vec<Operand> = params.iter().zip(&pointers).map(operand).collect::<Option<_>>().ok_or(HostReason::Range)?;
+        let touches = operands.iter().zip(&pointers).map(|(operand, &pointer)| touch(operand, call.slices.as_ref().zip(pointer))).collect();
         let (kernel, bindings) = self.bound(kernel, &operands)?;
         let counts = count.and_then(|count| self.counts.place(&count, arguments, self.mirror));
-        Ok(Dispatch { kernel, bindings, counts, origin: call.origin.clone() })
+        let dispatch = Dispatch { kernel, bindings, counts, origin: call.origin.clone() };
+        Ok(Work::new(dispatch, self.accesses(kernel), touches, Some(call)))
     }
 
     /// The dispatch that computes the counts at some places of the area, which are in order; none where there are none, or it cannot be bound.
-    pub fn counting(&mut self, places: &[u64]) -> Option<Dispatch> {
+    pub fn counting(&mut self, places: &[u64]) -> Option<Work> {
         let (kernel, operands) = self.counts.kernel(places)?;
         let (kernel, bindings) = self.bound(kernel, &operands).ok()?;
-        Some(Dispatch { kernel, bindings, counts: None, origin: Origin::default() })
+        let dispatch = Dispatch { kernel, bindings, counts: None, origin: Origin::default() };
+        let touches = operands.iter().map(|operand| touch(operand, None)).collect();
+        Some(Work::new(dispatch, self.accesses(kernel), touches, None))
     }
 
     /// The number of the device's kernel that does what a kernel does on some operands, and what it binds.
@@ -120,6 +125,20 @@ impl<'a> Dispatches<'a> {
         Ok((number, bounds))
     }
 
+    /// What a kernel does with the ranges that it binds.
+    fn accesses(&self, kernel: usize) -> Vec<Access> {
+        let known = &self.kernels[kernel];
+        let (kernel, mut accesses) = (&known.kernel, vec![Access::Reads; known.binding_count()]);
+        for ((buffer, data), &binding) in kernel.pointer_params().zip(&known.bindings) {
+            if kernel.writes(buffer) {
+                let is_narrow = !self.gpu.narrow_storage && data.lane.bytes() < 4;
+                let is_changed = is_narrow || accesses[binding] == Access::Changes;
+                accesses[binding] = if is_changed { Access::Changes } else { Access::Writes };
+            }
+        }
+        accesses
+    }
+
     /// Where a constant is on the device.
     fn constant(&mut self, constant: usize) -> u64 {
         if let Some(known) = self.placed.iter().find(|known| known.constant == constant) {
@@ -130,6 +149,17 @@ impl<'a> Dispatches<'a> {
         self.constant_bytes = offset + self.constants.get(constant).map_or(0, |blob| blob.data.bytes().len() as u64).next_multiple_of(4);
         offset
     }
+}
+
+/// What an operand touches: of a call for slices which argument it is.
+fn touch(operand: &Operand, slices: Option<(&Slices, usize)>) -> Touch {
+    let &Operand { memory, start, end, is_written, .. } = operand;
+    let stride = slices.and_then(|(slices, argument)| {
+        let stride = slices.strides.get(argument).copied().filter(|&stride| stride > 0)?;
+        (end - start <= slices.most * stride).then_some(stride)
+    });
+    // Elements that are narrower than words are written as words.
+    Touch { memory, start: start - start % 4, end: end.next_multiple_of(4), is_written, stride }
 }
 
 /// The kernels with grids of a call, or what they need that the machine does not have.

@@ -6,6 +6,7 @@
 
 mod counts;
 mod dispatches;
+mod hazards;
 mod joined;
 mod mirror;
 mod operands;

@@ -1,13 +1,12 @@
 //! Runs of calls that the device does become regions: what enters them, what leaves them, and where they wait for each other.
 
 use super::dispatches::Dispatches;
+use super::hazards::{Running, Work};
 use super::mirror::{Mirror, Touched};
 use super::ranges::Bytes;
 use crate::kernel::Kernel;
 use crate::kernel::cost::instructions;
-use crate::program::{
-    Address, Bound, Call, Crossing, DeviceKernel, DeviceRegion, DeviceStep, Dispatch, HostReason, Step, Visit, calls, walk,
-};
+use crate::program::{Address, Call, Crossing, DeviceRegion, DeviceStep, Dispatch, HostReason, Step, Visit, calls, walk};
 use std::ops::Range;
 
 /// Bytes of a vector of the device.
@@ -52,7 +51,7 @@ pub struct Cutter<'s, 'a, 'd> {
     mirror: &'a Mirror,
     dispatches: &'d mut Dispatches<'a>,
     /// For each call what the device does of it, or why it does not.
-    found: Vec<Result<Vec<Dispatch>, HostReason>>,
+    found: Vec<Result<Vec<Work>, HostReason>>,
     /// What steps of the host read, or write in part.
     host_reads: Bytes,
     /// Whether there are branches or loops: what a region makes is on the host after it then, whoever reads it.
@@ -110,7 +109,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
 
     /// Calls between two of the device follow them where they are as parallel, so that nothing crosses for them.
     fn bridge(&mut self, steps: &[Step]) {
-        let mut between: Option<Vec<(usize, Vec<Dispatch>)>> = None;
+        let mut between: Option<Vec<(usize, Vec<Work>)>> = None;
         for step in steps {
             match step {
                 Step::Call(call) => {
@@ -141,11 +140,11 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     }
 
     /// What the device does of an unmarked call, if it does that about as well as the host.
-    fn follower(&mut self, call: &Call) -> Result<Vec<Dispatch>, HostReason> {
+    fn follower(&mut self, call: &Call) -> Result<Vec<Work>, HostReason> {
         let kernel = self.sides.device_kernels.get(call.kernel).ok_or(HostReason::NotGiven)?;
         let dispatches = self.dispatches.of_call(kernel, call)?;
-        let alone = |dispatch: &Dispatch| {
-            let kernel = &self.dispatches.kernels[dispatch.kernel].kernel;
+        let alone = |work: &Work| {
+            let kernel = &self.dispatches.kernels[work.dispatch.kernel].kernel;
             let is_one = kernel.grid.is_none_or(|grid| grid.positions < 2);
             if is_one { instructions(kernel, &[0], VECTOR_BYTES) } else { 0 }
         };
@@ -234,7 +233,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         let Run { steps, calls } = std::mem::take(run);
         let Some(&(first, ..)) = calls.first() else { return };
         let mut flow = Flow { there: there.clone(), ..Flow::default() };
-        flow.count(self.counting(&calls), &self.dispatches.kernels);
+        flow.count(self.counting(&calls));
         for &(number, call) in &calls {
             let Some(kernel) = self.sides.device_kernels.get(call.kernel) else { return };
             let mut before = self.live_before(number, first);
@@ -242,7 +241,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
             let (extents, touched): (Vec<_>, Vec<_>) = self.mirror.touched(kernel, call).into_iter().partition(|touched| touched.is_extent);
             flow.call(&touched, &before);
             flow.extents.extend(extents.iter().map(|touched| touched.bytes.start));
-            flow.dispatches(self.found[number].as_deref().unwrap_or_default(), &self.dispatches.kernels);
+            flow.dispatches(self.found[number].as_deref().unwrap_or_default());
         }
         let last = first + calls.len() - 1;
         let mut wanted = self.host_reads.clone();
@@ -261,9 +260,9 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     }
 
     /// The dispatch that computes the counts of calls, if there are any.
-    fn counting(&mut self, calls: &[(usize, &'s Call)]) -> Option<Dispatch> {
+    fn counting(&mut self, calls: &[(usize, &'s Call)]) -> Option<Work> {
         let dispatches = calls.iter().flat_map(|&(number, _)| self.found[number].as_deref().unwrap_or_default());
-        let mut places: Vec<u64> = dispatches.filter_map(|dispatch| dispatch.counts).collect();
+        let mut places: Vec<u64> = dispatches.filter_map(|work| work.dispatch.counts).collect();
         places.sort_unstable();
         places.dedup();
         self.dispatches.counting(&places)
@@ -340,9 +339,7 @@ struct Flow {
     /// Extents that are read.
     extents: Vec<u64>,
     steps: Vec<DeviceStep>,
-    /// What dispatches since the last barrier read and write.
-    read: Vec<Bound>,
-    wrote: Vec<Bound>,
+    running: Running,
     counts: Counting,
 }
 
@@ -360,9 +357,9 @@ enum Counting {
 
 impl Flow {
     /// Begins with the dispatch that computes counts; where there is none, the dispatches that follow have the workgroups of their grids.
-    fn count(&mut self, counting: Option<Dispatch>, kernels: &[DeviceKernel]) {
+    fn count(&mut self, counting: Option<Work>) {
         if let Some(counting) = counting {
-            self.dispatches(&[counting], kernels);
+            self.dispatches(&[counting]);
             self.counts = Counting::Before;
         }
     }
@@ -383,32 +380,18 @@ impl Flow {
         }
     }
 
-    /// Dispatches of some kernels, each after a barrier where what it touches meets what those since the last one touch.
-    fn dispatches(&mut self, dispatches: &[Dispatch], kernels: &[DeviceKernel]) {
-        for dispatch in dispatches {
-            let writes: Vec<bool> = kernels[dispatch.kernel].writes();
-            let bounds = |written: bool| -> Vec<Bound> {
-                dispatch.bindings.iter().zip(&writes).filter(|(_, writes)| **writes == written).map(|(bound, _)| *bound).collect()
-            };
-            let (reads, writes) = (bounds(false), bounds(true));
-            let meets = |one: &[Bound], other: &[Bound]| one.iter().any(|a| other.iter().any(|b| overlap(a, b)));
-            if meets(&writes, &self.read) || meets(&writes, &self.wrote) || meets(&reads, &self.wrote) {
+    /// Dispatches, each after a barrier where it must not run with one since the last barrier.
+    fn dispatches(&mut self, list: &[Work]) {
+        for work in list {
+            if self.running.add(work) {
                 self.steps.push(DeviceStep::Barrier);
-                (self.read, self.wrote) = (vec![], vec![]);
             }
-            self.read.extend(reads);
-            self.wrote.extend(writes);
-            let counts = dispatch.counts.filter(|_| self.counts != Counting::Never);
+            let counts = work.dispatch.counts.filter(|_| self.counts != Counting::Never);
             if counts.is_some() && self.counts == Counting::Before {
                 self.steps.push(DeviceStep::CountBarrier);
                 self.counts = Counting::Done;
             }
-            self.steps.push(DeviceStep::Dispatch(Dispatch { counts, ..dispatch.clone() }));
+            self.steps.push(DeviceStep::Dispatch(Dispatch { counts, ..work.dispatch.clone() }));
         }
     }
-}
-
-/// Whether two ranges have a byte of one buffer.
-fn overlap(a: &Bound, b: &Bound) -> bool {
-    a.memory == b.memory && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes
 }

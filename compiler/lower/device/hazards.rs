@@ -1,0 +1,179 @@
+//! Which dispatches wait for each other.
+//!
+//! A device's driver, and the layer that checks it, know of reads and writes no more than the ranges that are bound: what one dispatch reads must not
+//! lie in a range that another one writes. Of two ranges that are only written the elements count, for writes to neighbours do not disturb each other.
+
+use crate::program::{Address, Bound, Call, DeviceMemory, Dispatch};
+
+/// Bytes that an operand of a dispatch has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Touch {
+    /// In which buffer.
+    pub memory: DeviceMemory,
+    /// Its first byte.
+    pub start: u64,
+    /// Its last byte is before this.
+    pub end: u64,
+    /// Whether any is written.
+    pub is_written: bool,
+    /// Bytes from one slice to the next, where a slice has none of the next one.
+    pub stride: Option<u64>,
+}
+
+/// What is done with a range that is bound, as it looks from outside of the kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// It is only read.
+    Reads,
+    /// Whole words are stored. What is also read from there is known by its operand.
+    Writes,
+    /// Elements that are narrower than words are put into theirs, which reads and writes these.
+    Changes,
+}
+
+/// Which slices of a run-time number a call does: as many blocks as fit into what blocks of another size leave.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Share {
+    extents: Vec<Address>,
+    block: u64,
+    after: Option<u64>,
+}
+
+impl Share {
+    /// Whether another one's slices begin where these have ended, or later.
+    fn is_before(&self, other: &Self) -> bool {
+        let ends_at_blocks = self.after.is_none_or(|after| after.is_multiple_of(self.block));
+        let begins_later = other.after.is_some_and(|after| self.block.is_multiple_of(after));
+        self.extents == other.extents && ends_at_blocks && begins_later
+    }
+}
+
+/// A dispatch, and what it touches.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Work {
+    /// The dispatch.
+    pub dispatch: Dispatch,
+    /// What is done with each range that is bound.
+    accesses: Vec<Access>,
+    touches: Vec<Touch>,
+    share: Option<Share>,
+}
+
+impl Work {
+    /// Of a call, if it is one's.
+    pub fn new(dispatch: Dispatch, accesses: Vec<Access>, touches: Vec<Touch>, call: Option<&Call>) -> Self {
+        let share = call.and_then(|call| call.slices.as_ref()).map(|slices| Share {
+            extents: slices.extents.iter().map(|(address, _)| *address).collect(),
+            block: slices.block,
+            after: slices.after_blocks_of,
+        });
+        Self { dispatch, accesses, touches, share }
+    }
+
+    /// Whether it must not run at the same time as another one.
+    fn meets(&self, other: &Self) -> bool {
+        let bounds = |of: &Self, is: fn(Access) -> bool| -> Vec<Bound> {
+            let bounds = of.dispatch.bindings.iter().zip(&of.accesses);
+            bounds.filter(|(_, access)| is(**access)).map(|(bound, _)| *bound).collect()
+        };
+        let reads: fn(Access) -> bool = |access| access != Access::Writes;
+        let writes: fn(Access) -> bool = |access| access != Access::Reads;
+        let any = |one: Vec<Bound>, two: Vec<Bound>| one.iter().any(|a| two.iter().any(|b| overlap(a, b)));
+        let is_bound = any(bounds(self, writes), bounds(other, reads)) || any(bounds(self, reads), bounds(other, writes));
+        is_bound
+            || self.touches.iter().any(|a| other.touches.iter().any(|b| meet(a, b) && !(self.is_beside(other) && is_sliced_alike(a, b))))
+    }
+
+    /// Whether both do slices of one number, and none that the other one does.
+    fn is_beside(&self, other: &Self) -> bool {
+        let both = self.share.as_ref().zip(other.share.as_ref());
+        both.is_some_and(|(a, b)| a.is_before(b) || b.is_before(a))
+    }
+}
+
+/// Whether two operands have a word in common that one of them writes.
+fn meet(a: &Touch, b: &Touch) -> bool {
+    (a.is_written || b.is_written) && a.memory == b.memory && a.start < b.end && b.start < a.end
+}
+
+/// Whether slices of two operands are the same bytes.
+fn is_sliced_alike(a: &Touch, b: &Touch) -> bool {
+    a.start == b.start && a.stride.is_some() && a.stride == b.stride
+}
+
+/// Whether two ranges have a byte of one buffer.
+fn overlap(a: &Bound, b: &Bound) -> bool {
+    a.memory == b.memory && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes
+}
+
+/// What runs since the last barrier.
+#[derive(Default)]
+pub struct Running(Vec<Work>);
+
+impl Running {
+    /// Adds a dispatch; whether there is a barrier before it.
+    pub fn add(&mut self, work: &Work) -> bool {
+        let waits = self.0.iter().any(|running| running.meets(work));
+        if waits {
+            self.0.clear();
+        }
+        self.0.push(work.clone());
+        waits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{Origin, Slices};
+
+    const AREA: DeviceMemory = DeviceMemory::Area;
+
+    /// A dispatch that reads the first range and writes the second, each bound from a multiple of 256 on.
+    fn work(read: [u64; 2], written: [u64; 2], slices: Option<Slices>) -> Work {
+        let bound = |[start, end]: [u64; 2]| Bound { memory: AREA, offset: start - start % 256, bytes: end - (start - start % 256) };
+        let stride = slices.as_ref().map(|_| 4);
+        let touch = |[start, end]: [u64; 2], is_written| Touch { memory: AREA, start, end, is_written, stride };
+        let dispatch = Dispatch { kernel: 0, bindings: vec![bound(read), bound(written)], counts: None, origin: Origin::default() };
+        let call = Call { kernel: 0, arguments: vec![], integers: vec![], extents: vec![], slices, parts: None, origin: Origin::default() };
+        Work::new(dispatch, vec![Access::Reads, Access::Writes], vec![touch(read, false), touch(written, true)], Some(&call))
+    }
+
+    fn waits(one: Work, two: Work) -> bool {
+        let mut running = Running::default();
+        assert!(!running.add(&one), "nothing runs before");
+        running.add(&two)
+    }
+
+    #[test]
+    fn what_is_read_waits_for_ranges_and_what_is_written_for_elements() {
+        let first = || work([0, 64], [1024, 1064], None);
+        assert!(waits(first(), work([1024, 1064], [2048, 2064], None)), "read after it is written");
+        assert!(waits(first(), work([512, 520], [32, 64], None)), "written after it is read");
+        assert!(waits(first(), work([1060, 1064], [2048, 2064], None)), "a part is read");
+        assert!(waits(first(), work([1064, 1068], [2048, 2064], None)), "the range that is bound begins before");
+        assert!(waits(first(), work([512, 520], [1060, 1080], None)), "an element is written twice");
+        assert!(!waits(first(), work([512, 520], [1064, 1080], None)), "the next element");
+        assert!(!waits(first(), work([0, 64], [2048, 2064], None)), "both read");
+        let narrow = |work: Work| Work { accesses: vec![Access::Reads, Access::Changes], ..work };
+        assert!(waits(first(), narrow(work([512, 520], [1064, 1080], None))), "words are read from where the range begins");
+    }
+
+    #[test]
+    fn blocks_and_what_they_leave_do_not_wait() {
+        let slices = |block, after_blocks_of, extent| {
+            let extents = vec![(Address::Scratch(extent), [0, 20])];
+            Some(Slices { extents, most: 20, block, after_blocks_of, strides: vec![4, 4] })
+        };
+        let of = |slices| work([0, 80], [1024, 1104], slices);
+        assert!(!waits(of(slices(8, None, 0)), of(slices(1, Some(8), 0))));
+        assert!(!waits(of(slices(2, Some(8), 0)), of(slices(8, None, 0))));
+        assert!(!waits(of(slices(2, Some(8), 0)), of(slices(1, Some(2), 0))));
+        assert!(!waits(of(slices(8, None, 0)), of(slices(1, Some(2), 0))), "the pairs are between them");
+        assert!(waits(of(slices(2, None, 0)), of(slices(1, Some(8), 0))), "blocks of another size");
+        assert!(waits(of(slices(3, Some(8), 0)), of(slices(1, Some(3), 0))), "blocks that do not begin at their multiples");
+        assert!(waits(of(slices(8, None, 0)), of(slices(1, Some(8), 8))), "of another number");
+        assert!(waits(of(slices(8, None, 0)), of(slices(8, None, 0))), "the same slices");
+        assert!(waits(of(slices(8, None, 0)), of(None)), "all slices");
+    }
+}
