@@ -112,6 +112,16 @@ pub enum Error {
         /// Taps of the window.
         size: u64,
     },
+    /// A border that cuts off more than there is, or is wider than what it is made of.
+    #[error("the border does not fit what lies inside")]
+    BorderTooWide {
+        /// Elements inside.
+        extent: u64,
+        /// Elements before them.
+        before: i64,
+        /// Elements after them.
+        after: i64,
+    },
     /// A window that reaches further than 64 bits count.
     #[error("the window is too large")]
     WindowTooLarge,
@@ -301,6 +311,9 @@ impl Error {
         match self {
             Self::WindowStep { step } => pair("1 or more".into(), step.to_string()),
             Self::WindowMisfit { extent, size } => pair(format!("1 to {extent}"), size.to_string()),
+            Self::BorderTooWide { extent, before, after } => {
+                pair(format!("a border of {extent} elements"), format!("{before} and {after}"))
+            }
             Self::OutsideAxis { index, extent } => pair(format!("less than {extent}"), index.to_string()),
             Self::NoIndex { element } => pair("integers".into(), element.to_string()),
             Self::Coordinates { rank, found } => pair(format!("a last dimension of at most {rank}"), found.to_string()),

@@ -13,39 +13,69 @@ const MOST_TAPS: u64 = 1 << 10;
 /// the largest. Padding takes no part. The taps are compared one after another.
 ///
 /// # Errors
-/// [`Error::DynamicExtent`] of an image, and when the windows do not fit or are too large.
+/// When the windows do not fit or are too large; [`Error::DynamicExtent`] of padding that follows from the extents.
 pub fn max_with_positions(g: &mut Graph<'_>, input: Value, windows: &Windows) -> Result<[Value; 2], Error> {
     let shape = g.extents(input);
     let [batch, channels, spatial @ ..] = &shape[..] else { return Err(Error::NoImage { rank: shape.len() }) };
-    let image: Option<Vec<u64>> = spatial.iter().map(|extent| extent.as_static()).collect();
-    let image = image.ok_or(Error::DynamicExtent)?;
-    let rank = image.len();
+    let rank = spatial.len();
     if windows.size.len() != rank {
         return Err(Error::NoImage { rank: shape.len() });
     }
     if windows.size.iter().try_fold(1u64, |product, &n| product.checked_mul(n)).is_none_or(|taps| taps > MOST_TAPS) {
         return Err(Error::WindowTooLarge);
     }
-    let geometry = windows.known_geometry(&image)?;
-    let (low, high) = (&geometry.padding_low, &geometry.padding_high);
-    let reach = |d: usize| (windows.size[d] as i64 - 1) * geometry.dilation[d] + 1;
-    let count = |d: usize| ((image[d] as i64 + low[d] + high[d] - reach(d)) / geometry.strides[d] + 1).max(0);
-    let counts: Vec<Extent> = (0..rank).map(|d| Extent::Static(count(d) as u64)).collect();
+    let Standing { low, high, counts } = Standing::of(g, windows, spatial)?;
     let zero = Scalar::from_bits(g.element(input), 0);
     let padded = g.pad(input, &[&[0, 0], &low[..]].concat(), &[&[0, 0], &high[..]].concat(), zero)?;
     let result = [&[*batch, *channels], &counts[..]].concat();
-    let strides = [&[1, 1], &geometry.strides[..]].concat();
-    let coordinates = coordinates(g, &counts)?;
+    let strides = [&[1, 1], &windows.strides[..]].concat();
+    let (coordinates, sides) = (coordinates(g, &counts)?, sides(g, spatial)?);
     let mut found: Option<[Value; 2]> = None;
     for tap in taps(&windows.size) {
-        let start: Vec<i64> = (0..rank).map(|d| tap[d] as i64 * geometry.dilation[d]).collect();
+        let start: Vec<i64> = (0..rank).map(|d| tap[d] as i64 * windows.dilation[d]).collect();
         let starts: Vec<u64> = [0, 0].into_iter().chain(start.iter().map(|&n| n as u64)).collect();
         let offset = (0..rank).map(|d| start[d] - low[d]).collect();
         let tap = g.slice(padded, &extents(&starts), &result, &strides)?;
-        let place = TapPlace { strides: &geometry.strides, offset, image: &image };
-        found = Some(larger(g, found, tap, &coordinates, &place)?);
+        let place = TapPlace { strides: &windows.strides, offset, image: spatial };
+        found = Some(larger(g, found, tap, [&coordinates, &sides], &place)?);
     }
     found.ok_or(Error::WindowTooLarge)
+}
+
+/// Where windows stand along the dimensions of an image.
+struct Standing {
+    low: Vec<i64>,
+    /// At least as much padding as the last window reaches into.
+    high: Vec<i64>,
+    counts: Vec<Extent>,
+}
+
+impl Standing {
+    fn of(g: &mut Graph<'_>, windows: &Windows, image: &[Extent]) -> Result<Self, Error> {
+        let geometry = windows.geometry(g, image)?;
+        let (low, mut high, mut counts) = (geometry.padding_low, geometry.padding_high, geometry.positions);
+        if geometry.shift.iter().any(|&shift| shift != Extent::Static(0)) {
+            return Err(Error::DynamicExtent);
+        }
+        let is_known = counts.is_empty();
+        for (d, extent) in image.iter().enumerate() {
+            let reach = (windows.size[d] as i64 - 1) * windows.dilation[d] + 1;
+            match extent.as_static().filter(|_| is_known) {
+                Some(extent) => {
+                    let count = (extent as i64 + low[d] + high[d] - reach) / windows.strides[d] + 1;
+                    counts.push(Extent::Static(count.max(0) as u64));
+                }
+                // A window begins inside the image or the padding before it.
+                None => high[d] = reach,
+            }
+        }
+        Ok(Self { low, high, counts })
+    }
+}
+
+/// The sides of an image that are known only when the program runs.
+fn sides(g: &mut Graph<'_>, image: &[Extent]) -> Result<Vec<Value>, Error> {
+    image.iter().filter(|extent| extent.as_static().is_none()).map(|&extent| g.extent_tensor(extent, I64)).collect()
 }
 
 /// All taps of a window, in row-major order.
@@ -69,16 +99,21 @@ fn coordinates(g: &mut Graph<'_>, counts: &[Extent]) -> Result<Vec<Value>, Error
 struct TapPlace<'a> {
     strides: &'a [i64],
     offset: Vec<i64>,
-    image: &'a [u64],
+    image: &'a [Extent],
 }
 
 impl TapPlace<'_> {
-    /// The position of a tap of the window with these numbers, and whether it is inside the image.
-    fn of(&self, terms: &mut Terms, coordinates: &[Node]) -> Result<[Node; 2], Error> {
+    /// The position of a tap of the window with these numbers, and whether it is inside the image, whose sides are given where they are not known.
+    fn of(&self, terms: &mut Terms, coordinates: &[Node], sides: &[Node]) -> Result<[Node; 2], Error> {
+        let mut sides = sides.iter();
         let mut position = terms.i64(0);
         let mut inside = terms.constant(Scalar::bool(true));
         for (d, &coordinate) in coordinates.iter().enumerate() {
-            let (stride, offset, extent) = (terms.i64(self.strides[d]), terms.i64(self.offset[d]), terms.i64(self.image[d] as i64));
+            let (stride, offset) = (terms.i64(self.strides[d]), terms.i64(self.offset[d]));
+            let extent = match self.image[d] {
+                Extent::Static(n) => terms.i64(n as i64),
+                Extent::Value(_) => *sides.next().ok_or(Error::DynamicExtent)?,
+            };
             let zero = terms.i64(0);
             let scaled = terms.mul(coordinate, stride)?;
             let along = terms.add(scaled, offset)?;
@@ -98,17 +133,19 @@ fn larger(
     g: &mut Graph<'_>,
     found: Option<[Value; 2]>,
     tap: Value,
-    coordinates: &[Value],
+    [coordinates, sides]: [&[Value]; 2],
     place: &TapPlace<'_>,
 ) -> Result<[Value; 2], Error> {
     let mut operands = vec![tap];
     operands.extend(coordinates);
+    let first_side = operands.len();
+    operands.extend(sides);
     let known = operands.len();
     operands.extend(found.into_iter().flatten());
     let elements: Vec<ElementType> = operands.iter().map(|&value| g.element(value)).collect();
     let mut terms = Terms::new(&elements);
     let nodes: Vec<Node> = (0..operands.len()).map(|i| terms.input(i)).collect();
-    let [position, inside] = place.of(&mut terms, &nodes[1..known])?;
+    let [position, inside] = place.of(&mut terms, &nodes[1..first_side], &nodes[first_side..known])?;
     let nowhere = terms.i64(-1);
     let (value, position) = match nodes[known..] {
         [largest, at] => {
@@ -144,7 +181,7 @@ mod tests {
         let padding = Padding::Symmetric { elements: vec![1, 1], partial: false };
         let windows = Windows { size: vec![2, 2], strides: vec![2, 2], dilation: vec![1, 1], padding };
         for (result, expected) in [(0, vec![-1.0, -2.0, -1.0, -3.0]), (1, vec![0.0, 2.0, 3.0, 5.0])] {
-            for open in [&[][..], &[(0, 0)]] {
+            for open in [&[][..], &[(0, 0)], &[(0, 2)], &[(0, 2), (0, 3)]] {
                 let found = run_with(&[&x], open, &|g, v| {
                     let found = max_with_positions(g, v[0], &windows)?;
                     g.convert(found[result], ElementType::F32)

@@ -16,6 +16,7 @@ pub mod antialias;
 pub mod attention;
 pub mod auto_scale;
 pub mod blocks;
+pub mod borders;
 pub mod complex;
 pub mod contraction;
 pub mod detection;

@@ -350,8 +350,8 @@ impl Divisors<'_> {
 ///
 /// # Errors
 /// Where an extent is empty.
-pub fn average_parts(g: &mut Graph<'_>, image: Value, parts: &[u64], means: &Means) -> Result<Value, Error> {
-    let windows = parts.iter().try_fold(1u64, |product, &n| product.checked_mul(n)).filter(|&n| n <= MOST_POSITIONS);
+pub fn average_parts(g: &mut Graph<'_>, image: Value, parts: &[Extent], means: &Means) -> Result<Value, Error> {
+    let windows = parts.iter().try_fold(1u64, |product, &n| product.checked_mul(g.bound(n))).filter(|&n| n <= MOST_POSITIONS);
     if windows.is_none() {
         return Err(Error::TooManyWindows { most: MOST_POSITIONS });
     }
@@ -360,6 +360,7 @@ pub fn average_parts(g: &mut Graph<'_>, image: Value, parts: &[u64], means: &Mea
         let averages = measured::average_measured_parts(g, image, parts)?;
         return g.convert(averages, means.result);
     }
+    let parts = known_parts(parts)?;
     let mut x = g.convert(image, means.accumulator)?;
     let (mut longest, mut sides) = (Vec::new(), Vec::new());
     for (d, &count) in parts.iter().enumerate() {
@@ -386,8 +387,12 @@ pub fn average_parts(g: &mut Graph<'_>, image: Value, parts: &[u64], means: &Mea
 /// as the longest; the last element of a shorter one is there again.
 ///
 /// # Errors
-/// Where an extent is not known or empty.
-pub fn max_parts(g: &mut Graph<'_>, input: Value, parts: &[u64]) -> Result<Value, Error> {
+/// Where an extent is empty.
+pub fn max_parts(g: &mut Graph<'_>, input: Value, parts: &[Extent]) -> Result<Value, Error> {
+    if (0..parts.len()).any(|d| g.extents(input)[d + 2].as_static().is_none()) {
+        return measured::max_measured_parts(g, input, 2, parts);
+    }
+    let parts = known_parts(parts)?;
     let mut x = input;
     for (d, &count) in parts.iter().enumerate() {
         let axis = d + 2;
@@ -399,6 +404,11 @@ pub fn max_parts(g: &mut Graph<'_>, input: Value, parts: &[u64]) -> Result<Value
         x = super::reduction::reduce(g, picked, Reduction::Max, &[axis + 1], super::reduction::Axes::Dropped)?;
     }
     Ok(x)
+}
+
+/// How many parts an image of known extents has along each dimension.
+fn known_parts(parts: &[Extent]) -> Result<Vec<u64>, Error> {
+    parts.iter().map(|count| count.as_static().ok_or(Error::DynamicExtent)).collect()
 }
 
 /// An axis in parts that may overlap and differ in length.

@@ -1,5 +1,6 @@
 //! Elements chosen by truth values. Results as long as the values say are computed at the largest size, and cut to a count that is read as an index.
 
+use super::terms::Terms;
 use super::{Error, Graph};
 use crate::ir::{Combination, Comparison, ElementType, Extent, Interval, Reduction, Scalar, Scan, Scatter, Value};
 use ElementType::{I32, I64};
@@ -70,7 +71,7 @@ fn first(g: &mut Graph<'_>, list: Value, count: Value) -> Result<Value, Error> {
 /// The coordinates of all elements that are not zero, in row-major order: `[count, rank]` in i64.
 ///
 /// # Errors
-/// [`Error::TooManyElements`], and [`Error::DynamicExtent`] after the first dimension.
+/// [`Error::TooManyElements`].
 pub fn coordinates(g: &mut Graph<'_>, tensor: Value) -> Result<Value, Error> {
     let shape = g.extents(tensor);
     let choice = as_choice(g, tensor)?;
@@ -78,15 +79,23 @@ pub fn coordinates(g: &mut Graph<'_>, tensor: Value) -> Result<Value, Error> {
     let total = g.extents(choice)[0];
     let mut columns = Vec::new();
     for d in 0..shape.len() {
-        let inner = shape[d + 1..].iter().try_fold(1u64, |product, extent| product.checked_mul(extent.as_static()?));
-        let step = inner.and_then(|n| i32::try_from(n).ok()).ok_or(Error::DynamicExtent)?;
-        let extent = shape[d].as_static().and_then(|n| i32::try_from(n).ok());
-        let column = g.compute::<Error>(&[chosen.list], |terms, x| {
-            let step = terms.i32(step);
+        let step = g.product(&shape[d + 1..])?;
+        // The first extent may be unknown, since nothing lies beyond it.
+        let extent = Some(shape[d]).filter(|extent| d > 0 || extent.as_static().is_some());
+        let mut operands = vec![chosen.list];
+        for open in [Some(step), extent].into_iter().flatten().filter(|extent| extent.as_static().is_none()) {
+            operands.push(g.extent_tensor(open, I32)?);
+        }
+        let column = g.compute::<Error>(&operands, |terms, x| {
+            let mut given = x[1..].iter();
+            let mut number = |terms: &mut Terms, extent: Extent| match extent {
+                Extent::Static(n) => Ok(terms.i32(i32::try_from(n).map_err(|_| Error::TooManyElements)?)),
+                Extent::Value(_) => given.next().copied().ok_or(Error::DynamicExtent),
+            };
+            let step = number(terms, step)?;
             let mut coordinate = terms.div(x[0], step)?;
-            // Only the first extent may be unknown, and nothing lies beyond it.
             if let Some(extent) = extent {
-                let extent = terms.i32(extent);
+                let extent = number(terms, extent)?;
                 let whole = terms.div(coordinate, extent)?;
                 let whole = terms.mul(whole, extent)?;
                 coordinate = terms.sub(coordinate, whole)?;
@@ -183,7 +192,7 @@ mod tests {
     #[test]
     fn coordinates_are_those_of_elements_that_are_not_zero() {
         let x = Floats::new(&[2, 3], vec![0.0, 1.0, 0.0, 2.0, 0.0, 3.0]);
-        for open in [&[][..], &[(0, 0)]] {
+        for open in [&[][..], &[(0, 0)], &[(0, 1)], &[(0, 0), (0, 1)]] {
             let found = run_with(&[&x], open, &|g, v| {
                 let found = coordinates(g, v[0])?;
                 floats(g, found)

@@ -34,7 +34,7 @@ impl From<Error> for Diagnostic {
             Error::NoMatrix { .. } | Error::NoImage { .. } | Error::RanksDiffer { .. } => codes::RANK,
             Error::NoIndex { .. } => codes::ELEMENT_TYPE,
             Error::Coordinates { .. } => codes::SHAPES_DIFFER,
-            Error::Crops { .. } | Error::OutsideAxis { .. } => codes::SLICE_RANGE,
+            Error::Crops { .. } | Error::OutsideAxis { .. } | Error::BorderTooWide { .. } => codes::SLICE_RANGE,
             Error::WindowStep { .. } | Error::WindowMisfit { .. } | Error::WindowTooLarge | Error::WindowOutside | Error::ZeroDivisor => {
                 codes::OPTION_RANGE
             }

@@ -1,4 +1,4 @@
-//! Elements at positions that are known when the model is compiled: windows, diagonals, strided views.
+//! Elements at positions that follow from extents: windows, diagonals, strided views.
 
 use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::{Error, Graph};
@@ -106,25 +106,47 @@ fn strided_positions(shape: &[u64], strides: &[i64], offset: i64) -> Result<Vec<
 /// The elements at `[i, i + offset]` of two dimensions, as a new last dimension.
 ///
 /// # Errors
-/// [`Error::NoMatrix`] where there are no two dimensions, and [`Error::DynamicExtent`] of these.
+/// [`Error::NoMatrix`] where there are no two dimensions.
 pub fn diagonal(g: &mut Graph<'_>, x: Value, [rows, columns]: [usize; 2], offset: i64) -> Result<Value, Error> {
     let rank = g.rank(x);
     if rank < 2 || rows == columns {
         return Err(Error::NoMatrix { rank });
     }
-    let (height, width) = (known_extent(g, x, rows)?, known_extent(g, x, columns)?);
+    let shape = g.extents(x);
+    let missing = || Error::NoMatrix { rank };
+    let (height, width) = (*shape.get(rows).ok_or_else(missing)?, *shape.get(columns).ok_or_else(missing)?);
     let mut permutation: Vec<usize> = (0..rank).filter(|&d| d != rows && d != columns).collect();
     permutation.extend([rows, columns]);
     let x = g.transpose(x, &permutation)?;
     let mut flat = g.extents(x)[..rank - 2].to_vec();
-    flat.push(Extent::Static(height.checked_mul(width).ok_or(Error::TooManyElements)?));
+    flat.push(g.product(&[height, width])?);
     let x = g.reshape(x, &flat)?;
+    let (Some(height), Some(width)) = (height.as_static(), width.as_static()) else {
+        let positions = measured_diagonal(g, [height, width], offset)?;
+        return g.gather(x, positions, rank - 2);
+    };
     let (height, width) = (height as i64, width as i64);
     let (row, column) = ((-offset.max(-height)).max(0), offset.min(width).max(0));
     let count = (height - row).min(width - column).max(0);
     known_count(&[count as u64])?;
     let positions: Vec<i64> = (0..count).map(|i| (row + i) * width + column + i).collect();
     picked(g, x, &positions, &[count as u64], rank - 2)
+}
+
+/// The positions of a diagonal in a matrix whose sides are known only at run time: `row` · width + `column` + i · (width + 1).
+fn measured_diagonal(g: &mut Graph<'_>, [height, width]: [Extent; 2], offset: i64) -> Result<Value, Error> {
+    let (row, column) = ((-offset.max(-i64::MAX)).max(0), offset.max(0));
+    let below = g.sub(height, Extent::Static(row.unsigned_abs()))?;
+    let beside = g.sub(width, Extent::Static(column.unsigned_abs()))?;
+    let count = g.min(below, beside)?;
+    let (places, width) = (g.iota(count, I64)?, g.extent_tensor(width, I64)?);
+    g.compute(&[places, width], |terms, x| {
+        let (row, column) = (terms.i64(row), terms.i64(column));
+        let row = terms.add(x[0], row)?;
+        let start = terms.mul(row, x[1])?;
+        let column = terms.add(x[0], column)?;
+        Ok(terms.add(start, column)?)
+    })
 }
 
 #[cfg(test)]
@@ -162,7 +184,7 @@ mod tests {
         for (offset, places) in [(0, vec![0, 5, 10]), (2, vec![2, 7]), (-1, vec![4, 9]), (4, vec![])] {
             let expected: Vec<f32> =
                 (0..2).flat_map(|image| places.iter().map(move |at| image * 12 + at)).map(|at| x.numbers[at]).collect();
-            for open in [&[][..], &[(0, 0)]] {
+            for open in [&[][..], &[(0, 0)], &[(0, 1)], &[(0, 2)], &[(0, 1), (0, 2)]] {
                 let found = run_with(&[&x], open, &|g, v| diagonal(g, v[0], [1, 2], offset));
                 assert_eq!(found, Floats::new(&[2, places.len() as u64], expected.clone()), "offset {offset}");
             }

@@ -1,4 +1,4 @@
-//! Averages over parts of an image whose extents are known only when the program runs.
+//! Averages and extremes over parts of an image whose extents are known only when the program runs.
 
 use crate::ir::{Comparison, ElementType, Extent, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::reduction::{Axes, reduce};
@@ -9,20 +9,43 @@ use crate::operators::{Error, Graph};
 ///
 /// # Errors
 /// When an extent is so large that a part of it cannot be told.
-pub fn average_measured_parts(g: &mut Graph<'_>, image: Value, parts: &[u64]) -> Result<Value, Error> {
+pub fn average_measured_parts(g: &mut Graph<'_>, image: Value, parts: &[Extent]) -> Result<Value, Error> {
     let element = g.element(image);
     let mut sums = image;
     let mut sides = Vec::new();
     for (d, &count) in parts.iter().enumerate() {
         let axis = d + 1;
+        let Some(count) = fewer(g, sums, axis, count)? else { continue };
         let inside = inside(g, sums, axis, count)?;
-        sums = added(g, sums, inside, axis)?;
+        sums = combined(g, sums, inside, axis, Reduction::Sum)?;
         sides.push(lengths(g, inside, axis, element)?);
     }
     for side in sides {
         sums = g.compute::<Error>(&[sums, side], |terms, x| Ok(terms.div(x[0], x[1])?))?;
     }
     Ok(sums)
+}
+
+/// The largest elements of parts of some neighbouring dimensions, from `first` on: one dimension after the other.
+///
+/// # Errors
+/// When an extent is so large that a part of it cannot be told.
+pub fn max_measured_parts(g: &mut Graph<'_>, image: Value, first: usize, parts: &[Extent]) -> Result<Value, Error> {
+    let mut largest = image;
+    for (d, &count) in parts.iter().enumerate() {
+        let Some(count) = fewer(g, largest, first + d, count)? else { continue };
+        let inside = inside(g, largest, first + d, count)?;
+        largest = combined(g, largest, inside, first + d, Reduction::Max)?;
+    }
+    Ok(largest)
+}
+
+/// The number of parts of an axis, unless each element is one.
+fn fewer(g: &Graph<'_>, image: Value, axis: usize, count: Extent) -> Result<Option<u64>, Error> {
+    if g.extents(image)[axis] == count {
+        return Ok(None);
+    }
+    count.as_static().map(Some).ok_or(Error::DynamicExtent)
 }
 
 /// Whether an element of an axis is in a part of it: `[…, parts, elements, …]`, of one element along every other dimension. Element h of n is in part
@@ -45,17 +68,26 @@ fn inside(g: &mut Graph<'_>, image: Value, axis: usize, count: u64) -> Result<Va
     })
 }
 
-/// The sums over the parts of an axis.
-fn added(g: &mut Graph<'_>, image: Value, inside: Value, axis: usize) -> Result<Value, Error> {
+/// What the elements of each part of an axis are together: their sum, or the largest.
+fn combined(g: &mut Graph<'_>, image: Value, inside: Value, axis: usize, reduction: Reduction) -> Result<Value, Error> {
     let mut shape = g.extents(image);
     shape.insert(axis, Extent::Static(1));
     let image = g.reshape(image, &shape)?;
-    let zero = Scalar::float(g.element(image), 0.0);
+    let nothing = of_nothing(reduction, g.element(image));
     let chosen = g.compute::<Error>(&[inside, image], |terms, x| {
-        let zero = terms.constant(zero);
-        Ok(terms.select(x[0], x[1], zero)?)
+        let nothing = terms.constant(nothing);
+        Ok(terms.select(x[0], x[1], nothing)?)
     })?;
-    reduce(g, chosen, Reduction::Sum, &[axis + 1], Axes::Dropped)
+    reduce(g, chosen, reduction, &[axis + 1], Axes::Dropped)
+}
+
+/// The number that changes no sum, or is no larger than any.
+fn of_nothing(reduction: Reduction, element: ElementType) -> Scalar {
+    match (reduction, element.integer_range()) {
+        (Reduction::Max, Some((least, _))) => Scalar::int(element, least as i64),
+        (Reduction::Max, None) => Scalar::float(element, f64::NEG_INFINITY),
+        _ => Scalar::from_bits(element, 0),
+    }
 }
 
 /// How many elements each part of an axis has.

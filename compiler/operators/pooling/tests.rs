@@ -1,11 +1,11 @@
 //! Pools against windows written out, of known and of run-time extents.
 
 use super::{Counts, Divisor, Means, Quotient, average, average_parts, max, max_parts, root_mean_square};
-use crate::ir::{ElementType, Module, Summation, TensorType, Type, Value};
+use crate::ir::{ElementType, Extent, Module, Summation, TensorType, Type, Value};
 use crate::operators::activation::Activation;
 use crate::operators::testing::{Floats, run, run_with};
 use crate::operators::windows::{Padding, Windows};
-use crate::operators::{Error, Graph};
+use crate::operators::{Error, Graph, extents};
 
 fn windows(padding: &Padding) -> Windows {
     Windows { size: vec![3, 2], strides: vec![2, 2], dilation: vec![1; 2], padding: padding.clone() }
@@ -143,7 +143,7 @@ fn parts_of_uneven_size() {
     // Parts of 5 in 2: elements 0 to 2 and 2 to 4.
     let input = Floats::new(&[1, 5, 1], vec![1.0, 2.0, 6.0, 7.0, 8.0]);
     let means = means(Divisor::Inside, Counts::Sides);
-    assert_eq!(run(&[&input], &|g, v| average_parts(g, v[0], &[2], &means)), Floats::new(&[1, 2, 1], vec![3.0, 7.0]));
+    assert_eq!(run(&[&input], &|g, v| average_parts(g, v[0], &extents(&[2]), &means)), Floats::new(&[1, 2, 1], vec![3.0, 7.0]));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn parts_of_extents_known_at_run_time() {
     let input = Floats::varied(&[2, 5, 4, 3]);
     let means = means(Divisor::Inside, Counts::Sides);
     for parts in [[2, 3], [5, 1], [3, 4], [7, 2]] {
-        let build = |g: &mut Graph<'_>, v: &[Value]| average_parts(g, v[0], &parts, &means);
+        let build = |g: &mut Graph<'_>, v: &[Value]| average_parts(g, v[0], &extents(&parts), &means);
         let expected = run(&[&input], &build);
         for open in [&[(0, 1), (0, 2)][..], &[(0, 2)]] {
             let found = run_with(&[&input], open, &build);
@@ -165,7 +165,23 @@ fn parts_of_extents_known_at_run_time() {
 fn largest_elements_of_parts_of_uneven_size() {
     // Parts of 5 in 3: elements 0 to 1, 1 to 3 and 3 to 4.
     let input = Floats::new(&[1, 1, 5], vec![1.0, 9.0, 6.0, 7.0, 8.0]);
-    assert_eq!(run(&[&input], &|g, v| max_parts(g, v[0], &[3])), Floats::new(&[1, 1, 3], vec![9.0, 9.0, 8.0]));
+    for open in [&[][..], &[(0, 2)]] {
+        let found = run_with(&[&input], open, &|g, v| max_parts(g, v[0], &extents(&[3])));
+        assert_eq!(found, Floats::new(&[1, 1, 3], vec![9.0, 9.0, 8.0]));
+    }
+}
+
+#[test]
+fn as_many_parts_as_elements_are_the_elements() {
+    let input = Floats::varied(&[1, 1, 5, 4]);
+    let build = |g: &mut Graph<'_>, v: &[Value]| {
+        let parts = [g.extents(v[0])[2], Extent::Static(1)];
+        max_parts(g, v[0], &parts)
+    };
+    let expected = input.numbers.chunks_exact(4).map(|row| row.iter().copied().fold(f32::NEG_INFINITY, f32::max)).collect::<Vec<f32>>();
+    for open in [&[][..], &[(0, 2)], &[(0, 2), (0, 3)]] {
+        assert_eq!(run_with(&[&input], open, &build), Floats::new(&[1, 1, 5, 1], expected.clone()), "{open:?}");
+    }
 }
 
 #[test]
@@ -175,5 +191,8 @@ fn what_has_no_divisor_is_refused() {
     let image = g.builder.param(Type::Tensor(TensorType::of(ElementType::F32, &[1, 5, 5, 1])), None);
     let zero = means(Divisor::Number(0), Counts::Table);
     assert_eq!(average(&mut g, image, &windows(&Padding::Valid), &zero), Err(Error::ZeroDivisor));
-    assert!(matches!(average_parts(&mut g, image, &[0, 1], &means(Divisor::Inside, Counts::Sides)), Err(Error::WindowMisfit { .. })));
+    assert!(matches!(
+        average_parts(&mut g, image, &extents(&[0, 1]), &means(Divisor::Inside, Counts::Sides)),
+        Err(Error::WindowMisfit { .. })
+    ));
 }

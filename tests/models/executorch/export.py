@@ -241,6 +241,17 @@ class Sizes(nn.Module):
         return half, rounded, functional.interpolate(x, scale_factor=1.5), functional.adaptive_avg_pool2d(x, (3, 2))
 
 
+class Places(nn.Module):
+    """What is found in an image of any size: the middle, the largest of parts and windows and where they lie, diagonals, borders."""
+
+    def forward(self, x):
+        largest, places = functional.max_pool2d(x, 3, 2, 1, return_indices=True)
+        middle, at = x.median(-1)
+        parts = functional.adaptive_max_pool2d(x, (3, 2)), functional.adaptive_avg_pool2d(x, (None, 1))
+        borders = functional.pad(x, (2, 1, -1, 2), mode="replicate")
+        return largest, places, middle, at, x.median(), *parts, x.diagonal(1, 2, 3), borders, *x.sum().max(0)
+
+
 class Gate(nn.Module):
     """Half of a convolution along a sequence opens the other half, and the sequence is added: the delegate leaves the length of its shapes open."""
 
@@ -605,6 +616,11 @@ def main():
         "sizes": (
             Sizes(),
             [(randn(1, 2, *size),) for size in ((9, 11), (4, 5), (12, 6))],
+            {"x": {2: Dim("rows", min=4, max=12), 3: Dim("columns", min=4, max=12)}},
+        ),
+        "places": (
+            Places(),
+            [(randn(1, 2, *size),) for size in ((9, 11), (5, 4), (12, 6))],
             {"x": {2: Dim("rows", min=4, max=12), 3: Dim("columns", min=4, max=12)}},
         ),
     }

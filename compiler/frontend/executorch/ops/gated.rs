@@ -15,7 +15,6 @@ pub(super) const OPERATORS: &[(&str, Translate)] =
 fn gated_half(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let axis = c.axis(c.int(1)?, c.rank(x))?;
-    c.settle(x, [axis])?;
     let shape = c.extents(x);
     let whole = *shape.get(axis).ok_or_else(|| Fault::invalid("a scalar has no halves"))?;
     let half = c.graph().floor_div(whole, Extent::Static(2))?;

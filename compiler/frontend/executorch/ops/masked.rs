@@ -17,7 +17,6 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
 /// The coordinates of all elements that are not zero.
 fn coordinates(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    c.settle(x, 1..c.rank(x))?;
     let y = selection::coordinates(c.graph(), x)?;
     c.finish(y)
 }

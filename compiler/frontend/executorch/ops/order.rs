@@ -106,13 +106,15 @@ fn median_of_all(c: &mut Call<'_, '_, '_>) -> Outcome {
 /// The lower of the elements in the middle and its position; NaN if there is one, which comes last, and where it is.
 fn middle(c: &mut Call<'_, '_, '_>, line: &Line) -> Result<[Value; 2], Fault> {
     let axis = line.permutation.len() - 1;
-    c.settle(line.value, [axis])?;
     let extent = line.extent(c);
-    let last = extent.as_static().and_then(|n| n.checked_sub(1));
-    let last = last.ok_or_else(|| Fault::unsupported("the median of no elements, or of as many as are known only at run time"))?;
+    if extent == Extent::Static(0) {
+        return Err(Fault::unsupported("the median of no elements"));
+    }
+    let last = c.graph().sub(extent, Extent::Static(1))?;
+    let lower = c.graph().floor_div(last, Extent::Static(2))?;
     let sorted = c.builder().top_k(line.value, Order::Smallest, extent)?;
-    let mut at = |position: u64, value: Value| c.graph().slice_along(value, axis, Extent::Static(position), Extent::Static(1));
-    let [middle, largest] = [last / 2, last].map(|position| [at(position, sorted[0]), at(position, sorted[1])]);
+    let mut at = |position: Extent, value: Value| c.graph().slice_along(value, axis, position, Extent::Static(1));
+    let [middle, largest] = [lower, last].map(|position| [at(position, sorted[0]), at(position, sorted[1])]);
     let ([middle, middle_at], [largest, largest_at]) = (all(middle)?, all(largest)?);
     if !c.element(largest).is_float() {
         return Ok([middle, middle_at]);

@@ -112,7 +112,6 @@ fn max_pool(c: &mut Call<'_, '_, '_>, spatial: usize) -> Outcome {
         return Ok(());
     }
     let (input, added) = batched(c, spatial)?;
-    c.settle(input, 2..spatial + 2)?;
     let [_, positions] = max_with_positions(c.graph(), input, &windows)?;
     let positions = unbatched(c, positions, added)?;
     c.define(7, positions)
@@ -148,20 +147,32 @@ fn means(c: &Call<'_, '_, '_>, input: Value, divisor: Divisor) -> Result<Means, 
 }
 
 /// The result's spatial extents, argument 1. Neither they nor those of the image are 0.
-fn parts(c: &Call<'_, '_, '_>, input: Value, spatial: usize) -> Result<Vec<u64>, Fault> {
-    let out: Vec<u64> = small(c, 1, spatial)?.into_iter().map(i64::unsigned_abs).collect();
-    let shape = c.extents(input);
-    if out.contains(&0) || shape[2..].contains(&Extent::Static(0)) {
+fn parts(c: &mut Call<'_, '_, '_>, input: Value, spatial: usize) -> Result<Vec<Extent>, Fault> {
+    let mut out = Vec::new();
+    for size in c.wholes(1)? {
+        let extent = c.extent(size)?;
+        out.push(c.graph().function().resolved(extent));
+    }
+    if let [one] = out[..] {
+        out = vec![one; spatial];
+    }
+    if out.len() != spatial {
+        return Err(Fault::invalid("argument 1 is of the wrong length").expected(spatial.to_string(), out.len().to_string()));
+    }
+    if out.iter().chain(&c.extents(input)[2..]).any(|&extent| extent == Extent::Static(0)) {
         return Err(Fault::unsupported("an empty image is pooled"));
     }
     Ok(out)
 }
 
 /// Windows that cover an image of these extents in this many parts, if the parts are of one size.
-fn even_parts(extents: &[Extent], parts: &[u64]) -> Option<Windows> {
-    let size: Option<Vec<u64>> =
-        extents.iter().zip(parts).map(|(extent, &n)| extent.as_static().filter(|e| e % n == 0).map(|e| e / n)).collect();
-    let size = size?;
+fn even_parts(extents: &[Extent], parts: &[Extent]) -> Option<Windows> {
+    let size = |(extent, part): (&Extent, &Extent)| match (extent, part) {
+        _ if extent == part => Some(1),
+        (Extent::Static(extent), Extent::Static(n)) if extent % n == 0 => Some(extent / n),
+        _ => None,
+    };
+    let size: Vec<u64> = extents.iter().zip(parts).map(size).collect::<Option<_>>()?;
     let strides = size.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
     Some(Windows { strides, dilation: vec![1; size.len()], size, padding: Padding::Valid })
 }
@@ -188,7 +199,6 @@ fn adaptive_average_pool(c: &mut Call<'_, '_, '_>, spatial: usize) -> Outcome {
 fn adaptive_max_pool(c: &mut Call<'_, '_, '_>, spatial: usize) -> Outcome {
     let (input, added) = batched(c, spatial)?;
     let out = parts(c, input, spatial)?;
-    c.settle(input, 2..spatial + 2)?;
     let wants = wants_positions(c, 3)?;
     let shape = c.extents(input);
     let (y, positions) = match even_parts(&shape[2..], &out) {

@@ -131,11 +131,12 @@ fn search(c: &mut Call<'_, '_, '_>, search: Search) -> Outcome {
 
 /// (self, dim, keepdim, values, indices).
 fn extreme_and_position(c: &mut Call<'_, '_, '_>, extreme: Reduction, search: Search) -> Outcome {
-    let x = c.tensor(0)?;
+    let mut x = c.tensor(0)?;
     let rank = c.graph().rank(x);
-    let (axis, keep) = (c.axis(c.int(1)?, rank)?, c.flag(2)?);
+    let (axis, mut keep) = (c.axis(c.int(1)?, rank)?, c.flag(2)?);
     if rank == 0 {
-        return Err(Fault::unsupported("a scalar has no dimension to search"));
+        // A scalar is a line of one element, and stays a scalar.
+        (x, keep) = (c.reshape(x, &[1])?, false);
     }
     let g = c.graph();
     let values = reduction::reduce(g, x, extreme, &[axis], shape(keep))?;
