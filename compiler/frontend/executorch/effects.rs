@@ -1,7 +1,7 @@
 //! What each instruction reads and writes, known from the calling convention alone.
 //!
 //! A kernel's registers are its arguments in the order of its schema, results last, and then the result once more: a tensor, or the
-//! list of the tensors for several results. Kernels on numbers have their result last and once. `aten::copy_` has none of its own.
+//! list of the tensors for several results. Kernels on numbers have their result last and once. That of `aten::copy_` is its first argument.
 
 use super::memory::{Area, ByteRange};
 use super::program::{EValue, Instruction, Plan, Storage};
@@ -26,7 +26,7 @@ enum Convention {
     Caches(&'static [usize]),
     /// One result, once.
     Result,
-    /// The first argument is written in full.
+    /// The first argument, which is the last one too, is written in full.
     Copy,
     /// The first argument is read and written in part.
     InPlace,
@@ -84,7 +84,7 @@ fn kernel(plan: &Plan, operator: &str, args: &[usize], effects: &mut Effects) {
         }
         Convention::Copy => {
             effects.defines.extend(args.first());
-            args.get(1..).unwrap_or(&[])
+            before.get(1..).unwrap_or(&[])
         }
         Convention::InPlace => {
             effects.updates.extend(args.first());

@@ -256,6 +256,8 @@ fn a_loop_maps_rows_and_carries_a_tensor() {
     let module = p.module();
     check_text(&module);
     assert_eq!(varying(&module), [(0, 0, 8)]);
+    // What is carried is written before it is read: no state.
+    assert!(module.states.is_empty());
     for count in 1..=8u64 {
         let x = longs(&[count, 3], 0..3 * count as i64);
         let outputs = Interpreter::new(&module).run(0, &[x.clone(), longs(&[3], [100, 200, 300])]).unwrap();
