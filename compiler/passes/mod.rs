@@ -3,6 +3,7 @@
 mod byte_functions;
 mod computed_weights;
 mod dead_code;
+mod dead_taps;
 mod dequantized;
 mod edit;
 mod flattened;
@@ -56,6 +57,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "computed_weights", run: computed_weights::run, exact: true },
     Pass { name: "simplify", run: simplify::run, exact: true },
     Pass { name: "flattened", run: flattened::run, exact: false },
+    Pass { name: "dead_taps", run: dead_taps::run, exact: true },
     Pass { name: "scales", run: scales::run, exact: true },
     Pass { name: "narrow_movement", run: narrow_movement::run, exact: true },
     Pass { name: "narrow_caches", run: narrow_caches::run, exact: true },
