@@ -1,9 +1,11 @@
 //! Movement of elements that moves nothing, or that two instructions do where one is enough.
 //!
 //! Contract: an operator that computes nothing and keeps every axis in its place is its operand, as its axes say; so are a reduction and a map
-//! that change nothing. Reshape of reshape is one reshape; transpose of transpose one transpose, also through a reshape; slice of slice one slice; a transpose that only
+//! that change nothing. Reshape of reshape is one reshape; transpose of transpose one transpose, also through a reshape; a reshape that
+//! splits what a transpose made splits before it; slice of slice one slice; a transpose that only
 //! moves extents of 1 is a reshape; a spatial pad by what padded taps stand for becomes the padding of its convolution or window; a map does its own
-//! broadcasting, and so does a product of matrices along its leading dimensions; the transpose of a broadcast is the broadcast of a transpose.
+//! broadcasting, and so does a product of matrices along its leading dimensions; the transpose of a broadcast is the broadcast of a transpose, and
+//! a reshape that leaves what is repeated as it is a broadcast to another shape.
 //! Floats: a padded tap adds nothing, while a border of zeros times an infinite weight is NaN; the former is taken for the latter.
 
 use super::edit::{Edit, Visit, rewrite};
@@ -17,7 +19,7 @@ pub(super) fn run(module: &mut Module) -> bool {
             return Visit::Replace(vec![operand]);
         }
         let found = match edit.function.insts[inst].op() {
-            Op::Reshape => reshape(edit, inst),
+            Op::Reshape => reshape(edit, inst).or_else(|| reshaped_broadcast(edit, inst)).or_else(|| through_reshape::split(edit, inst)),
             Op::Transpose => transpose(edit, inst)
                 .or_else(|| reordered(edit, inst))
                 .or_else(|| transposed_broadcast(edit, inst))
@@ -147,6 +149,20 @@ fn through_broadcasts(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
         }
     }
     if changed { edit.insert(operation, &operands).ok() } else { None }
+}
+
+/// The reshape of a broadcast along leading dimensions, which it counts in another way.
+fn reshaped_broadcast(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = &edit.function.insts[inst];
+    let (whole, shape) = (data.operands[0], edit.function.tensor(data.results[0]).shape.clone());
+    let source = edit.defined_by(whole, Op::Broadcast).filter(|_| edit.uses[whole] == 1)?.operands[0];
+    let own = edit.function.tensor(source).shape.clone();
+    let repeated: Vec<Extent> = own.iter().copied().skip_while(|&extent| extent == Extent::Static(1)).collect();
+    if !shape.ends_with(&repeated) || !edit.function.tensor(whole).shape.ends_with(&repeated) {
+        return None;
+    }
+    let source = if own == repeated { source } else { edit.insert_one(operators::Reshape { shape: repeated }, &[source])? };
+    Some(vec![edit.insert_one(operators::Broadcast { shape }, &[source])?])
 }
 
 /// The transpose of a broadcast: fewer elements move before it, and those of a constant not at all.

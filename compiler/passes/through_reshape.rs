@@ -1,5 +1,7 @@
 //! Two transposes that meet through a reshape: a convolution's image is brought to planes, its pixels become one dimension, and that is brought back.
 //!
+//! A transpose in front of a reshape that only splits dimensions comes after it instead, to get on towards the results.
+//!
 //! The reshape cuts the dimensions of its operand and of its result into *factors*, each of one dimension on both sides. In factors all three
 //! instructions are one transpose, between two reshapes.
 
@@ -39,6 +41,31 @@ pub(super) fn transposes(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> 
     permutation.sort_by_key(|&unit| place(unit));
     let turned = edit.insert_one(operators::Transpose { permutation }, &[cut])?;
     Some(vec![edit.insert_one(operators::Reshape { shape: whole }, &[turned])?])
+}
+
+/// For a reshape that splits dimensions of what a transpose made, and does no more: a transpose of what splits the same dimensions before it.
+///
+/// Tokens become an image in planes so, whose operators then meet the transpose and not the reshape.
+pub(super) fn split(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = &edit.function.insts[inst];
+    let turned = data.operands[0];
+    let (inner, source) = edit.transpose(turned).filter(|_| edit.uses[turned] == 1)?;
+    let after = edit.function.tensor(data.results[0]).shape.clone();
+    let factors = Factors::between(&edit.function.tensor(turned).shape, &after)?;
+    let is_split = factors.before.iter().any(|dimension| dimension.len() > 1) && factors.after.iter().all(|dimension| dimension.len() <= 1);
+    if !is_split {
+        return None;
+    }
+    let order = factors.of_source(inner).concat();
+    // Dimensions of one element come first.
+    let place = |&dimension: &usize| factors.after[dimension].first().map(|factor| order.iter().position(|other| other == factor));
+    let mut dimensions: Vec<usize> = (0..after.len()).collect();
+    dimensions.sort_by_key(place);
+    let mut permutation = vec![0; after.len()];
+    dimensions.iter().enumerate().for_each(|(place, &dimension)| permutation[dimension] = place);
+    let shape = dimensions.iter().map(|&dimension| after[dimension]).collect();
+    let image = edit.insert_one(operators::Reshape { shape }, &[source])?;
+    Some(vec![edit.insert_one(operators::Transpose { permutation }, &[image])?])
 }
 
 /// Whether the second of two factors comes right after the first.

@@ -13,9 +13,14 @@ func @main(v0: f32[2, 1, 2], v1: f32[3, 2]) {
   v7 "of an input" = matmul v0, v6 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
   v8 = broadcast v0 { shape = [2, 4, 2] }
   v9 "stays broadcast" = matmul v8, v6 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  return v5, v7, v9
+  v10 = broadcast v1 { shape = [2, 2, 3, 2] }
+  v11 = reshape v10 { shape = [4, 3, 2] }
+  v12 = broadcast v0 { shape = [2, 2, 1, 2] }
+  v13 = reshape v12 { shape = [4, 1, 2] }
+  v14 "counted in another way" = matmul v13, v11 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
+  return v5, v7, v9, v14
 }
-method "main" = @main { input "x" input "y" output "0" output "1" output "2" }
+method "main" = @main { input "x" input "y" output "0" output "1" output "2" output "3" }
 ;! ---
 const0: f32[1, 2, 3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 func @main(v0: f32[2, 1, 2], v1: f32[3, 2]) {
@@ -25,7 +30,10 @@ func @main(v0: f32[2, 1, 2], v1: f32[3, 2]) {
   v5: f32[2, 1, 3] "of an input" = matmul v0, v1 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
   v6: f32[2, 4, 2] = broadcast v0 { shape = [2, 4, 2] }
   v7: f32[2, 4, 3] "stays broadcast" = matmul v6, v1 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  return v4, v5, v7
+  v8: f32[2, 2, 1, 2] = broadcast v0 { shape = [2, 2, 1, 2] }
+  v9: f32[4, 1, 2] = reshape v8 { shape = [4, 1, 2] }
+  v10: f32[4, 1, 3] "counted in another way" = matmul v9, v1 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
+  return v4, v5, v7, v10
 }
 method "main" = @main {
   input "x"
@@ -33,4 +41,5 @@ method "main" = @main {
   output "0"
   output "1"
   output "2"
+  output "3"
 }

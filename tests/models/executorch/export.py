@@ -263,6 +263,23 @@ class Gate(nn.Module):
         return functional.glu(self.conv(x.transpose(1, 2)), 1).transpose(1, 2) + x
 
 
+class Tokens(nn.Module):
+    """Tokens become an image in planes, which is enlarged and convolved, also by taps that never meet it; weights are repeated for each row of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.near = nn.Conv2d(8, 6, 3, padding=1)
+        self.far = nn.Conv2d(8, 6, 3, padding=12, dilation=12)
+        self.linear = nn.Linear(8, 5)
+
+    def forward(self, x):
+        image = x.transpose(1, 2).reshape(1, 8, 3, 4).relu()
+        larger = functional.interpolate(image, scale_factor=2.0, mode="bilinear")
+        rows = image.permute(0, 2, 3, 1).reshape(3, 4, 8)
+        weights = self.linear.weight.expand(1, 3, 5, 8).reshape(3, 5, 8)
+        return torch.cat([self.near(larger), self.far(larger)], 1), torch.bmm(rows, weights.transpose(1, 2))
+
+
 def calls_of(model, name, inputs):
     """Arrays and descriptions of calls, run one after another as the program is."""
     arrays, answers, calls = {}, {}, []
@@ -623,6 +640,7 @@ def main():
             [(randn(1, 2, *size),) for size in ((9, 11), (5, 4), (12, 6))],
             {"x": {2: Dim("rows", min=4, max=12), 3: Dim("columns", min=4, max=12)}},
         ),
+        "tokens": (Tokens().requires_grad_(False), [(randn(1, 12, 8),) for _ in range(2)], None),
     }
     # What `map` runs over is taken apart row by row when it is exported, which makes a number of its extent. One row says as much.
     pass_base._unstack_pytree = lambda tensors: [[tensor[0] for tensor in tensors]]
