@@ -62,6 +62,11 @@ impl Operator for Gather {
         (self.batch == 0).then_some(self.axis)
     }
 
+    fn permuted(&self, permutation: &[usize]) -> Option<Self> {
+        let axis = *permutation.get(self.axis)?;
+        (self.batch == 0).then_some(Self { axis, batch: 0 })
+    }
+
     fn axes(&self, cx: &Context<'_>) -> Axes {
         let (Ok(data), Ok(indices)) = (cx.tensor(0), cx.tensor(1)) else { return Axes::opaque(cx) };
         let picked = indices.rank() - self.batch;

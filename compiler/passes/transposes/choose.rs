@@ -69,8 +69,10 @@ impl<'m> Region<'m> {
             return None;
         }
         let axes = data.axes(self.module, self.function);
-        let before = |(&value, axes): (&Value, &Vec<axes::Axis>)| Before::of(type_of(value)?, self.is_constant(value), axes, rank);
-        data.operands.iter().zip(&axes.operands).map(before).collect()
+        let before = |(operand, (&value, axes)): (usize, (&Value, &Vec<axes::Axis>))| {
+            Before::in_operation((&data.operation, operand), type_of(value)?, self.is_constant(value), axes, rank)
+        };
+        data.operands.iter().zip(&axes.operands).enumerate().map(before).collect()
     }
 
     fn is_constant(&self, value: Value) -> bool {

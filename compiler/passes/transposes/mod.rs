@@ -70,20 +70,21 @@ fn moved(edit: &mut Edit<'_>, permutation: &[usize], inst: Inst) -> Option<Vec<V
     let data = edit.function.insts[inst].clone();
     let operation = data.operation.permuted(permutation)?;
     let axes = data.axes(edit.module, &edit.function);
-    let operands = data.operands.iter().zip(&axes.operands);
-    let operands = operands.map(|(&v, axes)| before(edit, v, permutation, axes)).collect::<Option<Vec<_>>>()?;
+    let operands = data.operands.iter().zip(&axes.operands).enumerate();
+    let operands = operands.map(|(i, (&v, axes))| before(edit, (&data.operation, i), v, permutation, axes)).collect::<Option<Vec<_>>>()?;
     let moved = edit.insert(operation, &operands).ok()?;
     after(edit, &moved, &data.results, permutation)
 }
 
 /// The operand as it is in front of the transposes.
-fn before(edit: &mut Edit<'_>, value: Value, permutation: &[usize], axes: &[Axis]) -> Option<Value> {
+fn before(edit: &mut Edit<'_>, of: (&Operation, usize), value: Value, permutation: &[usize], axes: &[Axis]) -> Option<Value> {
     if let Some((_, source)) = edit.transpose(value).filter(|(transpose, _)| transpose.permutation == permutation) {
         return Some(source);
     }
     let ty = edit.function.values[value].ty.as_tensor()?.clone();
     let back = operators::Transpose { permutation: permutation.to_vec() }.inverse();
-    match Before::of(&ty, edit.constant_of(value).is_some(), axes, permutation.len())? {
+    match Before::in_operation(of, &ty, edit.constant_of(value).is_some(), axes, permutation.len())? {
+        Before::Same => Some(value),
         Before::Number if ty.shape.is_empty() => Some(value),
         Before::Number => edit.insert_one(operators::Reshape { shape: vec![] }, &[value]),
         Before::Constant => {
