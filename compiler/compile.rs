@@ -213,6 +213,7 @@ impl Compiler {
         let module = pipeline::read(bytes, file, &self.settings.load_options()?)?;
         let options = lower::Options { gpu: self.settings.gpu.machine(target)?, ..self.settings.lower_options(machines[0]) };
         let mut lowered = pipeline::lower_levels(&module, file, options, &machines[1..])?;
+        self.settings.gpu.check(&module, &lowered)?;
         lowered.set_max_iterations(self.settings.max_iterations);
         Ok((module, lowered))
     }

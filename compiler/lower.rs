@@ -98,11 +98,14 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
         }
     }
     let (kernels, constants) = pool.finish();
-    let device = gpu.and_then(|gpu| {
+    let device = gpu.map_or(Err(vec![]), |gpu| {
         let sides = methods.iter_mut().zip(marks.iter().zip(&live)).map(|(levels, (marks, live))| Sides { levels, marks, live });
         device::device(gpu, (&kernels, &constants), variables.bytes, sides.collect())
     });
-    let device = device.map(Arc::new);
+    let (device, not_on_device) = match device {
+        Ok(device) => (Some(Arc::new(device)), vec![]),
+        Err(reasons) => (None, reasons),
+    };
     if together::takes(options) {
         for (level, kernels) in kernels.iter().enumerate() {
             let steps = methods.iter_mut().map(|levels: &mut Vec<Method>| &mut levels[level].steps);
@@ -120,5 +123,5 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
     });
     let program = programs.next().ok_or_else(|| bug("there is no machine to lower for"))?;
     let others = others.iter().copied().zip(programs).collect();
-    Ok(Lowered { machine: options.machine, program, others, plans, live, peaks })
+    Ok(Lowered { machine: options.machine, program, others, plans, live, peaks, not_on_device })
 }

@@ -85,8 +85,9 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     files.write_all(outputs)?;
     if requests.iter().all(|r| r.path != "-") {
         summary(&requests, &compiled);
-        let (device, target) = (compiled.lowered.program.device.as_deref(), compiled.options.target);
-        if let Some(remark) = arguments.common.gpu.remark(&compiled.module, target, device) {
+        let lowered = &compiled.lowered;
+        let of_device = (lowered.program.device.as_deref(), &lowered.not_on_device[..]);
+        if let Some(remark) = arguments.common.gpu.remark(&compiled.module, compiled.options.target, of_device) {
             note(&remark);
         }
     }

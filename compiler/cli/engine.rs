@@ -54,6 +54,7 @@ impl Engine {
         let gpu = common.gpu.settings();
         let lower_options = lower::Options { threads, gpu: gpu.machine(target::host()?)?, ..common.lower_options(machine) };
         let mut lowered = pipeline::lower(&model.module, &model.path, lower_options)?;
+        gpu.check(&model.module, &lowered)?;
         lowered.set_max_iterations(common.max_iterations);
         let gpu = GpuOptions { runtime: RuntimePlace::Embedded, ..gpu.options() };
         let jit = Jit::taking(&mut lowered.program, machine, JitOptions { gpu, ..options })?;

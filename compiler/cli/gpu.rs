@@ -2,7 +2,7 @@
 
 use crate::codegen::vulkan::LoaderChoice;
 use crate::ir::Module;
-use crate::program::{Device, DeviceRegion};
+use crate::program::{Device, DeviceRegion, HostReason};
 use crate::target::Target;
 use crate::{GpuMode, GpuSettings};
 use clap::{Args, ValueEnum};
@@ -77,8 +77,8 @@ impl GpuArguments {
         }
     }
 
-    /// What is to be said of a program that has, or could have, a part for a GPU.
-    pub fn remark(&self, module: &Module, target: &Target, device: Option<&Device>) -> Option<String> {
+    /// What is to be said of a program that has, or could have, a part for a GPU: of its device, or why there is none.
+    pub fn remark(&self, module: &Module, target: &Target, (device, not_on_device): (Option<&Device>, &[HostReason])) -> Option<String> {
         if let Some(device) = device {
             let dispatches = device.regions.iter().flat_map(DeviceRegion::dispatches).count();
             let (profile, regions) = (device.machine.level, device.regions.len());
@@ -89,10 +89,10 @@ impl GpuArguments {
         }
         let remark = match (self.gpu, self.settings().mode(target)) {
             (None, GpuMode::Off) => {
-                "part of the program is for a GPU and runs on the CPU; --gpu auto --vk-loader host compiles it for both"
+                "part of the program is for a GPU and runs on the CPU; --gpu auto --vk-loader host compiles it for both".into()
             }
             (Some(_), GpuMode::Off) => return None,
-            _ => "the CPU runs what is for a GPU: no part of it has code for one",
+            _ => format!("the CPU runs what is for a GPU: no part of it has code for one{}", HostReason::all(not_on_device)),
         };
         Some(format!("  gpu     {remark}"))
     }
@@ -109,12 +109,12 @@ mod tests {
         let [system, bare] = ["x86_64-linux-gnu", "riscv64-none-elf"].map(|name| target(name).unwrap());
         let said = |gpu| GpuArguments { gpu, gpu_operators: None, vk_profile: None, vk_loader: None, runtime: None };
         let mut module = Module::default();
-        assert_eq!(said(None).remark(&module, bare, None), None);
+        assert_eq!(said(None).remark(&module, bare, (None, &[])), None);
         let (function, operator_name, tensor) = ("forward".into(), "ADD".into(), "sum".into());
         module.sources.push(SourceData { function, operator: 0, operator_name, tensor, gpu: true });
-        let told = |gpu, target| said(gpu).remark(&module, target, None).unwrap_or_default();
+        let told = |gpu, target| said(gpu).remark(&module, target, (None, &[HostReason::Rounding])).unwrap_or_default();
         assert!(told(None, bare).contains("--vk-loader host"));
-        assert!(told(None, system).contains("no part of it"));
+        assert!(told(None, system).ends_with("no part of it has code for one: it rounds towards zero"));
         assert_eq!(told(Some(GpuArgument::Off), system), "");
     }
 }

@@ -2,7 +2,10 @@
 
 use crate::codegen::vulkan::{GpuOptions, LoaderChoice, RuntimePlace};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::ir::Module;
+use crate::lower::Lowered;
 use crate::machine::{GPUS, Machine};
+use crate::program::HostReason;
 use crate::target::{Platform, Target};
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +66,19 @@ impl GpuSettings {
         Ok(Some(machine))
     }
 
+    /// Whether some of what a module gives to a GPU has code for one, where it is required.
+    ///
+    /// # Errors
+    /// A usage diagnostic with the reasons why nothing has.
+    pub fn check(&self, module: &Module, lowered: &Lowered) -> Result<(), Diagnostic> {
+        let is_required = self.mode == Some(GpuMode::Require) && module.is_for_gpu();
+        if !is_required || lowered.program.device.is_some() {
+            return Ok(());
+        }
+        let message = format!("no part of the model has code for a GPU{}", HostReason::all(&lowered.not_on_device));
+        Err(Diagnostic::new(codes::OPTION, message).help("`--gpu auto`: the CPU runs it"))
+    }
+
     /// What the runtime is to be like.
     pub fn options(&self) -> GpuOptions {
         GpuOptions {
@@ -104,6 +120,33 @@ mod tests {
         assert!(unsaid == auto && auto != require, "auto is the default");
         let has_device = |object: &[u8]| object.windows(b"net_device".len()).any(|bytes| bytes == b"net_device");
         assert_eq!([&unsaid, &off].map(|object| has_device(object)), [true, false]);
+    }
+
+    #[test]
+    fn where_nothing_has_code_for_a_gpu_that_is_required_says_why() {
+        let text = r#"src0 = "main" 0 "NEG" "y"
+func @main(v0: f64[4]) {
+  v1 = map v0 {
+    expression = (f64) {
+      n0: f64 = input 0
+      n1: f64 = neg n0
+      return n1
+    }
+  } @ src0
+  return v1
+}
+method "main" = @main {
+  input "x"
+  output "y"
+}
+"#;
+        let mut module = crate::ir::text::parse_module(text).expect("a module");
+        crate::frontend::GpuOperators::All.mark(&mut module).expect("an operator");
+        let options = crate::lower::Options { gpu: Some(&GPUS[0]), ..crate::lower::Options::new(&crate::machine::MACHINES[0]) };
+        let lowered = crate::pipeline::lower(&module, "text", options).expect("floats");
+        let check = |mode| GpuSettings { mode: Some(mode), ..GpuSettings::default() }.check(&module, &lowered);
+        assert_eq!(check(GpuMode::Auto), Ok(()));
+        assert!(check(GpuMode::Require).unwrap_err().message.ends_with("it has a tensor of f64"), "{:?}", lowered.not_on_device);
     }
 
     #[test]

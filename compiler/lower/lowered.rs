@@ -2,7 +2,7 @@
 
 use crate::machine::Machine;
 use crate::plan::Plan;
-use crate::program::{Level, Program};
+use crate::program::{HostReason, Level, Program};
 use std::ops::Range;
 
 /// A lowered module with what the reports say about it.
@@ -20,6 +20,8 @@ pub struct Lowered {
     pub live: Vec<LiveRanges>,
     /// For each method, what is live where most is.
     pub peaks: Vec<Peak>,
+    /// Why no part of what is for a GPU has code for one; empty where some has, or nobody asked for it.
+    pub not_on_device: Vec<HostReason>,
 }
 
 impl Lowered {

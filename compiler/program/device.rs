@@ -83,6 +83,14 @@ pub enum HostReason {
     Crossing,
 }
 
+impl HostReason {
+    /// Several, for the end of a sentence: nothing where there are none.
+    pub fn all(list: &[Self]) -> String {
+        let list: Vec<String> = list.iter().map(Self::to_string).collect();
+        if list.is_empty() { String::new() } else { format!(": {}", list.join("; ")) }
+    }
+}
+
 impl fmt::Display for HostReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

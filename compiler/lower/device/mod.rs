@@ -41,12 +41,39 @@ impl Sides<'_> {
     }
 }
 
-/// The device of a program, whose regions then are in the methods' steps for CPUs; none where it does nothing. The kernels are those of each level.
+/// The device of a program, whose regions then are in the methods' steps for CPUs. The kernels are those of each level.
+///
+/// # Errors
+/// Where it does nothing: why not, each reason once.
 pub(super) fn device(
+    machine: &'static Machine,
+    of_levels: (&[Vec<Kernel>], &[Blob]),
+    variable_bytes: u64,
+    methods: Vec<Sides<'_>>,
+) -> Result<Device, Vec<HostReason>> {
+    let mut host_calls = Vec::new();
+    let placed = placed(machine, of_levels, variable_bytes, methods, &mut host_calls);
+    match placed {
+        Some(device) => Ok(Device { host_calls, ..device }),
+        None => {
+            let mut reasons: Vec<HostReason> = Vec::new();
+            for call in host_calls {
+                if call.reason != HostReason::NotGiven && !reasons.contains(&call.reason) {
+                    reasons.push(call.reason);
+                }
+            }
+            Err(reasons)
+        }
+    }
+}
+
+/// The same without the calls that stay on the host, which are added to a list.
+fn placed(
     machine: &'static Machine,
     (kernels, constants): (&[Vec<Kernel>], &[Blob]),
     variable_bytes: u64,
     methods: Vec<Sides<'_>>,
+    host_calls: &mut Vec<HostCall>,
 ) -> Option<Device> {
     let (device_kernels, host_kernels) = (kernels.last()?, kernels.first()?);
     let list: Vec<&Method> = methods.iter().filter_map(|sides| sides.levels.last()).collect();
@@ -57,7 +84,6 @@ pub(super) fn device(
         methods.iter().map(|sides| Some(Cutter::new(sides.both(of_levels, sides.marks)?, &mirror, &mut tried).decide())).collect();
     let mut dispatches = tried.again();
     let mut regions: Vec<DeviceRegion> = Vec::new();
-    let mut host_calls = Vec::new();
     for (method, (sides, reasons)) in methods.into_iter().zip(decided?).enumerate() {
         let stays = |(call, reason): (usize, &Option<HostReason>)| reason.map(|reason| HostCall { method, call, reason });
         host_calls.extend(reasons.iter().enumerate().filter_map(stays));
@@ -70,7 +96,8 @@ pub(super) fn device(
     }
     let Dispatches { kernels, placed, constant_bytes, counts, .. } = dispatches;
     let staging_bytes = regions.iter().map(staged).max()?.max(64).next_multiple_of(64);
-    Some(Device { machine, kernels, constants: placed, constant_bytes, area_bytes: counts.end(), staging_bytes, regions, host_calls })
+    let area_bytes = counts.end();
+    Some(Device { machine, kernels, constants: placed, constant_bytes, area_bytes, staging_bytes, regions, host_calls: vec![] })
 }
 
 /// Staging memory of a region.
