@@ -10,7 +10,6 @@ use super::image_sizes::less;
 use super::places::{Image, Plane};
 use crate::fuse::ChannelPlanes;
 use crate::ir::ElementType;
-use crate::ir::operators::MAX_ELEMENTS;
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::machine::Machine;
 use crate::schedule::arguments::Arguments;
@@ -22,6 +21,9 @@ use crate::schedule::unsupported::Unsupported;
 
 /// Elements of a chunk: little memory, and enough products to make up for a loop around them.
 const CHUNK: u64 = 256;
+
+/// Elements of rings that no model needs: windows may reach, and padding may be, far beyond the input.
+const MOST_ELEMENTS: u128 = 1 << 32;
 
 /// The ring of staged rows.
 #[derive(Clone, Debug)]
@@ -84,7 +86,7 @@ impl Staging {
     /// The ring for a contraction, each channel repeated.
     ///
     /// # Errors
-    /// When it has more elements than a tensor may have: windows may reach, and padding may be, far beyond the input.
+    /// When it has more elements than any model needs.
     pub fn new(machine: &Machine, contraction: &Contraction, form: Form, repeat: u64) -> Result<Self, Unsupported> {
         let channels = contraction.channels * repeat;
         let [planes, rows, columns] = &contraction.phases;
@@ -114,7 +116,7 @@ impl Staging {
             (reached.len() as u64, rows.reach())
         };
         let ring = [rings, ring_rows].iter().fold(row, |product, &n| product.saturating_mul(n.into()));
-        if ring > MAX_ELEMENTS.into() {
+        if ring > MOST_ELEMENTS {
             return Err(Unsupported::new(format!("windows over {ring} elements of input and padding")));
         }
         Ok(Self {
