@@ -38,13 +38,14 @@ pub(super) struct Terms {
 }
 
 impl Terms {
+    /// Those of whoever wants as little memory as there can be.
+    pub const MAX: Self = Self { size: 0.98, extra: 0.25 };
+    /// Speed is dear: a few percent of it must buy much memory.
+    const NORMAL: Self = Self { size: 0.8, extra: 0.05 };
+
     /// What the options say.
     pub fn of(options: Options) -> Self {
-        if options.effort == Effort::Max || options.plan == PlanSource::Smallest {
-            return Self { size: 0.98, extra: 0.25 };
-        }
-        // Speed is dear: a few percent of it must buy much memory.
-        Self { size: 0.8, extra: 0.05 }
+        if options.effort == Effort::Max || options.plan == PlanSource::Smallest { Self::MAX } else { Self::NORMAL }
     }
 }
 
@@ -60,7 +61,7 @@ const MOST_CHAINS: usize = 24;
 pub(super) fn choose(
     module: &Module,
     flow: Flow,
-    options: Options,
+    (options, terms): (Options, &Terms),
     arena: impl Fn(&Candidate) -> Result<u64, Diagnostics> + Sync,
 ) -> Result<Candidate, Diagnostics> {
     let threads = if together::takes(options) { options.threads.count.into() } else { 1 };
@@ -71,7 +72,6 @@ pub(super) fn choose(
         return Ok(whole);
     }
     let bytes = arena(&whole)?;
-    let terms = Terms::of(options);
     let allowed = (terms.extra * work as f64) as u64;
     let (mut chains, mut extra) = (0, 0u64);
     let is_allowed = |cut: &&Cut| {

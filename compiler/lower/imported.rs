@@ -45,6 +45,17 @@ pub(super) fn places<'a>(
     places
 }
 
+/// What the file's plan of a method leaves for scratch memory when inputs, outputs and so many bytes of state are taken from it; none where the file
+/// plans nothing, or less than these.
+pub(super) fn bytes_for_scratch(module: &Module, method: &ir::Method, state: u64) -> Option<u64> {
+    let plans = module.imported_plan.iter().flat_map(|plan| &plan.methods);
+    let planned: u64 = plans.filter(|plan| plan.function == method.function).flat_map(|plan| &plan.area_bytes).sum();
+    let function = &module.functions[method.function];
+    let ports = function.params.iter().chain(&function.results).filter_map(|&value| function.values[value].ty.as_tensor());
+    let ports = ports.filter_map(|ty| function.bound_bytes(ty)).sum::<u64>();
+    planned.checked_sub(ports)?.checked_sub(state)
+}
+
 /// The offsets that the file gives the results of each operator, in order, areas one after the other.
 fn in_file(module: &Module, method: &ir::Method) -> BTreeMap<Key, Vec<u64>> {
     let mut known: BTreeMap<Key, Vec<u64>> = BTreeMap::new();

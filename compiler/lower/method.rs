@@ -2,11 +2,12 @@
 //!
 //! Which operators are computed band by band, and which groups merge, is tried: a trial goes as far as the plan, whose size tells.
 
-use super::bands::{self, Candidate};
+use super::bands::{self, Candidate, Terms};
 use super::chosen::{self, Purpose};
 use super::frame::Frame;
 use super::fusions;
 use super::grouped::Grouped;
+use super::imported;
 use super::needs::KnownNeeds;
 use super::options::{Options, PlanSource};
 use super::overwriting;
@@ -17,12 +18,14 @@ use super::staged::Staged;
 use super::variables::Variables;
 use super::written::{LoweredMethod, write};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
+use crate::fuse::flow::Flow;
 use crate::fuse::unroll::{self, FlowError};
 use crate::fuse::{self, Fusions, Merge};
 use crate::ir::{Method, Module, Verified};
 use crate::machine::Machine;
 use crate::parallel::{self, Memo};
 use crate::plan::{Effort, Request};
+use crate::program::ALIGNMENT;
 use crate::schedule::{PackedWeights, Threads};
 use std::sync::Arc;
 
@@ -42,8 +45,7 @@ pub(super) fn lower(
     let (packed, plans, orders) = (&PackedWeights::default(), &Memo::default(), &Memo::default());
     let frame = Frame { module, method, options, machines, variables, packed, plans, orders, staged: &Staged::None };
     let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };
-    let candidate = bands::choose(module, flow, options, |candidate| arena(&trial, candidate, &Fusions::none()))?;
-    let fusions = merges(&frame, &trial, &candidate)?;
+    let (candidate, fusions) = cut_and_merged(&frame, &trial, flow)?;
     let staged = &overwriting::choose(&trial, &candidate, &fusions)?;
     let frame = Frame { staged, ..frame };
     let alone = Frame { options: Options { threads: Threads::ALONE, ..options }, ..frame };
@@ -59,6 +61,30 @@ pub(super) fn lower(
     let mut lowered = write(&frame, &grouped, &planned, &candidate.parts, pool)?;
     lowered.levels.iter_mut().for_each(|level| level.scratch_bytes_alone = alone);
     Ok(lowered)
+}
+
+/// How far above what the file plans an arena may be for more to be given for less memory: what is further away is not reached.
+const NEAR: f64 = 1.25;
+
+/// The method with the cuts and merges that are worth it. Where its arena is above what the file needs, and dearer cuts bring it there, these are made.
+fn cut_and_merged(frame: &Frame<'_>, trial: &Frame<'_>, flow: Flow) -> Result<(Candidate, Fusions), Diagnostics> {
+    let on = |terms: &Terms, flow: Flow| {
+        let candidate = bands::choose(frame.module, flow, (frame.options, terms), |candidate| arena(trial, candidate, &Fusions::none()))?;
+        let fusions = merges(frame, trial, &candidate)?;
+        Ok::<_, Diagnostics>((candidate, fusions))
+    };
+    let state = frame.variables.bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+    let wanted = imported::bytes_for_scratch(frame.module, frame.method, state).filter(|_| frame.options.plan == PlanSource::Own);
+    let Some(wanted) = wanted else { return on(&Terms::of(frame.options), flow) };
+    let (candidate, fusions) = on(&Terms::of(frame.options), flow.clone())?;
+    let bytes = arena(frame, &candidate, &fusions)?;
+    if bytes > wanted && bytes as f64 <= NEAR * wanted as f64 {
+        let (dearer, merged) = on(&Terms::MAX, flow)?;
+        if arena(frame, &dearer, &merged)? <= wanted {
+            return Ok((dearer, merged));
+        }
+    }
+    Ok((candidate, fusions))
 }
 
 /// The merges of groups that do not make the arena larger.
