@@ -33,6 +33,7 @@ mod tensors;
 #[cfg(test)]
 mod testing;
 mod together;
+mod trials;
 mod values;
 mod variables;
 mod work;

@@ -1,8 +1,9 @@
 //! Right operands of products that lie turned. Where extents are known only when the program runs, a product of matrices reads the rows of its right
 //! operand as well as its columns. So no kernel of its own turns the values of attention, which a decoder would do for the whole cache at each token.
 
-use super::flow::{Item, each_inst};
-use crate::ir::{ElementType, Extent, Function, Inst, InstData, Op, Operation, Value};
+use super::flow::Item;
+use super::uses::read_only_so;
+use crate::ir::{ElementType, Extent, Function, Inst, InstData, Operation, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A right operand that lies turned: the columns of its matrices are adjacent.
@@ -40,13 +41,5 @@ fn mixes_slices(function: &Function, data: &InstData) -> bool {
 
 /// The transposes that only products read, as rows: no kernel of their own computes them.
 pub(super) fn absorbed(function: &Function, items: &[Item], uses: &FxHashMap<Value, usize>) -> FxHashSet<Inst> {
-    let mut as_rows: FxHashMap<Value, usize> = FxHashMap::default();
-    each_inst(items, &mut |inst| {
-        let data = &function.insts[inst];
-        if data.op() == Op::Matmul && turned_right(function, data).is_some() {
-            *as_rows.entry(data.operands[1]).or_default() += 1;
-        }
-    });
-    let only_rows = |(value, count): (&Value, &usize)| function.defining_inst(*value).filter(|_| uses.get(value) == Some(count));
-    as_rows.iter().filter_map(only_rows).collect()
+    read_only_so(function, items, uses, |data| turned_right(function, data).map(|_| data.operands[1]))
 }

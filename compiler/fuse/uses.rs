@@ -1,7 +1,7 @@
 //! Who reads a value, and which values become others.
 
-use super::flow::{Flow, Item};
-use crate::ir::{Function, Value};
+use super::flow::{Flow, Item, each_inst};
+use crate::ir::{Function, Inst, InstData, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How often each value is read, handed on or given back.
@@ -41,6 +41,23 @@ fn count_uses(function: &Function, items: &[Item], uses: &mut FxHashMap<Value, u
             }
         }
     }
+}
+
+/// The instructions whose results are read in one way alone. `read` gives the operand that an instruction reads so.
+pub(super) fn read_only_so(
+    function: &Function,
+    items: &[Item],
+    uses: &FxHashMap<Value, usize>,
+    read: impl Fn(&InstData) -> Option<Value>,
+) -> FxHashSet<Inst> {
+    let mut counts: FxHashMap<Value, usize> = FxHashMap::default();
+    each_inst(items, &mut |inst| {
+        if let Some(operand) = read(&function.insts[inst]) {
+            *counts.entry(operand).or_default() += 1;
+        }
+    });
+    let only_so = |(value, count): (&Value, &usize)| function.defining_inst(*value).filter(|_| uses.get(value) == Some(count));
+    counts.iter().filter_map(only_so).collect()
 }
 
 /// The values that become others.

@@ -1,7 +1,8 @@
 //! Weights that the file stores narrow: a constant and a conversion of it. A contraction that reads the conversion as its right
 //! operand reads the constant instead, and converts it on the way.
 
-use super::flow::{Item, each_inst};
+use super::flow::Item;
+use super::uses::read_only_so;
 use crate::ir::{ElementType, Extent, Function, Inst, InstData, Op, ScalarOp, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -42,16 +43,8 @@ fn widened_constant(function: &Function, value: Value) -> Option<Value> {
 
 /// The conversions that only contractions read, as their right operand: no kernel of their own computes them.
 pub(super) fn absorbed(function: &Function, items: &[Item], uses: &FxHashMap<Value, usize>) -> FxHashSet<Inst> {
-    let mut as_weights: FxHashMap<Value, usize> = FxHashMap::default();
-    each_inst(items, &mut |inst| {
-        let data = &function.insts[inst];
-        if matches!(data.op(), Op::Conv | Op::Matmul) && stored_right(function, data) != data.operands[1] {
-            *as_weights.entry(data.operands[1]).or_default() += 1;
-        }
-    });
-    let only_weights = |(value, count): (&Value, &usize)| {
-        let inst = function.defining_inst(*value)?;
-        (uses.get(value) == Some(count)).then_some(inst)
-    };
-    as_weights.iter().filter_map(only_weights).collect()
+    read_only_so(function, items, uses, |data| {
+        let reads_stored = matches!(data.op(), Op::Conv | Op::Matmul) && stored_right(function, data) != data.operands[1];
+        reads_stored.then(|| data.operands[1])
+    })
 }

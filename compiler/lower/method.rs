@@ -15,6 +15,7 @@ use super::placed::Placed;
 use super::planned::{self, Planned};
 use super::pool::Pool;
 use super::staged::Staged;
+use super::trials;
 use super::variables::Variables;
 use super::written::{LoweredMethod, write};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
@@ -73,7 +74,7 @@ fn cut_and_merged(frame: &Frame<'_>, trial: &Frame<'_>, flow: Flow) -> Result<(C
         let fusions = merges(frame, trial, &candidate)?;
         Ok::<_, Diagnostics>((candidate, fusions))
     };
-    let state = frame.variables.bytes.next_multiple_of(ALIGNMENT).max(ALIGNMENT);
+    let state = ALIGNMENT + frame.variables.bytes.next_multiple_of(ALIGNMENT);
     let wanted = imported::bytes_for_scratch(frame.module, frame.method, state).filter(|_| frame.options.plan == PlanSource::Own);
     let Some(wanted) = wanted else { return on(&Terms::of(frame.options), flow) };
     let (candidate, fusions) = on(&Terms::of(frame.options), flow.clone())?;
@@ -126,11 +127,7 @@ fn arena(frame: &Frame<'_>, candidate: &Candidate, fusions: &Fusions) -> Result<
 
 /// The same, where groups need what is known.
 fn arena_of(frame: &Frame<'_>, candidate: &Candidate, fusions: &Fusions, known: &KnownNeeds) -> Result<u64, Diagnostics> {
-    let purpose = Purpose::Trial(known);
-    let grouped = Grouped::new(frame, candidate.flow.clone(), fusions)?;
-    let items = chosen::choose(frame, &grouped, &grouped.work(), purpose)?;
-    let placed = Placed::new(frame, &grouped, &items);
-    Ok(Planned::new(frame, &placed, items, &candidate.parts, purpose)?.plan.arena_bytes)
+    trials::planned(frame, candidate, fusions, known, |_, planned| planned.plan.arena_bytes)
 }
 
 fn flow_diagnostic(module: &Module, method: &Method, error: &FlowError) -> Diagnostic {

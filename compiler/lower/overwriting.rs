@@ -6,14 +6,13 @@
 //! save.
 
 use super::bands::{Candidate, Terms};
-use super::chosen::{self, Item, Purpose};
+use super::chosen::Item;
 use super::frame::Frame;
-use super::grouped::Grouped;
 use super::needs::KnownNeeds;
 use super::options::PlanSource;
-use super::placed::Placed;
 use super::planned::Planned;
 use super::staged::Staged;
+use super::trials::planned;
 use super::work::Work;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::Fusions;
@@ -40,21 +39,6 @@ pub(super) fn choose(trial: &Frame<'_>, candidate: &Candidate, fusions: &Fusions
     })?;
     let is_worth_it = with as f64 <= Terms::of(trial.options).size * without as f64;
     Ok(if is_worth_it { Staged::These(roots) } else { Staged::None })
-}
-
-/// What `tell` says of the plan of a trial.
-fn planned<'a, R>(
-    frame: &Frame<'a>,
-    candidate: &Candidate,
-    fusions: &Fusions,
-    known: &KnownNeeds,
-    tell: impl FnOnce(&Frame<'a>, &Planned<'_>) -> R,
-) -> Result<R, Diagnostics> {
-    let purpose = Purpose::Trial(known);
-    let grouped = Grouped::new(frame, candidate.flow.clone(), fusions)?;
-    let items = chosen::choose(frame, &grouped, &grouped.work(), purpose)?;
-    let placed = Placed::new(frame, &grouped, &items);
-    Ok(tell(frame, &Planned::new(frame, &placed, items, &candidate.parts, purpose)?))
 }
 
 /// Whether the step that needs most is a product that could overwrite its operand and does not: no other gain is possible.

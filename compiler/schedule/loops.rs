@@ -67,9 +67,19 @@ pub fn if_then<R: Outcome>(b: &mut KernelBuilder, condition: Value, body: impl F
 }
 
 /// A loop over `count` elements by `lanes`, then the rest with fewer active lanes.
-pub fn row<R: Outcome>(b: &mut KernelBuilder, count: u64, lanes: u16, mut body: impl FnMut(&mut KernelBuilder, Value, u16) -> R) -> R {
+pub fn row<R: Outcome>(b: &mut KernelBuilder, count: u64, lanes: u16, body: impl FnMut(&mut KernelBuilder, Value, u16) -> R) -> R {
+    row_between(b, (0, count), lanes, body)
+}
+
+/// The same for elements between two numbers, the first of which is one of whole vectors.
+pub fn row_between<R: Outcome>(
+    b: &mut KernelBuilder,
+    (start, count): (u64, u64),
+    lanes: u16,
+    mut body: impl FnMut(&mut KernelBuilder, Value, u16) -> R,
+) -> R {
     let whole = count / u64::from(lanes) * u64::from(lanes);
-    let outcome = for_range(b, (0, whole as i64), i64::from(lanes), |b, i| body(b, i, lanes));
+    let outcome = for_range(b, (start as i64, whole as i64), i64::from(lanes), |b, i| body(b, i, lanes));
     if count == whole {
         return outcome;
     }

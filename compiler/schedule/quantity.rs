@@ -2,7 +2,7 @@
 //! kernels then have it as a constant, so that one schedule serves static and dynamic shapes.
 
 use super::arguments::{Arguments, Elements};
-use super::loops::{Outcome, for_range, for_values, if_then, row};
+use super::loops::{Outcome, for_range, for_values, if_then, row_between};
 use super::unsupported::Unsupported;
 use crate::ir::{Extent, Function, Value as Index};
 use crate::kernel::{Active, CompareOp, KernelBuilder, Lane, Value};
@@ -298,13 +298,29 @@ impl Number {
         b: &mut KernelBuilder,
         (lanes, masked): (u16, u16),
         unit: u16,
+        body: impl FnMut(&mut KernelBuilder, Value, Active) -> R,
+    ) -> R {
+        self.row_after(b, Self::Known(0), (lanes, masked), unit, body)
+    }
+
+    /// The same for those after a number of elements, which fill whole vectors.
+    pub fn row_after<R: Outcome>(
+        self,
+        b: &mut KernelBuilder,
+        start: Self,
+        (lanes, masked): (u16, u16),
+        unit: u16,
         mut body: impl FnMut(&mut KernelBuilder, Value, Active) -> R,
     ) -> R {
-        match self {
-            Self::Known(n) => row(b, u64::try_from(n).unwrap_or(0), lanes, |b, i, active| body(b, i, active.into())),
-            Self::Computed(end) => {
-                let (zero, whole) = (b.index(0), self.whole(b, lanes));
-                let outcome = for_values(b, (zero, whole), i64::from(lanes), |b, i| body(b, i, lanes.into()));
+        match (start, self) {
+            (Self::Known(start), Self::Known(end)) => {
+                let between = [start, end].map(|n| u64::try_from(n).unwrap_or(0)).into();
+                row_between(b, between, lanes, |b, i, active| body(b, i, active.into()))
+            }
+            (_, Self::Known(_) | Self::Computed(_)) => {
+                let end = self.value(b);
+                let (start, whole) = (start.value(b), self.whole(b, lanes));
+                let outcome = for_values(b, (start, whole), i64::from(lanes), |b, i| body(b, i, lanes.into()));
                 if lanes <= unit {
                     return outcome;
                 }
@@ -318,6 +334,26 @@ impl Number {
                         body(b, whole, Active::Where(mask))
                     })
                 })
+            }
+        }
+    }
+
+    /// A loop over whole tiles of this many elements; gives where they end.
+    ///
+    /// # Errors
+    /// As `body`.
+    pub fn whole_tiles(
+        self,
+        b: &mut KernelBuilder,
+        size: u16,
+        body: impl FnOnce(&mut KernelBuilder, Value) -> Result<(), Unsupported>,
+    ) -> Result<Self, Unsupported> {
+        let by = i64::from(size);
+        match self {
+            Self::Known(n) => for_range(b, (0, n / by * by), by, body).map(|()| Self::Known(n / by * by)),
+            Self::Computed(_) => {
+                let (zero, whole) = (b.index(0), self.whole(b, size));
+                for_values(b, (zero, whole), by, body).map(|()| Self::Computed(whole))
             }
         }
     }

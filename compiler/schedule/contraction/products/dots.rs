@@ -1,10 +1,11 @@
 //! Dot products: vectors run along the inner dimension, in which both operands' elements are adjacent, and a tile of rows × columns shares its loads.
 
-use super::{Lowering, tiles};
+use super::{Body, Lowering, tiles};
 use crate::ir::ElementType;
 use crate::kernel::{Active, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::elementwise::positions::OutputPosition;
+use crate::schedule::loops::for_values;
 use crate::schedule::unsupported::Unsupported;
 
 /// A tile: first elements of its rows and columns, its first output pixel and channel, and how many rows and columns it has.
@@ -16,8 +17,8 @@ struct Tile {
     size: [i64; 2],
 }
 
-/// A loop over tiles, whose body gets the first of each and how many it has.
-type ForTiles<'f> = dyn Fn(&mut KernelBuilder, &mut dyn FnMut(&mut KernelBuilder, Value, i64)) + 'f;
+/// A loop over tiles.
+type ForTiles<'f> = dyn Fn(&mut KernelBuilder, &mut Body<'_>) -> Result<(), Unsupported> + 'f;
 
 impl Lowering<'_> {
     /// The products of two matrices, whose first elements are given, and the number of the product.
@@ -33,13 +34,12 @@ impl Lowering<'_> {
         bases: [Value; 3],
         (start, end): (Value, Value),
     ) -> Result<(), Unsupported> {
-        self.dots(b, bases, &|b, body| b.for_values(start, end, 1, |b, column| body(b, column, 1)))
+        self.dots(b, bases, &|b, body| for_values(b, (start, end), 1, |b, column| body(b, column, 1)))
     }
 
     /// Those of the columns that `for_columns` goes over.
     fn dots(&self, b: &mut KernelBuilder, [left, right, number]: [Value; 3], for_columns: &ForTiles<'_>) -> Result<(), Unsupported> {
         let first_pixel = self.rows.scale(b, number);
-        let mut outcome = Ok(());
         tiles(b, self.rows, self.schedule.tile[0], &mut |b, row, rows| {
             let offset = self.inner.scale(b, row);
             let left = b.add(left, offset);
@@ -47,14 +47,9 @@ impl Lowering<'_> {
             for_columns(b, &mut |b, column, columns| {
                 let offset = self.inner.scale(b, column);
                 let right = b.add(right, offset);
-                let tile = Tile { left, right, pixel, channel: column, size: [rows, columns] };
-                let done = self.tile(b, &tile);
-                if done.is_err() {
-                    outcome = done;
-                }
-            });
-        });
-        outcome
+                self.tile(b, &Tile { left, right, pixel, channel: column, size: [rows, columns] })
+            })
+        })
     }
 
     fn sum_lane(&self) -> Lane {
@@ -68,14 +63,7 @@ impl Lowering<'_> {
     fn tile(&self, b: &mut KernelBuilder, tile: &Tile) -> Result<(), Unsupported> {
         let lanes = self.schedule.cx.machine.lanes(4);
         let [rows, columns] = tile.size;
-        let starts = [(tile.left, rows), (tile.right, columns)].map(|(first, count)| -> Vec<Value> {
-            (0..count)
-                .map(|i| {
-                    let skipped = self.inner.scale_known(b, i);
-                    b.add(first, skipped)
-                })
-                .collect()
-        });
+        let starts = [(tile.left, rows), (tile.right, columns)].map(|(first, count)| self.starts(b, first, count));
         let (zero, whole, end) = (b.index(0), self.inner.whole(b, lanes), self.inner.value(b));
         let neutral = |b: &mut KernelBuilder, lanes: u16| {
             let ty = Type::vector(self.sum_lane(), lanes);

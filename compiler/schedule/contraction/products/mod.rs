@@ -15,7 +15,7 @@ use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
-use crate::schedule::loops::if_then;
+use crate::schedule::loops::{for_values, if_then};
 use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
 use crate::schedule::unsupported::Unsupported;
 
@@ -172,14 +172,7 @@ impl Schedule for ProductsSchedule<'_> {
         let buffers = [buffers[0], buffers[1]];
         let lowering = Lowering { schedule: self, buffers, panel, writer, hoisted, wide, rows, columns, inner, right_step, fuses };
         let zero = b.index(0);
-        let mut outcome = Ok(());
-        nest(&mut b, &matrices, [zero; 3], &mut |b, bases| {
-            let done = lowering.matrix(b, bases);
-            if done.is_err() {
-                outcome = done;
-            }
-        });
-        outcome?;
+        nest(&mut b, &matrices, [zero; 3], &mut |b, bases| lowering.matrix(b, bases))?;
         let description = match self.way {
             Way::Dots => format!("products of run-time extents {}x{}", self.tile[0], self.tile[1]),
             Way::Rows => "products of run-time extents by rows".into(),
@@ -189,12 +182,12 @@ impl Schedule for ProductsSchedule<'_> {
     }
 }
 
+/// What is done with two matrices.
+type ForMatrices<'m> = dyn FnMut(&mut KernelBuilder, [Value; 3]) -> Result<(), Unsupported> + 'm;
+
 /// Loops over matrices: the first elements of the operands', and the number of the output's among all.
-fn nest(b: &mut KernelBuilder, matrices: &[[Number; 3]], bases: [Value; 3], body: &mut dyn FnMut(&mut KernelBuilder, [Value; 3])) {
-    let Some(([count, left, right], rest)) = matrices.split_first() else {
-        body(b, bases);
-        return;
-    };
+fn nest(b: &mut KernelBuilder, matrices: &[[Number; 3]], bases: [Value; 3], body: &mut ForMatrices<'_>) -> Result<(), Unsupported> {
+    let Some(([count, left, right], rest)) = matrices.split_first() else { return body(b, bases) };
     count.repeat(b, |b, i| {
         let [left, right] = [(left, bases[0]), (right, bases[1])].map(|(step, base)| {
             let offset = step.scale(b, i);
@@ -202,8 +195,8 @@ fn nest(b: &mut KernelBuilder, matrices: &[[Number; 3]], bases: [Value; 3], body
         });
         let number = count.scale(b, bases[2]);
         let number = b.add(number, i);
-        nest(b, rest, [left, right, number], body);
-    });
+        nest(b, rest, [left, right, number], body)
+    })
 }
 
 struct Lowering<'a> {
@@ -223,6 +216,15 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
+    /// Where some rows begin that lie one after the other, each as long as the inner dimension.
+    fn starts(&self, b: &mut KernelBuilder, first: Value, count: i64) -> Vec<Value> {
+        let start = |i| {
+            let skipped = self.inner.scale_known(b, i);
+            b.add(first, skipped)
+        };
+        (0..count).map(start).collect()
+    }
+
     /// The products of two matrices, whose first elements are given, and the number of the product.
     fn matrix(&self, b: &mut KernelBuilder, bases: [Value; 3]) -> Result<(), Unsupported> {
         let few = FEWEST_ROWS;
@@ -240,9 +242,12 @@ impl Lowering<'_> {
     }
 }
 
+/// What is done with a tile: the first of it, and how many it has.
+type Body<'t> = dyn FnMut(&mut KernelBuilder, Value, i64) -> Result<(), Unsupported> + 't;
+
 /// A loop over a range by tiles, then one by one.
-fn tiles(b: &mut KernelBuilder, count: Number, size: i64, body: &mut dyn FnMut(&mut KernelBuilder, Value, i64)) {
+fn tiles(b: &mut KernelBuilder, count: Number, size: i64, body: &mut Body<'_>) -> Result<(), Unsupported> {
     let (zero, whole, end) = (b.index(0), count.whole(b, size as u16), count.value(b));
-    b.for_values(zero, whole, size, |b, i| body(b, i, size));
-    b.for_values(whole, end, 1, |b, i| body(b, i, 1));
+    for_values(b, (zero, whole), size, |b, i| body(b, i, size))?;
+    for_values(b, (whole, end), 1, |b, i| body(b, i, 1))
 }

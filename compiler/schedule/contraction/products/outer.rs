@@ -4,10 +4,10 @@
 //! The rows are those of an operand that lies turned, or of a panel into which columns are turned.
 
 use super::{Lowering, tiles};
-use crate::kernel::{Active, BinaryOp, Buffer, CompareOp, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{Active, BinaryOp, Buffer, KernelBuilder, Lane, Type, Value};
 use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::elementwise::positions::OutputPosition;
-use crate::schedule::loops::{for_range, for_values, if_then};
+use crate::schedule::loops::for_values;
 use crate::schedule::movement::turn::turned;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
@@ -43,24 +43,28 @@ struct Rows {
 impl Lowering<'_> {
     /// The products of two matrices, the right one of which lies turned. First elements are given, and the number of the product.
     pub(super) fn by_rows(&self, b: &mut KernelBuilder, [left, right, number]: [Value; 3]) -> Result<(), Unsupported> {
-        self.blocks(b, WIDE, &mut |b, columns| {
+        let lanes = self.lanes();
+        let body = |b: &mut KernelBuilder, columns: Columns| {
             let first = b.add(right, columns.first);
             let rows = Rows { buffer: self.buffers[1], first, stride: self.right_step };
             self.block(b, [left, number], &columns, &rows)
-        })
+        };
+        let wide = |b: &mut KernelBuilder, first| body(b, Columns { first, vectors: WIDE, active: lanes.into() });
+        let start = self.columns.whole_tiles(b, lanes * WIDE as u16, wide)?;
+        self.columns.row_after(b, start, (lanes, self.masked_lanes()), 1, |b, first, active| body(b, Columns { first, vectors: 1, active }))
     }
 
     /// The same of a right matrix whose columns are turned into a panel, a vector of them at a time.
     pub(super) fn by_panels(&self, b: &mut KernelBuilder, panel: Buffer, bases: [Value; 3]) -> Result<(), Unsupported> {
         let [left, right, number] = bases;
         let lanes = self.lanes();
-        let mut body = |b: &mut KernelBuilder, columns: Columns| {
+        let body = |b: &mut KernelBuilder, columns: Columns| {
             self.turn(b, panel, right, columns.first);
             let rows = Rows { buffer: panel, first: b.index(0), stride: Number::Known(lanes.into()) };
             self.block(b, [left, number], &columns, &rows)
         };
         if matches!(self.columns, Number::Known(_)) || self.columns.masks_rest(lanes, self.masked_lanes()) {
-            return self.blocks(b, 1, &mut body);
+            return self.columns.row(b, lanes, self.masked_lanes(), |b, first, active| body(b, Columns { first, vectors: 1, active }));
         }
         let (zero, whole, end) = (b.index(0), self.columns.whole(b, lanes), self.columns.value(b));
         for_values(b, (zero, whole), lanes.into(), |b, first| body(b, Columns { first, vectors: 1, active: lanes.into() }))?;
@@ -73,63 +77,6 @@ impl Lowering<'_> {
 
     fn masked_lanes(&self) -> u16 {
         self.schedule.cx.machine.masked_lanes
-    }
-
-    /// All columns: blocks of `widest` vectors, then of one, then what is left.
-    fn blocks(
-        &self,
-        b: &mut KernelBuilder,
-        widest: i64,
-        body: &mut dyn FnMut(&mut KernelBuilder, Columns) -> Result<(), Unsupported>,
-    ) -> Result<(), Unsupported> {
-        let lanes = self.lanes();
-        let (step, wide) = (i64::from(lanes), i64::from(lanes) * widest);
-        let mut whole = |b: &mut KernelBuilder, first, vectors| body(b, Columns { first, vectors, active: lanes.into() });
-        match self.columns {
-            Number::Known(n) => {
-                let (wide_end, end) = (n / wide * wide, n / step * step);
-                if widest > 1 {
-                    for_range(b, (0, wide_end), wide, |b, first| whole(b, first, widest))?;
-                }
-                for_range(b, (if widest > 1 { wide_end } else { 0 }, end), step, |b, first| whole(b, first, 1))?;
-                let first = b.index(end);
-                let rest = u16::try_from(n - end).unwrap_or(0);
-                if rest == 0 { Ok(()) } else { body(b, Columns { first, vectors: 1, active: rest.into() }) }
-            }
-            Number::Computed(_) => {
-                let mut start = b.index(0);
-                if widest > 1 {
-                    let end = self.columns.whole(b, wide as u16);
-                    for_values(b, (start, end), wide, |b, first| whole(b, first, widest))?;
-                    start = end;
-                }
-                let end = self.columns.whole(b, lanes);
-                for_values(b, (start, end), step, |b, first| whole(b, first, 1))?;
-                self.rest(b, end, body)
-            }
-        }
-    }
-
-    /// The columns after whole vectors: together where a machine masks lanes, else one by one.
-    fn rest(
-        &self,
-        b: &mut KernelBuilder,
-        start: Value,
-        body: &mut dyn FnMut(&mut KernelBuilder, Columns) -> Result<(), Unsupported>,
-    ) -> Result<(), Unsupported> {
-        let (lanes, end) = (self.lanes(), self.columns.value(b));
-        if lanes == 1 {
-            return Ok(());
-        }
-        if !self.columns.masks_rest(lanes, self.masked_lanes()) {
-            return for_values(b, (start, end), 1, |b, first| body(b, Columns { first, vectors: 1, active: 1.into() }));
-        }
-        let some = b.compare(CompareOp::Less, start, end);
-        if_then(b, some, |b| {
-            let count = b.sub(end, start);
-            let active = Active::Where(b.first_lanes(count, lanes));
-            body(b, Columns { first: start, vectors: 1, active })
-        })
     }
 
     /// Turns a vector of columns into a panel with a row for each element of the inner dimension. In the place of columns after the last stands the last.
@@ -163,28 +110,18 @@ impl Lowering<'_> {
     /// The sums of a block of columns.
     fn block(&self, b: &mut KernelBuilder, [left, number]: [Value; 2], columns: &Columns, rows: &Rows) -> Result<(), Unsupported> {
         let first_pixel = self.rows.scale(b, number);
-        let mut outcome = Ok(());
         tiles(b, self.rows, SUMS / columns.vectors, &mut |b, row, count| {
             let offset = self.inner.scale(b, row);
             let left = b.add(left, offset);
             let sums = self.sums(b, (left, count), columns, rows);
             let pixel = b.add(first_pixel, row);
-            let done = self.emit(b, pixel, columns, &sums);
-            if done.is_err() {
-                outcome = done;
-            }
-        });
-        outcome
+            self.emit(b, pixel, columns, &sums)
+        })
     }
 
     /// The sums of some rows of the left operand, row by row, the first of which begins at `left`.
     fn sums(&self, b: &mut KernelBuilder, (left, count): (Value, i64), columns: &Columns, rows: &Rows) -> Vec<Value> {
-        let starts: Vec<Value> = (0..count)
-            .map(|i| {
-                let skipped = self.inner.scale_known(b, i);
-                b.add(left, skipped)
-            })
-            .collect();
+        let starts = self.starts(b, left, count);
         let neutral = b.float(Type::vector(Lane::F32, self.lanes()), 0.0);
         let first = vec![neutral; (count * columns.vectors) as usize];
         let (zero, whole, end) = (b.index(0), self.inner.whole(b, ROUND), self.inner.value(b));
