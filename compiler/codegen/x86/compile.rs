@@ -34,11 +34,12 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
     index::check(kernel)?;
     let kernel = &DEAD.after(QUOTIENTS.of(kernel));
+    let set = X86::new(machine);
     let mut function = lower(kernel, Vectors::new(kernel, machine))?;
     let mut uses = count_uses(&function);
     sweep(&mut function, &mut uses);
     keep_addends(&mut function, &uses);
-    fold_loads(&mut function, &uses);
+    fold_loads(&mut function, &uses, set.has_avx512());
     fold_stores(&mut function, &uses);
-    assemble(&X86::new(machine), &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
+    assemble(&set, &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
 }

@@ -1,7 +1,8 @@
 //! What a lowering of one instruction at a time leaves: loads that the instruction which alone uses them can do itself.
 
 use super::inst::{Arg, Function, Inst, Op};
-use super::rows::{self, Shape, Tuple};
+use super::length::Length;
+use super::rows::{self, Row, Shape, Tuple};
 use crate::codegen::own::{Address, Base};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
@@ -10,14 +11,22 @@ use rustc_hash::FxHashMap;
 struct Load {
     at: usize,
     address: Address,
-    /// Bytes that are read.
-    bytes: u32,
+    what: Loaded,
     /// Stores before it in its block.
     stores: usize,
 }
 
-/// Folds loads into their users. `uses` says how often each register is used.
-pub(super) fn fold_loads(function: &mut Function, uses: &[u32]) {
+#[derive(Clone, Copy)]
+enum Loaded {
+    /// This many bytes as they lie.
+    Bytes(u32),
+    /// An element of so many bytes in every lane of a vector of this length.
+    Repeated(u32, Length),
+}
+
+/// Folds loads into their users. `uses` says how often each register is used; `repeats` whether the machine has instructions that repeat an
+/// element of memory over the lanes: AVX-512.
+pub(super) fn fold_loads(function: &mut Function, uses: &[u32], repeats: bool) {
     for data in &mut function.blocks {
         let (mut loads, mut stores): (FxHashMap<VReg, Load>, usize) = (FxHashMap::default(), 0);
         let mut gone = vec![false; data.insts.len()];
@@ -27,10 +36,11 @@ pub(super) fn fold_loads(function: &mut Function, uses: &[u32]) {
             if matches!(inst.args.first(), Some(Arg::Memory(_))) {
                 stores += 1;
             }
-            if let Some((result, address, bytes)) = whole_load(inst)
+            if let Some((result, address, what)) = load(inst)
                 && uses[result.vreg()] == 1
+                && (repeats || matches!(what, Loaded::Bytes(_)))
             {
-                loads.insert(result, Load { at, address, bytes, stores });
+                loads.insert(result, Load { at, address, what, stores });
             }
         }
         let mut index = 0;
@@ -41,12 +51,15 @@ pub(super) fn fold_loads(function: &mut Function, uses: &[u32]) {
     }
 }
 
-/// The result, place and size of an instruction that loads a register.
-fn whole_load(inst: &Inst) -> Option<(VReg, Address, u32)> {
+/// The result of an instruction that loads a register, and what it loads from where.
+fn load(inst: &Inst) -> Option<(VReg, Address, Loaded)> {
     let Op::Vector { row, length, zeroing: false, broadcast: false } = inst.op else { return None };
     let [Arg::Def(result), Arg::Memory(address)] = inst.args[..] else { return None };
+    if *row == rows::VPBROADCASTD || *row == rows::VPBROADCASTQ {
+        return Some((result, address, Loaded::Repeated(row.tuple.bytes(length), length)));
+    }
     let plain = *row == rows::VMOVUPS || *row == rows::VMOVSS || *row == rows::VMOVSD;
-    plain.then(|| (result, address, row.tuple.bytes(length)))
+    plain.then(|| (result, address, Loaded::Bytes(row.tuple.bytes(length))))
 }
 
 fn fold_into(inst: &mut Inst, loads: &FxHashMap<VReg, Load>, stores: usize, gone: &mut [bool]) {
@@ -58,13 +71,29 @@ fn fold_into(inst: &mut Inst, loads: &FxHashMap<VReg, Load>, stores: usize, gone
     if !takes || explicit != wanted || inst.args.iter().any(|arg| matches!(arg, Arg::Memory(_) | Arg::Masked(_))) {
         return;
     }
-    let Some(place) = inst.args.iter().rposition(|arg| matches!(arg, Arg::Use(_))) else { return };
-    let Arg::Use(v) = inst.args[place] else { return };
-    let Some(load) = loads.get(&v) else { return };
+    let Some(last) = inst.args.iter().rposition(|arg| matches!(arg, Arg::Use(_))) else { return };
     // A store between might write what is loaded; constants nothing writes.
-    let safe = load.stores == stores || load.address.base == Base::Pool;
-    if safe && load.bytes == row.tuple.bytes(length) {
-        inst.args[place] = Arg::Memory(load.address);
-        gone[load.at] = true;
+    let foldable = |arg: &Arg| {
+        let Arg::Use(register) = arg else { return None };
+        let load = loads.get(register)?;
+        let safe = load.stores == stores || load.address.base == Base::Pool;
+        (safe && takes_load(row, length, load.what)).then_some(load)
+    };
+    let found = foldable(&inst.args[last]).map(|load| (load, last));
+    let exchanged = || foldable(&inst.args[last - 1]).filter(|_| row.commutes).map(|load| (load, last - 1));
+    let Some((load, place)) = found.or_else(exchanged) else { return };
+    inst.args.swap(place, last);
+    inst.args[last] = Arg::Memory(load.address);
+    if let (Op::Vector { broadcast, .. }, Loaded::Repeated(..)) = (&mut inst.op, load.what) {
+        *broadcast = true;
+    }
+    gone[load.at] = true;
+}
+
+/// Whether an instruction's operand in memory can be what is loaded.
+fn takes_load(row: &Row, length: Length, loaded: Loaded) -> bool {
+    match loaded {
+        Loaded::Bytes(bytes) => bytes == row.tuple.bytes(length),
+        Loaded::Repeated(bytes, all) => row.repeats && row.evex == Some(bytes == 8) && length.bytes() <= all.bytes(),
     }
 }

@@ -313,7 +313,7 @@ impl Lowering<'_> {
         }
         let word = self.one(&rows::VMOVD, Length::X, ones);
         let total = u32::from(lanes) * 4;
-        let part = self.one(&rows::VBROADCASTSS, Length::of(total.min(self.set.width)), word);
+        let part = self.one(&rows::VPBROADCASTD, Length::of(total.min(self.set.width)), word);
         Held::Vector(Vector { bytes: 4, lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] })
     }
 

@@ -434,7 +434,7 @@ pub(super) fn broadcast(bytes: u32) -> &'static Row {
     match bytes {
         1 => &rows::VPBROADCASTB,
         2 => &rows::VPBROADCASTW,
-        4 => &rows::VBROADCASTSS,
+        4 => &rows::VPBROADCASTD,
         _ => &rows::VPBROADCASTQ,
     }
 }

@@ -161,6 +161,10 @@ pub(super) struct Row {
     pub long: bool,
     /// Whether the EVEX encoding's name ends in another letter d.
     pub suffix: bool,
+    /// Whether the EVEX encoding can repeat one element of memory over the lanes. Said where a kernel gains by it.
+    pub repeats: bool,
+    /// Whether the last two operands can change places.
+    pub commutes: bool,
 }
 
 impl Row {
@@ -227,6 +231,8 @@ const fn row(name: &'static str, prefix: Prefix, map: Map, opcode: u8, shape: Sh
         feature: Feature::Avx2,
         long: false,
         suffix: false,
+        repeats: false,
+        commutes: false,
     }
 }
 
@@ -259,6 +265,14 @@ impl Row {
 
     const fn long(self) -> Self {
         Self { long: true, ..self }
+    }
+
+    const fn repeats(self) -> Self {
+        Self { repeats: true, ..self }
+    }
+
+    const fn commutes(self) -> Self {
+        Self { commutes: true, ..self }
     }
 
     const fn reg(self, reg: File) -> Self {
@@ -311,25 +325,25 @@ rows! {
     // Integer sums and products.
     VPADDB = both("vpaddb", P66, M0F, 0xFC, 0, Rvm);
     VPADDW = both("vpaddw", P66, M0F, 0xFD, 0, Rvm);
-    VPADDD = both("vpaddd", P66, M0F, 0xFE, 0, Rvm);
+    VPADDD = both("vpaddd", P66, M0F, 0xFE, 0, Rvm).repeats().commutes();
     VPADDQ = both("vpaddq", P66, M0F, 0xD4, 1, Rvm);
     VPSUBB = both("vpsubb", P66, M0F, 0xF8, 0, Rvm);
     VPSUBW = both("vpsubw", P66, M0F, 0xF9, 0, Rvm);
-    VPSUBD = both("vpsubd", P66, M0F, 0xFA, 0, Rvm);
+    VPSUBD = both("vpsubd", P66, M0F, 0xFA, 0, Rvm).repeats();
     VPSUBQ = both("vpsubq", P66, M0F, 0xFB, 1, Rvm);
     VPADDSB = both("vpaddsb", P66, M0F, 0xEC, 0, Rvm);
     VPADDSW = both("vpaddsw", P66, M0F, 0xED, 0, Rvm);
     VPSUBSB = both("vpsubsb", P66, M0F, 0xE8, 0, Rvm);
     VPSUBSW = both("vpsubsw", P66, M0F, 0xE9, 0, Rvm);
     VPMULLW = both("vpmullw", P66, M0F, 0xD5, 0, Rvm);
-    VPMULLD = both("vpmulld", P66, M38, 0x40, 0, Rvm);
+    VPMULLD = both("vpmulld", P66, M38, 0x40, 0, Rvm).repeats().commutes();
     VPMULLQ = evex("vpmullq", P66, M38, 0x40, 1, Rvm);
     VPMULDQ = both("vpmuldq", P66, M38, 0x28, 1, Rvm);
     VPMULUDQ = both("vpmuludq", P66, M0F, 0xF4, 1, Rvm);
     VPMADDWD = both("vpmaddwd", P66, M0F, 0xF5, 0, Rvm);
     VPMADDUBSW = both("vpmaddubsw", P66, M38, 0x04, 0, Rvm);
-    VPDPBUSD = evex("vpdpbusd", P66, M38, 0x50, 0, Rvm).reads_result();
-    VPDPWSSD = evex("vpdpwssd", P66, M38, 0x52, 0, Rvm).reads_result();
+    VPDPBUSD = evex("vpdpbusd", P66, M38, 0x50, 0, Rvm).reads_result().repeats();
+    VPDPWSSD = evex("vpdpwssd", P66, M38, 0x52, 0, Rvm).reads_result().repeats().commutes();
 
     // Bits.
     VPAND = both("vpand", P66, M0F, 0xDB, 0, Rvm).suffix();
@@ -361,11 +375,11 @@ rows! {
     // Integer minimum, maximum, magnitude, leading zeros.
     VPMINSB = both("vpminsb", P66, M38, 0x38, 0, Rvm);
     VPMINSW = both("vpminsw", P66, M0F, 0xEA, 0, Rvm);
-    VPMINSD = both("vpminsd", P66, M38, 0x39, 0, Rvm);
+    VPMINSD = both("vpminsd", P66, M38, 0x39, 0, Rvm).repeats();
     VPMINSQ = evex("vpminsq", P66, M38, 0x39, 1, Rvm);
     VPMAXSB = both("vpmaxsb", P66, M38, 0x3C, 0, Rvm);
     VPMAXSW = both("vpmaxsw", P66, M0F, 0xEE, 0, Rvm);
-    VPMAXSD = both("vpmaxsd", P66, M38, 0x3D, 0, Rvm);
+    VPMAXSD = both("vpmaxsd", P66, M38, 0x3D, 0, Rvm).repeats();
     VPMAXSQ = evex("vpmaxsq", P66, M38, 0x3D, 1, Rvm);
     VPMINUB = both("vpminub", P66, M0F, 0xDA, 0, Rvm);
     VPMINUW = both("vpminuw", P66, M38, 0x3A, 0, Rvm);
@@ -383,23 +397,23 @@ rows! {
     VPLZCNTQ = evex("vplzcntq", P66, M38, 0x44, 1, Rm);
 
     // Floats.
-    VADDPS = both("vaddps", Prefix::None, M0F, 0x58, 0, Rvm);
-    VADDPD = both("vaddpd", P66, M0F, 0x58, 1, Rvm);
-    VSUBPS = both("vsubps", Prefix::None, M0F, 0x5C, 0, Rvm);
+    VADDPS = both("vaddps", Prefix::None, M0F, 0x58, 0, Rvm).repeats().commutes();
+    VADDPD = both("vaddpd", P66, M0F, 0x58, 1, Rvm).repeats().commutes();
+    VSUBPS = both("vsubps", Prefix::None, M0F, 0x5C, 0, Rvm).repeats();
     VSUBPD = both("vsubpd", P66, M0F, 0x5C, 1, Rvm);
-    VMULPS = both("vmulps", Prefix::None, M0F, 0x59, 0, Rvm);
-    VMULPD = both("vmulpd", P66, M0F, 0x59, 1, Rvm);
-    VDIVPS = both("vdivps", Prefix::None, M0F, 0x5E, 0, Rvm);
+    VMULPS = both("vmulps", Prefix::None, M0F, 0x59, 0, Rvm).repeats().commutes();
+    VMULPD = both("vmulpd", P66, M0F, 0x59, 1, Rvm).repeats().commutes();
+    VDIVPS = both("vdivps", Prefix::None, M0F, 0x5E, 0, Rvm).repeats();
     VDIVPD = both("vdivpd", P66, M0F, 0x5E, 1, Rvm);
-    VMINPS = both("vminps", Prefix::None, M0F, 0x5D, 0, Rvm);
+    VMINPS = both("vminps", Prefix::None, M0F, 0x5D, 0, Rvm).repeats();
     VMINPD = both("vminpd", P66, M0F, 0x5D, 1, Rvm);
-    VMAXPS = both("vmaxps", Prefix::None, M0F, 0x5F, 0, Rvm);
+    VMAXPS = both("vmaxps", Prefix::None, M0F, 0x5F, 0, Rvm).repeats();
     VMAXPD = both("vmaxpd", P66, M0F, 0x5F, 1, Rvm);
     VSQRTPS = both("vsqrtps", Prefix::None, M0F, 0x51, 0, Rm);
     VSQRTPD = both("vsqrtpd", P66, M0F, 0x51, 1, Rm);
-    VFMADD213PS = both("vfmadd213ps", P66, M38, 0xA8, 0, Rvm).reads_result().feature(Feature::Fma);
-    VFMADD231PS = both("vfmadd231ps", P66, M38, 0xB8, 0, Rvm).reads_result().feature(Feature::Fma);
-    VFMADD231PD = both("vfmadd231pd", P66, M38, 0xB8, 1, Rvm).w1().reads_result().feature(Feature::Fma);
+    VFMADD213PS = both("vfmadd213ps", P66, M38, 0xA8, 0, Rvm).reads_result().feature(Feature::Fma).repeats();
+    VFMADD231PS = both("vfmadd231ps", P66, M38, 0xB8, 0, Rvm).reads_result().feature(Feature::Fma).repeats().commutes();
+    VFMADD231PD = both("vfmadd231pd", P66, M38, 0xB8, 1, Rvm).w1().reads_result().feature(Feature::Fma).repeats().commutes();
     VROUNDPS = vex("vroundps", P66, M3A, 0x08, 0, Rm).number();
     VROUNDPD = vex("vroundpd", P66, M3A, 0x09, 0, Rm).number();
     VRNDSCALEPS = evex("vrndscaleps", P66, M3A, 0x08, 0, Rm).number();
@@ -479,7 +493,8 @@ rows! {
     VPINSRQ = both("vpinsrq", P66, M3A, 0x22, 1, Rvm).w1().tuple(Fixed(8)).rm(G).lengths(Shortest).number();
     VPBROADCASTB = both("vpbroadcastb", P66, M38, 0x78, 0, Rm).tuple(Fixed(1));
     VPBROADCASTW = both("vpbroadcastw", P66, M38, 0x79, 0, Rm).tuple(Fixed(2));
-    VBROADCASTSS = both("vbroadcastss", P66, M38, 0x18, 0, Rm).tuple(Fixed(4));
+    // Not `vbroadcastss`, which a Zen 4 loads half as often.
+    VPBROADCASTD = both("vpbroadcastd", P66, M38, 0x58, 0, Rm).tuple(Fixed(4));
     VPBROADCASTQ = both("vpbroadcastq", P66, M38, 0x59, 1, Rm).tuple(Fixed(8));
     VBROADCASTI128 = vex("vbroadcasti128", P66, M38, 0x5A, 0, Rm).tuple(Fixed(16)).memory(Memory::Only).lengths(Long);
     VBROADCASTI32X4 = evex("vbroadcasti32x4", P66, M38, 0x5A, 0, Rm).tuple(Fixed(16)).memory(Memory::Only).lengths(Long);

@@ -29,7 +29,8 @@ impl X86 {
         Self { vectors: machine.registers.count().into(), vector_bytes: machine.vector_bytes().into() }
     }
 
-    fn has_avx512(&self) -> bool {
+    /// Whether it is the level of AVX-512.
+    pub fn has_avx512(&self) -> bool {
         self.vector_bytes == 64
     }
 

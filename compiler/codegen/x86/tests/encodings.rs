@@ -110,6 +110,21 @@ fn rows_decode_to_their_memory() {
     }
 }
 
+/// One element of memory repeated over the lanes, where displacements of one byte count elements.
+#[test]
+fn rows_decode_to_elements_that_are_repeated() {
+    for (row, length) in forms().filter(|(row, _)| row.repeats) {
+        for displacement in [0, 4, 8, 512] {
+            let place = MemoryOperand::Sum { base: 13, index: None, displacement };
+            let decoded = decode(row, &Fields { broadcast: true, ..fields(row, length, 3, 7, Rm::Memory(place)) });
+            let bytes = if row.evex == Some(true) { 8 } else { 4 };
+            assert!(decoded.is_broadcast(), "{}", row.name);
+            assert_eq!(decoded.memory_size().element_size(), bytes, "{}", row.name);
+            assert_eq!(decoded.memory_displacement64(), displacement as u64, "{} {length:?}", row.name);
+        }
+    }
+}
+
 /// AVX-512 alone has what has no VEX encoding, and mask registers.
 #[test]
 fn features_are_those_of_the_encodings() {
