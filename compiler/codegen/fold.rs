@@ -65,17 +65,21 @@ pub(super) fn subtracted_masks(kernel: &Kernel) -> FxHashMap<Value, Value> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Narrowed {
     pub value: Value,
+    /// Whether the low halves of the lanes are what counts, as signed numbers.
+    pub low_halves: bool,
     pub added: i16,
     pub least: Option<i8>,
 }
 
 /// The sums of vectors of 32-bit lanes and a number of at most 15 bits, or no less than a byte, which are only narrowed to bytes. Saturated to 16 bits
 /// first, they give the same bytes, as they never wrap: what saturates there is still outside the bytes when the number is added, which itself may
-/// saturate. And narrowing never falls, so that the larger one of two is found as well when they are bytes.
+/// saturate. And narrowing never falls, so that the larger one of two is found as well when they are bytes. Lanes whose low halves are extended
+/// by their sign, by two shifts, need none: their low halves are the 16 bits.
 pub(super) fn narrowed_sums(kernel: &Kernel) -> FxHashMap<Value, Narrowed> {
     let once = used_once(kernel);
     let (mut constants, mut sums, mut limits, mut narrowed) =
         (FxHashMap::default(), FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+    let (mut left, mut right) = (FxHashMap::default(), FxHashMap::default());
     for region in kernel.regions() {
         for statement in &region.statements {
             let [result] = statement.results[..] else { continue };
@@ -91,6 +95,12 @@ pub(super) fn narrowed_sums(kernel: &Kernel) -> FxHashMap<Value, Narrowed> {
                 Inst::Binary { op: BinaryOp::SignedMax, a, b } if is_vector => {
                     limits.insert(result, (a, b));
                 }
+                Inst::Binary { op: BinaryOp::ShiftLeft, a, b } if is_vector => {
+                    left.insert(result, (a, b));
+                }
+                Inst::Binary { op: BinaryOp::ShiftRightSigned, a, b } if is_vector => {
+                    right.insert(result, (a, b));
+                }
                 Inst::Convert { op: op @ (ConvertOp::NarrowSigned | ConvertOp::NarrowUnsigned), a } if ty.lane == Lane::I8 => {
                     narrowed.insert(a, op == ConvertOp::NarrowSigned);
                 }
@@ -105,12 +115,19 @@ pub(super) fn narrowed_sums(kernel: &Kernel) -> FxHashMap<Value, Narrowed> {
     };
     let small = |&(_, number): &(Value, i32)| number.unsigned_abs() < 1 << 14;
     let sum = |value: Value| sums.get(&value).and_then(with_number).filter(small);
+    let half = |shifts: &FxHashMap<Value, (Value, Value)>, value: Value| {
+        let &(shifted, count) = shifts.get(&value)?;
+        (constants.get(&count) == Some(&16)).then_some(shifted)
+    };
+    let low_halves = |value: Value| half(&left, half(&right, value)?);
     let found = narrowed.iter().filter_map(|(&narrowed, &signed)| {
         let limit = limits.get(&narrowed).and_then(with_number);
         let least = limit.and_then(|(_, least)| if signed { i8::try_from(least).ok() } else { u8::try_from(least).ok().map(|n| n as i8) });
         let value = limit.filter(|_| least.is_some()).map_or(narrowed, |(value, _)| value);
         let (value, added) = sum(value).map_or((value, 0), |(value, number)| (value, number as i16));
-        (value != narrowed).then_some((narrowed, Narrowed { value, added, least }))
+        let halves = low_halves(value);
+        let (value, low_halves) = (halves.unwrap_or(value), halves.is_some());
+        (value != narrowed).then_some((narrowed, Narrowed { value, low_halves, added, least }))
     });
     found.collect()
 }

@@ -5,6 +5,7 @@ use super::held::{Held, Vector, is_general};
 use super::inst::{Arg, Op, Width};
 use super::length::Length;
 use super::lowering::Lowering;
+use super::pack::packs;
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
 use crate::codegen::fold::Narrowed;
@@ -13,9 +14,6 @@ use regalloc2::VReg;
 
 /// Predicates of `vcmpps`: at least, below; false for NaN.
 const AT_LEAST: i32 = 0x1D;
-
-/// Doublings of 64-bit lanes are permuted like this by packing.
-const UNPACK_QUADS: i32 = 0xD8;
 
 /// The widening instruction from some bytes a lane to some more.
 pub(super) fn widening(from: u32, to: u32, signed: bool) -> &'static Row {
@@ -35,13 +33,6 @@ pub(super) fn widening(from: u32, to: u32, signed: bool) -> &'static Row {
     }
 }
 
-/// The instructions that narrow to lanes of one or two bytes: the steps before the last saturate to signed, which holds every unsigned result.
-fn packs(bytes: u32, signed: bool) -> [&'static Row; 2] {
-    let last = if signed { &rows::VPACKSSWB } else { &rows::VPACKUSWB };
-    let first = if signed || bytes == 1 { &rows::VPACKSSDW } else { &rows::VPACKUSDW };
-    [first, last]
-}
-
 impl Lowering<'_> {
     /// A conversion.
     pub fn convert(&mut self, op: ConvertOp, a: Value, ty: Type) -> Result<Held, CodegenError> {
@@ -56,9 +47,10 @@ impl Lowering<'_> {
             let vector = self.vector(a)?;
             return Ok(Held::General(self.lowest(&vector, op == ConvertOp::SignExtend)));
         }
-        if let Some(&Narrowed { value, added, least }) = self.set.narrowed_sums.get(&a) {
+        if let Some(&Narrowed { value, low_halves, added, least }) = self.set.narrowed_sums.get(&a) {
             let (vector, signed) = (self.vector(value)?, op == ConvertOp::NarrowSigned);
-            let mut result = self.pack(&vector, 1, packs(1, signed), added);
+            let mut result =
+                if low_halves { self.pack_low_halves(&vector, signed, added) } else { self.pack(&vector, 1, packs(1, signed), added) };
             if let Some(least) = least {
                 let least = self.number_like(&result, u64::from(least as u8));
                 let max = if signed { BinaryOp::SignedMax } else { BinaryOp::UnsignedMax };
@@ -199,124 +191,6 @@ impl Lowering<'_> {
     pub fn halves_of_quads(&mut self, a: &Vector, upper: bool) -> Vector {
         let order = if upper { 0xDD } else { 0x88 };
         self.halve(a, |l, n, low, high| l.two_with(&rows::VSHUFPS, n, low, high, order), true)
-    }
-
-    /// Lanes of four or two bytes to two or one, by the instructions for each step. To lanes that go from four to one a number is added when
-    /// they are two.
-    fn pack(&mut self, a: &Vector, bytes: u32, rows: [&'static Row; 2], added: i16) -> Vector {
-        if let ([single], true) = (&a.parts[..], self.set.avx512 && a.bytes == 4 && bytes == 1 && rows[0] == &rows::VPACKSSDW) {
-            return self.pack_one(a, *single, rows[1] == &rows::VPACKSSWB, added);
-        }
-        if a.bytes == 4 && bytes == 1 && added == i16::from(i8::MIN) && rows[1] == &rows::VPACKSSWB {
-            // As unsigned bytes, whose sum with −128 has the other sign bit: that works on bytes, where there are fewest registers.
-            let unsigned = self.pack(a, 1, packs(1, false), 0);
-            return self.with_number(&rows::VPXOR, &unsigned, 0x80);
-        }
-        if a.bytes == 4 && bytes == 1 && a.length() != Length::X {
-            return if a.parts.len() >= 4 { self.pack_fours(a, rows, added) } else { self.pack_few(a, rows, added) };
-        }
-        let mut a = a.clone();
-        while a.bytes > bytes {
-            let row = if a.bytes == 4 { rows[0] } else { rows[1] };
-            a = self.halve(&a, |l, n, low, high| l.two(row, n, low, high), true);
-            if a.bytes > bytes {
-                a = self.words_plus(&a, added);
-            }
-        }
-        a
-    }
-
-    /// A register of signed 32-bit lanes plus a number to bytes, by one instruction. That to unsigned bytes takes unsigned lanes.
-    fn pack_one(&mut self, a: &Vector, x: VReg, signed: bool, added: i16) -> Vector {
-        let length = a.length();
-        let mut sum = x;
-        if added != 0 {
-            let number = self.number(4, length, u64::from(i32::from(added) as u32));
-            sum = self.two(&rows::VPADDD, length, sum, number);
-        }
-        if !signed {
-            let zero = self.number(4, length, 0);
-            sum = self.two(&rows::VPMAXSD, length, sum, zero);
-        }
-        let row = if signed { &rows::VPMOVSDB } else { &rows::VPMOVUSDB };
-        Vector { bytes: 1, lanes: a.lanes, parts: vec![self.one(row, length, sum)] }
-    }
-
-    /// 16-bit lanes and a number, saturating.
-    fn words_plus(&mut self, words: &Vector, added: i16) -> Vector {
-        if added == 0 {
-            return words.clone();
-        }
-        let number = self.number(2, words.length(), u64::from(added as u16));
-        self.map(words, |l, n, x| l.two(&rows::VPADDSW, n, x, number))
-    }
-
-    /// Four registers of 32-bit lanes to one of bytes, the quarters put in order once.
-    fn pack_fours(&mut self, a: &Vector, rows: [&'static Row; 2], added: i16) -> Vector {
-        let words = self.halve(a, |l, n, low, high| l.two(rows[0], n, low, high), false);
-        let words = self.words_plus(&words, added);
-        let bytes = self.halve(&words, |l, n, low, high| l.two(rows[1], n, low, high), false);
-        let count = self.set.width / 16;
-        // Each 128-bit lane holds four bytes of each of the four registers.
-        let order: Vec<u8> = (0..4 * count).flat_map(|i| (4 * (i % count) + i / count).to_le_bytes()).collect();
-        let length = Length::of(self.set.width);
-        let order = self.pool(length, &order);
-        self.map(&bytes, |l, n, x| l.two(&rows::VPERMD, n, order, x))
-    }
-
-    /// One or two registers of 32-bit lanes to the low end of one of bytes: packed twice, which leaves four bytes of each register in each
-    /// 128-bit lane, and put in order once.
-    fn pack_few(&mut self, a: &Vector, rows: [&'static Row; 2], added: i16) -> Vector {
-        let (length, count) = (a.length(), a.parts.len() as u32);
-        let (first, last) = (a.parts[0], a.parts[count as usize - 1]);
-        let words = self.two(rows[0], length, first, last);
-        let words = Vector { bytes: 2, lanes: (length.bytes() / 2) as u16, parts: vec![words] };
-        let words = self.words_plus(&words, added).parts[0];
-        let bytes = self.two(rows[1], length, words, words);
-        let blocks = length.bytes() / 16;
-        let place = |i: u32| if i < count * blocks { 4 * (i % blocks) + i / blocks } else { 0 };
-        let order: Vec<u8> = (0..4 * blocks).flat_map(|i| place(i).to_le_bytes()).collect();
-        let order = self.pool(length, &order);
-        let packed = self.two(&rows::VPERMD, length, order, bytes);
-        Vector { bytes: 1, lanes: a.lanes, parts: vec![packed] }
-    }
-
-    /// Pairs of registers to one of lanes of half the bytes. Packing works within 128-bit lanes, which are put in order again
-    /// if `ordered`. A single register is packed with its own upper half.
-    fn halve(&mut self, a: &Vector, mut f: impl FnMut(&mut Self, Length, VReg, VReg) -> VReg, ordered: bool) -> Vector {
-        let shape = Vector { bytes: a.bytes / 2, lanes: a.lanes, parts: vec![] };
-        if let [single] = a.parts[..] {
-            let total = a.total();
-            if total <= 16 {
-                let packed = f(self, Length::X, single, single);
-                return shape.with(vec![packed]);
-            }
-            let half = total / 2;
-            let high = self.piece(a, half, half);
-            let packed = f(self, Length::of(half), single, high);
-            let packed = if ordered { self.unpack_lanes(Length::of(half), packed) } else { packed };
-            return shape.with(vec![packed]);
-        }
-        let length = a.length();
-        let parts = a.parts.chunks(2).map(|pair| {
-            let packed = f(self, length, pair[0], pair[1]);
-            if ordered { self.unpack_lanes(length, packed) } else { packed }
-        });
-        let parts = parts.collect();
-        shape.with(parts)
-    }
-
-    /// The 64-bit lanes of what was packed, in order.
-    fn unpack_lanes(&mut self, length: Length, x: VReg) -> VReg {
-        match length {
-            Length::X => x,
-            Length::Y => self.one_with(&rows::VPERMQ, length, x, UNPACK_QUADS),
-            Length::Z => {
-                let order: Vec<u8> = [0u64, 2, 4, 6, 1, 3, 5, 7].iter().flat_map(|i| i.to_le_bytes()).collect();
-                let order = self.pool(length, &order);
-                self.two(&rows::VPERMQ_LANES, length, order, x)
-            }
-        }
     }
 
     /// Integers to floats, to nearest even.

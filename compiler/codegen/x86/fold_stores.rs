@@ -1,9 +1,12 @@
 //! What a lowering of one instruction at a time leaves: results that the instruction which makes them can store itself.
 
 use super::inst::{Arg, Function, Inst, Op};
-use super::rows;
+use super::rows::{self, Row};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
+
+/// What narrows each lane of a register to bytes, and can write them to memory.
+const NARROWING: [&Row; 4] = [&rows::VPMOVSDB, &rows::VPMOVUSDB, &rows::VPMOVSWB, &rows::VPMOVUSWB];
 
 /// Folds instructions that narrow lanes into the stores that alone use them. `uses` says how often each register is used.
 pub(super) fn fold_stores(function: &mut Function, uses: &[u32]) {
@@ -17,7 +20,7 @@ pub(super) fn fold_stores(function: &mut Function, uses: &[u32]) {
                 gone[from] = true;
             }
             if let (Op::Vector { row, .. }, [Arg::Def(result), Arg::Use(_)]) = (&data.insts[at].op, &data.insts[at].args[..])
-                && (**row == rows::VPMOVSDB || **row == rows::VPMOVUSDB)
+                && NARROWING.contains(row)
                 && uses[result.vreg()] == 1
             {
                 narrowed.insert(*result, at);

@@ -18,6 +18,7 @@ mod listing;
 mod lowering;
 mod mask;
 mod memory;
+mod pack;
 mod permute;
 mod registers;
 mod rows;

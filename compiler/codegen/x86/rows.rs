@@ -512,6 +512,7 @@ rows! {
     VSHUFPS = both("vshufps", Prefix::None, M0F, 0xC6, 0, Rvm).number();
     VPERMQ = both("vpermq", P66, M3A, 0x00, 1, Rm).w1().lengths(Long).number();
     VPERMD = both("vpermd", P66, M38, 0x36, 0, Rvm).lengths(Long);
+    VPERMT2W = evex("vpermt2w", P66, M38, 0x7D, 1, Rvm).reads_result();
     VPERMI2W = evex("vpermi2w", P66, M38, 0x75, 1, Rvm).reads_result();
     VPERMI2D = evex("vpermi2d", P66, M38, 0x76, 0, Rvm).reads_result();
     VPERMI2Q = evex("vpermi2q", P66, M38, 0x76, 1, Rvm).reads_result();
@@ -549,6 +550,9 @@ rows! {
     VCVTPS2PD = both("vcvtps2pd", Prefix::None, M0F, 0x5A, 0, Rm).tuple(Half);
     VPMOVSDB = evex("vpmovsdb", PF3, M38, 0x21, 0, Mr).tuple(Quarter);
     VPMOVUSDB = evex("vpmovusdb", PF3, M38, 0x11, 0, Mr).tuple(Quarter);
+    VPMOVDW = evex("vpmovdw", PF3, M38, 0x33, 0, Mr).tuple(Half);
+    VPMOVSWB = evex("vpmovswb", PF3, M38, 0x20, 0, Mr).tuple(Half);
+    VPMOVUSWB = evex("vpmovuswb", PF3, M38, 0x10, 0, Mr).tuple(Half);
     VCVTPD2PS = both("vcvtpd2ps", P66, M0F, 0x5A, 1, Rm);
     VCVTPH2PS = both("vcvtph2ps", P66, M38, 0x13, 0, Rm).tuple(Half).feature(Feature::F16c);
     VCVTPS2PH = both("vcvtps2ph", P66, M3A, 0x1D, 0, Mr).tuple(Half).feature(Feature::F16c).number();

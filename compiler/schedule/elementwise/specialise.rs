@@ -11,7 +11,7 @@
 //! Where constants are open (their values may be others when the program runs) nothing is specialised.
 
 use super::ranges::{Range, ranges, type_range};
-use super::requantize::{MOST_ADDED, Precision, Problem, Requantizer, Rule, Scale, Solution, Solved};
+use super::requantize::{MOST_ADDED, Precision, Problem, ROOM, Requantizer, Rule, Scale, Solution, Solved};
 use super::sum_of_two::{Fits, SumOfTwo};
 use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
@@ -327,21 +327,44 @@ impl<'a> Rewriter<'a> {
         let sums = |c: usize| of_channels.map_or((low as i64, high as i64), |list| list[c]);
         let scale = |c: usize| Some(Scale { multiplier: at(&multipliers, c), shift: u32::try_from(-at(&shifts, c)).ok()?, sums: sums(c) });
         let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
-        let problem = Problem { rule: Rule::FixedPoint(rule), results: self.told_apart(node), toward_zero: self.toward_zero };
-        let mut solution = Solution::clone(&*self.solved.solve(problem, scales)?);
-        if let Requantizer::HighProduct { .. } = solution.requantizer
-            && let Some((reader, number)) = self.added(node)
-        {
-            let constants = solution.tables.last_mut()?;
-            *constants = constants.iter().map(|&c| i32::try_from(i64::from(c) + number).ok()).collect::<Option<_>>()?;
-            self.merged.insert(reader);
-        }
-        Some(self.fitted(rule, (old[0], sum), solution))
+        let solution = Solution::clone(&*self.solved.solve(self.problem(Rule::FixedPoint(rule), node), scales)?);
+        Some(self.fitted(rule, node, (old[0], sum), solution))
     }
 
-    /// A requantization of a sum, known by its old node and its new one, that is computed as a solution says.
-    fn fitted(&mut self, rule: RequantizeRule, (old, sum): (Node, Node), solution: Solution) -> Node {
-        let Solution { requantizer, tables, offsets } = solution;
+    /// What the sequence for a node has to do.
+    fn problem(&self, rule: Rule, node: Node) -> Problem {
+        Problem { rule, results: self.told_apart(node), toward_zero: self.toward_zero, narrows: self.narrows_to_bytes(node) }
+    }
+
+    /// Whether what follows a node adds a number to it at most, clamps it, and narrows it to bytes.
+    fn narrows_to_bytes(&self, mut node: Node) -> bool {
+        if let Some((reader, number)) = self.added(node) {
+            if number.abs() >= ROOM {
+                return false;
+            }
+            node = reader;
+        }
+        while let Some(reader) = self.only_reader(node) {
+            let data = &self.old.nodes[reader];
+            match data.op {
+                ScalarOp::Max(_) | ScalarOp::Min(_) if self.number_beside(reader, node).is_some() => node = reader,
+                ScalarOp::Convert | ScalarOp::ConvertSaturating => return data.ty.is_integer() && data.ty.bits() == 8,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// The requantization `node` of a sum, known by its old node and its new one, that is computed as a solution says. What alone is added to
+    /// it goes into its constant, if that takes it.
+    fn fitted(&mut self, rule: RequantizeRule, node: Node, (old, sum): (Node, Node), solution: Solution) -> Node {
+        let Solution { requantizer, mut tables, offsets } = solution;
+        if let (Some((reader, number)), Some(last)) = (self.added(node), tables.last_mut())
+            && let Some(constants) = last.iter().map(|&constant| requantizer.plus(constant, number)).collect()
+        {
+            *last = constants;
+            self.merged.insert(reader);
+        }
         let mut operands = vec![self.offset(old, sum, offsets)];
         operands.extend(tables.iter().map(|table| self.table(table)));
         let new = self.builder.raw(ScalarOp::Requantize(rule), operands, ElementType::I32);
@@ -364,10 +387,9 @@ impl<'a> Rewriter<'a> {
         let (low, high) = self.node_ranges[sum.index()];
         let scale = Scale::below(factor.as_f64(), (low as i64, high as i64))?;
         let rule = Rule::Binary64(factor.as_f64().to_bits());
-        let problem = Problem { rule, results: self.told_apart(node), toward_zero: self.toward_zero };
-        let solution = Solution::clone(&*self.solved.solve(problem, vec![scale])?);
+        let solution = Solution::clone(&*self.solved.solve(self.problem(rule, node), vec![scale])?);
         // The rule is not read where there is a sequence.
-        Some(self.fitted(RequantizeRule::TfliteSingle, (sum, moved[sum.index()]), solution))
+        Some(self.fitted(RequantizeRule::TfliteSingle, node, (sum, moved[sum.index()]), solution))
     }
 
     /// The accumulator, if a node is that itself.

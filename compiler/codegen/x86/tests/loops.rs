@@ -88,6 +88,15 @@ fn tiles_stay_in_registers() {
 }
 
 #[test]
+fn products_repeat_an_element_of_memory_that_no_other_reads() {
+    let machine = machine("x86-64-v4").expect("a level");
+    let text = listing(&tile(machine, None, 14, 1, 2), machine).unwrap();
+    let hot = hottest(&text, "vfmadd231ps");
+    assert_eq!(hot.matches("{1to16}").count() + hot.matches("bcst").count(), 28, "{hot}");
+    assert!(!hot.contains("vpbroadcastd"), "{hot}");
+}
+
+#[test]
 fn loads_that_one_instruction_uses_are_part_of_it() {
     let machine = machine("x86-64-v3").expect("a level");
     let mut b = KernelBuilder::new("sum");

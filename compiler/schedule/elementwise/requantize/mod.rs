@@ -7,6 +7,9 @@
 //! elsewhere. Only thresholds that sums reach count: the many dead channels of trained models, whose scales are tiny and whose biases are huge, have
 //! none, and their result is a constant. These are tried:
 //!
+//! - The low 16 bits of `(sum + offset) · scale + c` in binary32, where c is so large that the last place is one: the sum rounds, to nearest, and
+//!   nothing is left to convert. The offset places the thresholds: it takes no instruction where sums can begin with it. For results that are
+//!   narrowed to bytes at once, by instructions that take the low halves of lanes.
 //! - `trunc(sum · scale + c)` in binary32, with c below one half or above as the windows say, and with the sum's sign where negative results matter.
 //!   The sum of 24 bits is rounded once more, which places the thresholds of multipliers above 2⁻⁹ or so.
 //! - The same where that rounding is towards zero, and so takes nothing from what is truncated anyway: 24 bits of the scale remain, for
@@ -17,15 +20,17 @@
 //!   some offset leaves the wanted fraction. The double rounding takes ties away from zero, which moves the thresholds of negative results by
 //!   one unit before the shift: 1 is subtracted below a pivot. Sums can begin with the offset, so it takes no instruction.
 //!
-//! `stairs.rs` has the thresholds, `float.rs` and `product.rs` the two searches, `sequence.rs` the instructions, and `solve.rs` takes the cheapest.
+//! `stairs.rs` has the thresholds, `rounded.rs`, `float.rs` and `product.rs` the searches, `sequence.rs` the instructions, and `solve.rs` takes the cheapest.
 
 mod float;
 mod product;
+mod rounded;
 mod sequence;
 mod solve;
 mod stairs;
 
 pub use float::neighbour;
+pub use rounded::ROOM;
 pub use sequence::{Precision, Requantizer};
 pub use solve::{Solution, Solved};
 pub use stairs::{MOST_ADDED, Problem, Rule, Scale};

@@ -5,6 +5,8 @@ use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Roundin
 /// A sequence of instructions. The operands of each after the sum are tables with a number a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Requantizer {
+    /// The low 16 bits of `sum · scale + c`, whose last place is one: scale and c as the bits of binary32. For what is narrowed to bytes.
+    Rounded,
     /// `trunc(sum · scale + c)`: scale and c as the bits of binary32. If `signed`, c has the sign of the sum.
     Float {
         /// Whether negative results matter.
@@ -47,8 +49,19 @@ impl Requantizer {
     /// How it rounds floats, if it has any.
     pub fn precision(self) -> Option<Precision> {
         match self {
+            Self::Rounded => Some(Precision::Nearest),
             Self::Float { precision, .. } | Self::SumOfTwo { precision } => Some(precision),
             Self::HighProduct { .. } => None,
+        }
+    }
+
+    /// The number of the last table for results that are larger by a number, where that table has what is added last.
+    pub fn plus(self, constant: i32, number: i64) -> Option<i32> {
+        match self {
+            // Both are integers that binary32 has.
+            Self::Rounded => Some((f32::from_bits(constant as u32) + number as f32).to_bits() as i32),
+            Self::HighProduct { .. } => i32::try_from(i64::from(constant) + number).ok(),
+            Self::Float { .. } | Self::SumOfTwo { .. } => None,
         }
     }
 
@@ -56,6 +69,16 @@ impl Requantizer {
     pub fn emit(self, b: &mut KernelBuilder, operands: &[Value]) -> Value {
         let sum = operands[0];
         match self {
+            Self::Rounded => {
+                let [scale, c] = [1, 2].map(|i| b.convert(ConvertOp::Bitcast, operands[i], Lane::F32));
+                let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
+                let rounded = b.fma(float, scale, c);
+                let bits = b.convert(ConvertOp::Bitcast, rounded, Lane::I32);
+                let ty = b.ty(bits);
+                let half = b.int(ty, 16);
+                let low = b.binary(BinaryOp::ShiftLeft, bits, half);
+                b.binary(BinaryOp::ShiftRightSigned, low, half)
+            }
             Self::Float { signed, precision } => {
                 let mut c = operands[operands.len() - 1];
                 if signed {

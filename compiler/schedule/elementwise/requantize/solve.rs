@@ -2,6 +2,7 @@
 
 use super::float::{MOST_EXACT, float_channel};
 use super::product::product_channel;
+use super::rounded::rounded_channel;
 use super::sequence::{Precision, Requantizer};
 use super::stairs::{Channel, Problem, Rule, Scale, Stairs};
 use crate::parallel::Memo;
@@ -52,8 +53,11 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
     let products = [false, true].map(|signed| Requantizer::HighProduct { signed });
     // The pivot of a product makes up for how numbers in fixed point are rounded.
     let products = products.into_iter().filter(|_| matches!(problem.rule, Rule::FixedPoint(_)));
-    [float(Precision::Nearest)].into_iter().chain(toward_zero).chain(products).find_map(|requantizer| {
+    let rounded = problem.narrows.then_some(Requantizer::Rounded);
+    let floats = [float(Precision::Nearest)].into_iter().chain(toward_zero);
+    rounded.into_iter().chain(floats).chain(products).find_map(|requantizer| {
         let channels: Vec<Channel> = match requantizer {
+            Requantizer::Rounded => stairs.iter().map(rounded_channel).collect(),
             Requantizer::Float { precision, .. } => {
                 let least: Vec<f64> = (low + 1..=high).map(|result| precision.least(result)).collect();
                 let least_of = |stairs: &Stairs| &least[(stairs.first - low - 1) as usize..][..stairs.sums.len()];
@@ -79,6 +83,15 @@ mod tests {
     fn computed(solution: &Solution, channel: usize, sum: i64) -> i64 {
         let number = |table: usize| solution.tables[table][channel];
         match solution.requantizer {
+            Requantizer::Rounded => {
+                let [scale, c] = [0, 1].map(|table| f32::from_bits(number(table) as u32));
+                let sum = sum + i64::from(solution.offsets[channel]);
+                assert!(scale == 0.0 || sum as f32 as i64 == sum, "sums are exact");
+                let bits = (sum as f32).mul_add(scale, c).to_bits();
+                let whole = i64::from(bits as i32) - i64::from(crate::schedule::elementwise::requantize::rounded::ONES.to_bits());
+                assert_eq!(whole, i64::from(bits as i16), "results have 16 bits");
+                whole
+            }
             Requantizer::Float { signed, precision } => {
                 let numbers: Vec<f32> = (0..solution.tables.len()).map(|table| f32::from_bits(number(table) as u32)).collect();
                 let (sum, c) = (sum as f32, numbers[numbers.len() - 1]);
@@ -114,8 +127,8 @@ mod tests {
     #[test]
     fn solutions_give_the_results_of_the_rule() {
         let mut numbers = Numbers(1);
-        let mut used = [0; 4];
-        for case in 0..1200 {
+        let mut used = [0; 5];
+        for case in 0..1600 {
             let rule = if case % 4 == 3 { RequantizeRule::TfliteSingle } else { RequantizeRule::TfliteDouble };
             let shift = numbers.below(14) as u32;
             let channels = 1 + case % 3;
@@ -133,13 +146,15 @@ mod tests {
                 scales[0].sums = (bias - bound, bias + bound);
             }
             let low = -(numbers.below(256) as i64);
-            let problem = Problem { rule: Rule::FixedPoint(rule), results: (low, low + 255), toward_zero: case % 2 == 0 };
+            let problem =
+                Problem { rule: Rule::FixedPoint(rule), results: (low, low + 255), toward_zero: case % 2 == 0, narrows: case % 8 < 2 };
             let Some(solution) = solve(&problem, &scales) else { continue };
             used[match solution.requantizer {
                 Requantizer::Float { precision: Precision::Nearest, .. } => 0,
                 Requantizer::Float { precision: Precision::TowardZero, .. } => 1,
                 Requantizer::Float { precision: Precision::TowardZeroTwice, .. } => 2,
                 Requantizer::HighProduct { .. } => 3,
+                Requantizer::Rounded => 4,
                 Requantizer::SumOfTwo { .. } => unreachable!("no solution for one sum"),
             }] += 1;
             for (channel, scale) in scales.iter().enumerate() {
@@ -158,7 +173,7 @@ mod tests {
             }
         }
         // Nearly all have a solution, and every kind is used.
-        assert!(used.iter().all(|&n| n > 10) && used.iter().sum::<i32>() > 1100, "{used:?}");
+        assert!(used.iter().all(|&n| n > 10) && used.iter().sum::<i32>() > 1500, "{used:?}");
     }
 
     #[test]
@@ -172,7 +187,7 @@ mod tests {
             let scale = Scale::below(factor, (-150_000, 150_000)).unwrap();
             let low = [0, -128, -255][case % 3];
             let rule = Rule::Binary64(factor.to_bits());
-            let problem = Problem { rule, results: (low, low + 255), toward_zero: case % 2 == 0 };
+            let problem = Problem { rule, results: (low, low + 255), toward_zero: case % 2 == 0, narrows: case % 4 > 1 };
             let Some(solution) = solve(&problem, &[scale]) else { continue };
             solved += 1;
             for sum in scale.sums.0..=scale.sums.1 {
@@ -186,7 +201,8 @@ mod tests {
     #[test]
     fn what_cannot_be_proven_has_no_solution() {
         let scale = Scale { multiplier: 1 << 30, shift: 4, sums: (-1000, 1000) };
-        let problem = Problem { rule: Rule::FixedPoint(RequantizeRule::TfliteDouble), results: (-128, 127), toward_zero: true };
+        let problem =
+            Problem { rule: Rule::FixedPoint(RequantizeRule::TfliteDouble), results: (-128, 127), toward_zero: true, narrows: true };
         assert!(solve(&problem, &[scale]).is_some());
         assert!(solve(&Problem { results: (-40_000, 40_000), ..problem }, &[scale]).is_none());
         assert!(solve(&problem, &[Scale { sums: (i32::MIN.into(), 1000), ..scale }]).is_none());

@@ -48,6 +48,8 @@ pub struct Problem {
     pub results: (i64, i64),
     /// Whether the kernel may round towards zero.
     pub toward_zero: bool,
+    /// Whether results are narrowed to bytes at once, saturated.
+    pub narrows: bool,
 }
 
 /// What a rule gives for the sums of a channel.

@@ -1,0 +1,149 @@
+//! Parameters of `sum · scale + c` in binary32 whose last place is one, so that the sum itself is what rounds, to nearest.
+//!
+//! c is [`ONES`] and an integer; between 2²³ and 2²⁴ binary32 holds integers alone. A sum begins with an offset, a number of sums that moves the
+//! product by the wanted fraction: multiples of the scale come as near to any fraction as is asked for. So `(sum + offset) · scale + c`
+//! is exact before it is rounded, and all that is computed here are integers: the scale is `multiplier` · 2^−`places`.
+
+use super::float::{MOST_EXACT, neighbour};
+use super::stairs::{Channel, Stairs};
+
+/// Binary32 from which up and down 2²² integers have a last place of one. Its low 16 bits are zero, so those of a sum are the integer's.
+pub const ONES: f32 = 12_582_912.0;
+
+/// Results, and what is added to them later, keep away from the ends of 16 bits by this.
+pub const ROOM: i64 = 1 << 11;
+
+/// Neighbours of a scale that are tried.
+const NEIGHBOURS: i64 = 32;
+
+/// Bits behind the point: thresholds of results below 2¹⁰ then fit 64 bits with their sums.
+const MOST_PLACES: u32 = 42;
+
+/// A channel whose results are the low 16 bits of `sum · scale + c`.
+///
+/// With d = offset · scale + c, a threshold is met where it lies in a window as wide as the scale, and not on its ends, which are ties. The
+/// windows of all thresholds have a smaller one in common.
+pub fn rounded_channel(stairs: &Stairs) -> Option<Channel> {
+    if let Some(result) = stairs.constant() {
+        let line = Line { multiplier: 0, places: 0, offset: 0, added: result };
+        return Some(line.channel());
+    }
+    let scale = stairs.scale;
+    // From 2²³ to 2²⁴, so that binary32 has it, or less.
+    let places = (24 + scale.shift + u32::from(scale.multiplier < 1 << 30)).min(MOST_PLACES);
+    let nearest = rounded_shift(scale.multiplier, 31 + scale.shift - places);
+    (0..NEIGHBOURS).find_map(|number| {
+        let multiplier = nearest + neighbour(number);
+        if !(1..=MOST_EXACT).contains(&multiplier) {
+            return None;
+        }
+        let (low, high) = window(stairs, multiplier, places);
+        let offset = first_multiple_within(multiplier as u64, 1 << places, low, high)?;
+        // The multiple is as far from the window as the integer says.
+        let missing = i128::from(low) - i128::from(offset) * i128::from(multiplier);
+        let added = (missing + (1 << places) - 1) >> places;
+        let line = Line { multiplier, places, offset, added: added as i64 };
+        line.fits(scale.sums).then(|| line.channel())
+    })
+}
+
+/// A number divided by 2^shift, to nearest.
+fn rounded_shift(number: i64, shift: u32) -> i64 {
+    if shift == 0 { number } else { (number + (1 << (shift - 1))) >> shift }
+}
+
+/// The first and the last d, in units of 2^−places, with which every threshold is met.
+fn window(stairs: &Stairs, multiplier: i64, places: u32) -> (i64, i64) {
+    let half = 1i64 << (places - 1);
+    let missing = |result: i64, sum: i64| (2 * result - 1) * half - sum * multiplier;
+    let (mut least, mut most) = (i64::MAX, i64::MIN);
+    for threshold in stairs.thresholds() {
+        let missing = missing(threshold.result, threshold.sum);
+        (least, most) = (least.min(missing), most.max(missing));
+    }
+    for beyond in &stairs.beyond {
+        let missing = missing(beyond.result, beyond.sum);
+        // The last sum stays below the one, the first sum reaches the other.
+        if beyond.sum > stairs.scale.sums.1 { least = least.min(missing) } else { most = most.max(missing) }
+    }
+    (most.saturating_add(1), least.saturating_add(multiplier - 1))
+}
+
+/// The least number whose product with `step`, modulo `modulus`, is that of a number from `low` to `high`.
+fn first_multiple_within(step: u64, modulus: u64, low: i64, high: i64) -> Option<i64> {
+    if low > high {
+        return None;
+    }
+    let first = i128::from(low).rem_euclid(modulus.into()) as u64;
+    let width = high.checked_sub(low)? as u64;
+    let found = if first == 0 || first + width >= modulus { Some(0) } else { first_within(step, modulus, first, first + width) };
+    i64::try_from(found?).ok()
+}
+
+/// The least x with `low <= step · x mod modulus <= high`, for `0 < low <= high < modulus`: Euclid's algorithm on the step and the modulus.
+fn first_within(step: u64, modulus: u64, low: u64, high: u64) -> Option<u64> {
+    let step = step % modulus;
+    if step == 0 {
+        return None;
+    }
+    if 2 * step > modulus {
+        return first_within(modulus - step, modulus, modulus - high, modulus - low);
+    }
+    let reached = low.div_ceil(step);
+    if reached * step <= high {
+        return Some(reached);
+    }
+    // None lies between two multiples, so the same is asked of the modulus by the step.
+    let turns = first_within(modulus % step, step, step - high % step, step - low % step)?;
+    let product = u128::from(low) + u128::from(modulus) * u128::from(turns);
+    u64::try_from(product.div_ceil(step.into())).ok()
+}
+
+/// The parameters of a channel.
+struct Line {
+    multiplier: i64,
+    places: u32,
+    offset: i64,
+    added: i64,
+}
+
+impl Line {
+    /// Whether sums are exact, and their results have 16 bits and room for what is added.
+    fn fits(&self, sums: (i64, i64)) -> bool {
+        let result = |sum: i64| i128::from(sum + self.offset) * i128::from(self.multiplier) / (1 << self.places) + i128::from(self.added);
+        let most = i128::from((1 << 15) - ROOM);
+        let exact = |sum: i64| (sum + self.offset).abs() <= MOST_EXACT;
+        self.offset <= MOST_EXACT
+            && self.added.abs() <= 1 << 21
+            && [sums.0, sums.1].into_iter().all(|sum| exact(sum) && (-most..most).contains(&result(sum)))
+    }
+
+    fn channel(&self) -> Channel {
+        let scale = (self.multiplier as f64 / (1u64 << self.places) as f64) as f32;
+        let c = ONES + self.added as f32;
+        Channel { numbers: [scale, c].map(|number| number.to_bits() as i32).to_vec(), offset: self.offset as i32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_multiple_within_is_that_of_a_search() {
+        for modulus in [16u64, 30, 64, 97] {
+            for step in 1..modulus {
+                for (low, width) in (-20..40).flat_map(|low| [0, 1, 5].map(|width| (low, width))) {
+                    let within = |x: &i64| (low..=low + width).any(|number| (x * step as i64 - number).rem_euclid(modulus as i64) == 0);
+                    let wanted = (0..modulus as i64).find(within);
+                    assert_eq!(
+                        first_multiple_within(step, modulus, low, low + width),
+                        wanted,
+                        "{step} mod {modulus}, {low} to {}",
+                        low + width
+                    );
+                }
+            }
+        }
+    }
+}
