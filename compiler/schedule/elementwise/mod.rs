@@ -12,6 +12,7 @@ pub mod positions;
 pub mod ranges;
 pub mod requantize;
 mod scalar_operations;
+mod scaled_floats;
 pub mod specialise;
 pub mod sum_of_two;
 pub mod sums;

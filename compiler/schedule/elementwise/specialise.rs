@@ -10,11 +10,12 @@
 //!
 //! Where constants are open (their values may be others when the program runs) nothing is specialised.
 
-use super::ranges::{Range, ranges, type_range};
+use super::ranges::{Range, ranges, type_range, within};
 use super::requantize::{MOST_ADDED, Precision, Problem, ROOM, Requantizer, Rule, Scale, Solution, Solved};
+use super::scaled_floats::ScaledFloats;
 use super::sum_of_two::{Fits, SumOfTwo};
 use crate::fuse::Epilogue;
-use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
+use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, NanRule, Node, RequantizeRule, Scalar, ScalarOp, Value};
 use crate::machine::Requantize;
 use crate::schedule::context::Context;
 use cranelift_entity::EntityRef;
@@ -110,6 +111,8 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
         requantizers: FxHashMap::default(),
         offsets: vec![],
         merged: FxHashSet::default(),
+        floats: epilogue.operands.iter().map(|&v| small_floats(cx, v)).collect(),
+        clamps: FxHashMap::default(),
     };
     let results = rewriter.run(cx, epilogue);
     let mut sources: Vec<Source> = epilogue.operands.iter().map(|&v| Source::Tensor(v)).collect();
@@ -163,6 +166,15 @@ fn small_integers(cx: &Context<'_>, value: Value) -> Option<Vec<i64>> {
     Some(data.chunks_exact(size).map(number).collect())
 }
 
+/// The numbers of a constant tensor of binary32, if it is one that is known, of one number or one a channel.
+fn small_floats(cx: &Context<'_>, value: Value) -> Option<Vec<f32>> {
+    if cx.module.open_constants || cx.element(value) != ElementType::F32 || !is_of_channels(cx, value) {
+        return None;
+    }
+    let data = cx.constant_data(value)?.bytes();
+    Some(data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
+}
+
 /// Whether a tensor is one number, or one a channel.
 fn is_of_channels(cx: &Context<'_>, value: Value) -> bool {
     cx.shape(value).is_ok_and(|shape| shape.iter().rev().skip(1).all(|&extent| extent == 1))
@@ -187,6 +199,18 @@ struct Rewriter<'a> {
     offsets: Vec<i32>,
     /// Additions of a number to a requantization that its own constant takes with it.
     merged: FxHashSet<Node>,
+    /// The constants of binary32 among the inputs that are one number, or one a channel.
+    floats: Vec<Option<Vec<f32>>>,
+    /// The old nodes that are known to be the clamp of one new node.
+    clamps: FxHashMap<Node, Clamp>,
+}
+
+/// `min(max(node, low), high)`, of 32 bits.
+#[derive(Clone, Copy)]
+struct Clamp {
+    node: Node,
+    low: i64,
+    high: i64,
 }
 
 impl<'a> Rewriter<'a> {
@@ -208,9 +232,10 @@ impl<'a> Rewriter<'a> {
                     new.unwrap_or_else(|| self.builder.raw(data.op, operands, data.ty))
                 }
                 ScalarOp::Convert if self.requantize == Requantize::Fitted && data.ty == ElementType::I32 => {
-                    let proven = self.scaled_by_factor(node, &moved);
+                    let proven = self.scaled_by_factor(node, &moved).or_else(|| self.scaled_by_floats(node, &moved));
                     proven.unwrap_or_else(|| self.builder.raw(data.op, operands, data.ty))
                 }
+                _ if self.clamps_clamped(node) => self.clamp(node),
                 _ if self.merged.contains(&node) => operands[usize::from(self.numbers(data.operands[0]).is_some())],
                 op => self.builder.raw(op, operands, data.ty),
             };
@@ -278,6 +303,8 @@ impl<'a> Rewriter<'a> {
                     (low, high) = (low.max(least as i64 - added), high.min(most as i64 - added));
                     break;
                 }
+                // All numbers stay what they are.
+                (ScalarOp::Convert, _) if data.ty.is_integer() && within(self.node_ranges[node.index()], type_range(data.ty)) => {}
                 _ => break,
             }
             node = reader;
@@ -390,6 +417,73 @@ impl<'a> Rewriter<'a> {
         let solution = Solution::clone(&*self.solved.solve(self.problem(rule, node), vec![scale])?);
         // The rule is not read where there is a sequence.
         Some(self.fitted(RequantizeRule::TfliteSingle, node, (sum, moved[sum.index()]), solution))
+    }
+
+    /// A sum that is scaled by factors of binary32 and clamped, as numbers of 32 bits. The clamp comes after all that is done before, so that
+    /// narrowing does most of it.
+    fn scaled_by_floats(&mut self, node: Node, moved: &[Node]) -> Option<Node> {
+        let found = ScaledFloats::of(self.old, node)?;
+        let factors = match self.old.nodes[found.factors].op {
+            ScalarOp::Constant(value) => vec![value.as_f64()],
+            ScalarOp::Input(i) => self.floats[i as usize].as_ref()?.iter().map(|&factor| factor.into()).collect(),
+            _ => return None,
+        };
+        let (low, high) = self.node_ranges[found.sum.index()];
+        let of_channels = self.accumulator_at(found.sum).map(|accumulator| accumulator.channels).filter(|list| list.len() == factors.len());
+        let sums = |c: usize| of_channels.map_or((low as i64, high as i64), |list| list[c]);
+        let scales: Vec<Scale> = factors.iter().enumerate().map(|(c, &factor)| Scale::below(factor, sums(c))).collect::<Option<_>>()?;
+        let mut problem = self.problem(Rule::Binary32, node);
+        let fits = problem.narrows && scales.iter().all(Scale::fits_low_half);
+        problem.results = (problem.results.0.max(found.results.0), problem.results.1.min(found.results.1));
+        let (sum, added) = (moved[found.sum.index()], self.added(node));
+        let root = match self.solved.solve(problem, scales) {
+            // The rule is not read where there is a sequence.
+            Some(solution) => self.fitted(RequantizeRule::TfliteSingle, node, (found.sum, sum), Solution::clone(&*solution)),
+            None if fits => {
+                let operands = vec![sum, moved[found.factors.index()]];
+                let new = self.builder.raw(ScalarOp::Requantize(RequantizeRule::TfliteSingle), operands, ElementType::I32);
+                self.requantizers.insert(new, Requantizer::RoundedProduct);
+                new
+            }
+            None => return None,
+        };
+        let merged = added.filter(|(reader, _)| self.merged.contains(reader));
+        let number = merged.map_or(0, |(_, number)| number);
+        let clamp = Clamp { node: root, low: found.results.0 + number, high: found.results.1 + number };
+        self.clamps.insert(node, clamp);
+        if let Some((reader, _)) = merged {
+            self.clamps.insert(reader, clamp);
+        }
+        Some(self.clamp(node))
+    }
+
+    /// Whether a node adds a number to what is clamped, narrows it to a type that has all its numbers, or clamps it once more; if so, what it is
+    /// is noted.
+    fn clamps_clamped(&mut self, node: Node) -> bool {
+        let data = &self.old.nodes[node];
+        let known = data.operands.iter().find_map(|&operand| Some((operand, *self.clamps.get(&operand)?)));
+        let Some((operand, clamp)) = known.filter(|_| !self.clamps.contains_key(&node)) else { return false };
+        let Clamp { node: root, low, high } = clamp;
+        let found = match (data.op, self.number_beside(node, operand)) {
+            (ScalarOp::Convert, _) if data.ty.is_integer() => within((low.into(), high.into()), type_range(data.ty)).then_some(clamp),
+            (ScalarOp::Add, Some(number)) if data.ty == ElementType::I32 && number.abs() < ROOM => {
+                let number_node = self.builder.constant(Scalar::i32(number as i32));
+                Some(Clamp { node: self.op(ScalarOp::Add, &[root, number_node]), low: low + number, high: high + number })
+            }
+            (ScalarOp::Max(_), Some(number)) => Some(Clamp { low: low.max(number), high: high.max(number), ..clamp }),
+            (ScalarOp::Min(_), Some(number)) => Some(Clamp { low: low.min(number), high: high.min(number), ..clamp }),
+            _ => None,
+        };
+        found.is_some_and(|found| self.clamps.insert(node, found).is_none())
+    }
+
+    /// A clamped node as new nodes, in its old type.
+    fn clamp(&mut self, node: Node) -> Node {
+        let (Clamp { node: root, low, high }, ty) = (self.clamps[&node], self.old.nodes[node].ty);
+        let [low, high] = [low, high].map(|number| self.builder.constant(Scalar::i32(number as i32)));
+        let raised = self.op(ScalarOp::Max(NanRule::First), &[root, low]);
+        let clamped = self.op(ScalarOp::Min(NanRule::First), &[raised, high]);
+        if ty == ElementType::I32 { clamped } else { self.builder.raw(ScalarOp::Convert, vec![clamped], ty) }
     }
 
     /// The accumulator, if a node is that itself.

@@ -1,5 +1,6 @@
 //! The sequences of instructions.
 
+use super::rounded::ONES;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Rounding, Value};
 
 /// A sequence of instructions. The operands of each after the sum are tables with a number a channel.
@@ -7,6 +8,9 @@ use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Roundin
 pub enum Requantizer {
     /// The low 16 bits of `sum · scale + c`, whose last place is one: scale and c as the bits of binary32. For what is narrowed to bytes.
     Rounded,
+    /// The low 16 bits of `product + c`, whose last place is one: the sum and its product with a scale in binary32 are rounded before. The
+    /// scales are of binary32; c is [`ONES`].
+    RoundedProduct,
     /// `trunc(sum · scale + c)`: scale and c as the bits of binary32. If `signed`, c has the sign of the sum.
     Float {
         /// Whether negative results matter.
@@ -49,7 +53,7 @@ impl Requantizer {
     /// How it rounds floats, if it has any.
     pub fn precision(self) -> Option<Precision> {
         match self {
-            Self::Rounded => Some(Precision::Nearest),
+            Self::Rounded | Self::RoundedProduct => Some(Precision::Nearest),
             Self::Float { precision, .. } | Self::SumOfTwo { precision } => Some(precision),
             Self::HighProduct { .. } => None,
         }
@@ -61,7 +65,7 @@ impl Requantizer {
             // Both are integers that binary32 has.
             Self::Rounded => Some((f32::from_bits(constant as u32) + number as f32).to_bits() as i32),
             Self::HighProduct { .. } => i32::try_from(i64::from(constant) + number).ok(),
-            Self::Float { .. } | Self::SumOfTwo { .. } => None,
+            Self::Float { .. } | Self::SumOfTwo { .. } | Self::RoundedProduct => None,
         }
     }
 
@@ -73,11 +77,15 @@ impl Requantizer {
                 let [scale, c] = [1, 2].map(|i| b.convert(ConvertOp::Bitcast, operands[i], Lane::F32));
                 let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
                 let rounded = b.fma(float, scale, c);
-                let bits = b.convert(ConvertOp::Bitcast, rounded, Lane::I32);
-                let ty = b.ty(bits);
-                let half = b.int(ty, 16);
-                let low = b.binary(BinaryOp::ShiftLeft, bits, half);
-                b.binary(BinaryOp::ShiftRightSigned, low, half)
+                low_halves(b, rounded)
+            }
+            Self::RoundedProduct => {
+                let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
+                let product = b.mul(float, operands[1]);
+                let ty = b.ty(product);
+                let ones = b.float(ty, ONES.into());
+                let rounded = b.add(product, ones);
+                low_halves(b, rounded)
             }
             Self::Float { signed, precision } => {
                 let mut c = operands[operands.len() - 1];
@@ -118,4 +126,13 @@ impl Requantizer {
             }
         }
     }
+}
+
+/// The low halves of floats' bits, as signed numbers of 32 bits.
+fn low_halves(b: &mut KernelBuilder, floats: Value) -> Value {
+    let bits = b.convert(ConvertOp::Bitcast, floats, Lane::I32);
+    let ty = b.ty(bits);
+    let half = b.int(ty, 16);
+    let low = b.binary(BinaryOp::ShiftLeft, bits, half);
+    b.binary(BinaryOp::ShiftRightSigned, low, half)
 }

@@ -54,7 +54,8 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
     // The pivot of a product makes up for how numbers in fixed point are rounded.
     let products = products.into_iter().filter(|_| matches!(problem.rule, Rule::FixedPoint(_)));
     let rounded = problem.narrows.then_some(Requantizer::Rounded);
-    let floats = [float(Precision::Nearest)].into_iter().chain(toward_zero);
+    // What is scaled in binary32 has as short a sequence without the others.
+    let floats = [float(Precision::Nearest)].into_iter().chain(toward_zero).filter(|_| problem.rule != Rule::Binary32);
     rounded.into_iter().chain(floats).chain(products).find_map(|requantizer| {
         let channels: Vec<Channel> = match requantizer {
             Requantizer::Rounded => stairs.iter().map(rounded_channel).collect(),
@@ -64,8 +65,8 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
                 stairs.iter().map(|stairs| float_channel(stairs, least_of(stairs), precision)).collect::<Option<_>>()
             }
             Requantizer::HighProduct { signed } => stairs.iter().map(|stairs| product_channel(stairs, signed)).collect(),
-            // That is of two sums.
-            Requantizer::SumOfTwo { .. } => None,
+            // One is of two sums, one is no other function than the rule's.
+            Requantizer::SumOfTwo { .. } | Requantizer::RoundedProduct => None,
         }?;
         let tables = (0..channels[0].numbers.len()).map(|i| channels.iter().map(|channel| channel.numbers[i]).collect()).collect();
         Some(Solution { requantizer, tables, offsets: channels.iter().map(|channel| channel.offset).collect() })
@@ -102,7 +103,7 @@ mod tests {
                     Precision::TowardZeroTwice => fma_toward_zero(sum, numbers[0], fma_toward_zero(sum, numbers[1], c)) as i64,
                 }
             }
-            Requantizer::SumOfTwo { .. } => unreachable!("no solution for one sum"),
+            Requantizer::SumOfTwo { .. } | Requantizer::RoundedProduct => unreachable!("no solution of a search"),
             Requantizer::HighProduct { signed } => {
                 let sum = (sum + i64::from(solution.offsets[channel])) as u64;
                 let mut high = (sum * u64::from(number(0) as u32)) >> 32;
@@ -155,7 +156,7 @@ mod tests {
                 Requantizer::Float { precision: Precision::TowardZeroTwice, .. } => 2,
                 Requantizer::HighProduct { .. } => 3,
                 Requantizer::Rounded => 4,
-                Requantizer::SumOfTwo { .. } => unreachable!("no solution for one sum"),
+                Requantizer::SumOfTwo { .. } | Requantizer::RoundedProduct => unreachable!("no solution of a search"),
             }] += 1;
             for (channel, scale) in scales.iter().enumerate() {
                 let (first, last) = scale.sums;
@@ -196,6 +197,28 @@ mod tests {
             }
         }
         assert!(solved > 55, "{solved}");
+    }
+
+    #[test]
+    fn factors_of_binary32_have_solutions() {
+        let mut numbers = Numbers(3);
+        // Ties are met by the first ones.
+        let special = [0.25f32, 0.125, 1.5 / 64.0, 0.25f32.next_down(), 0.125f32.next_up()];
+        let random = (0..60).map(|_| (1.0 + numbers.below(1 << 30) as f32 / 1e9) / (1 << (2 + numbers.below(8))) as f32);
+        let mut solved = 0;
+        for (case, factor) in special.into_iter().chain(random.collect::<Vec<_>>()).enumerate() {
+            let scale = Scale::below(factor.into(), (-150_000, 150_000)).unwrap();
+            let low = [0, -128, -255][case % 3];
+            let problem = Problem { rule: Rule::Binary32, results: (low, low + 255), toward_zero: true, narrows: true };
+            let Some(solution) = solve(&problem, &[scale]) else { continue };
+            assert_eq!(solution.requantizer, Requantizer::Rounded);
+            solved += 1;
+            for sum in scale.sums.0..=scale.sums.1 {
+                let wanted = ((sum as f32 * factor).round_ties_even() as i64).clamp(low, low + 255);
+                assert_eq!(computed(&solution, 0, sum).clamp(low, low + 255), wanted, "{factor} of {sum}, {solution:?}");
+            }
+        }
+        assert!(solved > 60, "{solved}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From which sums on the rule gives each result: the thresholds of a channel.
 
+use super::rounded::ROOM;
 use crate::ir::RequantizeRule;
 use crate::ir::scalar::integer::requantize;
 
@@ -27,13 +28,17 @@ pub enum Rule {
     FixedPoint(RequantizeRule),
     /// By one factor, the bits of a binary64: the product is rounded to nearest, then to an integer, halves away from zero.
     Binary64(u64),
+    /// By the scale, which is a number of binary32, in that: the sum and the product are rounded, then the product to an integer, ties to even.
+    Binary32,
 }
 
 impl Rule {
     /// What a sum is scaled to.
-    fn scaled(self, sum: i32, Scale { multiplier, shift, .. }: Scale) -> i64 {
+    fn scaled(self, sum: i32, scale: Scale) -> i64 {
+        let Scale { multiplier, shift, .. } = scale;
         match self {
             Self::FixedPoint(rule) => requantize(rule, sum, multiplier as i32, -(shift as i32)).into(),
+            Self::Binary32 => libm::rintf(sum as f32 * scale.factor() as f32) as i64,
             Self::Binary64(factor) => libm::round(f64::from(sum) * f64::from_bits(factor)) as i64,
         }
     }
@@ -97,6 +102,17 @@ impl Scale {
         let shift = u32::try_from(-exponent).ok()?;
         (fraction > 0.0).then(|| Self { multiplier: libm::ldexp(fraction, 31) as i64, shift, sums })
     }
+
+    /// Whether sums are scaled to numbers of 16 bits that leave room for what is added.
+    pub fn fits_low_half(&self) -> bool {
+        let most = ((1 << 15) - ROOM) as f64;
+        [self.sums.0, self.sums.1].into_iter().all(|sum| (sum as f64 * self.factor()).abs() < most)
+    }
+
+    /// The factor of sums.
+    fn factor(&self) -> f64 {
+        self.multiplier as f64 / (1u64 << (31 + self.shift)) as f64
+    }
 }
 
 impl Stairs {
@@ -124,6 +140,7 @@ impl Stairs {
         let sums = match problem.rule {
             Rule::FixedPoint(rule) => threshold_sums(rule, (least, most), scale),
             Rule::Binary64(_) => (least + 1..=most).map(|result| first_sum(problem.rule, result, scale)).collect(),
+            Rule::Binary32 => (least + 1..=most).map(|result| first_sum_of_floats(result, scale)).collect(),
         };
         let mut stairs = Self { scale, first: least + 1, sums, magnitudes: vec![], beyond };
         let (mirrored, others) = stairs.sums.split_at(stairs.not_positive());
@@ -165,6 +182,17 @@ fn first_sum(rule: Rule, result: i64, scale: Scale) -> i64 {
         if rule.scaled(middle as i32, scale) < result { below = middle } else { reaches = middle }
     }
     reaches
+}
+
+/// The first sum whose product in binary32 is rounded to a result. Where the exact product is clear of the middle between two results, rounding it
+/// changes nothing.
+fn first_sum_of_floats(result: i64, scale: Scale) -> i64 {
+    // More than half of the last place of sums' products with results below 2¹⁰, twice.
+    const CLEAR: f64 = 1.0 / 4096.0;
+    let (middle, factor) = (result as f64 - 0.5, scale.factor());
+    let near = libm::ceil(middle / factor) as i64;
+    let beyond = |sum: i64| sum as f64 * factor - middle;
+    if beyond(near) > CLEAR && beyond(near - 1) < -CLEAR { near } else { first_sum(Rule::Binary32, result, scale) }
 }
 
 /// Sum · multiplier rounded to 2³¹ must reach half of the divisor below the result; where the second rounding takes ties away from zero,
