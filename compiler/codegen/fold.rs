@@ -61,7 +61,7 @@ pub(super) fn subtracted_masks(kernel: &Kernel) -> FxHashMap<Value, Value> {
     masks
 }
 
-/// What is narrowed to bytes: a vector of 32-bit lanes, a number that is added to it, and the least result.
+/// What is narrowed to bytes: a vector of 32-bit lanes, a number that is added to it, and the least and the greatest result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Narrowed {
     pub value: Value,
@@ -69,16 +69,17 @@ pub(super) struct Narrowed {
     pub low_halves: bool,
     pub added: i16,
     pub least: Option<i8>,
+    pub most: Option<i8>,
 }
 
-/// The sums of vectors of 32-bit lanes and a number of at most 15 bits, or no less than a byte, which are only narrowed to bytes. Saturated to 16 bits
+/// The sums of vectors of 32-bit lanes and a number of at most 15 bits, or no less and no more than bytes, which are only narrowed to bytes. Saturated to 16 bits
 /// first, they give the same bytes, as they never wrap: what saturates there is still outside the bytes when the number is added, which itself may
-/// saturate. And narrowing never falls, so that the larger one of two is found as well when they are bytes. Lanes whose low halves are extended
+/// saturate. And narrowing never falls, so that the larger and the smaller one of two are found as well when they are bytes. Lanes whose low halves are extended
 /// by their sign, by two shifts, need none: their low halves are the 16 bits.
 pub(super) fn narrowed_sums(kernel: &Kernel) -> FxHashMap<Value, Narrowed> {
     let once = used_once(kernel);
-    let (mut constants, mut sums, mut limits, mut narrowed) =
-        (FxHashMap::default(), FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+    let (mut constants, mut sums, mut narrowed) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+    let (mut larger, mut smaller) = (FxHashMap::default(), FxHashMap::default());
     let (mut left, mut right) = (FxHashMap::default(), FxHashMap::default());
     for region in kernel.regions() {
         for statement in &region.statements {
@@ -93,7 +94,10 @@ pub(super) fn narrowed_sums(kernel: &Kernel) -> FxHashMap<Value, Narrowed> {
                     sums.insert(result, (a, b));
                 }
                 Inst::Binary { op: BinaryOp::SignedMax, a, b } if is_vector => {
-                    limits.insert(result, (a, b));
+                    larger.insert(result, (a, b));
+                }
+                Inst::Binary { op: BinaryOp::SignedMin, a, b } if is_vector => {
+                    smaller.insert(result, (a, b));
                 }
                 Inst::Binary { op: BinaryOp::ShiftLeft, a, b } if is_vector => {
                     left.insert(result, (a, b));
@@ -120,14 +124,22 @@ pub(super) fn narrowed_sums(kernel: &Kernel) -> FxHashMap<Value, Narrowed> {
         (constants.get(&count) == Some(&16)).then_some(shifted)
     };
     let low_halves = |value: Value| half(&left, half(&right, value)?);
+    // A value under a limit that is a byte, and the limit.
+    let under = |limits: &FxHashMap<Value, (Value, Value)>, value: Value, signed: bool| {
+        let (below, limit) = limits.get(&value).and_then(with_number)?;
+        let byte = if signed { i8::try_from(limit).ok() } else { u8::try_from(limit).ok().map(|n| n as i8) };
+        Some((below, byte?))
+    };
     let found = narrowed.iter().filter_map(|(&narrowed, &signed)| {
-        let limit = limits.get(&narrowed).and_then(with_number);
-        let least = limit.and_then(|(_, least)| if signed { i8::try_from(least).ok() } else { u8::try_from(least).ok().map(|n| n as i8) });
-        let value = limit.filter(|_| least.is_some()).map_or(narrowed, |(value, _)| value);
+        let smaller = under(&smaller, narrowed, signed);
+        let value = smaller.map_or(narrowed, |(value, _)| value);
+        let larger = under(&larger, value, signed);
+        let value = larger.map_or(value, |(value, _)| value);
         let (value, added) = sum(value).map_or((value, 0), |(value, number)| (value, number as i16));
         let halves = low_halves(value);
         let (value, low_halves) = (halves.unwrap_or(value), halves.is_some());
-        (value != narrowed).then_some((narrowed, Narrowed { value, low_halves, added, least }))
+        let [least, most] = [larger, smaller].map(|limit| limit.map(|(_, byte)| byte));
+        (value != narrowed).then_some((narrowed, Narrowed { value, low_halves, added, least, most }))
     });
     found.collect()
 }

@@ -47,14 +47,16 @@ impl Lowering<'_> {
             let vector = self.vector(a)?;
             return Ok(Held::General(self.lowest(&vector, op == ConvertOp::SignExtend)));
         }
-        if let Some(&Narrowed { value, low_halves, added, least }) = self.set.narrowed_sums.get(&a) {
+        if let Some(&Narrowed { value, low_halves, added, least, most }) = self.set.narrowed_sums.get(&a) {
             let (vector, signed) = (self.vector(value)?, op == ConvertOp::NarrowSigned);
             let mut result =
                 if low_halves { self.pack_low_halves(&vector, signed, added) } else { self.pack(&vector, 1, packs(1, signed), added) };
-            if let Some(least) = least {
-                let least = self.number_like(&result, u64::from(least as u8));
-                let max = if signed { BinaryOp::SignedMax } else { BinaryOp::UnsignedMax };
-                result = self.binary_vectors(max, Lane::I8, &result, &least)?;
+            let [max, min] =
+                if signed { [BinaryOp::SignedMax, BinaryOp::SignedMin] } else { [BinaryOp::UnsignedMax, BinaryOp::UnsignedMin] };
+            for (op, limit) in [(max, least), (min, most)] {
+                let Some(limit) = limit else { continue };
+                let limit = self.number_like(&result, u64::from(limit as u8));
+                result = self.binary_vectors(op, Lane::I8, &result, &limit)?;
             }
             return Ok(self.settle(ty, result));
         }
