@@ -42,6 +42,13 @@ impl Program {
         self.value(EValue::Tensor(TensorMeta { form, storage: Storage::Unplanned, dynamic, name: None }))
     }
 
+    /// The first bytes of memory that the file plans, where what is read before it is written is a state.
+    fn planned(&mut self, element: ElementType, shape: &[u64]) -> usize {
+        let form = Form::row_major(element, shape.to_vec());
+        let storage = Storage::Planned { memory_id: 1, offset: 0, initial: None };
+        self.value(EValue::Tensor(TensorMeta { form, storage, dynamic: false, name: None }))
+    }
+
     fn input(&mut self, element: ElementType, shape: &[u64], dynamic: bool) -> usize {
         let register = self.tensor(element, shape, dynamic);
         self.inputs.push(register);
@@ -72,7 +79,7 @@ impl Program {
         let mut shared = Shared::new(reader::File::open(Arc::new(bytes)).unwrap(), options, vec![]);
         let Self { values, inputs, outputs, operators, instructions } = self;
         let name = "forward".to_owned();
-        let plan = Plan { name, values, inputs, outputs, operators, delegates: vec![], instructions, area_bytes: vec![0] };
+        let plan = Plan { name, values, inputs, outputs, operators, delegates: vec![], instructions, area_bytes: vec![0, 64] };
         let (module, faults) = translate(&mut shared, &[plan]).map_err(|fault| vec![fault])?;
         if faults.is_empty() { Ok(module) } else { Err(faults) }
     }

@@ -243,7 +243,7 @@ fn a_loop_maps_rows_and_carries_a_tensor() {
     // carry ← carry + row; the sums so far are the rows of the result, and x is added to them.
     let mut p = Program::default();
     let (x, first) = (p.input(ElementType::I64, &[8, 3], true), p.input(ElementType::I64, &[3], false));
-    let (carry, row) = (p.tensor(ElementType::I64, &[3], false), p.tensor(ElementType::I64, &[3], false));
+    let (carry, row) = (p.planned(ElementType::I64, &[3]), p.tensor(ElementType::I64, &[3], false));
     let (sums, no) = (p.tensor(ElementType::I64, &[8, 3], true), p.value(EValue::Bool(false)));
     p.call("aten::copy_", &[carry, first, no, carry]);
     p.rows(x, row, |p, counter| {
