@@ -8,16 +8,17 @@ use crate::ir::{Extent, Scalar, Value};
 /// # Errors
 /// When the tensors do not fit each other elsewhere.
 pub fn joined(g: &mut Graph<'_>, values: &[Value], axis: usize) -> Result<Value, Error> {
+    let mut values = values.to_vec();
     let rank = values.first().map_or(0, |&value| g.rank(value));
     for d in (0..rank).filter(|&d| d != axis) {
-        for &other in &values[1..] {
-            let [first, other] = [values[0], other].map(|value| g.extents(value).get(d).copied());
-            if let (Some(first), Some(other)) = (first, other) {
-                g.equate(first, other)?;
+        for i in 1..values.len() {
+            let first = g.extents(values[0])[d];
+            if d < g.rank(values[i]) {
+                values[i] = g.agree(values[i], d, first)?;
             }
         }
     }
-    g.concat(values, axis)
+    g.concat(&values, axis)
 }
 
 /// Tensors of one shape joined along a new axis.

@@ -11,17 +11,21 @@
 //! - Extents that are computed in different ways and always equal are one (`operators/graph/forms.rs`). Where that holds from some extent of an input on, since what
 //!   is subtracted from it must be there, that is the least it may have.
 //! - An extent that is halved and doubled again, and then has to be what it was, as skip connections require, is a multiple of two, of four and so on.
+//! - An integer that the program reads from a tensor, and that says how large another one is, is at most what that one's bound allows. A call with a
+//!   larger one ends with an error.
+//! - Extents that have to be equal, of which nothing of the above makes one, are compared when the program runs.
 //! - What is left is an extent known only when the program runs.
 //!
 //! What is found while a program is translated holds for all of it. So it is noted, and the program is translated again.
 
 use super::fault::Fault;
-use super::registers::Measured;
+use super::registers::{Measured, Register};
 use super::translate::Translator;
 use crate::ir::{Extent, Function, IndexOperation, Interval, Op, Value, interval};
 use crate::operators::Error;
 use crate::operators::graph::forms::AtLeast;
 use crate::operators::graph::integers::{number, operation_of};
+use crate::operators::graph::sums::Vanishing;
 use std::collections::HashSet;
 
 impl Translator<'_, '_> {
@@ -111,6 +115,7 @@ impl Translator<'_, '_> {
         if self.narrow_in_method(a, b) {
             return Fault::Consequence;
         }
+        self.shared.unrelated = true;
         let help = "give the shape of the input with --shape in0=…, or a bound for each dimension that varies with --bound in0.0=…";
         match (a, b) {
             (Extent::Value(_), Extent::Value(_)) => {
@@ -142,12 +147,31 @@ impl Translator<'_, '_> {
     pub(super) fn note_equality(&mut self, a: Extent, b: Extent) -> bool {
         match (a, b) {
             _ if self.is_chosen(a) || self.is_chosen(b) => self.note_choices(a, b),
+            _ if self.make_vanish(a, b) => true,
             (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => i64::try_from(n).is_ok_and(|n| self.fix(x, n)),
             (Extent::Value(x), Extent::Value(y)) => {
                 self.intersect(x, y) || self.make_room(x, y) || self.make_multiple(x, y) || self.make_cancel(x, y)
             }
             _ => false,
         }
+    }
+
+    /// Notes that the extent of an input is a number, or another's, if two extents are equal only there.
+    fn make_vanish(&mut self, a: Extent, b: Extent) -> bool {
+        match self.graph.equal_only_where(a, b) {
+            Some(Vanishing::AtNumber(index, n)) => match self.measured(index) {
+                Some(measured) if self.may_be(index, n) => self.note(measured, Interval::exactly(n)),
+                _ => false,
+            },
+            Some(Vanishing::AtIndex(x, y)) => self.intersect(x, y) || self.note_equal(x, y),
+            None => false,
+        }
+    }
+
+    /// Whether a number is in the interval of an index.
+    fn may_be(&self, index: Value, n: i64) -> bool {
+        let interval = self.graph.interval(Extent::Value(index));
+        (interval.low..=interval.high).contains(&n)
     }
 
     /// Gives two inputs whose extents have to be equal one bound.
@@ -177,7 +201,7 @@ impl Translator<'_, '_> {
     fn make_multiple(&mut self, x: Value, y: Value) -> bool {
         const MOST_TRIED: usize = 1 << 10;
         let function = self.graph.function();
-        let inputs = [x, y].map(|index| grows_with(function, index));
+        let inputs = [x, y].map(|index| grows_with(function, index, Op::ExtentOf));
         let [Some(a), Some(b)] = inputs else { return false };
         let (&[input], true) = (&a[..], a == b) else { return false };
         let interval = function.interval(Extent::Value(input));
@@ -252,7 +276,7 @@ impl Translator<'_, '_> {
     /// Notes that the extent of an input is large enough for an index to be at least a number. `None` where the index follows from others too.
     fn raise(&mut self, AtLeast { index, low }: AtLeast) -> Option<bool> {
         let function = self.graph.function();
-        let inputs = grows_with(function, index)?;
+        let inputs = grows_with(function, index, Op::ExtentOf)?;
         let &[input] = &inputs[..] else { return None };
         let at = |n: i64| {
             let mut left = MOST_FOLLOWED;
@@ -272,6 +296,57 @@ impl Translator<'_, '_> {
         Some(self.note(measured, Interval { low: enough, high: interval.high }))
     }
 
+    /// Notes that an integer that was read from a tensor is no larger than an extent of a tensor in the file allows.
+    ///
+    /// # Errors
+    /// [`Fault::Consequence`] when that was not known and holds from the next translation on.
+    pub fn fit(&mut self, extent: Extent, most: u64) -> Result<(), Fault> {
+        let Extent::Value(index) = self.graph.function().resolved(extent) else { return Ok(()) };
+        if self.graph.bound(extent) <= most {
+            return Ok(());
+        }
+        let function = self.graph.function();
+        let Some(&[load]) = grows_with(function, index, Op::IndexLoad).as_deref() else { return Ok(()) };
+        let fits = |n: i64| {
+            let mut left = MOST_FOLLOWED;
+            value_at(function, index, (load, n), &mut left).is_some_and(|n| u64::try_from(n).is_ok_and(|n| n <= most))
+        };
+        if !fits(0) {
+            return Ok(());
+        }
+        // The extent grows with the integer.
+        let (mut enough, mut beyond) = (0, 1i64 << 40);
+        while beyond - enough > 1 {
+            let middle = enough + (beyond - enough) / 2;
+            if fits(middle) { enough = middle } else { beyond = middle }
+        }
+        match self.register_of_load(load) {
+            Some(register) if self.note_loaded(register, enough) => Err(Fault::Consequence),
+            _ => Ok(()),
+        }
+    }
+
+    /// The register whose integer an index is read from.
+    fn register_of_load(&self, load: Value) -> Option<usize> {
+        let root = |index| self.graph.function().index_root(index);
+        let (&tensor, _) = self.scope.loads.iter().find(|&(_, &index)| root(index) == root(load))?;
+        let is_read = |register: &Register| matches!(register, Register::Loaded(definition) if definition.depth == self.outer.len() && definition.value == tensor);
+        self.environment.registers.iter().position(is_read)
+    }
+
+    fn note_loaded(&mut self, register: usize, most: i64) -> bool {
+        let known = self.shared.most_loaded.entry((self.plan.name.clone(), register)).or_insert(i64::MAX);
+        let is_new = most < *known;
+        *known = most.min(*known);
+        self.shared.renewed |= is_new;
+        is_new
+    }
+
+    /// What the integer in a register may be at most, as far as that was found.
+    pub fn most_loaded(&self, register: usize) -> i64 {
+        self.shared.most_loaded.get(&(self.plan.name.clone(), register)).copied().unwrap_or(i64::MAX)
+    }
+
     fn measured(&self, index: Value) -> Option<Measured> {
         self.measured.iter().find(|measured| measured.index == index).copied()
     }
@@ -286,15 +361,17 @@ impl Translator<'_, '_> {
     /// Makes an index the same number in every call; whether something follows from it for the inputs.
     fn fix(&mut self, mut index: Value, mut n: i64) -> bool {
         loop {
-            let interval = self.graph.interval(Extent::Value(index));
-            if !(interval.low..=interval.high).contains(&n) {
+            if !self.may_be(index, n) {
                 return false;
             }
             if let Some(measured) = self.measured(index) {
                 return self.note(measured, Interval::exactly(n));
             }
-            if interval.high == n
-                && let Some(inputs) = grows_with(self.graph.function(), index)
+            if let Some(at_least) = limited(self.graph.function(), index, n) {
+                return self.raise(at_least) == Some(true);
+            }
+            if self.graph.interval(Extent::Value(index)).high == n
+                && let Some(inputs) = grows_with(self.graph.function(), index, Op::ExtentOf)
             {
                 return self.note_bounds(&inputs);
             }
@@ -338,6 +415,16 @@ fn undone(function: &Function, index: Value, n: i64) -> Option<(Value, i64)> {
         (IndexOperation::Multiply, None, Some(c)) if c > 0 && n % c == 0 => Some((a, n / c)),
         (IndexOperation::Multiply, Some(c), None) if c > 0 && n % c == 0 => Some((b, n / c)),
         (IndexOperation::Maximum, None, Some(c)) if n > c => Some((a, n)),
+        _ => None,
+    }
+}
+
+/// What has to hold for the smaller of an index and `n` to be `n`.
+fn limited(function: &Function, index: Value, n: i64) -> Option<AtLeast> {
+    let (IndexOperation::Minimum, [a, b]) = operation_of(function, index)? else { return None };
+    match (number(function, a), number(function, b)) {
+        (None, Some(limit)) if limit == n => Some(AtLeast { index: a, low: n }),
+        (Some(limit), None) if limit == n => Some(AtLeast { index: b, low: n }),
         _ => None,
     }
 }
@@ -408,8 +495,9 @@ fn value_at(function: &Function, index: Value, input: (Value, i64), left: &mut u
     Some(interval::evaluate(operation, value_at(function, a, input, left)?, value_at(function, b, input, left)?))
 }
 
-/// The extents of inputs that an index is computed from, if it is at its largest only when all of them are.
-fn grows_with(function: &Function, index: Value) -> Option<Vec<Value>> {
+/// The extents of inputs that an index is computed from, or the integers read from tensors, if it is at its largest only when all of them are.
+/// `None` where it is computed from others too.
+fn grows_with(function: &Function, index: Value, source: Op) -> Option<Vec<Value>> {
     use IndexOperation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Multiply, Remainder, Subtract};
     let (mut open, mut seen, mut inputs) = (vec![index], HashSet::new(), Vec::new());
     while let Some(index) = open.pop() {
@@ -418,9 +506,8 @@ fn grows_with(function: &Function, index: Value) -> Option<Vec<Value>> {
             continue;
         }
         let Some((operation, [a, b])) = operation_of(function, index) else {
-            // What a tensor holds is no extent.
-            let is_extent = function.defining_inst(index).is_some_and(|inst| function.insts[inst].op() == Op::ExtentOf);
-            inputs.push(is_extent.then_some(index)?);
+            let is_source = function.defining_inst(index).is_some_and(|inst| function.insts[inst].op() == source);
+            inputs.push(is_source.then_some(index)?);
             continue;
         };
         match operation {

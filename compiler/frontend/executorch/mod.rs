@@ -100,9 +100,14 @@ fn translate(shared: &mut shared::Shared, plans: &[Plan]) -> Result<(Module, Vec
     for _ in 0..MOST_TRANSLATIONS {
         shared.begin_again();
         let translated = translate_once(shared, plans);
-        if !shared.renewed {
+        if shared.renewed {
+            continue;
+        }
+        if translated.1.is_empty() || !shared.unrelated || shared.checks_extents {
             return Ok(translated);
         }
+        // All that follows for inputs is found: what is left is compared when the program runs.
+        shared.checks_extents = true;
     }
     let message = "the extents of the inputs depend on each other in too many ways";
     Err(Diagnostic::new(codes::PROGRAM_UNSUPPORTED, message).help("give the shapes of the inputs: --shape in0=…"))

@@ -24,10 +24,16 @@ pub struct Shared {
     pub bounds: Vec<Bound>,
     /// What operators were found to require of dimensions of inputs, by method, number of the input, and dimension.
     pub narrowed: BTreeMap<(String, usize, usize), Interval>,
+    /// What integers that the program reads from tensors may be at most for its tensors to fit, by method and register.
+    pub most_loaded: BTreeMap<(String, usize), i64>,
     /// Powers of two that dimensions of inputs were found to have to be multiples of.
     pub multiples: BTreeMap<(String, usize, usize), i64>,
     /// Dimensions of inputs, by method, that were found to be equal: pairs of the number of an input and a dimension.
     pub equal: BTreeSet<(String, [(usize, usize); 2])>,
+    /// Whether extents had to be equal that nothing makes so.
+    pub unrelated: bool,
+    /// Whether such extents are compared when the program runs.
+    pub checks_extents: bool,
     /// Whether something was found since the program was last begun: it is to be translated again.
     pub renewed: bool,
     /// Instructions and operands that a method may take to unfold: a bound on loops that never end.
@@ -52,8 +58,11 @@ impl Shared {
             shapes: options.shapes.clone(),
             bounds: options.bounds.clone(),
             narrowed: BTreeMap::new(),
+            most_loaded: BTreeMap::new(),
             multiples: BTreeMap::new(),
             equal: BTreeSet::new(),
+            unrelated: false,
+            checks_extents: false,
             renewed: false,
             most_steps: options.most_steps.unwrap_or(MOST_STEPS),
             states: SharedStates::default(),
@@ -68,6 +77,7 @@ impl Shared {
     /// Begins the program again, in an empty module, with what was found so far.
     pub fn begin_again(&mut self) {
         self.renewed = false;
+        self.unrelated = false;
         self.constants.clear();
         self.external.clear();
         self.parts.clear();

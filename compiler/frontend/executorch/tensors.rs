@@ -150,7 +150,11 @@ impl Translator<'_, '_> {
         {
             return Err(wrong(&meta.form.shape));
         }
-        if !meta.dynamic {
+        if meta.dynamic {
+            for (&extent, &most) in form.shape.iter().zip(&meta.form.shape) {
+                self.fit(extent, most)?;
+            }
+        } else {
             for (&extent, &n) in form.shape.iter().zip(&meta.form.shape) {
                 self.equate(extent, Extent::Static(n))?;
             }

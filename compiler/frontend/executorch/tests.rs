@@ -317,6 +317,83 @@ fn extents_that_cannot_be_equal_are_an_error_that_says_what_to_do() {
 }
 
 #[test]
+fn extents_that_only_a_call_makes_equal_are_compared_when_it_runs() {
+    // x[2:] + y, of up to ten and eight elements.
+    let mut p = Program::default();
+    let (x, y) = (p.input(ElementType::I64, &[10], true), p.input(ElementType::I64, &[8], true));
+    let (axis, from, none, step, alpha) = (p.int(0), p.int(2), p.value(EValue::None), p.int(1), p.int(1));
+    let (rest, sum) = (p.tensor(ElementType::I64, &[10], true), p.output(ElementType::I64, &[10]));
+    p.call("aten::slice_copy.Tensor_out", &[x, axis, from, none, step, rest, rest]);
+    p.call("aten::add.out", &[rest, y, alpha, sum, sum]);
+    let module = p.module();
+    assert_eq!(varying(&module).len(), 2);
+    for count in [1, 4, 8] {
+        let found = run(&module, &[longs(&[count + 2], 0..count as i64 + 2), longs(&[count], 0..count as i64)]).unwrap();
+        assert_eq!(numbers(&found), (0..count as i64).map(|i| 2 * i + 2).collect::<Vec<_>>());
+    }
+    assert!(run(&module, &[longs(&[5], 0..5), longs(&[4], 0..4)]).is_err(), "three and four");
+}
+
+#[test]
+fn an_integer_that_is_read_is_at_most_what_its_tensor_has_room_for() {
+    // 0, 2, 4, … below n, of at most five numbers: n is at most ten.
+    let mut p = Program::default();
+    let n = p.input(ElementType::I64, &[], false);
+    let (start, step, count) = (p.int(0), p.int(2), p.int(0));
+    let y = p.output(ElementType::I64, &[5]);
+    p.call("aten::_local_scalar_dense", &[n, count]);
+    p.call("aten::arange.start_out", &[start, count, step, y, y]);
+    let module = p.module();
+    let function = &module.functions[module.methods[0].function];
+    let extent = function.tensor(function.results[0]).shape[0];
+    assert_eq!(function.interval(function.resolved(extent)).high, 5);
+    for count in [0, 1, 7, 10] {
+        let found = run(&module, &[longs(&[], [count])]).unwrap();
+        assert_eq!(numbers(&found), (0..count).step_by(2).collect::<Vec<_>>());
+    }
+    assert!(run(&module, &[longs(&[], [11])]).is_err(), "six numbers");
+}
+
+#[test]
+fn the_first_two_of_an_input_need_two() {
+    // x[:2] + y, of two elements: x has two or more, not as many as it may have.
+    let mut p = Program::default();
+    let (x, y) = (p.input(ElementType::I64, &[8], true), p.input(ElementType::I64, &[2], false));
+    let (axis, none, two, step, alpha) = (p.int(0), p.value(EValue::None), p.int(2), p.int(1), p.int(1));
+    let (first, sum) = (p.tensor(ElementType::I64, &[2], true), p.output(ElementType::I64, &[2]));
+    p.call("aten::slice_copy.Tensor_out", &[x, axis, none, two, step, first, first]);
+    p.call("aten::add.out", &[first, y, alpha, sum, sum]);
+    let module = p.module();
+    assert_eq!(varying(&module), [(0, 0, 8)]);
+    for count in 2..=8 {
+        let found = run(&module, &[longs(&[count], 0..count as i64), longs(&[2], [10, 20])]).unwrap();
+        assert_eq!(numbers(&found), [10, 21]);
+    }
+    assert!(run(&module, &[longs(&[1], [0]), longs(&[2], [10, 20])]).is_err(), "one element");
+}
+
+#[test]
+fn joined_extents_that_are_equal_only_for_one_extent_of_an_input_fix_it() {
+    // [a + m] and [3 + m] have to be equal: a is 3.
+    let mut p = Program::default();
+    let (x, y) = (p.input(ElementType::I64, &[4], true), p.input(ElementType::I64, &[5], true));
+    let three = p.input(ElementType::I64, &[3], false);
+    let (axis, alpha) = (p.int(0), p.int(1));
+    let lists = [p.value(EValue::Tensors(vec![x, y])), p.value(EValue::Tensors(vec![three, y]))];
+    let joined = lists.map(|list| {
+        let joined = p.tensor(ElementType::I64, &[9], true);
+        p.call("aten::cat.out", &[list, axis, joined, joined]);
+        joined
+    });
+    let sum = p.output(ElementType::I64, &[9]);
+    p.call("aten::add.out", &[joined[0], joined[1], alpha, sum, sum]);
+    let module = p.module();
+    assert_eq!(varying(&module), [(1, 0, 5)]);
+    let found = run(&module, &[longs(&[3], 0..3), longs(&[2], [5, 6]), longs(&[3], 10..13)]).unwrap();
+    assert_eq!(numbers(&found), [10, 12, 14, 10, 12]);
+}
+
+#[test]
 fn products_of_extents_are_equal_in_any_order() {
     // [b, s, 6] as [-1, 3] has 2·b·s rows; so has what is computed as ⌊(s·b)·12 ÷ 6⌋.
     let mut p = Program::default();

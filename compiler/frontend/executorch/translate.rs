@@ -93,10 +93,12 @@ impl<'a, 'm> Translator<'a, 'm> {
         for (i, value) in plan.values.iter().enumerate() {
             registers.push(initial_register(shared, module, i, value));
         }
+        let mut graph = Graph::new(module, name);
+        graph.checks_extents = shared.checks_extents;
         Self {
             shared,
             plan,
-            graph: Graph::new(module, name),
+            graph,
             scope: Scope::default(),
             outer: Vec::new(),
             environment: Environment { registers, memory: Memory::default() },

@@ -11,7 +11,7 @@ use ElementType::{I8, I16, I32, I64, U8};
 /// # Errors
 /// When operands do not fit each other or the numerics.
 pub fn matmul(g: &mut Graph<'_>, rows: Value, columns: Value, bias: Option<Value>, numerics: &Numerics) -> Result<Value, Error> {
-    meet(g, rows, columns)?;
+    let [rows, columns] = meet(g, rows, columns)?;
     let sums = if reduced::is_reduced(g.element(columns)) {
         reduced::product(g, rows, columns, numerics.accumulator())?
     } else {
@@ -25,7 +25,7 @@ pub fn matmul(g: &mut Graph<'_>, rows: Value, columns: Value, bias: Option<Value
 /// # Errors
 /// When operands do not fit each other or the numerics.
 pub fn wide_matmul(g: &mut Graph<'_>, rows: Value, columns: Value, numerics: &Numerics) -> Result<Value, Error> {
-    meet(g, rows, columns)?;
+    let [rows, columns] = meet(g, rows, columns)?;
     let mut sums = Vec::new();
     for (high, element) in [(false, U8), (true, I8)] {
         let mut terms = Terms::new(&[I16]);
@@ -44,15 +44,16 @@ pub fn wide_matmul(g: &mut Graph<'_>, rows: Value, columns: Value, numerics: &Nu
     numerics.output(g, sums, None)
 }
 
-/// Makes the depths of two matrices one extent, and those of their batches.
+/// Makes the depths of two matrices one extent, and those of their batches; gives the two with them.
 ///
 /// # Errors
 /// When they need not be equal.
-pub fn meet(g: &mut Graph<'_>, rows: Value, columns: Value) -> Result<(), Error> {
-    if let (Some(&depth), Some(&other)) = (g.extents(rows).last(), g.extents(columns).last()) {
-        g.equate(depth, other)?;
+pub fn meet(g: &mut Graph<'_>, rows: Value, mut columns: Value) -> Result<[Value; 2], Error> {
+    if let (Some(&depth), Some(last)) = (g.extents(rows).last(), g.rank(columns).checked_sub(1)) {
+        columns = g.agree(columns, last, depth)?;
     }
-    g.meet_leading(&[rows, columns], 2)
+    let met = g.meet_leading(&[rows, columns], 2)?;
+    Ok([met[0], met[1]])
 }
 
 /// The last two dimensions swapped.

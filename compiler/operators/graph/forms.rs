@@ -6,7 +6,7 @@
 
 use super::Graph;
 use super::integers::{number, operation_of};
-use super::sums::{Sum, Term};
+use super::sums::{Sum, Term, Vanishing};
 use crate::ir::{Extent, Function, IndexOperation, Value};
 
 /// Operations that are followed at most; what needs more has no form.
@@ -26,6 +26,27 @@ impl Graph<'_> {
     pub fn equal_where(&self, a: Value, b: Value) -> Option<Vec<AtLeast>> {
         let mut forms = Forms { function: self.function(), followed: 0, assumed: vec![] };
         (forms.of(a)? == forms.of(b)?).then_some(forms.assumed)
+    }
+
+    /// What one index must be for two extents to be equal, if they are only where it is that.
+    pub fn equal_only_where(&self, a: Extent, b: Extent) -> Option<Vanishing> {
+        let mut forms = Forms { function: self.function(), followed: 0, assumed: vec![] };
+        let mut form = |extent| match extent {
+            Extent::Value(index) => forms.of(index),
+            Extent::Static(n) => i64::try_from(n).ok().map(Sum::known),
+        };
+        let difference = form(a)?.plus(&form(b)?, -1)?;
+        if forms.assumed.is_empty() { difference.vanishing() } else { None }
+    }
+
+    /// Whether two extents are known to differ whatever the inputs are.
+    pub fn are_never_equal(&self, a: Extent, b: Extent) -> bool {
+        let [x, y] = [a, b].map(|extent| self.interval(extent));
+        let beyond = |index, n| {
+            let interval = self.interval(Extent::Value(index));
+            !(interval.low..=interval.high).contains(&n)
+        };
+        x.high < y.low || y.high < x.low || matches!(self.equal_only_where(a, b), Some(Vanishing::AtNumber(index, n)) if beyond(index, n))
     }
 }
 

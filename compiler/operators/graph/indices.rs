@@ -161,12 +161,12 @@ impl Graph<'_> {
         self.builder.measure(parameter, dimension, interval)
     }
 
-    /// Makes extents that must be equal for operands to broadcast one extent. Those of inputs are then checked by the compiled code when it
-    /// is called.
+    /// Makes extents that must be equal for operands to broadcast one extent, and gives the operands with it. Those of inputs are then checked by the
+    /// compiled code when it is called.
     ///
     /// # Errors
     /// When they need not be equal.
-    pub fn meet(&mut self, operands: &[Value]) -> Result<(), Error> {
+    pub fn meet(&mut self, operands: &[Value]) -> Result<Vec<Value>, Error> {
         self.meet_leading(operands, 0)
     }
 
@@ -174,21 +174,39 @@ impl Graph<'_> {
     ///
     /// # Errors
     /// When they need not be equal.
-    pub fn meet_leading(&mut self, operands: &[Value], last: usize) -> Result<(), Error> {
+    pub fn meet_leading(&mut self, operands: &[Value], last: usize) -> Result<Vec<Value>, Error> {
+        let mut operands = operands.to_vec();
         let rank = operands.iter().map(|&v| self.rank(v)).max().unwrap_or(0);
         for from_end in last + 1..=rank {
             let mut met: Option<Extent> = None;
-            for &operand in operands {
-                let shape = self.extents(operand);
-                let Some(&extent) = shape.len().checked_sub(from_end).and_then(|d| shape.get(d)) else { continue };
+            for operand in &mut operands {
+                let shape = self.extents(*operand);
+                let Some(d) = shape.len().checked_sub(from_end).filter(|&d| shape[d] != Extent::Static(1)) else { continue };
                 match met {
-                    _ if extent == Extent::Static(1) => {}
-                    None => met = Some(extent),
-                    Some(other) => self.equate(other, extent)?,
+                    None => met = Some(shape[d]),
+                    Some(other) => *operand = self.agree(*operand, d, other)?,
                 }
             }
         }
-        Ok(())
+        Ok(operands)
+    }
+
+    /// A tensor whose extent along an axis must be another extent. The two are made one, or compared when the function runs.
+    ///
+    /// # Errors
+    /// When they need not be equal, unless the function compares such extents. Of a tensor it compares one.
+    pub fn agree(&mut self, value: Value, axis: usize, extent: Extent) -> Result<Value, Error> {
+        let mut shape = self.extents(value);
+        let Some(error) = self.equate(shape[axis], extent).err() else { return Ok(value) };
+        // A reshape compares numbers of elements: of two extents it would compare the product.
+        let is_unequal = self.are_never_equal(shape[axis], extent);
+        let is_compared = self.function().defining_inst(value).is_some_and(|inst| self.function().insts[inst].op() == Op::Reshape);
+        if !self.checks_extents || is_compared || is_unequal || !matches!(error, Error::FixedExtent { .. } | Error::UnrelatedExtents { .. })
+        {
+            return Err(error);
+        }
+        shape[axis] = extent;
+        Ok(self.builder.reshape(value, shape)?)
     }
 
     /// Makes two extents one, if both are extents of inputs; known ones that differ are for the type rules.

@@ -31,6 +31,9 @@ impl Graph<'_> {
         if x.low == x.high && y.low == y.high {
             return self.integer(interval::evaluate(operation, x.low, y.low));
         }
+        if let Some(same) = unchanged(operation, (a, x), (b, y)) {
+            return Ok(same);
+        }
         if operation == IndexOperation::Subtract
             && let Some(difference) = self.difference(Extent::Value(a), Extent::Value(b))
         {
@@ -71,6 +74,18 @@ impl Graph<'_> {
         }
         let (dividend, divisor) = (self.product(dividend)?, self.product(divisor)?);
         self.floor_div(dividend, divisor)
+    }
+}
+
+/// The operand that an operation gives back: nothing is added, subtracted, or multiplied with.
+fn unchanged(operation: IndexOperation, (a, x): (Value, Interval), (b, y): (Value, Interval)) -> Option<Value> {
+    use IndexOperation::{Add, CeilingDivide, FloorDivide, Multiply, Subtract};
+    match operation {
+        Add | Subtract if y == Interval::exactly(0) => Some(a),
+        Multiply | FloorDivide | CeilingDivide if y == Interval::exactly(1) => Some(a),
+        Add if x == Interval::exactly(0) => Some(b),
+        Multiply if x == Interval::exactly(1) => Some(b),
+        _ => None,
     }
 }
 

@@ -17,7 +17,7 @@ pub mod integers;
 pub mod movement;
 mod multiples;
 mod ranges;
-mod sums;
+pub mod sums;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +31,8 @@ pub struct Graph<'m> {
     /// The builder, for what is no operator's: parameters, states, control flow.
     pub builder: FunctionBuilder<'m>,
     evaluated: fold::Evaluated,
+    /// Whether extents that must be equal, which nothing tells, are compared when the function runs; else they are errors.
+    pub checks_extents: bool,
     /// Extents that were computed before.
     combined: FxHashMap<(IndexOperation, Extent, Extent), Extent>,
 }
@@ -43,7 +45,12 @@ pub fn extents(shape: &[u64]) -> Vec<Extent> {
 impl<'m> Graph<'m> {
     /// A function without parameters so far.
     pub fn new(module: &'m mut Module, name: impl Into<String>) -> Self {
-        Self { builder: FunctionBuilder::new(module, name), evaluated: fold::Evaluated::default(), combined: FxHashMap::default() }
+        Self {
+            builder: FunctionBuilder::new(module, name),
+            evaluated: fold::Evaluated::default(),
+            checks_extents: false,
+            combined: FxHashMap::default(),
+        }
     }
 
     /// Goes on with another function, and gives the one so far.
@@ -112,8 +119,8 @@ impl<'m> Graph<'m> {
     /// # Errors
     /// When operands do not fit each other.
     pub fn map(&mut self, operands: &[Value], expression: Expression) -> Result<Value, Error> {
-        self.meet(operands)?;
-        Ok(self.builder.map(operands, expression)?)
+        let operands = self.meet(operands)?;
+        Ok(self.builder.map(&operands, expression)?)
     }
 
     /// The same with all its results.
@@ -121,8 +128,8 @@ impl<'m> Graph<'m> {
     /// # Errors
     /// When operands do not fit each other.
     pub fn map_many(&mut self, operands: &[Value], expression: Expression) -> Result<Vec<Value>, Error> {
-        self.meet(operands)?;
-        Ok(self.builder.map_many(operands, expression)?)
+        let operands = self.meet(operands)?;
+        Ok(self.builder.map_many(&operands, expression)?)
     }
 
     /// An element-wise expression of one result, given its operands as terms. One that only gives its operand back is none.

@@ -81,13 +81,13 @@ impl Graph<'_> {
     ///
     /// # Errors
     /// When they need not be equal, or the shape does not fit.
-    pub fn expand(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Error> {
+    pub fn expand(&mut self, mut value: Value, shape: &[Extent]) -> Result<Value, Error> {
         let own = self.extents(value);
         let added = shape.len().saturating_sub(own.len());
-        for (&from, &to) in own.iter().zip(&shape[added..]) {
+        for (d, (&from, &to)) in own.iter().zip(&shape[added..]).enumerate() {
             let (from, to) = (self.function().resolved(from), self.function().resolved(to));
             if from != Extent::Static(1) && from != to {
-                self.equate(from, to)?;
+                value = self.agree(value, d, to)?;
             }
         }
         let shape: Vec<Extent> = shape.iter().map(|&extent| self.function().resolved(extent)).collect();

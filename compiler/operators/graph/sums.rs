@@ -21,6 +21,15 @@ pub enum Term {
     Product(Vec<Term>),
 }
 
+/// Where a sum is 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Vanishing {
+    /// Where an index is a number.
+    AtNumber(Value, i64),
+    /// Where two indices are equal.
+    AtIndex(Value, Value),
+}
+
 /// Terms that a product of sums has at most; what has more has no form.
 const MOST_TERMS: usize = 32;
 
@@ -60,6 +69,21 @@ impl Sum {
     pub fn as_index(&self) -> Option<Value> {
         match (self.constant, self.terms.len(), self.terms.first_key_value()) {
             (0, 1, Some((&Term::Index(index), 1))) => Some(index),
+            _ => None,
+        }
+    }
+
+    /// What one index must be for the sum to be 0, if that says it: a number, or another index.
+    pub fn vanishing(&self) -> Option<Vanishing> {
+        let mut terms = self.terms.iter();
+        match (terms.next()?, terms.next(), terms.next()) {
+            ((&Term::Index(index), &factor), None, None) => {
+                let (number, rest) = (self.constant.checked_div(factor)?, self.constant.checked_rem(factor)?);
+                (rest == 0).then_some(Vanishing::AtNumber(index, number.checked_neg()?))
+            }
+            ((&Term::Index(a), &x), Some((&Term::Index(b), &y)), None) if self.constant == 0 && x.checked_neg() == Some(y) => {
+                Some(Vanishing::AtIndex(a, b))
+            }
             _ => None,
         }
     }
@@ -190,6 +214,17 @@ mod tests {
         let third = times(2, 2).raised(1).unwrap().divided(3).unwrap();
         assert_eq!(four.clone().divided(6).unwrap(), third);
         assert_eq!(four.raised(1).unwrap().divided(6).unwrap(), third);
+    }
+
+    #[test]
+    fn sums_vanish_where_one_index_is_a_number_or_another_index() {
+        assert_eq!(times(2, 3).raised(-6).unwrap().vanishing(), Some(Vanishing::AtNumber(Value::from_u32(3), 3)));
+        assert_eq!(times(2, 3).raised(-5).unwrap().vanishing(), None);
+        let [x, y] = [index(1), index(2)];
+        let difference = x.plus(&y, -1).unwrap();
+        assert_eq!(difference.vanishing(), Some(Vanishing::AtIndex(Value::from_u32(1), Value::from_u32(2))));
+        assert_eq!(difference.clone().raised(1).unwrap().vanishing(), None);
+        assert_eq!((difference.plus(&index(3), 1).unwrap().vanishing(), Sum::known(0).vanishing()), (None, None));
     }
 
     #[test]

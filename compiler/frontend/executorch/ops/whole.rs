@@ -39,7 +39,8 @@ impl Call<'_, '_, '_> {
             Register::Loaded(definition) => {
                 let definition = definition.clone();
                 let value = self.translator.localize(&definition);
-                self.loaded(value).map(Whole::Index)
+                let most = self.translator.most_loaded(register);
+                self.loaded_up_to(value, most).map(Whole::Index)
             }
             Register::Unavailable(fault) => Err(fault.clone()),
             _ => Err(Fault::invalid("an argument is of the wrong kind").expected("an integer", "something else")),
@@ -51,6 +52,11 @@ impl Call<'_, '_, '_> {
     /// # Errors
     /// When it holds no integer.
     pub fn loaded(&mut self, value: Value) -> Result<Value, Fault> {
+        self.loaded_up_to(value, i64::MAX)
+    }
+
+    /// The same of one that is at most a number.
+    fn loaded_up_to(&mut self, value: Value, most: i64) -> Result<Value, Fault> {
         if let Some(&index) = self.translator.scope.loads.get(&value) {
             return Ok(index);
         }
@@ -62,9 +68,9 @@ impl Call<'_, '_, '_> {
             Some(ListItem::Number(n)) => self.graph().integer(n)?,
             Some(ListItem::Index(index)) => index,
             None => {
-                let most = elements.most(self.graph(), value, 0);
-                let high = most.and_then(|most| i64::try_from(most).ok()).unwrap_or(i64::MAX);
-                self.graph().load_integer(value, Interval { low: i64::MIN, high })?
+                let found = elements.most(self.graph(), value, 0);
+                let found = found.and_then(|most| i64::try_from(most).ok()).unwrap_or(i64::MAX);
+                self.graph().load_integer(value, Interval { low: i64::MIN, high: found.min(most) })?
             }
         };
         self.translator.scope.loads.insert(value, index);
