@@ -36,6 +36,7 @@ pub mod logarithm;
 pub mod max_positions;
 pub mod nonlinear;
 pub mod norms;
+pub mod overwriting;
 pub mod pooling;
 pub mod promotion;
 pub mod quantization;

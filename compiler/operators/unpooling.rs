@@ -2,10 +2,11 @@
 //! column, plus 0.1), those of 32-bit integers count elements of the image.
 
 use super::activation::Activation;
+use super::indexing::placed;
 use super::terms::Terms;
 use super::windows::{Padding, Windows};
 use super::{Error, Graph, extents};
-use crate::ir::{Combination, Comparison, ElementType, Node, Scalar, ScalarOp, Scatter, Value};
+use crate::ir::{Comparison, ElementType, Extent, Node, Scalar, ScalarOp, Value};
 use ElementType::{F32, I32};
 
 /// The windows of a pooling. Heights come before widths.
@@ -155,11 +156,9 @@ pub fn spread(g: &mut Graph<'_>, [values, places]: [Value; 2], pool: &Pool) -> R
     small(&shape[1..])?;
     let place = if counts_taps { unpooled_taps(g, pool, places, shape)? } else { places };
     let (image, listed) = (shape[1] * shape[2] * c, h * w * c);
-    let target = g.filled(Scalar::f32(0.0), &extents(&[n, image]))?;
     let place = reshape(g, place, &[n, listed])?;
     let updates = reshape(g, values, &[n, listed])?;
-    let scatter = Scatter { axis: 1, batch: 1, combination: Combination::Set, skips_negative: counts_taps };
-    let value = g.builder.scatter([target, place, updates], scatter)?;
+    let value = placed::in_rows(g, [place, updates], Extent::Static(image), counts_taps)?;
     reshape(g, value, &shape)
 }
 

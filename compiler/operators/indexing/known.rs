@@ -78,13 +78,41 @@ fn window_positions(g: &mut Graph<'_>, extent: Extent, size: u64, step: u64) -> 
 /// The elements of a tensor in row-major order, read as a tensor of this shape whose dimensions have these strides, from an offset on.
 ///
 /// # Errors
-/// [`Error::OutsideAxis`], [`Error::TooManyPositions`], and [`Error::DynamicExtent`] of the tensor.
-pub fn strided(g: &mut Graph<'_>, x: Value, shape: &[u64], strides: &[i64], offset: i64) -> Result<Value, Error> {
-    let positions = strided_positions(shape, strides, offset)?;
+/// [`Error::OutsideAxis`], [`Error::TooManyPositions`]. A position outside of a tensor where that is known only when the program runs is an error of
+/// the call.
+pub fn strided(g: &mut Graph<'_>, x: Value, shape: &[Extent], strides: &[Extent], offset: Extent) -> Result<Value, Error> {
     let elements = g.extents(x);
     let elements = g.product(&elements)?;
     let flat = g.reshape(x, &[elements])?;
-    picked(g, flat, &positions, shape, 0)
+    let numbers = |list: &[Extent]| list.iter().map(|extent| extent.as_static()).collect::<Option<Vec<u64>>>();
+    if let (Some(_), Some(shape), Some(strides), Some(offset)) =
+        (elements.as_static(), numbers(shape), numbers(strides), offset.as_static())
+    {
+        let number = |n: u64| i64::try_from(n).map_err(|_| Error::DimensionTooLarge);
+        let strides = strides.into_iter().map(number).collect::<Result<Vec<i64>, Error>>()?;
+        let positions = strided_positions(&shape, &strides, number(offset)?)?;
+        return picked(g, flat, &positions, &shape, 0);
+    }
+    let positions = measured_strided(g, shape, strides, offset)?;
+    g.gather(flat, positions, 0)
+}
+
+/// The positions of a strided view whose extents, strides or offset are known only at run time, in its shape.
+fn measured_strided(g: &mut Graph<'_>, shape: &[Extent], strides: &[Extent], offset: Extent) -> Result<Value, Error> {
+    let mut operands = vec![g.extent_tensor(offset, I64)?];
+    for (d, &stride) in strides.iter().enumerate() {
+        let mut along = vec![Extent::Static(1); shape.len()];
+        along[d] = shape[d];
+        operands.extend([g.positions(&along, d, I64)?, g.extent_tensor(stride, I64)?]);
+    }
+    g.compute(&operands, |terms, x| {
+        let mut position = x[0];
+        for pair in x[1..].chunks_exact(2) {
+            let distance = terms.mul(pair[0], pair[1])?;
+            position = terms.add(position, distance)?;
+        }
+        Ok(position)
+    })
 }
 
 /// Positions in row-major order of a tensor of that shape and those strides.
@@ -152,6 +180,7 @@ fn measured_diagonal(g: &mut Graph<'_>, [height, width]: [Extent; 2], offset: i6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operators::extents;
     use crate::operators::testing::{Floats, run, run_with};
 
     #[test]
@@ -194,10 +223,20 @@ mod tests {
     #[test]
     fn a_strided_view_may_overlap_itself() {
         let x = Floats::varied(&[5]);
-        let found = run(&[&x], &|g, v| strided(g, v[0], &[3, 2], &[1, 2], 0));
-        assert_eq!(found.numbers, [0, 2, 1, 3, 2, 4].map(|at| x.numbers[at]));
+        for open in [&[][..], &[(0, 0)]] {
+            let found = run_with(&[&x], open, &|g, v| strided(g, v[0], &extents(&[3, 2]), &extents(&[1, 2]), Extent::Static(0)));
+            assert_eq!(found.numbers, [0, 2, 1, 3, 2, 4].map(|at| x.numbers[at]));
+        }
+        // Windows of two, one for each element but the last, from the first on.
+        let found = run_with(&[&x], &[(0, 0)], &|g, v| {
+            let count = g.extents(v[0])[0];
+            let count = g.sub(count, Extent::Static(1))?;
+            strided(g, v[0], &[count, Extent::Static(2)], &extents(&[1, 1]), Extent::Static(0))
+        });
+        assert_eq!(found.numbers, [0, 1, 1, 2, 2, 3, 3, 4].map(|at| x.numbers[at]));
         run(&[&x], &|g, v| {
-            assert_eq!(strided(g, v[0], &[2], &[1], 4), Err(Error::OutsideAxis { index: 5, extent: 5 }));
+            let outside = strided(g, v[0], &extents(&[2]), &extents(&[1]), Extent::Static(4));
+            assert_eq!(outside, Err(Error::OutsideAxis { index: 5, extent: 5 }));
             Ok(v[0])
         });
     }

@@ -2,11 +2,19 @@
 
 use super::lists::Indexed;
 use super::{picked, positions};
-use crate::ir::{Combination, ElementType, Extent, Scatter, Value};
+use crate::ir::{Combination, ElementType, Extent, Scalar, Scatter, Value};
 use crate::operators::{Error, Graph, extents};
 
-/// Slices of a tensor along an axis combined with updates at some positions, which all exist.
-fn at_positions(g: &mut Graph<'_>, [data, positions, updates]: [Value; 3], axis: usize, combination: Combination) -> Result<Value, Error> {
+/// Slices of a tensor along an axis combined with updates at some positions. A position that does not exist is an error of the call.
+///
+/// # Errors
+/// When the updates do not fit.
+pub fn at_positions(
+    g: &mut Graph<'_>,
+    [data, positions, updates]: [Value; 3],
+    axis: usize,
+    combination: Combination,
+) -> Result<Value, Error> {
     Ok(g.builder.scatter([data, positions, updates], Scatter { axis, batch: 0, combination, skips_negative: false })?)
 }
 
@@ -112,12 +120,22 @@ pub fn segments(
     g.reshape(placed, &[&[count], rest].concat())
 }
 
+/// Rows `[rows, area]` of zeros, but for the elements that each row of positions `[rows, count]` names: these are the updates, of the positions' shape.
+///
+/// # Errors
+/// When the two do not fit each other.
+pub fn in_rows(g: &mut Graph<'_>, [positions, updates]: [Value; 2], area: Extent, skips_negative: bool) -> Result<Value, Error> {
+    let rows = *g.extents(updates).first().ok_or(Error::NoAxis)?;
+    let target = g.filled(Scalar::from_bits(g.element(updates), 0), &[rows, area])?;
+    let scatter = Scatter { axis: 1, batch: 1, combination: Combination::Set, skips_negative };
+    Ok(g.builder.scatter([target, positions, updates], scatter)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::lists::indexed;
     use super::*;
     use crate::ir::ElementType::{I32, I64};
-    use crate::ir::Scalar;
     use crate::operators::testing::{Floats, run, run_with};
 
     #[test]

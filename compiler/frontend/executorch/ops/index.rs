@@ -3,7 +3,8 @@
 use super::super::fault::Fault;
 use super::super::registers::Register;
 use super::call::{Call, Translate};
-use crate::ir::Value;
+use super::whole::Whole;
+use crate::ir::{Extent, Value};
 use crate::operators::indexing::lists::{self, Indexed};
 use crate::operators::indexing::{known, picked};
 
@@ -99,12 +100,13 @@ fn positive(n: i64) -> Result<u64, Fault> {
 
 fn as_strided(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let (size, strides, offset) = (c.ints(1)?, c.ints(2)?, c.optional_int(3)?.unwrap_or(0));
-    let shape: Result<Vec<u64>, _> = size.iter().map(|&n| u64::try_from(n)).collect();
-    let shape = shape.map_err(|_| Fault::invalid("a size is negative"))?;
-    if strides.len() != shape.len() {
+    let (sizes, steps, offset) = (c.wholes(1)?, c.wholes(2)?, c.optional_whole(3)?);
+    if steps.len() != sizes.len() {
         return Err(Fault::invalid("sizes and strides differ in number"));
     }
+    let mut extents = |list: Vec<Whole>| list.into_iter().map(|n| c.extent(n)).collect::<Result<Vec<Extent>, Fault>>();
+    let (shape, strides) = (extents(sizes)?, extents(steps)?);
+    let offset = offset.map_or(Ok(Extent::Static(0)), |offset| c.extent(offset))?;
     let y = known::strided(c.graph(), x, &shape, &strides, offset)?;
     c.finish(y)
 }

@@ -5,9 +5,8 @@ use super::super::tensors::shape_text;
 use super::call::{Call, Translate};
 use super::whole::Whole;
 use crate::ir::{Extent, Value};
-use crate::operators::indexing::known;
-use crate::operators::joins;
 use crate::operators::slices::{self, Cut, End};
+use crate::operators::{joins, overwriting};
 
 type Outcome = Result<(), Fault>;
 
@@ -213,31 +212,10 @@ fn pad(c: &mut Call<'_, '_, '_>) -> Outcome {
 /// Argument 1 written over a slice of argument 0.
 fn slice_scatter(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (x, source) = (c.tensor(0)?, c.tensor(1)?);
-    let shape = c.extents(x);
-    let axis = c.axis(c.int(2)?, shape.len())?;
-    let extent = *shape.get(axis).ok_or_else(|| Fault::invalid("a scalar has no parts"))?;
+    let axis = c.axis(c.int(2)?, c.rank(x))?;
+    let extent = extent(c, x, axis)?;
     let cut = cut(c, 3, extent)?;
-    if cut.step == 1 { overwrite(c, [x, source], axis, cut) } else { interleave(c, [x, source], axis, cut) }
-}
-
-/// Argument 1 in place of every n-th element: what each position of the two in a row has.
-fn interleave(c: &mut Call<'_, '_, '_>, [x, source]: [Value; 2], axis: usize, cut: Cut) -> Outcome {
-    let given = c.extents(source).get(axis).copied();
-    let known = [c.extents(x)[axis], cut.start, cut.count].map(Extent::as_static);
-    let [Some(extent), Some(start), Some(count)] = known else {
-        return Err(Fault::unsupported("scattering with a step where an extent is known only when the program runs is not supported"));
-    };
-    if given != Some(cut.count) {
-        return Err(Fault::invalid("the source does not fit the slice").expected(count.to_string(), shape_text(&c.extents(source))));
-    }
-    let source = c.cast(source, c.element(x))?;
-    let row = joins::joined(c.graph(), &[x, source], axis)?;
-    let mut positions: Vec<i64> = (0..extent as i64).collect();
-    for (from, place) in positions.iter_mut().skip(start as usize).step_by(cut.step as usize).take(count as usize).enumerate() {
-        *place = (extent as usize + from) as i64;
-    }
-    let y = known::picked(c.graph(), row, &positions, &[extent], axis)?;
-    c.finish(y)
+    overwrite(c, [x, source], axis, cut)
 }
 
 /// Argument 1 written over one position along an axis of argument 0.
@@ -253,30 +231,23 @@ fn select_scatter(c: &mut Call<'_, '_, '_>) -> Outcome {
     overwrite(c, [x, source], axis, Cut::at(index))
 }
 
-fn overwrite(c: &mut Call<'_, '_, '_>, [x, source]: [Value; 2], axis: usize, Cut { start, count, .. }: Cut) -> Outcome {
-    let (shape, given) = (c.extents(x), c.extents(source));
-    let misfit = || Fault::invalid("the source does not fit the slice").expected(shape_text(&[count]), shape_text(&given));
-    let along = *given.get(axis).ok_or_else(misfit)?;
-    match (along.as_static(), count.as_static()) {
-        (Some(along), Some(count)) if along != count => return Err(misfit()),
-        (Some(_), Some(_)) => {}
-        _ => c.translator.equate(along, count)?,
+fn overwrite(c: &mut Call<'_, '_, '_>, [x, source]: [Value; 2], axis: usize, cut: Cut) -> Outcome {
+    let (mut shape, given) = (c.extents(x), c.extents(source));
+    let misfit = || Fault::invalid("the source does not fit the slice").expected(shape_text(&[cut.count]), shape_text(&given));
+    let along = *given.get(axis).filter(|_| given.len() == shape.len()).ok_or_else(misfit)?;
+    let mut source = c.cast(source, c.element(x))?;
+    if let (Some(along), Some(count)) = (along.as_static(), cut.count.as_static()) {
+        if along != count {
+            return Err(misfit());
+        }
+    } else if let Err(fault) = c.translator.equate(along, cut.count) {
+        // Where nothing that is known makes the two equal, the call is checked when it runs.
+        if !matches!(fault, Fault::Reported(_)) {
+            return Err(fault);
+        }
+        shape[axis] = cut.count;
+        source = c.graph().reshape(source, &shape)?;
     }
-    let source = c.cast(source, c.element(x))?;
-    let extent = shape[axis];
-    let end = c.graph().add(start, count)?;
-    let rest = c.graph().sub(extent, end)?;
-    let mut pieces = Vec::new();
-    if start != Extent::Static(0) {
-        pieces.push(slices::part(c.graph(), x, axis, Cut::run(Extent::Static(0), start))?);
-    }
-    pieces.push(source);
-    if rest != Extent::Static(0) {
-        pieces.push(slices::part(c.graph(), x, axis, Cut::run(end, rest))?);
-    }
-    let y = joins::joined(c.graph(), &pieces, axis)?;
-    if extent.as_static().is_some() && c.extents(y)[axis].as_static().is_none() {
-        return Err(Fault::unsupported("a position that is known only when the program runs is not supported here"));
-    }
+    let y = overwriting::overwritten(c.graph(), [x, source], axis, cut)?;
     c.finish(y)
 }

@@ -16,6 +16,8 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::scatter.src_out", |c| scatter_elements(c, Combination::Set)),
     ("aten::scatter.value_out", scatter_number),
     ("aten::scatter_add.out", |c| scatter_elements(c, Combination::Sum)),
+    ("aten::max_unpool2d.out", |c| unpool(c, 2)),
+    ("aten::max_unpool3d.out", |c| unpool(c, 3)),
 ];
 
 fn index_put_out(c: &mut Call<'_, '_, '_>) -> Outcome {
@@ -56,6 +58,25 @@ fn scatter_elements(c: &mut Call<'_, '_, '_>, combination: Combination) -> Outco
     let element = c.element(data);
     let source = c.cast(source, element)?;
     placed_elements(c, source, combination)
+}
+
+/// (self, indices, output_size, …): the last `spatial` dimensions under another size, zeros but for the elements where pooling found the largest ones.
+fn unpool(c: &mut Call<'_, '_, '_>, spatial: usize) -> Outcome {
+    let (x, places, sizes) = (c.tensor(0)?, c.tensor(1)?, c.wholes(2)?);
+    let shape = c.extents(x);
+    let outer = shape.len().checked_sub(spatial).filter(|_| sizes.len() == spatial);
+    let outer =
+        outer.ok_or_else(|| Fault::invalid("needs an image and its size").expected(format!("{spatial} sizes"), sizes.len().to_string()))?;
+    let mut target = shape[..outer].to_vec();
+    for size in sizes {
+        target.push(c.extent(size)?);
+    }
+    let g = c.graph();
+    let (rows, count, area) = (g.product(&shape[..outer])?, g.product(&shape[outer..])?, g.product(&target[outer..])?);
+    let (places, updates) = (c.reshape_to(places, &[rows, count])?, c.reshape_to(x, &[rows, count])?);
+    let y = placed::in_rows(c.graph(), [places, updates], area, false)?;
+    let y = c.reshape_to(y, &target)?;
+    c.finish(y)
 }
 
 fn scatter_number(c: &mut Call<'_, '_, '_>) -> Outcome {
