@@ -4,19 +4,17 @@ use super::activation::Activation;
 use super::contraction::{Numerics, products};
 use super::graph::movement::inverse;
 use super::{Error, Graph};
-use crate::ir::{Scalar, Value};
+use crate::ir::Value;
 
-/// A tensor whose elements along an axis are `count` weighted sums of those that were there: `matrix` is `[count, extent]`, row by row.
+/// A tensor whose elements along an axis are weighted sums of those that were there: `matrix` is `[sums, extent]`, of the tensor's type.
 ///
 /// # Errors
 /// When the matrix does not fit, or elements are no floats.
-pub fn weighted(g: &mut Graph<'_>, x: Value, axis: usize, count: u64, matrix: &[Scalar]) -> Result<Value, Error> {
+pub fn weighted(g: &mut Graph<'_>, x: Value, axis: usize, matrix: Value) -> Result<Value, Error> {
     let element = g.element(x);
-    let extent = g.extents(x)[axis].as_static().ok_or(Error::DynamicExtent)?;
     let mut last: Vec<usize> = (0..g.rank(x)).filter(|&d| d != axis).collect();
     last.push(axis);
     let x = g.transpose(x, &last)?;
-    let matrix = g.numbers(element, &[count, extent], matrix)?;
     let numerics = Numerics::plain(element, Activation::NONE);
     let x = products::linear(g, x, matrix, None, &numerics)?;
     g.transpose(x, &inverse(&last))

@@ -1,80 +1,60 @@
 //! Images under another size whose pixels are means over all pixels that they cover, weighted by a triangle or a
 //! cubic: PyTorch's antialiased interpolation.
 
+mod filter;
+mod measured;
+
+pub use filter::Filter;
+
 use super::{Error, Graph, along};
-use crate::ir::{Scalar, Value};
+use crate::ir::{Extent, Scalar, Value};
 
 /// Matrices with more elements are no real model's.
 const MOST_WEIGHTS: u64 = 1 << 24;
 
-/// One dimension of a known extent.
+/// One dimension.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Along {
     /// The dimension.
     pub dimension: usize,
     /// Elements of the result.
-    pub to: u64,
+    pub to: Extent,
     /// Elements of the image an element of the result; what the extents say if it is missing.
     pub step: Option<f64>,
-}
-
-/// How pixels are weighted by their distance from the centre.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Filter {
-    /// Proportionally.
-    Triangle,
-    /// By Keys' cubic with a = −½.
-    Cubic,
-}
-
-impl Filter {
-    /// How far it reaches, in pixels that a result's covers.
-    fn reach(self) -> f64 {
-        match self {
-            Self::Triangle => 1.0,
-            Self::Cubic => 2.0,
-        }
-    }
-
-    /// The weight at a distance.
-    fn weight(self, distance: f64) -> f64 {
-        const A: f64 = -0.5;
-        let x = distance.abs();
-        match self {
-            Self::Triangle => (1.0 - x).max(0.0),
-            Self::Cubic if x < 1.0 => ((A + 2.0) * x - (A + 3.0)) * x * x + 1.0,
-            Self::Cubic if x < 2.0 => (((x - 5.0) * x + 8.0) * x - 4.0) * A,
-            Self::Cubic => 0.0,
-        }
-    }
 }
 
 /// Floats under another size, one dimension after the other.
 ///
 /// # Errors
-/// [`Error::DynamicExtent`], and where there are too many elements.
+/// Where there are too many elements.
 pub fn resized(g: &mut Graph<'_>, input: Value, sides: &[Along], filter: Filter, aligned: bool) -> Result<Value, Error> {
     let mut x = input;
     for side in sides {
-        let from = g.extents(x)[side.dimension].as_static().ok_or(Error::DynamicExtent)?;
-        if from.saturating_mul(side.to) > MOST_WEIGHTS {
+        let from = g.extents(x)[side.dimension];
+        if g.bound(from).saturating_mul(g.bound(side.to)) > MOST_WEIGHTS {
             return Err(Error::TooManyWindows { most: MOST_WEIGHTS });
         }
         let element = g.element(x);
-        let weights = weights(filter, from, side.to, step(from, side, aligned));
-        let matrix: Vec<Scalar> = weights.into_iter().map(|weight| Scalar::float(element, weight)).collect();
-        x = along::weighted(g, x, side.dimension, side.to, &matrix)?;
+        let matrix = match (from.as_static(), side.to.as_static()) {
+            (Some(from), Some(to)) => {
+                let weights = weights(filter, from, to, step(from, to, side.step, aligned));
+                let numbers: Vec<Scalar> = weights.into_iter().map(|weight| Scalar::float(element, weight)).collect();
+                g.numbers(element, &[to, from], &numbers)?
+            }
+            _ => measured::weights(g, filter, [from, side.to], side.step, aligned, element)?,
+        };
+        x = along::weighted(g, x, side.dimension, matrix)?;
     }
     Ok(x)
 }
 
 /// Elements of the image an element of the result.
-fn step(from: u64, side: &Along, aligned: bool) -> f64 {
-    match (aligned, side.step) {
-        (true, _) if side.to > 1 => (from as f64 - 1.0) / (side.to as f64 - 1.0),
+fn step(from: u64, to: u64, named: Option<f64>, aligned: bool) -> f64 {
+    match (aligned, named) {
+        (true, _) if to > 1 => (from as f64 - 1.0) / (to as f64 - 1.0),
         (true, _) => 0.0,
         (false, Some(step)) => step,
-        (false, None) => from as f64 / side.to as f64,
+        (false, None) => from as f64 / to as f64,
     }
 }
 
@@ -103,7 +83,7 @@ fn weights(filter: Filter, from: u64, to: u64, step: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operators::testing::{Floats, run};
+    use crate::operators::testing::{Floats, run, run_with};
 
     #[test]
     fn half_the_pixels_are_weighted_means_of_four() {
@@ -122,14 +102,33 @@ mod tests {
     #[test]
     fn one_size_is_the_image_itself() {
         let x = Floats::varied(&[1, 1, 3, 4]);
-        let sides = [Along { dimension: 2, to: 3, step: None }, Along { dimension: 3, to: 4, step: None }];
+        let sides = [Along { dimension: 2, to: Extent::Static(3), step: None }, Along { dimension: 3, to: Extent::Static(4), step: None }];
         assert_eq!(run(&[&x], &|g, v| resized(g, v[0], &sides, Filter::Triangle, false)), x);
+    }
+
+    #[test]
+    fn open_sides_are_resized_as_known_ones_are() {
+        let x = Floats::varied(&[1, 2, 7, 5]);
+        let reference = Floats::varied(&[4, 9]);
+        for filter in [Filter::Triangle, Filter::Cubic] {
+            for (aligned, step) in [(false, None), (true, None), (false, Some(1.7)), (false, Some(0.6))] {
+                let resize = |g: &mut Graph<'_>, v: &[Value]| {
+                    let to = g.extents(v[1]);
+                    let sides = [0, 1].map(|d| Along { dimension: d + 2, to: to[d], step });
+                    resized(g, v[0], &sides, filter, aligned)
+                };
+                let known = run(&[&x, &reference], &resize);
+                for open in [&[(0, 2), (0, 3)][..], &[(1, 0), (1, 1)], &[(0, 3), (1, 0)], &[(0, 2), (0, 3), (1, 0), (1, 1)]] {
+                    assert_eq!(run_with(&[&x, &reference], open, &resize), known, "{filter:?} {aligned} {step:?} {open:?}");
+                }
+            }
+        }
     }
 
     #[test]
     fn rows_and_columns_are_resized() {
         let x = Floats::new(&[1, 1, 1, 4], vec![7.0, 14.0, 21.0, 28.0]);
-        let sides = [Along { dimension: 2, to: 1, step: None }, Along { dimension: 3, to: 2, step: None }];
+        let sides = [Along { dimension: 2, to: Extent::Static(1), step: None }, Along { dimension: 3, to: Extent::Static(2), step: None }];
         let found = run(&[&x], &|g, v| resized(g, v[0], &sides, Filter::Triangle, false));
         for (found, expected) in found.numbers.iter().zip([12.0, 23.0]) {
             assert!((found - expected).abs() < 1e-5, "{found}");

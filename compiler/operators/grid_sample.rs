@@ -1,5 +1,6 @@
 //! Images sampled at positions that another tensor names: PyTorch's `grid_sample`.
 
+use super::indexing::positions::Counts;
 use super::terms::{Term, Terms};
 use super::{Error, Graph};
 use crate::ir::{Comparison, ElementType, Extent, NanRule, Node, Scalar, ScalarOp, Value};
@@ -45,13 +46,12 @@ const CUBIC: f64 = -0.75;
 /// The result is `[N, C, rows, columns]`.
 ///
 /// # Errors
-/// [`Error::DynamicExtent`] of the image's sides, and when the tensors do not fit each other.
+/// When the tensors do not fit each other.
 pub fn sampled(g: &mut Graph<'_>, image: Value, grid: Value, sampling: Sampling) -> Result<Value, Error> {
     let (shape, place) = (g.extents(image), g.extents(grid));
     let [batch, channels, height, width] = shape[..] else { return Err(Error::NoImage { rank: shape.len() }) };
     let [_, rows, columns, _] = place[..] else { return Err(Error::NoImage { rank: place.len() }) };
-    let side = |extent: Extent| extent.as_static().filter(|&n| n > 0).and_then(|n| i64::try_from(n).ok()).ok_or(Error::DynamicExtent);
-    let plane = Plane { sides: [side(width)?, side(height)?], element: g.element(image), sampling };
+    let plane = Plane { extents: [width, height], element: g.element(image), sampling };
     let pixels = g.product(&[rows, columns])?;
     let mut positions = Vec::new();
     for coordinate in 0..2 {
@@ -85,9 +85,22 @@ pub fn sampled(g: &mut Graph<'_>, image: Value, grid: Value, sampling: Sampling)
 /// The plane that is sampled, and how; sides as a grid names them, width first.
 #[derive(Clone, Copy)]
 struct Plane {
-    sides: [i64; 2],
+    extents: [Extent; 2],
     element: ElementType,
     sampling: Sampling,
+}
+
+/// The pixels of a side, as numbers of an expression.
+#[derive(Clone, Copy)]
+struct Side {
+    /// As an integer.
+    count: Node,
+    /// The same as a float.
+    whole: Node,
+    /// The last one's position.
+    last: Node,
+    /// Half of that.
+    middle: Node,
 }
 
 /// Pixels along one side that a sample is made of: where they lie, their weights, and whether they are inside.
@@ -100,16 +113,22 @@ struct Along {
 impl Plane {
     /// The position of each pixel that samples are made of in its plane, and its weight.
     fn taps(&self, g: &mut Graph<'_>, positions: &[Value]) -> Result<Vec<(Value, Value)>, Error> {
-        let mut terms = Terms::new(&[self.element; 2]);
-        let mut sides = Vec::new();
+        let counts = Counts::new(g, &self.extents, I64)?;
+        let operands = [positions, &counts.operands].concat();
+        let elements: Vec<ElementType> = operands.iter().map(|&value| g.element(value)).collect();
+        let mut terms = Terms::new(&elements);
+        let measured: Vec<Node> = (2..operands.len()).map(|i| terms.input(i)).collect();
+        let (mut sides, mut columns) = (Vec::new(), None);
         for d in 0..2 {
-            let x = terms.input(d);
-            sides.push(self.along(&mut terms, d, x)?);
+            let (x, count) = (terms.input(d), counts.node(&mut terms, &measured, d));
+            let side = self.side(&mut terms, d, count)?;
+            columns = columns.or(Some(side.count));
+            sides.push(self.along(&mut terms, side, x)?);
         }
+        let width = columns.ok_or(Error::WindowTooLarge)?;
         let mut results = Vec::new();
         for row in &sides[1] {
             for column in &sides[0] {
-                let width = terms.i64(self.sides[0]);
                 let line = terms.mul(row.position, width)?;
                 results.push(terms.add(line, column.position)?);
                 let weight = terms.mul(row.weight, column.weight)?;
@@ -118,8 +137,20 @@ impl Plane {
                 results.push(terms.select(inside, weight, none)?);
             }
         }
-        let results = g.map_many(positions, terms.finish_many(results))?;
+        let results = g.map_many(&operands, terms.finish_many(results))?;
         Ok(results.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
+    }
+
+    /// The pixels of side `d`, of which `count` is the number.
+    fn side(&self, terms: &mut Terms, d: usize, count: Node) -> Result<Side, Error> {
+        if let Some(n) = self.extents[d].as_static() {
+            let [whole, last, middle] = [n as f64, n as f64 - 1.0, (n as f64 - 1.0) / 2.0].map(|x| self.number(terms, x));
+            return Ok(Side { count, whole, last, middle });
+        }
+        let whole = terms.convert(count, self.element);
+        let (one, half) = (self.number(terms, 1.0), self.number(terms, 0.5));
+        let last = terms.sub(whole, one)?;
+        Ok(Side { count, whole, last, middle: terms.mul(last, half)? })
     }
 
     fn number(&self, terms: &mut Terms, x: f64) -> Node {
@@ -127,22 +158,22 @@ impl Plane {
     }
 
     /// The pixels of a sample along a side.
-    fn along(&self, terms: &mut Terms, d: usize, named: Node) -> Result<Vec<Along>, Error> {
-        let exact = self.exact(terms, d, named)?;
+    fn along(&self, terms: &mut Terms, side: Side, named: Node) -> Result<Vec<Along>, Error> {
+        let exact = self.exact(terms, side, named)?;
         match self.sampling.interpolation {
             Interpolation::Nearest => {
-                let exact = self.brought_inside(terms, d, exact)?;
+                let exact = self.brought_inside(terms, side, exact)?;
                 let nearest = terms.op(ScalarOp::RoundEven, &[exact])?;
                 let one = self.number(terms, 1.0);
-                Ok(vec![self.pixel(terms, d, nearest, one)?])
+                Ok(vec![self.pixel(terms, side, nearest, one)?])
             }
             Interpolation::Bilinear => {
-                let exact = self.brought_inside(terms, d, exact)?;
+                let exact = self.brought_inside(terms, side, exact)?;
                 let low = terms.op(ScalarOp::Floor, &[exact])?;
                 let one = self.number(terms, 1.0);
                 let high = terms.add(low, one)?;
                 let (before, after) = (terms.sub(high, exact)?, terms.sub(exact, low)?);
-                Ok(vec![self.pixel(terms, d, low, before)?, self.pixel(terms, d, high, after)?])
+                Ok(vec![self.pixel(terms, side, low, before)?, self.pixel(terms, side, high, after)?])
             }
             Interpolation::Bicubic => {
                 let low = terms.op(ScalarOp::Floor, &[exact])?;
@@ -151,8 +182,8 @@ impl Plane {
                 for (offset, weight) in [-1.0, 0.0, 1.0, 2.0].into_iter().zip(self.cubic_weights(terms, distance)?) {
                     let offset = self.number(terms, offset);
                     let position = terms.add(low, offset)?;
-                    let position = self.brought_inside(terms, d, position)?;
-                    pixels.push(self.pixel(terms, d, position, weight)?);
+                    let position = self.brought_inside(terms, side, position)?;
+                    pixels.push(self.pixel(terms, side, position, weight)?);
                 }
                 Ok(pixels)
             }
@@ -160,39 +191,34 @@ impl Plane {
     }
 
     /// Where a coordinate from −1 to 1 lies among the pixels.
-    fn exact(&self, terms: &mut Terms, d: usize, named: Node) -> Term {
+    fn exact(&self, terms: &mut Terms, side: Side, named: Node) -> Term {
         let one = self.number(terms, 1.0);
         let from_zero = terms.add(named, one)?;
         if self.sampling.aligned {
-            let last = self.number(terms, (self.sides[d] - 1) as f64 / 2.0);
-            return terms.mul(from_zero, last);
+            return terms.mul(from_zero, side.middle);
         }
-        let (side, half) = (self.number(terms, self.sides[d] as f64), self.number(terms, 0.5));
-        let scaled = terms.mul(from_zero, side)?;
+        let half = self.number(terms, 0.5);
+        let scaled = terms.mul(from_zero, side.whole)?;
         let moved = terms.sub(scaled, one)?;
         terms.mul(moved, half)
     }
 
     /// A position beyond the image as one inside it, where what lies there is the image's.
-    fn brought_inside(&self, terms: &mut Terms, d: usize, x: Node) -> Term {
+    fn brought_inside(&self, terms: &mut Terms, side: Side, x: Node) -> Term {
         let x = match self.sampling.outside {
             Outside::Zeros => return Ok(x),
             Outside::Border => x,
-            Outside::Reflection => self.reflected(terms, d, x)?,
+            Outside::Reflection => self.reflected(terms, side, x)?,
         };
-        let (zero, last) = (self.number(terms, 0.0), self.number(terms, (self.sides[d] - 1) as f64));
+        let zero = self.number(terms, 0.0);
         let x = terms.op(ScalarOp::Max(NanRule::Ignore), &[x, zero])?;
-        terms.op(ScalarOp::Min(NanRule::Ignore), &[x, last])
+        terms.op(ScalarOp::Min(NanRule::Ignore), &[x, side.last])
     }
 
     /// A position mirrored at both ends until it is between them: at the centres of the first and the last pixel, or at their borders.
-    fn reflected(&self, terms: &mut Terms, d: usize, x: Node) -> Term {
-        let side = self.sides[d] as f64;
-        let (start, span) = if self.sampling.aligned { (0.0, side - 1.0) } else { (-0.5, side) };
-        if span == 0.0 {
-            return Ok(self.number(terms, 0.0));
-        }
-        let (start, span) = (self.number(terms, start), self.number(terms, span));
+    fn reflected(&self, terms: &mut Terms, side: Side, x: Node) -> Term {
+        let (start, span) = if self.sampling.aligned { (0.0, side.last) } else { (-0.5, side.whole) };
+        let start = self.number(terms, start);
         let (half, zero) = (self.number(terms, 0.5), self.number(terms, 0.0));
         let from_start = terms.sub(x, start)?;
         let distance = terms.op(ScalarOp::Abs, &[from_start])?;
@@ -205,14 +231,17 @@ impl Plane {
         let even = terms.compare(Comparison::Equal, parity, zero)?;
         let back = terms.sub(span, rest)?;
         let found = terms.select(even, rest, back)?;
-        terms.add(found, start)
+        let found = terms.add(found, start)?;
+        // Nothing lies between the centres of one pixel.
+        let none = terms.compare(Comparison::Equal, span, zero)?;
+        terms.select(none, zero, found)
     }
 
     /// The pixel at a whole position: read where it is inside, and else with no weight.
-    fn pixel(&self, terms: &mut Terms, d: usize, position: Node, weight: Node) -> Result<Along, Error> {
-        let (zero, last) = (self.number(terms, 0.0), self.number(terms, (self.sides[d] - 1) as f64));
+    fn pixel(&self, terms: &mut Terms, side: Side, position: Node, weight: Node) -> Result<Along, Error> {
+        let zero = self.number(terms, 0.0);
         let above = terms.compare(Comparison::GreaterEqual, position, zero)?;
-        let below = terms.compare(Comparison::LessEqual, position, last)?;
+        let below = terms.compare(Comparison::LessEqual, position, side.last)?;
         let inside = terms.op(ScalarOp::And, &[above, below])?;
         let limited = terms.select(inside, position, zero)?;
         let inside = terms.convert(inside, Bool);
@@ -260,8 +289,9 @@ mod tests {
         let grid = Floats::new(&[1, 1, at.len() as u64, 2], at.iter().flat_map(|&x| [x, 0.0]).collect());
         let sampling = Sampling { interpolation, outside, aligned };
         let known = run_with(&[&image, &grid], &[], &|g, v| sampled(g, v[0], v[1], sampling));
-        let open = run_with(&[&image, &grid], &[(1, 2)], &|g, v| sampled(g, v[0], v[1], sampling));
-        assert_eq!(known, open);
+        for open in [&[(1, 2)][..], &[(0, 2)], &[(0, 3)], &[(0, 2), (0, 3)]] {
+            assert_eq!(run_with(&[&image, &grid], open, &|g, v| sampled(g, v[0], v[1], sampling)), known, "{open:?}");
+        }
         known.numbers
     }
 
@@ -279,6 +309,10 @@ mod tests {
         let at = [-2.0, 2.0];
         assert_eq!(row(Interpolation::Nearest, Outside::Zeros, true, &at), [0.0, 0.0]);
         assert_eq!(row(Interpolation::Nearest, Outside::Border, true, &at), [1.0, 3.0]);
+        for aligned in [false, true] {
+            row(Interpolation::Bilinear, Outside::Reflection, aligned, &[-2.5, -0.4, 1.2]);
+            row(Interpolation::Bicubic, Outside::Reflection, aligned, &[-2.5, -0.4, 1.2]);
+        }
         assert_eq!(row(Interpolation::Nearest, Outside::Reflection, true, &at), [2.0, 2.0]);
     }
 }

@@ -1,5 +1,7 @@
-//! Fourier transforms of floats of any length, along the last dimension. Powers of two are operators of the tensor language; others are products with
-//! a matrix of sines and cosines.
+//! Fourier transforms of floats of any length, along the last dimension. Powers of two in binary32 are operators of the tensor language; others are
+//! products with a matrix of sines and cosines, which the program computes where the length is known only when it runs.
+
+mod measured;
 
 use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::{Error, Graph, along};
@@ -23,20 +25,25 @@ pub enum Direction {
 /// The first ⌊n ÷ 2⌋ + 1 numbers of the spectrum of real numbers `[… n]`, as pairs `[… ⌊n ÷ 2⌋ + 1, 2]`.
 ///
 /// # Errors
-/// [`Error::DynamicExtent`] of the dimension, and where it is too large.
+/// Where the dimension is too large, or has no elements.
 pub fn half_spectrum(g: &mut Graph<'_>, x: Value) -> Result<Value, Error> {
-    let n = last(g, x, 1)?;
-    if n.is_power_of_two() && n > SHORT {
-        return Ok(g.builder.real_fourier(x)?);
-    }
-    let bins = n / 2 + 1;
-    // Rows are numbers of the result, columns those of the input.
-    let matrix = table(g.element(x), [2 * bins, n], |row, j| {
-        let (sine, cosine) = turn(row / 2 * j, n);
-        if row % 2 == 0 { cosine } else { -sine }
-    })?;
+    let (extent, element) = (last(g, x, 1)?, g.element(x));
+    let half = g.floor_div(extent, Extent::Static(2))?;
+    let bins = g.add(half, Extent::Static(1))?;
+    let matrix = match (extent, bins) {
+        (Extent::Static(n), _) if is_operator(n, element) => return Ok(g.builder.real_fourier(x)?),
+        // Rows are numbers of the result, columns those of the input.
+        (Extent::Static(n), Extent::Static(bins)) => table(g, element, [2 * bins, n], |row, j| {
+            let (sine, cosine) = turn(row / 2 * j, n);
+            if row % 2 == 0 { cosine } else { -sine }
+        })?,
+        _ => {
+            check_size([g.bound(bins).saturating_mul(2), g.bound(extent)])?;
+            measured::half_spectrum(g, element, [bins, extent])?
+        }
+    };
     let axis = g.rank(x) - 1;
-    let flat = along::weighted(g, x, axis, 2 * bins, &matrix)?;
+    let flat = along::weighted(g, x, axis, matrix)?;
     in_pairs(g, flat, bins)
 }
 
@@ -45,56 +52,75 @@ pub fn half_spectrum(g: &mut Graph<'_>, x: Value) -> Result<Value, Error> {
 /// # Errors
 /// As [`half_spectrum`].
 pub fn spectrum(g: &mut Graph<'_>, pairs: Value, direction: Direction) -> Result<Value, Error> {
-    let n = last(g, pairs, 2)?;
-    if n.is_power_of_two() && n > SHORT && direction == Direction::Forward {
-        return Ok(g.builder.fourier(pairs)?);
-    }
+    let (extent, element) = (last(g, pairs, 2)?, g.element(pairs));
     let sign = if direction == Direction::Forward { -1.0 } else { 1.0 };
-    let matrix = table(g.element(pairs), [2 * n, 2 * n], |row, column| {
-        let (sine, cosine) = turn(row / 2 * (column / 2), n);
-        // (a + bi)(c + si): real parts from real ones by c and from imaginary ones by −s.
-        match (row % 2, column % 2) {
-            (0, 1) => -sign * sine,
-            (1, 0) => sign * sine,
-            _ => cosine,
+    let matrix = match extent {
+        Extent::Static(n) if is_operator(n, element) && direction == Direction::Forward => return Ok(g.builder.fourier(pairs)?),
+        Extent::Static(n) => table(g, element, [2 * n, 2 * n], |row, column| {
+            let (sine, cosine) = turn(row / 2 * (column / 2), n);
+            // (a + bi)(c + si): real parts from real ones by c and from imaginary ones by −s.
+            match (row % 2, column % 2) {
+                (0, 1) => -sign * sine,
+                (1, 0) => sign * sine,
+                _ => cosine,
+            }
+        })?,
+        Extent::Value(_) => {
+            let most = g.bound(extent).saturating_mul(2);
+            check_size([most, most])?;
+            measured::spectrum(g, element, extent, sign)?
         }
-    })?;
-    let flat = flattened(g, pairs, 2 * n)?;
+    };
+    let flat = flattened(g, pairs, extent)?;
     let axis = g.rank(flat) - 1;
-    let flat = along::weighted(g, flat, axis, 2 * n, &matrix)?;
-    in_pairs(g, flat, n)
+    let flat = along::weighted(g, flat, axis, matrix)?;
+    in_pairs(g, flat, extent)
 }
 
 /// The `n` real numbers whose spectrum begins with the pairs `[… ⌊n ÷ 2⌋ + 1, 2]`: the rest of it are their conjugates.
 ///
 /// # Errors
-/// As [`half_spectrum`], and when there are fewer pairs.
-pub fn real_numbers(g: &mut Graph<'_>, pairs: Value, n: u64) -> Result<Value, Error> {
-    let (bins, found) = (n / 2 + 1, last(g, pairs, 2)?);
-    if found < bins || n == 0 {
-        return Err(Error::WindowMisfit { extent: found, size: bins });
-    }
-    let matrix = table(g.element(pairs), [n, 2 * found], |j, column| {
-        let bin = column / 2;
-        let (sine, cosine) = turn(j * bin, n);
-        // Each but the first, and the one in the middle, stands for its conjugate too.
-        let weight = match bin {
-            _ if bin >= bins => 0.0,
-            _ if bin == 0 || 2 * bin == n => 1.0,
-            _ => 2.0,
-        };
-        weight * if column % 2 == 0 { cosine } else { -sine }
-    })?;
-    let flat = flattened(g, pairs, 2 * found)?;
+/// As [`half_spectrum`], and when there are known to be fewer pairs. Pairs that are missing where that is known only when the program runs are zeros.
+pub fn real_numbers(g: &mut Graph<'_>, pairs: Value, n: Extent) -> Result<Value, Error> {
+    let (found, element) = (last(g, pairs, 2)?, g.element(pairs));
+    let matrix = match (n, found) {
+        (Extent::Static(n), Extent::Static(found)) => {
+            let bins = n / 2 + 1;
+            if found < bins || n == 0 {
+                return Err(Error::WindowMisfit { extent: found, size: bins });
+            }
+            table(g, element, [n, 2 * found], |j, column| {
+                let bin = column / 2;
+                let (sine, cosine) = turn(j * bin, n);
+                // Each but the first, and the one in the middle, stands for its conjugate too.
+                let weight = match bin {
+                    _ if bin >= bins => 0.0,
+                    _ if bin == 0 || 2 * bin == n => 1.0,
+                    _ => 2.0,
+                };
+                weight * if column % 2 == 0 { cosine } else { -sine }
+            })?
+        }
+        _ => {
+            check_size([g.bound(n), g.bound(found).saturating_mul(2)])?;
+            measured::real_numbers(g, element, [n, found])?
+        }
+    };
+    let flat = flattened(g, pairs, found)?;
     let axis = g.rank(flat) - 1;
-    along::weighted(g, flat, axis, n, &matrix)
+    along::weighted(g, flat, axis, matrix)
+}
+
+/// Whether transforms of a length are an operator of the tensor language, which has kernels for binary32.
+fn is_operator(n: u64, element: ElementType) -> bool {
+    n.is_power_of_two() && n > SHORT && element == ElementType::F32
 }
 
 /// The extent `back` dimensions from the end.
-fn last(g: &Graph<'_>, x: Value, back: usize) -> Result<u64, Error> {
+fn last(g: &Graph<'_>, x: Value, back: usize) -> Result<Extent, Error> {
     let shape = g.extents(x);
     let axis = shape.len().checked_sub(back).ok_or(Error::NoImage { rank: shape.len() })?;
-    shape[axis].as_static().filter(|&n| n > 0).ok_or(Error::DynamicExtent)
+    if shape[axis] == Extent::Static(0) { Err(Error::WindowMisfit { extent: 0, size: 1 }) } else { Ok(shape[axis]) }
 }
 
 /// Sine and cosine of part `k ÷ n` of a turn, quarters of one exactly.
@@ -109,35 +135,39 @@ fn turn(k: u64, n: u64) -> (f64, f64) {
     }
 }
 
-fn table(element: ElementType, [rows, columns]: [u64; 2], number: impl Fn(u64, u64) -> f64) -> Result<Vec<Scalar>, Error> {
-    if rows.checked_mul(columns).is_none_or(|count| count > MOST_NUMBERS) {
-        return Err(Error::TooManyWindows { most: MOST_NUMBERS });
-    }
-    Ok((0..rows)
-        .flat_map(|row| (0..columns).map(move |column| (row, column)))
-        .map(|(row, column)| Scalar::float(element, number(row, column)))
-        .collect())
+/// A matrix is no larger than what a real model has.
+fn check_size([rows, columns]: [u64; 2]) -> Result<(), Error> {
+    let fits = rows.checked_mul(columns).is_some_and(|count| count <= MOST_NUMBERS);
+    if fits { Ok(()) } else { Err(Error::TooManyWindows { most: MOST_NUMBERS }) }
 }
 
-/// Pairs in one dimension.
-fn flattened(g: &mut Graph<'_>, pairs: Value, count: u64) -> Result<Value, Error> {
+fn table(g: &mut Graph<'_>, element: ElementType, [rows, columns]: [u64; 2], number: impl Fn(u64, u64) -> f64) -> Result<Value, Error> {
+    check_size([rows, columns])?;
+    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+    let numbers: Vec<Scalar> = places.map(|(row, column)| Scalar::float(element, number(row, column))).collect();
+    g.numbers(element, &[rows, columns], &numbers)
+}
+
+/// `count` pairs in one dimension.
+fn flattened(g: &mut Graph<'_>, pairs: Value, count: Extent) -> Result<Value, Error> {
     let mut shape = g.extents(pairs);
     shape.truncate(shape.len() - 2);
-    shape.push(Extent::Static(count));
+    shape.push(g.mul(count, Extent::Static(2))?);
     g.reshape(pairs, &shape)
 }
 
-fn in_pairs(g: &mut Graph<'_>, flat: Value, count: u64) -> Result<Value, Error> {
+/// The last dimension as `count` pairs.
+fn in_pairs(g: &mut Graph<'_>, flat: Value, count: Extent) -> Result<Value, Error> {
     let mut shape = g.extents(flat);
     shape.pop();
-    shape.extend([Extent::Static(count), Extent::Static(2)]);
+    shape.extend([count, Extent::Static(2)]);
     g.reshape(flat, &shape)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operators::testing::{Floats, run};
+    use crate::operators::testing::{Floats, run, run_with};
 
     fn close(found: &Floats, expected: &[f32]) {
         assert_eq!(found.numbers.len(), expected.len());
@@ -159,7 +189,9 @@ mod tests {
                 }
                 expected.extend([sum.0 as f32, sum.1 as f32]);
             }
-            close(&run(&[&x], &|g, v| half_spectrum(g, v[0])), &expected);
+            for open in [&[][..], &[(0, 1)], &[(0, 0), (0, 1)]] {
+                close(&run_with(&[&x], open, &|g, v| half_spectrum(g, v[0])), &expected);
+            }
         }
     }
 
@@ -168,18 +200,24 @@ mod tests {
         for n in [5u64, 6, 16] {
             let x = Floats::varied(&[1, n]);
             let expected: Vec<f32> = x.numbers.iter().map(|x| x * n as f32).collect();
-            let found = run(&[&x], &|g, v| {
-                let half = half_spectrum(g, v[0])?;
-                real_numbers(g, half, n)
-            });
-            close(&found, &expected);
+            for open in [&[][..], &[(0, 1)]] {
+                let found = run_with(&[&x], open, &|g, v| {
+                    let (n, half) = (g.extents(v[0])[1], half_spectrum(g, v[0])?);
+                    real_numbers(g, half, n)
+                });
+                close(&found, &expected);
+            }
             let pairs = Floats::varied(&[1, n, 2]);
             let expected: Vec<f32> = pairs.numbers.iter().map(|x| x * n as f32).collect();
-            let found = run(&[&pairs], &|g, v| {
-                let there = spectrum(g, v[0], Direction::Forward)?;
-                spectrum(g, there, Direction::Backward)
-            });
-            close(&found, &expected);
+            for open in [&[][..], &[(0, 1)]] {
+                let found = run_with(&[&pairs], open, &|g, v| {
+                    let there = spectrum(g, v[0], Direction::Forward)?;
+                    spectrum(g, there, Direction::Backward)
+                });
+                close(&found, &expected);
+                let known = run(&[&pairs], &|g, v| spectrum(g, v[0], Direction::Forward));
+                close(&run_with(&[&pairs], open, &|g, v| spectrum(g, v[0], Direction::Forward)), &known.numbers);
+            }
         }
     }
 }

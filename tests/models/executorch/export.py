@@ -252,6 +252,44 @@ class Places(nn.Module):
         return largest, places, middle, at, x.median(), *parts, x.diagonal(1, 2, 3), borders, *x.sum().max(0)
 
 
+class Resampled(nn.Module):
+    """Images of any size sampled at any number of places, and made as large as others by means over what each pixel covers."""
+
+    def forward(self, x, places, like):
+        modes = [("bilinear", "zeros", False), ("nearest", "border", True), ("bicubic", "reflection", True)]
+        sampled = [functional.grid_sample(x, places, *mode) for mode in modes]
+        size = like.shape[2:]
+        linear = functional.interpolate(x, size=size, mode="bilinear", antialias=True)
+        cubic = functional.interpolate(x, size=size, mode="bicubic", align_corners=True, antialias=True)
+        halved = functional.interpolate(x, size=(x.shape[2] // 2, 5), mode="bilinear", antialias=True)
+        return (*sampled, linear, cubic, halved)
+
+
+class Replaced(nn.Module):
+    """Parts of tensors of any size replaced, also where a number says that is read from a tensor, and extents that only the call says to be equal."""
+
+    def forward(self, x, y, number):
+        count = number.item()
+        torch._check(count >= 1)
+        torch._check(count <= 6)
+        behind = torch.slice_scatter(x, y, 0, 2)
+        among = torch.slice_scatter(x, x[:, ::2] * 2, 1, 0, 4, 2)
+        last = torch.select_scatter(x, y[0], 0, -1)
+        at = torch.slice_scatter(torch.zeros(8, 4), x[:2], 0, count, count + 2)
+        blocks = torch.block_diag(x[2:] + y, y)
+        steps = torch.arange(count)[:, None] + torch.zeros(count, 2)
+        windows = torch.as_strided(x, (x.shape[0] - 1, 6), (4, 1), 2)
+        return behind, among, last, at, blocks, steps, windows
+
+
+class Lengths(nn.Module):
+    """Spectra of signals of any length, and distances of all pairs of any number of points."""
+
+    def forward(self, x, points):
+        both = torch.view_as_real(torch.fft.fft(x, norm="ortho"))
+        return torch.fft.rfft(x).abs(), both, functional.pdist(points), functional.pdist(points, 1.0)
+
+
 class Gate(nn.Module):
     """Half of a convolution along a sequence opens the other half, and the sequence is added: the delegate leaves the length of its shapes open."""
 
@@ -639,6 +677,25 @@ def main():
             Places(),
             [(randn(1, 2, *size),) for size in ((9, 11), (5, 4), (12, 6))],
             {"x": {2: Dim("rows", min=4, max=12), 3: Dim("columns", min=4, max=12)}},
+        ),
+        "resampled": (
+            Resampled(),
+            [(randn(1, 2, *size), torch.rand(1, n, 3, 2) * 3 - 1.5, randn(1, 1, *to)) for size, n, to in (((9, 11), 4, (5, 12)), ((4, 5), 2, (4, 4)), ((12, 6), 7, (12, 9)))],
+            {
+                "x": {2: Dim("rows", min=4, max=12), 3: Dim("columns", min=4, max=12)},
+                "places": {1: Dim("places", min=2, max=7)},
+                "like": {2: Dim("to_rows", min=4, max=12), 3: Dim("to_columns", min=4, max=12)},
+            },
+        ),
+        "replaced": (
+            Replaced(),
+            [(randn(n + 2, 4), randn(n, 4), torch.tensor(count)) for n, count in ((5, 3), (2, 1), (8, 6))],
+            {"x": {0: Dim("count", min=2, max=8) + 2}, "y": {0: Dim("count", min=2, max=8)}, "number": None},
+        ),
+        "lengths": (
+            Lengths(),
+            [(randn(2, n), randn(count, 3)) for n, count in ((9, 5), (2, 3), (12, 16))],
+            {"x": {1: Dim("length", min=2, max=12)}, "points": {0: Dim("count", min=3, max=16)}},
         ),
         "tokens": (Tokens().requires_grad_(False), [(randn(1, 12, 8),) for _ in range(2)], None),
     }

@@ -32,7 +32,6 @@ fn between_all(c: &mut Call<'_, '_, '_>) -> Outcome {
 /// (self, p): of all pairs of rows.
 fn between_pairs(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (x, p) = (points(c, 0)?, norm(c, 1)?);
-    c.settle(x, [0])?;
     let y = distance::between_pairs(c.graph(), x, p)?;
     c.finish(y)
 }

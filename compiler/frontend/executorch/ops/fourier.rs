@@ -82,23 +82,30 @@ fn dimensions(c: &Call<'_, '_, '_>, rank: usize) -> Result<(usize, Vec<usize>), 
     }
 }
 
-/// What to multiply with: argument 2 says whether a transform of this many numbers is divided by nothing, the root of their number, or their number.
-fn factor(c: &Call<'_, '_, '_>, count: f64) -> Result<f64, Fault> {
-    match c.int(2)? {
-        0 => Ok(1.0),
-        1 => Ok(1.0 / count.sqrt()),
-        2 => Ok(1.0 / count),
-        other => Err(Fault::invalid("unknown normalization").expected("0 to 2", other.to_string())),
+/// A result scaled as argument 2 says: a transform of so many numbers is divided by nothing, the root of their number, or their number.
+fn scaled(c: &mut Call<'_, '_, '_>, x: Value, counts: &[Extent]) -> Result<Value, Fault> {
+    let power = match c.int(2)? {
+        0 => return Ok(x),
+        1 => 0.5,
+        2 => 1.0,
+        other => return Err(Fault::invalid("unknown normalization").expected("0 to 2", other.to_string())),
+    };
+    let known: Option<f64> = counts.iter().map(|count| count.as_static().map(|n| n as f64)).product();
+    if let Some(count) = known {
+        let factor = 1.0 / if power == 1.0 { count } else { count.sqrt() };
+        return c.map(&[x], |b, n| {
+            let factor = b.constant(Scalar::float(b.ty(n[0]), factor));
+            Ok(b.op(ScalarOp::Mul, &[n[0], factor])?)
+        });
     }
-}
-
-fn scaled(c: &mut Call<'_, '_, '_>, x: Value, factor: f64) -> Result<Value, Fault> {
-    if factor == 1.0 {
-        return Ok(x);
-    }
-    c.map(&[x], |b, n| {
-        let ty = b.ty(n[0]);
-        let factor = b.constant(Scalar::float(ty, factor));
+    let count = c.graph().product(counts)?;
+    let count = c.graph().extent_tensor(count, ElementType::I64)?;
+    c.map(&[x, count], |b, n| {
+        let (ty, one) = (b.ty(n[0]), b.constant(Scalar::float(ElementType::F64, 1.0)));
+        let count = b.convert(n[1], ElementType::F64);
+        let divisor = if power == 1.0 { count } else { b.op(ScalarOp::Sqrt, &[count])? };
+        let factor = b.op(ScalarOp::Div, &[one, divisor])?;
+        let factor = b.convert(factor, ty);
         Ok(b.op(ScalarOp::Mul, &[n[0], factor])?)
     })
 }
@@ -115,7 +122,6 @@ fn moved(c: &mut Call<'_, '_, '_>, x: Value, axis: usize, kept: usize) -> Result
 /// Complex numbers, as pairs, transformed along some dimensions.
 fn transformed(c: &mut Call<'_, '_, '_>, mut x: Value, axes: &[usize], direction: Direction) -> Result<Value, Fault> {
     for &axis in axes {
-        c.settle(x, [axis])?;
         let (line, back) = moved(c, x, axis, 1)?;
         let line = any_length::spectrum(c.graph(), line, direction)?;
         x = c.transpose(line, &back)?;
@@ -123,9 +129,10 @@ fn transformed(c: &mut Call<'_, '_, '_>, mut x: Value, axes: &[usize], direction
     Ok(x)
 }
 
-/// How many numbers a transform along some dimensions adds.
-fn count(c: &Call<'_, '_, '_>, x: Value, axes: &[usize]) -> f64 {
-    axes.iter().map(|&axis| c.translator.graph.bounds(x)[axis] as f64).product()
+/// How many numbers a transform along some dimensions adds in each.
+fn counts(c: &Call<'_, '_, '_>, x: Value, axes: &[usize]) -> Vec<Extent> {
+    let shape = c.extents(x);
+    axes.iter().map(|&axis| shape[axis]).collect()
 }
 
 fn floats(c: &Call<'_, '_, '_>, x: Value) -> Outcome {
@@ -140,8 +147,7 @@ fn real_to_complex(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     floats(c, x)?;
     let (last, others) = dimensions(c, c.rank(x))?;
-    c.settle(x, [last])?;
-    let factor = factor(c, count(c, x, &others) * count(c, x, &[last]))?;
+    let counts = counts(c, x, &[&others[..], &[last]].concat());
     let y = if c.flag(3)? {
         let (line, _) = moved(c, x, last, 0)?;
         let half = any_length::half_spectrum(c.graph(), line)?;
@@ -159,7 +165,7 @@ fn real_to_complex(c: &mut Call<'_, '_, '_>) -> Outcome {
         let x = pairs(c, x)?;
         transformed(c, x, &[&others[..], &[last]].concat(), Direction::Forward)?
     };
-    let y = scaled(c, y, factor)?;
+    let y = scaled(c, y, &counts)?;
     let y = from_pairs(c.graph(), y)?;
     c.finish(y)
 }
@@ -169,16 +175,19 @@ fn complex_to_real(c: &mut Call<'_, '_, '_>) -> Outcome {
     let value = c.tensor(0)?;
     floats(c, value)?;
     let (last, others) = dimensions(c, c.rank(value))?;
-    let length = u64::try_from(c.int(3)?).ok().filter(|&n| n > 0);
-    let length = length.ok_or_else(|| Fault::invalid("the length of a transform must be positive"))?;
-    let factor = factor(c, count(c, value, &others) * length as f64)?;
+    let length = c.whole(3)?;
+    let length = c.extent(length)?;
+    if length == Extent::Static(0) {
+        return Err(Fault::invalid("the length of a transform must be positive"));
+    }
+    let mut counts = counts(c, value, &others);
+    counts.push(length);
     let x = pairs(c, value)?;
     let x = transformed(c, x, &others, Direction::Backward)?;
-    c.settle(x, [last])?;
     let (line, back) = moved(c, x, last, 1)?;
     let line = any_length::real_numbers(c.graph(), line, length)?;
     let y = c.transpose(line, &back[..back.len() - 1])?;
-    let y = scaled(c, y, factor)?;
+    let y = scaled(c, y, &counts)?;
     c.finish(y)
 }
 
@@ -188,11 +197,11 @@ fn complex_to_complex(c: &mut Call<'_, '_, '_>) -> Outcome {
     floats(c, value)?;
     let (last, mut axes) = dimensions(c, c.rank(value))?;
     axes.push(last);
-    let factor = factor(c, count(c, value, &axes))?;
+    let counts = counts(c, value, &axes);
     let direction = if c.flag(3)? { Direction::Forward } else { Direction::Backward };
     let x = pairs(c, value)?;
     let y = transformed(c, x, &axes, direction)?;
-    let y = scaled(c, y, factor)?;
+    let y = scaled(c, y, &counts)?;
     let y = from_pairs(c.graph(), y)?;
     c.finish(y)
 }

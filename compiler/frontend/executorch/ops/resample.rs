@@ -37,12 +37,7 @@ fn sides(c: &mut Call<'_, '_, '_>, x: Value, argument: usize) -> Result<[(Along,
             (None, Some(factor)) => times(c, from, factor)?,
             (None, None) => return Err(Fault::invalid("neither the size of the result is given nor a factor")),
         };
-        let (image, result) = (c.graph().bound(from), c.graph().bound(to));
-        if image == 0 || image.max(result) > MAX_SIDE {
-            return Err(
-                Fault::invalid("a side of an image is out of range").expected(format!("1 to {MAX_SIDE}"), format!("{image} to {result}"))
-            );
-        }
+        check_side(c, from, to)?;
         // Input elements an output element, in single precision as PyTorch computes it.
         let step = factor.map_or(Step::Ratio, |factor| Step::Number((1.0 / factor) as f32));
         sides.push((Along { dimension: d + 2, from, to }, step));
@@ -100,31 +95,38 @@ fn floats(c: &mut Call<'_, '_, '_>, index: usize) -> Result<Value, Fault> {
 
 /// (self, output_size, align_corners, scales_h, scales_w): means weighted by a filter.
 fn antialiased(c: &mut Call<'_, '_, '_>, filter: Filter) -> Result<(), Fault> {
-    let (x, sizes, aligned) = (floats(c, 0)?, c.ints(1)?, c.flag(2)?);
+    let (x, sizes, aligned) = (floats(c, 0)?, c.wholes(1)?, c.flag(2)?);
     let factors = [c.optional_number(3)?, c.optional_number(4)?].map(|factor| factor.map(|n| n.as_f64()).filter(|&n| n > 0.0));
-    let &[rows, columns] = &sizes[..] else { return Err(Fault::invalid("two sizes are needed").expected("2", sizes.len().to_string())) };
-    if c.rank(x) != 4 {
-        return Err(Fault::invalid("needs an image").expected("4 dimensions", c.rank(x).to_string()));
+    let shape = c.extents(x);
+    if shape.len() != 4 || sizes.len() != 2 {
+        return Err(Fault::invalid("needs an image and two sizes").expected("4 dimensions", shape.len().to_string()));
     }
     let mut sides = Vec::new();
-    for (d, size) in [rows, columns].into_iter().enumerate() {
-        let to = u64::try_from(size).ok().filter(|n| (1..=MAX_SIDE).contains(n));
-        let to =
-            to.ok_or_else(|| Fault::invalid("a side of an image is out of range").expected(format!("1 to {MAX_SIDE}"), size.to_string()))?;
+    for (d, size) in sizes.into_iter().enumerate() {
+        let to = c.extent(size)?;
+        check_side(c, shape[d + 2], to)?;
         sides.push(antialias::Along { dimension: d + 2, to, step: factors[d].map(|factor| 1.0 / factor) });
     }
-    c.settle(x, [2, 3])?;
     // Columns first, as the kernel sums them.
     sides.reverse();
     let y = antialias::resized(c.graph(), x, &sides, filter, aligned)?;
     c.finish(y)
 }
 
+/// Sides of an image and of what becomes of it are in range.
+fn check_side(c: &mut Call<'_, '_, '_>, from: Extent, to: Extent) -> Result<(), Fault> {
+    let (image, result) = (c.graph().bound(from), c.graph().bound(to));
+    if image == 0 || image.max(result) > MAX_SIDE {
+        let fault = Fault::invalid("a side of an image is out of range");
+        return Err(fault.expected(format!("1 to {MAX_SIDE}"), format!("{image} to {result}")));
+    }
+    Ok(())
+}
+
 /// (input, grid, interpolation_mode, padding_mode, align_corners).
 fn grid_sample(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     let (image, grid) = (floats(c, 0)?, floats(c, 1)?);
     let grid = c.cast(grid, c.element(image))?;
-    c.settle(image, [2, 3])?;
     let unknown = |what: &str, n: i64| Fault::invalid(format!("unknown {what}")).expected("0 to 2", n.to_string());
     let interpolation = match c.int(2)? {
         0 => Interpolation::Bilinear,
