@@ -32,7 +32,8 @@ pub struct Scale {
 pub enum Rounding {
     /// TFLite: x ÷ scale, halves away from zero; the zero point is added in integers.
     Away,
-    /// PyTorch: x × (1 ÷ scale), halves to the even number; the zero point is added in floats.
+    /// ExecuTorch: x × (1 ÷ scale), scale and inverse in binary32, halves to the even number; the zero point is added in floats. PyTorch inverts
+    /// a number in binary64, which gives another binary32 for some scales that are none: numbers halfway between two integers differ then.
     Even,
 }
 
@@ -51,11 +52,11 @@ impl Scale {
         Ok(Self { scale: single(self.scale)?, zero_point: single(self.zero_point)? })
     }
 
-    /// The same with the inverse of the scale: of a number in binary64, of tensors in binary32.
+    /// The same with the inverse of the scale, which is binary32 before it is inverted.
     fn inverted(&self, g: &mut Graph<'_>) -> Result<Self, Error> {
         let single = self.in_binary32(g)?;
         let scale = match single.scale {
-            Parameter::Number(number) => Parameter::Number(1.0 / number),
+            Parameter::Number(number) => Parameter::Number(f64::from(1.0 / number as f32)),
             Parameter::Tensor(value) => Parameter::Tensor(g.compute::<Error>(&[value], |terms, x| {
                 let one = terms.f32(1.0);
                 Ok(terms.div(one, x[0])?)

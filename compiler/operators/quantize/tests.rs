@@ -31,6 +31,15 @@ fn halves_go_away_from_zero_or_to_the_even_number() {
 }
 
 #[test]
+fn a_scale_is_inverted_in_binary32() {
+    // Inverted in binary64 it would be the binary32 below, and the product less than one and a half.
+    let scale = Scale { scale: Parameter::Number(0.0371), zero_point: Parameter::Number(0.0) };
+    let half = [1.5 * 0.0371f32];
+    let found = bytes_of(&half, |g, x| quantize(g, x, &scale, (-128, 127), Rounding::Even, ElementType::I8));
+    assert_eq!(found, [2]);
+}
+
+#[test]
 fn scales_of_channels_broadcast() {
     let input = Floats::new(&[2, 2], vec![1.0, 2.0, 3.0, 4.0]);
     let scales = Floats::new(&[2], vec![0.5, 2.0]);

@@ -240,6 +240,17 @@ class Experts(nn.Module):
         )
 
 
+class Halves(nn.Module):
+    """Bytes that become numbers halfway between two others, on a scale that is no binary32: its inverse decides where these go."""
+
+    def forward(self, x):
+        limits = -128, 127, torch.int8
+        stepped = lambda y: decomposed.quantize_per_tensor.default(y, 0.0371, -3, *limits)
+        y = decomposed.dequantize_per_tensor.default(stepped(x), 0.0371, -3, *limits)
+        larger = torch.nn.functional.interpolate(y, scale_factor=2.0, mode="bilinear")
+        return stepped(y * 0.5), stepped(torch.nn.functional.avg_pool2d(y, 2)), stepped(larger), stepped(y + y.flip(-1) * 0.5)
+
+
 KEPT = [
     aten.roll.default, aten.reflection_pad2d.default, aten.replication_pad3d.default, aten.tril.default, aten.glu.default,
     aten.masked_scatter.default, aten.grid_sampler_2d.default, aten._native_batch_norm_legit.no_stats, llama.fallback.default,
@@ -288,6 +299,7 @@ def main():
         "spectra": (Spectra(), [(randn(3, 10), randn(16, 32))]),
         "narrow": (Narrow(), [(randn(3, 5) * 50, short(3, 4), short(4, 6), torch.randint(0, 256, (1, 2, 4, 5), dtype=torch.uint8))]),
         "gradients": (Gradients(), [gradients(randn)]),
+        "halves": (Halves(), [(randn(1, 3, 6, 8) * 2,)]),
         "close": (Close(), [closeness(randn)]),
         "experts": (Experts(), [(randn(6, 32), randn(1, 32)) for _ in range(2)]),
     }
@@ -302,7 +314,7 @@ def main():
             model.keys.zero_()
             model.values.zero_()
         write(stem, program, model, [tuple(t.contiguous() for t in call) for call in inputs], stateful=stem == "decoder")
-        if stem == "narrow":  # PyTorch rounds what is between bytes.
+        if stem in ("narrow", "halves"):  # PyTorch rounds what is between bytes, or inverts a scale in binary64.
             answers_of_runtime(stem, inputs)
 
 
