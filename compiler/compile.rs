@@ -211,7 +211,7 @@ impl Compiler {
     pub fn lower(&self, bytes: Arc<dyn Bytes>, file: &str) -> Result<(Module, Lowered), Diagnostics> {
         let (target, machines) = self.settings.machines()?;
         let module = pipeline::read(bytes, file, &self.settings.load_options()?)?;
-        let options = lower::Options { gpu: self.settings.gpu.machine(target)?, ..self.settings.lower_options(machines[0]) };
+        let options = self.settings.gpu.lowering(target, self.settings.lower_options(machines[0]))?;
         let mut lowered = pipeline::lower_levels(&module, file, options, &machines[1..])?;
         self.settings.gpu.check(&module, &lowered)?;
         lowered.set_max_iterations(self.settings.max_iterations);
@@ -279,7 +279,7 @@ impl Settings {
         let plan = if self.keep_plan { PlanSource::Program } else { PlanSource::Own };
         let effort = if self.search_longer { Effort::Max } else { Effort::Normal };
         let goal = if self.small { Goal::Size } else { Goal::Speed };
-        lower::Options { machine, effort, plan, goal, threads: Threads::new(self.threads), gpu: None }
+        lower::Options { effort, plan, goal, threads: Threads::new(self.threads), ..lower::Options::new(machine) }
     }
 }
 

@@ -47,7 +47,7 @@ use crate::diagnostic::Diagnostics;
 use crate::ir::Verified;
 use crate::machine::Machine;
 use crate::program::{Method, Program};
-use device::Sides;
+use device::{Parts, Sides};
 use frame::bug;
 use pool::Pool;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
     let machines: Vec<&'static Machine> = std::iter::once(options.machine).chain(others.iter().copied()).chain(gpu).collect();
     let cpus = 1 + others.len();
     let mut pool = Pool::new(module.open_constants, machines.len());
-    let variables = Variables::new(module.module(), &mut pool)?;
+    let mut variables = Variables::new(module.module(), &mut pool)?;
     let mut methods = Vec::new();
     let (mut plans, mut live, mut peaks, mut marks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut failures = Vec::new();
@@ -101,7 +101,10 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
     let (kernels, constants) = pool.finish();
     let device = gpu.map_or(Err(vec![]), |gpu| {
         let sides = methods.iter_mut().zip(marks.iter().zip(&live)).map(|(levels, (marks, live))| Sides { levels, marks, live });
-        device::device(gpu, (&kernels, &constants), variables.bytes, sides.collect())
+        let of_program = (&mut variables.list, &mut variables.bytes);
+        let keeps_variables = options.keeps_variables;
+        let parts = Parts { machine: gpu, kernels: &kernels, constants: &constants, variables: of_program, keeps_variables };
+        device::device(parts, sides.collect())
     });
     let (device, not_on_device) = match device {
         Ok(device) => (Some(Arc::new(device)), vec![]),

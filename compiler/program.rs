@@ -9,9 +9,10 @@ mod walk;
 
 pub use device::{
     Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, HostCall, HostReason,
+    Residents,
 };
 pub use moving::{End, Member, Moving, MovingPlace, Size};
-pub use walk::{Visit, Walk, calls, calls_in_streams, calls_together, change_calls, externals, regions, walk};
+pub use walk::{Visit, Walk, calls, calls_in_streams, calls_together, change_addresses, change_calls, externals, regions, walk};
 
 use crate::ir::{Data, ElementType, Quantization, Source};
 use crate::kernel::Kernel;
@@ -28,7 +29,7 @@ pub struct Program {
     pub kernels: Vec<Kernel>,
     /// Read-only data: packed weights, tables, initial contents of variables.
     pub constants: Vec<Blob>,
-    /// Variables that live from call to call, placed in the state after the runtime's own record.
+    /// Variables that live from call to call, placed in the state after the runtime's own record. Those of [`Residents`] are none of them.
     pub variables: Vec<Variable>,
     /// Bytes of all variables with their padding; offsets are relative to a multiple of [`ALIGNMENT`].
     pub variable_bytes: u64,
@@ -398,6 +399,8 @@ pub enum Address {
     Moving(u32, u64),
     /// Offset among the variables.
     Variable(u64),
+    /// Offset in the area of the device, where a variable is that the host does not have. Only steps that a region takes the place of have such ones.
+    Resident(u64),
     /// The caller's input buffer of that number, and an offset in it.
     Input(u32, u64),
     /// The caller's output buffer of that number, and an offset in it.
@@ -413,6 +416,7 @@ impl Address {
             Self::Scratch(offset) => Self::Scratch(offset + bytes),
             Self::Moving(place, offset) => Self::Moving(place, offset + bytes),
             Self::Variable(offset) => Self::Variable(offset + bytes),
+            Self::Resident(offset) => Self::Resident(offset + bytes),
             Self::Input(number, offset) => Self::Input(number, offset + bytes),
             Self::Output(number, offset) => Self::Output(number, offset + bytes),
             Self::Constant(number, offset) => Self::Constant(number, offset + bytes),

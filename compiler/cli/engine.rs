@@ -52,7 +52,7 @@ impl Engine {
         let start = Instant::now();
         let threads = Threads::new(common.threads.unwrap_or(options.threads));
         let gpu = common.gpu.settings();
-        let lower_options = lower::Options { threads, gpu: gpu.machine(target::host()?)?, ..common.lower_options(machine) };
+        let lower_options = gpu.lowering(target::host()?, lower::Options { threads, ..common.lower_options(machine) })?;
         let mut lowered = pipeline::lower(&model.module, &model.path, lower_options)?;
         gpu.check(&model.module, &lowered)?;
         lowered.set_max_iterations(common.max_iterations);

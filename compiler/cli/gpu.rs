@@ -80,8 +80,9 @@ impl GpuArguments {
     /// What is to be said of a program that has, or could have, a part for a GPU: of its device, or why there is none.
     pub fn remark(&self, module: &Module, target: &Target, (device, not_on_device): (Option<&Device>, &[HostReason])) -> Option<String> {
         if let Some(device) = device {
-            let dispatches = device.regions.iter().flat_map(DeviceRegion::dispatches).count();
-            let (profile, regions) = (device.machine.level, device.regions.len());
+            let regions = device.regions_of_calls();
+            let dispatches = regions.iter().flat_map(DeviceRegion::dispatches).count();
+            let (profile, regions) = (device.machine.level, regions.len());
             return Some(format!("  gpu     {profile}; regions: {regions}; dispatches: {dispatches}"));
         }
         if !module.is_for_gpu() {

@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::kernel::BufferKind;
-use crate::program::{Address, Call, Method, Program, Step, Visit, calls, externals, walk};
+use crate::program::{ALIGNMENT, Address, Call, Method, Program, Step, Visit, externals, walk};
 
 /// Steps nest no deeper than this.
 const DEEPEST: usize = 200;
@@ -45,8 +45,8 @@ fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
             return Err(bug(format!("a constant of {} does not exist", external.symbol)));
         }
     }
-    for call in calls(&method.steps) {
-        check_call(program, method, call).map_err(|what| {
+    for (call, is_in_region) in calls_of_sides(&method.steps) {
+        check_call(program, method, call, is_in_region).map_err(|what| {
             let diagnostic = bug(what);
             match call.origin.operators.first() {
                 Some((index, name)) => diagnostic.at_operator(*index, name),
@@ -55,6 +55,21 @@ fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
         })?;
     }
     Ok(())
+}
+
+/// The kernel calls in steps, and whether a region takes the place of each.
+fn calls_of_sides(steps: &[Step]) -> Vec<(&Call, bool)> {
+    let (mut calls, mut open) = (Vec::new(), Vec::new());
+    for visit in walk(steps) {
+        match visit {
+            Visit::Call(call) => calls.push((call, open.contains(&true))),
+            Visit::Region(_) => open.push(true),
+            Visit::If(_) | Visit::While | Visit::Together(_) | Visit::Streams(_) => open.push(false),
+            Visit::End => drop(open.pop()),
+            Visit::External(_) | Visit::Else | Visit::Do(_) => {}
+        }
+    }
+    calls
 }
 
 /// Every dynamic extent of a port has a cell, and those of inputs can be written.
@@ -147,7 +162,7 @@ fn check_streams(method: &Method) -> Result<(), String> {
     Ok(())
 }
 
-fn check_call(program: &Program, method: &Method, call: &Call) -> Result<(), String> {
+fn check_call(program: &Program, method: &Method, call: &Call, is_in_region: bool) -> Result<(), String> {
     let kernel = program.kernels.get(call.kernel).ok_or_else(|| format!("kernel {} does not exist", call.kernel))?;
     let expected = (kernel.pointer_params().count(), kernel.integers);
     let found = (call.arguments.len(), call.integers.len());
@@ -165,7 +180,8 @@ fn check_call(program: &Program, method: &Method, call: &Call) -> Result<(), Str
     for (i, ((_, buffer), &address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
         let (stride, blocks) = slices.map_or((0, 0), |s| (s.strides[i], s.most.saturating_sub(s.block)));
         let place = || format!("buffer {} of kernel {} at {address:?}", buffer.name, kernel.name);
-        let (room, alignment) = room(program, method, address).ok_or_else(|| format!("{} is nowhere", place()))?;
+        let of_device = if is_in_region { room_on_device(program, address) } else { None };
+        let (room, alignment) = of_device.or_else(|| room(program, method, address)).ok_or_else(|| format!("{} is nowhere", place()))?;
         let bytes = buffer.elements.checked_mul(u64::from(buffer.lane.bytes())).ok_or_else(|| format!("{} is too large", place()))?;
         if stride.checked_mul(blocks).and_then(|last_stride| last_stride.checked_add(bytes)).is_none_or(|bytes| bytes > room) {
             return Err(format!("{} has {room} bytes of {bytes}", place()));
@@ -181,14 +197,21 @@ fn check_call(program: &Program, method: &Method, call: &Call) -> Result<(), Str
     Ok(())
 }
 
-/// Bytes from an address to the end of what it lies in, and the alignment it is known to have.
+/// The same of a variable that lives on the device, which begins there as far from a multiple of the alignment as it would in the state.
+fn room_on_device(program: &Program, address: Address) -> Option<(u64, u64)> {
+    let Address::Resident(offset) = address else { return None };
+    let variable = program.device.as_ref()?.residents.as_ref()?.at(offset)?;
+    let alignment = 1 << offset.trailing_zeros().min(ALIGNMENT.trailing_zeros());
+    Some((variable.offset + variable.bytes - offset, alignment))
+}
+
+/// Bytes from an address of the host to the end of what it lies in, and the alignment it is known to have.
 fn room(program: &Program, method: &Method, address: Address) -> Option<(u64, u64)> {
     let (bytes, offset, base_alignment) = match address {
-        Address::Scratch(offset) | Address::Moving(_, offset) => (method.scratch_bytes, offset, crate::program::ALIGNMENT),
-        Address::Variable(offset) => (program.variable_bytes, offset, crate::program::ALIGNMENT),
-        Address::Constant(constant, offset) => {
-            (program.constants.get(constant as usize)?.data.bytes().len() as u64, offset, crate::program::ALIGNMENT)
-        }
+        Address::Scratch(offset) | Address::Moving(_, offset) => (method.scratch_bytes, offset, ALIGNMENT),
+        Address::Variable(offset) => (program.variable_bytes, offset, ALIGNMENT),
+        Address::Resident(_) => return None,
+        Address::Constant(constant, offset) => (program.constants.get(constant as usize)?.data.bytes().len() as u64, offset, ALIGNMENT),
         Address::Input(port, offset) | Address::Output(port, offset) => {
             let ports = if matches!(address, Address::Input(..)) { &method.inputs } else { &method.outputs };
             let port = ports.get(port as usize)?;

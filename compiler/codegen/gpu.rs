@@ -40,6 +40,9 @@ impl Parts<'_> {
         if back_end.layout().pointer != 8 {
             return Err(CodegenError::Unsupported("Vulkan is called on machines of 64 bits only".into()));
         }
+        if device.residents.is_some() && !options.gpu.required {
+            return Err(CodegenError::Bug("variables live on a device that need not be there".into()));
+        }
         let modules = modules(device, &options.gpu)?;
         let placed = |number: usize| Some((*constants.offsets.get(number)?, program.constants.get(number)?.data.bytes().len() as u64));
         let wishes = Wishes { takes_cpus: options.gpu.required, measures: options.gpu.measures };
@@ -94,7 +97,7 @@ impl Parts<'_> {
         }
         let functions = &self.functions[first as usize..];
         let stack = |own: Own| own.stack_bytes(&|own| functions[own as usize].code.stack_bytes.into());
-        self.below.init = stack(Own::Open).max(stack(Own::Close)).max(stack(Own::Report));
+        self.below.init = [Own::Open, Own::Run, Own::Close, Own::Report].map(stack).into_iter().max().unwrap_or(0);
         self.below.steps = stack(Own::Run);
         Ok(runtime)
     }

@@ -87,7 +87,8 @@ impl Topology {
         for &Level { machine, program } in levels {
             let kernels: Vec<[u8; 32]> = program.kernels.iter().map(kernel_digest).collect();
             let mut walk = Walk { program, kernels: &kernels, whole, calls };
-            for variable in &program.variables {
+            let residents = program.device.iter().filter_map(|device| device.residents.as_ref());
+            for variable in program.variables.iter().chain(residents.flat_map(|residents| &residents.variables)) {
                 walk.mark(&format!("variable {} {} {:?}", variable.offset, variable.bytes, variable.initial));
             }
             for method in &program.methods {

@@ -3,7 +3,7 @@
 use crate::codegen::vulkan::{GpuOptions, LoaderChoice, RuntimePlace};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Module;
-use crate::lower::Lowered;
+use crate::lower::{self, Lowered};
 use crate::machine::{GPUS, Machine};
 use crate::program::HostReason;
 use crate::target::{Platform, Target};
@@ -64,6 +64,14 @@ impl GpuSettings {
             return Err(Diagnostic::new(codes::OPTION, message).help("`--vk-loader host`: the application brings it"));
         }
         Ok(Some(machine))
+    }
+
+    /// What lowering is asked for on a target, with what a GPU does of it.
+    ///
+    /// # Errors
+    /// As [`GpuSettings::machine`].
+    pub fn lowering(&self, target: &Target, options: lower::Options) -> Result<lower::Options, Diagnostic> {
+        Ok(lower::Options { gpu: self.machine(target)?, keeps_variables: self.mode == Some(GpuMode::Require), ..options })
     }
 
     /// Whether some of what a module gives to a GPU has code for one, where it is required.

@@ -1,6 +1,6 @@
 //! What the header and the report of a model say of its part for a GPU.
 
-use crate::program::{Device, DeviceRegion, HostCall, Method, regions};
+use crate::program::{Device, DeviceRegion, HostCall, Method, Residents, Variable, regions};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -33,6 +33,12 @@ typedef struct modelc_gpu_info {
 #endif
 ";
 
+/// What the header says that a copy of the state does not hold; nothing where it holds all.
+pub fn not_in_a_snapshot(device: &Device) -> String {
+    let Some(residents) = &device.residents else { return String::new() };
+    format!(" of all but {} B of variables, which\n   live on the GPU and stay what they are when it is put back", residents.bytes())
+}
+
 /// The declaration of what tells which side runs.
 pub fn declare(text: &mut String, name: &str) {
     let _ = write!(
@@ -55,6 +61,8 @@ pub fn report(device: &Device, methods: &[Method], module_bytes: &[u64]) -> Valu
             "bytes_out": region.bytes_out(),
         })
     };
+    let variable = |variable: &Variable| json!({ "name": variable.name, "bytes": variable.bytes });
+    let residents = device.residents.iter().flat_map(|residents| &residents.variables);
     json!({
         "profile": device.machine.level,
         "kernels": device.kernels.len(),
@@ -62,7 +70,9 @@ pub fn report(device: &Device, methods: &[Method], module_bytes: &[u64]) -> Valu
         "area_bytes": device.area_bytes,
         "constant_bytes": device.constant_bytes,
         "staging_bytes": device.staging_bytes,
-        "regions": device.regions.iter().enumerate().map(region).collect::<Vec<_>>(),
+        "variable_bytes": device.residents.as_ref().map_or(0, Residents::bytes),
+        "variables": residents.map(variable).collect::<Vec<_>>(),
+        "regions": device.regions_of_calls().iter().enumerate().map(region).collect::<Vec<_>>(),
         "host_calls": device.host_calls.iter().map(host_call).collect::<Vec<_>>(),
     })
 }
@@ -97,5 +107,18 @@ mod tests {
         );
         let reason = "it has operands in 5 ranges and the profile binds 4";
         assert_eq!(found["host_calls"], json!([{ "method": 1, "call": 2, "reason": reason }]));
+    }
+
+    #[test]
+    fn variables_of_the_device_are_told_and_their_first_contents_are_no_region_of_calls() {
+        let variable = |name: &str, offset, bytes| Variable { name: name.into(), offset, bytes, initial: None };
+        let variables = vec![variable("keys", 256, 1000), variable("values", 1280, 24)];
+        let alike = Device { regions: vec![DeviceRegion::default(); 2], ..Device::idle(&GPUS[0]) };
+        let device = Device { residents: Some(Residents { variables, region: 1 }), ..alike.clone() };
+        let [without, with] = [&alike, &device].map(|device| report(device, &[], &[]));
+        let counts = |found: &Value| (found["regions"].as_array().map(Vec::len), found["variable_bytes"].clone());
+        assert_eq!((counts(&without), counts(&with)), ((Some(2), json!(0)), (Some(1), json!(1024))));
+        assert_eq!(with["variables"], json!([{ "name": "keys", "bytes": 1000 }, { "name": "values", "bytes": 24 }]));
+        assert!(not_in_a_snapshot(&device).contains("1024 B of variables") && not_in_a_snapshot(&alike).is_empty());
     }
 }

@@ -10,7 +10,7 @@ use crate::codegen::driver::{Import, ImportKind};
 use crate::codegen::weights::WeightsHeader;
 use crate::interface::{ABI, ELEMENTS, Interface, MethodInterface, STATUSES, has_shape};
 use crate::ir::{ElementType, Scalar};
-use crate::program::{ALIGNMENT, Method, Port, PortExtent, Program};
+use crate::program::{ALIGNMENT, Device, Method, Port, PortExtent, Program};
 use crate::target::FEATURES;
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
     if program.device.is_some() {
         text.push_str(gpu::SHARED);
     }
-    sizes(&mut text, &upper, record);
+    sizes(&mut text, &upper, record, program.device.as_deref());
     if let Some((header, _)) = &compiled.external {
         external_weights(&mut text, &upper, header);
     }
@@ -127,11 +127,12 @@ typedef struct modelc_tensor {
 } modelc_tensor;
 ";
 
-fn sizes(text: &mut String, upper: &str, record: &ModelRecord) {
+fn sizes(text: &mut String, upper: &str, record: &ModelRecord, device: Option<&Device>) {
     let footprint = &record.footprint;
+    let but = device.map_or(String::new(), gpu::not_in_a_snapshot);
     let _ = write!(
         text,
-        "/* The arena is the state, then the scratch memory. A copy of the state is a snapshot; instances may share scratch\n   \
+        "/* The arena is the state, then the scratch memory. A copy of the state is a snapshot{but}; instances may share scratch\n   \
          memory, one call at a time. Both begin at multiples of {upper}_ARENA_ALIGN. */\n\
          #define {upper}_STATE_BYTES {}\n#define {upper}_SCRATCH_BYTES {}\n#define {upper}_ARENA_BYTES {}\n\
          #define {upper}_ARENA_ALIGN {ALIGNMENT}\n/* The most stack that any call takes, callbacks not counted. */\n\

@@ -235,7 +235,7 @@ impl Hooks {
                 ((self.scratch.cast_const(), self.scratch_bytes), self.places.get(place as usize)? + offset - bound)
             }
             Address::Output(number, offset) => (*self.outputs.get(number as usize)?, offset),
-            Address::Variable(_) | Address::Input(..) | Address::Constant(..) => return None,
+            Address::Variable(_) | Address::Resident(_) | Address::Input(..) | Address::Constant(..) => return None,
         };
         let (start, end) = (offset as usize, (offset as usize).checked_add(bytes)?);
         // SAFETY: start() took the memory from the running call, which waits for this callback and keeps it until its end.

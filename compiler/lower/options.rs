@@ -19,12 +19,22 @@ pub struct Options {
     pub threads: Threads,
     /// The GPU that does what is marked for one, if any does.
     pub gpu: Option<&'static Machine>,
+    /// Whether there is a device in any case: variables that only it touches then live there.
+    pub keeps_variables: bool,
 }
 
 impl Options {
     /// Fast code for a machine, with a plan of our own and no long search for it.
     pub fn new(machine: &'static Machine) -> Self {
-        Self { machine, effort: Effort::Normal, plan: PlanSource::Own, goal: Goal::Speed, threads: Threads::ALONE, gpu: None }
+        Self {
+            machine,
+            effort: Effort::Normal,
+            plan: PlanSource::Own,
+            goal: Goal::Speed,
+            threads: Threads::ALONE,
+            gpu: None,
+            keeps_variables: false,
+        }
     }
 }
 

@@ -179,14 +179,14 @@ fn working(parts: &Parts, argument: usize, number: u32) -> Option<Address> {
     Some(working.second.plus(further * working.step))
 }
 
-/// The memory and the offset of an address, unless it moves.
+/// The memory and the offset of an address, unless it moves or the host does not have it.
 fn place(address: Address) -> Option<(Memory, u64)> {
     match address {
         Address::Scratch(offset) => Some((Memory::Scratch, offset)),
         Address::Variable(offset) => Some((Memory::Variables, offset)),
         Address::Input(number, offset) => Some((Memory::Input(number), offset)),
         Address::Output(number, offset) => Some((Memory::Output(number), offset)),
-        Address::Moving(..) | Address::Constant(..) => None,
+        Address::Moving(..) | Address::Resident(_) | Address::Constant(..) => None,
     }
 }
 

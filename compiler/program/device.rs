@@ -4,7 +4,7 @@
 //! variables that a region touches come after that. The *constants* are those that dispatches read. *Staging* is what the host sees: all that
 //! crosses goes through it.
 
-use super::{Address, Origin};
+use super::{Address, Origin, Variable};
 use crate::kernel::{Kernel, Lane, Type};
 use crate::machine::Machine;
 use std::fmt;
@@ -28,13 +28,42 @@ pub struct Device {
     pub regions: Vec<DeviceRegion>,
     /// Calls that stay on the host, in order.
     pub host_calls: Vec<HostCall>,
+    /// Variables that live on the device, if some do: the program then runs with a device only.
+    pub residents: Option<Residents>,
+}
+
+/// Variables that no step of the host touches, kept in the area from call to call. They are no part of the state, and do not cross.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Residents {
+    /// The variables; offsets are those in the area.
+    pub variables: Vec<Variable>,
+    /// The number of the region that gives them their first contents. No step of a method has it.
+    pub region: usize,
+}
+
+impl Residents {
+    /// Bytes of the variables.
+    pub fn bytes(&self) -> u64 {
+        self.variables.iter().map(|variable| variable.bytes).sum()
+    }
+
+    /// The variable that has a byte of the area.
+    pub fn at(&self, offset: u64) -> Option<&Variable> {
+        self.variables.iter().find(|variable| (variable.offset..variable.offset + variable.bytes).contains(&offset))
+    }
 }
 
 impl Device {
+    /// The regions that calls of methods submit, which are numbered from the first on.
+    pub fn regions_of_calls(&self) -> &[DeviceRegion] {
+        let end = self.residents.as_ref().map_or(self.regions.len(), |residents| residents.region);
+        &self.regions[..end]
+    }
+
     /// One that has nothing to do yet but to tell whether it failed.
     pub fn idle(machine: &'static Machine) -> Self {
         let (kernels, constants, regions, host_calls) = (vec![], vec![], vec![], vec![]);
-        Self { machine, kernels, constants, constant_bytes: 0, area_bytes: 4, staging_bytes: 4, regions, host_calls }
+        Self { machine, kernels, constants, constant_bytes: 0, area_bytes: 4, staging_bytes: 4, regions, host_calls, residents: None }
     }
 }
 

@@ -79,6 +79,33 @@ pub fn change_calls(steps: &mut [Step], change: &mut impl FnMut(&mut Call)) {
     }
 }
 
+/// Changes every address in steps, but of constants that functions of the application are told of by number.
+pub fn change_addresses(steps: &mut [Step], change: &mut impl FnMut(&mut Address)) {
+    for step in steps {
+        match step {
+            Step::Call(call) => {
+                call.arguments.iter_mut().for_each(&mut *change);
+                call.slices.iter_mut().flat_map(|slices| &mut slices.extents).for_each(|extent| change(&mut extent.0));
+                call.parts.iter_mut().flat_map(|parts| &mut parts.working).for_each(|working| change(&mut working.second));
+                call.origin.results.iter_mut().for_each(|written| change(&mut written.address));
+            }
+            Step::External(external) => {
+                for tensor in external.inputs.iter_mut().chain(&mut external.outputs) {
+                    [&mut tensor.address, &mut tensor.scale, &mut tensor.zero_point].into_iter().for_each(&mut *change);
+                }
+            }
+            Step::Region { otherwise: inner, .. }
+            | Step::Together(Together { calls: inner, .. })
+            | Step::Streams(Streams { calls: inner, .. }) => change_addresses(inner, change),
+            Step::If { condition, then: first, otherwise: second } | Step::While { head: first, condition, body: second } => {
+                change(condition);
+                change_addresses(first, change);
+                change_addresses(second, change);
+            }
+        }
+    }
+}
+
 /// See [`walk`].
 #[derive(Clone, Debug)]
 pub struct Walk<'a> {

@@ -43,7 +43,12 @@ impl<'p> Memory<'p> {
 
     /// The same, with a device that does what is for it.
     pub fn with_device(program: &'p Program) -> Self {
-        let device = program.device.as_deref().map(|device| super::device::Memory::new(device, program));
+        let mut device = program.device.as_deref().map(|device| super::device::Memory::new(device, program));
+        if let (Some(memory), Some(device)) = (&mut device, &program.device)
+            && let Some(residents) = &device.residents
+        {
+            memory.run(device, residents.region).expect("variables get their first contents");
+        }
         Self { device, ..Self::new(program) }
     }
 
@@ -173,6 +178,7 @@ impl<'p> Memory<'p> {
         let (area, offset) = match address {
             Address::Scratch(offset) | Address::Moving(_, offset) => (&mut self.scratch, offset),
             Address::Variable(offset) => (&mut self.variables, offset),
+            Address::Resident(_) => return Err(format!("{address:?} is on the device")),
             Address::Input(number, offset) => (&mut self.inputs[number as usize], offset),
             Address::Output(number, offset) => (&mut self.outputs[number as usize], offset),
             Address::Constant(number, offset) => (&mut self.constants[number as usize], offset),

@@ -2,7 +2,7 @@
 
 use super::instances::{assert_clean, assert_told, info, inputs, jit, measured, on_device_of, run};
 use super::pretend::{self, Host, HostMemory, Properties, world};
-use super::program::{changed, counted, expected, program};
+use super::program::{changed, counted, expected, keeping, program};
 use crate::support::harness::{Needs, Test};
 use modelc::machine::GPUS;
 
@@ -21,6 +21,7 @@ pub const TESTS: &[Test] = &[
         CAN_PRETEND,
         whichever_call_fails_a_required_device_is_missed_and_nothing_is_left,
     ),
+    ("a_required_device_that_fails_is_not_asked_again_until_init", CAN_PRETEND, a_required_device_that_fails_is_not_asked_again_until_init),
     ("memory_that_the_host_does_not_see_makes_no_device", CAN_PRETEND, memory_that_the_host_does_not_see_makes_no_device),
     ("measuring_leaves_nothing_whichever_call_fails", CAN_PRETEND, measuring_leaves_nothing_whichever_call_fails),
     ("a_device_that_is_lost_in_a_call_is_not_asked_again", CAN_PRETEND, a_device_that_is_lost_in_a_call_is_not_asked_again),
@@ -55,16 +56,48 @@ pub fn whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left() {
 }
 
 pub fn whichever_call_fails_a_required_device_is_missed_and_nothing_is_left() {
-    let (jit, host) = (jit(&program(), true), Host::library());
-    for number in 1.. {
-        pretend::begin(number, -4, Properties::default());
-        let opened = on_device_of(&jit, &host);
-        let failed = world(|world| world.failed.clone());
-        assert_eq!(opened.is_err(), failed.is_some(), "call {number}");
-        let Err(error) = opened else { break };
-        let told = error.message.contains("no device") && (error.message.contains("-4") || error.message.contains("-3"));
-        assert!(told, "{error}");
-        assert_clean(&format!("call {number}"));
+    // What gives variables their first contents is one more region, which runs.
+    for (program, submissions) in [(program(), 1), (keeping(), 2)] {
+        let (jit, host) = (jit(&program, true), Host::library());
+        for number in 1.. {
+            pretend::begin(number, -4, Properties::default());
+            let opened = on_device_of(&jit, &host);
+            let failed = world(|world| world.failed.clone());
+            assert_eq!(opened.is_err(), failed.is_some(), "call {number}");
+            let Err(error) = opened else {
+                assert_eq!(world(|world| world.submissions), submissions);
+                break;
+            };
+            let told = error.message.contains("no device") && (error.message.contains("-4") || error.message.contains("-3"));
+            assert!(told, "{error}");
+            assert_clean(&format!("call {number}"));
+        }
+    }
+}
+
+pub fn a_required_device_that_fails_is_not_asked_again_until_init() {
+    let (jit, host) = (jit(&keeping(), true), Host::library());
+    let bytes: Vec<u8> = inputs(1.0).iter().flat_map(|x| x.to_le_bytes()).collect();
+    // A reset has one region and a call two, each of which resets the fence, submits and waits.
+    for (resets, calls) in [(true, 3), (false, 6)] {
+        for after in 1..=calls {
+            pretend::begin(0, 0, Properties { is_coherent: after % 2 == 0, ..Properties::default() });
+            let mut instance = on_device_of(&jit, &host).unwrap();
+            run(&mut instance, &inputs(0.0));
+            instance.reset().unwrap();
+            assert!(info(&mut instance).runs);
+            pretend::fail_next(after, -4);
+            let failed = if resets { instance.reset() } else { instance.call(0, &[&bytes], &mut vec![]).map(|_| ()) };
+            let found = info(&mut instance);
+            assert!(failed.unwrap_err().message.contains("MODELC_E_GPU") && !found.runs, "call {after}");
+            assert_told(found.failed);
+            let submissions = world(|world| world.submissions);
+            let later = [instance.call(0, &[&bytes], &mut vec![]).map(|_| ()), instance.reset()];
+            assert!(later.into_iter().all(|later| later.unwrap_err().message.contains("MODELC_E_GPU")));
+            assert_eq!(world(|world| world.submissions), submissions);
+            drop(instance);
+            assert_clean("failed");
+        }
     }
 }
 

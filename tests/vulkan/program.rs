@@ -9,7 +9,7 @@ use modelc::kernel::{BufferKind, Kernel, KernelBuilder, Lane, Type};
 use modelc::machine::GPUS;
 use modelc::program::{
     Address, Blob, Bound, Call, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch,
-    MemoryMap, Method, Origin, Port, Program, Step,
+    MemoryMap, Method, Origin, Port, Program, Residents, Step, Variable,
 };
 use std::sync::Arc;
 
@@ -97,6 +97,7 @@ fn device() -> Device {
         vec![dispatch(Work::Square, &[area(256), area(512)]), DeviceStep::Barrier, dispatch(Work::Sum, &[area(512), WEIGHTS, area(256)])];
     Device {
         host_calls: vec![],
+        residents: None,
         machine: &GPUS[0],
         kernels: WORKS.iter().map(kernel).map(DeviceKernel::alone).collect(),
         constants: vec![DeviceConstant { constant: 0, offset: 256 }],
@@ -177,6 +178,30 @@ pub fn checked() -> Program {
         device.regions[0].steps.insert(0, dispatch(Work::Check, &[area(256), area(1024), status]));
         device.area_bytes = 2048;
     })
+}
+
+/// The same with a variable v that lives on the device, in place of w in the first sum. It is w² at first, and x² after a call.
+pub fn keeping() -> Program {
+    changed(|device| {
+        let variable = Variable { name: "v".into(), offset: 1024, bytes: BYTES, initial: Some(0) };
+        device.area_bytes = 1024 + BYTES;
+        device.regions[0].steps = vec![
+            dispatch(Work::Sum, &[area(256), area(1024), area(512)]),
+            DeviceStep::Barrier,
+            dispatch(Work::Square, &[area(512), area(768)]),
+            dispatch(Work::Square, &[area(256), area(1024)]),
+        ];
+        let first = DeviceRegion { steps: vec![dispatch(Work::Square, &[WEIGHTS, area(1024)])], ..DeviceRegion::default() };
+        device.residents = Some(Residents { variables: vec![variable], region: device.regions.len() });
+        device.regions.push(first);
+    })
+}
+
+/// What that one answers where the variable is the square of what it was made from.
+pub fn expected_keeping(x: &[f32], from: &[f32]) -> Vec<f32> {
+    let square = |v: f32| v * v;
+    let of_one = |((x, from), w): ((&f32, &f32), f32)| square(square(x + square(*from)) + 1.0) + w;
+    x.iter().zip(from).zip(weights()).map(of_one).collect()
 }
 
 /// Options with the kernels of the device.

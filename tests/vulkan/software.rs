@@ -3,7 +3,7 @@
 
 use super::instances::{info, inputs, jit, measured, on_device_of, run};
 use super::pretend::Host;
-use super::program::{changed, checked, expected, program};
+use super::program::{changed, checked, expected, expected_keeping, keeping, program, weights};
 use crate::support::harness::Test;
 use crate::support::vulkan::{SOFTWARE_DEVICE, with_software_device};
 use modelc::program::{DeviceStep, calls};
@@ -13,6 +13,7 @@ use std::process::Command;
 pub const TESTS: &[Test] = &[
     ("regions_run_on_a_device_and_the_layer_is_silent", SOFTWARE_DEVICE, regions_run_on_a_device_and_the_layer_is_silent),
     ("a_device_of_the_application_runs_regions_and_stays", SOFTWARE_DEVICE, a_device_of_the_application_runs_regions_and_stays),
+    ("variables_live_on_a_device_and_the_layer_is_silent", SOFTWARE_DEVICE, variables_live_on_a_device_and_the_layer_is_silent),
     ("what_a_device_does_is_measured", SOFTWARE_DEVICE, what_a_device_does_is_measured),
     ("a_missing_barrier_is_heard", SOFTWARE_DEVICE, a_missing_barrier_is_heard),
     ("kernels_that_fail_end_the_call_with_their_status", SOFTWARE_DEVICE, kernels_that_fail_end_the_call_with_their_status),
@@ -27,13 +28,14 @@ pub const TESTS: &[Test] = &[
 pub const CHILD: &str = "MODELC_TEST_CHILD";
 
 /// The children, with their names.
-pub const CHILDREN: [(&str, fn()); 6] = [
+pub const CHILDREN: [(&str, fn()); 7] = [
     ("child_runs_regions", child_runs_regions),
     ("child_brings_its_device", child_brings_its_device),
     ("child_drops_a_barrier", child_drops_a_barrier),
     ("child_fails_in_a_kernel", child_fails_in_a_kernel),
     ("child_has_only_a_cpu", child_has_only_a_cpu),
     ("child_measures", child_measures),
+    ("child_keeps_variables", child_keeps_variables),
 ];
 
 /// What a child prints.
@@ -77,6 +79,29 @@ fn child_runs_regions() {
     drop(two);
     let x = inputs(1.0);
     assert_eq!(run(&mut one, &x), expected(&x));
+}
+
+pub fn variables_live_on_a_device_and_the_layer_is_silent() {
+    assert_silent(&child("child_keeps_variables"));
+}
+
+fn child_keeps_variables() {
+    for measures in [false, true] {
+        let jit = if measures { measured(&keeping(), true) } else { jit(&keeping(), true) };
+        let (mut one, mut two) = (jit.instance().unwrap(), jit.instance().unwrap());
+        let [first, second, third] = [-8.0, 0.5, 2.0].map(inputs);
+        for _ in 0..2 {
+            assert_eq!(run(&mut one, &first), expected_keeping(&first, &weights()));
+            assert_eq!(run(&mut one, &second), expected_keeping(&second, &first));
+            // Each instance has its own.
+            assert_eq!(run(&mut two, &third), expected_keeping(&third, &weights()));
+            assert_eq!(run(&mut one, &third), expected_keeping(&third, &second));
+            one.reset().unwrap();
+            two.reset().unwrap();
+        }
+        let times = one.region_times();
+        assert!(!measures || times.iter().map(|times| times.enter.runs).eq([6, 6, 0]), "the first contents are of no call: {times:?}");
+    }
 }
 
 pub fn a_device_of_the_application_runs_regions_and_stays() {

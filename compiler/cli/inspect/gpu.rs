@@ -8,7 +8,8 @@ pub fn summary(device: &Device, module_bytes: &[u64]) -> String {
     let bytes = [module_bytes.iter().sum(), device.area_bytes, device.constant_bytes, device.staging_bytes].map(grouped);
     let [code, area, constants, staging] = bytes;
     let (profile, kernels) = (device.machine.level, grouped(device.kernels.len() as u64));
-    format!("{profile}: {kernels} kernels, {code} B of SPIR-V; area {area} B, constants {constants} B, staging {staging} B")
+    let variables = device.residents.as_ref().map_or(String::new(), |residents| format!(" (variables {} B)", grouped(residents.bytes())));
+    format!("{profile}: {kernels} kernels, {code} B of SPIR-V; area {area} B{variables}, constants {constants} B, staging {staging} B")
 }
 
 /// What each region of a method does, indented below the method's name; nothing where it has none.
@@ -33,7 +34,7 @@ pub fn method(device: &Device, method: &Method) -> String {
 mod tests {
     use super::*;
     use crate::machine::GPUS;
-    use crate::program::{Address, Crossing, DeviceStep, MemoryMap, Moving, Step};
+    use crate::program::{Address, Crossing, DeviceStep, MemoryMap, Moving, Residents, Step, Variable};
 
     #[test]
     fn regions_are_those_of_the_method() {
@@ -58,6 +59,9 @@ mod tests {
         let text = method(&device, &one);
         assert!(text.contains("region 1") && !text.contains("region 0") && text.contains("3,000"), "{text}");
         assert_eq!(method(&device, &Method { steps: vec![], ..one }), "");
-        assert!(summary(&device, &[1000, 24]).starts_with("vulkan1.1: 0 kernels, 1,024 B of SPIR-V; area 4,096 B"));
+        assert!(summary(&device, &[1000, 24]).starts_with("vulkan1.1: 0 kernels, 1,024 B of SPIR-V; area 4,096 B, constants"));
+        let variable = Variable { name: "cache".into(), offset: 256, bytes: 1024, initial: None };
+        let keeps = Device { residents: Some(Residents { variables: vec![variable], region: 1 }), ..device };
+        assert!(summary(&keeps, &[]).contains("area 4,096 B (variables 1,024 B), constants"));
     }
 }

@@ -28,6 +28,7 @@ impl Addresses<'_> {
                 e.at(at, offset - bound)
             }
             Address::Variable(offset) => e.at(self.state, self.context.interface.state.variables.offset + offset),
+            Address::Resident(_) => unreachable!("the check of programs lets no step of the host have what is on the device"),
             Address::Input(port, offset) => e.at(self.inputs[port as usize], offset),
             Address::Output(port, offset) => e.at(self.outputs[port as usize], offset),
             Address::Constant(constant, offset) => e.constant(self.weights, self.context.constants.offsets[constant as usize] + offset),

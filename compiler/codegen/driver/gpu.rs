@@ -7,7 +7,7 @@ use super::hooks::{AFTER, BEFORE};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use crate::codegen::vulkan::{Own, passed};
 use crate::interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
-use crate::program::{ALIGNMENT, Address, Crossing, PortExtent};
+use crate::program::{ALIGNMENT, Address, Crossing, PortExtent, Residents};
 
 impl Gpu<'_> {
     /// Calls an entry of the runtime that gives a status.
@@ -53,7 +53,12 @@ pub(super) fn open(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, (state
     let part = part(e, context, state);
     let table = e.data(gpu.table, 0);
     let weights = if context.constants.bytes > 0 { e.constant(weights, 0).into() } else { Operand::Number(0) };
-    let status = gpu.status(e, Own::Open, vec![part.into(), table.into(), weights, host.into()]);
+    let mut status = gpu.status(e, Own::Open, vec![part.into(), table.into(), weights, host.into()]);
+    if let Some(residents) = &gpu.device.residents {
+        let failed = e.region(|_| vec![status.into()]);
+        let opened = e.region(|e| vec![first_contents(e, gpu, part, residents).into()]);
+        status = e.branch(status, &[Width::Single], failed, opened)[0];
+    }
     e.when(status, |e| {
         gpu.close(e, part);
         if gpu.required {
@@ -61,6 +66,36 @@ pub(super) fn open(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, (state
             e.leave_always(status);
         }
     });
+}
+
+/// The status of the region that gives the device's variables their first contents. Nothing crosses.
+fn first_contents(e: &mut Builder, gpu: &Gpu<'_>, part: Value, residents: &Residents) -> Value {
+    let [table, row] = [0, gpu.rows[residents.region]].map(|offset| e.data(gpu.table, offset));
+    gpu.status(e, Own::Run, vec![part.into(), table.into(), row.into(), Operand::Number(0)])
+}
+
+/// The part of `reset`: the device's variables have their first contents again, or it returns `MODELC_E_GPU` before the host's change.
+pub(super) fn reset(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, state: Value) {
+    let Some(residents) = &gpu.device.residents else { return };
+    let part = part(e, context, state);
+    leave_unless_it_runs(e, part);
+    let status = first_contents(e, gpu, part, residents);
+    stop_where_it_failed(e, part, status);
+    e.leave_with(status);
+}
+
+/// A device that is not there, or has failed, is not asked: nobody knows what it still does, nor what its variables hold.
+fn leave_unless_it_runs(e: &mut Builder, part: Value) {
+    let runs = e.device_runs(part);
+    let stands_still = e.compare(CompareOp::Equal, runs, 0);
+    e.leave_if(stands_still, E_GPU);
+}
+
+/// Remembers that the device failed, where a status says so; gives whether it does, 8 bits.
+fn stop_where_it_failed(e: &mut Builder, part: Value, status: Value) -> Value {
+    let failed = e.compare(CompareOp::Equal, status, E_GPU);
+    e.when(failed, |e| e.store(Width::Single, 0, part, device::RUNS));
+    failed
 }
 
 /// The part of `deinit`. A device that belongs to the state that this one is a copy of stays.
@@ -114,18 +149,16 @@ pub(super) fn region(
 ) -> Option<Value> {
     let part = part(e, addresses.context, addresses.state);
     if gpu.required {
-        let own = e.has_own_device(part);
-        let absent = e.compare(CompareOp::Equal, own, 0);
-        e.leave_if(absent, E_GPU);
+        leave_unless_it_runs(e, part);
         let status = run(addresses, e, gpu, number, (part, room, notify));
+        stop_where_it_failed(e, part, status);
         e.leave_with(status);
         return None;
     }
     let runs = e.device_runs(part);
     let on_device = e.region(|e| {
         let status = run(addresses, e, gpu, number, (part, room, notify));
-        let is_lost = e.compare(CompareOp::Equal, status, E_GPU);
-        e.when(is_lost, |e| e.store(Width::Single, 0, part, device::RUNS));
+        let is_lost = stop_where_it_failed(e, part, status);
         if !is_first {
             e.leave_with(status);
             return vec![0.into()];

@@ -44,6 +44,9 @@ pub(super) fn init(context: &Context<'_>) -> Function {
 fn reset(context: &Context<'_>) -> Function {
     function(context.interface.layout, Signature::status(1), |e, arguments| {
         e.check_state(arguments[0], context.model_hash);
+        if let Some(part) = &context.gpu {
+            gpu::reset(e, context, part, arguments[0]);
+        }
         let weights = context.weights_file.map(|_| e.load(Width::Word, arguments[0], record::WEIGHTS));
         initialise_variables(e, context, arguments[0], weights);
     })

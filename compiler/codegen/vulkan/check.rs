@@ -3,7 +3,7 @@
 use super::modules::{MOST_BINDINGS, Modules};
 use crate::kernel::{BufferKind, Grid};
 use crate::machine::Gpu;
-use crate::program::{Bound, Crossing, Device, DeviceMemory, Dispatch};
+use crate::program::{Bound, Crossing, Device, DeviceMemory, Dispatch, Residents, Variable};
 
 /// What SPIR-V begins with.
 const MAGIC: u32 = 0x0723_0203;
@@ -32,6 +32,7 @@ pub fn check(device: &Device, gpu: &Gpu, modules: &Modules) -> Result<(), String
     if device.area_bytes < 4 || device.staging_bytes < 4 {
         return Err("there is no room for the status of a region".into());
     }
+    check_residents(device)?;
     for region in &device.regions {
         region.enter.iter().chain(&region.leave).try_for_each(|crossing| check_crossing(device, crossing))?;
         for dispatch in region.dispatches() {
@@ -40,6 +41,20 @@ pub fn check(device: &Device, gpu: &Gpu, modules: &Modules) -> Result<(), String
         }
     }
     Ok(())
+}
+
+/// Variables that live on the device are in the area, and what gives them their first contents takes nothing from the host.
+fn check_residents(device: &Device) -> Result<(), String> {
+    let Some(Residents { variables, region }) = &device.residents else { return Ok(()) };
+    let is_alone = device.regions.get(*region).is_some_and(|region| region.enter.is_empty() && region.leave.is_empty());
+    if !is_alone || region + 1 != device.regions.len() {
+        return Err(format!("region {region} does not give variables their first contents"));
+    }
+    let is_inside = |variable: &&Variable| variable.offset >= 4 && fits(variable.offset, 4, variable.bytes, device.area_bytes);
+    match variables.iter().find(|variable| !is_inside(variable)) {
+        Some(variable) => Err(format!("variable {} is not where it should be on the device", variable.name)),
+        None => Ok(()),
+    }
 }
 
 /// Whether a range begins at a multiple and is inside this number of bytes, rounded up to whole words.
@@ -93,7 +108,7 @@ mod tests {
     use super::super::tests::{device, modules};
     use super::*;
     use crate::machine::{GPUS, Unit};
-    use crate::program::DeviceStep;
+    use crate::program::{DeviceRegion, DeviceStep};
 
     /// What is wrong with a device that `change` has changed.
     fn wrong(change: impl FnOnce(&mut Device, &mut Modules)) -> String {
@@ -130,6 +145,18 @@ mod tests {
         for place in [0, 514, 1020] {
             says(wrong(|device, _| first_dispatch(device).counts = Some(place)), &format!("are not counted at {place}"));
         }
+        let resident = |offset, region| {
+            let variable = Variable { name: "cache".into(), offset, bytes: 256, initial: None };
+            wrong(|device, _| {
+                device.regions.push(DeviceRegion::default());
+                device.residents = Some(Residents { variables: vec![variable], region });
+            })
+        };
+        let last = device().regions.len();
+        says(resident(0, last), "variable cache");
+        says(resident(1024, last), "variable cache");
+        says(resident(256, last - 1), "first contents");
+        says(resident(256, last + 1), "first contents");
         let written = wrong(|device, _| {
             let last = first_dispatch(device).bindings.last_mut().unwrap();
             *last = Bound { memory: DeviceMemory::Constants, offset: 0, ..*last };

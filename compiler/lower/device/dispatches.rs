@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 
 /// Collects kernels and constants of the device.
 pub struct Dispatches<'a> {
-    gpu: Gpu,
+    /// The device.
+    pub gpu: Gpu,
     mirror: &'a Mirror,
     constants: &'a [Blob],
     /// What the kernels of the machine's level become, by their number, the integers of a call, what it says of extents and slices, and what lies together.
@@ -96,7 +97,12 @@ impl<'a> Dispatches<'a> {
     /// The dispatch that computes the counts at some places of the area, which are in order; none where there are none, or it cannot be bound.
     pub fn counting(&mut self, places: &[u64]) -> Option<Work> {
         let (kernel, operands) = self.counts.kernel(places)?;
-        let (kernel, bindings) = self.bound(kernel, &operands).ok()?;
+        self.of_no_call(kernel, &operands)
+    }
+
+    /// The dispatch of a kernel that no call has; none where it cannot be bound.
+    pub fn of_no_call(&mut self, kernel: Kernel, operands: &[Operand]) -> Option<Work> {
+        let (kernel, bindings) = self.bound(kernel, operands).ok()?;
         let dispatch = Dispatch { kernel, bindings, counts: None, origin: Origin::default() };
         let touches = operands.iter().map(|operand| touch(operand, None)).collect();
         Some(Work::new(dispatch, self.accesses(kernel), touches, None))
@@ -140,7 +146,7 @@ impl<'a> Dispatches<'a> {
     }
 
     /// Where a constant is on the device.
-    fn constant(&mut self, constant: usize) -> u64 {
+    pub fn constant(&mut self, constant: usize) -> u64 {
         if let Some(known) = self.placed.iter().find(|known| known.constant == constant) {
             return known.offset;
         }

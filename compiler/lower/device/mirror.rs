@@ -53,7 +53,7 @@ impl Mirror {
         self.bytes = (self.bytes + bytes).next_multiple_of(OFFSET_ALIGNMENT) + BETWEEN;
     }
 
-    /// Where an address of the host is; none for those of constants.
+    /// Where an address of the host is; none for those of constants, and of what the host does not have.
     pub fn place(&self, address: Address) -> Option<u64> {
         let (kind, offset) = split(address);
         self.parts.iter().find(|part| split(part.0).0 == kind).map(|part| part.1 + offset)
@@ -144,5 +144,6 @@ fn split(address: Address) -> ((u8, u32), u64) {
         Address::Input(number, offset) => ((2, number), offset),
         Address::Output(number, offset) => ((3, number), offset),
         Address::Constant(number, offset) => ((4, number), offset),
+        Address::Resident(offset) => ((5, 0), offset),
     }
 }

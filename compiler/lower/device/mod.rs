@@ -6,21 +6,24 @@
 
 mod counts;
 mod dispatches;
+mod flow;
 mod hazards;
 mod joined;
 mod mirror;
 mod operands;
 mod ranges;
 mod regions;
+mod residents;
 mod slices;
 mod words;
 
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::program::{Blob, Device, DeviceRegion, HostCall, HostReason, Method, Step};
+use crate::program::{Blob, Device, DeviceRegion, HostCall, HostReason, Method, Residents, Step, Variable};
 use dispatches::Dispatches;
 use mirror::Mirror;
-use regions::{Both, Cut, Cutter};
+use ranges::Bytes;
+use regions::{Both, Cut, Cutter, Decided};
 use std::ops::Range;
 
 /// A method as the levels of CPUs do it, and the device's machine, which comes last.
@@ -39,20 +42,34 @@ impl Sides<'_> {
         let (device, host) = (&self.levels.last()?.steps, &self.levels.first()?.steps);
         Some(Both { device, device_kernels, host, host_kernels, marks, live: self.live })
     }
+
+    /// The method for each CPU.
+    fn hosts(&mut self) -> Option<&mut [Method]> {
+        self.levels.split_last_mut().map(|(_, hosts)| hosts)
+    }
 }
 
-/// The device of a program, whose regions then are in the methods' steps for CPUs. The kernels are those of each level.
+/// What a device is made of beside methods.
+pub(super) struct Parts<'a> {
+    /// The device's machine.
+    pub machine: &'static Machine,
+    /// The kernels of each level, the device's last.
+    pub kernels: &'a [Vec<Kernel>],
+    /// Constants.
+    pub constants: &'a [Blob],
+    /// The program's variables, and their bytes.
+    pub variables: (&'a mut Vec<Variable>, &'a mut u64),
+    /// Whether variables that only the device touches live there.
+    pub keeps_variables: bool,
+}
+
+/// The device of a program, whose regions then are in the methods' steps for CPUs. Variables that live on the device are taken out of the program's.
 ///
 /// # Errors
 /// Where it does nothing: why not, each reason once.
-pub(super) fn device(
-    machine: &'static Machine,
-    of_levels: (&[Vec<Kernel>], &[Blob]),
-    variable_bytes: u64,
-    methods: Vec<Sides<'_>>,
-) -> Result<Device, Vec<HostReason>> {
+pub(super) fn device(parts: Parts<'_>, methods: Vec<Sides<'_>>) -> Result<Device, Vec<HostReason>> {
     let mut host_calls = Vec::new();
-    let placed = placed(machine, of_levels, variable_bytes, methods, &mut host_calls);
+    let placed = placed(parts, methods, &mut host_calls);
     match placed {
         Some(device) => Ok(Device { host_calls, ..device }),
         None => {
@@ -68,36 +85,44 @@ pub(super) fn device(
 }
 
 /// The same without the calls that stay on the host, which are added to a list.
-fn placed(
-    machine: &'static Machine,
-    (kernels, constants): (&[Vec<Kernel>], &[Blob]),
-    variable_bytes: u64,
-    methods: Vec<Sides<'_>>,
-    host_calls: &mut Vec<HostCall>,
-) -> Option<Device> {
+fn placed(parts: Parts<'_>, mut methods: Vec<Sides<'_>>, host_calls: &mut Vec<HostCall>) -> Option<Device> {
+    let Parts { machine, kernels, constants, variables: (variables, variable_bytes), keeps_variables } = parts;
     let (device_kernels, host_kernels) = (kernels.last()?, kernels.first()?);
     let list: Vec<&Method> = methods.iter().filter_map(|sides| sides.levels.last()).collect();
-    let mirror = Mirror::new(&list, device_kernels, variable_bytes);
+    let mirror = Mirror::new(&list, device_kernels, *variable_bytes);
     let of_levels = (device_kernels.as_slice(), host_kernels.as_slice());
-    let mut tried = Dispatches::new(machine, &mirror, constants)?;
-    let decided: Option<Vec<Vec<Option<HostReason>>>> =
-        methods.iter().map(|sides| Some(Cutter::new(sides.both(of_levels, sides.marks)?, &mirror, &mut tried).decide())).collect();
-    let mut dispatches = tried.again();
+    let (mut tried, none) = (Dispatches::new(machine, &mirror, constants)?, Bytes::default());
+    let decided: Option<Vec<Decided>> = (methods.iter())
+        .map(|sides| Some(Cutter::new(sides.both(of_levels, sides.marks)?, (&mirror, &none), &mut tried).decide()))
+        .collect();
+    let (decided, mut dispatches) = (decided?, tried.again());
+    let touched: Vec<(&Bytes, &Bytes)> = decided.iter().map(|decided| (&decided.host, &decided.device)).collect();
+    let lives_there = if keeps_variables { residents::choose(variables, &mirror, &touched) } else { vec![false; variables.len()] };
+    let residents = residents::in_area(variables, &lives_there, &mirror);
+    let bytes = residents.iter().map(|variable| variable.offset..variable.offset + variable.bytes).collect();
+    let first_contents = if residents.is_empty() { None } else { Some(residents::first_contents(&residents, &mut dispatches)?) };
     let mut regions: Vec<DeviceRegion> = Vec::new();
-    for (method, (sides, reasons)) in methods.into_iter().zip(decided?).enumerate() {
+    for (method, (sides, decided)) in methods.iter_mut().zip(&decided).enumerate() {
         let stays = |(call, reason): (usize, &Option<HostReason>)| reason.map(|reason| HostCall { method, call, reason });
-        host_calls.extend(reasons.iter().enumerate().filter_map(stays));
-        let decided: Vec<bool> = reasons.iter().map(Option::is_none).collect();
-        let cutter = Cutter::new(sides.both(of_levels, &decided)?, &mirror, &mut dispatches);
+        host_calls.extend(decided.reasons.iter().enumerate().filter_map(stays));
+        let done: Vec<bool> = decided.reasons.iter().map(Option::is_none).collect();
+        let cutter = Cutter::new(sides.both(of_levels, &done)?, (&mirror, &bytes), &mut dispatches);
         let (of_method, cuts) = cutter.cut(regions.len());
         regions.extend(of_method);
-        let (_, hosts) = sides.levels.split_last_mut()?;
-        hosts.iter_mut().for_each(|method| apply(&cuts, &mut method.steps));
+        sides.hosts()?.iter_mut().for_each(|method| apply(&cuts, &mut method.steps));
     }
-    let Dispatches { kernels, placed, constant_bytes, counts, .. } = dispatches;
     let staging_bytes = regions.iter().map(staged).max()?.max(64).next_multiple_of(64);
+    if !residents.is_empty() {
+        let hosts = methods.iter_mut().filter_map(|sides| sides.hosts()).flatten();
+        *variable_bytes = residents::move_out(variables, &lives_there, &mirror, hosts, &mut regions);
+    }
+    let residents = first_contents.map(|first_contents| {
+        regions.push(first_contents);
+        Residents { variables: residents, region: regions.len() - 1 }
+    });
+    let Dispatches { kernels, placed, constant_bytes, counts, .. } = dispatches;
     let area_bytes = counts.end();
-    Some(Device { machine, kernels, constants: placed, constant_bytes, area_bytes, staging_bytes, regions, host_calls: vec![] })
+    Some(Device { machine, kernels, constants: placed, constant_bytes, area_bytes, staging_bytes, regions, host_calls: vec![], residents })
 }
 
 /// Staging memory of a region.

@@ -1,12 +1,13 @@
 //! Runs of calls that the device does become regions: what enters them, what leaves them, and where they wait for each other.
 
 use super::dispatches::Dispatches;
-use super::hazards::{Running, Work};
+use super::flow::Flow;
+use super::hazards::Work;
 use super::mirror::{Mirror, Touched};
 use super::ranges::Bytes;
 use crate::kernel::Kernel;
 use crate::kernel::cost::instructions;
-use crate::program::{Address, Call, Crossing, DeviceRegion, DeviceStep, Dispatch, HostReason, Step, Visit, calls, walk};
+use crate::program::{Address, Call, Crossing, DeviceRegion, HostReason, Step, Visit, calls, walk};
 use std::ops::Range;
 
 /// Bytes of a vector of the device.
@@ -45,6 +46,16 @@ pub struct Cut {
     pub region: usize,
 }
 
+/// Which side does what of a method.
+pub struct Decided {
+    /// For each call why the device does not do it.
+    pub reasons: Vec<Option<HostReason>>,
+    /// What steps of the host touch.
+    pub host: Bytes,
+    /// What calls of the device touch.
+    pub device: Bytes,
+}
+
 /// A method cut into regions.
 pub struct Cutter<'s, 'a, 'd> {
     sides: Both<'s>,
@@ -56,8 +67,10 @@ pub struct Cutter<'s, 'a, 'd> {
     host_reads: Bytes,
     /// Whether there are branches or loops: what a region makes is on the host after it then, whoever reads it.
     has_flow: bool,
-    /// Bytes that outlive a call.
+    /// Bytes that outlive a call, of those that the host has.
     lasting: Bytes,
+    /// Bytes of variables that live on the device.
+    residents: &'a Bytes,
     /// The number of the next call.
     call: usize,
     path: Vec<(usize, bool)>,
@@ -68,24 +81,49 @@ pub struct Cutter<'s, 'a, 'd> {
 }
 
 impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
-    /// For a method.
-    pub fn new(sides: Both<'s>, mirror: &'a Mirror, dispatches: &'d mut Dispatches<'a>) -> Self {
+    /// For a method, where the device alone has some bytes.
+    pub fn new(sides: Both<'s>, (mirror, residents): (&'a Mirror, &'a Bytes), dispatches: &'d mut Dispatches<'a>) -> Self {
         let has_flow = walk(sides.host).any(|visit| matches!(visit, Visit::If(_) | Visit::While));
-        let lasting = mirror.lasting().into_iter().collect();
+        let lasting = mirror.lasting().into_iter().collect::<Bytes>().without(residents);
         let (call, path, is_refused, regions, cuts) = (0, vec![], false, vec![], vec![]);
         let mut found = Vec::with_capacity(sides.marks.len());
         for (call, is_marked) in calls(sides.device).into_iter().zip(sides.marks) {
             let kernel = sides.device_kernels.get(call.kernel).filter(|_| *is_marked);
             found.push(kernel.map_or(Err(HostReason::NotGiven), |kernel| dispatches.of_call(kernel, call)));
         }
-        Self { sides, mirror, dispatches, found, host_reads: Bytes::default(), has_flow, lasting, call, path, is_refused, regions, cuts }
+        Self {
+            sides,
+            mirror,
+            dispatches,
+            found,
+            host_reads: Bytes::default(),
+            has_flow,
+            lasting,
+            residents,
+            call,
+            path,
+            is_refused,
+            regions,
+            cuts,
+        }
     }
 
-    /// For each call why the device does not do it. It does what is marked, or stands between two calls that are, if it can.
-    pub fn decide(mut self) -> Vec<Option<HostReason>> {
+    /// What the device does: what is marked, or stands between two calls that are, if it can.
+    pub fn decide(mut self) -> Decided {
         self.bridge(self.sides.device);
         self.settle();
-        self.found.into_iter().map(Result::err).collect()
+        let device = self.touched_by_device();
+        Decided { reasons: self.found.into_iter().map(Result::err).collect(), host: self.host_reads, device }
+    }
+
+    /// What calls touch that the device does.
+    fn touched_by_device(&self) -> Bytes {
+        let calls = calls(self.sides.device).into_iter().zip(&self.found).filter(|(_, found)| found.is_ok());
+        let touched = |(call, _): (&Call, _)| {
+            let kernel = self.sides.device_kernels.get(call.kernel);
+            kernel.map_or(vec![], |kernel| self.mirror.touched(kernel, call))
+        };
+        calls.flat_map(touched).map(|touched| touched.bytes).collect()
     }
 
     /// The regions, the first of which has the number `first`, and the runs that they take the place of, in order. The marks are what is decided.
@@ -186,7 +224,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     /// One list of steps.
     fn list(&mut self, device: &'s [Step], host: &[Step]) {
         // What is on the device as it is to be.
-        let mut there = Bytes::default();
+        let mut there = self.residents.clone();
         let mut run = Run::default();
         for (number, (of_device, of_host)) in device.iter().zip(host).enumerate() {
             if let (Step::Call(call), Step::Call(_)) = (of_device, of_host)
@@ -222,9 +260,9 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
                     self.list(device, host);
                     self.path.pop();
                 }
-                *there = Bytes::default();
+                there.clone_from(self.residents);
             }
-            _ => *there = Bytes::default(),
+            _ => there.clone_from(self.residents),
         }
     }
 
@@ -232,7 +270,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     fn finish(&mut self, run: &mut Run<'s>, there: &mut Bytes) {
         let Run { steps, calls } = std::mem::take(run);
         let Some(&(first, ..)) = calls.first() else { return };
-        let mut flow = Flow { there: there.clone(), ..Flow::default() };
+        let mut flow = Flow::from(there.clone());
         flow.count(self.counting(&calls));
         for &(number, call) in &calls {
             let Some(kernel) = self.sides.device_kernels.get(call.kernel) else { return };
@@ -327,71 +365,4 @@ struct Run<'s> {
     steps: Range<usize>,
     /// Each with its number.
     calls: Vec<(usize, &'s Call)>,
-}
-
-/// What happens to bytes in a region.
-#[derive(Default)]
-struct Flow {
-    /// Bytes that are on the device as they are to be.
-    there: Bytes,
-    enter: Bytes,
-    written: Bytes,
-    /// Extents that are read.
-    extents: Vec<u64>,
-    steps: Vec<DeviceStep>,
-    running: Running,
-    counts: Counting,
-}
-
-/// Whether counts of workgroups are known to the device.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum Counting {
-    /// Nothing computes them.
-    #[default]
-    Never,
-    /// They are computed before; nobody has waited for them.
-    Before,
-    /// They are there.
-    Done,
-}
-
-impl Flow {
-    /// Begins with the dispatch that computes counts; where there is none, the dispatches that follow have the workgroups of their grids.
-    fn count(&mut self, counting: Option<Work>) {
-        if let Some(counting) = counting {
-            self.dispatches(&[counting]);
-            self.counts = Counting::Before;
-        }
-    }
-
-    /// A call that touches some bytes, where these hold something before.
-    fn call(&mut self, touched: &[Touched], before: &Bytes) {
-        for Touched { bytes, reads, writes, .. } in touched {
-            let all: Bytes = std::iter::once(bytes.clone()).collect();
-            // A part of what it writes may keep what it held.
-            let needed = if *reads { all.clone() } else { all.and(before) };
-            let missing = needed.without(&self.there);
-            self.enter.extend(&missing);
-            self.there.extend(&missing);
-            if *writes {
-                self.written.extend(&all);
-                self.there.extend(&all);
-            }
-        }
-    }
-
-    /// Dispatches, each after a barrier where it must not run with one since the last barrier.
-    fn dispatches(&mut self, list: &[Work]) {
-        for work in list {
-            if self.running.add(work) {
-                self.steps.push(DeviceStep::Barrier);
-            }
-            let counts = work.dispatch.counts.filter(|_| self.counts != Counting::Never);
-            if counts.is_some() && self.counts == Counting::Before {
-                self.steps.push(DeviceStep::CountBarrier);
-                self.counts = Counting::Done;
-            }
-            self.steps.push(DeviceStep::Dispatch(Dispatch { counts, ..work.dispatch.clone() }));
-        }
-    }
 }

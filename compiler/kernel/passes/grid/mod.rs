@@ -38,7 +38,7 @@ use tree::{Item, Planner};
 use uniform::Chain;
 
 /// Positions of a workgroup: what runs well on most devices, and all of them allow.
-const WORKGROUP: u32 = 64;
+pub const WORKGROUP: u32 = 64;
 
 /// What workgroups in two dimensions of 65,535, the least that devices allow, and indices of 32 bits have room for.
 const MOST_POSITIONS: u64 = 1 << 30;
