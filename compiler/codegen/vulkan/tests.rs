@@ -57,6 +57,7 @@ pub fn device() -> Device {
         area_bytes: 1028,
         staging_bytes: 160,
         regions: vec![region],
+        residents: None,
     }
 }
 

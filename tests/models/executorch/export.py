@@ -290,6 +290,17 @@ class Lengths(nn.Module):
         return torch.fft.rfft(x).abs(), both, functional.pdist(points), functional.pdist(points, 1.0)
 
 
+class Recurrent(nn.Module):
+    """Steps of a recurrence over any number of rows: the delegate leaves the number open where a dimension of one is taken away after it."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 6, batch_first=True)
+
+    def forward(self, x):
+        return self.lstm(x)[0]
+
+
 class Gate(nn.Module):
     """Half of a convolution along a sequence opens the other half, and the sequence is added: the delegate leaves the length of its shapes open."""
 
@@ -388,6 +399,7 @@ def make_delegated(wanted):
         "delegated_pixels": lambda: (nn.Sequential(nn.Conv2d(5, 8, 1), nn.Conv2d(8, 4, 1, 2)), [(randn(2, 5, 9, 7),) for _ in range(2)], None, True),
         "delegated_sizes": lambda: (nn.Sequential(nn.Conv2d(3, 8, 1), nn.AdaptiveAvgPool2d(1)), [(randn(2, 3, n, 5),) for n in (9, 6)], {"input": {2: Dim("rows", min=2, max=9)}}, False),
         "delegated_gate": lambda: (Gate(), [(randn(2, n, 8),) for n in (7, 2, 12)], {"x": {1: Dim("length", min=2, max=12)}}, None),
+        "delegated_recurrent": lambda: (Recurrent(), [(randn(n, 5, 4),) for n in (3, 2, 6)], {"x": {0: Dim("batch", min=2, max=6)}}, None),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:

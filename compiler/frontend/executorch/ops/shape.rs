@@ -110,14 +110,28 @@ fn alias(c: &mut Call<'_, '_, '_>) -> Outcome {
     Ok(())
 }
 
+/// Without those of the named dimensions that have one element. One whose extent is known only when the program runs is left out where the file's result
+/// has no room for it; then it has to have one element, which is checked.
 fn squeeze(c: &mut Call<'_, '_, '_>, dims: fn(&Call<'_, '_, '_>) -> Result<Vec<i64>, Fault>) -> Outcome {
     let x = c.tensor(0)?;
     let shape = c.extents(x);
     let axes: Result<Vec<usize>, Fault> = dims(c)?.into_iter().map(|d| c.axis(d, shape.len())).collect();
     let axes = axes?;
-    let kept = |(d, extent): &(usize, &Extent)| **extent != Extent::Static(1) || !axes.contains(d);
-    let kept: Vec<Extent> = shape.iter().enumerate().filter(kept).map(|(_, &extent)| extent).collect();
-    let y = c.reshape_to(x, &kept)?;
+    let one = Extent::Static(1);
+    let mut left_out: Vec<usize> = (0..shape.len()).filter(|d| axes.contains(d) && shape[*d] == one).collect();
+    let missing = (shape.len() - left_out.len()).saturating_sub(c.out_form(c.out())?.shape.len());
+    let open: Vec<usize> = (0..shape.len()).filter(|d| axes.contains(d) && shape[*d].as_static().is_none()).collect();
+    if missing == open.len() {
+        for &axis in &open {
+            // What is not known to be one is compared by the reshape.
+            if let Err(Fault::Consequence) = c.translator.equate(shape[axis], one) {
+                return Err(Fault::Consequence);
+            }
+        }
+        left_out.extend(open);
+    }
+    let kept: Vec<Extent> = (0..shape.len()).filter(|d| !left_out.contains(d)).map(|d| shape[d]).collect();
+    let y = c.graph().reshape(x, &kept)?;
     c.finish(y)
 }
 
