@@ -67,8 +67,16 @@ impl Mirror {
 
     /// The bytes of the area that are the outputs of methods, and those that are variables.
     pub fn lasting(&self) -> Vec<Range<u64>> {
-        let lasts = |address: Address| matches!(address, Address::Output(..) | Address::Variable(_));
-        self.parts.iter().filter(|part| lasts(part.0)).map(|part| part.1..part.1 + part.2).collect()
+        self.parts_at(|address| matches!(address, Address::Output(..) | Address::Variable(_)))
+    }
+
+    /// The bytes of the area that are the outputs of methods.
+    pub fn outputs(&self) -> Vec<Range<u64>> {
+        self.parts_at(|address| matches!(address, Address::Output(..)))
+    }
+
+    fn parts_at(&self, is_one: impl Fn(Address) -> bool) -> Vec<Range<u64>> {
+        self.parts.iter().filter(|part| is_one(part.0)).map(|part| part.1..part.1 + part.2).collect()
     }
 
     /// The bytes that a kernel call touches: a range a pointer parameter that is no constant, and one an extent whose slices it counts.

@@ -69,6 +69,8 @@ pub struct Cutter<'s, 'a, 'd> {
     has_flow: bool,
     /// Bytes that outlive a call, of those that the host has.
     lasting: Bytes,
+    /// Those of them that may hold something before the device writes them.
+    held: Bytes,
     /// Bytes of variables that live on the device.
     residents: &'a Bytes,
     /// The number of the next call.
@@ -99,6 +101,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
             host_reads: Bytes::default(),
             has_flow,
             lasting,
+            held: Bytes::default(),
             residents,
             call,
             path,
@@ -138,6 +141,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         loop {
             (self.call, self.regions, self.cuts, self.is_refused) = (0, vec![], vec![], false);
             self.host_reads = self.reads_of_host();
+            self.held = self.lasting.without(&self.first_written());
             self.list(self.sides.device, self.sides.host);
             if !self.is_refused {
                 break;
@@ -216,6 +220,25 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         Some(place..place + bytes)
     }
 
+    /// The bytes of outputs that one call writes, of the device, and no step of the host touches. They hold nothing before; of an output of
+    /// run-time extents, nothing is to be kept of what the call leaves.
+    fn first_written(&self) -> Bytes {
+        if self.has_flow {
+            return Bytes::default();
+        }
+        let (mut written, mut again) = (Bytes::default(), Bytes::default());
+        for call in calls(self.sides.device) {
+            let touched = self.sides.device_kernels.get(call.kernel).map_or(vec![], |kernel| self.mirror.touched(kernel, call));
+            for Touched { bytes, .. } in touched.into_iter().filter(|touched| touched.writes) {
+                let bytes = std::iter::once(bytes).collect();
+                again.extend(&written.and(&bytes));
+                written.extend(&bytes);
+            }
+        }
+        let outputs: Bytes = self.mirror.outputs().into_iter().collect();
+        outputs.and(&written).without(&again).without(&self.host_reads)
+    }
+
     /// What a call of the host touches.
     fn touched(&self, call: &Call) -> Vec<Touched> {
         self.sides.host_kernels.get(call.kernel).map_or(vec![], |kernel| self.mirror.touched(kernel, call))
@@ -275,7 +298,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         for &(number, call) in &calls {
             let Some(kernel) = self.sides.device_kernels.get(call.kernel) else { return };
             let mut before = self.live_before(number, first);
-            before.extend(&self.lasting);
+            before.extend(&self.held);
             let (extents, touched): (Vec<_>, Vec<_>) = self.mirror.touched(kernel, call).into_iter().partition(|touched| touched.is_extent);
             flow.call(&touched, &before);
             flow.extents.extend(extents.iter().map(|touched| touched.bytes.start));
