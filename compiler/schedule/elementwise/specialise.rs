@@ -11,7 +11,7 @@
 //! Where constants are open (their values may be others when the program runs) nothing is specialised.
 
 use super::ranges::{Range, ranges, type_range, within};
-use super::requantize::{MOST_ADDED, Precision, Problem, ROOM, Requantizer, Rule, Scale, Solution, Solved};
+use super::requantize::{Floats, MOST_ADDED, Precision, Problem, ROOM, Requantizer, Rule, Scale, Solution, Solved};
 use super::scaled_floats::ScaledFloats;
 use super::sum_of_two::{Fits, SumOfTwo};
 use crate::fuse::Epilogue;
@@ -352,7 +352,14 @@ impl<'a> Rewriter<'a> {
         let (low, high) = self.node_ranges[old[0].index()];
         let of_channels = self.accumulator_at(old[0]).map(|accumulator| accumulator.channels).filter(|list| list.len() == channels);
         let sums = |c: usize| of_channels.map_or((low as i64, high as i64), |list| list[c]);
-        let scale = |c: usize| Some(Scale { multiplier: at(&multipliers, c), shift: u32::try_from(-at(&shifts, c)).ok()?, sums: sums(c) });
+        let scale = |c: usize| {
+            Some(Scale {
+                multiplier: at(&multipliers, c),
+                shift: u32::try_from(-at(&shifts, c)).ok()?,
+                sums: sums(c),
+                floats: Floats::default(),
+            })
+        };
         let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
         let solution = Solution::clone(&*self.solved.solve(self.problem(Rule::FixedPoint(rule), node), scales)?);
         Some(self.fitted(rule, node, (old[0], sum), solution))
@@ -423,23 +430,25 @@ impl<'a> Rewriter<'a> {
     /// narrowing does most of it.
     fn scaled_by_floats(&mut self, node: Node, moved: &[Node]) -> Option<Node> {
         let found = ScaledFloats::of(self.old, node)?;
-        let factors = match self.old.nodes[found.factors].op {
-            ScalarOp::Constant(value) => vec![value.as_f64()],
-            ScalarOp::Input(i) => self.floats[i as usize].as_ref()?.iter().map(|&factor| factor.into()).collect(),
-            _ => return None,
-        };
+        let factors = self.numbers_of_floats(found.factors)?;
+        let (added, outer) = (self.floats_or(found.added, 0.0)?, self.floats_or(found.outer, 1.0)?);
+        let channels = factors.len().max(added.len()).max(outer.len());
+        if [&factors, &added, &outer].iter().any(|list| list.len() != 1 && list.len() != channels) {
+            return None;
+        }
         let (low, high) = self.node_ranges[found.sum.index()];
-        let of_channels = self.accumulator_at(found.sum).map(|accumulator| accumulator.channels).filter(|list| list.len() == factors.len());
+        let of_channels = self.accumulator_at(found.sum).map(|accumulator| accumulator.channels).filter(|list| list.len() == channels);
         let sums = |c: usize| of_channels.map_or((low as i64, high as i64), |list| list[c]);
-        let scales: Vec<Scale> = factors.iter().enumerate().map(|(c, &factor)| Scale::below(factor, sums(c))).collect::<Option<_>>()?;
+        let floats = |c: usize| [&factors, &added, &outer].map(|list| list[if list.len() == 1 { 0 } else { c }]);
+        let scales: Vec<Scale> = (0..channels).map(|c| Scale::of_floats(floats(c), sums(c))).collect::<Option<_>>()?;
         let mut problem = self.problem(Rule::Binary32, node);
-        let fits = problem.narrows && scales.iter().all(Scale::fits_low_half);
+        let is_exact = found.is_product() && problem.narrows && scales.iter().all(Scale::fits_low_half);
         problem.results = (problem.results.0.max(found.results.0), problem.results.1.min(found.results.1));
         let (sum, added) = (moved[found.sum.index()], self.added(node));
         let root = match self.solved.solve(problem, scales) {
             // The rule is not read where there is a sequence.
             Some(solution) => self.fitted(RequantizeRule::TfliteSingle, node, (found.sum, sum), Solution::clone(&*solution)),
-            None if fits => {
+            None if is_exact => {
                 let operands = vec![sum, moved[found.factors.index()]];
                 let new = self.builder.raw(ScalarOp::Requantize(RequantizeRule::TfliteSingle), operands, ElementType::I32);
                 self.requantizers.insert(new, Requantizer::RoundedProduct);
@@ -455,6 +464,20 @@ impl<'a> Rewriter<'a> {
             self.clamps.insert(reader, clamp);
         }
         Some(self.clamp(node))
+    }
+
+    /// The numbers of binary32 that a node is: one, or one a channel.
+    fn numbers_of_floats(&self, node: Node) -> Option<Vec<f32>> {
+        match self.old.nodes[node].op {
+            ScalarOp::Constant(value) => Some(vec![value.as_f64() as f32]),
+            ScalarOp::Input(i) => self.floats[i as usize].clone(),
+            _ => None,
+        }
+    }
+
+    /// The same of a node that there may be, else one number.
+    fn floats_or(&self, node: Option<Node>, number: f32) -> Option<Vec<f32>> {
+        node.map_or_else(|| Some(vec![number]), |node| self.numbers_of_floats(node))
     }
 
     /// Whether a node adds a number to what is clamped, narrows it to a type that has all its numbers, or clamps it once more; if so, what it is

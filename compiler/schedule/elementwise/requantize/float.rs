@@ -1,14 +1,12 @@
 //! Parameters in binary32: a product with a scale and one sum, rounded once or towards zero.
 
+use super::numbers::MOST_EXACT;
 use super::sequence::Precision;
 use super::stairs::{Channel, Stairs, Threshold};
 use crate::kernel::interpret::fma_toward_zero;
 
 /// Neighbours of a scale that are tried.
 const NEIGHBOURS: i64 = 128;
-
-/// The largest integer below which all are binary32 numbers.
-pub const MOST_EXACT: i64 = 1 << 24;
 
 /// Scale, what it lacks, and c.
 #[derive(Clone, Copy)]

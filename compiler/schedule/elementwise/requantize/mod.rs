@@ -9,7 +9,8 @@
 //!
 //! - The low 16 bits of `(sum + offset) · scale + c` in binary32, where c is so large that the last place is one: the sum rounds, to nearest, and
 //!   nothing is left to convert. The offset places the thresholds: it takes no instruction where sums can begin with it. For results that are
-//!   narrowed to bytes at once, by instructions that take the low halves of lanes.
+//!   narrowed to bytes at once, by instructions that take the low halves of lanes. A rule that is one product of binary32 needs no search: the
+//!   product is rounded, then the sum.
 //! - `trunc(sum · scale + c)` in binary32, with c below one half or above as the windows say, and with the sum's sign where negative results matter.
 //!   The sum of 24 bits is rounded once more, which places the thresholds of multipliers above 2⁻⁹ or so.
 //! - The same where that rounding is towards zero, and so takes nothing from what is truncated anyway: 24 bits of the scale remain, for
@@ -23,6 +24,7 @@
 //! `stairs.rs` has the thresholds, `rounded.rs`, `float.rs` and `product.rs` the searches, `sequence.rs` the instructions, and `solve.rs` takes the cheapest.
 
 mod float;
+mod numbers;
 mod product;
 mod rounded;
 mod sequence;
@@ -30,7 +32,7 @@ mod solve;
 mod stairs;
 
 pub use float::neighbour;
-pub use rounded::ROOM;
+pub use numbers::ROOM;
 pub use sequence::{Precision, Requantizer};
 pub use solve::{Solution, Solved};
-pub use stairs::{MOST_ADDED, Problem, Rule, Scale};
+pub use stairs::{Floats, MOST_ADDED, Problem, Rule, Scale};

@@ -4,14 +4,9 @@
 //! product by the wanted fraction: multiples of the scale come as near to any fraction as is asked for. So `(sum + offset) · scale + c`
 //! is exact before it is rounded, and all that is computed here are integers: the scale is `multiplier` · 2^−`places`.
 
-use super::float::{MOST_EXACT, neighbour};
+use super::float::neighbour;
+use super::numbers::{MOST_EXACT, ONES, ROOM};
 use super::stairs::{Channel, Stairs};
-
-/// Binary32 from which up and down 2²² integers have a last place of one. Its low 16 bits are zero, so those of a sum are the integer's.
-pub const ONES: f32 = 12_582_912.0;
-
-/// Results, and what is added to them later, keep away from the ends of 16 bits by this.
-pub const ROOM: i64 = 1 << 11;
 
 /// Neighbours of a scale that are tried.
 const NEIGHBOURS: i64 = 32;

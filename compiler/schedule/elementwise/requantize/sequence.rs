@@ -1,6 +1,6 @@
 //! The sequences of instructions.
 
-use super::rounded::ONES;
+use super::numbers::ONES;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Rounding, Value};
 
 /// A sequence of instructions. The operands of each after the sum are tables with a number a channel.

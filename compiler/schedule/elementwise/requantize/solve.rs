@@ -1,6 +1,7 @@
 //! The cheapest sequence with the thresholds of the rule in every channel.
 
-use super::float::{MOST_EXACT, float_channel};
+use super::float::float_channel;
+use super::numbers::MOST_EXACT;
 use super::product::product_channel;
 use super::rounded::rounded_channel;
 use super::sequence::{Precision, Requantizer};
@@ -79,6 +80,7 @@ mod tests {
     use crate::ir::RequantizeRule;
     use crate::ir::scalar::integer::requantize;
     use crate::kernel::interpret::fma_toward_zero;
+    use crate::schedule::elementwise::requantize::stairs::Floats;
 
     /// What a solution gives for a sum, in the words of its definition.
     fn computed(solution: &Solution, channel: usize, sum: i64) -> i64 {
@@ -89,7 +91,7 @@ mod tests {
                 let sum = sum + i64::from(solution.offsets[channel]);
                 assert!(scale == 0.0 || sum as f32 as i64 == sum, "sums are exact");
                 let bits = (sum as f32).mul_add(scale, c).to_bits();
-                let whole = i64::from(bits as i32) - i64::from(crate::schedule::elementwise::requantize::rounded::ONES.to_bits());
+                let whole = i64::from(bits as i32) - i64::from(crate::schedule::elementwise::requantize::numbers::ONES.to_bits());
                 assert_eq!(whole, i64::from(bits as i16), "results have 16 bits");
                 whole
             }
@@ -139,7 +141,9 @@ mod tests {
                 _ => (1 << 30) + numbers.below(1 << 30) as i64,
             };
             let bound = 1 << (8 + shift + case % 4);
-            let mut scales: Vec<Scale> = (0..channels).map(|_| Scale { multiplier: multiplier(), shift, sums: (-bound, bound) }).collect();
+            let mut scales: Vec<Scale> = (0..channels)
+                .map(|_| Scale { multiplier: multiplier(), shift, sums: (-bound, bound), floats: Floats::default() })
+                .collect();
             if case % 5 == 0 {
                 // A channel that is nearly dead, or dead: a tiny scale, and perhaps a huge bias.
                 scales[0].shift += 1 + case / 5 % 17;
@@ -204,27 +208,32 @@ mod tests {
         let mut numbers = Numbers(3);
         // Ties are met by the first ones.
         let special = [0.25f32, 0.125, 1.5 / 64.0, 0.25f32.next_down(), 0.125f32.next_up()];
-        let random = (0..60).map(|_| (1.0 + numbers.below(1 << 30) as f32 / 1e9) / (1 << (2 + numbers.below(8))) as f32);
-        let mut solved = 0;
-        for (case, factor) in special.into_iter().chain(random.collect::<Vec<_>>()).enumerate() {
-            let scale = Scale::below(factor.into(), (-50_000, 50_000)).unwrap();
+        let random = (0..120).map(|_| (1.0 + numbers.below(1 << 30) as f32 / 1e9) / (1 << (2 + numbers.below(8))) as f32);
+        let factors: Vec<f32> = special.into_iter().chain(random.collect::<Vec<_>>()).collect();
+        let mut solved = [0; 2];
+        for (case, &factor) in factors.iter().enumerate() {
+            let with_bias = case % 2;
+            let outer = if with_bias == 1 { 23.274_658 } else { 1.0 };
+            let added = if with_bias == 1 { numbers.below(1000) as f32 / 300.0 - 1.5 } else { 0.0 };
+            let floats = [factor / outer, added, outer];
+            let scale = Scale::of_floats(floats, (-50_000, 50_000)).unwrap();
             let low = [0, -128, -255][case % 3];
             let problem = Problem { rule: Rule::Binary32, results: (low, low + 255), toward_zero: true, narrows: true };
             let Some(solution) = solve(&problem, &[scale]) else { continue };
             assert_eq!(solution.requantizer, Requantizer::Rounded);
-            solved += 1;
+            solved[with_bias] += 1;
             for sum in scale.sums.0..=scale.sums.1 {
-                let wanted = ((sum as f32 * factor).round_ties_even() as i64).clamp(low, low + 255);
-                assert_eq!(computed(&solution, 0, sum).clamp(low, low + 255), wanted, "{factor} of {sum}, {solution:?}");
+                let wanted = (((sum as f32 * floats[0] + added) * outer).round_ties_even() as i64).clamp(low, low + 255);
+                assert_eq!(computed(&solution, 0, sum).clamp(low, low + 255), wanted, "{floats:?} of {sum}, {solution:?}");
             }
         }
         // Sums on both sides of zero may meet ties that pull apart.
-        assert!(solved > 55, "{solved}");
+        assert!(solved.iter().all(|&n| n > 50), "{solved:?}");
     }
 
     #[test]
     fn what_cannot_be_proven_has_no_solution() {
-        let scale = Scale { multiplier: 1 << 30, shift: 4, sums: (-1000, 1000) };
+        let scale = Scale { multiplier: 1 << 30, shift: 4, sums: (-1000, 1000), floats: Floats::default() };
         let problem =
             Problem { rule: Rule::FixedPoint(RequantizeRule::TfliteDouble), results: (-128, 127), toward_zero: true, narrows: true };
         assert!(solve(&problem, &[scale]).is_some());

@@ -1,6 +1,6 @@
 //! From which sums on the rule gives each result: the thresholds of a channel.
 
-use super::rounded::ROOM;
+use super::numbers::ROOM;
 use crate::ir::RequantizeRule;
 use crate::ir::scalar::integer::requantize;
 
@@ -19,6 +19,29 @@ pub struct Scale {
     pub shift: u32,
     /// The interval of the sums.
     pub sums: (i64, i64),
+    /// What the rule of binary32 computes with.
+    pub floats: Floats,
+}
+
+/// Bits of numbers of binary32: what a sum is multiplied by, what is added to that, and what it is multiplied by then.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Floats {
+    factor: u32,
+    added: u32,
+    outer: u32,
+}
+
+impl Floats {
+    fn scaled(self, sum: i32) -> f32 {
+        let [factor, added, outer] = [self.factor, self.added, self.outer].map(f32::from_bits);
+        (sum as f32 * factor + added) * outer
+    }
+
+    /// The sum that is scaled to a number, but for what is rounded.
+    fn sum_of(self, scaled: f64) -> f64 {
+        let [factor, added, outer] = [self.factor, self.added, self.outer].map(|bits| f64::from(f32::from_bits(bits)));
+        (scaled / outer - added) / factor
+    }
 }
 
 /// How the reference scales a sum.
@@ -28,7 +51,7 @@ pub enum Rule {
     FixedPoint(RequantizeRule),
     /// By one factor, the bits of a binary64: the product is rounded to nearest, then to an integer, halves away from zero.
     Binary64(u64),
-    /// By the scale, which is a number of binary32, in that: the sum and the product are rounded, then the product to an integer, ties to even.
+    /// By [`Scale::floats`] in binary32, each operation rounded, and then to an integer, ties to even.
     Binary32,
 }
 
@@ -38,7 +61,7 @@ impl Rule {
         let Scale { multiplier, shift, .. } = scale;
         match self {
             Self::FixedPoint(rule) => requantize(rule, sum, multiplier as i32, -(shift as i32)).into(),
-            Self::Binary32 => libm::rintf(sum as f32 * scale.factor() as f32) as i64,
+            Self::Binary32 => libm::rintf(scale.floats.scaled(sum)) as i64,
             Self::Binary64(factor) => libm::round(f64::from(sum) * f64::from_bits(factor)) as i64,
         }
     }
@@ -100,7 +123,16 @@ impl Scale {
     pub fn below(factor: f64, sums: (i64, i64)) -> Option<Self> {
         let (fraction, exponent) = libm::frexp(factor);
         let shift = u32::try_from(-exponent).ok()?;
-        (fraction > 0.0).then(|| Self { multiplier: libm::ldexp(fraction, 31) as i64, shift, sums })
+        (fraction > 0.0).then(|| Self { multiplier: libm::ldexp(fraction, 31) as i64, shift, sums, floats: Floats::default() })
+    }
+
+    /// That of a sum which is multiplied by a factor, plus a number, and multiplied again, in binary32. Both factors are to be positive, and
+    /// their product below one.
+    pub fn of_floats([factor, added, outer]: [f32; 3], sums: (i64, i64)) -> Option<Self> {
+        let product = f64::from(factor) * f64::from(outer);
+        let floats = Floats { factor: factor.to_bits(), added: added.to_bits(), outer: outer.to_bits() };
+        let scale = Self::below(product, sums).filter(|_| factor > 0.0 && added.is_finite())?;
+        Some(Self { floats, ..scale })
     }
 
     /// Whether sums are scaled to numbers of 16 bits that leave room for what is added.
@@ -184,15 +216,12 @@ fn first_sum(rule: Rule, result: i64, scale: Scale) -> i64 {
     reaches
 }
 
-/// The first sum whose product in binary32 is rounded to a result. Where the exact product is clear of the middle between two results, rounding it
-/// changes nothing.
+/// The first sum that binary32 scales to a result: it is near the one that scaling backwards gives.
 fn first_sum_of_floats(result: i64, scale: Scale) -> i64 {
-    // More than half of the last place of sums' products with results below 2¹⁰, twice.
-    const CLEAR: f64 = 1.0 / 4096.0;
-    let (middle, factor) = (result as f64 - 0.5, scale.factor());
-    let near = libm::ceil(middle / factor) as i64;
-    let beyond = |sum: i64| sum as f64 * factor - middle;
-    if beyond(near) > CLEAR && beyond(near - 1) < -CLEAR { near } else { first_sum(Rule::Binary32, result, scale) }
+    let near = libm::ceil(scale.floats.sum_of(result as f64 - 0.5)) as i64;
+    let reaches = |sum: i64| i32::try_from(sum).is_ok_and(|sum| Rule::Binary32.scaled(sum, scale) >= result);
+    let is_first = (scale.sums.0 + 1..=scale.sums.1).contains(&near) && reaches(near) && !reaches(near - 1);
+    if is_first { near } else { first_sum(Rule::Binary32, result, scale) }
 }
 
 /// Sum · multiplier rounded to 2³¹ must reach half of the divisor below the result; where the second rounding takes ties away from zero,
