@@ -10,12 +10,13 @@
 //!
 //! Where constants are open (their values may be others when the program runs) nothing is specialised.
 
+mod floats;
+
 use super::ranges::{Range, ranges, type_range, within};
 use super::requantize::{Floats, MOST_ADDED, Precision, Problem, ROOM, Requantizer, Rule, Scale, Solution, Solved};
-use super::scaled_floats::ScaledFloats;
 use super::sum_of_two::{Fits, SumOfTwo};
 use crate::fuse::Epilogue;
-use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, NanRule, Node, RequantizeRule, Scalar, ScalarOp, Value};
+use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
 use crate::machine::Requantize;
 use crate::schedule::context::Context;
 use cranelift_entity::EntityRef;
@@ -424,89 +425,6 @@ impl<'a> Rewriter<'a> {
         let solution = Solution::clone(&*self.solved.solve(self.problem(rule, node), vec![scale])?);
         // The rule is not read where there is a sequence.
         Some(self.fitted(RequantizeRule::TfliteSingle, node, (sum, moved[sum.index()]), solution))
-    }
-
-    /// A sum that is scaled by factors of binary32 and clamped, as numbers of 32 bits. The clamp comes after all that is done before, so that
-    /// narrowing does most of it.
-    fn scaled_by_floats(&mut self, node: Node, moved: &[Node]) -> Option<Node> {
-        let found = ScaledFloats::of(self.old, node)?;
-        let factors = self.numbers_of_floats(found.factors)?;
-        let (added, outer) = (self.floats_or(found.added, 0.0)?, self.floats_or(found.outer, 1.0)?);
-        let channels = factors.len().max(added.len()).max(outer.len());
-        if [&factors, &added, &outer].iter().any(|list| list.len() != 1 && list.len() != channels) {
-            return None;
-        }
-        let (low, high) = self.node_ranges[found.sum.index()];
-        let of_channels = self.accumulator_at(found.sum).map(|accumulator| accumulator.channels).filter(|list| list.len() == channels);
-        let sums = |c: usize| of_channels.map_or((low as i64, high as i64), |list| list[c]);
-        let floats = |c: usize| [&factors, &added, &outer].map(|list| list[if list.len() == 1 { 0 } else { c }]);
-        let scales: Vec<Scale> = (0..channels).map(|c| Scale::of_floats(floats(c), sums(c))).collect::<Option<_>>()?;
-        let mut problem = self.problem(Rule::Binary32, node);
-        let is_exact = found.is_product() && problem.narrows && scales.iter().all(Scale::fits_low_half);
-        problem.results = (problem.results.0.max(found.results.0), problem.results.1.min(found.results.1));
-        let (sum, added) = (moved[found.sum.index()], self.added(node));
-        let root = match self.solved.solve(problem, scales) {
-            // The rule is not read where there is a sequence.
-            Some(solution) => self.fitted(RequantizeRule::TfliteSingle, node, (found.sum, sum), Solution::clone(&*solution)),
-            None if is_exact => {
-                let operands = vec![sum, moved[found.factors.index()]];
-                let new = self.builder.raw(ScalarOp::Requantize(RequantizeRule::TfliteSingle), operands, ElementType::I32);
-                self.requantizers.insert(new, Requantizer::RoundedProduct);
-                new
-            }
-            None => return None,
-        };
-        let merged = added.filter(|(reader, _)| self.merged.contains(reader));
-        let number = merged.map_or(0, |(_, number)| number);
-        let clamp = Clamp { node: root, low: found.results.0 + number, high: found.results.1 + number };
-        self.clamps.insert(node, clamp);
-        if let Some((reader, _)) = merged {
-            self.clamps.insert(reader, clamp);
-        }
-        Some(self.clamp(node))
-    }
-
-    /// The numbers of binary32 that a node is: one, or one a channel.
-    fn numbers_of_floats(&self, node: Node) -> Option<Vec<f32>> {
-        match self.old.nodes[node].op {
-            ScalarOp::Constant(value) => Some(vec![value.as_f64() as f32]),
-            ScalarOp::Input(i) => self.floats[i as usize].clone(),
-            _ => None,
-        }
-    }
-
-    /// The same of a node that there may be, else one number.
-    fn floats_or(&self, node: Option<Node>, number: f32) -> Option<Vec<f32>> {
-        node.map_or_else(|| Some(vec![number]), |node| self.numbers_of_floats(node))
-    }
-
-    /// Whether a node adds a number to what is clamped, narrows it to a type that has all its numbers, or clamps it once more; if so, what it is
-    /// is noted.
-    fn clamps_clamped(&mut self, node: Node) -> bool {
-        let data = &self.old.nodes[node];
-        let known = data.operands.iter().find_map(|&operand| Some((operand, *self.clamps.get(&operand)?)));
-        let Some((operand, clamp)) = known.filter(|_| !self.clamps.contains_key(&node)) else { return false };
-        let Clamp { node: root, low, high } = clamp;
-        let found = match (data.op, self.number_beside(node, operand)) {
-            (ScalarOp::Convert, _) if data.ty.is_integer() => within((low.into(), high.into()), type_range(data.ty)).then_some(clamp),
-            (ScalarOp::Add, Some(number)) if data.ty == ElementType::I32 && number.abs() < ROOM => {
-                let number_node = self.builder.constant(Scalar::i32(number as i32));
-                Some(Clamp { node: self.op(ScalarOp::Add, &[root, number_node]), low: low + number, high: high + number })
-            }
-            (ScalarOp::Max(_), Some(number)) => Some(Clamp { low: low.max(number), high: high.max(number), ..clamp }),
-            (ScalarOp::Min(_), Some(number)) => Some(Clamp { low: low.min(number), high: high.min(number), ..clamp }),
-            _ => None,
-        };
-        found.is_some_and(|found| self.clamps.insert(node, found).is_none())
-    }
-
-    /// A clamped node as new nodes, in its old type.
-    fn clamp(&mut self, node: Node) -> Node {
-        let (Clamp { node: root, low, high }, ty) = (self.clamps[&node], self.old.nodes[node].ty);
-        let [low, high] = [low, high].map(|number| self.builder.constant(Scalar::i32(number as i32)));
-        let raised = self.op(ScalarOp::Max(NanRule::First), &[root, low]);
-        let clamped = self.op(ScalarOp::Min(NanRule::First), &[raised, high]);
-        if ty == ElementType::I32 { clamped } else { self.builder.raw(ScalarOp::Convert, vec![clamped], ty) }
     }
 
     /// The accumulator, if a node is that itself.
