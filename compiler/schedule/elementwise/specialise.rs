@@ -350,14 +350,12 @@ impl<'a> Rewriter<'a> {
             return None;
         }
         let at = |list: &[i64], c: usize| list[if list.len() == 1 { 0 } else { c }];
-        let (low, high) = self.node_ranges[old[0].index()];
-        let of_channels = self.accumulator_at(old[0]).map(|accumulator| accumulator.channels).filter(|list| list.len() == channels);
-        let sums = |c: usize| of_channels.map_or((low as i64, high as i64), |list| list[c]);
+        let sums = self.intervals(old[0], channels);
         let scale = |c: usize| {
             Some(Scale {
                 multiplier: at(&multipliers, c),
                 shift: u32::try_from(-at(&shifts, c)).ok()?,
-                sums: sums(c),
+                sums: sums[c],
                 floats: Floats::default(),
             })
         };
@@ -431,6 +429,13 @@ impl<'a> Rewriter<'a> {
     fn accumulator_at(&self, node: Node) -> Option<Accumulator<'a>> {
         let (input, accumulator) = self.accumulator?;
         matches!(self.old.nodes[node].op, ScalarOp::Input(i) if i as usize == input).then_some(accumulator)
+    }
+
+    /// The intervals of the channels of a sum, known by its old node.
+    fn intervals(&self, sum: Node, channels: usize) -> Vec<(i64, i64)> {
+        let of_channels = self.accumulator_at(sum).map(|accumulator| accumulator.channels).filter(|list| list.len() == channels);
+        let (low, high) = self.node_ranges[sum.index()];
+        of_channels.map_or_else(|| vec![(low as i64, high as i64); channels], <[_]>::to_vec)
     }
 
     /// A sum with an offset: added here, or before the first product where nothing else reads the accumulator.

@@ -45,11 +45,9 @@ impl Rewriter<'_> {
         if numbers.iter().any(|list| list.len() != 1 && list.len() != channels) {
             return None;
         }
-        let (low, high) = self.node_ranges[found.sum.index()];
-        let of_channels = self.accumulator_at(found.sum).map(|accumulator| accumulator.channels).filter(|list| list.len() == channels);
-        let sums = |c: usize| of_channels.map_or((low as i64, high as i64), |list| list[c]);
+        let sums = self.intervals(found.sum, channels);
         let floats = |c: usize| numbers.each_ref().map(|list| list[if list.len() == 1 { 0 } else { c }]);
-        (0..channels).map(|c| Scale::of_floats(floats(c), sums(c))).collect()
+        (0..channels).map(|c| Scale::of_floats(floats(c), sums[c])).collect()
     }
 
     /// The numbers of binary32 that a node is: one, or one a channel.
