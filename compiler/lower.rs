@@ -13,6 +13,7 @@ mod fusions;
 mod grouped;
 mod held;
 mod imported;
+mod lending;
 mod lowered;
 mod memory_map;
 mod method;

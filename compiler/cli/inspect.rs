@@ -196,7 +196,7 @@ fn model_json(listing: &Listing, compiled: &Compiled) -> Value {
             .collect();
         let mut json = json!({ "name": method.name, "inputs": method.inputs.iter().map(port_json).collect::<Vec<_>>(),
                 "outputs": method.outputs.iter().map(port_json).collect::<Vec<_>>(), "scratch_bytes": sizes::whole(plan.arena_bytes),
-                "lower_bound_bytes": sizes::whole(plan.lower_bound), "optimal": plan.optimal, "bytes_moved": bytes_moved(method), "kernels": kernels });
+                "lower_bound_bytes": sizes::whole(plan.lower_bound), "lent_bytes": plan.lent_bytes, "optimal": plan.optimal, "bytes_moved": bytes_moved(method), "kernels": kernels });
         MethodMemory::new(method, record.footprint.state_bytes, listing.area_bytes(number)).add_json(&mut json);
         listing.add_contents(number, &mut json);
         json

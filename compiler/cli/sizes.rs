@@ -31,9 +31,14 @@ pub fn whole(bytes: u64) -> u64 {
     bytes.next_multiple_of(ALIGNMENT)
 }
 
-/// How good the plan of a method is: `scratch 11,168 B = lower bound (optimal for this order)`, or the gap.
+/// How good the plan of a method is: `scratch 11,168 B = lower bound (optimal for this order)`, or the gap; and
+/// `; 2,048 B of tensors lie in outputs before these are written`, where some do.
 pub fn plan(plan: &Plan) -> String {
-    format!("scratch {} B{}", grouped(whole(plan.arena_bytes)), proof(plan))
+    let lent = match plan.lent_bytes {
+        0 => String::new(),
+        bytes => format!("; {} B of tensors lie in outputs before these are written", grouped(bytes)),
+    };
+    format!("scratch {} B{}{lent}", grouped(whole(plan.arena_bytes)), proof(plan))
 }
 
 /// The part of [`plan`] after the number.

@@ -60,7 +60,8 @@ fn introduction(model: &ModelInfo, record: &ModelRecord) -> String {
     format!(
         "{BEGINNING}{} from {}, for {} ({}). Do not edit.\n\n   \
          Results hold for rounding to nearest with denormal numbers on. Arguments of a call must not overlap each other, except\n   \
-         inputs with inputs. An instance serves one call at a time; different instances are independent. */\n",
+         inputs with inputs; outputs may hold anything until it returns. An instance serves one call at a time; different instances\n   \
+         are independent. */\n",
         record.version,
         comment(model.file_name()),
         record.target,

@@ -1,5 +1,6 @@
 //! Where values are once memory is planned.
 
+use super::lending::Loans;
 use super::moving::MovingPlaces;
 use super::pool::Pool;
 use super::resolver::{Location, Memory, Resolver};
@@ -17,6 +18,8 @@ pub(super) struct Addresses<'a> {
     pub plan: &'a Plan,
     /// Which places of the plan move.
     pub moving: &'a MovingPlaces,
+    /// Which tensors lie in callers' buffers.
+    pub loans: &'a Loans,
 }
 
 impl Addresses<'_> {
@@ -33,10 +36,7 @@ impl Addresses<'_> {
                 Address::Constant(pool.constant(&data, name), 0)
             }
             // A tensor without an offset has no bytes; no access reaches it.
-            Memory::Arena => {
-                let place = self.ids.get(&base).and_then(|&id| self.moving.of_tensor(id));
-                scratch(place, self.offset(base).unwrap_or(0))
-            }
+            Memory::Arena => self.planned(base).unwrap_or(Address::Scratch(0)),
         };
         address.plus(start)
     }
@@ -48,12 +48,12 @@ impl Addresses<'_> {
 
     /// Whether a pair of a kernel's tensors has one place.
     pub fn shares(&self, (read, written): (Value, Value)) -> bool {
-        let in_arena = |value: Value| {
+        let planned = |value: Value| {
             let root = self.resolver.root(value);
-            let holds = self.resolver.memory(self.resolver.owner(root)) == Memory::Arena;
-            if holds { self.offset(root) } else { None }
+            let is_planned = self.resolver.memory(self.resolver.owner(root)) == Memory::Arena;
+            if is_planned { self.planned(root) } else { None }
         };
-        self.resolver.is_in_place(read, written) || in_arena(read).is_some_and(|offset| in_arena(written) == Some(offset))
+        self.resolver.is_in_place(read, written) || planned(read).is_some_and(|place| planned(written) == Some(place))
     }
 
     /// Whether one of these pairs has one place.
@@ -61,9 +61,11 @@ impl Addresses<'_> {
         pairs.iter().any(|&pair| self.shares(pair))
     }
 
-    /// The offset in the arena that the plan gives a root.
-    fn offset(&self, root: Value) -> Option<u64> {
-        self.ids.get(&root).and_then(|id| self.plan.offset[id.index()])
+    /// Where the plan has a root.
+    fn planned(&self, root: Value) -> Option<Address> {
+        let id = *self.ids.get(&root)?;
+        let in_arena = || Some(scratch(self.moving.of_tensor(id), self.plan.offset[id.index()]?));
+        self.loans.of_tensor(id).or_else(in_arena)
     }
 }
 

@@ -36,7 +36,7 @@ pub fn peak(plan: &Plan, map: &MemoryMap) -> Peak {
             None => places.push((occupant.offset, occupant.bytes, shown(&occupant.name).to_owned())),
         }
     }
-    Peak { bytes: plan.lower_bound, tensors: places.into_iter().map(|(_, bytes, names)| (names, bytes)).collect() }
+    Peak { bytes: plan.peak_bytes, tensors: places.into_iter().map(|(_, bytes, names)| (names, bytes)).collect() }
 }
 
 /// Converters join the names of all operators that they have fused; the first says which tensor it is.

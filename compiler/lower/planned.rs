@@ -5,6 +5,7 @@ use super::chosen::{Item, Purpose};
 use super::frame::{Frame, bug};
 use super::held::held;
 use super::imported;
+use super::lending::{self, Loans};
 use super::moving::MovingPlaces;
 use super::options::PlanSource;
 use super::placed::Placed;
@@ -32,6 +33,8 @@ pub(super) struct Planned<'a> {
     ids: FxHashMap<Value, TensorId>,
     /// The places that move.
     pub moving: MovingPlaces,
+    /// The tensors in callers' buffers.
+    loans: Loans,
 }
 
 impl<'a> Planned<'a> {
@@ -64,18 +67,24 @@ impl<'a> Planned<'a> {
         let request = request.reordered(&order);
         let mut left: Vec<Option<Item<'a>>> = items.into_iter().map(Some).collect();
         let items: Vec<Item<'a>> = order.iter().filter_map(|&i| left[i].take()).collect();
+        let on_device = items.iter().flat_map(|item| &item.schedules).any(|s| s.is_on_device);
+        let (request, plan, loans) = match purpose {
+            Purpose::Kernels if !on_device => lending::lent(frame, placed, &ids, (request, plan))?,
+            _ => (request, plan, Loans::default()),
+        };
         // A plan of the file is kept as it is, and a device binds places where the plan has them.
-        let stays = frame.options.plan == PlanSource::Program || items.iter().flat_map(|item| &item.schedules).any(|s| s.is_on_device);
+        let stays = frame.options.plan == PlanSource::Program || on_device;
         let moving = match purpose {
             Purpose::Kernels if !stays => MovingPlaces::new(&placed.resolver, &placed.ends.entered, &ids, &request, &plan),
             _ => MovingPlaces::default(),
         };
-        Ok(Self { placed, items, streams, request, plan, ids, moving })
+        Ok(Self { placed, items, streams, request, plan, ids, moving, loans })
     }
 
     /// Where its values are.
     pub fn addresses(&'a self, frame: &Frame<'a>) -> Addresses<'a> {
-        Addresses { resolver: &self.placed.resolver, variables: frame.variables, ids: &self.ids, plan: &self.plan, moving: &self.moving }
+        let Self { placed, ids, plan, moving, loans, .. } = self;
+        Addresses { resolver: &placed.resolver, variables: frame.variables, ids, plan, moving, loans }
     }
 }
 

@@ -56,6 +56,7 @@ fn of_single(blocks: &[Block]) -> u64 {
 }
 
 /// A step's bound: the least arena in which its live bytes fit, whatever shares memory.
+#[derive(Clone, Copy)]
 pub(super) struct StepBound {
     /// The greatest bound of a step.
     pub bytes: u64,
@@ -99,6 +100,22 @@ pub(super) fn of_steps(request: &Request, lifetimes: &Lifetimes, demands: &[Dema
     }
     bound.bytes = bound.bytes.max(highest_fixed);
     bound
+}
+
+/// The bound where up to `elsewhere` bytes that are live at a step may lie outside of the arena, but no scratch memory.
+pub(super) fn beside(request: &Request, lifetimes: &Lifetimes, pairs: &[Pair], elsewhere: impl Fn(usize) -> u64) -> u64 {
+    let mut live = vec![0u64; request.steps.len()];
+    for index in 0..request.tensors.len() {
+        for segment in lifetimes.live_bytes(TensorId(index as u32)) {
+            live[segment.start as usize..segment.end as usize].iter_mut().for_each(|bytes| *bytes += segment.bytes);
+        }
+    }
+    let of_step = |(step, live): (usize, u64)| {
+        let saved: Vec<&Pair> = pairs.iter().filter(|pair| pair.step == step).collect();
+        let scratch: u64 = request.steps[step].scratch.iter().map(|scratch| scratch.bytes).sum();
+        scratch + live.saturating_sub(most_saved(&saved, 1)).saturating_sub(elsewhere(step))
+    };
+    live.into_iter().enumerate().map(of_step).max().unwrap_or(0)
 }
 
 /// Some bytes, the steps at which they are live, and a power of two that divides their offset.

@@ -135,7 +135,7 @@ impl<'a> Merger<'a> {
 
     /// Whether two storages at these places never hold live bytes in the same memory, except where one step reads the one and writes the
     /// other in place.
-    fn harmless(&self, (one, one_at): (TensorId, u64), (other, other_at): (TensorId, u64)) -> bool {
+    pub fn harmless(&self, (one, one_at): (TensorId, u64), (other, other_at): (TensorId, u64)) -> bool {
         let bytes = |root: TensorId, at: u64| at..at + self.request.tensors[root.index()].bytes;
         if !overlap(&bytes(one, one_at), &bytes(other, other_at)) {
             return true;
@@ -152,6 +152,13 @@ impl<'a> Merger<'a> {
         } else {
             false
         }
+    }
+
+    /// Whether a storage that starts at a byte of `born` is dead when `step` writes that first, or works there in place.
+    pub fn is_dead_before(&self, step: usize, dying: (TensorId, u64), born: TensorId) -> bool {
+        self.lifetimes
+            .steps(dying.0)
+            .is_none_or(|steps| steps.end <= step || (steps.end == step + 1 && self.in_place(step, dying, (born, 0))))
     }
 
     /// Whether everything that `step` touches in the dying storage is read only, and shares its start with what it writes over it, as

@@ -9,7 +9,8 @@
 //! 2. `lifetimes`: the steps between which each byte of a storage is live;
 //! 3. `bound`: no arena can be smaller than the bytes live at one step, less what may share memory there;
 //! 4. `inplace`: storages that take over one another's bytes become one *block*, whose height changes over time;
-//! 5. `problem`, `greedy`, `rank`, `exact`, `pack`: blocks are packed as low as they can be found to go.
+//! 5. `problem`, `greedy`, `rank`, `exact`, `pack`: blocks are packed as low as they can be found to go;
+//! 6. `lend`: tensors at the peak go to callers' buffers that hold no result yet.
 //!
 //! Everything is deterministic: the search is limited by nodes, not by time.
 
@@ -20,6 +21,7 @@ mod exact;
 mod fixed;
 mod greedy;
 mod inplace;
+mod lend;
 mod lifetimes;
 mod order;
 mod pack;
@@ -32,6 +34,7 @@ mod views;
 mod tests;
 
 pub use check::{CheckError, check};
+pub use lend::Lender;
 pub use lifetimes::Lifetimes;
 pub use order::{Order, order};
 pub use pack::{Packing, pack};
@@ -41,6 +44,7 @@ pub use views::{Home, homes};
 
 use crate::parallel;
 use inplace::{Merger, Pair};
+use lend::{Loan, lend};
 use problem::Sections;
 use views::Demand;
 
@@ -71,10 +75,36 @@ pub fn plan(request: &Request) -> Result<Plan, PlanError> {
         scratch,
         arena_bytes: layout.packing.height,
         lower_bound,
+        lent_bytes: 0,
+        peak_bytes: lower_bound,
         optimal: layout.packing.height == lower_bound,
         explored_nodes: layout.packing.nodes,
         peak_step: bound.step,
     })
+}
+
+/// A request with tensors in callers' buffers, and its plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lent {
+    /// The same tensors and steps; those that were lent a place are views of an output.
+    pub request: Request,
+    /// The plan of it. Its lower bound holds for every choice of what is lent.
+    pub plan: Plan,
+}
+
+/// The least part of the arena that lending must save: kernels that work in callers' buffers find them at any address.
+const LEAST_SAVED: u64 = 64;
+
+/// Plans a request that has a plan with tensors in buffers that callers lend, if that makes the arena smaller. `alignment` is what the address of
+/// each tensor must be a multiple of, wherever it lies.
+pub fn plan_lent(request: &Request, without: &Plan, lenders: &[Lender], alignment: &[u64]) -> Result<Option<Lent>, PlanError> {
+    let Some(Loan { request, bytes, lower_bound }) = lend(request, lenders, alignment)? else { return Ok(None) };
+    let plan = plan(&request)?;
+    if plan.arena_bytes + without.arena_bytes / LEAST_SAVED >= without.arena_bytes {
+        return Ok(None);
+    }
+    let optimal = plan.arena_bytes == lower_bound;
+    Ok(Some(Lent { request, plan: Plan { lower_bound, optimal, lent_bytes: bytes, ..plan } }))
 }
 
 /// Plans a request in the order given and in the order that [`order`] finds, and answers the smaller arena with its order: the steps of

@@ -20,7 +20,7 @@ pub enum Place {
     Arena,
     /// In a buffer the caller hands in. Never written, never used as scratch.
     Input,
-    /// In a buffer the caller hands in for a result. Never used as scratch.
+    /// In a buffer the caller hands in for a result. Used for others only as far as the request says so: by views that take it over.
     Output,
     /// In the read-only data of the object.
     Constant,
@@ -125,6 +125,10 @@ pub struct Plan {
     pub optimal: bool,
     /// Blocks that were put down: by the exact search, and by the greedy packings that try which memory to share.
     pub explored_nodes: u64,
+    /// Bytes of tensors that lie in callers' buffers for results ([`super::plan_lent`]).
+    pub lent_bytes: u64,
+    /// The most bytes that are live at a step: the lower bound, but where callers' buffers could hold others than they do.
+    pub peak_bytes: u64,
     /// The step at which the most bytes are live (0 where there are no steps).
     pub peak_step: usize,
 }

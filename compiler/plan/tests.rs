@@ -6,6 +6,8 @@ use super::exact::{Outcome, Search};
 use super::rank::RANKINGS;
 use super::*;
 
+mod lend;
+
 /// A request under construction.
 #[derive(Default)]
 struct Draft(Request);

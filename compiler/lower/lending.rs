@@ -1,0 +1,88 @@
+//! Tensors that lie in callers' buffers until the results are written there: see [`plan::plan_lent`].
+
+use super::frame::{Frame, bug};
+use super::options::PlanSource;
+use super::placed::Placed;
+use super::resolver::{Memory, Resolver};
+use crate::diagnostic::Diagnostics;
+use crate::ir::Value;
+use crate::plan::{self, Lender, Lent, Plan, Request, TensorId};
+use crate::program::Address;
+use rustc_hash::FxHashMap;
+
+/// Where the tensors are that callers' buffers hold.
+#[derive(Default)]
+pub(super) struct Loans {
+    places: FxHashMap<TensorId, Address>,
+}
+
+impl Loans {
+    /// Where a tensor is, if it is in a caller's buffer that is for something else.
+    pub fn of_tensor(&self, tensor: TensorId) -> Option<Address> {
+        self.places.get(&tensor).copied()
+    }
+
+    fn new(request: &Request, outputs: &[(TensorId, u32)]) -> Result<Self, Diagnostics> {
+        let homes = plan::homes(request).map_err(|error| bug(error.to_string()))?;
+        let in_output = |home: plan::Home| {
+            let output = outputs.iter().find(|(tensor, _)| *tensor == home.root)?;
+            Some(Address::Output(output.1, home.offset))
+        };
+        let places = (0..).zip(homes).filter_map(|(tensor, home)| Some((TensorId(tensor), in_output(home)?))).collect();
+        Ok(Self { places })
+    }
+}
+
+/// The request and the plan of a method with tensors in callers' buffers, where its arena is smaller so. Plans for several threads hold more than
+/// lifetimes say, and a device mirrors what is where: both are left as they are. So are plans of files, and methods of run-time extents,
+/// whose callers' buffers may be shorter than the bound.
+///
+/// # Errors
+/// A bug, if the plan does not pass its check.
+pub(super) fn lent(
+    frame: &Frame<'_>,
+    placed: &Placed<'_>,
+    ids: &FxHashMap<Value, TensorId>,
+    (request, plan): (Request, Plan),
+) -> Result<(Request, Plan, Loans), Diagnostics> {
+    let lends = frame.options.plan != PlanSource::Program && frame.options.threads.count <= 1 && placed.ends.entered.is_empty();
+    let outputs = if lends { outputs(&placed.resolver, ids, &request) } else { vec![] };
+    let function = placed.resolver.function();
+    let lender = |&(output, _, value): &(TensorId, u32, Value)| Lender { output, alignment: function.tensor(value).element.alignment() };
+    let lenders: Vec<Lender> = outputs.iter().map(lender).collect();
+    let found = match lenders.is_empty() {
+        true => None,
+        false => plan::plan_lent(&request, &plan, &lenders, &alignments(&placed.resolver, ids, &request)?)
+            .map_err(|error| bug(error.to_string()))?,
+    };
+    let Some(Lent { request, plan }) = found else { return Ok((request, plan, Loans::default())) };
+    plan::check(&request, &plan).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
+    let numbers: Vec<(TensorId, u32)> = outputs.into_iter().map(|(tensor, number, _)| (tensor, number)).collect();
+    let loans = Loans::new(&request, &numbers)?;
+    Ok((request, plan, loans))
+}
+
+/// The outputs that have callers' buffers of their own and of known size, with their numbers and values.
+fn outputs(resolver: &Resolver<'_>, ids: &FxHashMap<Value, TensorId>, request: &Request) -> Vec<(TensorId, u32, Value)> {
+    let output = |(number, &value): (u32, &Value)| {
+        let root = resolver.root(value);
+        let id = *ids.get(&root)?;
+        let is_known = resolver.function().tensor(value).static_shape().is_some();
+        let is_own = resolver.memory(root) == Memory::Output(number) && request.tensors[id.index()].view_of.is_none();
+        (is_known && is_own).then_some((id, number, value))
+    };
+    (0..).zip(&resolver.grouped.outputs).filter_map(output).collect()
+}
+
+/// For each tensor what its address must be a multiple of: its elements, and those of all that lies in it.
+fn alignments(resolver: &Resolver<'_>, ids: &FxHashMap<Value, TensorId>, request: &Request) -> Result<Vec<u64>, Diagnostics> {
+    let homes = plan::homes(request).map_err(|error| bug(error.to_string()))?;
+    let mut alignments = vec![1; request.tensors.len()];
+    for (&root, id) in ids {
+        let own = resolver.function().stored_type(root).element.alignment();
+        for index in [id.index(), homes[id.index()].root.index()] {
+            alignments[index] = own.max(alignments[index]);
+        }
+    }
+    Ok(alignments)
+}
