@@ -1,7 +1,7 @@
 //! Movement of elements that moves nothing, or that two instructions do where one is enough.
 //!
 //! Contract: an operator that computes nothing and keeps every axis in its place is its operand, as its axes say; so are a reduction and a map
-//! that change nothing. Reshape of reshape is one reshape; transpose of transpose one transpose, also through a reshape; a reshape that
+//! that change nothing. Reshape of reshape is one reshape; transpose of transpose one transpose; a reshape that
 //! splits what a transpose made splits before it; slice of slice one slice; a transpose that only
 //! moves extents of 1 is a reshape; a spatial pad by what padded taps stand for becomes the padding of its convolution or window; a map does its own
 //! broadcasting, and so does a product of matrices along its leading dimensions; the transpose of a broadcast is the broadcast of a transpose, and
@@ -20,10 +20,7 @@ pub(super) fn run(module: &mut Module) -> bool {
         }
         let found = match edit.function.insts[inst].op() {
             Op::Reshape => reshape(edit, inst).or_else(|| reshaped_broadcast(edit, inst)).or_else(|| through_reshape::split(edit, inst)),
-            Op::Transpose => transpose(edit, inst)
-                .or_else(|| reordered(edit, inst))
-                .or_else(|| transposed_broadcast(edit, inst))
-                .or_else(|| through_reshape::transposes(edit, inst)),
+            Op::Transpose => transpose(edit, inst).or_else(|| reordered(edit, inst)).or_else(|| transposed_broadcast(edit, inst)),
             Op::Matmul => through_broadcasts(edit, inst),
             Op::Slice => slice(edit, inst),
             Op::Reduce => reduce(edit, inst),

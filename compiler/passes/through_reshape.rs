@@ -2,16 +2,26 @@
 //!
 //! A transpose in front of a reshape that only splits dimensions comes after it instead, to get on towards the results.
 //!
+//! They meet before transposes move on towards the results: a transpose that moved first would have to come back all the way.
+//!
 //! The reshape cuts the dimensions of its operand and of its result into *factors*, each of one dimension on both sides. In factors all three
 //! instructions are one transpose, between two reshapes.
 
-use super::edit::Edit;
+use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;
+
+/// Applies the rewrite to transposes that meet.
+pub(super) fn run(module: &mut Module) -> bool {
+    rewrite(module, |edit, inst| match edit.function.insts[inst].op() {
+        Op::Transpose => transposes(edit, inst).map_or(Visit::Keep, Visit::Replace),
+        _ => Visit::Keep,
+    })
+}
 
 /// For a transpose that reads a reshape of a transpose: one transpose of what that reads, or a reshape.
 ///
 /// What others read too stays; both are left alone then, unless the elements are in order again.
-pub(super) fn transposes(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+fn transposes(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let Operation::Transpose(outer) = &data.operation else { return None };
     let reshaped = data.operands[0];
