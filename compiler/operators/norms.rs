@@ -1,6 +1,6 @@
 //! Normalization of rows and channels; [`super::reduction::normalized`] brings any axes to mean 0 and variance 1.
 
-use super::reduction::normalized;
+use super::reduction::{Axes, centred_squares, inverse_root, mean, normalized, scaled_differences};
 use super::terms::Terms;
 use super::{Error, Graph, fixed};
 use crate::ir::{ElementType, Extent, Reduction, Scalar, ScalarOp, Value, WindowGeometry};
@@ -217,11 +217,47 @@ pub fn group_norm(g: &mut Graph<'_>, x: Value, groups: u64, epsilon: f64) -> Res
     if groups == 0 || !channels.is_multiple_of(groups) {
         return Err(Error::Groups { channels, groups });
     }
-    let of_group = [&[Extent::Static(channels / groups)], &shape[2..]].concat();
-    let of_group = g.product(&of_group)?;
-    let split = g.reshape(x, &[shape[0], Extent::Static(groups), of_group])?;
-    let [y, mean, inverse] = normalized(g, split, &[2], epsilon)?;
-    Ok([g.reshape(y, &shape)?, mean, inverse])
+    let (rank, known) = (shape.len(), Extent::Static);
+    let later: Vec<usize> = (2..rank).collect();
+    // One group, and one for each channel, leave the dimensions as they are: that holds in any order of them.
+    let [y, mean, inverse] = match groups {
+        1 => normalized(g, x, &(1..rank).collect::<Vec<_>>(), epsilon)?,
+        _ if rank > 2 && groups == channels => normalized(g, x, &later, epsilon)?,
+        _ if rank > 2 => return by_channels(g, x, groups, epsilon),
+        _ => {
+            let of_group = [&[shape[0], known(groups), known(channels / groups)], &shape[2..]].concat();
+            let split = g.reshape(x, &of_group)?;
+            let [y, mean, inverse] = normalized(g, split, &(2..=rank).collect::<Vec<_>>(), epsilon)?;
+            [g.reshape(y, &shape)?, mean, inverse]
+        }
+    };
+    let statistics = [shape[0], known(groups), known(1)];
+    Ok([y, g.reshape(mean, &statistics)?, g.reshape(inverse, &statistics)?])
+}
+
+/// The same, where only the means of channels are split into groups, so that the large tensors are read in the order in which they are. A group's mean is
+/// that of its channels' means.
+fn by_channels(g: &mut Graph<'_>, x: Value, groups: u64, epsilon: f64) -> Result<[Value; 3], Error> {
+    let shape = g.extents(x);
+    let later: Vec<usize> = (2..shape.len()).collect();
+    let of_groups = |g: &mut Graph<'_>, value: Value| {
+        let means = mean(g, value, &later, Axes::Kept)?;
+        let channels = g.extents(means);
+        let of_group = channels[1].as_static().unwrap_or(0) / groups;
+        let split = g.reshape(means, &[shape[0], Extent::Static(groups), Extent::Static(of_group)])?;
+        Ok::<_, Error>((mean(g, split, &[2], Axes::Kept)?, g.extents(split), channels))
+    };
+    let (means, split, channels) = of_groups(g, x)?;
+    let repeated = |g: &mut Graph<'_>, value: Value| {
+        let of_channels = g.broadcast(value, &split)?;
+        g.reshape(of_channels, &channels)
+    };
+    let mean = repeated(g, means)?;
+    let squares = centred_squares(g, x, mean)?;
+    let (variances, ..) = of_groups(g, squares)?;
+    let inverses = inverse_root(g, variances, epsilon)?;
+    let inverse = repeated(g, inverses)?;
+    Ok([scaled_differences(g, x, mean, inverse)?, means, inverses])
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(super) fn run(module: &mut Module) -> bool {
             return Visit::Replace(vec![operand]);
         }
         let found = match edit.function.insts[inst].op() {
-            Op::Reshape => reshape(edit, inst).or_else(|| reshaped_broadcast(edit, inst)).or_else(|| through_reshape::split(edit, inst)),
+            Op::Reshape => reshape(edit, inst).or_else(|| reshaped_broadcast(edit, inst)).or_else(|| through_reshape::in_front(edit, inst)),
             Op::Transpose => transpose(edit, inst).or_else(|| reordered(edit, inst)).or_else(|| transposed_broadcast(edit, inst)),
             Op::Matmul => through_broadcasts(edit, inst),
             Op::Slice => slice(edit, inst),

@@ -1,6 +1,6 @@
 //! Two transposes that meet through a reshape: a convolution's image is brought to planes, its pixels become one dimension, and that is brought back.
 //!
-//! A transpose in front of a reshape that only splits dimensions comes after it instead, to get on towards the results.
+//! A transpose in front of a reshape that only splits dimensions, or merges neighbours, comes after it instead, to get on towards the results.
 //!
 //! They meet before transposes move on towards the results: a transpose that moved first would have to come back all the way.
 //!
@@ -53,20 +53,20 @@ fn transposes(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     Some(vec![edit.insert_one(operators::Reshape { shape: whole }, &[turned])?])
 }
 
-/// For a reshape that splits dimensions of what a transpose made, and does no more: a transpose of what splits the same dimensions before it.
+/// For a reshape that splits dimensions of what a transpose made, and does no more: a transpose of what splits the same dimensions before it. So too
+/// for one that merges dimensions which are neighbours in front of the transpose.
 ///
-/// Tokens become an image in planes so, whose operators then meet the transpose and not the reshape.
-pub(super) fn split(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+/// Tokens become an image in planes so, whose operators then meet the transpose and not the reshape; groups of channels become channels.
+pub(super) fn in_front(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let turned = data.operands[0];
     let (inner, source) = edit.transpose(turned).filter(|_| edit.uses[turned] == 1)?;
     let after = edit.function.tensor(data.results[0]).shape.clone();
     let factors = Factors::between(&edit.function.tensor(turned).shape, &after)?;
-    let is_split = factors.before.iter().any(|dimension| dimension.len() > 1) && factors.after.iter().all(|dimension| dimension.len() <= 1);
-    if !is_split {
+    let order = factors.of_source(inner).concat();
+    if !factors.split() && !factors.merge(&order) {
         return None;
     }
-    let order = factors.of_source(inner).concat();
     // Dimensions of one element come first.
     let place = |&dimension: &usize| factors.after[dimension].first().map(|factor| order.iter().position(|other| other == factor));
     let mut dimensions: Vec<usize> = (0..after.len()).collect();
@@ -114,6 +114,19 @@ impl Factors {
             right = more_right.map(|rest| (j, Extent::Static(rest))).or_else(|| after.next());
         }
         (left.is_none() && right.is_none()).then_some(found)
+    }
+
+    /// Whether the reshape splits dimensions, and merges none.
+    fn split(&self) -> bool {
+        self.before.iter().any(|dimension| dimension.len() > 1) && self.after.iter().all(|dimension| dimension.len() <= 1)
+    }
+
+    /// Whether the reshape merges dimensions, and splits none, and those that become one follow each other in an order of the factors.
+    fn merge(&self, order: &[usize]) -> bool {
+        let follow = |dimension: &Vec<usize>| dimension.windows(2).all(|pair| follows(order, pair));
+        self.before.iter().all(|dimension| dimension.len() <= 1)
+            && self.after.iter().any(|dimension| dimension.len() > 1)
+            && self.after.iter().all(follow)
     }
 
     /// The factors of each dimension of what a transpose in front of the reshape reads.

@@ -1,8 +1,8 @@
-; Two transposes that meet through a reshape are one, or none. One in front of a reshape that splits comes after it.
+; Two transposes that meet through a reshape are one, or none. One in front of a reshape that splits, or merges neighbours, comes after it.
 ;! input f32[1, 2, 2, 3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0]
 ;! input f32[2, 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0]
 ;! input f32[1, 4, 2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
-;! pass = simplify, dead_code
+;! pass = through_reshape, simplify, dead_code
 ;! print
 func @main(v0: f32[1, 2, 2, 3], v1: f32[2, 6], v2: f32[1, 4, 2]) {
   v3 = transpose v0 { permutation = [0, 3, 1, 2] }
@@ -22,7 +22,11 @@ func @main(v0: f32[1, 2, 2, 3], v1: f32[2, 6], v2: f32[1, 4, 2]) {
   v17 "factors of two dimensions" = transpose v16 { permutation = [1, 0] }
   v18 = transpose v2 { permutation = [0, 2, 1] }
   v19 "tokens as an image in planes" = reshape v18 { shape = [1, 2, 2, 2] }
-  return v5, v8, v11, v13, v14, v17, v19
+  v20 = transpose v0 { permutation = [0, 3, 1, 2] }
+  v21 "pixels are neighbours" = reshape v20 { shape = [1, 3, 4] }
+  v22 = transpose v0 { permutation = [0, 3, 1, 2] }
+  v23 "channels and rows are none" = reshape v22 { shape = [1, 6, 2] }
+  return v5, v8, v11, v13, v14, v17, v19, v21, v23
 }
 method "main" = @main {
   input "x"
@@ -35,6 +39,8 @@ method "main" = @main {
   output "4"
   output "5"
   output "6"
+  output "7"
+  output "8"
 }
 ;! ---
 func @main(v0: f32[1, 2, 2, 3], v1: f32[2, 6], v2: f32[1, 4, 2]) {
@@ -51,7 +57,11 @@ func @main(v0: f32[1, 2, 2, 3], v1: f32[2, 6], v2: f32[1, 4, 2]) {
   v13: f32[3, 4] "factors of two dimensions" = transpose v12 { permutation = [1, 0] }
   v14: f32[1, 2, 2, 2] = reshape v2 { shape = [1, 2, 2, 2] }
   v15: f32[1, 2, 2, 2] "tokens as an image in planes" = transpose v14 { permutation = [0, 3, 1, 2] }
-  return v3, v5, v7, v9, v10, v13, v15
+  v16: f32[1, 4, 3] = reshape v0 { shape = [1, 4, 3] }
+  v17: f32[1, 3, 4] "pixels are neighbours" = transpose v16 { permutation = [0, 2, 1] }
+  v18: f32[1, 3, 2, 2] = transpose v0 { permutation = [0, 3, 1, 2] }
+  v19: f32[1, 6, 2] "channels and rows are none" = reshape v18 { shape = [1, 6, 2] }
+  return v3, v5, v7, v9, v10, v13, v15, v17, v19
 }
 method "main" = @main {
   input "x"
@@ -64,4 +74,6 @@ method "main" = @main {
   output "4"
   output "5"
   output "6"
+  output "7"
+  output "8"
 }

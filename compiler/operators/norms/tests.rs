@@ -47,6 +47,17 @@ fn groups_of_channels_are_normalized_together() {
         let found = run_with(&[&input], open, &|g, v| Ok(group_norm(g, v[0], 2, 0.0)?[0]));
         near(&found, &[-1.0, 1.0, -1.0, 1.0]);
     }
+    // All together, each channel alone, and without further dimensions; the mean of channels of one group is that of all its elements.
+    let pixels = Floats::new(&[1, 4, 2], vec![1.0, 3.0, 3.0, 5.0, 0.0, 10.0, 4.0, 2.0]);
+    let deviation = |sum: f32, count: f32| (sum / count).sqrt();
+    let (pair, rest) = (deviation(8.0, 4.0), deviation(56.0, 4.0));
+    let two = [-2.0 / pair, 0.0, 0.0, 2.0 / pair, -4.0 / rest, 6.0 / rest, 0.0, -2.0 / rest];
+    near(&run(&[&pixels], &|g, v| Ok(group_norm(g, v[0], 2, 0.0)?[0])), &two);
+    near(&run(&[&pixels], &|g, v| Ok(group_norm(g, v[0], 2, 0.0)?[1])), &[3.0, 4.0]);
+    near(&run(&[&pixels], &|g, v| Ok(group_norm(g, v[0], 4, 0.0)?[0])), &[-1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0, -1.0]);
+    near(&run(&[&pixels], &|g, v| Ok(group_norm(g, v[0], 1, 0.0)?[1])), &[3.5]);
+    let row = Floats::new(&[1, 4], vec![1.0, 3.0, 10.0, 20.0]);
+    near(&run(&[&row], &|g, v| Ok(group_norm(g, v[0], 2, 0.0)?[0])), &[-1.0, 1.0, -1.0, 1.0]);
     let mut module = crate::ir::Module::default();
     let mut g = crate::operators::Graph::new(&mut module, "f");
     let x = g.constant_f32(&[1, 3, 1], &[0.0; 3]).unwrap();

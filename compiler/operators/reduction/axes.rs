@@ -116,12 +116,44 @@ pub fn moments(g: &mut Graph<'_>, input: Value, axes: &[usize], correction: f64)
     let count = count(g, input, axes)?;
     let sums = reduce(g, input, Reduction::Sum, axes, Axes::Kept)?;
     let mean = divided(g, sums, count, 0.0)?;
-    let squares = g.compute(&[input, mean], |terms, x| {
-        let difference = terms.sub(x[0], x[1])?;
-        Ok::<_, Error>(terms.mul(difference, difference)?)
-    })?;
+    let squares = centred_squares(g, input, mean)?;
     let sums = reduce(g, squares, Reduction::Sum, axes, Axes::Kept)?;
     Ok((mean, divided(g, sums, count, correction)?))
+}
+
+/// (x − mean)².
+///
+/// # Errors
+/// When they do not broadcast.
+pub fn centred_squares(g: &mut Graph<'_>, input: Value, mean: Value) -> Result<Value, Error> {
+    g.compute(&[input, mean], |terms, x| {
+        let difference = terms.sub(x[0], x[1])?;
+        Ok(terms.mul(difference, difference)?)
+    })
+}
+
+/// 1 ÷ √(x + epsilon).
+///
+/// # Errors
+/// When elements are no floats.
+pub fn inverse_root(g: &mut Graph<'_>, input: Value, epsilon: f64) -> Result<Value, Error> {
+    let element = g.element(input);
+    g.compute(&[input], |terms, x| {
+        let epsilon = terms.constant(Scalar::float(element, epsilon));
+        let sum = terms.add(x[0], epsilon)?;
+        Ok(terms.op(ScalarOp::Rsqrt, &[sum])?)
+    })
+}
+
+/// (x − mean) × factor.
+///
+/// # Errors
+/// When they do not broadcast.
+pub fn scaled_differences(g: &mut Graph<'_>, input: Value, mean: Value, factor: Value) -> Result<Value, Error> {
+    g.compute(&[input, mean, factor], |terms, x| {
+        let difference = terms.sub(x[0], x[1])?;
+        Ok(terms.mul(difference, x[2])?)
+    })
 }
 
 /// (x − mean) ÷ √(variance + epsilon) along axes, the mean, and the inverse of the root.
@@ -129,18 +161,9 @@ pub fn moments(g: &mut Graph<'_>, input: Value, axes: &[usize], correction: f64)
 /// # Errors
 /// When elements are no floats, or an axis is out of range.
 pub fn normalized(g: &mut Graph<'_>, input: Value, axes: &[usize], epsilon: f64) -> Result<[Value; 3], Error> {
-    let element = g.element(input);
     let (mean, variance) = moments(g, input, axes, 0.0)?;
-    let inverse = g.compute(&[variance], |terms, x| {
-        let epsilon = terms.constant(Scalar::float(element, epsilon));
-        let sum = terms.add(x[0], epsilon)?;
-        Ok::<_, Error>(terms.op(ScalarOp::Rsqrt, &[sum])?)
-    })?;
-    let normalized = g.compute(&[input, mean, inverse], |terms, x| {
-        let difference = terms.sub(x[0], x[1])?;
-        Ok::<_, Error>(terms.mul(difference, x[2])?)
-    })?;
-    Ok([normalized, mean, inverse])
+    let inverse = inverse_root(g, variance, epsilon)?;
+    Ok([scaled_differences(g, input, mean, inverse)?, mean, inverse])
 }
 
 /// The first position of the extreme along an axis, which is left out.

@@ -7,6 +7,8 @@ mod quantized_product;
 #[cfg(test)]
 mod tests;
 
-pub use axes::{Axes, count, integer_mean, mean, moments, normalized, position, reduce, without};
+pub use axes::{
+    Axes, centred_squares, count, integer_mean, inverse_root, mean, moments, normalized, position, reduce, scaled_differences, without,
+};
 pub use quantized::{Rescaling, quantized_mean, quantized_sum};
 pub use quantized_product::quantized_product;
