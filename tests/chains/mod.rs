@@ -40,7 +40,7 @@ pub fn module(seed: u64) -> (Module, Tensor) {
     // A caller's buffer is free, so the chain starts from a tensor in memory.
     let mut value = next(&mut builder, &mut random, input, 0);
     for _ in 0..2 + random.below(5) {
-        let kind = random.below(7);
+        let kind = random.below(9);
         value = next(&mut builder, &mut random, value, kind);
     }
     builder.finish_method("forward", vec![value]);
@@ -67,7 +67,17 @@ fn next(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value, ki
             let border = [0, random.below(3) as i64, random.below(2) as i64, 0];
             builder.pad(value, border.to_vec(), vec![0, random.below(3) as i64, 0, 0], Scalar::int(ElementType::I8, -7)).ok()
         }
-        _ => Some(joined(builder, random, value)),
+        6 => Some(joined(builder, random, value)),
+        7 => {
+            let beside = pointwise(builder, random, value, more);
+            builder.concat(&[beside, value], 3).ok()
+        }
+        _ => {
+            let bytes = (0..1 + random.below(12)).flat_map(|_| (random.below(shape[2]) as i32).to_le_bytes()).collect::<Vec<u8>>();
+            let ty = TensorType::of(ElementType::I32, &[bytes.len() as u64 / 4]);
+            let columns = builder.literal(ty, bytes).expect("four bytes each");
+            builder.gather(value, columns, 2, 0).ok()
+        }
     };
     let fits = |v: &Value| builder.tensor(*v).static_shape().is_some_and(|shape| shape.iter().all(|&n| n > 0));
     built.filter(fits).unwrap_or(value)

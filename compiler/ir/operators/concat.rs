@@ -112,4 +112,8 @@ impl Operator for Concat {
     fn permuted(&self, permutation: &[usize]) -> Option<Self> {
         Some(Self { axis: *permutation.get(self.axis)?, extent: self.extent })
     }
+
+    fn part(&self, axis: usize, low: i64, high: i64) -> Option<Self> {
+        (axis != self.axis && low == 0 && high == 0).then(|| self.clone())
+    }
 }

@@ -62,6 +62,10 @@ impl Operator for Gather {
         (self.batch == 0).then_some(self.axis)
     }
 
+    fn part(&self, axis: usize, low: i64, high: i64) -> Option<Self> {
+        (axis < self.axis && self.batch == 0 && low == 0 && high == 0).then(|| self.clone())
+    }
+
     fn permuted(&self, permutation: &[usize]) -> Option<Self> {
         let axis = *permutation.get(self.axis)?;
         (self.batch == 0).then_some(Self { axis, batch: 0 })
