@@ -1,4 +1,4 @@
-//! Variables that live on the device, which the interpreter of kernels plays.
+//! What need not cross to a device, which the interpreter of kernels plays: variables that live there, and outputs before they are written.
 
 use super::support;
 use super::support::harness::{self, Needs, Test};
@@ -9,7 +9,7 @@ use modelc::ir::{ElementType, Module, Tensor};
 use modelc::lower::{Lowered, Options};
 use modelc::machine::{GPUS, MACHINES, Machine};
 use modelc::pipeline;
-use modelc::program::{DeviceRegion, Variable};
+use modelc::program::{Address, DeviceRegion, Variable, calls};
 
 /// The tests.
 pub const TESTS: &[Test] = &[
@@ -19,6 +19,7 @@ pub const TESTS: &[Test] = &[
         variables_that_the_host_does_not_touch_live_on_the_device,
     ),
     ("caches_of_decoders_do_not_cross", Needs::Corpus("executorch"), caches_of_decoders_do_not_cross),
+    ("outputs_do_not_enter_before_they_are_written", Needs::Corpus("executorch"), outputs_do_not_enter_before_they_are_written),
 ];
 
 /// A module with what a GPU does of it, where that is there in any case or need not be.
@@ -126,14 +127,20 @@ fn variables_that_the_host_does_not_touch_live_on_the_device() {
 const DECODERS: [(&str, u64); 3] =
     [("llama_tiny_dyn.vulkan", 65_536), ("llama_tiny_dyn_8da4w.vulkan", 65_536), ("llama_tiny_dyn.portable", 65_536)];
 
+/// A program of the corpus, all of which is for the device.
+fn program(name: &str) -> Module {
+    let path = support::corpus("executorch").expect("skipped without it").join(format!("{name}.pte"));
+    let mut module = support::load(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+    if !name.ends_with(".vulkan") {
+        GpuOperators::All.mark(&mut module).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    modelc::passes::run_all(&mut module);
+    module
+}
+
 fn caches_of_decoders_do_not_cross() {
     for (name, bytes) in DECODERS {
-        let path = support::corpus("executorch").expect("skipped without it").join(format!("{name}.pte"));
-        let mut module = support::load(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
-        if !name.ends_with(".vulkan") {
-            GpuOperators::All.mark(&mut module).unwrap_or_else(|error| panic!("{name}: {error}"));
-        }
-        modelc::passes::run_all(&mut module);
+        let module = program(name);
         let [alike, kept] = [false, true].map(|keeps| lowered(&module, &GPUS[0], keeps).program);
         let regions = [&alike, &kept].map(|program| program.device.as_ref().expect("a device").regions_of_calls());
         let residents = kept.device.as_ref().and_then(|device| device.residents.as_ref()).expect("caches live on the device");
@@ -142,4 +149,22 @@ fn caches_of_decoders_do_not_cross() {
         let saved = |bytes_of: fn(&DeviceRegion) -> u64| bytes_of(&regions[0][0]) - bytes_of(&regions[1][0]);
         assert_eq!([saved(DeviceRegion::bytes_in), saved(DeviceRegion::bytes_out)], [bytes; 2], "{name}");
     }
+}
+
+/// Programs whose output has a run-time extent and is written by two calls: one for blocks of slices, one for the slices that are left.
+const OF_BLOCKS: [&str; 3] = ["llama_tiny_dyn.vulkan", "llama_tiny_dyn_8da4w.vulkan", "dyn_batch.portable"];
+
+fn outputs_do_not_enter_before_they_are_written() {
+    for name in OF_BLOCKS {
+        let lowered = lowered(&program(name), &GPUS[0], true).program;
+        let writers = calls(&lowered.methods[0].steps).into_iter().filter(|call| call.arguments.iter().any(is_output)).count();
+        assert!(writers > 1, "{name}: {writers} calls write the output");
+        let regions = lowered.device.as_ref().expect("a device").regions_of_calls();
+        let entering: Vec<_> = regions.iter().flat_map(|region| &region.enter).filter(|crossing| is_output(&crossing.host)).collect();
+        assert!(entering.is_empty(), "{name}: {entering:?}");
+    }
+}
+
+fn is_output(address: &Address) -> bool {
+    matches!(address, Address::Output(..))
 }

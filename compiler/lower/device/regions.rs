@@ -69,7 +69,8 @@ pub struct Cutter<'s, 'a, 'd> {
     has_flow: bool,
     /// Bytes that outlive a call, of those that the host has.
     lasting: Bytes,
-    /// Those of them that may hold something before the device writes them.
+    /// Those of them that may hold something before the next step: of outputs, where branches and loops do not hide the order of steps, what steps
+    /// before it may have written.
     held: Bytes,
     /// Bytes of variables that live on the device.
     residents: &'a Bytes,
@@ -122,11 +123,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     /// What calls touch that the device does.
     fn touched_by_device(&self) -> Bytes {
         let calls = calls(self.sides.device).into_iter().zip(&self.found).filter(|(_, found)| found.is_ok());
-        let touched = |(call, _): (&Call, _)| {
-            let kernel = self.sides.device_kernels.get(call.kernel);
-            kernel.map_or(vec![], |kernel| self.mirror.touched(kernel, call))
-        };
-        calls.flat_map(touched).map(|touched| touched.bytes).collect()
+        calls.flat_map(|(call, _)| self.touched(call, self.sides.device_kernels)).map(|touched| touched.bytes).collect()
     }
 
     /// The regions, the first of which has the number `first`, and the runs that they take the place of, in order. The marks are what is decided.
@@ -141,7 +138,8 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         loop {
             (self.call, self.regions, self.cuts, self.is_refused) = (0, vec![], vec![], false);
             self.host_reads = self.reads_of_host();
-            self.held = self.lasting.without(&self.first_written());
+            let outputs = self.mirror.outputs().into_iter().collect();
+            self.held = if self.has_flow { self.lasting.clone() } else { self.lasting.without(&outputs) };
             self.list(self.sides.device, self.sides.host);
             if !self.is_refused {
                 break;
@@ -200,7 +198,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
             match visit {
                 Visit::Call(call) => {
                     if self.found[number].is_err() {
-                        self.touched(call).into_iter().for_each(|touched| bytes.insert(touched.bytes));
+                        self.touched(call, self.sides.host_kernels).into_iter().for_each(|touched| bytes.insert(touched.bytes));
                     }
                     number += 1;
                 }
@@ -220,28 +218,9 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         Some(place..place + bytes)
     }
 
-    /// The bytes of outputs that one call writes, of the device, and no step of the host touches. They hold nothing before; of an output of
-    /// run-time extents, nothing is to be kept of what the call leaves.
-    fn first_written(&self) -> Bytes {
-        if self.has_flow {
-            return Bytes::default();
-        }
-        let (mut written, mut again) = (Bytes::default(), Bytes::default());
-        for call in calls(self.sides.device) {
-            let touched = self.sides.device_kernels.get(call.kernel).map_or(vec![], |kernel| self.mirror.touched(kernel, call));
-            for Touched { bytes, .. } in touched.into_iter().filter(|touched| touched.writes) {
-                let bytes = std::iter::once(bytes).collect();
-                again.extend(&written.and(&bytes));
-                written.extend(&bytes);
-            }
-        }
-        let outputs: Bytes = self.mirror.outputs().into_iter().collect();
-        outputs.and(&written).without(&again).without(&self.host_reads)
-    }
-
-    /// What a call of the host touches.
-    fn touched(&self, call: &Call) -> Vec<Touched> {
-        self.sides.host_kernels.get(call.kernel).map_or(vec![], |kernel| self.mirror.touched(kernel, call))
+    /// What a call touches by the kernels of a side.
+    fn touched(&self, call: &Call, kernels: &[Kernel]) -> Vec<Touched> {
+        kernels.get(call.kernel).map_or(vec![], |kernel| self.mirror.touched(kernel, call))
     }
 
     /// One list of steps.
@@ -265,16 +244,23 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         self.finish(&mut run, &mut there);
     }
 
+    /// Bytes that a step may have written, of those that outlive a call, hold something from now on.
+    fn hold(&mut self, written: &Bytes) {
+        self.held.extend(&written.and(&self.lasting));
+    }
+
     /// A step of the host: what it writes is no longer on the device.
     fn host_step(&mut self, number: usize, (device, host): (&'s Step, &Step), there: &mut Bytes) {
         match (device, host) {
             (_, Step::Call(call)) => {
-                self.touched(call).iter().filter(|touched| touched.writes).for_each(|touched| there.remove(&touched.bytes));
+                let touched = self.touched(call, self.sides.host_kernels);
+                let written = touched.into_iter().filter(|touched| touched.writes).map(|touched| touched.bytes).collect();
+                self.written_by_host(&written, there);
                 self.call += 1;
             }
             (_, Step::External(external)) => {
-                let written: Vec<_> = external.outputs.iter().filter_map(|tensor| self.range(tensor.address, tensor.bytes)).collect();
-                written.iter().for_each(|range| there.remove(range));
+                let written = external.outputs.iter().filter_map(|tensor| self.range(tensor.address, tensor.bytes)).collect();
+                self.written_by_host(&written, there);
             }
             (Step::If { then: a, otherwise: b, .. }, Step::If { then: c, otherwise: d, .. })
             | (Step::While { head: a, body: b, .. }, Step::While { head: c, body: d, .. }) => {
@@ -285,8 +271,17 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
                 }
                 there.clone_from(self.residents);
             }
-            _ => there.clone_from(self.residents),
+            _ => {
+                there.clone_from(self.residents);
+                self.held.clone_from(&self.lasting);
+            }
         }
+    }
+
+    /// What the host writes holds something, and is no longer on the device.
+    fn written_by_host(&mut self, written: &Bytes, there: &mut Bytes) {
+        *there = there.without(written);
+        self.hold(written);
     }
 
     /// A run of calls becomes a region.
@@ -296,10 +291,10 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         let mut flow = Flow::from(there.clone());
         flow.count(self.counting(&calls));
         for &(number, call) in &calls {
-            let Some(kernel) = self.sides.device_kernels.get(call.kernel) else { return };
             let mut before = self.live_before(number, first);
             before.extend(&self.held);
-            let (extents, touched): (Vec<_>, Vec<_>) = self.mirror.touched(kernel, call).into_iter().partition(|touched| touched.is_extent);
+            let touched = self.touched(call, self.sides.device_kernels);
+            let (extents, touched): (Vec<_>, Vec<_>) = touched.into_iter().partition(|touched| touched.is_extent);
             flow.call(&touched, &before);
             flow.extents.extend(extents.iter().map(|touched| touched.bytes.start));
             flow.dispatches(self.found[number].as_deref().unwrap_or_default());
@@ -315,6 +310,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
             self.is_refused = true;
             return;
         };
+        self.hold(&flow.written);
         *there = flow.there;
         self.regions.push(region);
         self.cuts.push(Cut { path: self.path.clone(), steps, region: self.regions.len() - 1 });
