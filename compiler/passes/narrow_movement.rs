@@ -61,7 +61,7 @@ fn of_bytes(edit: &Edit<'_>, data: &InstData, operand: Value, expression: &Expre
 }
 
 fn is_extreme(reduction: Reduction) -> bool {
-    matches!(reduction, Reduction::Max | Reduction::Min)
+    matches!(reduction, Reduction::Max | Reduction::Min | Reduction::MaxOrNan | Reduction::MinOrNan)
 }
 
 /// Whether every window has an element: the extreme of none is another one for bytes than for floats.

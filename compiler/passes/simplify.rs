@@ -231,7 +231,7 @@ fn adds_nothing(operation: &Operation, value: Scalar) -> bool {
     match reduction {
         Reduction::Sum | Reduction::Any => value.as_f64() == 0.0,
         Reduction::Product | Reduction::All => value.as_f64() == 1.0,
-        Reduction::Max => is_end(|(low, _)| low, f64::NEG_INFINITY),
-        Reduction::Min => is_end(|(_, high)| high, f64::INFINITY),
+        Reduction::Max | Reduction::MaxOrNan => is_end(|(low, _)| low, f64::NEG_INFINITY),
+        Reduction::Min | Reduction::MinOrNan => is_end(|(_, high)| high, f64::INFINITY),
     }
 }

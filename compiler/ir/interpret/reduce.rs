@@ -1,16 +1,15 @@
 //! `reduce`, `window` and `arg_reduce`.
 //!
 //! f32 is summed and multiplied in f32, in order; other floats in binary64 and rounded once. Integers wrap. A maximum starts at the lowest value (−∞) and
-//! takes an element that compares greater, so NaN is left out; a minimum likewise. Sums and products of truth values are
-//! `any` and `all`, which give 1 or 0 in the operand's type.
+//! takes an element that compares greater, so NaN is left out, unless its name says that NaN stays; a minimum likewise. Sums and products of truth
+//! values are `any` and `all`, which give 1 or 0 in the operand's type.
 
 use super::array::{Array, elements, strides, walk};
 use super::column::Column;
 use super::contract::{RunTime, Slid, Windows, floats};
 use super::error::{Step, fail};
 use crate::ir::operators::{Reduction, Search, WindowGeometry, Word};
-use crate::ir::scalar::integer;
-use crate::ir::scalar::{Comparison, Scalar};
+use crate::ir::scalar::{Comparison, Scalar, float, integer};
 use crate::ir::types::ElementType;
 
 /// What is accumulated.
@@ -31,8 +30,8 @@ impl Reducer {
     pub(in crate::ir) fn start_int(&self) -> i64 {
         let (low, high) = self.element.integer_range().unwrap_or((0, 1));
         match self.reduction {
-            Reduction::Max => low as i64,
-            Reduction::Min => high as i64,
+            Reduction::Max | Reduction::MaxOrNan => low as i64,
+            Reduction::Min | Reduction::MinOrNan => high as i64,
             Reduction::Product | Reduction::All => 1,
             _ => 0,
         }
@@ -41,8 +40,8 @@ impl Reducer {
     /// What a float result starts at.
     pub(in crate::ir) fn start_float(&self) -> f64 {
         match self.reduction {
-            Reduction::Max => f64::NEG_INFINITY,
-            Reduction::Min => f64::INFINITY,
+            Reduction::Max | Reduction::MaxOrNan => f64::NEG_INFINITY,
+            Reduction::Min | Reduction::MinOrNan => f64::INFINITY,
             Reduction::Product | Reduction::All => 1.0,
             _ => 0.0,
         }
@@ -56,8 +55,8 @@ impl Reducer {
             Reduction::Product if !truth => a.wrapping_mul(x),
             Reduction::Sum | Reduction::Any => i64::from(a != 0 || x != 0),
             Reduction::Product | Reduction::All => i64::from(a != 0 && x != 0),
-            Reduction::Max if integer::compare(Comparison::Greater, self.element, x, a) => x,
-            Reduction::Min if integer::compare(Comparison::Less, self.element, x, a) => x,
+            Reduction::Max | Reduction::MaxOrNan if integer::compare(Comparison::Greater, self.element, x, a) => x,
+            Reduction::Min | Reduction::MinOrNan if integer::compare(Comparison::Less, self.element, x, a) => x,
             _ => a,
         }
     }
@@ -69,6 +68,8 @@ impl Reducer {
             Reduction::Product => a * x,
             Reduction::Max if x > a => x,
             Reduction::Min if x < a => x,
+            Reduction::MaxOrNan => float::max_propagate(a, x),
+            Reduction::MinOrNan => float::min_propagate(a, x),
             Reduction::Any => f64::from(a != 0.0 || x != 0.0),
             Reduction::All => f64::from(a != 0.0 && x != 0.0),
             _ => a,
@@ -190,30 +191,19 @@ pub(in crate::ir) fn window<'m>(
     })
 }
 
-/// `arg_reduce`: the first position whose element none before it equals or exceeds; position 0 for NaN in front.
+/// `arg_reduce`: the first position whose element none before it equals or exceeds. NaN in front stays there; elsewhere it is taken, and stays, where
+/// the search finds it.
 pub(in crate::ir) fn arg_reduce<'m>(input: &Array<'m>, search: Search, axis: usize, element: ElementType) -> Step<Array<'m>> {
     let mut shape = input.shape.clone();
     shape[axis] = 1;
     let total = elements(element, &shape)?;
     let (extent, inner) = (input.shape[axis], input.shape[axis + 1..].iter().product::<usize>());
-    let comparison = if search == Search::Max { Comparison::Greater } else { Comparison::Less };
+    let comparison = if search.finds_largest() { Comparison::Greater } else { Comparison::Less };
     let column = Column::decode(input.element, &input.bytes, 0..input.len());
     let better = |x: usize, y: usize| match &column {
         Column::Int(v) => integer::compare(comparison, input.element, v[x], v[y]),
-        Column::F32(v) => {
-            if search == Search::Max {
-                v[x] > v[y]
-            } else {
-                v[x] < v[y]
-            }
-        }
-        Column::F64(v) => {
-            if search == Search::Max {
-                v[x] > v[y]
-            } else {
-                v[x] < v[y]
-            }
-        }
+        Column::F32(v) => is_better(search, v[x].into(), v[y].into()),
+        Column::F64(v) => is_better(search, v[x], v[y]),
         Column::C64(_) => false,
     };
     let mut bytes = Vec::new();
@@ -223,4 +213,10 @@ pub(in crate::ir) fn arg_reduce<'m>(input: &Array<'m>, search: Search, axis: usi
         bytes.extend(Scalar::int(element, best as i64).to_bytes());
     }
     Ok(Array::new(element, shape, bytes))
+}
+
+/// Whether a float takes the place of the best one so far.
+fn is_better(search: Search, x: f64, best: f64) -> bool {
+    let nan = search.finds_nan() && x.is_nan() && !best.is_nan();
+    nan || if search.finds_largest() { x > best } else { x < best }
 }

@@ -30,10 +30,14 @@ pub enum Reduction {
     /// Their sum; integers wrap.
     #[default]
     Sum,
-    /// The largest.
+    /// The largest; NaN is left out.
     Max,
-    /// The smallest.
+    /// The smallest; NaN is left out.
     Min,
+    /// The largest; NaN if one of them is.
+    MaxOrNan,
+    /// The smallest; NaN if one of them is.
+    MinOrNan,
     /// Their product; integers wrap.
     Product,
     /// Whether any is not zero.
@@ -43,8 +47,8 @@ pub enum Reduction {
 }
 
 impl Word for Reduction {
-    const ALL: &'static [Self] = &[Self::Sum, Self::Max, Self::Min, Self::Product, Self::Any, Self::All];
-    const WORDS: &'static [&'static str] = &["sum", "max", "min", "product", "any", "all"];
+    const ALL: &'static [Self] = &[Self::Sum, Self::Max, Self::Min, Self::MaxOrNan, Self::MinOrNan, Self::Product, Self::Any, Self::All];
+    const WORDS: &'static [&'static str] = &["sum", "max", "min", "max_or_nan", "min_or_nan", "product", "any", "all"];
 }
 
 /// In which order the elements of a window are combined, where that makes a difference.
@@ -100,16 +104,42 @@ impl Word for Combination {
 /// What `arg_reduce` looks for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Search {
-    /// The largest element.
+    /// The largest element; NaN is never better than another.
     #[default]
     Max,
-    /// The smallest element.
+    /// The smallest element; NaN is never better than another.
     Min,
+    /// The first NaN, else the largest element.
+    MaxOrNan,
+    /// The first NaN, else the smallest element.
+    MinOrNan,
+}
+
+impl Search {
+    /// Whether large elements are looked for.
+    pub fn finds_largest(self) -> bool {
+        matches!(self, Self::Max | Self::MaxOrNan)
+    }
+
+    /// Whether NaN is better than every number.
+    pub fn finds_nan(self) -> bool {
+        matches!(self, Self::MaxOrNan | Self::MinOrNan)
+    }
+
+    /// The element that is found.
+    pub fn reduction(self) -> Reduction {
+        match self {
+            Self::Max => Reduction::Max,
+            Self::Min => Reduction::Min,
+            Self::MaxOrNan => Reduction::MaxOrNan,
+            Self::MinOrNan => Reduction::MinOrNan,
+        }
+    }
 }
 
 impl Word for Search {
-    const ALL: &'static [Self] = &[Self::Max, Self::Min];
-    const WORDS: &'static [&'static str] = &["max", "min"];
+    const ALL: &'static [Self] = &[Self::Max, Self::Min, Self::MaxOrNan, Self::MinOrNan];
+    const WORDS: &'static [&'static str] = &["max", "min", "max_or_nan", "min_or_nan"];
 }
 
 /// Which elements `top_k` gives first.
@@ -174,7 +204,7 @@ mod tests {
         check(Reduction::All);
         check(Summation::Nines);
         check(Combination::Min);
-        check(Search::Min);
+        check(Search::MinOrNan);
         check(Order::Smallest);
         check(IndexOperation::Maximum);
     }

@@ -21,8 +21,10 @@ pub enum Axes {
 pub fn reduce(g: &mut Graph<'_>, input: Value, reduction: Reduction, axes: &[usize], shape: Axes) -> Result<Value, Error> {
     let element = g.element(input);
     let reduction = match (element, reduction) {
-        (Bool, Reduction::Max | Reduction::Sum) => Reduction::Any,
-        (Bool, Reduction::Min | Reduction::Product) => Reduction::All,
+        (Bool, Reduction::Max | Reduction::MaxOrNan | Reduction::Sum) => Reduction::Any,
+        (Bool, Reduction::Min | Reduction::MinOrNan | Reduction::Product) => Reduction::All,
+        (_, Reduction::MaxOrNan) if !element.is_float() => Reduction::Max,
+        (_, Reduction::MinOrNan) if !element.is_float() => Reduction::Min,
         _ => reduction,
     };
     let value = if axes.is_empty() {
@@ -171,6 +173,11 @@ pub fn normalized(g: &mut Graph<'_>, input: Value, axes: &[usize], epsilon: f64)
 /// # Errors
 /// When elements have no order, or the axis is out of range.
 pub fn position(g: &mut Graph<'_>, input: Value, search: Search, axis: usize, result: ElementType) -> Result<Value, Error> {
+    let search = match search {
+        Search::MaxOrNan if !g.element(input).is_float() => Search::Max,
+        Search::MinOrNan if !g.element(input).is_float() => Search::Min,
+        _ => search,
+    };
     let positions = g.builder.arg_reduce(input, search, axis, result)?;
     let mut shape = g.extents(input);
     shape.remove(axis);

@@ -1,8 +1,8 @@
 //! The position of the first extreme element along an axis: vectors run across results, or, where the axis is the last one, along it.
 
 use super::reduction::Reduction;
-use crate::ir::{ElementType, Extent, Inst, Operation, Reduction as Kind, Search, Value as Tensor};
-use crate::kernel::{Buffer, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::ir::{ElementType, Extent, Inst, Operation, Search, Value as Tensor};
+use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
@@ -39,7 +39,7 @@ pub struct ArgReduceSchedule<'a> {
     element: ElementType,
     lane: Lane,
     result_lane: Lane,
-    finds_largest: bool,
+    search: Search,
 }
 
 impl<'a> ArgReduceSchedule<'a> {
@@ -62,15 +62,20 @@ impl<'a> ArgReduceSchedule<'a> {
         }
         let element = if cx.element(operand) == ElementType::Bool { ElementType::U8 } else { cx.element(operand) };
         let result_lane = memory_lane(cx.element(data.results[0]))?;
-        let finds_largest = operator.search == Search::Max;
-        Ok(Self { cx, operand, shape: parts, element, lane: memory_lane(element)?, result_lane, finds_largest })
+        Ok(Self { cx, operand, shape: parts, element, lane: memory_lane(element)?, result_lane, search: operator.search })
     }
 
-    /// Where x is strictly better than y; NaN is never better, nor is anything better than it.
+    /// Where x is strictly better than y. Nothing is better than NaN, and NaN is better than numbers where the search finds it.
     fn better(&self, b: &mut KernelBuilder, x: Value, y: Value) -> Value {
         let wide_unsigned = self.element.is_unsigned_integer() && self.element.bits() >= 32;
         let op = if wide_unsigned { CompareOp::UnsignedLess } else { CompareOp::Less };
-        if self.finds_largest { b.compare(op, y, x) } else { b.compare(op, x, y) }
+        let better = if self.search.finds_largest() { b.compare(op, y, x) } else { b.compare(op, x, y) };
+        if !self.search.finds_nan() || !self.element.is_float() {
+            return better;
+        }
+        let (nan, number) = (b.compare(CompareOp::NotEqual, x, x), b.compare(CompareOp::Equal, y, y));
+        let first_nan = b.binary(BinaryOp::And, nan, number);
+        b.binary(BinaryOp::Or, better, first_nan)
     }
 
     /// The better of the best so far and new elements, with their positions.
@@ -115,7 +120,7 @@ impl<'a> ArgReduceSchedule<'a> {
         (numbers, lanes): (Buffer, u16),
     ) -> Result<(), Unsupported> {
         let extent = counts.extent;
-        let reduction = Reduction::new(if self.finds_largest { Kind::Max } else { Kind::Min }, self.element)?;
+        let reduction = Reduction::new(self.search.reduction(), self.element)?;
         let zero = b.index(0);
         let vector = Line { input, lanes, numbers: b.load(numbers, zero, 0, lanes), extent };
         counts.outer.repeat(b, |b, outer| {
@@ -165,7 +170,7 @@ impl<'a> ArgReduceSchedule<'a> {
         }
         let extreme = reduction.horizontal(b, best[0]);
         let extreme = b.splat(extreme, lanes);
-        // With NaN in front no lane has anything better, and all hold position 0.
+        // With NaN in front no lane has anything better, and all hold position 0. Where NaN is found, lanes without it are worse.
         let worse = self.better(b, extreme, best[0]);
         let beyond = b.int(Type::vector(Lane::I32, lanes), i64::from(i32::MAX));
         let candidates = b.select(worse, beyond, best[1]);

@@ -43,8 +43,8 @@ impl Reduction {
     pub fn wrapping(kind: Kind, element: ElementType) -> Result<Self, Unsupported> {
         let lane = register_lane(element)?;
         let kind = match kind {
-            Kind::Sum | Kind::Max if lane == Lane::Mask => Kind::Any,
-            Kind::Product | Kind::Min if lane == Lane::Mask => Kind::All,
+            Kind::Sum | Kind::Max | Kind::MaxOrNan if lane == Lane::Mask => Kind::Any,
+            Kind::Product | Kind::Min | Kind::MinOrNan if lane == Lane::Mask => Kind::All,
             kind => kind,
         };
         Ok(Self { kind, element, lane })
@@ -69,13 +69,13 @@ impl Reduction {
             (Kind::All, _) => b.mask(lanes, true),
             (Kind::Sum, Lane::F32 | Lane::F64) => b.float(ty, 0.0),
             (Kind::Product, Lane::F32 | Lane::F64) => b.float(ty, 1.0),
-            (Kind::Max, Lane::F32 | Lane::F64) => b.float(ty, f64::NEG_INFINITY),
-            (Kind::Min, Lane::F32 | Lane::F64) => b.float(ty, f64::INFINITY),
+            (Kind::Max | Kind::MaxOrNan, Lane::F32 | Lane::F64) => b.float(ty, f64::NEG_INFINITY),
+            (Kind::Min | Kind::MinOrNan, Lane::F32 | Lane::F64) => b.float(ty, f64::INFINITY),
             (Kind::Sum, _) => b.int(ty, 0),
             (Kind::Product, _) => b.int(ty, 1),
             (kind, _) => {
                 let (low, high) = self.element.integer_range().unwrap_or((0, 0));
-                b.int(ty, if kind == Kind::Max { low as i64 } else { high as i64 })
+                b.int(ty, if matches!(kind, Kind::Max | Kind::MaxOrNan) { low as i64 } else { high as i64 })
             }
         }
     }
@@ -91,10 +91,12 @@ impl Reduction {
             Kind::All => BinaryOp::And,
             Kind::Max if float => BinaryOp::FloatMaxFirst,
             Kind::Min if float => BinaryOp::FloatMinFirst,
-            Kind::Max if unsigned => BinaryOp::UnsignedMax,
-            Kind::Min if unsigned => BinaryOp::UnsignedMin,
-            Kind::Max => BinaryOp::SignedMax,
-            _ => BinaryOp::SignedMin,
+            Kind::MaxOrNan if float => BinaryOp::FloatMaxPropagate,
+            Kind::MinOrNan if float => BinaryOp::FloatMinPropagate,
+            Kind::Max | Kind::MaxOrNan if unsigned => BinaryOp::UnsignedMax,
+            Kind::Min | Kind::MinOrNan if unsigned => BinaryOp::UnsignedMin,
+            Kind::Max | Kind::MaxOrNan => BinaryOp::SignedMax,
+            Kind::Min | Kind::MinOrNan => BinaryOp::SignedMin,
         };
         b.binary(op, a, x)
     }
@@ -115,12 +117,14 @@ impl Reduction {
     pub fn horizontal(&self, b: &mut KernelBuilder, a: Value) -> Value {
         let op = match self.kind {
             Kind::Sum => Some(HorizontalOp::Add),
-            Kind::Max if !self.is_unsigned() => Some(HorizontalOp::Max),
-            Kind::Min if !self.is_unsigned() => Some(HorizontalOp::Min),
+            Kind::Max | Kind::MaxOrNan if !self.is_unsigned() => Some(HorizontalOp::Max),
+            Kind::Min | Kind::MinOrNan if !self.is_unsigned() => Some(HorizontalOp::Min),
             _ => None,
         };
         if let Some(op) = op {
-            return b.horizontal(op, a);
+            let result = b.horizontal(op, a);
+            let keeps_nan = self.lane.is_float() && matches!(self.kind, Kind::MaxOrNan | Kind::MinOrNan);
+            return if keeps_nan { or_nan(b, a, result) } else { result };
         }
         let lanes = b.ty(a).lanes;
         if self.lane == Lane::Mask && lanes > 1 {
@@ -143,6 +147,16 @@ fn any_or_all(b: &mut KernelBuilder, mask: Value, extreme: HorizontalOp) -> Valu
     let number = b.horizontal(extreme, numbers);
     let zero = b.int(Type::vector(Lane::I32, 1), 0);
     b.compare(CompareOp::NotEqual, number, zero)
+}
+
+/// An extreme of the lanes, or NaN if a lane is: extremes across lanes leave NaN out or not, as the machine has it.
+fn or_nan(b: &mut KernelBuilder, lanes: Value, extreme: Value) -> Value {
+    let mut unordered = b.compare(CompareOp::NotEqual, lanes, lanes);
+    if b.ty(lanes).lanes > 1 {
+        unordered = any_or_all(b, unordered, HorizontalOp::Max);
+    }
+    let nan = b.float(b.ty(extreme), f64::NAN);
+    b.select(unordered, nan, extreme)
 }
 
 /// A combined value as it is stored: narrow integers wrap, floats of 16 bits are rounded.

@@ -257,6 +257,26 @@ KEPT = [
 ]
 
 
+class Extremes(nn.Module):
+    """The largest and smallest elements, and where they lie, where some are no numbers: along rows, along columns, of all."""
+
+    def forward(self, *tensors):
+        results = []
+        for x in tensors:
+            for dim in (0, 1):
+                results += [x.amax(dim), x.amin(dim), x.argmax(dim), x.argmin(dim), *x.max(dim), *x.min(dim)]
+            results += [x.max(), x.min(), x.argmax(), x[:1].max(), x[:1].argmin(), x.amax((0, 1), keepdim=True)]
+        return tuple(results)
+
+
+def sprinkled(x):
+    """Rows without NaN, with it in front, at the end, after an infinity, alone, and twice."""
+    nan, infinity = float("nan"), float("inf")
+    x[1, 0] = x[2, -1] = x[3, 20] = x[5, 9] = x[5, 30] = nan
+    x[3, 3], x[0, 4], x[2, 8], x[4] = infinity, -infinity, -infinity, nan
+    return x
+
+
 def gradients(randn):
     """Of an image of four channels: two filters, what came of three convolutions, and what came of pooling."""
     image, filter, plain = randn(2, 4, 9, 8), randn(6, 2, 3, 2), randn(5, 4, 2, 3)
@@ -302,6 +322,7 @@ def main():
         "halves": (Halves(), [(randn(1, 3, 6, 8) * 2,)]),
         "close": (Close(), [closeness(randn)]),
         "experts": (Experts(), [(randn(6, 32), randn(1, 32)) for _ in range(2)]),
+        "extremes": (Extremes(), [(sprinkled(randn(6, 37)), sprinkled(randn(6, 37).half()), sprinkled(randn(6, 37).double()))]),
     }
     for stem, (model, inputs) in models.items():
         if sys.argv[1:] and stem not in sys.argv[1:]:

@@ -14,19 +14,19 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::mean.dtype_out", mean_of_all),
     ("aten::prod.int_out", |c| along(c, Reduction::Product, None)),
     ("aten::prod.out", |c| of_all(c, Reduction::Product, None)),
-    ("aten::amax.out", |c| over_list(c, Reduction::Max, None)),
-    ("aten::amin.out", |c| over_list(c, Reduction::Min, None)),
-    ("aten::max.unary_out", |c| of_all(c, Reduction::Max, None)),
-    ("aten::min.unary_out", |c| of_all(c, Reduction::Min, None)),
+    ("aten::amax.out", |c| over_list(c, Reduction::MaxOrNan, None)),
+    ("aten::amin.out", |c| over_list(c, Reduction::MinOrNan, None)),
+    ("aten::max.unary_out", |c| of_all(c, Reduction::MaxOrNan, None)),
+    ("aten::min.unary_out", |c| of_all(c, Reduction::MinOrNan, None)),
     ("aten::any.out", |c| along(c, Reduction::Any, Some(ElementType::Bool))),
     ("aten::any.all_out", |c| of_all(c, Reduction::Any, Some(ElementType::Bool))),
     ("aten::any.dims_out", |c| over_list(c, Reduction::Any, Some(ElementType::Bool))),
     ("aten::all.out", |c| along(c, Reduction::All, Some(ElementType::Bool))),
     ("aten::all.all_out", |c| of_all(c, Reduction::All, Some(ElementType::Bool))),
-    ("aten::argmax.out", |c| search(c, Search::Max)),
-    ("aten::argmin.out", |c| search(c, Search::Min)),
-    ("aten::max.dim_max", |c| extreme_and_position(c, Reduction::Max, Search::Max)),
-    ("aten::min.dim_min", |c| extreme_and_position(c, Reduction::Min, Search::Min)),
+    ("aten::argmax.out", |c| search(c, Search::MaxOrNan)),
+    ("aten::argmin.out", |c| search(c, Search::MinOrNan)),
+    ("aten::max.dim_max", |c| extreme_and_position(c, Search::MaxOrNan)),
+    ("aten::min.dim_min", |c| extreme_and_position(c, Search::MinOrNan)),
     ("aten::var.correction_out", |c| variance_of(c, 3, correction)),
     ("aten::var.out", |c| variance_of(c, 3, |c| Ok(f64::from(u8::from(c.flag(2)?))))),
     ("aten::var_mean.correction_out", variance_and_mean),
@@ -130,7 +130,7 @@ fn search(c: &mut Call<'_, '_, '_>, search: Search) -> Outcome {
 }
 
 /// (self, dim, keepdim, values, indices).
-fn extreme_and_position(c: &mut Call<'_, '_, '_>, extreme: Reduction, search: Search) -> Outcome {
+fn extreme_and_position(c: &mut Call<'_, '_, '_>, search: Search) -> Outcome {
     let mut x = c.tensor(0)?;
     let rank = c.graph().rank(x);
     let (axis, mut keep) = (c.axis(c.int(1)?, rank)?, c.flag(2)?);
@@ -139,7 +139,7 @@ fn extreme_and_position(c: &mut Call<'_, '_, '_>, extreme: Reduction, search: Se
         (x, keep) = (c.reshape(x, &[1])?, false);
     }
     let g = c.graph();
-    let values = reduction::reduce(g, x, extreme, &[axis], shape(keep))?;
+    let values = reduction::reduce(g, x, search.reduction(), &[axis], shape(keep))?;
     let indices = reduction::position(g, x, search, axis, ElementType::I64)?;
     let target = g.extents(values);
     let indices = g.reshape(indices, &target)?;
