@@ -277,6 +277,19 @@ def sprinkled(x):
     return x
 
 
+class Ends(nn.Module):
+    """Functions where their operands are too large to be squared, or no numbers."""
+
+    def forward(self, *tensors):
+        return tuple(f(x) for x in tensors for f in (torch.asinh, torch.acosh, torch.log1p))
+
+
+def ends():
+    inf = float("inf")
+    values = torch.tensor([float("nan"), inf, -inf, 0.0, 1.0, -1.0, 1.5, 2e4, -3e9, 1e10, 3e19, -3e19, 3e38, -3e38, 0.25, -0.75])
+    return values, values.double(), values.half()
+
+
 def gradients(randn):
     """Of an image of four channels: two filters, what came of three convolutions, and what came of pooling."""
     image, filter, plain = randn(2, 4, 9, 8), randn(6, 2, 3, 2), randn(5, 4, 2, 3)
@@ -322,6 +335,7 @@ def main():
         "halves": (Halves(), [(randn(1, 3, 6, 8) * 2,)]),
         "close": (Close(), [closeness(randn)]),
         "experts": (Experts(), [(randn(6, 32), randn(1, 32)) for _ in range(2)]),
+        "ends": (Ends(), [ends()]),
         "extremes": (Extremes(), [(sprinkled(randn(6, 37)), sprinkled(randn(6, 37).half()), sprinkled(randn(6, 37).double()))]),
     }
     for stem, (model, inputs) in models.items():

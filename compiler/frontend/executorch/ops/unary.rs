@@ -249,13 +249,14 @@ fn scaled_log(b: &mut ExpressionBuilder, x: Node, scale: f64) -> Built {
     with_number(b, ScalarOp::Mul, log, scale)
 }
 
-/// log(1 + x) that keeps its digits near zero: with u = 1 + x rounded, log(u)·x ÷ (u − 1) (Kahan).
+/// log(1 + x) that keeps its digits near zero: with u = 1 + x rounded, log(u)·(x ÷ (u − 1)) (Kahan).
 fn log1p(b: &mut ExpressionBuilder, x: Node) -> Built {
     let u = with_number(b, ScalarOp::Add, x, 1.0)?;
     let log = op(b, ScalarOp::Log, &[u])?;
     let rounded = with_number(b, ScalarOp::Sub, u, 1.0)?;
-    let product = op(b, ScalarOp::Mul, &[log, x])?;
-    let corrected = op(b, ScalarOp::Div, &[product, rounded])?;
+    // The quotient is near 1; a product with x may overflow.
+    let correction = op(b, ScalarOp::Div, &[x, rounded])?;
+    let corrected = op(b, ScalarOp::Mul, &[log, correction])?;
     let is_one = against(b, Comparison::Equal, u, 1.0)?;
     let is_infinite = against(b, Comparison::Equal, u, f64::INFINITY)?;
     let corrected = op(b, ScalarOp::Select, &[is_infinite, u, corrected])?;
@@ -301,19 +302,28 @@ fn asinh(b: &mut ExpressionBuilder, x: Node) -> Built {
     let divisor = with_number(b, ScalarOp::Add, root, 1.0)?;
     let quotient = op(b, ScalarOp::Div, &[square, divisor])?;
     let sum = op(b, ScalarOp::Add, &[size, quotient])?;
-    let log = log1p(b, sum)?;
+    let log = log_of_twice(b, size, sum, log1p)?;
     let minus = op(b, ScalarOp::Neg, &[log])?;
     let is_negative = against(b, Comparison::Less, x, 0.0)?;
     op(b, ScalarOp::Select, &[is_negative, minus, log])
 }
 
-/// log(x + √(x² − 1)).
+/// log(x + √(x − 1) · √(x + 1)): NaN where a root is, below 1.
 fn acosh(b: &mut ExpressionBuilder, x: Node) -> Built {
-    let square = op(b, ScalarOp::Mul, &[x, x])?;
-    let below = with_number(b, ScalarOp::Sub, square, 1.0)?;
-    let root = op(b, ScalarOp::Sqrt, &[below])?;
+    let (below, above) = (with_number(b, ScalarOp::Sub, x, 1.0)?, with_number(b, ScalarOp::Add, x, 1.0)?);
+    let (below, above) = (op(b, ScalarOp::Sqrt, &[below])?, op(b, ScalarOp::Sqrt, &[above])?);
+    let root = op(b, ScalarOp::Mul, &[below, above])?;
     let sum = op(b, ScalarOp::Add, &[x, root])?;
-    op(b, ScalarOp::Log, &[sum])
+    log_of_twice(b, x, sum, |b, sum| op(b, ScalarOp::Log, &[sum]))
+}
+
+/// The logarithm of a sum that nears 2x where x is large. The sum, or a square that leads to it, overflows for some of these: there it is log(x) + log(2).
+fn log_of_twice(b: &mut ExpressionBuilder, x: Node, sum: Node, log: impl Fn(&mut ExpressionBuilder, Node) -> Built) -> Built {
+    let is_large = against(b, Comparison::Greater, x, 1e9)?;
+    let argument = op(b, ScalarOp::Select, &[is_large, x, sum])?;
+    let log = log(b, argument)?;
+    let more = with_number(b, ScalarOp::Add, log, std::f64::consts::LN_2)?;
+    op(b, ScalarOp::Select, &[is_large, more, log])
 }
 
 /// log1p(2x ÷ (1 − x)) ÷ 2.
