@@ -74,7 +74,7 @@ pub enum Inst {
     /// Leaves the kernel with a non-zero status if the scalar mask is true.
     FailIf { condition: Value, status: i32 },
     /// The positions of a workgroup wait for each other. What they wrote before, all of them see after. Only where positions fill workgroups
-    /// and none may fail; all of them come to it equally often: it stands under no condition, and loops around it count the same.
+    /// and none may fail; all positions of a workgroup come to it equally often: conditions and loops around it are the same at all of them.
     Barrier,
 }
 

@@ -7,6 +7,7 @@
 pub mod builder;
 pub mod cost;
 pub mod data;
+pub mod equal;
 pub mod footprint;
 pub mod indices;
 pub mod instructions;

@@ -157,6 +157,32 @@ mod tests {
         }
     }
 
+    /// Each workgroup goes its own way.
+    #[test]
+    fn a_workgroup_takes_one_side_of_a_branch_with_a_barrier() {
+        let text = "kernel @k(y: output i32[8] align 4, %0: i64) grid 8 workgroup 4 {
+            t: shared i32[4] align 16
+            %1: i64 = unsigned_div %0, 4
+            %2: i64 = unsigned_rem %0, 4
+            %3: mask = less %1, 1
+            %4: i32 = if %3 {
+                %5: i32 = wrap %0
+                store t[%2], %5
+                barrier
+                %6: i64 = xor %2, 3
+                %7: i32 = load t[%6]
+                yield %7
+            } else {
+                %8: i32 = wrap %2
+                yield %8
+            }
+            store y[%0], %4
+        }";
+        for seed in 0..5 {
+            assert_eq!(run(text, seed).map(|buffers| numbers(&buffers[0])), Ok(vec![3, 2, 1, 0, 0, 1, 2, 3]));
+        }
+    }
+
     #[test]
     fn a_barrier_that_is_missing_is_a_race() {
         for (number, _) in SUMS.match_indices("barrier") {

@@ -76,15 +76,40 @@ impl<'k, 'b> Groups<'k, 'b> {
         Ok(())
     }
 
-    /// A barrier, or a loop with one.
-    fn together(&mut self, Statement { results, inst }: &'k Statement) -> Result<(), Stop> {
-        let Inst::For { start, end, step, carried, body } = inst else {
-            if *inst != Inst::Barrier {
-                return Err(self.differs("a barrier under a condition"));
+    /// A barrier, or what has one inside.
+    fn together(&mut self, statement: &'k Statement) -> Result<(), Stop> {
+        match &statement.inst {
+            Inst::Barrier => {
+                self.machine.memory.barrier();
+                Ok(())
             }
-            self.machine.memory.barrier();
-            return Ok(());
-        };
+            Inst::If { condition, then, otherwise } => self.branch(&statement.results, *condition, [then, otherwise]),
+            Inst::For { .. } => self.counted(statement),
+            _ => Err(self.differs("a barrier under a condition")),
+        }
+    }
+
+    /// A branch that all positions take alike.
+    fn branch(&mut self, results: &'k [Value], condition: Value, [then, otherwise]: [&'k Region; 2]) -> Result<(), Stop> {
+        let mut taken = vec![];
+        self.each(|machine, _| {
+            taken.push(machine.truth(condition));
+            Ok(())
+        })?;
+        if taken.iter().any(|other| *other != taken[0]) {
+            return Err(self.differs("a barrier under a condition that differs from position to position"));
+        }
+        let region = if taken[0] { then } else { otherwise };
+        self.region(region)?;
+        self.each(|machine, _| {
+            machine.assign(results, &region.yields);
+            Ok(())
+        })
+    }
+
+    /// A loop that counts the same at all positions.
+    fn counted(&mut self, Statement { results, inst }: &'k Statement) -> Result<(), Stop> {
+        let Inst::For { start, end, step, carried, body } = inst else { return Ok(()) };
         let mut ends = vec![];
         self.each(|machine, _| {
             ends.push((machine.index(*start), machine.index(*end)));

@@ -1,7 +1,8 @@
 //! What a grid asks of its kernel.
 
+use crate::kernel::equal::Equal;
 use crate::kernel::*;
-use cranelift_entity::{EntityRef, EntitySet};
+use cranelift_entity::EntityRef;
 
 /// Positions are fewer, so that each is an index of 32 bits.
 const MOST_POSITIONS: u64 = i32::MAX as u64;
@@ -54,43 +55,25 @@ pub fn check_barriers(kernel: &Kernel) -> Result<(), String> {
     if kernel.may_fail() {
         return Err("a shared buffer or a barrier, to which a position that has failed does not come".into());
     }
-    Equal { kernel, values: EntitySet::new() }.region(&kernel.body)
+    check_region(&Equal::of(kernel), &kernel.body)
 }
 
-/// What is the same at all positions.
-struct Equal<'k> {
-    kernel: &'k Kernel,
-    values: EntitySet<Value>,
-}
-
-impl Equal<'_> {
-    /// A region to which all positions come equally often.
-    fn region(&mut self, region: &Region) -> Result<(), String> {
-        for Statement { results, inst } in &region.statements {
-            let equal = inst.operands().into_iter().all(|value| self.values.contains(value));
-            match inst {
-                Inst::For { start, end, body, .. } if has_barrier(body) => {
-                    if ![start, end].iter().all(|&&value| self.values.contains(value)) {
-                        return Err("a barrier in a loop that may count differently at each position".into());
-                    }
-                    self.values.extend(body.params.first().copied());
-                    self.region(body)?;
-                }
-                Inst::Loop { .. } | Inst::If { .. } if inst.regions().into_iter().any(has_barrier) => {
-                    return Err("a barrier under a condition".into());
-                }
-                Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } => {}
-                inst if equal && self.gives_equals(inst) => self.values.extend(results.iter().copied()),
-                _ => {}
+/// Checks a region to which all positions of a workgroup come equally often.
+fn check_region(equal: &Equal<'_>, region: &Region) -> Result<(), String> {
+    let is_equal = |value: &Value| equal.contains(*value);
+    for inst in region.statements.iter().map(|statement| &statement.inst) {
+        let inner = inst.regions();
+        match inst {
+            _ if !inner.iter().any(|inner| has_barrier(inner)) => {}
+            Inst::For { start, end, .. } if ![start, end].into_iter().all(is_equal) => {
+                return Err("a barrier in a loop that may count differently at each position".into());
             }
+            Inst::If { condition, .. } if !is_equal(condition) => return Err("a barrier under a condition".into()),
+            Inst::Loop { .. } => return Err("a barrier under a condition".into()),
+            _ => inner.into_iter().try_for_each(|inner| check_region(equal, inner))?,
         }
-        Ok(())
     }
-
-    /// Whether an instruction gives the same for the same operands.
-    fn gives_equals(&self, inst: &Inst) -> bool {
-        inst.buffer().is_none_or(|buffer| self.kernel.buffer(buffer).kind == BufferKind::Input)
-    }
+    Ok(())
 }
 
 fn has_barrier(region: &Region) -> bool {

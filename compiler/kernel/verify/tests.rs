@@ -327,6 +327,8 @@ fn all_positions_come_to_a_barrier() {
     assert_eq!(full("for %2 in 0..%0 step 1 { barrier }"), differs);
     assert_eq!(full("%1: i8 = load y[0] %3: i64 = sign_extend %1 for %2 in 0..%3 step 1 { barrier }"), differs);
     assert_eq!(full("%1: mask = less %0, 2 if %1 { barrier }"), "kernel k: a barrier under a condition");
+    assert_eq!(full("%1: i64 = unsigned_div %0, 4 %2: mask = less %1, 1 if %2 { barrier }"), "good");
+    assert_eq!(full("%1: i64 = unsigned_div %0, 2 %2: mask = less %1, 1 if %2 { barrier }"), "kernel k: a barrier under a condition");
     assert_eq!(full("%1: mask = less %0, 2 loop { barrier yield %1 }"), "kernel k: a barrier under a condition");
     let partial = "kernel k: a shared buffer or a barrier, and 9 positions do not fill workgroups of 4";
     assert_eq!(of("grid 9 workgroup 4", "store t[0], 1"), partial);
