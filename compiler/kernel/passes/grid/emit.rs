@@ -4,8 +4,8 @@ use super::WORKGROUP;
 use super::accesses::Loops;
 use super::tree::{Item, Tree, needed};
 use super::uniform::{Chain, Digit};
+use super::writes::Writes;
 use crate::kernel::*;
-use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
@@ -191,30 +191,6 @@ impl<'k> Writer<'k> {
         copy
     }
 
-    fn value(&mut self, ty: Type) -> Value {
-        self.types.push(ty);
-        Value::new(self.types.len() - 1)
-    }
-
-    fn push(&mut self, ty: Type, inst: Inst, out: &mut Vec<Statement>) -> Value {
-        let result = self.value(ty);
-        out.push(Statement { results: smallvec![result], inst });
-        result
-    }
-
-    fn number(&mut self, number: i64, out: &mut Vec<Statement>) -> Value {
-        self.push(Type::INDEX, Inst::Constant { bits: number as u64 }, out)
-    }
-
-    fn binary(&mut self, op: BinaryOp, a: Value, b: i64, out: &mut Vec<Statement>) -> Value {
-        let b = self.number(b, out);
-        self.binary_of(op, a, b, out)
-    }
-
-    fn binary_of(&mut self, op: BinaryOp, a: Value, b: Value, out: &mut Vec<Statement>) -> Value {
-        self.push(Type::INDEX, Inst::Binary { op, a, b }, out)
-    }
-
     fn compare(&mut self, op: CompareOp, a: Value, b: i64, out: &mut Vec<Statement>) -> Value {
         let b = self.number(b, out);
         self.mask(op, a, b, out)
@@ -222,5 +198,11 @@ impl<'k> Writer<'k> {
 
     fn mask(&mut self, op: CompareOp, a: Value, b: Value, out: &mut Vec<Statement>) -> Value {
         self.push(Type::scalar(Lane::Mask), Inst::Compare { op, a, b }, out)
+    }
+}
+
+impl Writes for Writer<'_> {
+    fn types(&mut self) -> &mut Vec<Type> {
+        &mut self.types
     }
 }

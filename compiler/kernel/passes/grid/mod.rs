@@ -11,16 +11,18 @@
 //! kernel of its own computes how many workgroups are needed (`counts.rs`).
 //!
 //! A kernel of no such loop is one position. It is right, and slow. Where positions are few and go through long rows, workgroups take their place
-//! (`team.rs`).
+//! (`team.rs`). Where lanes of a workgroup read rows that lie apart, they copy these together first (`staged/`).
 
 mod accesses;
 mod collide;
 mod counts;
 mod emit;
 mod radix;
+mod staged;
 mod team;
 mod tree;
 mod uniform;
+mod writes;
 
 #[cfg(test)]
 mod tests;
@@ -33,6 +35,7 @@ pub use counts::Counts;
 use emit::Writer;
 use rustc_hash::FxHashSet;
 use smallvec::smallvec;
+pub use staged::staged;
 pub use team::team;
 use tree::{Item, Planner};
 use uniform::Chain;

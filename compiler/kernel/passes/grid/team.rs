@@ -9,6 +9,7 @@ use super::super::super::verify::verify;
 use super::Places;
 use super::accesses::{Access, Loops};
 use super::collide::Rounds;
+use super::writes::{Writes, barrier};
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
@@ -342,31 +343,10 @@ impl<'k> Writer<'k> {
         self.shared[number] = buffer;
         buffer
     }
-
-    fn scaled(&mut self, value: Value, factor: i64, out: &mut Vec<Statement>) -> Value {
-        if factor == 1 {
-            return value;
-        }
-        let b = self.number(factor, out);
-        self.push(Type::INDEX, Inst::Binary { op: BinaryOp::Mul, a: value, b }, out)
-    }
-
-    fn number(&mut self, number: i64, out: &mut Vec<Statement>) -> Value {
-        self.push(Type::INDEX, Inst::Constant { bits: number as u64 }, out)
-    }
-
-    fn push(&mut self, ty: Type, inst: Inst, out: &mut Vec<Statement>) -> Value {
-        let result = self.value(ty);
-        out.push(Statement { results: smallvec![result], inst });
-        result
-    }
-
-    fn value(&mut self, ty: Type) -> Value {
-        self.kernel.types.push(ty);
-        Value::new(self.kernel.types.len() - 1)
-    }
 }
 
-fn barrier(out: &mut Vec<Statement>) {
-    out.push(Statement { results: smallvec![], inst: Inst::Barrier });
+impl Writes for Writer<'_> {
+    fn types(&mut self) -> &mut Vec<Type> {
+        &mut self.kernel.types
+    }
 }

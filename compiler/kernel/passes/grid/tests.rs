@@ -1,6 +1,7 @@
 //! Kernels written as text, run in any order of their positions.
 
 mod counts;
+mod staged;
 mod teams;
 
 use super::*;

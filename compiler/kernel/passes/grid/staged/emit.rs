@@ -1,0 +1,231 @@
+//! Writes what a workgroup does: it copies a chunk of rows, and then goes through the rounds of that.
+
+use super::super::writes::{Writes, barrier};
+use super::rows::{Rows, Staged};
+use crate::kernel::*;
+use cranelift_entity::EntityRef;
+use smallvec::smallvec;
+
+/// Where positions end under a condition that not all of a workgroup meet: an index is below a number.
+#[derive(Clone, Copy)]
+pub struct Guard {
+    /// The condition.
+    pub condition: Value,
+    /// The index.
+    pub own: Value,
+    /// What it is below.
+    pub count: i64,
+}
+
+/// Where the lanes of a workgroup have said that their rows begin: sums of multiples of values, each divided by a number.
+pub type Said = Vec<(Vec<(Value, i64)>, i64)>;
+
+/// Adds to a kernel.
+pub struct Emitter {
+    kernel: Kernel,
+    lanes: i64,
+    /// The number of a position in its workgroup, and what computes it.
+    lane: Value,
+    head: Vec<Statement>,
+    /// Arrays of the workgroup: where rows begin, and copies of rows, by their numbers.
+    places: Vec<Buffer>,
+    copies: Vec<Buffer>,
+}
+
+impl Emitter {
+    /// For a kernel whose workgroups have so many positions.
+    pub fn new(kernel: &Kernel, lanes: u32) -> Self {
+        let mut emitter =
+            Self { kernel: kernel.clone(), lanes: lanes.into(), lane: Value::new(0), head: vec![], places: vec![], copies: vec![] };
+        let mut head = vec![];
+        emitter.lane = emitter.binary(BinaryOp::UnsignedRem, kernel.body.params[0], lanes.into(), &mut head);
+        Self { head, ..emitter }
+    }
+
+    /// The kernel with these statements, and the bytes that its workgroups share.
+    pub fn finish(mut self, statements: Vec<Statement>) -> (Kernel, u64) {
+        self.kernel.body.statements = [self.head, statements].concat();
+        let shared = self.kernel.buffers.iter().filter(|data| data.kind == BufferKind::Shared);
+        let bytes = shared.map(|data| data.elements * u64::from(data.lane.bytes())).sum();
+        (self.kernel, bytes)
+    }
+
+    /// The statements before a guard with an index that is never beyond the last one that meets the condition.
+    pub fn clamped(&mut self, before: &[Statement], guard: Guard, out: &mut Vec<Statement>) {
+        let beyond = self.value(self.kernel.ty(guard.own));
+        for statement in before {
+            let mut statement = statement.clone();
+            if statement.results[..] == [guard.condition] {
+                statement.inst.operands_mut().into_iter().filter(|operand| **operand == guard.own).for_each(|operand| *operand = beyond);
+            }
+            let is_own = statement.results[..] == [guard.own];
+            if is_own {
+                statement.results = smallvec![beyond];
+            }
+            out.push(statement);
+            if is_own {
+                let last = self.number(guard.count - 1, out);
+                let inst = Inst::Binary { op: BinaryOp::SignedMin, a: beyond, b: last };
+                out.push(Statement { results: smallvec![guard.own], inst });
+            }
+        }
+    }
+
+    /// A loop with chunks of its rows copied.
+    pub fn staged(&mut self, statement: &Statement, staged: &Staged, said: &mut Said, out: &mut Vec<Statement>) {
+        let Inst::For { carried, body, .. } = &statement.inst else { return };
+        let places = self.say(staged, said, out);
+        let copies: Vec<Buffer> =
+            (0..).zip(&staged.rows).map(|(number, rows)| self.copy_of(number, rows, rows.pitch(staged.length))).collect();
+        if staged.length == staged.end - staged.start {
+            let first = self.number(staged.start, out);
+            self.copy(staged, [&places, &copies], first, out);
+            barrier(out);
+            let products = self.products(body, staged, &copies, first, carried.clone(), out);
+            out.push(Statement { results: statement.results.clone(), inst: products });
+            return barrier(out);
+        }
+        let [start, end] = [staged.start, staged.end].map(|number| self.number(number, out));
+        let chunk = self.value(Type::INDEX);
+        let [sums, next] = [(); 2].map(|()| carried.iter().map(|&value| self.value(self.kernel.ty(value))).collect::<Vec<_>>());
+        let mut inside = vec![];
+        self.copy(staged, [&places, &copies], chunk, &mut inside);
+        barrier(&mut inside);
+        let products = self.products(body, staged, &copies, chunk, sums.clone(), &mut inside);
+        inside.push(Statement { results: next.clone().into(), inst: products });
+        barrier(&mut inside);
+        let body = Region { params: [vec![chunk], sums].concat(), statements: inside, yields: next };
+        let inst = Inst::For { start, end, step: staged.length, carried: carried.clone(), body };
+        out.push(Statement { results: statement.results.clone(), inst });
+    }
+
+    /// Each lane says where its rows begin, unless it has. Gives where it is said.
+    fn say(&mut self, staged: &Staged, said: &mut Said, out: &mut Vec<Statement>) -> Vec<Buffer> {
+        let before = said.len();
+        let mut numbers = vec![];
+        for rows in &staged.rows {
+            let known = said.iter().position(|(base, unit)| *base == rows.base && *unit == rows.unit);
+            numbers.push(known.unwrap_or(said.len()));
+            if known.is_none() {
+                self.say_rows(rows, said.len(), out);
+                said.push((rows.base.clone(), rows.unit));
+            }
+        }
+        if said.len() > before {
+            barrier(out);
+        }
+        numbers.into_iter().map(|number| self.places[number]).collect()
+    }
+
+    fn say_rows(&mut self, rows: &Rows, number: usize, out: &mut Vec<Statement>) {
+        let mut place = self.number(0, out);
+        for &(term, factor) in &rows.base {
+            let scaled = self.scaled(term, factor / rows.unit, out);
+            place = self.binary_of(BinaryOp::Add, place, scaled, out);
+        }
+        let value = self.push(Type::scalar(Lane::I32), Inst::Convert { op: ConvertOp::Wrap, a: place }, out);
+        if number == self.places.len() {
+            let buffer = self.shared("places", number, Lane::I32, self.lanes);
+            self.places.push(buffer);
+        }
+        let inst = Inst::Store { buffer: self.places[number], index: self.lane, offset: 0, active: 1, value, mask: None };
+        out.push(Statement { results: smallvec![], inst });
+    }
+
+    /// Memory for a copy: all lanes' first rows, then their second ones.
+    fn copy_of(&mut self, number: usize, rows: &Rows, pitch: i64) -> Buffer {
+        let lane = self.kernel.buffer(rows.buffer).lane;
+        let elements = self.lanes * pitch * rows.starts.len() as i64;
+        let known = self.copies.iter().copied().filter(|&buffer| self.kernel.buffer(buffer).lane == lane).nth(number);
+        let buffer = known.unwrap_or_else(|| {
+            let buffer = self.shared("rows", self.copies.len(), lane, elements);
+            self.copies.push(buffer);
+            buffer
+        });
+        let data = &mut self.kernel.buffers[buffer.index()];
+        data.elements = data.elements.max(elements as u64);
+        buffer
+    }
+
+    fn shared(&mut self, name: &str, number: usize, lane: Lane, elements: i64) -> Buffer {
+        let data = BufferData { name: format!("{name}{number}"), kind: BufferKind::Shared, lane, elements: elements as u64, alignment: 16 };
+        self.kernel.buffers.push(data);
+        Buffer::new(self.kernel.buffers.len() - 1)
+    }
+
+    /// Copies the chunk of each row that begins at a number of the counter.
+    fn copy(&mut self, staged: &Staged, [places, copies]: [&[Buffer]; 2], first: Value, out: &mut Vec<Statement>) {
+        for ((rows, &places), &copy) in staged.rows.iter().zip(places).zip(copies) {
+            let of_row = staged.length / rows.unit;
+            for number in 0..of_row {
+                let (row, further, part) = self.task(number, of_row, out);
+                let load = Inst::Load { buffer: places, index: row, offset: further, active: 1, mask: None };
+                let place = self.push(Type::scalar(Lane::I32), load, out);
+                let place = self.push(Type::INDEX, Inst::Convert { op: ConvertOp::SignExtend, a: place }, out);
+                let place = self.scaled(place, rows.unit, out);
+                let part = self.scaled(part, rows.unit, out);
+                let from = self.binary_of(BinaryOp::Add, place, first, out);
+                let from = self.binary_of(BinaryOp::Add, from, part, out);
+                let to = self.scaled(row, rows.pitch(staged.length), out);
+                let to = self.binary_of(BinaryOp::Add, to, part, out);
+                for (r, &start) in (0..).zip(&rows.starts) {
+                    let ty = Type::vector(self.kernel.buffer(rows.buffer).lane, rows.unit as u16);
+                    let active = rows.unit as u16;
+                    let load = Inst::Load { buffer: rows.buffer, index: from, offset: start, active, mask: None };
+                    let value = self.push(ty, load, out);
+                    let offset = (r * self.lanes + further) * rows.pitch(staged.length);
+                    let store = Inst::Store { buffer: copy, index: to, offset, active, value, mask: None };
+                    out.push(Statement { results: smallvec![], inst: store });
+                }
+            }
+        }
+    }
+
+    /// What a lane copies as its n-th task of as many as a row has parts: which lane's row, as an index and a number, and which part of it.
+    fn task(&mut self, number: i64, of_row: i64, out: &mut Vec<Statement>) -> (Value, i64, Value) {
+        let is_whole = self.lanes % of_row == 0;
+        let (task, further) =
+            if is_whole { (self.lane, number * self.lanes / of_row) } else { (self.moved(self.lane, number * self.lanes, out), 0) };
+        let [row, part] = [BinaryOp::UnsignedDiv, BinaryOp::UnsignedRem].map(|op| self.binary(op, task, of_row, out));
+        (row, further, part)
+    }
+
+    /// The rounds of a chunk, whose loads are from the copies.
+    fn products(
+        &mut self,
+        body: &Region,
+        staged: &Staged,
+        copies: &[Buffer],
+        first: Value,
+        carried: Vec<Value>,
+        out: &mut Vec<Statement>,
+    ) -> Inst {
+        let [start, end] = [0, staged.length].map(|number| self.number(number, out));
+        let counter = self.value(Type::INDEX);
+        let mut inner = body.clone();
+        // The counter of the loop keeps its name for all else.
+        let sum = |result, a| Statement { results: smallvec![result], inst: Inst::Binary { op: BinaryOp::Add, a, b: counter } };
+        let mut sums = vec![sum(inner.params[0], first)];
+        for (rows, &copy) in staged.rows.iter().zip(copies) {
+            let pitch = rows.pitch(staged.length);
+            let (own, at) = (self.scaled(self.lane, pitch, out), self.value(Type::INDEX));
+            sums.push(sum(at, own));
+            for (statement, row, further) in rows.loads() {
+                let inst = &mut inner.statements[statement].inst;
+                if let Some((index, offset)) = inst.place_mut() {
+                    (*index, *offset) = (at, row as i64 * self.lanes * pitch + further);
+                }
+                inst.buffer_mut().into_iter().for_each(|buffer| *buffer = copy);
+            }
+        }
+        inner.statements.splice(0..0, sums);
+        inner.params[0] = counter;
+        Inst::For { start, end, step: staged.step, carried, body: inner }
+    }
+}
+
+impl Writes for Emitter {
+    fn types(&mut self) -> &mut Vec<Type> {
+        &mut self.kernel.types
+    }
+}
