@@ -242,6 +242,45 @@ kernel @divided_positions(x: input f32[360] align 4, y: output f32[360] align 4,
   }
 }
 
+kernel @words_of_a_workgroup(x: input i8[512] align 4, y: output i32[128] align 4, %0: i64) grid 128 workgroup 64 {
+  t: shared i8[256] align 16
+  %1: i64 = unsigned_div %0, 64
+  %2: i64 = unsigned_rem %0, 64
+  %3: mask = less %1, 1
+  if %3 {
+    %4: i64 = mul %2, 4
+    %5: i64 = mul %0, 4
+    %6: i8x4 = load x[%5]
+    store t[%4], %6
+    barrier
+    %7: i64 = xor %2, 1
+    %8: i64 = mul %7, 4
+    %9: i8x16 = load_splat_group t[%8] group 4
+    %10: i8x16 = load_splat_group x[%4 + 256] group 4
+    %11: i32x4 = dot_signed8 9, %9, %10
+    store y[%0], %11 active 1
+  } else {
+    %12: i32 = wrap %2
+    store y[%0], %12
+  }
+}
+
+kernel @bytes_of_a_workgroup(x: input i8[256] align 4, y: output i32[64] align 4, %0: i64) grid 64 workgroup 64 {
+  t: shared i8[256] align 16
+  %4: i64 = mul %0, 4
+  %6: i8x4 = load x[%4]
+  store t[%4], %6
+  barrier
+  %7: i64 = xor %0, 3
+  %8: i8 = load t[%7]
+  %9: i32 = sign_extend %8
+  %10: i8x16 = load_splat_group t[%4] group 4
+  %11: i8x16 = load_splat_group x[%4] group 4
+  %12: i32x4 = splat %9
+  %13: i32x4 = dot_signed8 %12, %10, %11
+  store y[%0], %13 active 1
+}
+
 kernel @many(y: output i8[70000] align 1, %0: i64) grid 70000 workgroup 1 {
   %1: i8 = wrap %0
   store y[%0], %1

@@ -118,8 +118,12 @@ impl Lowering<'_> {
     pub fn store(&mut self, buffer: Buffer, at: At, active: u16, value: Value) -> Result<(), CodegenError> {
         let ty = self.ty(value);
         let register = self.register(ty)?;
-        let held = self.get(value);
         let view = self.view_for(buffer, 1);
+        if let Some(words) = self.only_words(value) {
+            self.store_words(buffer, at, &words);
+            return Ok(());
+        }
+        let held = self.get(value);
         if !self.is_array(buffer) && view == View::Quads {
             self.store_quads(buffer, at, &held[..usize::from(active / 4)]);
             return Ok(());

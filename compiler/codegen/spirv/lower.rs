@@ -7,7 +7,7 @@ use super::assembler::{Assembler, Kind, Register};
 use super::place::Place;
 use crate::codegen::CodegenError;
 use crate::kernel::indices::Indices;
-use crate::kernel::{DotOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
+use crate::kernel::{Buffer, DotOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
 use crate::machine::Gpu;
 use cranelift_entity::EntityRef;
 use rspirv::spirv::{Op, Word};
@@ -31,7 +31,7 @@ pub struct Lowering<'k> {
     values: Vec<Held>,
     /// By number of the value: the words that hold its bytes, where these are to be factors of dot products.
     words: Vec<Vec<Word>>,
-    /// Values that are such factors, and nothing else.
+    /// Values that are such factors, or stored as whole words, and nothing else.
     factors: HashSet<Value>,
     /// The bits of constants, by number of the value.
     constants: Vec<Option<u64>>,
@@ -64,7 +64,7 @@ impl<'k> Lowering<'k> {
             places: vec![],
             values: vec![vec![]; count],
             words: vec![vec![]; count],
-            factors: if gpu.byte_dots { factors(kernel) } else { HashSet::new() },
+            factors: HashSet::new(),
             constants: vec![None; count],
             position: None,
         }
@@ -97,6 +97,18 @@ impl<'k> Lowering<'k> {
                 self.packed(lane, &lanes)
             })
             .collect()
+    }
+
+    /// The words that hold the bytes of a value, if that is all that holds them.
+    pub fn only_words(&self, value: Value) -> Option<Vec<Word>> {
+        Some(&self.words[value.index()]).filter(|words| !words.is_empty()).cloned()
+    }
+
+    /// Finds the values whose bytes stay in words; some buffers are stored to by whole words. Products of bytes in words are for devices that have them.
+    pub fn find_factors(&mut self) {
+        if self.gpu.byte_dots {
+            self.factors = factors(self.kernel, |buffer| matches!(self.places[buffer.index()], Place::Words(_)));
+        }
     }
 
     /// A value is in registers.
@@ -291,8 +303,8 @@ impl<'k> Lowering<'k> {
     }
 }
 
-/// The factors of dot products of bytes that are added to 32 bits, without those that are used in another way too.
-fn factors(kernel: &Kernel) -> HashSet<Value> {
+/// The factors of dot products of bytes that are added to 32 bits, and what is stored to buffers of words, without those that are used in another way too.
+fn factors(kernel: &Kernel, has_words: impl Fn(Buffer) -> bool) -> HashSet<Value> {
     let (mut factors, mut others) = (HashSet::new(), HashSet::new());
     for region in kernel.regions() {
         others.extend(&region.yields);
@@ -301,6 +313,10 @@ fn factors(kernel: &Kernel) -> HashSet<Value> {
                 Inst::Dot { op: DotOp::Signed8 | DotOp::UnsignedSigned8, accumulator, a, b } => {
                     others.insert(accumulator);
                     factors.extend([a, b]);
+                }
+                Inst::Store { buffer, index, active, value, mask: None, .. } if has_words(buffer) && active == kernel.ty(value).lanes => {
+                    others.insert(index);
+                    factors.insert(value);
                 }
                 _ => others.extend(statement.inst.operands()),
             }

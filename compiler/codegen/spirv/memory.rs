@@ -31,6 +31,10 @@ impl Lowering<'_> {
                     local_bytes = local_bytes.saturating_add(in_array);
                     self.array(data, StorageClass::Function)?
                 }
+                BufferKind::Shared if self.is_of_words(Buffer::new(i)) => {
+                    shared_bytes = shared_bytes.saturating_add(data.elements.saturating_mul(data.lane.bytes().into()));
+                    self.array_of_words(data)
+                }
                 BufferKind::Shared => {
                     shared_bytes = shared_bytes.saturating_add(in_array);
                     self.array(data, StorageClass::Workgroup)?
@@ -57,6 +61,7 @@ impl Lowering<'_> {
         if ranges > self.gpu.bindings as usize {
             return Err(self.unsupported(format_args!("{ranges} ranges are bound, of which a device has {}", self.gpu.bindings)));
         }
+        self.find_factors();
         Ok(())
     }
 
@@ -67,6 +72,19 @@ impl Lowering<'_> {
         let array = self.out.array_type(element, count);
         let variable = if class == StorageClass::Function { self.out.local(array) } else { self.out.global(class, array) };
         Ok(Place::Array(class, variable))
+    }
+
+    /// Whether elements have less than a word, and all accesses are of whole ones.
+    fn is_of_words(&self, buffer: Buffer) -> bool {
+        let lane = self.kernel.buffer(buffer).lane;
+        lane.bytes() < 4 && self.accesses(buffer).iter().all(|access| self.is_whole(access, elements_of_word(lane)))
+    }
+
+    fn array_of_words(&mut self, data: &BufferData) -> Place {
+        let word = self.out.ty(Register::INT);
+        let words = data.elements.div_ceil(elements_of_word(data.lane)).max(1);
+        let array = self.out.array_type(word, u32::try_from(words).unwrap_or(u32::MAX));
+        Place::Words(self.out.global(StorageClass::Workgroup, array))
     }
 
     fn bound(&self, buffer: Buffer, binding: u32) -> Place {
@@ -120,6 +138,7 @@ impl Lowering<'_> {
         let lane = self.kernel.buffer(buffer).lane;
         match &self.places[buffer.index()] {
             Place::Bound { only: Some(only), .. } => *only,
+            Place::Words(_) => View::Words,
             _ if lane.bytes() == 4 => {
                 if aligned >= 4 {
                     View::Quads
@@ -194,7 +213,12 @@ impl Lowering<'_> {
     /// A pointer to an element of a view, or of an array, and what the element is.
     pub fn pointer(&mut self, buffer: Buffer, view: View, element: Word) -> (Word, Word, Register) {
         let lane = self.kernel.buffer(buffer).lane;
-        if let Place::Array(class, array) = self.places[buffer.index()] {
+        let array = match self.places[buffer.index()] {
+            Place::Array(class, array) => Some((class, array)),
+            Place::Words(array) => Some((StorageClass::Workgroup, array)),
+            Place::Bound { .. } => None,
+        };
+        if let Some((class, array)) = array {
             let register = Register { kind: if lane.is_float() { Kind::Float } else { Kind::Int }, lanes: 1 };
             let ty = self.out.ty(register);
             let pointer = self.out.pointer_type(class, ty);

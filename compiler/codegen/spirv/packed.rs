@@ -153,6 +153,17 @@ impl Lowering<'_> {
         }
     }
 
+    /// Words to where the first one is whole.
+    pub fn store_words(&mut self, buffer: Buffer, at: At, words: &[Word]) {
+        let element = self.element(at, 0);
+        let (first, _) = self.place_in_word(self.lane_of_buffer(buffer), element);
+        for (i, &word) in (0..).zip(words) {
+            let number = self.plus(first, i);
+            let (pointer, ..) = self.pointer(buffer, View::Words, number);
+            self.store_word(buffer, pointer, word);
+        }
+    }
+
     fn store_word(&mut self, buffer: Buffer, pointer: Word, word: Word) {
         if self.shares_words(buffer) {
             let [scope, order] = self.atomic_operands();

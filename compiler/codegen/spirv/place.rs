@@ -4,7 +4,8 @@
 //! words, of four words, or, where the device has that, of halves or bytes. One that is only read may be seen in several ways. Any other is
 //! seen in one, so that no two ways write the same memory: the widest in which all accesses of the kernel are whole elements.
 //!
-//! A local array is an array of registers of the function, and one that positions share is one of the workgroup.
+//! A local array is an array of registers of the function, and one that positions share is one of the workgroup. Where elements of 8 or 16 bits
+//! are only accessed as whole words, the latter is an array of these.
 
 use crate::kernel::{Lane, Value};
 use rspirv::spirv::{StorageClass, Word};
@@ -36,6 +37,8 @@ pub enum Place {
     },
     /// An array of the function, or of the workgroup.
     Array(StorageClass, Word),
+    /// An array of the workgroup whose words hold several elements each.
+    Words(Word),
 }
 
 /// The index of an access and the number that is added to it.
