@@ -37,6 +37,9 @@ pub fn with_software_device(command: &mut Command) -> bool {
 
 const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
+/// What a driver has that tells what came of a module.
+const STATISTICS: &CStr = ash::khr::pipeline_executable_properties::NAME;
+
 /// What the layer has said. It calls back from any thread.
 type Said = Mutex<Vec<String>>;
 
@@ -47,6 +50,14 @@ struct Listener {
     said: Box<Said>,
 }
 
+/// A module as a device has it.
+struct Pipeline {
+    module: vk::ShaderModule,
+    sets: [vk::DescriptorSetLayout; 1],
+    layout: vk::PipelineLayout,
+    pipeline: vk::Pipeline,
+}
+
 /// A device and what is needed to run a kernel on it.
 pub struct Device {
     // Fields are dropped in this order, the library last.
@@ -55,12 +66,15 @@ pub struct Device {
     _entry: ash::Entry,
     queue: vk::Queue,
     family: u32,
-    memory_type: u32,
+    /// None where nothing can run: a driver that compiles for a device which is not there.
+    memory_type: Option<u32>,
     properties: vk::PhysicalDeviceProperties,
     has_narrow_storage: bool,
     has_byte_dots: bool,
     /// Where the validation layer is installed.
     listener: Option<Listener>,
+    /// Where the driver tells what came of a module.
+    told: Option<ash::khr::pipeline_executable_properties::Device>,
     /// What the driver calls it.
     pub name: String,
 }
@@ -116,10 +130,17 @@ impl Device {
             let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
             let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).push_next(&mut eight).push_next(&mut sixteen);
             let info = if has_byte_dots { info.push_next(&mut dots) } else { info };
+            let extensions = instance.enumerate_device_extension_properties(physical).unwrap_or_default();
+            let tells = extensions.iter().any(|extension| extension.extension_name_as_c_str() == Ok(STATISTICS));
+            let names = [STATISTICS.as_ptr()];
+            let mut statistics = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default().pipeline_executable_info(true);
+            let info = if tells { info.enabled_extension_names(&names).push_next(&mut statistics) } else { info };
             let device = instance.create_device(physical, &info, None).ok()?;
+            let told = tells.then(|| ash::khr::pipeline_executable_properties::Device::new(&instance, &device));
             let wanted = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
             let memory = instance.get_physical_device_memory_properties(physical);
-            let memory_type = memory.memory_types_as_slice().iter().position(|ty| ty.property_flags.contains(wanted))? as u32;
+            let memory_type =
+                memory.memory_types_as_slice().iter().position(|ty| ty.property_flags.contains(wanted)).map(|number| number as u32);
             let name = properties.device_name_as_c_str().map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned());
             let queue = device.get_device_queue(family, 0);
             let _entry = entry;
@@ -134,6 +155,7 @@ impl Device {
                 has_narrow_storage,
                 has_byte_dots,
                 listener,
+                told,
                 name,
             })
         }
@@ -183,7 +205,8 @@ impl Device {
             let info = vk::BufferCreateInfo::default().size(end.max(256)).usage(vk::BufferUsageFlags::STORAGE_BUFFER);
             let buffer = device.create_buffer(&info, None)?;
             let needed = device.get_buffer_memory_requirements(buffer).size;
-            let info = vk::MemoryAllocateInfo::default().allocation_size(needed).memory_type_index(self.memory_type);
+            let memory_type = self.memory_type.ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
+            let info = vk::MemoryAllocateInfo::default().allocation_size(needed).memory_type_index(memory_type);
             let memory = device.allocate_memory(&info, None)?;
             device.bind_buffer_memory(buffer, memory, 0)?;
             let mapped: *mut u8 = device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty())?.cast();
@@ -208,20 +231,10 @@ impl Device {
         let device = &self.device;
         // SAFETY: as of the caller.
         unsafe {
-            let module = device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(words), None)?;
-            let binding = |i| {
-                let binding = vk::DescriptorSetLayoutBinding::default().binding(i).descriptor_type(vk::DescriptorType::STORAGE_BUFFER);
-                binding.descriptor_count(1).stage_flags(vk::ShaderStageFlags::COMPUTE)
-            };
-            let bindings: Vec<_> = (0..ranges.len() as u32).map(binding).collect();
-            let layouts = [device.create_descriptor_set_layout(&vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings), None)?];
-            let layout = device.create_pipeline_layout(&vk::PipelineLayoutCreateInfo::default().set_layouts(&layouts), None)?;
-            let stage = vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE).module(module).name(c"main");
-            let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout)];
-            let pipelines = device.create_compute_pipelines(vk::PipelineCache::null(), &info, None).map_err(|(_, result)| result)?;
+            let made = self.pipeline(words, ranges.len(), vk::PipelineCreateFlags::empty())?;
             let sizes = [vk::DescriptorPoolSize { ty: vk::DescriptorType::STORAGE_BUFFER, descriptor_count: ranges.len().max(1) as u32 }];
             let sets = device.create_descriptor_pool(&vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes), None)?;
-            let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(sets).set_layouts(&layouts);
+            let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(sets).set_layouts(&made.sets);
             let set = device.allocate_descriptor_sets(&info)?;
             for (i, &(offset, range)) in (0..).zip(ranges) {
                 let info = [vk::DescriptorBufferInfo { buffer, offset, range }];
@@ -233,8 +246,8 @@ impl Device {
             let info = vk::CommandBufferAllocateInfo::default().command_pool(commands).command_buffer_count(1);
             let command = device.allocate_command_buffers(&info)?;
             device.begin_command_buffer(command[0], &vk::CommandBufferBeginInfo::default())?;
-            device.cmd_bind_pipeline(command[0], vk::PipelineBindPoint::COMPUTE, pipelines[0]);
-            device.cmd_bind_descriptor_sets(command[0], vk::PipelineBindPoint::COMPUTE, layout, 0, &set, &[]);
+            device.cmd_bind_pipeline(command[0], vk::PipelineBindPoint::COMPUTE, made.pipeline);
+            device.cmd_bind_descriptor_sets(command[0], vk::PipelineBindPoint::COMPUTE, made.layout, 0, &set, &[]);
             device.cmd_dispatch(command[0], groups[0], groups[1], groups[2]);
             let seen =
                 [vk::MemoryBarrier::default().src_access_mask(vk::AccessFlags::SHADER_WRITE).dst_access_mask(vk::AccessFlags::HOST_READ)];
@@ -245,13 +258,75 @@ impl Device {
             let done = device.queue_wait_idle(self.queue);
             device.destroy_command_pool(commands, None);
             device.destroy_descriptor_pool(sets, None);
-            device.destroy_pipeline(pipelines[0], None);
-            device.destroy_pipeline_layout(layout, None);
-            device.destroy_descriptor_set_layout(layouts[0], None);
-            device.destroy_shader_module(module, None);
+            self.destroy(made);
             done
         }
     }
+
+    /// Makes a pipeline of a module that binds so many buffers.
+    unsafe fn pipeline(&self, words: &[u32], bindings: usize, flags: vk::PipelineCreateFlags) -> Result<Pipeline, vk::Result> {
+        let device = &self.device;
+        // SAFETY: as of the caller.
+        unsafe {
+            let module = device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(words), None)?;
+            let binding = |i| {
+                let binding = vk::DescriptorSetLayoutBinding::default().binding(i).descriptor_type(vk::DescriptorType::STORAGE_BUFFER);
+                binding.descriptor_count(1).stage_flags(vk::ShaderStageFlags::COMPUTE)
+            };
+            let bindings: Vec<_> = (0..bindings as u32).map(binding).collect();
+            let sets = [device.create_descriptor_set_layout(&vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings), None)?];
+            let layout = device.create_pipeline_layout(&vk::PipelineLayoutCreateInfo::default().set_layouts(&sets), None)?;
+            let stage = vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE).module(module).name(c"main");
+            let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout).flags(flags)];
+            let pipelines = device.create_compute_pipelines(vk::PipelineCache::null(), &info, None).map_err(|(_, result)| result)?;
+            Ok(Pipeline { module, sets, layout, pipeline: pipelines[0] })
+        }
+    }
+
+    unsafe fn destroy(&self, Pipeline { module, sets, layout, pipeline }: Pipeline) {
+        let device = &self.device;
+        // SAFETY: as of the caller.
+        unsafe {
+            device.destroy_pipeline(pipeline, None);
+            device.destroy_pipeline_layout(layout, None);
+            device.destroy_descriptor_set_layout(sets[0], None);
+            device.destroy_shader_module(module, None);
+        }
+    }
+
+    /// Whether the driver says what it makes of a module.
+    pub fn tells(&self) -> bool {
+        self.told.is_some()
+    }
+
+    /// What the driver says of a module that binds so many buffers once it is compiled: numbers with the driver's names for them. `None` where it says nothing.
+    pub fn statistics(&self, words: &[u32], bindings: usize) -> Option<Result<Vec<(String, u64)>, String>> {
+        let told = self.told.as_ref()?;
+        // SAFETY: handles are used while their parents live; structures that calls read live until these return.
+        let found = unsafe {
+            self.pipeline(words, bindings, vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR).and_then(|made| {
+                let info = vk::PipelineExecutableInfoKHR::default().pipeline(made.pipeline);
+                let found = told.get_pipeline_executable_statistics(&info);
+                self.destroy(made);
+                found
+            })
+        };
+        Some(found.map(|found| found.iter().filter_map(statistic).collect()).map_err(|result| format!("{}: {result}", self.name)))
+    }
+}
+
+/// A statistic that is a whole number, with its name.
+fn statistic(found: &vk::PipelineExecutableStatisticKHR<'_>) -> Option<(String, u64)> {
+    let name = found.name_as_c_str().ok()?.to_string_lossy().into_owned();
+    // SAFETY: the format says which of the numbers is there.
+    let value = unsafe {
+        match found.format {
+            vk::PipelineExecutableStatisticFormatKHR::UINT64 => found.value.u64,
+            vk::PipelineExecutableStatisticFormatKHR::INT64 => u64::try_from(found.value.i64).ok()?,
+            _ => return None,
+        }
+    };
+    Some((name, value))
 }
 
 impl Drop for Device {

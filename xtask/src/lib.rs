@@ -9,6 +9,7 @@ pub mod fuzz;
 pub mod peers;
 pub mod process;
 pub mod setup;
+pub mod shaders;
 pub mod test;
 
 /// What a command answers: nothing, or a message for the person who ran it.
