@@ -17,7 +17,7 @@
 //! A row has one word more than it needs if that number is even, so that lanes which read the same element of their rows are in different banks.
 //!
 //! **When** (`rows.rs`). Which lines of a cache the lanes of a workgroup touch follows from the kernel. Rows are copied where lanes so touch at most half as many lines,
-//! and make at most half as many loads, 16 bytes each; and where each load is a factor of at least 16 products, for the way through shared memory costs time
+//! and make at most half as many loads, 16 bytes each; and where each load is a factor of at least 8 products, for the way through shared memory costs time
 //! too. Rows that all lanes share stay as they are: those are read at one place.
 //!
 //! **Positions beyond the end** come to every barrier: they go along as the last position does, and what comes after the last loop they leave out.

@@ -15,7 +15,7 @@ const QUAD: i64 = 16;
 const LEAST_BYTES: i64 = 16;
 
 /// Products that each load must be a factor of: fewer take less time than to write it to shared memory and to read it there.
-const LEAST_PRODUCTS: i64 = 16;
+const LEAST_PRODUCTS: i64 = 8;
 
 /// A load of a loop's round.
 #[derive(Clone, Copy)]
@@ -67,7 +67,7 @@ impl Rows {
 
     /// Elements from a row of so many to the next one in shared memory: words of an odd number, so that lanes are in different banks.
     pub fn pitch(&self, length: i64) -> i64 {
-        (length * self.bytes / WORD | 1) * WORD / self.bytes
+        ((length * self.bytes / WORD) | 1) * WORD / self.bytes
     }
 
     /// Bytes of shared memory for the rows of a lane of which a chunk has so many elements, and for where they begin.

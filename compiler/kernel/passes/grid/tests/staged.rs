@@ -151,8 +151,9 @@ fn rows_are_copied_where_lanes_are_apart() {
     assert!(!is_staged(Product { depth: 37, stride: 40, ..FLOATS }));
     // Of bytes too.
     assert!(!is_staged(Product { depth: 32, group: 4, stride: 36, ..FLOATS }));
-    // Eight products for each load.
-    assert!(!is_staged(Product { vectors: 2, ..FLOATS }));
+    // Four products for each load.
+    assert!(is_staged(Product { vectors: 2, ..FLOATS }));
+    assert!(!is_staged(Product { vectors: 1, ..FLOATS }));
     // Rows that do not begin at multiples of 16 bytes: they are copied word by word.
     assert!(!is_staged(Product { stride: 17, ..FLOATS }));
     // Few positions.
