@@ -40,6 +40,8 @@ pub struct Gpu {
     pub narrow_storage: bool,
     /// Whether products of four bytes are added by one instruction.
     pub byte_dots: bool,
+    /// Whether workgroups copy rows of products to memory that they share: for devices that have enough of it near their arithmetic.
+    pub stages_tiles: bool,
 }
 
 impl Gpu {
@@ -255,6 +257,7 @@ const VULKAN_1_1: Gpu = Gpu {
     offset_alignment: OFFSET_ALIGNMENT,
     narrow_storage: false,
     byte_dots: false,
+    stages_tiles: false,
 };
 
 /// A GPU, whose vectors are four words. A kernel is one position of a grid there.
@@ -276,7 +279,18 @@ const fn gpu(level: &'static str, limits: Gpu) -> Machine {
 pub const GPUS: &[Machine] = &[
     gpu("vulkan1.1", VULKAN_1_1),
     gpu("vulkan1.1+bytes", Gpu { bindings: 8, narrow_storage: true, ..VULKAN_1_1 }),
-    gpu("vulkan1.3", Gpu { invocations: 256, shared_bytes: 32 << 10, bindings: 8, narrow_storage: true, byte_dots: true, ..VULKAN_1_1 }),
+    gpu(
+        "vulkan1.3",
+        Gpu {
+            invocations: 256,
+            shared_bytes: 32 << 10,
+            bindings: 8,
+            narrow_storage: true,
+            byte_dots: true,
+            stages_tiles: true,
+            ..VULKAN_1_1
+        },
+    ),
 ];
 
 /// The machine of a level's name.

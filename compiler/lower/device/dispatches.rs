@@ -68,7 +68,7 @@ impl<'a> Dispatches<'a> {
     pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Result<Vec<Work>, HostReason> {
         let places = self.mirror.together(kernel, call);
         let key = (call.kernel, call.integers.clone(), call.extents.clone(), call.slices.clone(), places.clone());
-        let stages = self.stages.entry(key).or_insert_with(|| stages(kernel, call, places)).clone()?;
+        let stages = self.stages.entry(key).or_insert_with(|| stages(kernel, call, places, &self.gpu)).clone()?;
         let arguments = slices::arguments(call);
         stages.into_iter().map(|stage| self.dispatch(stage, &arguments, call)).collect()
     }
@@ -169,7 +169,7 @@ fn touch(operand: &Operand, slices: Option<(&Slices, usize)>) -> Touch {
 }
 
 /// The kernels with grids of a call, or what they need that the machine does not have.
-fn stages(kernel: &Kernel, call: &Call, mut places: Places) -> Result<Vec<Counted>, HostReason> {
+fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result<Vec<Counted>, HostReason> {
     let mut kernel = match &call.slices {
         Some(slices) => slices::in_one(kernel, slices).ok_or(HostReason::Slices)?,
         None => kernel.clone(),
@@ -197,9 +197,14 @@ fn stages(kernel: &Kernel, call: &Call, mut places: Places) -> Result<Vec<Counte
     let mut stages = grid::stages(&kernel, &call.integers, &assumed, &places).ok_or(HostReason::Positions)?;
     for Stage { kernel, pointers, counts } in &mut stages {
         let of_operand = |(number, pointer): (usize, &Option<usize>)| pointer.map_or((places.len() + number, 0), |pointer| places[pointer]);
-        if let Some(team) = grid::team(kernel, &pointers.iter().enumerate().map(of_operand).collect()) {
+        let own: Places = pointers.iter().enumerate().map(of_operand).collect();
+        if let Some(team) = grid::team(kernel, &own) {
             *kernel = team;
             debug_assert!(counts.is_none(), "what is beyond an end known at run time is left out under a condition, and lanes share none");
+        } else if gpu.stages_tiles
+            && let Some(staged) = grid::staged(kernel, &own, gpu.shared_bytes.into())
+        {
+            *kernel = staged;
         }
         let last = kernel.grid.map_or(0, |grid| grid.positions.saturating_sub(1)) as i64;
         let of_stage = |&(argument, [low, high]): &(usize, [i64; 2])| {
