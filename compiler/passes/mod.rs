@@ -53,7 +53,6 @@ impl Pass {
 pub const PASSES: &[Pass] = &[
     Pass { name: "inline_calls", run: inline_calls::run, exact: true },
     Pass { name: "index_fold", run: index_fold::run, exact: true },
-    Pass { name: "through_reshape", run: through_reshape::run, exact: true },
     Pass { name: "transposes", run: transposes::run, exact: true },
     Pass { name: "computed_weights", run: computed_weights::run, exact: true },
     Pass { name: "simplify", run: simplify::run, exact: true },

@@ -2,16 +2,14 @@
 //!
 //! A transpose in front of a reshape that only splits dimensions, or merges neighbours, comes after it instead, to get on towards the results.
 //!
-//! They meet before transposes move on towards the results: a transpose that moved first would have to come back all the way.
-//!
 //! The reshape cuts the dimensions of its operand and of its result into *factors*, each of one dimension on both sides. In factors all three
 //! instructions are one transpose, between two reshapes.
 
 use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;
 
-/// Applies the rewrite to transposes that meet.
-pub(super) fn run(module: &mut Module) -> bool {
+/// Makes transposes that meet one.
+pub(super) fn meet(module: &mut Module) -> bool {
     rewrite(module, |edit, inst| match edit.function.insts[inst].op() {
         Op::Transpose => transposes(edit, inst).map_or(Visit::Keep, Visit::Replace),
         _ => Visit::Keep,

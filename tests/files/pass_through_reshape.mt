@@ -2,7 +2,7 @@
 ;! input f32[1, 2, 2, 3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0]
 ;! input f32[2, 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0]
 ;! input f32[1, 4, 2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
-;! pass = through_reshape, simplify, dead_code
+;! pass = transposes, simplify, dead_code
 ;! print
 func @main(v0: f32[1, 2, 2, 3], v1: f32[2, 6], v2: f32[1, 4, 2]) {
   v3 = transpose v0 { permutation = [0, 3, 1, 2] }

@@ -2,13 +2,15 @@
 //!
 //! Contract: an operator that has a twin for other orders of the dimensions is computed in front of the transposes of its operands, and its
 //! results are transposed then, wherever transposes move fewer bytes that way, or as many ([`choose`]). Operands that come out of no transpose are
-//! transposed backwards, constants while compiling. Where two transposes meet, `simplify` makes them one or none.
+//! transposed backwards, constants while compiling. Where two transposes meet, `simplify` makes them one or none; those that meet through a
+//! reshape are one before any moves on, for a transpose that moved first would have to come back all the way.
 
 mod before;
 mod choose;
 mod cut;
 
 use super::edit::{Edit, Visit, rewrite_function};
+use super::through_reshape;
 use crate::ir::axes::Axis;
 use crate::ir::*;
 use before::Before;
@@ -17,8 +19,8 @@ use std::collections::BTreeSet;
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
+    let mut changed = through_reshape::meet(module);
     let functions: Vec<Func> = module.functions.keys().collect();
-    let mut changed = false;
     for func in functions {
         for permutation in permutations(&module.functions[func]) {
             let chosen = choose::choose(module, &module.functions[func], &permutation);

@@ -34,7 +34,10 @@ from torch._higher_order_ops import scan
 from torch.nn import functional
 from torch.export import Dim, export
 from torch.export.experimental import _export_forward_backward
+from torchao.quantization import IntxWeightOnlyConfig, quantize_
+from torchao.quantization.granularity import PerGroup
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.utils import unwrap_tensor_subclass
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -441,6 +444,24 @@ class Rows(nn.Module):
         return self.layers(self.norm(self.table(tokens))), (tokens * 2).sum(1)
 
 
+class Nibbles(nn.Module):
+    """A table and layers of four bits, larger than constants that are widened ahead."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(150, 64)
+        self.layers = nn.Sequential(nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 96, bias=False))
+
+    def forward(self, tokens):
+        return self.layers(self.table(tokens))
+
+
+def in_four_bits(model):
+    config = IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32))
+    quantize_(model, config, lambda module, name: isinstance(module, (nn.Embedding, nn.Linear)))
+    return unwrap_tensor_subclass(model)
+
+
 class Averages(nn.Module):
     """What a delegate keeps from call to call: a sum, and what decays, which is not zero at first."""
 
@@ -632,6 +653,7 @@ def make_vulkan(wanted):
         "vulkan_buffers": lambda: (Averages().requires_grad_(False), [(torch.randn(1, 6),) for _ in range(4)], None, None),
         "vulkan_learning": lambda: (Learning(), learning(), None, None),
         "vulkan_former": lambda: (Images(), [(torch.randn(1, 3, 9, 8), torch.randn(1, 3, 11)) for _ in range(2)], None, None),
+        "vulkan_nibbles": lambda: (in_four_bits(Nibbles().eval()), [(torch.randint(0, 150, (2, 3)),) for _ in range(2)], None, None),
     }
     former = Former()
     for number, (stem, make) in enumerate(models.items()):

@@ -2,7 +2,7 @@
 
 use super::super::fault::Fault;
 use super::super::ops::{Call, Translate};
-use super::scales::{First, INT8, Sums, affine, as_bytes, first, nibbles, without_padding};
+use super::scales::{First, Form, INT8, Sums, affine, as_bytes, first, nibbles, without_padding};
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::Error;
 use crate::operators::activation::Activation;
@@ -71,7 +71,7 @@ fn of_bytes(c: &mut Call<'_, '_, '_>, bias: Option<usize>) -> Outcome {
 fn of_nibbles(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (x, weights, scales) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);
     let [depth, units] = depth_and_units(c, x)?;
-    let weights = nibbles(c, weights, depth, First::High)?;
+    let weights = nibbles(c, weights, depth, First::High, Form::Bytes)?;
     let weights = without_padding(c, weights, [units, depth])?;
     let scales = first(c, scales, units)?;
     let scales = c.reshape(scales, &[units, 1])?;
@@ -79,16 +79,17 @@ fn of_nibbles(c: &mut Call<'_, '_, '_>) -> Outcome {
     multiplied(c, x, filter, None, units)
 }
 
-/// Weights of four bits `[units, depth]` and scales `[units, groups]`, which are stored `[groups, units]`: arguments by number.
+/// Weights of four bits `[units, depth]` in a form, and scales `[units, groups]`, which are stored `[groups, units]`: arguments by number.
 pub(super) fn grouped(
     c: &mut Call<'_, '_, '_>,
     [weights, scales, size]: [usize; 3],
     [depth, units]: [u64; 2],
+    form: Form,
 ) -> Result<(Value, Value, u64), Fault> {
     let (weights, scales, size) = (c.tensor(weights)?, c.tensor(scales)?, c.int(size)?);
     let size = u64::try_from(size).ok().filter(|&size| size > 0 && depth.is_multiple_of(size));
     let size = size.ok_or_else(|| Fault::invalid("groups do not divide the depth of a product"))?;
-    let weights = nibbles(c, weights, depth, First::Low)?;
+    let weights = nibbles(c, weights, depth, First::Low, form)?;
     let weights = without_padding(c, weights, [units, depth])?;
     let scales = without_padding(c, scales, [depth / size, units])?;
     let scales = c.transpose(scales, &[1, 0])?;
@@ -99,7 +100,7 @@ pub(super) fn grouped(
 fn of_groups(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let sizes = depth_and_units(c, x)?;
-    let (weights, scales, _) = grouped(c, [1, 2, 3], sizes)?;
+    let (weights, scales, _) = grouped(c, [1, 2, 3], sizes, Form::Bytes)?;
     let filter = widened(c, weights, scales)?;
     multiplied(c, x, filter, Some(4), sizes[1])
 }
@@ -108,7 +109,7 @@ fn of_groups(c: &mut Call<'_, '_, '_>) -> Outcome {
 fn of_rows_and_groups(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let sizes = depth_and_units(c, x)?;
-    let (weights, scales, size) = grouped(c, [3, 5, 6], sizes)?;
+    let (weights, scales, size) = grouped(c, [3, 5, 6], sizes, Form::Nibbles)?;
     let rows = quantized_rows(c, x)?;
     let bias = c.optional_tensor(7)?;
     let weights = c.graph().settled(weights)?;

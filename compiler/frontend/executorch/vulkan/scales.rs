@@ -7,7 +7,7 @@ use super::super::ops::Call;
 use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 use crate::operators::{Error, extents};
-use ElementType::{F32, I4, I8};
+use ElementType::{F32, I4, I8, U8};
 
 /// The integers of bytes.
 pub(super) const INT8: (i64, i64) = (-128, 127);
@@ -54,8 +54,19 @@ pub(super) enum First {
     High,
 }
 
-/// Weights of four bits, 8 more than the number they stand for, two a byte, as `[rows, columns]` of signed ones: a constant.
-pub(super) fn nibbles(c: &mut Call<'_, '_, '_>, stored: Value, columns: u64, order: First) -> Result<Value, Fault> {
+/// The form in which weights of four bits become a constant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// `[rows, columns]` of signed integers of four bits, for products that take them as they are.
+    Nibbles,
+    /// `[rows, columns]` of bytes, for what computes with them.
+    Bytes,
+    /// `[rows, columns / 2]` of bytes with two integers each, 8 more than they are, the first one in the high half: a table.
+    Table,
+}
+
+/// Weights of four bits, 8 more than the number they stand for, two a byte, as a constant of `columns` integers a row.
+pub(super) fn nibbles(c: &mut Call<'_, '_, '_>, stored: Value, columns: u64, order: First, form: Form) -> Result<Value, Fault> {
     let shape = c.shape(stored)?;
     let &[rows, bytes] = &shape[..] else {
         return Err(Fault::invalid("the weights are no matrix").expected("2 dimensions", shape.len().to_string()));
@@ -66,16 +77,27 @@ pub(super) fn nibbles(c: &mut Call<'_, '_, '_>, stored: Value, columns: u64, ord
         );
     }
     let stored = c.graph().evaluated(stored).ok_or_else(|| Fault::unsupported("weights of four bits are no constant"))?;
-    let packed = signed_pairs(stored, [bytes as usize, columns as usize], order);
-    Ok(c.graph().constant(I4, &[rows, columns], packed)?)
+    let numbers = integers(stored, [bytes as usize, columns as usize], order);
+    let (element, width, data) = match form {
+        Form::Nibbles => (I4, columns, pairs(&numbers, |[first, second]| (first ^ 8) | (second ^ 8) << 4)),
+        Form::Bytes => (I8, columns, numbers.into_iter().map(|n| n.wrapping_sub(8)).collect()),
+        Form::Table if columns.is_multiple_of(2) => (U8, columns / 2, pairs(&numbers, |[first, second]| first << 4 | second)),
+        Form::Table => return Err(Fault::unsupported("rows of an odd number of 4-bit integers")),
+    };
+    Ok(c.graph().constant(element, &[rows, width], data)?)
 }
 
-/// Rows of bytes as signed numbers of four bits side by side, without the padding of the rows.
-fn signed_pairs(stored: &[u8], [bytes, columns]: [usize; 2], order: First) -> Vec<u8> {
+/// The numbers of four bits in rows of bytes, as they are stored, without the padding of the rows.
+fn integers(stored: &[u8], [bytes, columns]: [usize; 2], order: First) -> Vec<u8> {
     let halves = |byte: &u8| if order == First::Low { [byte & 15, byte >> 4] } else { [byte >> 4, byte & 15] };
-    let row = |row: &[u8]| row.iter().flat_map(halves).take(columns).map(|n| n ^ 8).collect::<Vec<u8>>();
-    let flat: Vec<u8> = stored.chunks_exact(bytes.max(1)).flat_map(row).collect();
-    flat.chunks(2).map(|pair| pair[0] | pair.get(1).copied().unwrap_or(0) << 4).collect()
+    let row = |row: &[u8]| row.iter().flat_map(halves).take(columns).collect::<Vec<u8>>();
+    stored.chunks_exact(bytes.max(1)).flat_map(row).collect()
+}
+
+/// Two numbers a byte. Where the last has no other, that is 0.
+fn pairs(numbers: &[u8], joined: impl Fn([u8; 2]) -> u8) -> Vec<u8> {
+    // A stored 8 stands for 0.
+    numbers.chunks(2).map(|pair| joined([pair[0], pair.get(1).copied().unwrap_or(8)])).collect()
 }
 
 /// The numbers of a constant.
@@ -142,7 +164,8 @@ mod tests {
     #[test]
     fn numbers_of_four_bits_become_signed_and_lose_their_padding() {
         // 8 stands for 0, 9 for 1, 7 for −1: rows of three, in two bytes each.
-        assert_eq!(signed_pairs(&[0x98, 0x87, 0x79, 0x88], [2, 3], First::Low), [0x10, 0x1F, 0x0F]);
-        assert_eq!(signed_pairs(&[0x89, 0x78], [2, 3], First::High), [0x10, 0x0F]);
+        let signed = |numbers: &[u8]| pairs(numbers, |[first, second]| (first ^ 8) | (second ^ 8) << 4);
+        assert_eq!(signed(&integers(&[0x98, 0x87, 0x79, 0x88], [2, 3], First::Low)), [0x10, 0x1F, 0x0F]);
+        assert_eq!(signed(&integers(&[0x89, 0x78], [2, 3], First::High)), [0x10, 0x0F]);
     }
 }

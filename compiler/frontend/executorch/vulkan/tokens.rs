@@ -5,10 +5,10 @@ use super::super::memory::Definition;
 use super::super::ops::{Call, Translate};
 use super::super::program::{EValue, Form, Instruction};
 use super::super::registers::Register;
-use super::scales::{First, nibbles};
+use super::scales::{First, Form as Stored, nibbles};
 use crate::ir::{ElementType, Extent, Node, Scalar, ScalarOp, Value};
 use crate::operators::attention::{Attention, attention};
-use crate::operators::embedding::{Scales, floats_of_rows};
+use crate::operators::embedding::{Scales, floats_of_rows, integers_of_bytes};
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 use crate::operators::reduction::{self, Axes};
 use crate::operators::terms::{Term, Terms};
@@ -185,9 +185,9 @@ fn embedding(c: &mut Call<'_, '_, '_>) -> Outcome {
     if !columns.is_multiple_of(size) {
         return Err(Fault::invalid("groups do not divide the rows of the table"));
     }
-    let integers = nibbles(c, weights, columns, order)?;
-    let integers = c.cast(integers, ElementType::I8)?;
-    let picked = c.graph().gather(integers, indices, 0)?;
+    let table = nibbles(c, weights, columns, order, Stored::Table)?;
+    let picked = c.graph().gather(table, indices, 0)?;
+    let picked = integers_of_bytes(c.graph(), picked, 4)?;
     let scales = Scales { scales, zero_points: None, rows, groups: columns / size };
     let y = floats_of_rows(c.graph(), picked, indices, columns, &scales, F32)?;
     c.finish(y)

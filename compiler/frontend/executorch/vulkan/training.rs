@@ -3,6 +3,7 @@
 use super::super::fault::Fault;
 use super::super::ops::{Call, Translate};
 use super::products::{grouped, widened};
+use super::scales::Form;
 use crate::ir::{Comparison, ElementType, Extent, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::Numerics;
@@ -72,7 +73,7 @@ fn gradient_of_input(c: &mut Call<'_, '_, '_>) -> Outcome {
     let units = c.extents(gradient).last().and_then(|extent| extent.as_static());
     let units = units.ok_or_else(|| Fault::unsupported("the depth of a product is not known"))?;
     let depth = c.shape(weights)?.last().map_or(0, |bytes| bytes.saturating_mul(2));
-    let (weights, scales, _) = grouped(c, [1, 2, 3], [depth, units])?;
+    let (weights, scales, _) = grouped(c, [1, 2, 3], [depth, units], Form::Bytes)?;
     let filter = widened(c, weights, scales)?;
     let filter = swapped(c.graph(), filter)?;
     let gradient = c.cast(gradient, F32)?;
