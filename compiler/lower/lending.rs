@@ -22,10 +22,10 @@ impl Loans {
         self.places.get(&tensor).copied()
     }
 
-    fn new(request: &Request, outputs: &[(TensorId, u32)]) -> Result<Self, Diagnostics> {
+    fn new(request: &Request, outputs: &[(TensorId, u32, Value)]) -> Result<Self, Diagnostics> {
         let homes = plan::homes(request).map_err(|error| bug(error.to_string()))?;
         let in_output = |home: plan::Home| {
-            let output = outputs.iter().find(|(tensor, _)| *tensor == home.root)?;
+            let output = outputs.iter().find(|(tensor, ..)| *tensor == home.root)?;
             Some(Address::Output(output.1, home.offset))
         };
         let places = (0..).zip(homes).filter_map(|(tensor, home)| Some((TensorId(tensor), in_output(home)?))).collect();
@@ -33,33 +33,32 @@ impl Loans {
     }
 }
 
-/// The request and the plan of a method with tensors in callers' buffers, where its arena is smaller so. Plans for several threads hold more than
+/// The request and the plan of a method with tensors in callers' buffers, unchecked, where its arena is smaller so. Plans for several threads hold more than
 /// lifetimes say, and a device mirrors what is where: both are left as they are. So are plans of files, and methods of run-time extents,
 /// whose callers' buffers may be shorter than the bound.
 ///
 /// # Errors
-/// A bug, if the plan does not pass its check.
+/// A bug, if the planner refuses.
 pub(super) fn lent(
     frame: &Frame<'_>,
     placed: &Placed<'_>,
     ids: &FxHashMap<Value, TensorId>,
-    (request, plan): (Request, Plan),
-) -> Result<(Request, Plan, Loans), Diagnostics> {
+    (request, plan): (&Request, &Plan),
+) -> Result<Option<(Lent, Loans)>, Diagnostics> {
     let lends = frame.options.plan != PlanSource::Program && frame.options.threads.count <= 1 && placed.ends.entered.is_empty();
-    let outputs = if lends { outputs(&placed.resolver, ids, &request) } else { vec![] };
+    let outputs = if lends { outputs(&placed.resolver, ids, request) } else { vec![] };
+    if outputs.is_empty() {
+        return Ok(None);
+    }
     let function = placed.resolver.function();
     let lender = |&(output, _, value): &(TensorId, u32, Value)| Lender { output, alignment: function.tensor(value).element.alignment() };
     let lenders: Vec<Lender> = outputs.iter().map(lender).collect();
-    let found = match lenders.is_empty() {
-        true => None,
-        false => plan::plan_lent(&request, &plan, &lenders, &alignments(&placed.resolver, ids, &request)?)
-            .map_err(|error| bug(error.to_string()))?,
+    let alignments = alignments(&placed.resolver, ids, request)?;
+    let Some(lent) = plan::plan_lent(request, plan, &lenders, &alignments).map_err(|error| bug(error.to_string()))? else {
+        return Ok(None);
     };
-    let Some(Lent { request, plan }) = found else { return Ok((request, plan, Loans::default())) };
-    plan::check(&request, &plan).map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
-    let numbers: Vec<(TensorId, u32)> = outputs.into_iter().map(|(tensor, number, _)| (tensor, number)).collect();
-    let loans = Loans::new(&request, &numbers)?;
-    Ok((request, plan, loans))
+    let loans = Loans::new(&lent.request, &outputs)?;
+    Ok(Some((lent, loans)))
 }
 
 /// The outputs that have callers' buffers of their own and of known size, with their numbers and values.

@@ -17,7 +17,7 @@ use super::work::Work;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::band::Bands;
 use crate::ir::Value;
-use crate::plan::{self, Effort, Plan, PlanError, Request, TensorId};
+use crate::plan::{self, Effort, Lent, Plan, PlanError, Request, TensorId};
 use rustc_hash::FxHashMap;
 
 /// See the module.
@@ -68,9 +68,16 @@ impl<'a> Planned<'a> {
         let mut left: Vec<Option<Item<'a>>> = items.into_iter().map(Some).collect();
         let items: Vec<Item<'a>> = order.iter().filter_map(|&i| left[i].take()).collect();
         let on_device = items.iter().flat_map(|item| &item.schedules).any(|s| s.is_on_device);
-        let (request, plan, loans) = match purpose {
-            Purpose::Kernels if !on_device => lending::lent(frame, placed, &ids, (request, plan))?,
-            _ => (request, plan, Loans::default()),
+        let lent = match purpose {
+            Purpose::Kernels if !on_device => lending::lent(frame, placed, &ids, (&request, &plan))?,
+            _ => None,
+        };
+        let (request, plan, loans) = match lent {
+            Some((Lent { request, plan }, loans)) => {
+                check(&request, &plan).map_err(bug)?;
+                (request, plan, loans)
+            }
+            None => (request, plan, Loans::default()),
         };
         // A plan of the file is kept as it is, and a device binds places where the plan has them.
         let stays = frame.options.plan == PlanSource::Program || on_device;
@@ -167,6 +174,11 @@ fn refused(error: &PlanError) -> String {
 
 /// A plan of a request whose steps are in an order, if it passes its check.
 fn checked(request: &Request, order: Vec<usize>, plan: Plan) -> Result<(Vec<usize>, Plan), String> {
-    plan::check(request, &plan).map_err(|error| format!("the memory plan does not pass its check: {error}"))?;
+    check(request, &plan)?;
     Ok((order, plan))
+}
+
+/// Checks a plan of a request.
+fn check(request: &Request, plan: &Plan) -> Result<(), String> {
+    plan::check(request, plan).map_err(|error| format!("the memory plan does not pass its check: {error}"))
 }

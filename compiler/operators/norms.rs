@@ -223,7 +223,7 @@ pub fn group_norm(g: &mut Graph<'_>, x: Value, groups: u64, epsilon: f64) -> Res
     let [y, mean, inverse] = match groups {
         1 => normalized(g, x, &(1..rank).collect::<Vec<_>>(), epsilon)?,
         _ if rank > 2 && groups == channels => normalized(g, x, &later, epsilon)?,
-        _ if rank > 2 => return by_channels(g, x, groups, epsilon),
+        _ if rank > 2 => return by_channels(g, x, [groups, channels / groups], epsilon),
         _ => {
             let of_group = [&[shape[0], known(groups), known(channels / groups)], &shape[2..]].concat();
             let split = g.reshape(x, &of_group)?;
@@ -235,15 +235,14 @@ pub fn group_norm(g: &mut Graph<'_>, x: Value, groups: u64, epsilon: f64) -> Res
     Ok([y, g.reshape(mean, &statistics)?, g.reshape(inverse, &statistics)?])
 }
 
-/// The same, where only the means of channels are split into groups, so that the large tensors are read in the order in which they are. A group's mean is
+/// The same for groups of so many channels, where only the means of channels are split into groups, so that the large tensors are read in the order in which they are. A group's mean is
 /// that of its channels' means.
-fn by_channels(g: &mut Graph<'_>, x: Value, groups: u64, epsilon: f64) -> Result<[Value; 3], Error> {
+fn by_channels(g: &mut Graph<'_>, x: Value, [groups, of_group]: [u64; 2], epsilon: f64) -> Result<[Value; 3], Error> {
     let shape = g.extents(x);
     let later: Vec<usize> = (2..shape.len()).collect();
     let of_groups = |g: &mut Graph<'_>, value: Value| {
         let means = mean(g, value, &later, Axes::Kept)?;
         let channels = g.extents(means);
-        let of_group = channels[1].as_static().unwrap_or(0) / groups;
         let split = g.reshape(means, &[shape[0], Extent::Static(groups), Extent::Static(of_group)])?;
         Ok::<_, Error>((mean(g, split, &[2], Axes::Kept)?, g.extents(split), channels))
     };

@@ -2,7 +2,7 @@
 //!
 //! Contract: an operator that computes nothing and keeps every axis in its place is its operand, as its axes say; so are a reduction and a map
 //! that change nothing. Reshape of reshape is one reshape; transpose of transpose one transpose; a reshape that
-//! splits what a transpose made splits before it; slice of slice one slice; a transpose that only
+//! splits what a transpose made, or merges neighbours in it, comes before it; slice of slice one slice; a transpose that only
 //! moves extents of 1 is a reshape; a spatial pad by what padded taps stand for becomes the padding of its convolution or window; a map does its own
 //! broadcasting, and so does a product of matrices along its leading dimensions; the transpose of a broadcast is the broadcast of a transpose, and
 //! a reshape that leaves what is repeated as it is a broadcast to another shape.

@@ -88,10 +88,7 @@ pub(super) fn of_steps(request: &Request, lifetimes: &Lifetimes, demands: &[Dema
         live.extend(step.scratch.iter().map(|scratch| Live { steps: index..index + 1, bytes: scratch.bytes, unit: scratch.alignment }));
     }
     live.retain(|entry| entry.bytes > 0);
-    let mut step_pairs: Vec<Vec<&Pair>> = vec![Vec::new(); request.steps.len()];
-    for pair in pairs {
-        step_pairs[pair.step].push(pair);
-    }
+    let step_pairs = by_step(pairs, request.steps.len());
     for (step, (bytes, unit)) in stacks(&live, request.steps.len()).into_iter().enumerate() {
         let bytes = bytes.saturating_sub(most_saved(&step_pairs[step], unit));
         if bytes > bound.bytes {
@@ -110,12 +107,18 @@ pub(super) fn beside(request: &Request, lifetimes: &Lifetimes, pairs: &[Pair], e
             live[segment.start as usize..segment.end as usize].iter_mut().for_each(|bytes| *bytes += segment.bytes);
         }
     }
-    let of_step = |(step, live): (usize, u64)| {
-        let saved: Vec<&Pair> = pairs.iter().filter(|pair| pair.step == step).collect();
+    let of_step = |(step, (live, pairs)): (usize, (u64, Vec<&Pair>))| {
         let scratch: u64 = request.steps[step].scratch.iter().map(|scratch| scratch.bytes).sum();
-        scratch + live.saturating_sub(most_saved(&saved, 1)).saturating_sub(elsewhere(step))
+        scratch + live.saturating_sub(most_saved(&pairs, 1)).saturating_sub(elsewhere(step))
     };
-    live.into_iter().enumerate().map(of_step).max().unwrap_or(0)
+    live.into_iter().zip(by_step(pairs, request.steps.len())).enumerate().map(of_step).max().unwrap_or(0)
+}
+
+/// The pairs of each of so many steps.
+fn by_step(pairs: &[Pair], steps: usize) -> Vec<Vec<&Pair>> {
+    let mut lists = vec![Vec::new(); steps];
+    pairs.iter().for_each(|pair| lists[pair.step].push(pair));
+    lists
 }
 
 /// Some bytes, the steps at which they are live, and a power of two that divides their offset.

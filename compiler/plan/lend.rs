@@ -45,11 +45,12 @@ pub(super) fn lend(request: &Request, lenders: &[Lender], alignment: &[u64]) -> 
     let lifetimes = Lifetimes::new(request)?;
     let homes = homes(request)?;
     let demands = demands(request, &homes)?;
+    let pairs = pairs(request, &lifetimes)?;
     let merger = Merger::new(request, &lifetimes, &demands);
     let mut buffers: Vec<Buffer> = lenders.iter().map(|&lender| Buffer::new(request, &lifetimes, lender)).collect();
     let mut lent = request.clone();
     // The first request with the least bytes at its peak, of those on the way.
-    let (mut best, mut least) = (None, peak(&lent)?);
+    let (mut best, mut least) = (None, bound::of_steps(request, &lifetimes, &demands, &pairs));
     let mut last = least;
     for _ in 0..MOST_LENT {
         let mut live = live_at(&lent, &lifetimes, last.step);
@@ -68,7 +69,7 @@ pub(super) fn lend(request: &Request, lenders: &[Lender], alignment: &[u64]) -> 
     }
     let Some(lent) = best else { return Ok(None) };
     let free = |step: usize| buffers.iter().filter(|buffer| buffer.is_free_at(step)).map(|buffer| buffer.bytes).sum();
-    let lower_bound = bound::beside(request, &lifetimes, &pairs(request, &lifetimes)?, free);
+    let lower_bound = bound::beside(request, &lifetimes, &pairs, free);
     Ok(Some(Loan { bytes: lent_bytes(request, &lent), request: lent, lower_bound }))
 }
 

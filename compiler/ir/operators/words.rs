@@ -46,6 +46,17 @@ pub enum Reduction {
     All,
 }
 
+impl Reduction {
+    /// The same of elements that are no floats: there is no NaN.
+    pub fn of_integers(self) -> Self {
+        match self {
+            Self::MaxOrNan => Self::Max,
+            Self::MinOrNan => Self::Min,
+            other => other,
+        }
+    }
+}
+
 impl Word for Reduction {
     const ALL: &'static [Self] = &[Self::Sum, Self::Max, Self::Min, Self::MaxOrNan, Self::MinOrNan, Self::Product, Self::Any, Self::All];
     const WORDS: &'static [&'static str] = &["sum", "max", "min", "max_or_nan", "min_or_nan", "product", "any", "all"];
@@ -124,6 +135,11 @@ impl Search {
     /// Whether NaN is better than every number.
     pub fn finds_nan(self) -> bool {
         matches!(self, Self::MaxOrNan | Self::MinOrNan)
+    }
+
+    /// The same of elements that are no floats: there is no NaN.
+    pub fn of_integers(self) -> Self {
+        if self.finds_largest() { Self::Max } else { Self::Min }
     }
 
     /// The element that is found.

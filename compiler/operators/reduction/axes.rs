@@ -20,11 +20,10 @@ pub enum Axes {
 /// When the reduction is not defined on the type, or an axis is out of range.
 pub fn reduce(g: &mut Graph<'_>, input: Value, reduction: Reduction, axes: &[usize], shape: Axes) -> Result<Value, Error> {
     let element = g.element(input);
+    let reduction = if element.is_float() { reduction } else { reduction.of_integers() };
     let reduction = match (element, reduction) {
-        (Bool, Reduction::Max | Reduction::MaxOrNan | Reduction::Sum) => Reduction::Any,
-        (Bool, Reduction::Min | Reduction::MinOrNan | Reduction::Product) => Reduction::All,
-        (_, Reduction::MaxOrNan) if !element.is_float() => Reduction::Max,
-        (_, Reduction::MinOrNan) if !element.is_float() => Reduction::Min,
+        (Bool, Reduction::Max | Reduction::Sum) => Reduction::Any,
+        (Bool, Reduction::Min | Reduction::Product) => Reduction::All,
         _ => reduction,
     };
     let value = if axes.is_empty() {
@@ -173,11 +172,7 @@ pub fn normalized(g: &mut Graph<'_>, input: Value, axes: &[usize], epsilon: f64)
 /// # Errors
 /// When elements have no order, or the axis is out of range.
 pub fn position(g: &mut Graph<'_>, input: Value, search: Search, axis: usize, result: ElementType) -> Result<Value, Error> {
-    let search = match search {
-        Search::MaxOrNan if !g.element(input).is_float() => Search::Max,
-        Search::MinOrNan if !g.element(input).is_float() => Search::Min,
-        _ => search,
-    };
+    let search = if g.element(input).is_float() { search } else { search.of_integers() };
     let positions = g.builder.arg_reduce(input, search, axis, result)?;
     let mut shape = g.extents(input);
     shape.remove(axis);

@@ -1,10 +1,15 @@
 //! What indices are at each lane of a workgroup, where they follow from the position alone.
 
+use crate::kernel::interpret::lane;
 use crate::kernel::*;
 use rustc_hash::FxHashMap;
 
 /// Bytes of a line of a cache: those of most devices have as many or more.
 const LINE: i64 = 64;
+
+/// What indices are made of.
+const OPERATIONS: [BinaryOp; 7] =
+    [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::SignedMax, BinaryOp::SignedMin, BinaryOp::UnsignedDiv, BinaryOp::UnsignedRem];
 
 /// The lanes of the first workgroup of a kernel.
 pub struct Lanes<'k> {
@@ -37,27 +42,18 @@ impl<'k> Lanes<'k> {
         (0..self.count).map(sum).collect()
     }
 
-    fn at(&self, value: Value, lane: i64) -> Option<i64> {
+    fn at(&self, value: Value, own: i64) -> Option<i64> {
         if value == self.position {
-            return Some(lane);
+            return Some(own);
         }
         if let Some(&start) = self.starts.get(&value) {
-            return self.at(start, lane);
+            return self.at(start, own);
         }
         match **self.definitions.get(&value)? {
             Inst::Constant { bits } => Some(bits as i64),
-            Inst::Binary { op, a, b } => {
-                let (a, b) = (self.at(a, lane)?, self.at(b, lane)?);
-                match op {
-                    BinaryOp::Add => Some(a.wrapping_add(b)),
-                    BinaryOp::Sub => Some(a.wrapping_sub(b)),
-                    BinaryOp::Mul => Some(a.wrapping_mul(b)),
-                    BinaryOp::SignedMax => Some(a.max(b)),
-                    BinaryOp::SignedMin => Some(a.min(b)),
-                    BinaryOp::UnsignedDiv => (a as u64).checked_div(b as u64).map(|quotient| quotient as i64),
-                    BinaryOp::UnsignedRem => (a as u64).checked_rem(b as u64).map(|rest| rest as i64),
-                    _ => None,
-                }
+            Inst::Binary { op, a, b } if OPERATIONS.contains(&op) => {
+                let (a, b) = (self.at(a, own)?, self.at(b, own)?);
+                Some(lane::binary(op, Lane::I64, a as u64, b as u64) as i64)
             }
             _ => None,
         }
