@@ -29,6 +29,7 @@ from executorch.exir import pass_base
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.passes import MemoryPlanningPass
+from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  registers the operators of namespace llama
 from torch import nn
 from torch._higher_order_ops import scan
 from torch.nn import functional
@@ -462,6 +463,29 @@ def in_four_bits(model):
     return unwrap_tensor_subclass(model)
 
 
+class Remembered(nn.Module):
+    """Attention to keys and values of earlier calls, which the exporter leaves to the delegate as constants. They are not zero at first."""
+
+    def __init__(self):
+        super().__init__()
+        for name in ("keys", "values"):
+            self.register_buffer(name, torch.randn(1, 12, 2, 8))
+
+    def forward(self, queries, keys, values, position):
+        at = position[0].item()
+        torch._check_is_size(at)
+        torch._check(at < 8)
+        torch.ops.llama.update_cache(keys, self.keys, at)
+        torch.ops.llama.update_cache(values, self.values, at)
+        return torch.ops.llama.custom_sdpa(queries, self.keys, self.values, at, None, 0, True)
+
+
+def remembered():
+    """Three tokens behind two that are there already, then one and two more."""
+    rows = lambda tokens, heads: torch.randn(1, tokens, heads, 8)
+    return [(rows(n, 4), rows(n, 2), rows(n, 2), torch.tensor([at])) for n, at in ((3, 2), (1, 5), (2, 6))]
+
+
 class Averages(nn.Module):
     """What a delegate keeps from call to call: a sum, and what decays, which is not zero at first."""
 
@@ -646,6 +670,7 @@ def make_vulkan(wanted):
     images = lambda: [(torch.randn(1, 3, 12, 12),) for _ in range(2)]
     tokens = lambda n: (torch.randint(0, 20, (1, n)),)
     learning = lambda: [(torch.randn(5, 7), torch.tensor(labels, dtype=torch.int32)) for labels in ([3, -1, 6, 0, 2], [1, 1, -1, -5, 4])]
+    added = Dim("added", min=1, max=4)
     models = {
         "vulkan_image": lambda: (Image().eval(), images(), None, None),
         "vulkan_rows": lambda: (Rows().eval(), [tokens(n) for n in (7, 1, 4)], {"tokens": {1: Dim("length", min=1, max=7)}}, None),
@@ -654,6 +679,7 @@ def make_vulkan(wanted):
         "vulkan_learning": lambda: (Learning(), learning(), None, None),
         "vulkan_former": lambda: (Images(), [(torch.randn(1, 3, 9, 8), torch.randn(1, 3, 11)) for _ in range(2)], None, None),
         "vulkan_nibbles": lambda: (in_four_bits(Nibbles().eval()), [(torch.randint(0, 150, (2, 3)),) for _ in range(2)], None, None),
+        "vulkan_caches": lambda: (Remembered(), remembered(), {**dict.fromkeys(("queries", "keys", "values"), {1: added}), "position": None}, None),
     }
     former = Former()
     for number, (stem, make) in enumerate(models.items()):
@@ -667,9 +693,8 @@ def make_vulkan(wanted):
             for tensors in inputs:
                 prepared(*tensors)
             model = convert_pt2e(prepared)
-        stateful = stem == "vulkan_buffers"
-        program = for_vulkan(model, inputs[0], dynamic, {"alias_buffer_mutations": True} if stateful else None)
-        write(stem, program, model, inputs, stateful=stateful)
+        program = for_vulkan(model, inputs[0], dynamic, {"alias_buffer_mutations": True} if stem == "vulkan_buffers" else None)
+        write(stem, program, model, inputs, stateful=stem in ("vulkan_buffers", "vulkan_caches"))
 
 
 def main():

@@ -73,8 +73,8 @@ pub fn read(blob: &Data, number: usize, method: &str) -> Result<Graph, Diagnosti
         }
         plan.instructions.push(Instruction::Kernel { operator: known.unwrap_or(plan.operators.len() - 1), args });
     }
-    let buffers = buffers(&plan, &values.constants);
-    Ok(Graph { plan, constants: values.constants, staged: values.staged, buffers })
+    let (buffers, constants) = buffers(&plan, values.constants);
+    Ok(Graph { plan, constants, staged: values.staged, buffers })
 }
 
 /// The arguments of a call in the order in which programs have them: those that the program's operator takes, each result, and what the call gives as
@@ -103,21 +103,23 @@ fn arranged(name: &str, arguments: &[usize], values: &[EValue]) -> Result<Vec<us
 /// The operator that fills a tensor of the device from a constant, once, when the graph is loaded.
 const PREPACK: &str = "et_vk.prepack.default";
 
-/// The buffers of a graph: tensors that are filled when it is loaded, and written when it runs. A call finds what the call before it left there.
-fn buffers(plan: &Plan, constants: &[(usize, Source)]) -> Vec<Buffer> {
+/// The buffers of a graph, and its constants without them. A buffer is a tensor that is filled when the graph is loaded, and written when it runs: from
+/// a constant by an operator, or as a constant that an operator writes to. A call finds what the call before it left there.
+fn buffers(plan: &Plan, constants: Vec<(usize, Source)>) -> (Vec<Buffer>, Vec<(usize, Source)>) {
     let written: HashSet<usize> = plan.instructions.iter().filter_map(|instruction| written(plan, instruction)).flatten().collect();
-    let mut buffers = Vec::new();
-    for instruction in &plan.instructions {
-        let Some((from, register)) = prepacked(plan, instruction) else { continue };
-        let source = constants.iter().find(|(constant, _)| *constant == from).map(|(_, source)| source);
-        if let (Some(source), EValue::Tensor(meta)) = (source, &plan.values[register])
-            && written.contains(&register)
-        {
-            let (element, shape) = (meta.form.element, meta.form.shape.clone());
-            buffers.push(Buffer { register, element, shape, initial: source.clone() });
-        }
-    }
-    buffers
+    let filled = plan.instructions.iter().filter_map(|instruction| prepacked(plan, instruction));
+    let filled = filled.filter_map(|(from, to)| Some((to, &constants.iter().find(|(constant, _)| *constant == from)?.1)));
+    let own = constants.iter().map(|(constant, source)| (*constant, source));
+    let buffers: Vec<Buffer> = filled
+        .chain(own)
+        .filter(|(register, _)| written.contains(register))
+        .filter_map(|(register, source)| {
+            let EValue::Tensor(meta) = &plan.values[register] else { return None };
+            Some(Buffer { register, element: meta.form.element, shape: meta.form.shape.clone(), initial: source.clone() })
+        })
+        .collect();
+    let constants = constants.into_iter().filter(|(constant, _)| !buffers.iter().any(|buffer| buffer.register == *constant)).collect();
+    (buffers, constants)
 }
 
 /// The constant and the tensor of an instruction that fills one from the other.

@@ -1,6 +1,7 @@
 //! Graphs as their files have them: containers, values, constants, calls.
 
 use super::super::container::Source;
+use super::super::delegate::Buffer;
 use super::super::program::{EValue, Instruction};
 use super::{Graph, read};
 use crate::diagnostic::Diagnostic;
@@ -161,6 +162,18 @@ fn caches_that_are_written_are_buffers() {
     said.calls = vec![("et_vk.prepack.default", &[0, 4]), ("update_cache.default", &[1, 4, 5, 3])];
     let graph = graph(&said).expect("the graph is sound");
     assert!(matches!(&graph.buffers[..], [buffer] if buffer.register == 4));
+}
+
+/// A constant that operators write to is filled like a buffer: with its data, once.
+#[test]
+fn constants_that_are_written_are_buffers() {
+    let mut said = sum();
+    said.values.push(V::Int(0));
+    said.calls = vec![("update_cache.default", &[1, 0, 4, 3])];
+    let graph = graph(&said).expect("the graph is sound");
+    assert!(graph.constants.is_empty());
+    let [Buffer { register: 0, initial: Source::Bytes(data), .. }] = &graph.buffers[..] else { panic!("a buffer") };
+    assert_eq!(data.bytes(), (16..32).collect::<Vec<u8>>());
 }
 
 #[test]
