@@ -6,7 +6,7 @@ pub mod extremes;
 pub mod graphs;
 pub mod picked;
 
-use modelc::ir::{ElementType, ExpressionBuilder, Module, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
+use modelc::ir::{ElementType, ExpressionBuilder, Extent, Module, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
 use modelc::ir::{FunctionBuilder, WindowGeometry};
 
 /// SplitMix64, as everywhere where a test needs numbers that look random and are the same everywhere.
@@ -40,7 +40,7 @@ pub fn module(seed: u64) -> (Module, Tensor) {
     // A caller's buffer is free, so the chain starts from a tensor in memory.
     let mut value = next(&mut builder, &mut random, input, 0);
     for _ in 0..2 + random.below(5) {
-        let kind = random.below(9);
+        let kind = random.below(11);
         value = next(&mut builder, &mut random, value, kind);
     }
     builder.finish_method("forward", vec![value]);
@@ -72,6 +72,12 @@ fn next(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value, ki
             let beside = pointwise(builder, random, value, more);
             builder.concat(&[beside, value], 3).ok()
         }
+        8 => {
+            let channels = 4 * (1 + random.below(4));
+            let pixels = pointwise(builder, random, value, channels);
+            pixels_of_channels(builder, pixels)
+        }
+        9 => channels_of_pixels(builder, value),
         _ => {
             let bytes = (0..1 + random.below(12)).flat_map(|_| (random.below(shape[2]) as i32).to_le_bytes()).collect::<Vec<u8>>();
             let ty = TensorType::of(ElementType::I32, &[bytes.len() as u64 / 4]);
@@ -81,6 +87,28 @@ fn next(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value, ki
     };
     let fits = |v: &Value| builder.tensor(*v).static_shape().is_some_and(|shape| shape.iter().all(|&n| n > 0));
     built.filter(fits).unwrap_or(value)
+}
+
+/// Two by two pixels of every pixel, which has them side by side.
+fn pixels_of_channels(builder: &mut FunctionBuilder<'_>, value: Value) -> Option<Value> {
+    let shape = builder.tensor(value).static_shape()?;
+    let (rows, columns, channels) = (shape[1], shape[2], shape[3] / 4);
+    rearranged(builder, value, &[rows, columns, 2, 2, channels], &[1, 2 * rows, 2 * columns, channels])
+}
+
+/// One pixel of two by two, side by side.
+fn channels_of_pixels(builder: &mut FunctionBuilder<'_>, value: Value) -> Option<Value> {
+    let shape = builder.tensor(value).static_shape()?;
+    let (rows, columns, channels) = (shape[1] / 2, shape[2] / 2, shape[3]);
+    rearranged(builder, value, &[rows, 2, columns, 2, channels], &[1, rows, columns, 4 * channels])
+}
+
+/// The elements as this many rows of something, whose second and third dimensions change places.
+fn rearranged(builder: &mut FunctionBuilder<'_>, value: Value, apart: &[u64], image: &[u64]) -> Option<Value> {
+    let extents = |shape: &[u64]| shape.iter().map(|&n| Extent::Static(n)).collect();
+    let apart = builder.reshape(value, extents(apart)).ok()?;
+    let turned = builder.transpose(apart, vec![0, 2, 1, 3, 4]).ok()?;
+    builder.reshape(turned, extents(image)).ok()
 }
 
 fn geometry(random: &mut Random, size: i64) -> WindowGeometry {

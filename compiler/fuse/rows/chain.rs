@@ -1,5 +1,6 @@
 //! Chains of operators that work row by row.
 
+use super::rearranged::{Rearranged, rearranged};
 use crate::fuse::flow::{Flow, Item};
 use crate::fuse::row_major;
 use crate::ir::{Axis, Function, Inst, InstData, Module, Operation, Value};
@@ -22,30 +23,55 @@ pub struct RowWindow {
     pub low: i64,
     /// Rows of the operand.
     pub rows: u64,
+    /// Rows of the result at each position.
+    pub results: u64,
+}
+
+/// What an operator needs for some rows of its result.
+pub struct Needs {
+    /// The operand's rows.
+    pub rows: Range<u64>,
+    /// Rows of border that the window sees above and below the operand.
+    pub border: (i64, i64),
+    /// The rows of the result that come of these: at least those that are wanted.
+    pub computed: Range<u64>,
 }
 
 impl RowWindow {
-    /// The operand's rows for some rows of the result, and how many rows of border above and below the window sees there. `None` where
-    /// it sees only border.
-    pub fn needs(&self, result: &Range<u64>) -> Option<(Range<u64>, i64, i64)> {
-        let first = i64::try_from(result.start.checked_mul(self.stride)?).ok()? - self.low;
-        let last = i64::try_from((result.end - 1).checked_mul(self.stride)?).ok()? - self.low;
+    /// One row for each row of the result, at the same place.
+    fn same(rows: u64) -> Self {
+        Self { size: 1, stride: 1, dilation: 1, low: 0, rows, results: 1 }
+    }
+
+    /// Groups of `of` rows, for each of which the result has a group of `results` rows.
+    pub fn of_groups(rows: u64, of: u64, results: u64) -> Self {
+        Self { size: of, stride: of, results, ..Self::same(rows) }
+    }
+
+    /// What some rows of the result need. `None` where the window sees only border.
+    pub fn needs(&self, result: &Range<u64>) -> Option<Needs> {
+        let positions = result.start / self.results..result.end.div_ceil(self.results);
+        let first = i64::try_from(positions.start.checked_mul(self.stride)?).ok()? - self.low;
+        let last = i64::try_from((positions.end - 1).checked_mul(self.stride)?).ok()? - self.low;
         let end = last + i64::try_from((self.size - 1).checked_mul(self.dilation)?).ok()? + 1;
         let rows = self.rows as i64;
         let seen = first.clamp(0, rows)..end.clamp(0, rows);
-        let range = seen.start as u64..seen.end as u64;
-        (seen.start < seen.end).then_some((range, (-first).max(0), (end - rows).max(0)))
+        (seen.start < seen.end).then(|| Needs {
+            rows: seen.start as u64..seen.end as u64,
+            border: ((-first).max(0), (end - rows).max(0)),
+            computed: positions.start * self.results..positions.end * self.results,
+        })
     }
 }
 
-/// An operator of a chain.
+/// An operator of a chain, or several that are one.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// The instruction.
+    /// The instruction that computes the value.
     pub inst: Inst,
-    /// Its place among the items.
-    pub position: usize,
-    /// What it needs of the chain's value before it.
+    /// Those before it whose results it alone needs, the first of which reads the chain's value: of a rearrangement.
+    pub before: Vec<Inst>,
+    /// What it needs of the chain's value before it, row by row.
     pub window: RowWindow,
     /// Its other operands of which it needs the rows that it computes.
     pub kept: Vec<usize>,
@@ -67,17 +93,12 @@ pub struct Chain {
 pub fn chains(module: &Module, flow: &Flow, uses: &FxHashMap<Value, usize>) -> Vec<Chain> {
     let mut chains: Vec<Chain> = Vec::new();
     let mut ends: FxHashMap<Value, usize> = FxHashMap::default();
-    for (position, item) in flow.items.iter().enumerate() {
+    for item in &flow.items {
         let Item::Inst(inst) = *item else { continue };
-        let Some(operands) = row_operands(module, &flow.function, inst) else { continue };
-        let data = &flow.function.insts[inst];
         let is_open = |v: Value| ends.contains_key(&v) && uses.get(&v) == Some(&1);
-        let open = operands.iter().map(|(i, _)| *i).find(|&i| is_open(data.operands[i]));
-        let Some(number) = open.or(operands.first().map(|(i, _)| *i)) else { continue };
-        let input = data.operands[number];
-        let Some(link) = link(&flow.function, inst, position, number, operands) else { continue };
+        let Some((input, link)) = link_of(module, flow, uses, inst, is_open) else { continue };
         let result = flow.function.insts[inst].results[0];
-        let number = match ends.remove(&input).filter(|_| open.is_some()) {
+        let number = match ends.remove(&input).filter(|_| uses.get(&input) == Some(&1)) {
             Some(number) => number,
             None => {
                 chains.push(Chain { links: vec![], values: vec![input] });
@@ -107,13 +128,13 @@ fn row_operands(module: &Module, function: &Function, inst: Inst) -> Option<Vec<
     data.operation.part(ROWS, 0, 0)?;
     let axes = data.axes(module, function);
     let window = |i: usize| match *axes.operands.get(i)?.get(ROWS)? {
-        Axis::Kept(ROWS) => Some(RowWindow { size: 1, stride: 1, dilation: 1, low: 0, rows }),
+        Axis::Kept(ROWS) => Some(RowWindow::same(rows)),
         Axis::Windowed(ROWS, taps) => Some(RowWindow {
             size: taps.size,
             stride: u64::try_from(taps.stride).ok().filter(|&n| n > 0)?,
             dilation: u64::try_from(taps.dilation).ok().filter(|&n| n > 0)?,
             low: taps.low,
-            rows: image(function, data.operands[i])?[0],
+            ..RowWindow::same(image(function, data.operands[i])?[0])
         }),
         _ => None,
     };
@@ -121,7 +142,28 @@ fn row_operands(module: &Module, function: &Function, inst: Inst) -> Option<Vec<
     Some((0..data.operands.len()).filter_map(read).collect())
 }
 
-fn link(function: &Function, inst: Inst, position: usize, input: usize, operands: Vec<(usize, RowWindow)>) -> Option<Link> {
+/// The link that ends with an instruction, and the value that it reads of the chain: one that is open for another link, if it reads one.
+fn link_of(
+    module: &Module,
+    flow: &Flow,
+    uses: &FxHashMap<Value, usize>,
+    inst: Inst,
+    is_open: impl Fn(Value) -> bool,
+) -> Option<(Value, Link)> {
+    let function = &flow.function;
+    if let Some(Rearranged { before, image: source, window }) = rearranged(function, inst, uses) {
+        let [_, columns, channels] = image(function, function.insts[inst].results[0])?;
+        let work_per_row = columns.checked_mul(channels)?;
+        return Some((source, Link { inst, before: before.to_vec(), window, kept: vec![], work_per_row }));
+    }
+    let operands = row_operands(module, function, inst)?;
+    let data = &function.insts[inst];
+    let open = operands.iter().map(|(i, _)| *i).find(|&i| is_open(data.operands[i]));
+    let number = open.or(operands.first().map(|(i, _)| *i))?;
+    Some((data.operands[number], link(function, inst, number, operands)?))
+}
+
+fn link(function: &Function, inst: Inst, input: usize, operands: Vec<(usize, RowWindow)>) -> Option<Link> {
     let data = &function.insts[inst];
     let value = data.operands[input];
     let [_, columns, channels] = image(function, data.results[0])?;
@@ -134,7 +176,7 @@ fn link(function: &Function, inst: Inst, position: usize, input: usize, operands
     let elements = columns.checked_mul(channels)?;
     let work_per_row = elements.checked_mul(taps(function, data)?)?;
     let kept = operands.into_iter().map(|(i, _)| i).filter(|&i| data.operands[i] != value).collect();
-    Some(Link { inst, position, window, kept, work_per_row })
+    Some(Link { inst, before: vec![], window, kept, work_per_row })
 }
 
 /// Multiply-accumulate operations, or elements looked at, for an element of the result.

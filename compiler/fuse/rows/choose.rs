@@ -1,6 +1,7 @@
 //! Which part of a chain to cut, and into how many bands.
 
 use super::chain::{Chain, Link, chains, image};
+use super::division::Division;
 use crate::fuse::flow::{Flow, Item};
 use crate::fuse::row_major;
 use crate::ir::{Function, Module, Op, Value};
@@ -14,8 +15,8 @@ pub struct Split {
     pub links: Vec<Link>,
     /// The values between them, one more.
     pub values: Vec<Value>,
-    /// Rows of the result in a band; the last one may have fewer.
-    pub rows: u64,
+    /// The bands of the result.
+    pub division: Division,
     /// Bytes that the part needs at once as it is, by the sizes of its tensors.
     pub peak: u64,
     /// Multiply-accumulate operations and elements that are computed twice.
@@ -99,14 +100,13 @@ impl<'a> Cutter<'a> {
         for &start in places.iter().filter(|&&i| i <= worst.0) {
             for &end in places.iter().filter(|&&i| i >= worst.1 && self.operators(start..i) <= MOST_OPERATORS) {
                 let work = self.work(start..end);
-                for bands in BANDS.into_iter().filter(|&bands| bands <= self.rows[end]) {
-                    let rows = self.rows[end].div_ceil(bands);
-                    let Some((bytes, extra_work)) = self.in_bands(start, end, rows) else { continue };
+                for division in self.divisions(start..end) {
+                    let Some((bytes, extra_work)) = self.in_bands(start, end, division) else { continue };
                     let extra = extra_work as f64 / work.max(1) as f64;
-                    let score = bytes as f64 * (1.0 + extra) * self.longest_stream(self.rows[end], rows);
+                    let score = bytes as f64 * (1.0 + extra) * self.longest_stream(division);
                     if extra <= MOST_EXTRA && score < best.as_ref().map_or(peak as f64, |best| best.0) * GAIN {
                         let (links, values) = (self.chain.links[start..end].to_vec(), self.chain.values[start..=end].to_vec());
-                        best = Some((score, Split { links, values, rows, peak, extra_work }, start..end));
+                        best = Some((score, Split { links, values, division, peak, extra_work }, start..end));
                     }
                 }
             }
@@ -123,11 +123,20 @@ impl<'a> Cutter<'a> {
         self.cut(around.end..range.end, list);
     }
 
+    /// The divisions of what some links compute that are tried. Where rows come in groups, what a window around a band needs is fewest groups for one
+    /// place of its ends: the first band is up to a group shorter.
+    fn divisions(&self, links: Range<usize>) -> impl Iterator<Item = Division> {
+        let all = self.rows[links.end];
+        let groups = self.chain.links[links].iter().map(|link| link.window.results).max().unwrap_or(1);
+        let rows = BANDS.into_iter().filter(move |&bands| bands <= all).map(move |bands| all.div_ceil(bands));
+        rows.flat_map(move |rows| (0..groups.min(rows)).map(move |less| Division { all, first: rows - less, rows }))
+    }
+
     /// By how much longer than its share of the rows the longest stream is that a thread computes.
-    fn longest_stream(&self, all: u64, rows: u64) -> f64 {
-        let bands = all.div_ceil(rows);
+    fn longest_stream(&self, division: Division) -> f64 {
+        let (all, bands) = (division.all, division.count());
         let streams = self.threads.min(bands);
-        let first = |stream: u64| ((stream * bands).div_ceil(streams) * rows).min(all);
+        let first = |stream: u64| ((stream * bands).div_ceil(streams) * division.rows).min(all);
         let longest = (0..streams).map(|stream| first(stream + 1) - first(stream)).max().unwrap_or(all);
         (longest * self.threads) as f64 / all as f64
     }
@@ -153,16 +162,17 @@ impl<'a> Cutter<'a> {
         if bytes(written) <= bytes(read) { bytes(read) } else { bytes(read).saturating_add(bytes(written)) }
     }
 
-    /// Bytes that a part in bands of this many rows needs at once, and its additional work. `None` where a band sees only border.
-    fn in_bands(&self, start: usize, end: usize, rows: u64) -> Option<(u64, u64)> {
+    /// Bytes that a part in bands needs at once, and its additional work. `None` where a band sees only border.
+    fn in_bands(&self, start: usize, end: usize, division: Division) -> Option<(u64, u64)> {
         let mut needed: Vec<Range<u64>> = vec![0..0; self.rows.len()];
         let (mut computed, mut most) = (0u64, 0);
         let inner: Vec<usize> = (start + 1..end).filter(|&i| self.in_memory[i]).collect();
-        for first in (0..self.rows[end]).step_by(rows as usize) {
-            needed[end] = first..(first + rows).min(self.rows[end]);
+        for band in division.bands() {
+            needed[end] = band;
             for i in (start..end).rev() {
-                needed[i] = self.chain.links[i].window.needs(&needed[i + 1])?.0;
-                let count = needed[i + 1].end - needed[i + 1].start;
+                let needs = self.chain.links[i].window.needs(&needed[i + 1])?;
+                let count = needs.computed.end - needs.computed.start;
+                (needed[i], needed[i + 1]) = (needs.rows, needs.computed);
                 computed = computed.saturating_add(count.saturating_mul(self.chain.links[i].work_per_row));
             }
             let pairs = inner.windows(2).map(|pair| self.pair_bytes((pair[0], pair[1]), &needed));
@@ -171,7 +181,7 @@ impl<'a> Cutter<'a> {
         }
         let ends =
             self.rows[start].saturating_mul(self.row_bytes[start]).saturating_add(self.rows[end].saturating_mul(self.row_bytes[end]));
-        let streams = self.threads.min(self.rows[end].div_ceil(rows));
+        let streams = self.threads.min(division.count());
         (!inner.is_empty()).then(|| (ends.saturating_add(most.saturating_mul(streams)), computed.saturating_sub(self.work(start..end))))
     }
 }

@@ -1,11 +1,12 @@
 //! The instructions of a chain in bands.
 
 use super::Split;
-use super::chain::{ROWS, image};
+use super::chain::{Link, ROWS};
+use super::rearranged::outermost;
 use crate::fuse::band::{Band, Bands};
 use crate::fuse::flow::{Flow, Item};
-use crate::ir::operators::{Concat, Slice};
-use crate::ir::{Definition, Extent, Function, Inst, InstData, Type, Value, ValueData};
+use crate::ir::operators::{Concat, Reshape, Slice};
+use crate::ir::{Definition, Extent, Function, Inst, InstData, Op, Operation, TensorType, Type, Value, ValueData};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ use std::ops::Range;
 /// the number of its cut. Gives the values that are bands of others.
 pub fn apply(flow: &mut Flow, splits: &[(usize, &Split)]) -> Bands {
     let mut bands = Bands::default();
-    let mut inserted: FxHashMap<usize, Vec<Item>> = FxHashMap::default();
+    let mut inserted: FxHashMap<Inst, Vec<Item>> = FxHashMap::default();
     let mut gone = FxHashSet::default();
     for &(cut, split) in splits {
         let band = Band { cut, number: 0, count: 0 };
@@ -22,13 +23,12 @@ pub fn apply(flow: &mut Flow, splits: &[(usize, &Split)]) -> Bands {
         let Some(last) = writer.join() else { continue };
         bands.extend(writer.bands);
         inserted.insert(last, writer.inserted);
-        gone.extend(split.links.iter().map(|link| link.position));
+        gone.extend(split.links.iter().flat_map(|link| link.before.iter().copied().chain([link.inst])));
     }
-    for (position, item) in std::mem::take(&mut flow.items).into_iter().enumerate() {
-        match inserted.remove(&position) {
-            Some(mut items) => flow.items.append(&mut items),
-            None if gone.contains(&position) => {}
-            None => flow.items.push(item),
+    for item in std::mem::take(&mut flow.items) {
+        match &item {
+            Item::Inst(inst) if gone.contains(inst) => flow.items.extend(inserted.remove(inst).unwrap_or_default()),
+            _ => flow.items.push(item),
         }
     }
     bands
@@ -44,38 +44,63 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Computes all bands of the part's last value, which becomes their concatenation. Gives the place of the operator that computed it.
-    fn join(&mut self) -> Option<usize> {
-        let (last, end) = (self.split.links.last()?, *self.split.values.last()?);
-        let [rows, ..] = image(self.function, end)?;
+    /// Computes all bands of the part's last value, which becomes their concatenation. Gives the instruction of it.
+    fn join(&mut self) -> Option<Inst> {
+        let last = self.split.links.last()?;
         let mut bands = Vec::new();
-        self.band.count = rows.div_ceil(self.split.rows);
-        for (start, number) in (0..rows).step_by(self.split.rows as usize).zip(0..) {
+        self.band.count = self.split.division.count();
+        for (rows, number) in self.split.division.bands().zip(0..) {
             self.band.number = number;
-            bands.push(self.rows_of(self.split.links.len(), start..(start + self.split.rows).min(rows))?);
+            bands.push(self.rows_of(self.split.links.len(), rows)?);
         }
         let data = &mut self.function.insts[last.inst];
         (data.operation, data.operands) = (Concat::along(ROWS).into(), bands);
         self.inserted.push(Item::Inst(last.inst));
-        Some(last.position)
+        Some(last.inst)
     }
 
     /// Some rows of value `number` of the part.
     fn rows_of(&mut self, number: usize, rows: Range<u64>) -> Option<Value> {
         let value = self.split.values[number];
         let Some(link) = number.checked_sub(1).map(|i| &self.split.links[i]) else { return Some(self.slice(value, rows)) };
-        let (needed, low, high) = link.window.needs(&rows)?;
-        let input = self.rows_of(number - 1, needed)?;
+        let needs = link.window.needs(&rows)?;
+        let input = self.rows_of(number - 1, needs.rows)?;
+        let input = link.before.iter().try_fold(input, |input, &inst| self.groups_of(inst, input))?;
         let mut data = InstData { results: vec![], ..self.function.insts[link.inst].clone() };
-        data.operation = data.operation.part(ROWS, low, high)?;
+        data.operation = self.operation(link, &needs.computed, needs.border)?;
+        let read = link.before.last().map_or(self.split.values[number - 1], |&inst| self.function.insts[inst].results[0]);
         for (i, operand) in data.operands.clone().into_iter().enumerate() {
-            if operand == self.split.values[number - 1] {
+            if operand == read {
                 data.operands[i] = input;
             } else if link.kept.contains(&i) {
                 data.operands[i] = self.slice(operand, rows.clone());
             }
         }
-        Some(self.band(data, value, &rows))
+        let computed = self.band(data, value, &needs.computed);
+        Some(self.slice(computed, rows.start - needs.computed.start..rows.end - needs.computed.start))
+    }
+
+    /// What computes some rows of a link's value.
+    fn operation(&self, link: &Link, rows: &Range<u64>, (low, high): (i64, i64)) -> Option<Operation> {
+        let data = &self.function.insts[link.inst];
+        if link.before.is_empty() {
+            return data.operation.part(ROWS, low, high);
+        }
+        let mut shape = self.function.tensor(data.results[0]).shape.clone();
+        shape[ROWS] = Extent::Static(rows.end - rows.start);
+        Some(Reshape { shape }.into())
+    }
+
+    /// The groups of an operator inside a rearrangement that are those of its operand.
+    fn groups_of(&mut self, inst: Inst, operand: Value) -> Option<Value> {
+        let whole = InstData { results: vec![], operands: vec![operand], ..self.function.insts[inst].clone() };
+        let result = self.function.insts[inst].results[0];
+        let (elements, all) = (self.function.tensor(operand).static_elements()?, self.function.tensor(result).static_elements()?);
+        let groups = outermost(self.function, result)?;
+        let mut ty = self.function.tensor(result).clone();
+        ty.shape[groups.axis] = Extent::Static(groups.extent * elements / all);
+        let operation = if whole.op() == Op::Reshape { Reshape { shape: ty.shape.clone() }.into() } else { whole.operation.clone() };
+        Some(self.insert(InstData { operation, whole: whole.whole.or(Some(all)), ..whole }, ty, None))
     }
 
     /// Some rows of a tensor that exists: itself, if these are all.
@@ -96,14 +121,19 @@ impl Writer<'_> {
 
     /// Adds an instruction whose result is some rows of a tensor.
     fn band(&mut self, mut data: InstData, whole: Value, rows: &Range<u64>) -> Value {
-        let function = &mut *self.function;
+        let function = &*self.function;
         data.whole = data.whole.or(function.tensor(whole).static_elements());
-        let inst: Inst = function.insts.push(data);
         let mut ty = function.tensor(whole).clone();
         ty.shape[ROWS] = Extent::Static(rows.end - rows.start);
         let name = function.values[whole].name.as_ref().map(|name| format!("{name} rows {}..{}", rows.start, rows.end));
-        let value = function.values.push(ValueData { ty: Type::Tensor(ty), definition: Definition::Result(inst, 0), name });
-        function.insts[inst].results.push(value);
+        self.insert(data, ty, name)
+    }
+
+    /// Adds an instruction with a result.
+    fn insert(&mut self, data: InstData, ty: TensorType, name: Option<String>) -> Value {
+        let inst: Inst = self.function.insts.push(data);
+        let value = self.function.values.push(ValueData { ty: Type::Tensor(ty), definition: Definition::Result(inst, 0), name });
+        self.function.insts[inst].results.push(value);
         self.inserted.push(Item::Inst(inst));
         self.bands.insert(value, self.band);
         value
