@@ -34,11 +34,8 @@ pub fn gelu(terms: &mut Terms, x: Node, form: Gelu) -> Term {
             terms.op(ScalarOp::Erfc, &[argument])?
         }
         Gelu::Sum => {
-            let root = number(terms, x, FRAC_1_SQRT_2);
-            let argument = terms.mul(x, root)?;
-            let erf = terms.op(ScalarOp::Erf, &[argument])?;
-            let one = number(terms, x, 1.0);
-            terms.add(erf, one)?
+            let share = terms.op(ScalarOp::NormalCdf, &[x])?;
+            return terms.mul(x, share);
         }
         Gelu::Tanh => {
             let square = terms.mul(x, x)?;

@@ -119,6 +119,8 @@ pub enum ScalarOp {
     Erf,
     /// 1 − the error function, accurate where that cancels.
     Erfc,
+    /// ½ (1 + erf(a ÷ √2)): the share of the normal distribution below a, with an absolute error.
+    NormalCdf,
     /// Sine, radians.
     Sin,
     /// Cosine, radians.
@@ -274,6 +276,10 @@ impl ScalarOp {
                 .floats(Reals::Unary(|a| 1.0 / (1.0 + libm::expf(-a))), Reals::Unary(|a| 1.0 / (1.0 + libm::exp(-a)))),
             Erf => Row::new("erf", Same(1, Class::Floats), Near).cost(20).floats(Reals::Unary(libm::erff), Reals::Unary(libm::erf)),
             Erfc => Row::new("erfc", Same(1, Class::Floats), Near).cost(20).floats(Reals::Unary(libm::erfcf), Reals::Unary(libm::erfc)),
+            NormalCdf => Row::new("normal_cdf", Same(1, Class::Floats), Near).cost(20).floats(
+                Reals::Unary(|a| 0.5 * (1.0 + libm::erff(a * std::f32::consts::FRAC_1_SQRT_2))),
+                Reals::Unary(|a| 0.5 * (1.0 + libm::erf(a * std::f64::consts::FRAC_1_SQRT_2))),
+            ),
             Sin => Row::new("sin", Same(1, Class::Floats), Near).cost(20).floats(Reals::Unary(libm::sinf), Reals::Unary(libm::sin)),
             Cos => Row::new("cos", Same(1, Class::Floats), Near).cost(20).floats(Reals::Unary(libm::cosf), Reals::Unary(libm::cos)),
             Pow => Row::new("pow", Same(2, Class::Numbers), Near)
@@ -382,6 +388,7 @@ impl ScalarOp {
             Logistic,
             Erf,
             Erfc,
+            NormalCdf,
             Sin,
             Cos,
             Pow,

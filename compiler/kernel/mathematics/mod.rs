@@ -6,7 +6,7 @@
 //! so that a result has the same bits on every machine; tests measure the errors over the whole range with the
 //! kernel interpreter. A NaN operand gives NaN unless said otherwise.
 //!
-//! Polynomials are minimax fits (Remez exchange) whose coefficients were rounded to the working precision one by one, the
+//! Polynomials, and quotients of them, are minimax fits (Remez exchange) whose coefficients were rounded to the working precision one by one, the
 //! others fitted again after each.
 
 mod atan2;
@@ -17,6 +17,7 @@ mod exp;
 mod log;
 mod logistic;
 mod narrow;
+mod normal;
 mod pow;
 mod quadrant;
 mod remainder;
@@ -37,6 +38,7 @@ pub use exp::exp;
 pub use log::log;
 pub use logistic::logistic;
 pub use narrow::{bf16_of_f32, f32_of_bf16, f32_to_odd};
+pub use normal::normal_cdf;
 pub use pow::pow;
 pub use remainder::remainder;
 pub use rsqrt::rsqrt;

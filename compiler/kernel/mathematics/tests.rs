@@ -133,6 +133,23 @@ fn erfc_is_within_six_ulp_where_it_is_normal() {
     assert!(worst(erfc, libm::erfc, &tiny).0 <= 6.0 + 2.0);
 }
 
+/// In units of 2⁻²², which the error is: absolute, for the result may be 0.
+#[test]
+fn normal_cdf_is_within_two_to_the_minus_22nd() {
+    let numbers: Vec<f32> = everything(&[5.45, 1.0]).into_iter().chain(bits(1f32.to_bits()..=6f32.to_bits(), 37)).collect();
+    let numbers: Vec<f32> = numbers.iter().flat_map(|&x| [x, -x]).collect();
+    let kernel = kernel(1, |b, x| normal_cdf(b, x[0]));
+    for part in numbers.chunks(LANES.into()) {
+        for (&x, found) in part.iter().zip(run(&kernel, &[part])) {
+            let truth = 0.5 * libm::erfc(-f64::from(x) * std::f64::consts::FRAC_1_SQRT_2);
+            let error = (f64::from(found) - truth).abs() * f64::from(1u32 << 22);
+            let is_share = (0.0..=1.0 + f32::EPSILON).contains(&found);
+            assert!(if x.is_nan() { found.is_nan() } else { error <= 1.0 && is_share }, "{x}: {found}, not {truth}");
+        }
+    }
+    assert_eq!(run(&kernel, &[&[5.45, 1e30, f32::INFINITY, -5.45, -1e30, f32::NEG_INFINITY]]), [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+}
+
 #[test]
 fn rsqrt_is_within_two_ulp() {
     within(2.0, worst(rsqrt, |x| 1.0 / libm::sqrt(x), &everything(&[])));

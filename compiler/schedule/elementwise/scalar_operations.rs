@@ -91,7 +91,7 @@ impl Call<'_> {
             S::Rsqrt => mathematics::rsqrt(b, a[0]),
             S::Atan2 => mathematics::atan2(b, a[0], a[1]),
             S::Pow if operand.is_integer() => power(b, a[0], a[1]),
-            S::Exp | S::Log | S::Tanh | S::Logistic | S::Erf | S::Erfc | S::Sin | S::Cos | S::Pow | S::Rem if float => {
+            S::Exp | S::Log | S::Tanh | S::Logistic | S::Erf | S::Erfc | S::NormalCdf | S::Sin | S::Cos | S::Pow | S::Rem if float => {
                 self.mathematics(b, op)
             }
             S::RoundTo(narrow) => round_to(b, a[0], narrow),
@@ -131,6 +131,7 @@ impl Call<'_> {
             ScalarOp::Logistic => mathematics::logistic(b, a[0]),
             ScalarOp::Erf => mathematics::erf(b, a[0]),
             ScalarOp::Erfc => mathematics::erfc(b, a[0]),
+            ScalarOp::NormalCdf => mathematics::normal_cdf(b, a[0]),
             ScalarOp::Rem => mathematics::remainder(b, a[0], a[1]),
             ScalarOp::Sin => mathematics::sin(b, a[0]),
             ScalarOp::Cos => mathematics::cos(b, a[0]),

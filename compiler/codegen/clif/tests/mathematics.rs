@@ -9,12 +9,13 @@ const COUNT: usize = 512;
 
 type Function = fn(&mut KernelBuilder, &[Value]) -> Value;
 
-const FUNCTIONS: [(&str, usize, Function); 9] = [
+const FUNCTIONS: [(&str, usize, Function); 10] = [
     ("exp", 1, |b, x| mathematics::exp(b, x[0])),
     ("log", 1, |b, x| mathematics::log(b, x[0])),
     ("tanh", 1, |b, x| mathematics::tanh(b, x[0])),
     ("logistic", 1, |b, x| mathematics::logistic(b, x[0])),
     ("erf", 1, |b, x| mathematics::erf(b, x[0])),
+    ("normal_cdf", 1, |b, x| mathematics::normal_cdf(b, x[0])),
     ("sin", 1, |b, x| mathematics::sin(b, x[0])),
     ("cos", 1, |b, x| mathematics::cos(b, x[0])),
     ("rsqrt", 1, |b, x| mathematics::rsqrt(b, x[0])),
