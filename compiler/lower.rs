@@ -48,7 +48,7 @@ use crate::diagnostic::Diagnostics;
 use crate::ir::Verified;
 use crate::machine::Machine;
 use crate::program::{Method, Program};
-use device::{Parts, Sides};
+use device::{Lightened, Parts, Sides};
 use frame::bug;
 use pool::Pool;
 use std::sync::Arc;
@@ -99,13 +99,22 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
             alike::join(level, machine, steps, &mut pool);
         }
     }
-    let (kernels, constants) = pool.finish();
+    let (mut kernels, constants) = pool.finish();
     let device = gpu.map_or(Err(vec![]), |gpu| {
         let sides = methods.iter_mut().zip(marks.iter().zip(&live)).map(|(levels, (marks, live))| Sides { levels, marks, live });
         let of_program = (&mut variables.list, &mut variables.bytes);
-        let keeps_variables = options.keeps_variables;
-        let parts = Parts { machine: gpu, kernels: &kernels, constants: &constants, variables: of_program, keeps_variables };
+        let needs_device = options.needs_device;
+        let parts = Parts { machine: gpu, kernels: &kernels, constants: &constants, variables: of_program, needs_device };
         device::device(parts, sides.collect())
+    });
+    let device = device.map(|mut device| {
+        if options.needs_device {
+            let reported = plans.iter_mut().zip(&mut live).zip(&mut peaks);
+            let of_methods = methods.iter_mut().map(|levels| &mut levels[..cpus]).zip(reported);
+            let lightened = of_methods.map(|(levels, ((plan, live), peak))| Lightened { levels, plan, live, peak });
+            device::lighten(&mut device, &mut kernels[..cpus], lightened);
+        }
+        device
     });
     let (device, not_on_device) = match device {
         Ok(device) => (Some(Arc::new(device)), vec![]),

@@ -32,10 +32,10 @@ fn lowered(module: &Module, gpu: &'static Machine) -> Lowered {
 }
 
 /// Every recorded call of a model with a device, and how far off the worst output is.
-fn check(path: &Path, gpu: &'static Machine, keeps_variables: bool) -> Result<f64, String> {
+fn check(path: &Path, gpu: &'static Machine, needs_device: bool) -> Result<f64, String> {
     let mut module = support::load(path).map_err(|error| error.to_string())?;
     modelc::passes::run_all(&mut module);
-    let lowered = residents::lowered(&module, gpu, keeps_variables);
+    let lowered = residents::lowered(&module, gpu, needs_device);
     let mut runs = support::interpreted(path, &module)?;
     let mut memory = Memory::with_device(&lowered.program);
     for run in &mut runs {
@@ -105,8 +105,8 @@ fn programs_match_on_a_device_of_each_profile() {
     for path in programs() {
         for gpu in GPUS {
             // The device that binds least also plays one that may be absent.
-            for keeps_variables in [true, false].into_iter().take(if gpu.level == GPUS[0].level { 2 } else { 1 }) {
-                match check(&path, gpu, keeps_variables) {
+            for needs_device in [true, false].into_iter().take(if gpu.level == GPUS[0].level { 2 } else { 1 }) {
+                match check(&path, gpu, needs_device) {
                     Ok(_) => matching += 1,
                     Err(error) => failures.push(format!("{} for {}: {error}", path.display(), gpu.level)),
                 }

@@ -71,7 +71,7 @@ impl GpuSettings {
     /// # Errors
     /// As [`GpuSettings::machine`].
     pub fn lowering(&self, target: &Target, options: lower::Options) -> Result<lower::Options, Diagnostic> {
-        Ok(lower::Options { gpu: self.machine(target)?, keeps_variables: self.mode == Some(GpuMode::Require), ..options })
+        Ok(lower::Options { gpu: self.machine(target)?, needs_device: self.mode == Some(GpuMode::Require), ..options })
     }
 
     /// Whether some of what a module gives to a GPU has code for one, where it is required.

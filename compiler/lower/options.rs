@@ -19,8 +19,8 @@ pub struct Options {
     pub threads: Threads,
     /// The GPU that does what is marked for one, if any does.
     pub gpu: Option<&'static Machine>,
-    /// Whether there is a device in any case: variables that only it touches then live there.
-    pub keeps_variables: bool,
+    /// Whether the program runs with a device only: variables that only it touches then live there, and what it does has no code for the host.
+    pub needs_device: bool,
 }
 
 impl Options {
@@ -33,7 +33,7 @@ impl Options {
             goal: Goal::Speed,
             threads: Threads::ALONE,
             gpu: None,
-            keeps_variables: false,
+            needs_device: false,
         }
     }
 }

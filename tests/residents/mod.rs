@@ -23,8 +23,8 @@ pub const TESTS: &[Test] = &[
 ];
 
 /// A module with what a GPU does of it, where that is there in any case or need not be.
-pub fn lowered(module: &Module, gpu: &'static Machine, keeps_variables: bool) -> Lowered {
-    let options = Options { gpu: Some(gpu), keeps_variables, ..Options::new(&MACHINES[0]) };
+pub fn lowered(module: &Module, gpu: &'static Machine, needs_device: bool) -> Lowered {
+    let options = Options { gpu: Some(gpu), needs_device, ..Options::new(&MACHINES[0]) };
     pipeline::lower(module, "model", options).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -4,10 +4,12 @@
 //! the device's area, and a call can run on either side. Calls of groups that are for the device become dispatches if their kernels can
 //! (`dispatches.rs`); runs of them become regions (`regions.rs`).
 
+mod close_up;
 mod counts;
 mod dispatches;
 mod flow;
 mod hazards;
+mod host;
 mod joined;
 mod mirror;
 mod operands;
@@ -21,6 +23,7 @@ use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::program::{Blob, Device, DeviceRegion, HostCall, HostReason, Method, Residents, Step, Variable};
 use dispatches::Dispatches;
+pub(super) use host::{Lightened, lighten};
 use mirror::Mirror;
 use ranges::Bytes;
 use regions::{Both, Cut, Cutter, Decided};
@@ -60,7 +63,7 @@ pub(super) struct Parts<'a> {
     /// The program's variables, and their bytes.
     pub variables: (&'a mut Vec<Variable>, &'a mut u64),
     /// Whether variables that only the device touches live there.
-    pub keeps_variables: bool,
+    pub needs_device: bool,
 }
 
 /// The device of a program, whose regions then are in the methods' steps for CPUs. Variables that live on the device are taken out of the program's.
@@ -86,7 +89,7 @@ pub(super) fn device(parts: Parts<'_>, methods: Vec<Sides<'_>>) -> Result<Device
 
 /// The same without the calls that stay on the host, which are added to a list.
 fn placed(parts: Parts<'_>, mut methods: Vec<Sides<'_>>, host_calls: &mut Vec<HostCall>) -> Option<Device> {
-    let Parts { machine, kernels, constants, variables: (variables, variable_bytes), keeps_variables } = parts;
+    let Parts { machine, kernels, constants, variables: (variables, variable_bytes), needs_device } = parts;
     let (device_kernels, host_kernels) = (kernels.last()?, kernels.first()?);
     let list: Vec<&Method> = methods.iter().filter_map(|sides| sides.levels.last()).collect();
     let mirror = Mirror::new(&list, device_kernels, *variable_bytes);
@@ -97,7 +100,7 @@ fn placed(parts: Parts<'_>, mut methods: Vec<Sides<'_>>, host_calls: &mut Vec<Ho
         .collect();
     let (decided, mut dispatches) = (decided?, tried.again());
     let touched: Vec<(&Bytes, &Bytes)> = decided.iter().map(|decided| (&decided.host, &decided.device)).collect();
-    let lives_there = if keeps_variables { residents::choose(variables, &mirror, &touched) } else { vec![false; variables.len()] };
+    let lives_there = if needs_device { residents::choose(variables, &mirror, &touched) } else { vec![false; variables.len()] };
     let residents = residents::in_area(variables, &lives_there, &mirror);
     let bytes = residents.iter().map(|variable| variable.offset..variable.offset + variable.bytes).collect();
     let first_contents = if residents.is_empty() { None } else { Some(residents::first_contents(&residents, &mut dispatches)?) };

@@ -1,0 +1,148 @@
+//! Scratch memory of which the host touches a part: what it touches closes up.
+
+use crate::kernel::Kernel;
+use crate::program::{ALIGNMENT, Address, Call, DeviceRegion, Method, Visit, change_addresses, regions, walk};
+use std::ops::Range;
+
+/// Bytes of an extent in memory.
+const EXTENT_BYTES: u64 = 8;
+
+/// Where the bytes of a method's scratch memory go that it touches.
+pub struct CloseUp {
+    /// Runs of bytes, in order, and the first byte of each after the move. Kernels know how far each is from multiples of the alignment.
+    runs: Vec<(Range<u64>, u64)>,
+    /// Bytes after the move.
+    bytes: u64,
+}
+
+impl CloseUp {
+    /// For a method, given for each CPU with the kernels of that.
+    pub fn new(levels: &[Method], kernels: &[Vec<Kernel>], regions: &[DeviceRegion]) -> Self {
+        let mut touched: Vec<Range<u64>> =
+            levels.iter().zip(kernels).flat_map(|(level, kernels)| of_method(level, kernels, regions)).collect();
+        touched.retain(|range| range.start < range.end);
+        touched.sort_unstable_by_key(|range| range.start);
+        let mut close_up = Self { runs: vec![], bytes: 0 };
+        for range in touched {
+            match close_up.runs.last_mut() {
+                Some((last, _)) if range.start < last.end => last.end = last.end.max(range.end),
+                _ => close_up.runs.push((range, 0)),
+            }
+        }
+        for (run, to) in &mut close_up.runs {
+            *to = close_up.bytes + (run.start - close_up.bytes) % ALIGNMENT;
+            close_up.bytes = *to + (run.end - run.start);
+        }
+        close_up
+    }
+
+    /// Moves what a method touches, and what crosses to its regions and from them.
+    pub fn methods(&self, levels: &mut [Method], device: &mut [DeviceRegion]) {
+        let mut change = |address: &mut Address| {
+            if let Address::Scratch(offset) = address
+                && let Some(place) = self.place(*offset)
+            {
+                *offset = place;
+            }
+        };
+        for number in levels.first().map_or(vec![], |level| regions(&level.steps)) {
+            let region = &mut device[number];
+            region.enter.iter_mut().chain(&mut region.leave).for_each(|crossing| change(&mut crossing.host));
+        }
+        for level in levels {
+            change_addresses(&mut level.steps, &mut change);
+            level.input_extents.iter_mut().chain(&mut level.output_extents).for_each(|extent| change(&mut extent.cell));
+            (level.scratch_bytes, level.lower_bound) = (self.bytes, level.lower_bound.min(self.bytes));
+        }
+    }
+
+    /// Where a byte goes that is touched.
+    fn place(&self, offset: u64) -> Option<u64> {
+        self.runs.iter().find(|(run, _)| run.contains(&offset)).map(|(run, to)| to + (offset - run.start))
+    }
+
+    /// Where the bytes of a range go that are touched.
+    pub fn ranges(&self, range: &Range<u64>) -> impl Iterator<Item = Range<u64>> {
+        let shared = |(run, to): &(Range<u64>, u64)| {
+            let (start, end) = (range.start.max(run.start), range.end.min(run.end));
+            (start < end).then(|| to + (start - run.start)..to + (end - run.start))
+        };
+        self.runs.iter().filter_map(shared)
+    }
+}
+
+/// The bytes of scratch memory that a method's steps touch, or that cross to a region or from one.
+fn of_method(method: &Method, kernels: &[Kernel], regions: &[DeviceRegion]) -> Vec<Range<u64>> {
+    let mut list: Vec<(Address, u64)> = Vec::new();
+    for visit in walk(&method.steps) {
+        match visit {
+            Visit::Call(call) => list.extend(of_call(call, kernels)),
+            Visit::External(external) => {
+                list.extend(external.inputs.iter().chain(&external.outputs).map(|tensor| (tensor.address, tensor.bytes)))
+            }
+            Visit::If(condition) | Visit::Do(condition) => list.push((condition, 1)),
+            Visit::Region(number) => {
+                let crossings = regions[number].enter.iter().chain(&regions[number].leave);
+                list.extend(crossings.map(|crossing| (crossing.host, crossing.bytes)));
+            }
+            Visit::Else | Visit::While | Visit::Together(_) | Visit::Streams(_) | Visit::End => {}
+        }
+    }
+    list.extend(method.input_extents.iter().chain(&method.output_extents).map(|extent| (extent.cell, EXTENT_BYTES)));
+    let in_scratch = |(address, bytes)| if let Address::Scratch(offset) = address { Some(offset..offset + bytes) } else { None };
+    list.into_iter().filter_map(in_scratch).collect()
+}
+
+/// What a kernel call touches, with the bytes of each: its operands, working memory of all parts, and the extents that say how often it runs.
+fn of_call(call: &Call, kernels: &[Kernel]) -> Vec<(Address, u64)> {
+    let mut list = Vec::new();
+    for (argument, ((_, data), address)) in kernels[call.kernel].pointer_params().zip(&call.arguments).enumerate() {
+        // A kernel may serve calls with larger tensors than those that it was written for: these have parts.
+        let least = data.elements * u64::from(data.lane.bytes());
+        let bytes = call.parts.as_ref().and_then(|parts| parts.bytes.get(argument)).map_or(least, |&bytes| bytes.max(least));
+        list.push((*address, bytes + call.slices.as_ref().map_or(0, |slices| slices.last_block(argument))));
+    }
+    for (parts, working) in call.parts.iter().flat_map(|parts| parts.working.iter().map(move |working| (parts, working))) {
+        let bytes = parts.bytes.get(working.argument).copied().unwrap_or(0);
+        list.push((working.second, u64::from(parts.most).saturating_sub(2) * working.step + bytes.max(working.step)));
+    }
+    list.extend(call.slices.iter().flat_map(|slices| &slices.extents).map(|extent| (extent.0, EXTENT_BYTES)));
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{MemoryMap, Moving, Step};
+
+    /// A method that branches on bytes at some places.
+    fn method(places: &[u64]) -> Method {
+        let branch = |&place: &u64| Step::If { condition: Address::Scratch(place), then: vec![], otherwise: vec![] };
+        Method {
+            name: "main".into(),
+            inputs: vec![],
+            outputs: vec![],
+            input_extents: vec![],
+            output_extents: vec![],
+            steps: places.iter().map(branch).collect(),
+            scratch_bytes: 4096,
+            lower_bound: 2048,
+            optimal: false,
+            memory_map: MemoryMap::default(),
+            scratch_bytes_alone: None,
+            moving: Moving::default(),
+        }
+    }
+
+    #[test]
+    fn what_is_touched_closes_up_and_keeps_its_alignment() {
+        let mut levels = [method(&[1000, 8, 1001, 4095])];
+        let close_up = CloseUp::new(&levels, &[vec![]], &[]);
+        close_up.methods(&mut levels, &mut []);
+        let places =
+            walk(&levels[0].steps).filter_map(|visit| if let Visit::If(Address::Scratch(place)) = visit { Some(place) } else { None });
+        assert_eq!(places.collect::<Vec<_>>(), [1000 % 64, 8, 1001 % 64, 63]);
+        assert_eq!((levels[0].scratch_bytes, levels[0].lower_bound), (64, 64));
+        assert_eq!(close_up.ranges(&(0..1001)).collect::<Vec<_>>(), [8..9, 40..41]);
+    }
+}
