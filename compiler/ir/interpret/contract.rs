@@ -135,30 +135,40 @@ pub(in crate::ir) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points
 
 /// `block_matmul`
 pub(in crate::ir) fn block_matmul<'m>(left: &Array<'m>, right: &Array<'m>, scales: &Array<'m>, excess: bool) -> Step<Array<'m>> {
-    let (Pair::I32(rows, mut weights), Column::F32(scales)) =
-        (pair(left, right, (0, 0), ElementType::I32)?, Column::decode(scales.element, &scales.bytes, 0..scales.len()))
-    else {
+    let decode = |array: &Array<'_>| Column::decode(array.element, &array.bytes, 0..array.len());
+    let (Column::Int(weights), Column::F32(scales)) = (decode(right), decode(scales)) else {
         return fail(format!("{} × {} in blocks has no product", left.element, right.element));
     };
+    // The highest of four bits, read as a sign, is the other way round in excess-8 code.
+    let turned = if excess { -8 } else { 0 };
+    let weights = weights.into_iter().map(|weight| weight as i8 ^ turned);
     let (units, depth) = (right.shape[0], right.shape[1]);
-    if excess {
-        // The highest of four bits, read as a sign, is the other way round.
-        weights.iter_mut().for_each(|weight| *weight ^= -8);
-    }
-    let blocks = scales.len() / units.max(1);
-    let size = depth / blocks.max(1);
+    let blocks = (scales.len() / units.max(1)).max(1);
     let mut shape = left.shape.clone();
     shape.pop();
     shape.push(units);
     elements(ElementType::F32, &shape)?;
-    let mut sums = Vec::with_capacity(shape.iter().product());
+    let sums = match decode(left) {
+        Column::Int(rows) => {
+            let (rows, weights): (Vec<i32>, Vec<i32>) = (rows.into_iter().map(|x| x as i32).collect(), weights.map(i32::from).collect());
+            in_blocks(&rows, &weights, &scales, (depth, blocks), |sum| sum as f32)
+        }
+        Column::F32(rows) => in_blocks(&rows, &weights.map(f32::from).collect::<Vec<f32>>(), &scales, (depth, blocks), |sum| sum),
+        _ => return fail(format!("{} × {} in blocks has no product", left.element, right.element)),
+    };
+    Ok(singles(shape, sums))
+}
+
+/// The sums of blocks as `single` has them, scaled and added in order, for each row and unit; both of `depth` elements.
+fn in_blocks<T: Sum>(rows: &[T], weights: &[T], scales: &[f32], (depth, blocks): (usize, usize), single: impl Fn(T) -> f32) -> Vec<f32> {
+    let mut sums = Vec::new();
     for row in rows.chunks_exact(depth) {
         for (unit, scales) in weights.chunks_exact(depth).zip(scales.chunks_exact(blocks)) {
-            let of_blocks = row.chunks_exact(size).zip(unit.chunks_exact(size)).zip(scales);
-            sums.push(of_blocks.fold(0.0, |sum: f32, ((x, w), scale)| sum + dot(x, w) as f32 * scale));
+            let of_blocks = row.chunks_exact(depth / blocks).zip(unit.chunks_exact(depth / blocks)).zip(scales);
+            sums.push(of_blocks.fold(0.0, |sum: f32, ((x, w), scale)| sum + single(dot(x, w)) * scale));
         }
     }
-    Ok(singles(shape, sums))
+    sums
 }
 
 fn products<T: Sum>(left: &[T], right: &[T], matrices: &[(usize, usize)], (m, n, k): (usize, usize, usize)) -> Vec<T> {

@@ -23,12 +23,12 @@ pub const BLOCK_UNIT: u64 = 8;
 impl Operator for BlockMatmul {
     const NAME: &'static str = "block_matmul";
     const OPERANDS: Arity = Arity::Exactly(3);
-    const MEANING: &'static str = "Product of i8 [… M, K] with the transpose of i4 [N, K], which are in excess-8 code if `excess`, and whose rows are cut into equal blocks, multiples of 8; f32 or bf16 scales [N, blocks]. Each block is summed in i32, brought to f32 and multiplied by its scale; these products are added in order. Result f32 [… M, N].";
+    const MEANING: &'static str = "Product of i8 or f32 [… M, K] with the transpose of i4 [N, K], which are in excess-8 code if `excess`, and whose rows are cut into equal blocks, multiples of 8; f32 or bf16 scales [N, blocks]. Each block is summed, bytes in i32 that is brought to f32, floats in f32, and multiplied by its scale; these products are added in order. Result f32 [… M, N].";
 
     fields! { "excess" => excess }
 
     fn infer(&self, cx: &Context<'_>) -> Types {
-        for (operand, elements) in [vec![I8], vec![I4], vec![F32, Bf16]].into_iter().enumerate() {
+        for (operand, elements) in [vec![I8, F32], vec![I4], vec![F32, Bf16]].into_iter().enumerate() {
             cx.operand_element(operand, Elements::Among(elements))?;
         }
         let left = cx.tensor(0)?;
@@ -60,7 +60,8 @@ impl Operator for BlockMatmul {
         let (blocks, size) = (generator.random.between(1, 3) as u64, BLOCK_UNIT * generator.random.between(1, 5) as u64);
         let [rows, units] = [generator.random.between(1, 6), generator.random.between(1, 20)].map(|n| n as u64);
         let shape = if generator.random.one_in(3) { vec![2, rows, blocks * size] } else { vec![rows, blocks * size] };
-        let left = generator.leaf(I8, &shape)?;
+        let rows = if generator.random.one_in(3) { F32 } else { I8 };
+        let left = generator.leaf(rows, &shape)?;
         let weights = generator.literal(I4, &[units, blocks * size])?;
         let element = if generator.random.one_in(3) { Bf16 } else { F32 };
         let scales = generator.literal(element, &[units, blocks])?;

@@ -1,5 +1,5 @@
-//! Products of quantized rows with int4 weights that have a scale for each block of inputs, after LiteRT's reference (`EvalBlockwise4Bit`) and XNNPACK:
-//! each block is multiplied in integers, and the blocks' sums are added in floats.
+//! Products of rows with int4 weights that have a scale for each block of inputs. Quantized rows are after LiteRT's reference (`EvalBlockwise4Bit`) and
+//! XNNPACK: each block is multiplied in integers, and the blocks' sums are added in floats. Rows of floats are multiplied as they are.
 
 use super::matrix::Matrix;
 use super::rows::Rows;
@@ -7,7 +7,7 @@ use crate::ir::operators::BLOCK_UNIT;
 use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph};
-use ElementType::{F32, I4, I8, I32};
+use ElementType::{F32, I4, I32};
 
 /// A filter whose rows are cut into blocks.
 pub struct Filter {
@@ -15,8 +15,6 @@ pub struct Filter {
     weights: Matrix,
     /// Constants of f32 or bf16, `[units, blocks]`.
     scales: Value,
-    /// The sum of each unit's weights, scaled.
-    sums: Vec<f32>,
     blocks: u64,
     size: u64,
 }
@@ -30,10 +28,16 @@ impl Filter {
         if blocks * size != depth || g.shape(scales).ok()? != [units, blocks] {
             return None;
         }
-        let factors = floats(g.element(scales), g.known(scales)?);
-        let sums = sums((weights, g.known(weights.value)?), factors, size, blocks);
-        [weights.value, scales].into_iter().for_each(|read| g.release(read));
-        Some(Self { weights, scales, sums, blocks, size })
+        [weights.value, scales].into_iter().all(|read| g.known(read).is_some()).then_some(Self { weights, scales, blocks, size })
+    }
+
+    /// The sum of each unit's weights, scaled.
+    fn sums(&self, g: &Graph<'_>) -> Vec<f32> {
+        let known = |value| g.known(value).unwrap_or_default();
+        let factors = floats(g.element(self.scales), known(self.scales));
+        let sums = sums((self.weights, known(self.weights.value)), factors, self.size, self.blocks);
+        [self.weights.value, self.scales].into_iter().for_each(|read| g.release(read));
+        sums
     }
 }
 
@@ -42,21 +46,10 @@ impl Filter {
 /// # Errors
 /// When the rows are not as long as the filter's.
 pub fn products(g: &mut Graph<'_>, quantized: Rows, filter: Filter) -> Result<Value, Error> {
-    let Filter { weights, scales, sums, blocks, size } = filter;
-    let units = g.shape(weights.value)?[0];
-    let [_, depth] = g.extents(quantized.integers)[..] else { return Err(Error::NoMatrix { rank: g.rank(quantized.integers) }) };
-    g.equate(depth, Extent::Static(blocks * size))?;
-    let missing = size.next_multiple_of(BLOCK_UNIT) - size;
-    let (rows, weights) = if missing == 0 {
-        (quantized.integers, weights)
-    } else {
-        // Whatever the weights are that meet the rows' zeros.
-        let padded = with_zeros(g.known(weights.value).unwrap_or_default(), size, missing);
-        let value = g.constant(I4, &[units, blocks * (size + missing)], padded)?;
-        (rows_with_zeros(g, quantized.integers, [blocks, size, missing])?, Matrix { value, ..weights })
-    };
-    let total = g.builder.block_matmul(rows, (weights.value, weights.excess), scales)?;
-    let Some(offsets) = quantized.offsets else {
+    let excess = quantized.offsets.map(|_| filter.sums(g));
+    let units = g.shape(filter.weights.value)?[0];
+    let total = of_rows(g, quantized.integers, filter)?;
+    let Some((offsets, sums)) = quantized.offsets.zip(excess) else {
         return g.compute::<Error>(&[total, quantized.scales], |terms, x| Ok(terms.mul(x[0], x[1])?));
     };
     let excess = g.constant_f32(&[units], &sums)?;
@@ -68,11 +61,33 @@ pub fn products(g: &mut Graph<'_>, quantized: Rows, filter: Filter) -> Result<Va
     g.map(&[total, offsets, excess, quantized.scales], terms.finish(result))
 }
 
+/// The products of rows `[count, depth]`, floats or integers as they are, with a filter in blocks: `[count, units]`.
+///
+/// # Errors
+/// When the rows are not as long as the filter's.
+pub fn of_rows(g: &mut Graph<'_>, rows: Value, filter: Filter) -> Result<Value, Error> {
+    let Filter { weights, scales, blocks, size } = filter;
+    let units = g.shape(weights.value)?[0];
+    let [_, depth] = g.extents(rows)[..] else { return Err(Error::NoMatrix { rank: g.rank(rows) }) };
+    g.equate(depth, Extent::Static(blocks * size))?;
+    let missing = size.next_multiple_of(BLOCK_UNIT) - size;
+    let (rows, weights) = if missing == 0 {
+        (rows, weights)
+    } else {
+        // Whatever the weights are that meet the rows' zeros.
+        let padded = with_zeros(g.known(weights.value).unwrap_or_default(), size, missing);
+        let value = g.constant(I4, &[units, blocks * (size + missing)], padded)?;
+        (rows_with_zeros(g, rows, [blocks, size, missing])?, Matrix { value, ..weights })
+    };
+    Ok(g.builder.block_matmul(rows, (weights.value, weights.excess), scales)?)
+}
+
 /// Rows `[count, blocks · size]` with zeros after each block.
 fn rows_with_zeros(g: &mut Graph<'_>, rows: Value, [blocks, size, missing]: [u64; 3]) -> Result<Value, Error> {
     let count = g.extents(rows)[0];
     let apart = g.reshape(rows, &[count, Extent::Static(blocks), Extent::Static(size)])?;
-    let padded = g.pad(apart, &[0, 0, 0], &[0, 0, missing as i64], Scalar::int(I8, 0))?;
+    let zero = Scalar::from_bits(g.element(rows), 0);
+    let padded = g.pad(apart, &[0, 0, 0], &[0, 0, missing as i64], zero)?;
     g.reshape(padded, &[count, Extent::Static(blocks * (size + missing))])
 }
 

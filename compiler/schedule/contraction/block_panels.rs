@@ -1,7 +1,7 @@
 //! Constants of four bits in the order in which [`super::blocks`] multiplies them.
 //!
-//! A strip is `[k ÷ 8][lanes][4]` bytes: a byte has an element of k in its low four bits, and the one four after it in its high ones, so that one
-//! load gives the weights of two products. Scales are `[blocks][lanes]`, in 16 bits where all of them are bfloat16.
+//! A strip is `[k ÷ 2G][lanes][G]` bytes: a byte has an element of k in its low four bits, and the one G after it in its high ones, so that one
+//! load gives the weights of two products, which take G elements each ([`Encoding::group`]). Scales are `[blocks][lanes]`, in 16 bits where all of them are bfloat16.
 
 use super::strips::Strips;
 use super::weights::Source;
@@ -16,12 +16,19 @@ pub enum Encoding {
     Unsigned,
     /// Two's complement; scales are a sixteenth, for products are of sixteen times the weight.
     Signed,
+    /// Two's complement, for products of floats.
+    Floats,
 }
 
 impl Encoding {
-    /// What all levels that read the same panels take.
+    /// What all levels that read the same panels take for rows of bytes.
     pub fn for_levels(levels: &[&Machine]) -> Self {
         if levels.iter().any(|level| level.dot == DotProduct::Signed8) { Self::Signed } else { Self::Unsigned }
+    }
+
+    /// Neighbours of k that a lane of a product takes: four bytes, or a float.
+    pub fn group(self) -> u64 {
+        if self == Self::Floats { 1 } else { 4 }
     }
 
     /// What four bits become that are in excess-8 code or in two's complement, which differ in the highest bit.
@@ -124,10 +131,10 @@ impl Panels<'_> {
             None => nothing,
         };
         let mut packed = Vec::with_capacity(strips.total() as usize * row);
-        let mut first = 0;
+        let (mut first, group) = (0, self.encoding.group() as usize);
         for lanes in strips.all() {
-            for k in (0..self.depth as usize).step_by(8) {
-                let of_unit = |unit: u64| (k..k + 4).map(move |k| nibble(unit, k) | nibble(unit, k + 4) << 4);
+            for k in (0..self.depth as usize).step_by(2 * group) {
+                let of_unit = |unit: u64| (k..k + group).map(move |k| nibble(unit, k) | nibble(unit, k + group) << 4);
                 packed.extend((first..first + lanes).flat_map(of_unit));
             }
             first += lanes;
@@ -173,6 +180,7 @@ mod tests {
         let strips = Strips::new(2, 16);
         assert_eq!(panels(Encoding::Signed).packed_weights(&strips), [0x51, 0x62, 0x73, 0x84, 0, 0, 0, 0]);
         assert_eq!(panels(Encoding::Unsigned).packed_weights(&strips), [0xd9, 0xea, 0xfb, 0x0c, 0x88, 0x88, 0x88, 0x88]);
+        assert_eq!(panels(Encoding::Floats).packed_weights(&strips), [0x21, 0, 0x43, 0, 0x65, 0, 0x87, 0], "neighbours, unit beside unit");
         let (bytes, scale) = panels(Encoding::Signed).packed_scales(&strips);
         assert_eq!((bytes.len(), scale, &bytes[..4]), (8, Scale::Single, &(0.5f32 / 16.0).to_le_bytes()[..]));
     }

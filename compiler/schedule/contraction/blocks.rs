@@ -1,6 +1,6 @@
-//! Products of signed bytes with constants of four bits, whose rows are cut into blocks with a scale each.
+//! Products of signed bytes, or floats, with constants of four bits, whose rows are cut into blocks with a scale each.
 //!
-//! Weights stay four bits wide in memory, and become bytes in registers. A block is summed in integers; its sum becomes a float, is scaled, and
+//! Weights stay four bits wide in memory, and become bytes or floats in registers. A block is summed; its sum, a float then, is scaled, and
 //! is added to the sum of the blocks before. Panels are the outermost loop, so that weights are read once for all rows.
 //!
 //! Bytes are multiplied four to a sum (see [`Products`]). Where weights are unsigned, 8 more than they are, each sum is 8 times the sum of the
@@ -14,7 +14,7 @@ use super::loops::hoisted;
 use super::strips::{COMMON, NARROWEST, Strips};
 use super::tile::join;
 use crate::fuse::Epilogue;
-use crate::ir::operators::BlockMatmul;
+use crate::ir::operators::{BLOCK_UNIT, BlockMatmul};
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
@@ -29,13 +29,13 @@ use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
-/// Bytes of a row that a product takes; half of what a byte of the panels stands for.
-const GROUP: u64 = 4;
+/// Elements of k in which loops go at least: every block is a multiple of it.
+const STEP: u64 = BLOCK_UNIT;
 
 /// Elements of k whose products sums of 16 bits hold: eight sums of a pair, each at most 2 · 15 · 128.
 const IN_16_BITS: u64 = 32;
 
-/// How bytes are multiplied.
+/// How rows and weights are multiplied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Products {
     /// Unsigned weights and signed rows, four to a sum of 32 bits.
@@ -44,15 +44,28 @@ enum Products {
     Pairs,
     /// Weights sixteen times as large as they are, so that four bits need no sign of their own.
     Signed,
+    /// Floats.
+    Floats,
 }
 
 impl Products {
     fn on(machine: &Machine, encoding: Encoding) -> Self {
         match encoding {
+            Encoding::Floats => Self::Floats,
             Encoding::Signed => Self::Signed,
             Encoding::Unsigned if machine.byte_pairs => Self::Pairs,
             Encoding::Unsigned => Self::Unsigned,
         }
+    }
+
+    /// The lanes of rows, and of the sums of a block.
+    fn lanes(self) -> (Lane, Lane) {
+        if self == Self::Floats { (Lane::F32, Lane::F32) } else { (Lane::I8, Lane::I32) }
+    }
+
+    /// Whether sums of bytes lack what makes up for weights that are 8 too large.
+    fn begins_with_rows(self) -> bool {
+        matches!(self, Self::Unsigned | Self::Pairs)
     }
 }
 
@@ -81,7 +94,8 @@ impl<'a> BlockSchedule<'a> {
             |value| cx.constant_data(value).ok_or_else(|| Unsupported::new("products in blocks with weights that are no constants"));
         let (weights, factors) = (constant(right)?, constant(scales)?);
         let (filter, blocks) = (cx.shape(right)?, cx.shape(scales)?[1]);
-        let encoding = Encoding::for_levels(cx.levels);
+        let of_bytes = || Encoding::for_levels(cx.levels);
+        let encoding = if cx.element(left) == ElementType::F32 { Encoding::Floats } else { of_bytes() };
         let stored = if cx.element(scales) == ElementType::Bf16 { Scale::Brain } else { Scale::Single };
         let panels = Panels { weights, excess, scales: factors, stored, units: filter[0], depth: filter[1], blocks, encoding };
         let products = Products::on(cx.machine, encoding);
@@ -110,15 +124,20 @@ impl<'a> BlockSchedule<'a> {
     /// Elements of k that are multiplied between two loops.
     fn chunk(&self) -> u64 {
         let size = self.panels.size();
-        if !self.cx.writes_out() {
-            return 2 * GROUP;
+        if !self.cx.writes_out() || self.products == Products::Floats {
+            return STEP;
         }
-        [IN_16_BITS, IN_16_BITS / 2].into_iter().find(|&chunk| size.is_multiple_of(chunk)).unwrap_or(2 * GROUP)
+        [IN_16_BITS, IN_16_BITS / 2].into_iter().find(|&chunk| size.is_multiple_of(chunk)).unwrap_or(STEP)
+    }
+
+    /// Whether products and sums are rounded once.
+    fn fuses(&self) -> bool {
+        fuses(self.cx.machine, self.multiply_accumulates())
     }
 
     /// Bytes of what the sums of blocks begin with.
     fn row_sums(&self) -> u64 {
-        if self.products == Products::Signed { 0 } else { self.rows * self.panels.blocks }
+        if self.products.begins_with_rows() { self.rows * self.panels.blocks } else { 0 }
     }
 }
 
@@ -151,7 +170,7 @@ impl Schedule for BlockSchedule<'_> {
         let mut b = KernelBuilder::new("matmul_i4");
         let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
         let mut arguments = Arguments::default();
-        let elements = Elements::new(Lane::I8, self.cx.most_elements(self.left)?);
+        let elements = Elements::new(self.products.lanes().0, self.cx.most_elements(self.left)?);
         let input = arguments.operand(&mut b, "input", self.left, elements, shared);
         let packed = self.cx.packed.in_blocks(&self.panels, &self.strips());
         let weights = arguments.data(&mut b, "weights", packed.weights, Lane::I8, 64);
@@ -208,13 +227,14 @@ impl Lowering<'_> {
     /// Minus eight times the sum of each block of each row.
     fn sums_of_rows(&self, b: &mut KernelBuilder) {
         let (Some(first), panels) = (self.first, &self.schedule.panels) else { return };
-        let lanes = self.schedule.cx.machine.lanes(1).min(IN_16_BITS as u16).max(GROUP as u16);
-        let lanes = if panels.size().is_multiple_of(lanes.into()) { lanes } else { 2 * GROUP as u16 };
+        let group = panels.encoding.group() as u16;
+        let lanes = self.schedule.cx.machine.lanes(1).min(IN_16_BITS as u16).max(group);
+        let lanes = if panels.size().is_multiple_of(lanes.into()) { lanes } else { STEP as u16 };
         let ones = b.int(Type::vector(Lane::I8, lanes), 1);
         let eight = b.int(Type::scalar(Lane::I32), -8);
         b.for_range(0, (self.schedule.rows * panels.blocks) as i64, 1, |b, block| {
             let start = b.scale_index(block, panels.size() as i64, 0);
-            let zero = b.int(Type::vector(Lane::I32, lanes / GROUP as u16), 0);
+            let zero = b.int(Type::vector(Lane::I32, lanes / group), 0);
             let (from, end) = (b.index(0), b.index(panels.size() as i64));
             let sums = b.for_carry(from, end, lanes.into(), &[zero], |b, k, sums| {
                 let at = b.add(start, k);
@@ -273,17 +293,30 @@ impl Lowering<'_> {
                 widen(b, raw, self.scale)
             })
             .collect();
-        let fuses = fuses(schedule.cx.machine, schedule.multiply_accumulates());
         let scales = (0..at.rows).flat_map(|_| scales.iter().copied());
         let added = sums.iter().zip(scales).zip(totals).map(|((&sum, scale), &total)| {
-            let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
-            if fuses {
-                return b.fma(float, scale, total);
-            }
-            let product = b.mul(float, scale);
-            b.add(total, product)
+            let is_integer = schedule.products != Products::Floats;
+            let float = if is_integer { b.convert(ConvertOp::SignedToFloat, sum, Lane::F32) } else { sum };
+            self.added(b, total, float, scale)
         });
         added.collect()
+    }
+
+    /// A sum of floats and a product.
+    fn added(&self, b: &mut KernelBuilder, sum: Value, x: Value, y: Value) -> Value {
+        if self.schedule.fuses() {
+            return b.fma(x, y, sum);
+        }
+        let product = b.mul(x, y);
+        b.add(sum, product)
+    }
+
+    /// What a sum of products begins with where nothing makes up for anything.
+    fn nothing(&self, b: &mut KernelBuilder, lanes: u64) -> Value {
+        match self.schedule.products.lanes().1 {
+            Lane::F32 => b.float(Type::vector(Lane::F32, lanes as u16), 0.0),
+            lane => b.int(Type::vector(lane, lanes as u16), 0),
+        }
     }
 
     /// The sums of a block.
@@ -299,7 +332,7 @@ impl Lowering<'_> {
                     let number = b.add(number, block);
                     b.load_splat(first, number, 0, vector as u16)
                 }
-                None => b.int(Type::vector(Lane::I32, vector as u16), 0),
+                None => self.nothing(b, vector),
             };
             sums.resize(sums.len() + vectors as usize, first);
         }
@@ -316,20 +349,25 @@ impl Lowering<'_> {
         let schedule = self.schedule;
         let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
         let in_pairs = schedule.products == Products::Pairs;
+        let group = schedule.panels.encoding.group();
         let row = b.scale_index(at.row, schedule.panels.depth as i64, 0);
         let row = b.add(row, k);
         let zero = b.int(Type::vector(Lane::I16, 2 * vector as u16), 0);
         let mut products = if in_pairs { vec![zero; sums.len()] } else { sums.to_vec() };
-        // A sum alone waits for itself: the second half of each step has one of its own.
-        let is_apart = !in_pairs && sums.len() == 1;
+        // A sum alone waits for itself: the second half of each step has one of its own. Few floats are added in order.
+        let may_part = schedule.products != Products::Floats || schedule.fuses();
+        let is_apart = !in_pairs && sums.len() == 1 && may_part;
         if is_apart {
-            products.push(b.int(Type::vector(Lane::I32, vector as u16), 0));
+            products.push(self.nothing(b, vector));
         }
-        for step in (0..schedule.chunk()).step_by(2 * GROUP as usize) {
+        for step in (0..schedule.chunk()).step_by(2 * group as usize) {
             let weights: Vec<[Value; 2]> = (0..vectors).map(|v| self.weights(b, at, (k, step), v * vector)).collect();
             for (r, half) in (0..at.rows).flat_map(|r| [(r, 0), (r, 1)]) {
-                let offset = (r * schedule.panels.depth + step + half * GROUP) as i64;
-                let x = b.load_splat_group(self.input, row, offset, GROUP as u16, (vector * GROUP) as u16);
+                let offset = (r * schedule.panels.depth + step + half * group) as i64;
+                let x = match schedule.products {
+                    Products::Floats => b.load_splat(self.input, row, offset, vector as u16),
+                    _ => b.load_splat_group(self.input, row, offset, group as u16, (vector * group) as u16),
+                };
                 for (v, weights) in weights.iter().enumerate() {
                     let sum = &mut products[if is_apart { half as usize } else { (r * vectors) as usize + v }];
                     let w = weights[half as usize];
@@ -337,6 +375,7 @@ impl Lowering<'_> {
                         Products::Unsigned => b.dot(DotOp::UnsignedSigned8, *sum, w, x),
                         Products::Pairs => b.dot(DotOp::UnsignedSigned8To16, *sum, w, x),
                         Products::Signed => b.dot(DotOp::Signed8, *sum, w, x),
+                        Products::Floats => self.added(b, *sum, w, x),
                     };
                 }
             }
@@ -354,15 +393,16 @@ impl Lowering<'_> {
     /// The weights of two groups of k, from a lane of the panel on, as products take them.
     fn weights(&self, b: &mut KernelBuilder, at: &BlockPlace, (k, step): (Value, u64), lane: u64) -> [Value; 2] {
         let (panels, strip) = (&self.schedule.panels, at.cut.width.strip);
+        let group = panels.encoding.group();
         let (_, vector) = at.cut.width.vectors(self.schedule.cx.machine.lanes(4).into());
         // Half a byte an element: a lane has as many bytes of a strip as half its elements are.
         let strips = b.scale_index(at.strip, (panels.depth / 2) as i64, 0);
-        let lanes = b.scale_index(at.lane, GROUP as i64, 0);
+        let lanes = b.scale_index(at.lane, group as i64, 0);
         let start = b.add(strips, lanes);
         let skipped = b.scale_index(k, (strip / 2) as i64, 0);
         let start = b.add(start, skipped);
-        let offset = lane / strip * strip * panels.depth / 2 + step * strip / 2 + lane % strip * GROUP;
-        let lanes = (vector * GROUP) as u16;
+        let offset = lane / strip * strip * panels.depth / 2 + step * strip / 2 + lane % strip * group;
+        let lanes = (vector * group) as u16;
         let raw = b.load(self.weights, start, offset as i64, lanes);
         let mask = |b: &mut KernelBuilder, bits: i64| b.int(Type::vector(Lane::I8, lanes), bits);
         match panels.encoding {
@@ -373,6 +413,14 @@ impl Lowering<'_> {
             Encoding::Signed => {
                 let high = mask(b, -16);
                 [b.shift(BinaryOp::ShiftLeft, raw, 4), b.binary(BinaryOp::And, raw, high)]
+            }
+            Encoding::Floats => {
+                let wide = b.convert(ConvertOp::SignExtend, raw, Lane::I32);
+                let low = b.shift(BinaryOp::ShiftLeft, wide, 28);
+                [(low, 28), (wide, 4)].map(|(bits, shift)| {
+                    let weight = b.shift(BinaryOp::ShiftRightSigned, bits, shift);
+                    b.convert(ConvertOp::SignedToFloat, weight, Lane::F32)
+                })
             }
         }
     }

@@ -457,6 +457,17 @@ class Nibbles(nn.Module):
         return self.layers(self.table(tokens))
 
 
+class Groups(nn.Module):
+    """Any number of rows of floats times weights of four bits in groups, with units that fill no vector."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(96, 20)
+
+    def forward(self, x):
+        return torch.relu(self.layer(x))
+
+
 def in_four_bits(model):
     config = IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32))
     quantize_(model, config, lambda module, name: isinstance(module, (nn.Embedding, nn.Linear)))
@@ -679,6 +690,7 @@ def make_vulkan(wanted):
         "vulkan_learning": lambda: (Learning(), learning(), None, None),
         "vulkan_former": lambda: (Images(), [(torch.randn(1, 3, 9, 8), torch.randn(1, 3, 11)) for _ in range(2)], None, None),
         "vulkan_nibbles": lambda: (in_four_bits(Nibbles().eval()), [(torch.randint(0, 150, (2, 3)),) for _ in range(2)], None, None),
+        "vulkan_groups": lambda: (in_four_bits(Groups().eval()), [(torch.randn(n, 96),) for n in (5, 1, 9)], {"x": {0: Dim("rows", min=1, max=9)}}, None),
         "vulkan_caches": lambda: (Remembered(), remembered(), {**dict.fromkeys(("queries", "keys", "values"), {1: added}), "position": None}, None),
     }
     former = Former()

@@ -26,8 +26,9 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("et_vk.q8ta_linear_gemv.default", to_integers),
 ];
 
-/// The last extent of the input and of the result: how deep rows are, and how many units there are.
-fn depth_and_units(c: &Call<'_, '_, '_>, x: Value) -> Result<[u64; 2], Fault> {
+/// The last extent of the input and of the result: how deep rows are, and how many units there are. Weights have one number of each.
+fn depth_and_units(c: &mut Call<'_, '_, '_>, x: Value) -> Result<[u64; 2], Fault> {
+    c.settle(x, c.rank(x).checked_sub(1))?;
     let last = |shape: Vec<Extent>| shape.last().and_then(|extent| extent.as_static());
     let both = (last(c.extents(x)), last(c.out_form(c.out())?.shape));
     let (Some(depth), Some(units)) = both else { return Err(Fault::unsupported("the depth of a product is not known")) };
@@ -100,9 +101,37 @@ pub(super) fn grouped(
 fn of_groups(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let sizes = depth_and_units(c, x)?;
-    let (weights, scales, _) = grouped(c, [1, 2, 3], sizes, Form::Bytes)?;
-    let filter = widened(c, weights, scales)?;
-    multiplied(c, x, filter, Some(4), sizes[1])
+    let (weights, scales, size) = grouped(c, [1, 2, 3], sizes, Form::Nibbles)?;
+    let rows = c.cast(x, F32)?;
+    let rows = as_rows(c.graph(), rows)?;
+    let filter = in_groups(c, weights, scales, size)?;
+    let y = blockwise::of_rows(c.graph(), rows, filter)?;
+    of_units(c, y, x, 4, sizes[1])
+}
+
+/// A filter of groups.
+fn in_groups(c: &mut Call<'_, '_, '_>, weights: Value, scales: Value, size: u64) -> Result<blockwise::Filter, Fault> {
+    let weights = c.graph().settled(weights)?;
+    if size % 2 != 0 {
+        return Err(Fault::unsupported("groups of a filter are no pairs of 4-bit integers"));
+    }
+    let scales = c.cast(scales, F32)?;
+    let scales = c.graph().settled(scales)?;
+    blockwise::Filter::new(c.graph(), weights.into(), scales, size).ok_or(Fault::Consequence)
+}
+
+/// Products `[rows, units]` with the bias that the call may have, in the shape of an input but for its last extent.
+fn of_units(c: &mut Call<'_, '_, '_>, mut y: Value, x: Value, bias: usize, units: u64) -> Outcome {
+    if let Some(bias) = c.optional_tensor(bias)? {
+        let bias = first(c, bias, units)?;
+        let bias = c.cast(bias, F32)?;
+        y = c.graph().compute::<Error>(&[y, bias], |terms, x| Ok(terms.add(x[0], x[1])?))?;
+    }
+    let mut shape = c.extents(x);
+    shape.pop();
+    shape.push(Extent::Static(units));
+    let y = c.reshape_to(y, &shape)?;
+    c.finish(y)
 }
 
 /// (x, scales and zero points of its rows, weights, sums, scales, group size, bias): rows are brought to integers first.
@@ -111,24 +140,9 @@ fn of_rows_and_groups(c: &mut Call<'_, '_, '_>) -> Outcome {
     let sizes = depth_and_units(c, x)?;
     let (weights, scales, size) = grouped(c, [3, 5, 6], sizes, Form::Nibbles)?;
     let rows = quantized_rows(c, x)?;
-    let bias = c.optional_tensor(7)?;
-    let weights = c.graph().settled(weights)?;
-    if size % 2 != 0 {
-        return Err(Fault::unsupported("groups of a filter are no pairs of 4-bit integers"));
-    }
-    let scales = c.cast(scales, F32)?;
-    let scales = c.graph().settled(scales)?;
-    let filter = blockwise::Filter::new(c.graph(), weights.into(), scales, size).ok_or(Fault::Consequence)?;
-    let mut y = blockwise::products(c.graph(), rows, filter)?;
-    if let Some(bias) = bias {
-        let bias = first(c, bias, sizes[1])?;
-        y = c.graph().compute::<Error>(&[y, bias], |terms, x| Ok(terms.add(x[0], x[1])?))?;
-    }
-    let mut shape = c.extents(x);
-    shape.pop();
-    shape.push(Extent::Static(sizes[1]));
-    let y = c.reshape_to(y, &shape)?;
-    c.finish(y)
+    let filter = in_groups(c, weights, scales, size)?;
+    let y = blockwise::products(c.graph(), rows, filter)?;
+    of_units(c, y, x, 7, sizes[1])
 }
 
 /// Rows of floats as integers of the scales and zero points in arguments 1 and 2, one each.
