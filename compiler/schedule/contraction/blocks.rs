@@ -13,7 +13,6 @@ use super::geometry::fuses;
 use super::loops::hoisted;
 use super::strips::{COMMON, NARROWEST, Strips};
 use super::tile::join;
-use crate::fuse::Epilogue;
 use crate::ir::operators::{BLOCK_UNIT, BlockMatmul};
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
@@ -77,7 +76,8 @@ pub struct BlockSchedule<'a> {
     panels: Panels<'a>,
     products: Products,
     tile: Tile,
-    epilogue: Epilogue,
+    /// What is done to its sums.
+    element_wise: ElementWise<'a>,
 }
 
 impl<'a> BlockSchedule<'a> {
@@ -99,14 +99,8 @@ impl<'a> BlockSchedule<'a> {
         let stored = if cx.element(scales) == ElementType::Bf16 { Scale::Brain } else { Scale::Single };
         let panels = Panels { weights, excess, scales: factors, stored, units: filter[0], depth: filter[1], blocks, encoding };
         let products = Products::on(cx.machine, encoding);
-        let epilogue = epilogue_of(&cx);
-        let schedule = Self { cx, left, rows, panels, products, tile: tile(&cx, rows, filter[0]), epilogue };
-        schedule.element_wise()?;
-        Ok(schedule)
-    }
-
-    fn element_wise(&self) -> Result<ElementWise<'a>, Unsupported> {
-        ElementWise::with_epilogue(self.cx, &self.epilogue, &SumRanges { all: None, channels: vec![] })
+        let element_wise = ElementWise::with_epilogue(cx, &epilogue_of(&cx), &SumRanges { all: None, channels: vec![] })?;
+        Ok(Self { cx, left, rows, panels, products, tile: tile(&cx, rows, filter[0]), element_wise })
     }
 
     fn strips(&self) -> Strips {
@@ -159,7 +153,7 @@ fn tile(cx: &Context<'_>, rows: u64, units: u64) -> Tile {
 
 impl Schedule for BlockSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        let mut may_share = self.element_wise().map(|writer| writer.shareable()).unwrap_or_default();
+        let mut may_share = self.element_wise.shareable();
         // All of the rows are read again for every panel.
         may_share.retain(|(read, _)| *read != self.left);
         let sums = self.row_sums() * u64::from(Lane::I32.bytes());
@@ -177,7 +171,7 @@ impl Schedule for BlockSchedule<'_> {
         let scales = arguments.data(&mut b, "scales", packed.scales, packed.scale.lane(), 64);
         let row_sums = self.row_sums();
         let first = (row_sums > 0).then(|| arguments.scratch(&mut b, "first", 0, Lane::I32, row_sums));
-        let mut element_wise = self.element_wise()?;
+        let mut element_wise = self.element_wise.clone();
         element_wise.declare(&mut b, &mut arguments, shared)?;
         let cuts = self.cuts();
         let hoisted = hoisted(&mut b, &element_wise, &cuts.widths());

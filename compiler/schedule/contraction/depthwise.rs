@@ -45,6 +45,8 @@ const LEAST_FOR_THREADS: u64 = 1 << 14;
 pub struct DepthwiseSchedule<'a> {
     cx: Context<'a>,
     work: Contraction,
+    /// What is done to its sums.
+    element_wise: ElementWise<'a>,
     form: Form,
     staging: Option<Staging>,
     /// A panel is all taps of a block of channels.
@@ -62,7 +64,7 @@ impl<'a> DepthwiseSchedule<'a> {
         let form = if work.weights.are_floats() { Form::Float } else { Form::Signed16 };
         let repeat = work.outputs / work.channels;
         let staged = form != Form::Float || work.is_padded() || repeat != 1;
-        ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
+        let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let step = if form == Form::Float { 1 } else { 2 };
         let lanes = u64::from(cx.machine.lanes(2));
         let mut staging = staged.then(|| Staging::new(cx.machine, &work, form, repeat)).transpose()?;
@@ -82,7 +84,7 @@ impl<'a> DepthwiseSchedule<'a> {
         }
         let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);
-        Ok(Self { cx, work, form, staging, panels, cuts })
+        Ok(Self { cx, work, element_wise, form, staging, panels, cuts })
     }
 
     fn taps(&self) -> Vec<(u64, u64)> {
@@ -148,7 +150,7 @@ impl<'a> DepthwiseSchedule<'a> {
 
 impl Schedule for DepthwiseSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        needs::requirements(self.cx, &self.work, self.staging.as_ref(), true)
+        needs::requirements(self.cx, (&self.work, &self.element_wise), self.staging.as_ref(), true)
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
@@ -159,7 +161,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         let mut arguments = Arguments::default();
         let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
         let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
-        let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, &work.sum_ranges())?;
+        let mut element_wise = self.element_wise.clone();
         let initial = (work.bias.is_some() || !element_wise.offsets().is_empty()).then(|| {
             let channels = self.panels.extents.strips.total();
             let sums = work.initial_sums(0, element_wise.offsets(), &[], (0..channels).map(|c| (c < work.outputs).then_some(c)));

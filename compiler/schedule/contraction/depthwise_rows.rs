@@ -68,6 +68,8 @@ impl Products {
 pub struct DepthwiseRows<'a> {
     pub cx: Context<'a>,
     pub work: Contraction,
+    /// What is done to its sums.
+    element_wise: ElementWise<'a>,
     pub products: Products,
     pub pairs: RowPairs,
     /// Output rows that are computed together.
@@ -106,7 +108,7 @@ impl<'a> DepthwiseRows<'a> {
     /// # Errors
     /// When the epilogue has no lowering.
     pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
-        ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
+        let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let products = Products::on(cx.machine).ok_or_else(|| Unsupported::new("products of bytes in rows"))?;
         let (together, lanes) = (together(&work), u64::from(cx.machine.lanes(2)));
         let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
@@ -122,7 +124,7 @@ impl<'a> DepthwiseRows<'a> {
         let (filter_taps, segment_taps) = (work.per_output(), taps.len() as u64);
         let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step: ROWS };
         let panels = Panels::new(&work.weights, products.form(), extents, cx.machine, false).moved_everywhere();
-        Ok(Self { cx, work, products, pairs, together, panels, cuts })
+        Ok(Self { cx, work, element_wise, products, pairs, together, panels, cuts })
     }
 
     /// Pixels of a row that are computed together: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
@@ -204,7 +206,7 @@ fn taps(work: &Contraction, together: u64) -> Vec<u64> {
 
 impl Schedule for DepthwiseRows<'_> {
     fn requirements(&self) -> Requirements {
-        needs::requirements_of(self.cx, &self.work, vec![self.pairs.ring_bytes()], true)
+        needs::requirements_of(self.cx, (&self.work, &self.element_wise), vec![self.pairs.ring_bytes()], true)
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
@@ -215,7 +217,7 @@ impl Schedule for DepthwiseRows<'_> {
         let mut arguments = Arguments::default();
         let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
         let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
-        let mut element_wise = ElementWise::with_epilogue(self.cx, &work.epilogue, &work.sum_ranges())?;
+        let mut element_wise = self.element_wise.clone();
         let taps: Vec<u64> = (0..work.per_output()).collect();
         let channels = self.panels.extents.strips.total();
         let channels = (0..channels).map(|c| (c < work.outputs).then_some(c));

@@ -39,6 +39,8 @@ const UNROLLED_SEGMENTS: u64 = 32;
 pub struct DirectSchedule<'a> {
     pub(super) cx: Context<'a>,
     pub(super) work: Contraction,
+    /// What is done to its sums.
+    pub(super) element_wise: ElementWise<'a>,
     pub(super) form: Form,
     pub(super) staging: Option<Staging>,
     /// Its input and its output, where rows would be staged only for the one to be written over the other.
@@ -150,7 +152,8 @@ impl<'a> DirectSchedule<'a> {
         let lanes = lanes_of(cx.machine, form);
         let tile = choose_tile(&cx, &work, form, cx.block.is_some());
         let in_32_bits = work.products_in_32_bits();
-        let mut schedule = Self { cx, work, form, staging, if_staged, tile, lanes, parts: vec![], in_32_bits };
+        let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
+        let mut schedule = Self { cx, work, element_wise, form, staging, if_staged, tile, lanes, parts: vec![], in_32_bits };
         schedule.parts = schedule.all_parts();
         if schedule.form.has_excess() {
             // Each part leaves out other taps, and with them their excess.
@@ -162,7 +165,6 @@ impl<'a> DirectSchedule<'a> {
             part.filled = filled;
             filled += part.panels.all_elements();
         }
-        ElementWise::with_epilogue(cx, &schedule.work.epilogue, &schedule.work.sum_ranges())?;
         Ok(schedule)
     }
 

@@ -23,7 +23,7 @@ use crate::schedule::unsupported::Unsupported;
 
 impl Schedule for DirectSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        let mut needs = needs::requirements(self.cx, &self.work, self.staging.as_ref(), !self.are_filled());
+        let mut needs = needs::requirements(self.cx, (&self.work, &self.element_wise), self.staging.as_ref(), !self.are_filled());
         needs.if_staged.extend(self.if_staged);
         if self.are_filled() {
             let lane = self.parts.iter().map(|part| u64::from(part.panels.lane().bytes())).max().unwrap_or(0);
@@ -181,7 +181,7 @@ impl<'a> Lowering<'a> {
         let mut arguments = Arguments::default();
         let input = needs::declare_input(&schedule.cx, b, &mut arguments, work, shared)?;
         let stored = packing::declare(schedule.cx.packed, b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
-        let mut element_wise = ElementWise::with_epilogue(schedule.cx, &work.epilogue, &work.sum_ranges())?;
+        let mut element_wise = schedule.element_wise.clone();
         let biased = work.bias.is_some() || !element_wise.offsets().is_empty() || schedule.form.has_excess();
         let initial = biased.then(|| {
             let sums = schedule.initial_sums(element_wise.offsets());

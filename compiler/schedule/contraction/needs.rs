@@ -27,16 +27,27 @@ pub fn declare_input(
     Ok(arguments.operand(b, "input", work.input, elements, shared))
 }
 
-/// What a contraction needs: the ring, and the pairs that may share memory. `once` says that the input is read once, row by row.
-pub fn requirements(cx: Context<'_>, work: &Contraction, staging: Option<&Staging>, once: bool) -> Requirements {
+/// What a contraction and what is done to its sums need: the ring, and the pairs that may share memory. `once` says that the input is read once, row
+/// by row.
+pub fn requirements(
+    cx: Context<'_>,
+    (work, element_wise): (&Contraction, &ElementWise<'_>),
+    staging: Option<&Staging>,
+    once: bool,
+) -> Requirements {
     let whole_rows = staging.is_some_and(|staging| staging.chunk.is_none());
-    requirements_of(cx, work, staging.iter().map(|s| s.bytes()).collect(), once && whole_rows)
+    requirements_of(cx, (work, element_wise), staging.iter().map(|s| s.bytes()).collect(), once && whole_rows)
 }
 
 /// What a contraction with some scratch memory needs. `by_rows` says that the input is read once, row by row, and each row before the output
 /// row that needs it is written.
-pub fn requirements_of(cx: Context<'_>, work: &Contraction, scratch: Vec<u64>, by_rows: bool) -> Requirements {
-    let mut may_share = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges()).map(|w| w.shareable()).unwrap_or_default();
+pub fn requirements_of(
+    cx: Context<'_>,
+    (work, element_wise): (&Contraction, &ElementWise<'_>),
+    scratch: Vec<u64>,
+    by_rows: bool,
+) -> Requirements {
+    let mut may_share = element_wise.shareable();
     // An operand of the epilogue that is also the input is read out of step with the output.
     may_share.retain(|(read, _)| *read != work.input);
     // Neither may what the panels are filled from be overwritten before the last one.

@@ -15,7 +15,7 @@ use crate::schedule::unsupported::Unsupported;
 /// Element-wise work without a root.
 pub struct MapSchedule<'a> {
     cx: Context<'a>,
-    requirements: Requirements,
+    work: ElementWise<'a>,
     /// How many vectors there are, if all elements are one row, their number is known and the work is worth cutting.
     vectors: Option<u64>,
 }
@@ -38,17 +38,17 @@ impl<'a> MapSchedule<'a> {
         let elements = product(work.shape()).as_known().and_then(|n| u64::try_from(n).ok()).filter(|_| is_flat(&work));
         let worth_it = elements.filter(|n| n.saturating_mul(work.operations()) >= cx.cut_from(LEAST_FOR_THREADS));
         let vectors = worth_it.map(|n| n.div_ceil(cx.lanes_for(work.smallest_element(), n).into())).filter(|&vectors| vectors > 1);
-        Ok(Self { cx, requirements: Requirements { may_share: work.shareable(), ..Requirements::default() }, vectors })
+        Ok(Self { cx, work, vectors })
     }
 }
 
 impl Schedule for MapSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        self.requirements.clone()
+        Requirements { may_share: self.work.shareable(), ..Requirements::default() }
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
-        let mut work = ElementWise::new(self.cx, None)?;
+        let mut work = self.work.clone();
         let mut b = KernelBuilder::new("map");
         let range = self.vectors.map(|_| (b.integer(), b.integer()));
         let mut arguments = Arguments::default();

@@ -12,8 +12,10 @@ use crate::schedule::context::Context;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 use cranelift_entity::EntityRef;
+use std::sync::Arc;
 
 /// An input of the expression that is read from memory.
+#[derive(Clone)]
 pub(super) struct Operand {
     /// What it reads.
     pub source: Source,
@@ -30,7 +32,8 @@ pub(super) struct Operand {
 /// The position of what is given although nothing reads it.
 pub(super) const NO_INPUT: usize = usize::MAX;
 
-/// Element-wise work on the positions of one output shape.
+/// Element-wise work on the positions of one output shape. A schedule keeps what it found of it, and each kernel declares the buffers of a copy.
+#[derive(Clone)]
 pub struct ElementWise<'a> {
     pub(super) cx: Context<'a>,
     pub(super) shape: Vec<Quantity>,
@@ -39,7 +42,7 @@ pub struct ElementWise<'a> {
     pub(super) strides: Vec<Vec<Number>>,
     /// Positions of the inputs that are not read from memory: a root's result, or what a kernel has in registers.
     pub(super) given: Vec<usize>,
-    pub(super) special: Specialised,
+    pub(super) special: Arc<Specialised>,
     pub(super) operands: Vec<Operand>,
     pub(super) tables: Vec<(ir::Constant, Option<Buffer>)>,
     pub(super) outputs: Vec<(Tensor, Option<Buffer>)>,
@@ -130,7 +133,7 @@ impl<'a> ElementWise<'a> {
             memory_lane(cx.element(output))?;
         }
         let outputs = outputs.into_iter().map(|v| (v, None)).collect();
-        Ok(Self { cx, shape, extents: vec![], strides: vec![], given, special, operands, tables, outputs })
+        Ok(Self { cx, shape, extents: vec![], strides: vec![], given, special: Arc::new(special), operands, tables, outputs })
     }
 
     /// What is added to the first sum of each output channel: nothing where it is empty, one number for all channels, or one a channel.

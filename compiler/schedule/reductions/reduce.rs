@@ -21,7 +21,9 @@ const MOST_TOGETHER: u32 = 4;
 /// See the module.
 pub struct ReduceSchedule<'a> {
     cx: Context<'a>,
-    operand: Tensor,
+    /// The operand, and what becomes of the results.
+    reader: ElementWise<'a>,
+    writer: ElementWise<'a>,
     reduction: Reduction,
     shape: Vec<Quantity>,
     /// Whether each dimension is reduced.
@@ -40,10 +42,9 @@ impl<'a> ReduceSchedule<'a> {
         let shape = cx.quantities(operand);
         let mut reduced = vec![false; shape.len()];
         operator.axes.iter().for_each(|&axis| reduced[axis] = true);
-        ElementWise::reader(cx, operand)?;
-        ElementWise::new(cx, None)?;
+        let (reader, writer) = (ElementWise::reader(cx, operand)?, ElementWise::new(cx, None)?);
         let reduction = Reduction::new(operator.reduction, cx.element(operand))?;
-        Ok(Self { cx, operand, reduction, shape, reduced })
+        Ok(Self { cx, reader, writer, reduction, shape, reduced })
     }
 }
 
@@ -55,8 +56,7 @@ impl Schedule for ReduceSchedule<'_> {
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new("reduce");
         let mut arguments = Arguments::default();
-        let mut reader = ElementWise::reader(self.cx, self.operand)?;
-        let mut writer = ElementWise::new(self.cx, None)?;
+        let (mut reader, mut writer) = (self.reader.clone(), self.writer.clone());
         reader.declare(&mut b, &mut arguments, shared)?;
         writer.declare(&mut b, &mut arguments, shared)?;
         let channels = self.shape.last().cloned().unwrap_or(Quantity::known(1));

@@ -16,7 +16,9 @@ use crate::schedule::unsupported::Unsupported;
 /// See the module.
 pub struct WindowSchedule<'a> {
     cx: Context<'a>,
-    operand: Tensor,
+    /// The operand, and what becomes of the results.
+    reader: ElementWise<'a>,
+    writer: ElementWise<'a>,
     reduction: Reduction,
     summation: Summation,
     sizes: Sizes,
@@ -49,11 +51,11 @@ impl<'a> WindowSchedule<'a> {
         let geometry = &operator.geometry;
         let sizes = Sizes::of(&cx, data, geometry)?;
         let padded = sizes.is_some() || geometry.padding_low.iter().chain(&geometry.padding_high).any(|&n| n != 0);
-        ElementWise::reader(cx, operand)?;
-        ElementWise::new(cx, None)?;
+        let (reader, writer) = (ElementWise::reader(cx, operand)?, ElementWise::new(cx, None)?);
         Ok(Self {
             cx,
-            operand,
+            reader,
+            writer,
             reduction: Reduction::new(operator.reduction, cx.element(operand))?,
             summation: operator.summation,
             sizes: sizes.unwrap_or_else(|| Sizes::known(shape[0], pair(&shape[1..], 1), pair(&output[1..], 1))),
@@ -75,8 +77,7 @@ impl Schedule for WindowSchedule<'_> {
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new(format!("window_{}x{}", self.size[0], self.size[1]));
         let mut arguments = Arguments::default();
-        let mut reader = ElementWise::reader(self.cx, self.operand)?;
-        let mut writer = ElementWise::new(self.cx, None)?;
+        let (mut reader, mut writer) = (self.reader.clone(), self.writer.clone());
         reader.declare(&mut b, &mut arguments, shared)?;
         writer.declare(&mut b, &mut arguments, shared)?;
         let smallest = reader.smallest_element().min(writer.smallest_element());

@@ -24,6 +24,8 @@ pub struct ProductsSchedule<'a> {
     cx: Context<'a>,
     left: Tensor,
     right: Tensor,
+    /// What becomes of the sums.
+    writer: ElementWise<'a>,
     zero_points: [i64; 2],
     accumulator: ElementType,
     /// Loops over matrices: how many, and steps in elements of the left and right operand; then rows, columns, inner extent.
@@ -84,7 +86,7 @@ impl<'a> ProductsSchedule<'a> {
         if lm[1] != rm[1] {
             return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
         }
-        ElementWise::new(cx, None)?;
+        let writer = ElementWise::new(cx, None)?;
         let right_strides = match turned {
             Some(turned) => {
                 let strides = strides(&cx.quantities(turned.source));
@@ -117,7 +119,7 @@ impl<'a> ProductsSchedule<'a> {
             None if elements == [ElementType::F32; 2] => way(&cx, &extents),
             None => Way::Dots,
         };
-        Ok(Self { cx, left, right, zero_points, accumulator, matrices, extents, right_step, tile, way })
+        Ok(Self { cx, left, right, writer, zero_points, accumulator, matrices, extents, right_step, tile, way })
     }
 }
 
@@ -152,7 +154,7 @@ impl Schedule for ProductsSchedule<'_> {
             let elements = Elements::new(memory_lane(element)?, self.cx.most_elements(tensor)?);
             buffers.push(arguments.input(&mut b, format!("operand{}", buffers.len()), tensor, elements));
         }
-        let mut writer = ElementWise::new(self.cx, None)?;
+        let mut writer = self.writer.clone();
         writer.declare(&mut b, &mut arguments, shared)?;
         let hoisted = writer.hoist(&mut b, 1);
         let wide = if self.way == Way::Dots { vec![] } else { writer.hoist(&mut b, self.cx.machine.lanes(4)) };
