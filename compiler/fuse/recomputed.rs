@@ -42,7 +42,7 @@ impl Line<'_> {
         if readers.is_empty() || self.method.uses.get(&result) != Some(&all) {
             return None;
         }
-        let bytes = |value: Value| self.function.bound_bytes(&self.function.stored_type(value)).unwrap_or(u64::MAX);
+        let bytes = |value: Value| self.function.bound_bytes(self.function.stored_type(value)).unwrap_or(u64::MAX);
         let read = copy.inputs(self.function).into_iter().map(bytes).fold(0, u64::saturating_add);
         let count = readers.len() as u64;
         // The group that would store it reads all this anyway, if it has another result.

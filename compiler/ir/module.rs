@@ -244,10 +244,11 @@ impl Function {
     ///
     /// # Panics
     /// When the value is a token: a bug of the caller.
-    pub fn stored_type(&self, value: Value) -> TensorType {
+    pub fn stored_type(&self, value: Value) -> &TensorType {
+        const INDEX: &TensorType = &TensorType { element: ElementType::I64, shape: vec![], layout: Layout::ROW_MAJOR };
         match &self.values[value].ty {
-            Type::Tensor(ty) => ty.clone(),
-            Type::Index(_) => TensorType::of(ElementType::I64, &[]),
+            Type::Tensor(ty) => ty,
+            Type::Index(_) => INDEX,
             Type::Effect => unreachable!("a token is nowhere in memory"),
         }
     }

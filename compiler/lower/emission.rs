@@ -341,7 +341,7 @@ impl<'s> Writer<'_, 's> {
             group.root.and_then(|root| Some((channel_planes(function, &function.insts[root])?.source, function.insts[root].operands[0])));
         let read = |value: Value| planes.filter(|(source, _)| *source == value).map_or(value, |(_, image)| image);
         let values = group.inputs(function).into_iter().map(read).chain(group.outputs.iter().copied());
-        origin.bytes = values.filter_map(|v| function.bound_bytes(&function.stored_type(v))).sum();
+        origin.bytes = values.filter_map(|v| function.bound_bytes(function.stored_type(v))).sum();
         origin
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn places<'a>(
     for &output in groups.flat_map(|group| &group.outputs) {
         let root = root_of(function, output);
         let operator = function.defining_inst(output).and_then(|inst| function.insts[inst].source).map(|s| module.sources[s].operator);
-        if let (Some(operator), Some(bytes)) = (operator, function.bound_bytes(&function.stored_type(root))) {
+        if let (Some(operator), Some(bytes)) = (operator, function.bound_bytes(function.stored_type(root))) {
             let list = written.entry((operator, bytes)).or_default();
             list.retain(|&value| value != root);
             list.push(root);

@@ -127,7 +127,7 @@ impl<'a> Resolver<'a> {
 
     /// Bytes of a root at its bound.
     pub fn bytes(&self, root: Value) -> u64 {
-        self.function().bound_bytes(&self.function().stored_type(root)).unwrap_or(0)
+        self.function().bound_bytes(self.function().stored_type(root)).unwrap_or(0)
     }
 
     /// The data of a value that is known: a constant, an index number, an extent.

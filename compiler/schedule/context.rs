@@ -106,7 +106,7 @@ impl<'a> Context<'a> {
     /// # Errors
     /// When an extent is dynamic and there are no blocks.
     pub fn shape(&self, value: Value) -> Result<Vec<u64>, Unsupported> {
-        let extents = self.function.stored_type(value).shape;
+        let extents = &self.function.stored_type(value).shape;
         let mut shape = Vec::with_capacity(extents.len());
         let mut last = None;
         for (d, &extent) in extents.iter().enumerate() {
@@ -129,8 +129,8 @@ impl<'a> Context<'a> {
         match self.shape(value) {
             Ok(shape) => shape.into_iter().map(|n| Quantity::of(Extent::Static(n))).collect(),
             Err(_) => {
-                let shape = self.function.stored_type(value).shape;
-                shape.into_iter().map(|extent| Quantity::of(self.function.resolved(extent))).collect()
+                let shape = &self.function.stored_type(value).shape;
+                shape.iter().map(|&extent| Quantity::of(self.function.resolved(extent))).collect()
             }
         }
     }

@@ -210,7 +210,8 @@ impl Shapes<'_, '_> {
     }
 
     fn is_dynamic(&self, tensor: Value) -> bool {
-        self.shape(tensor).iter().any(|e| e.as_static().is_none())
+        let function = self.cx.function;
+        function.stored_type(tensor).shape.iter().any(|&extent| function.resolved(extent).as_static().is_none())
     }
 
     /// All dynamic extents of a tensor, outermost first.

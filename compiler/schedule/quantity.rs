@@ -6,12 +6,13 @@ use super::loops::{Outcome, for_range, for_values, if_then, row_between};
 use super::unsupported::Unsupported;
 use crate::ir::{Extent, Function, Value as Index};
 use crate::kernel::{Active, CompareOp, KernelBuilder, Lane, Value};
+use smallvec::{SmallVec, smallvec};
 
 /// A polynomial in run-time extents with integer coefficients.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Quantity {
-    /// Products, each with its coefficient: factors in order, products in order, no coefficient 0.
-    terms: Vec<(Vec<Index>, i64)>,
+    /// Products, each with its coefficient: factors in order, products in order, no coefficient 0. Mostly it is a number.
+    terms: SmallVec<[(Vec<Index>, i64); 1]>,
 }
 
 /// A quantity in a kernel.
@@ -26,14 +27,14 @@ pub enum Number {
 impl Quantity {
     /// A number.
     pub fn known(n: i64) -> Self {
-        Self { terms: if n == 0 { vec![] } else { vec![(vec![], n)] } }
+        Self { terms: if n == 0 { smallvec![] } else { smallvec![(vec![], n)] } }
     }
 
     /// An extent whose aliases are resolved.
     pub fn of(extent: Extent) -> Self {
         match extent {
             Extent::Static(n) => Self::known(i64::try_from(n).unwrap_or(i64::MAX)),
-            Extent::Value(index) => Self { terms: vec![(vec![index], 1)] },
+            Extent::Value(index) => Self { terms: smallvec![(vec![index], 1)] },
         }
     }
 
