@@ -98,22 +98,35 @@ struct Mark {
     part_blocks: usize,
 }
 
+/// What is known of a block.
+struct Known {
+    /// The lowest offset above all placed blocks it meets; its place once placed.
+    offset: u64,
+    /// The highest offset it may have.
+    ceiling: u64,
+    /// Its greatest height.
+    height: u64,
+    alignment: u64,
+    /// The least distance to a block under it.
+    lift: u64,
+    /// Where it stands in `Search::part_blocks`, in the innermost part that holds it.
+    rank: u32,
+    placed: bool,
+}
+
+impl Known {
+    /// The least offset that it can still have after a turn: a block passed over waits until another one is put under it, at the offset of that
+    /// turn or above.
+    fn attainable(&self, turn: Turn) -> u64 {
+        if (self.offset, self.rank) > turn { self.offset } else { align_up(turn.0 + self.lift, self.alignment) }
+    }
+}
+
 /// A search that can be stopped and goes on where it was.
 pub(super) struct Search<'a> {
     sections: &'a Sections,
     ranker: Ranker,
-    /// By block: its greatest height.
-    height: Vec<u64>,
-    alignment: Vec<u64>,
-    /// By block: the least distance to a block under it.
-    lift: Vec<u64>,
-    /// By block: the highest offset it may have.
-    ceiling: Vec<u64>,
-    /// By block: the lowest offset above all placed blocks it meets; its place once placed.
-    offset: Vec<u64>,
-    placed: Vec<bool>,
-    /// By block: where it stands in `part_blocks`, in the innermost part that holds it.
-    rank: Vec<u32>,
+    blocks: Vec<Known>,
     /// By section: the least offset of a block yet to come.
     floor: Vec<u64>,
     /// By section: the sum of heights of blocks yet to come, each rounded up to the section's unit.
@@ -156,13 +169,7 @@ impl<'a> Search<'a> {
         let mut search = Search {
             sections,
             ranker: Ranker::new(blocks, ranking),
-            height: blocks.iter().map(Block::height).collect(),
-            alignment: blocks.iter().map(|block| block.alignment).collect(),
-            lift: Vec::with_capacity(blocks.len()),
-            ceiling: Vec::with_capacity(blocks.len()),
-            offset: blocks.iter().map(|block| block.fixed.unwrap_or(0)).collect(),
-            placed: vec![false; blocks.len()],
-            rank: vec![0; blocks.len()],
+            blocks: Vec::with_capacity(blocks.len()),
             floor: vec![0; sections.count],
             total: vec![0; sections.count],
             limit: vec![capacity; sections.count],
@@ -182,22 +189,29 @@ impl<'a> Search<'a> {
         };
         for (index, block) in blocks.iter().enumerate() {
             let under = sections.neighbors[index].iter().map(|neighbor| neighbor.under);
-            search.lift.push(under.min().unwrap_or(0));
-            let highest = capacity.saturating_sub(search.height[index]);
-            search.ceiling.push(block.fixed.unwrap_or(highest).min(highest));
+            let height = block.height();
+            let highest = capacity.saturating_sub(height);
+            search.blocks.push(Known {
+                offset: block.fixed.unwrap_or(0),
+                ceiling: block.fixed.unwrap_or(highest).min(highest),
+                height,
+                alignment: block.alignment,
+                lift: under.min().unwrap_or(0),
+                rank: 0,
+                placed: false,
+            });
             let range = sections.range[index].clone();
-            for section in range.clone() {
-                let rounded = sections.rounded_height(index, section);
+            let heights = sections.rounded_heights(index).iter().zip(sections.heights(index));
+            for ((rounded, height), section) in heights.zip(range.clone()) {
                 search.total[section] += rounded;
-                let padding = rounded - sections.height(index, section);
-                search.limit[section] = search.limit[section].max(capacity + padding);
+                search.limit[section] = search.limit[section].max(capacity + (rounded - height));
             }
             for section in range.start..range.end.saturating_sub(1) {
                 search.crossing[section] += 1;
             }
         }
         for section in 0..sections.count {
-            let offsets = sections.members[section].iter().map(|&block| search.offset[block as usize]);
+            let offsets = sections.members[section].iter().map(|&block| search.blocks[block as usize].offset);
             search.floor[section] = offsets.min().unwrap_or(0);
         }
         search
@@ -226,7 +240,7 @@ impl<'a> Search<'a> {
             {
                 // Nothing is left in the part: on to the next one.
                 let Some(next) = self.parts[open.part].next else {
-                    return Outcome::Found(std::mem::take(&mut self.offset));
+                    return Outcome::Found(self.offsets());
                 };
                 let part = &self.parts[next];
                 goal = Some(Goal { part: next, turn: part.turn, parent: part.parent });
@@ -248,18 +262,22 @@ impl<'a> Search<'a> {
 
     /// The goal to begin with; else how the search ends before it begins.
     fn first_goal(&mut self) -> Result<Goal, Outcome> {
-        let too_high = self.height.iter().any(|&height| height > self.capacity);
-        let out_of_place = self.offset.iter().zip(&self.ceiling).any(|(offset, ceiling)| offset > ceiling);
-        if too_high || out_of_place || !self.check(0..self.sections.count, 0) {
+        let misplaced = self.blocks.iter().any(|block| block.height > self.capacity || block.offset > block.ceiling);
+        let sums = self.floor.iter().zip(&self.total).map(|(floor, total)| floor + total);
+        if misplaced || sums.zip(&self.limit).any(|(sum, limit)| sum > *limit) {
             return Err(Outcome::Infeasible);
         }
         let live = |block: &usize| !self.sections.range[*block].is_empty();
-        let all: Vec<u32> = (0..self.height.len()).filter(live).map(|block| block as u32).collect();
+        let all: Vec<u32> = (0..self.blocks.len()).filter(live).map(|block| block as u32).collect();
         let everything = 0..self.sections.count;
         match self.make_parts(&all, everything.clone(), everything, None, None, NO_TURN) {
             Some(first) => Ok(Goal { part: first, turn: NO_TURN, parent: None }),
-            None => Err(Outcome::Found(std::mem::take(&mut self.offset))),
+            None => Err(Outcome::Found(self.offsets())),
         }
+    }
+
+    fn offsets(&self) -> Vec<u64> {
+        self.blocks.iter().map(|block| block.offset).collect()
     }
 
     /// How many nodes it has visited.
@@ -272,11 +290,11 @@ impl<'a> Search<'a> {
         let part = &self.parts[goal.part];
         let start = self.candidates.len();
         let mut least_top = u64::MAX;
-        for rank in part.blocks.clone() {
-            let block = self.part_blocks[rank].0 as usize;
-            if !self.placed[block] {
-                least_top = least_top.min(self.offset[block] + self.height[block]);
-                let turn = (self.offset[block], rank as u32);
+        for (rank, &(block, _)) in part.blocks.clone().zip(&self.part_blocks[part.blocks.clone()]) {
+            let block = &self.blocks[block as usize];
+            if !block.placed {
+                least_top = least_top.min(block.offset + block.height);
+                let turn = (block.offset, rank as u32);
                 if turn >= goal.turn && turn.0 < least_top {
                     self.candidates.push(turn);
                 }
@@ -350,8 +368,7 @@ impl<'a> Search<'a> {
                 part_blocks: self.part_blocks.len(),
             };
             let part = frame.part;
-            let fits = self.put(depth, block as usize, turn);
-            if fits && self.check(self.parts[part].sections.clone(), turn.0) {
+            if self.put(depth, block as usize, turn) {
                 return Choice::Made(self.goal_after(depth, part, block, turn));
             }
         }
@@ -365,7 +382,7 @@ impl<'a> Search<'a> {
             let old = &self.parts[part];
             let (sections, next) = (old.sections.clone(), old.next);
             let waiting = self.part_blocks[old.blocks.clone()].iter().map(|entry| entry.0);
-            let blocks: Vec<u32> = waiting.filter(|&block| !self.placed[block as usize]).collect();
+            let blocks: Vec<u32> = waiting.filter(|&block| !self.blocks[block as usize].placed).collect();
             // Ranks are new there, so only the offset of the last turn still counts.
             if let Some(first) = self.make_parts(&blocks, sections, range, next, parent, (turn.0, 0)) {
                 return Goal { part: first, turn: (turn.0, 0), parent };
@@ -401,7 +418,7 @@ impl<'a> Search<'a> {
             let start = self.part_blocks.len();
             for block in mine {
                 let rank = self.part_blocks.len() as u32;
-                self.part_blocks.push((block, std::mem::replace(&mut self.rank[block as usize], rank)));
+                self.part_blocks.push((block, std::mem::replace(&mut self.blocks[block as usize].rank, rank)));
             }
             self.parts.push(Part { blocks: start..self.part_blocks.len(), sections, next: Some(self.parts.len() + 1), parent, turn });
         }
@@ -415,10 +432,10 @@ impl<'a> Search<'a> {
 
     /// Places a block, and answers whether all blocks above it still fit.
     fn put(&mut self, depth: usize, block: usize, turn: Turn) -> bool {
-        self.placed[block] = true;
+        self.blocks[block].placed = true;
         let range = self.sections.range[block].clone();
-        for section in range.clone() {
-            self.total[section] -= self.sections.rounded_height(block, section);
+        for (section, height) in range.clone().zip(self.sections.rounded_heights(block)) {
+            self.total[section] -= height;
             self.mark_stale(section, turn.0);
         }
         for section in range.start..range.end - 1 {
@@ -427,28 +444,27 @@ impl<'a> Search<'a> {
         let sections = self.sections;
         let (mut hatless, mut fits) = (true, true);
         for neighbor in &sections.neighbors[block] {
-            let other = neighbor.other as usize;
-            if self.placed[other] {
+            let other = &mut self.blocks[neighbor.other as usize];
+            if other.placed {
                 continue;
             }
             hatless = false;
-            let least = align_up(turn.0 + neighbor.over, self.alignment[other]);
-            let before = self.offset[other];
+            let least = align_up(turn.0 + neighbor.over, other.alignment);
+            let before = other.offset;
             if before < least {
                 self.offset_log.push((neighbor.other, before));
-                self.offset[other] = least;
-                if least > self.ceiling[other] {
+                other.offset = least;
+                if least > other.ceiling {
                     fits = false;
                     break;
                 }
-                for section in sections.range[other].clone() {
+                for section in sections.range[neighbor.other as usize].clone() {
                     self.mark_stale(section, before);
                 }
             }
         }
         self.frames[depth].hatless = hatless;
-        self.raise_floors(fits, turn);
-        fits
+        self.raise_floors(fits, turn)
     }
 
     /// Takes back what the frame at `depth` placed. Answers true where no other candidate of the frame can do better.
@@ -460,20 +476,20 @@ impl<'a> Search<'a> {
         self.parts.truncate(mark.parts);
         while self.part_blocks.len() > mark.part_blocks {
             if let Some((block, rank)) = self.part_blocks.pop() {
-                self.rank[block as usize] = rank;
+                self.blocks[block as usize].rank = rank;
             }
         }
         while self.offset_log.len() > mark.offsets {
             if let Some((other, before)) = self.offset_log.pop() {
-                self.offset[other as usize] = before;
+                self.blocks[other as usize].offset = before;
             }
         }
         self.lower_floors(mark.floors);
         let block = block as usize;
-        self.placed[block] = false;
+        self.blocks[block].placed = false;
         let range = self.sections.range[block].clone();
-        for section in range.clone() {
-            self.total[section] += self.sections.rounded_height(block, section);
+        for (total, height) in self.total[range.clone()].iter_mut().zip(self.sections.rounded_heights(block)) {
+            *total += height;
         }
         for section in range.start..range.end - 1 {
             self.crossing[section] += 1;
@@ -483,30 +499,15 @@ impl<'a> Search<'a> {
 
     /// Decides that a block is not placed where it would be now. Answers whether there can be a solution without it there.
     fn pass_over(&mut self, block: u32) -> bool {
-        let index = block as usize;
-        let turn = (self.offset[index], self.rank[index]);
-        if self.attainable(index, turn) > self.ceiling[index] {
+        let known = &self.blocks[block as usize];
+        let turn = (known.offset, known.rank);
+        if known.attainable(turn) > known.ceiling {
             return false;
         }
-        let range = self.sections.range[index].clone();
-        for section in range.clone() {
+        for section in self.sections.range[block as usize].clone() {
             self.mark_stale(section, turn.0);
         }
-        self.raise_floors(true, turn);
-        self.check(range, turn.0)
-    }
-
-    /// Whether the blocks yet to come fit into each section, given that none of them will be placed below `offset`.
-    fn check(&self, range: Range<usize>, offset: u64) -> bool {
-        let sums = self.floor[range.clone()].iter().zip(&self.total[range.clone()]);
-        sums.zip(&self.limit[range]).all(|((floor, total), limit)| offset.max(*floor) + total <= *limit)
-    }
-
-    /// The least offset that a block yet to come can still have after a turn: a block passed over waits until another one is put under
-    /// it, at the offset of that turn or above.
-    fn attainable(&self, block: usize, turn: Turn) -> u64 {
-        let offset = self.offset[block];
-        if (offset, self.rank[block]) > turn { offset } else { align_up(turn.0 + self.lift[block], self.alignment[block]) }
+        self.raise_floors(true, turn)
     }
 
     /// Notes that a block of a section can no longer have `offset`, which matters if the floor was as high.
@@ -517,22 +518,37 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Finds the floors of stale sections anew, unless the choice is already known to be wrong.
-    fn raise_floors(&mut self, fits: bool, turn: Turn) {
+    /// Finds the floors of stale sections anew, unless the choice is already known to be wrong. Answers whether the blocks yet to come still fit
+    /// into each section. They did before, above every offset at which a block is tried (see [`Self::open`]): only a floor that rises can have left
+    /// too little room.
+    fn raise_floors(&mut self, mut fits: bool, turn: Turn) -> bool {
         while let Some(section) = self.stale.pop() {
             let section = section as usize;
             self.is_stale[section] = false;
-            if !fits {
-                continue;
-            }
-            let members = self.sections.members[section].iter().map(|&block| block as usize);
-            let waiting = members.filter(|&block| !self.placed[block]);
-            let least = waiting.map(|block| self.attainable(block, turn)).min();
-            if let Some(least) = least.filter(|&least| least > self.floor[section]) {
+            if fits && let Some(floor) = self.higher_floor(section, turn) {
                 self.floor_log.push((section as u32, self.floor[section]));
-                self.floor[section] = least;
+                self.floor[section] = floor;
+                fits = floor + self.total[section] <= self.limit[section];
             }
         }
+        fits
+    }
+
+    /// The floor of a section after a turn, if it is higher than before.
+    fn higher_floor(&self, section: usize, turn: Turn) -> Option<u64> {
+        let mut least = None;
+        for &block in &self.sections.members[section] {
+            let block = &self.blocks[block as usize];
+            if block.placed {
+                continue;
+            }
+            let attainable = block.attainable(turn);
+            if attainable <= self.floor[section] {
+                return None;
+            }
+            least = Some(least.map_or(attainable, |least: u64| least.min(attainable)));
+        }
+        least
     }
 
     /// Goes back to the floors of an earlier time.

@@ -80,8 +80,9 @@ pub(super) struct Sections {
     pub unit: Vec<u64>,
     /// For each block the blocks it must not overlap.
     pub neighbors: Vec<Vec<Neighbor>>,
-    /// Heights of all blocks in all their sections, one block after another.
+    /// Heights of all blocks in all their sections, one block after another; and rounded up to the section's unit.
     heights: Vec<u64>,
+    rounded: Vec<u64>,
     /// Where each block's heights start.
     height_start: Vec<usize>,
 }
@@ -105,8 +106,9 @@ impl Sections {
             count: instants.len(),
             members: live.into_iter().map(Vec::with_capacity).collect(),
             unit: vec![u64::MAX; instants.len()],
-            neighbors: vec![Vec::new(); blocks.len()],
+            neighbors: Vec::new(),
             heights: Vec::with_capacity(entries as usize),
+            rounded: Vec::with_capacity(entries as usize),
             height_start: Vec::with_capacity(blocks.len()),
             range,
         };
@@ -123,7 +125,12 @@ impl Sections {
                 sections.unit[section] = sections.unit[section].min(offset_unit(block.alignment, block.fixed));
             }
         }
-        sections.find_neighbors(blocks.len())?;
+        for (index, range) in sections.range.iter().enumerate() {
+            let units = &sections.unit[range.clone()];
+            let heights = &sections.heights[sections.height_start[index]..];
+            sections.rounded.extend(heights.iter().zip(units).map(|(&height, &unit)| align_up(height, unit)));
+        }
+        sections.neighbors = sections.find_neighbors()?;
         Some(sections)
     }
 
@@ -137,41 +144,49 @@ impl Sections {
         self.heights.len()
     }
 
+    /// The heights of a block in its sections.
+    pub fn heights(&self, block: usize) -> &[u64] {
+        &self.heights[self.height_start[block]..][..self.range[block].len()]
+    }
+
+    /// The same, rounded up to what all offsets in a section are multiples of.
+    pub fn rounded_heights(&self, block: usize) -> &[u64] {
+        &self.rounded[self.height_start[block]..][..self.range[block].len()]
+    }
+
     /// The height of a block in one of its sections.
     pub fn height(&self, block: usize, section: usize) -> u64 {
-        self.heights[self.height_start[block] + section - self.range[block].start]
+        self.heights(block)[section - self.range[block].start]
     }
 
     /// The height of a block in one of its sections, rounded up to what all offsets there are multiples of.
     pub fn rounded_height(&self, block: usize, section: usize) -> u64 {
-        align_up(self.height(block, section), self.unit[section])
+        self.rounded_heights(block)[section - self.range[block].start]
     }
 
-    /// Fills in `neighbors`, or answers `None` where that is too much work.
-    fn find_neighbors(&mut self, blocks: usize) -> Option<()> {
-        let mut order: Vec<usize> = (0..blocks).filter(|&block| !self.range[block].is_empty()).collect();
+    /// For each block the blocks it must not overlap, or `None` where that is too much work.
+    fn find_neighbors(&self) -> Option<Vec<Vec<Neighbor>>> {
+        let mut neighbors = vec![Vec::new(); self.range.len()];
+        let mut order: Vec<usize> = (0..self.range.len()).filter(|&block| !self.range[block].is_empty()).collect();
         order.sort_by_key(|&block| (self.range[block].start, block));
         let mut active: Vec<usize> = Vec::new();
         let mut work = 0u64;
         for &block in &order {
             active.retain(|&other| self.range[other].end > self.range[block].start);
             // Mostly as many come to life during its own life.
-            self.neighbors[block].reserve(2 * active.len() + 2);
+            neighbors[block].reserve(2 * active.len() + 2);
             for &other in &active {
-                let common = self.range[block].start..self.range[block].end.min(self.range[other].end);
+                // Both are live from the start of the later one on.
+                let theirs = &self.heights(other)[self.range[block].start - self.range[other].start..];
+                let common = self.heights(block).iter().zip(theirs);
                 work += common.len() as u64;
-                let (mut over, mut under, mut meet) = (0, 0, false);
-                for section in common {
-                    let (mine, theirs) = (self.height(block, section), self.height(other, section));
-                    if mine > 0 && theirs > 0 {
-                        meet = true;
-                        over = over.max(mine);
-                        under = under.max(theirs);
-                    }
+                let (mut over, mut under) = (0, 0);
+                for (&mine, &theirs) in common.filter(|(mine, theirs)| **mine > 0 && **theirs > 0) {
+                    (over, under) = (over.max(mine), under.max(theirs));
                 }
-                if meet {
-                    self.neighbors[block].push(Neighbor { other: other as u32, over, under });
-                    self.neighbors[other].push(Neighbor { other: block as u32, over: under, under: over });
+                if over > 0 {
+                    neighbors[block].push(Neighbor { other: other as u32, over, under });
+                    neighbors[other].push(Neighbor { other: block as u32, over: under, under: over });
                 }
             }
             work += active.len() as u64;
@@ -180,7 +195,7 @@ impl Sections {
             }
             active.push(block);
         }
-        Some(())
+        Some(neighbors)
     }
 }
 
