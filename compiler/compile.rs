@@ -336,7 +336,7 @@ mod tests {
     /// The driver of one of the repository's models.
     fn driver(compiler: Compiler, model: &str) -> String {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(model);
-        compiler.name("net").compile_file(path).unwrap().files.driver
+        compiler.name("net").compile_file(path).unwrap().files.driver.to_string()
     }
 
     #[test]

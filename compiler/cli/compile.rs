@@ -193,7 +193,7 @@ fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Reque
             .collect::<String>()
             .into_bytes()
             .into(),
-        OutputKind::Driver => files.driver.clone().into_bytes().into(),
+        OutputKind::Driver => files.driver.to_string().into_bytes().into(),
         OutputKind::Clif => listing(Listing::Cranelift)?.into_bytes().into(),
         OutputKind::Asm => listing(Listing::Machine)?.into_bytes().into(),
         OutputKind::Plan => {

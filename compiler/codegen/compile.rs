@@ -3,7 +3,6 @@
 use super::check::check;
 use super::constants::ConstantLayout;
 use super::driver::language::Function;
-use super::driver::language::text::Names;
 use super::driver::{self, Context, DriverOptions, Import, ImportKind, LevelKernels, Numbers, WeightsFrom};
 use super::failure::{self, guarded};
 pub use super::function::CompiledFunction;
@@ -67,16 +66,6 @@ impl CompiledModel {
             level_code_bytes: (0..self.levels.len()).rev().map(|level| self.code_bytes(Some(level))).collect(),
             table_bytes: self.data.iter().map(Section::table_bytes).sum(),
         }
-    }
-
-    /// The driver's functions as text.
-    pub fn driver_text(&self) -> String {
-        let functions: Vec<String> = self.functions.iter().map(|function| function.name.clone()).collect();
-        let imports: Vec<String> = self.imports.iter().map(|import| import.symbol.clone()).collect();
-        let data: Vec<String> = self.data.iter().map(|section| section.name.to_owned()).collect();
-        let names = Names { functions: &functions, imports: &imports, data: &data };
-        let text = |function: &CompiledFunction| Some(function.written.as_ref()?.text(&function.name, names));
-        self.functions.iter().filter_map(text).collect::<Vec<_>>().join("\n")
     }
 }
 

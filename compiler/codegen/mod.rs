@@ -26,6 +26,7 @@ mod select;
 pub mod spirv;
 pub mod vulkan;
 pub mod weights;
+mod written;
 pub mod x86;
 
 pub use back_end::BackEnd;
@@ -35,3 +36,4 @@ pub use constants::ConstantLayout;
 pub use driver::{DriverOptions, WeightsFrom};
 pub use error::CodegenError;
 pub use function::CompiledFunction;
+pub use written::WrittenDriver;

@@ -10,7 +10,7 @@ use super::topology::TopologyRecord;
 use super::writer::{Writer, constants};
 use crate::codegen::driver::{DriverOptions, WeightsFrom};
 use crate::codegen::vulkan::GpuOptions;
-use crate::codegen::{CompiledModel, compile};
+use crate::codegen::{CompiledModel, WrittenDriver, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::interface::ABI;
 use crate::machine::{Isa, Machine};
@@ -161,8 +161,8 @@ pub struct ObjectFiles {
     pub symbols: Vec<String>,
     /// What the object's record says.
     pub record: ModelRecord,
-    /// The functions of the driver in the driver's language.
-    pub driver: String,
+    /// The functions of the driver; printed, in the driver's language.
+    pub driver: WrittenDriver,
     /// Bytes of the SPIR-V of each kernel of the device.
     pub module_bytes: Vec<u64>,
 }
@@ -187,7 +187,7 @@ pub fn object_of_levels(levels: &[Level<'_>], model: &ModelInfo, options: &Objec
         gpu: options.gpu.clone(),
     };
     let compiled = compile(levels, &model.sha256, options.target, &driver)?;
-    write_files(levels, model, options, &compiled)
+    write_files(levels, model, options, compiled)
 }
 
 /// The files of a compiled program.
@@ -195,7 +195,7 @@ pub(crate) fn write_files(
     levels: &[Level<'_>],
     model: &ModelInfo,
     options: &ObjectOptions,
-    compiled: &CompiledModel,
+    compiled: CompiledModel,
 ) -> Result<ObjectFiles, Diagnostics> {
     let interface = &compiled.interface;
     let program = levels[0].program;
@@ -213,21 +213,21 @@ pub(crate) fn write_files(
     };
     let topology = |external| TopologyRecord::new(program, options, record.levels.clone(), external).to_bytes();
     let note = compiled.external.as_ref().map(topology);
-    let (object, symbols) = Writer::new(compiled, options).write(program, Some(&record), note)?;
+    let (object, symbols) = Writer::new(&compiled, options).write(program, Some(&record), note)?;
     let weights = compiled.external.as_ref().map(|(header, _)| {
         let mut file = Image::from(header.to_bytes().to_vec());
         file.append(&constants(&compiled.constants, program));
         file
     });
     Ok(ObjectFiles {
-        header: header(program, model, compiled, &record),
-        report: report(levels, model, compiled, &record, object.len()),
+        header: header(program, model, &compiled, &record),
+        report: report(levels, model, &compiled, &record, object.len()),
         object,
         weights,
         symbols,
         record,
-        driver: compiled.driver_text(),
         module_bytes: compiled.module_bytes.clone(),
+        driver: compiled.into(),
     })
 }
 
@@ -247,7 +247,7 @@ mod tests {
         let mut compiled = compile(&levels, &model.sha256, target, &DriverOptions { name: "net".into(), ..Default::default() }).unwrap();
         assert_eq!(compiled.data, [], "a model without constants has no weights");
         compiled.data.push(Section { name: "table", alignment: 16, contents: Contents::Bytes(vec![1, 2, 3]) });
-        let bytes = write_files(&levels, &model, &options, &compiled).unwrap().object.to_vec();
+        let bytes = write_files(&levels, &model, &options, compiled).unwrap().object.to_vec();
         let file = object::File::parse(&*bytes).unwrap();
         let section = file.section_by_name(".rodata.net_table").unwrap();
         assert_eq!((section.data().unwrap(), section.align()), (&[1, 2, 3][..], 16));

@@ -1,0 +1,44 @@
+//! The driver's functions as they were written, printed where somebody asks for them.
+
+use super::compile::CompiledModel;
+use super::driver::language::Function;
+use super::driver::language::text::Names;
+use std::fmt;
+
+/// The functions of a driver.
+#[derive(Clone, Debug)]
+pub struct WrittenDriver {
+    /// The driver's functions, each with its number.
+    written: Vec<(usize, Function)>,
+    functions: Vec<String>,
+    imports: Vec<String>,
+    data: Vec<String>,
+}
+
+impl From<CompiledModel> for WrittenDriver {
+    fn from(model: CompiledModel) -> Self {
+        let mut driver = Self {
+            written: vec![],
+            functions: Vec::with_capacity(model.functions.len()),
+            imports: model.imports.into_iter().map(|import| import.symbol).collect(),
+            data: model.data.iter().map(|section| section.name.to_owned()).collect(),
+        };
+        for (number, function) in model.functions.into_iter().enumerate() {
+            driver.functions.push(function.name);
+            driver.written.extend(function.written.map(|written| (number, written)));
+        }
+        driver
+    }
+}
+
+/// In the driver's language.
+impl fmt::Display for WrittenDriver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Names { functions: &self.functions, imports: &self.imports, data: &self.data };
+        for (position, (number, function)) in self.written.iter().enumerate() {
+            let between = if position == 0 { "" } else { "\n" };
+            write!(f, "{between}{}", function.text(&self.functions[*number], names))?;
+        }
+        Ok(())
+    }
+}
