@@ -138,7 +138,7 @@ impl From<Vec<u8>> for Data {
 
 impl PartialEq for Data {
     fn eq(&self, other: &Self) -> bool {
-        self.bytes() == other.bytes()
+        self.is_same(other) || self.bytes() == other.bytes()
     }
 }
 

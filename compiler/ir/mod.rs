@@ -9,6 +9,7 @@ pub mod attribute;
 pub mod axes;
 pub mod builder;
 pub mod data;
+mod equal_data;
 pub mod fault;
 pub mod interpret;
 pub mod interval;
@@ -28,6 +29,7 @@ pub use attribute::{Attribute, AttributeKind};
 pub use axes::{Axes, Axis};
 pub use builder::FunctionBuilder;
 pub use data::Data;
+pub use equal_data::EqualData;
 pub use fault::TypeError;
 pub use module::*;
 pub use operators::{

@@ -1,18 +1,18 @@
 //! Kernels and constants of a program, each kept once. Open constants are one only where they are the same bytes of the file:
 //! that others are equal may be chance, and the weights that take their place need not be.
 
-use crate::ir::Data;
+use crate::ir::{Data, EqualData};
 use crate::kernel::Kernel;
 use crate::program::Blob;
 use rustc_hash::{FxHashMap, FxHasher};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 /// Collects kernels, a list a CPU level, and constants; equal ones are one. Order is that of first use.
 pub struct Pool {
-    open: bool,
     kernels: Vec<Kernels>,
     constants: Vec<Blob>,
-    by_bytes: FxHashMap<u64, Vec<usize>>,
+    /// Positions of constants.
+    by_bytes: EqualData<usize>,
 }
 
 /// The kernels of a level.
@@ -26,7 +26,7 @@ struct Kernels {
 impl Pool {
     /// An empty pool for some levels, for a module whose constants are open or not.
     pub fn new(open: bool, levels: usize) -> Self {
-        Self { open, kernels: vec![Kernels::default(); levels], constants: vec![], by_bytes: FxHashMap::default() }
+        Self { kernels: vec![Kernels::default(); levels], constants: vec![], by_bytes: EqualData::new(open) }
     }
 
     /// The position of a kernel of a level, added under `name` if none does the same.
@@ -46,16 +46,12 @@ impl Pool {
 
     /// The position of a constant.
     pub fn constant(&mut self, data: &Data, name: impl FnOnce() -> String) -> u32 {
-        let key = if self.open { data.bytes().as_ptr() as u64 } else { hash_of(data.bytes(), DefaultHasher::new()) };
-        let known = self.by_bytes.entry(key).or_default();
-        let same = |other: &Data| if self.open { other.is_same(data) } else { other == data };
-        if let Some(&found) = known.iter().find(|&&i| same(&self.constants[i].data)) {
-            return found as u32;
+        let position = self.by_bytes.first(data, self.constants.len());
+        if position == self.constants.len() {
+            self.constants.push(Blob { name: name(), data: data.clone() });
+            data.release();
         }
-        known.push(self.constants.len());
-        self.constants.push(Blob { name: name(), data: data.clone() });
-        data.release();
-        (self.constants.len() - 1) as u32
+        position as u32
     }
 
     /// The kernels of each level, and the constants, in order.
@@ -67,10 +63,11 @@ impl Pool {
 impl Kernels {
     fn position(&mut self, mut kernel: Kernel, name: String) -> usize {
         kernel.name = String::new();
-        let hash = hash_of(&kernel, FxHasher::default());
+        let mut hasher = FxHasher::default();
+        kernel.hash(&mut hasher);
         let same =
             |k: &Kernel| (&k.buffers, k.integers, &k.types, &k.body) == (&kernel.buffers, kernel.integers, &kernel.types, &kernel.body);
-        let known = self.by_shape.entry(hash).or_default();
+        let known = self.by_shape.entry(hasher.finish()).or_default();
         if let Some(&found) = known.iter().find(|&&i| same(&self.list[i])) {
             return found;
         }
@@ -80,11 +77,4 @@ impl Kernels {
         self.list.push(kernel);
         self.list.len() - 1
     }
-}
-
-/// A hash that only groups candidates: it is never written anywhere. A file can choose the bytes of its constants, and would find equal hashes of
-/// a simple hasher; the many small parts of kernels, which we make, are hashed several times faster by one.
-fn hash_of<T: Hash + ?Sized>(value: &T, mut hasher: impl Hasher) -> u64 {
-    value.hash(&mut hasher);
-    hasher.finish()
 }

@@ -7,7 +7,6 @@ use super::edit::{Visit, each_constant, rewrite};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
@@ -44,22 +43,10 @@ pub(super) fn run(module: &mut Module) -> bool {
 /// For each constant the first one that is equal.
 fn equal_constants(module: &Module) -> SecondaryMap<Constant, Constant> {
     let mut same = SecondaryMap::with_default(Constant::from_u32(0));
-    let mut seen: FxHashMap<u64, Vec<Constant>> = FxHashMap::default();
+    let mut seen: FxHashMap<&TensorType, EqualData<Constant>> = FxHashMap::default();
     for (id, constant) in module.constants.iter() {
-        let mut hasher = DefaultHasher::new();
-        constant.ty.hash(&mut hasher);
-        constant.data.bytes().hash(&mut hasher);
-        constant.data.release();
-        let candidates = seen.entry(hasher.finish()).or_default();
-        let equal = |other: &ConstantData| match module.open_constants {
-            true => other.ty == constant.ty && other.data.is_same(&constant.data),
-            false => other == constant,
-        };
-        let first = candidates.iter().copied().find(|&other| equal(&module.constants[other]));
-        same[id] = first.unwrap_or(id);
-        if first.is_none() {
-            candidates.push(id);
-        }
+        let of_type = seen.entry(&constant.ty).or_insert_with(|| EqualData::new(module.open_constants));
+        same[id] = of_type.first(&constant.data, id);
     }
     same
 }

@@ -1,0 +1,93 @@
+//! Data with equal bytes, found among data that are given one after another.
+
+use super::data::Data;
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Bytes at the start that mostly tell data apart, so that no others are read.
+const START: usize = 4096;
+
+/// Data, each with what stands for it.
+pub struct EqualData<T> {
+    /// Whether data are equal only where they are the same bytes of the same owner.
+    by_place: bool,
+    /// By the hash of the start, or by the place: data that no others have it in common with; none where several have.
+    alone: FxHashMap<u64, Option<(Data, T)>>,
+    /// By the hash of all bytes, or by the place: the others.
+    others: FxHashMap<u64, Vec<(Data, T)>>,
+}
+
+impl<T: Copy> EqualData<T> {
+    /// No data yet. Open data are equal only where they are the same bytes of the same owner: that others are equal may be chance, and what takes
+    /// their place need not be.
+    pub fn new(are_open: bool) -> Self {
+        Self { by_place: are_open, alone: FxHashMap::default(), others: FxHashMap::default() }
+    }
+
+    /// What stands for the first data that equal these: for some given before, or `value`, for these.
+    pub fn first(&mut self, data: &Data, value: T) -> T {
+        let before = match self.alone.entry(self.key(data, START)) {
+            Entry::Vacant(entry) => {
+                entry.insert(Some((data.clone(), value)));
+                return value;
+            }
+            Entry::Occupied(mut entry) => entry.insert(None),
+        };
+        if let Some((other, its)) = before {
+            let key = self.key(&other, usize::MAX);
+            self.others.entry(key).or_default().push((other, its));
+        }
+        let known = self.others.entry(self.key(data, usize::MAX)).or_default();
+        let by_place = self.by_place;
+        let equal = |other: &Data| if by_place { other.is_same(data) } else { other == data };
+        if let Some((_, first)) = known.iter().find(|(other, _)| equal(other)) {
+            return *first;
+        }
+        known.push((data.clone(), value));
+        value
+    }
+
+    /// A number that equal data have in common, from so many bytes at most. It is never written anywhere. A file can choose the bytes, and would find
+    /// equal hashes of a simple hasher.
+    fn key(&self, data: &Data, most: usize) -> u64 {
+        let bytes = data.bytes();
+        if self.by_place {
+            return bytes.as_ptr() as u64;
+        }
+        let mut hasher = DefaultHasher::new();
+        (bytes.len(), &bytes[..bytes.len().min(most)]).hash(&mut hasher);
+        data.release();
+        hasher.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(bytes: &[u8]) -> Data {
+        bytes.to_vec().into()
+    }
+
+    #[test]
+    fn equal_bytes_are_one_however_far_they_are_alike() {
+        let mut long = vec![7; 3 * START];
+        let first = data(&long);
+        long[2 * START] = 8;
+        let second = data(&long);
+        let list = [&first, &data(&[7; START]), &second, &data(&long), &first.clone(), &data(&[]), &data(&[7; START]), &data(&[])];
+        let mut equal = EqualData::new(false);
+        let found: Vec<usize> = list.into_iter().enumerate().map(|(number, data)| equal.first(data, number)).collect();
+        assert_eq!(found, [0, 1, 2, 2, 0, 5, 1, 5]);
+    }
+
+    #[test]
+    fn open_data_are_equal_where_they_are_the_same() {
+        let whole = data(&[7; 100]);
+        let list = [&whole, &data(&[7; 100]), &whole.slice(0..50).unwrap(), &whole.slice(0..50).unwrap(), &whole.clone()];
+        let mut equal = EqualData::new(true);
+        let found: Vec<usize> = list.into_iter().enumerate().map(|(number, data)| equal.first(data, number)).collect();
+        assert_eq!(found, [0, 1, 2, 2, 0]);
+    }
+}
