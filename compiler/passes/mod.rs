@@ -76,7 +76,7 @@ pub const OPEN_PASSES: &[Pass] = &[Pass { name: "open_numbers", run: open_number
 /// Rounds after which [`run_all`] stops even if a rewrite still found something.
 const ROUNDS: usize = 8;
 
-/// Applies all rewrites until none finds anything to do, or for a bounded number of rounds.
+/// Applies all rewrites in turns until each has found nothing to do since the last change, or for a bounded number of rounds.
 pub fn run_all(module: &mut Module) {
     run_rounds(module);
     if module.open_constants {
@@ -87,12 +87,10 @@ pub fn run_all(module: &mut Module) {
 }
 
 fn run_rounds(module: &mut Module) {
-    for _ in 0..ROUNDS {
-        let mut changed = false;
-        for pass in PASSES {
-            changed |= pass.apply(module);
-        }
-        if !changed {
+    let mut idle = 0;
+    for pass in PASSES.iter().cycle().take(ROUNDS * PASSES.len()) {
+        idle = if pass.apply(module) { 0 } else { idle + 1 };
+        if idle == PASSES.len() {
             return;
         }
     }
