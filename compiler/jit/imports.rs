@@ -1,6 +1,7 @@
 //! What an object takes from others, in this process: custom operators, and the system's functions that open libraries.
 
 use super::custom::{self, CustomOperator};
+use crate::codegen::clif::code::Known;
 use crate::codegen::clif::driver::compile_driver;
 use crate::codegen::driver::{Import, ImportKind, external};
 use crate::codegen::{Code, CompiledModel};
@@ -18,6 +19,7 @@ pub(super) fn forwards(
     customs: &[(String, CustomOperator)],
     isa: &dyn TargetIsa,
 ) -> Result<Vec<Code>, Diagnostic> {
+    let known = Known::default();
     let code = |Import { symbol, kind, signature }: &Import| {
         let address = match kind {
             ImportKind::Custom => custom::address(program, symbol, customs)?,
@@ -25,7 +27,7 @@ pub(super) fn forwards(
             ImportKind::Runtime => return Err(super::failed(&"the runtime stands in another object")),
         };
         let forward = external::forward(compiled.interface.layout, signature, address);
-        compile_driver(&forward, isa).map_err(|error| super::failed(&error))
+        compile_driver(&forward, isa, &known).map_err(|error| super::failed(&error))
     };
     compiled.imports.iter().map(code).collect()
 }

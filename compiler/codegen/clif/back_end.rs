@@ -1,5 +1,6 @@
 //! Cranelift as a back end.
 
+use super::code::Known;
 use super::driver::compile_driver;
 use super::{Optimise, compile_kernel, isa_for, listing, lower};
 use crate::codegen::back_end::{BackEnd, Listing};
@@ -16,6 +17,8 @@ pub struct Cranelift<'a> {
     machine: &'a Machine,
     kernels: OwnedTargetIsa,
     drivers: OwnedTargetIsa,
+    /// The functions of the driver so far.
+    known: Known,
 }
 
 impl<'a> Cranelift<'a> {
@@ -25,7 +28,7 @@ impl<'a> Cranelift<'a> {
     /// As [`isa_for`].
     pub fn new(machine: &'a Machine, triple: &Triple) -> Result<Self, CodegenError> {
         let [kernels, drivers] = [Optimise::Kernel, Optimise::Driver].map(|optimise| isa_for(triple, machine, optimise));
-        Ok(Self { machine, kernels: kernels?, drivers: drivers? })
+        Ok(Self { machine, kernels: kernels?, drivers: drivers?, known: Known::default() })
     }
 }
 
@@ -43,7 +46,7 @@ impl BackEnd for Cranelift<'_> {
     }
 
     fn driver(&self, function: &Function) -> Result<Code, CodegenError> {
-        compile_driver(function, &*self.drivers)
+        compile_driver(function, &*self.drivers, &self.known)
     }
 
     fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {

@@ -3,9 +3,11 @@
 use crate::codegen::{Code, Relocation, RelocationKind, RelocationTarget};
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::function::FunctionStencil;
 use cranelift_codegen::ir::{self, ExternalName};
 use cranelift_codegen::isa::TargetIsa;
-use cranelift_codegen::{Context, FinalizedRelocTarget};
+use cranelift_codegen::{Context, FinalizedMachReloc, FinalizedRelocTarget};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The namespace of functions in names inside Cranelift's functions; the index is the function's number.
 pub const FUNCTIONS: u32 = 0;
@@ -23,28 +25,80 @@ const FRAME_HEAD: u32 = 16;
 /// no distance.
 pub fn compile(function: ir::Function, isa: &dyn TargetIsa) -> Result<Code, String> {
     let mut context = Context::for_function(function);
-    context.compile(isa, &mut ControlPlane::default()).map_err(|error| error.inner.to_string())?;
-    let compiled = context.take_compiled_code().ok_or("no code came out")?;
-    let buffer = &compiled.buffer;
-    let frame = buffer.frame_layout().map_or(0, |layout| layout.frame_to_fp_offset);
-    let relocations = buffer
-        .relocs()
-        .iter()
-        .map(|reloc| {
+    let unnamed = Unnamed::compile(&mut context, isa)?;
+    unnamed.named(&context.func)
+}
+
+/// Functions that were compiled for one machine. What differs only in the names of what it refers to has the same code: the levels of an object mostly
+/// call kernels of their own in the same way.
+#[derive(Default)]
+pub struct Known(Mutex<Vec<(FunctionStencil, Arc<Unnamed>)>>);
+
+impl Known {
+    /// How many they are.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// [`compile`], unless the code is known.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn compile(&self, function: ir::Function, isa: &dyn TargetIsa) -> Result<Code, String> {
+        let find = |list: &[(FunctionStencil, Arc<Unnamed>)]| {
+            list.iter().find(|(stencil, _)| *stencil == function.stencil).map(|(_, unnamed)| unnamed.clone())
+        };
+        if let Some(unnamed) = find(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return unnamed.named(&function);
+        }
+        let stencil = function.stencil.clone();
+        let mut context = Context::for_function(function);
+        let unnamed = Arc::new(Unnamed::compile(&mut context, isa)?);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((stencil, unnamed.clone()));
+        unnamed.named(&context.func)
+    }
+}
+
+/// Code that refers to others by their numbers in its function.
+struct Unnamed {
+    bytes: Vec<u8>,
+    alignment: u64,
+    relocations: Vec<FinalizedMachReloc>,
+    stack_bytes: u32,
+}
+
+impl Unnamed {
+    fn compile(context: &mut Context, isa: &dyn TargetIsa) -> Result<Self, String> {
+        context.compile(isa, &mut ControlPlane::default()).map_err(|error| error.inner.to_string())?;
+        let compiled = context.take_compiled_code().ok_or("no code came out")?;
+        let buffer = &compiled.buffer;
+        let frame = buffer.frame_layout().map_or(0, |layout| layout.frame_to_fp_offset);
+        Ok(Self {
+            bytes: buffer.data().to_vec(),
+            alignment: u64::from(buffer.alignment).max(isa.symbol_alignment()),
+            relocations: buffer.relocs().to_vec(),
+            stack_bytes: frame + FRAME_HEAD,
+        })
+    }
+
+    /// The code of a function, by what others are called there.
+    fn named(&self, function: &ir::Function) -> Result<Code, String> {
+        let relocation = |reloc: &FinalizedMachReloc| {
             let target = match &reloc.target {
-                FinalizedRelocTarget::ExternalName(name) => external(name, &context.func)?,
+                FinalizedRelocTarget::ExternalName(name) => external(name, function)?,
                 FinalizedRelocTarget::Func(offset) => RelocationTarget::Here(*offset),
             };
             let kind = relocation_kind(reloc.kind).ok_or_else(|| format!("the code has a relocation {:?}", reloc.kind))?;
             Ok(Relocation { offset: reloc.offset, kind, target, addend: reloc.addend })
+        };
+        Ok(Code {
+            bytes: self.bytes.clone(),
+            alignment: self.alignment,
+            relocations: self.relocations.iter().map(relocation).collect::<Result<_, String>>()?,
+            stack_bytes: self.stack_bytes,
         })
-        .collect::<Result<_, String>>()?;
-    Ok(Code {
-        bytes: buffer.data().to_vec(),
-        alignment: u64::from(buffer.alignment).max(isa.symbol_alignment()),
-        relocations,
-        stack_bytes: frame + FRAME_HEAD,
-    })
+    }
 }
 
 fn external(name: &ExternalName, function: &ir::Function) -> Result<RelocationTarget, String> {

@@ -1,6 +1,6 @@
 //! Functions of the driver through Cranelift, with its whole mid-end.
 
-use super::code::{self, DATA, EXTERNALS, FUNCTIONS};
+use super::code::{DATA, EXTERNALS, FUNCTIONS, Known};
 use crate::codegen::driver::language::verify::verify;
 use crate::codegen::driver::language::{
     BinaryOp, Callee, CompareOp, End, Function, Inst, KernelConvention, Operand, Region, Signature, Statement, Value, Width,
@@ -16,13 +16,13 @@ use cranelift_entity::SecondaryMap;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 /// Compiles a function of the driver to one of the target's C calling convention. `isa` comes from [`super::isa_for`] with
-/// [`super::Optimise::Driver`].
+/// [`super::Optimise::Driver`]; `known` are those that were compiled for it before.
 ///
 /// # Errors
 /// [`CodegenError::Bug`] when the function breaks a rule of its language or would need a symbol from outside.
-pub fn compile_driver(function: &Function, isa: &dyn TargetIsa) -> Result<Code, CodegenError> {
+pub fn compile_driver(function: &Function, isa: &dyn TargetIsa, known: &Known) -> Result<Code, CodegenError> {
     verify(function, Layout { pointer: u64::from(isa.pointer_bytes()) }).map_err(CodegenError::Bug)?;
-    code::compile(lower(function, isa), isa).map_err(CodegenError::Bug)
+    known.compile(lower(function, isa), isa).map_err(CodegenError::Bug)
 }
 
 /// A verified function in Cranelift's language.
@@ -341,4 +341,51 @@ fn condition(op: CompareOp) -> IntCC {
 /// No trap is expected; moving above a check is not allowed.
 fn flags() -> MemFlagsData {
     MemFlagsData::trusted()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::clif::{Optimise, isa_for};
+    use crate::codegen::driver::language::function;
+    use crate::codegen::{Relocation, RelocationTarget};
+    use crate::machine::{Isa, MACHINES, Unit};
+
+    /// A function that calls others with its parameter.
+    fn calling(callees: &[Callee]) -> Function {
+        function(Layout { pointer: 8 }, Signature::status(1), |e, parameters| {
+            for &callee in callees {
+                let status = e.call(callee, Signature::status(1), vec![parameters[0].into()]);
+                e.leave_with(status);
+            }
+        })
+    }
+
+    fn targets(relocations: &[Relocation]) -> Vec<RelocationTarget> {
+        relocations.iter().map(|relocation| relocation.target).collect()
+    }
+
+    #[test]
+    fn functions_that_call_others_in_the_same_way_have_the_same_code() {
+        let machine = MACHINES.iter().find(|machine| machine.unit == Unit::Cpu(Isa::X86_64)).unwrap();
+        let isa = isa_for(&"x86_64-unknown-linux-gnu".parse().unwrap(), machine, Optimise::Driver).unwrap();
+        let known = Known::default();
+        let kernel = |number| Callee::Kernel(number, KernelConvention::SystemV);
+        // C's convention is that of System V there.
+        let plain = |number| Callee::Kernel(number, KernelConvention::Target);
+        let lists = [[kernel(3), kernel(5)], [plain(7), plain(2)], [kernel(3), kernel(3)], [kernel(3), Callee::Import(5)]];
+        let codes = lists.map(|callees| {
+            let code = compile_driver(&calling(&callees), &*isa, &known).unwrap();
+            let alone = compile_driver(&calling(&callees), &*isa, &Known::default()).unwrap();
+            assert_eq!((&code.bytes, &code.relocations), (&alone.bytes, &alone.relocations));
+            code
+        });
+        let function = RelocationTarget::Function;
+        assert_eq!(targets(&codes[0].relocations), [function(3), function(5)]);
+        assert_eq!(targets(&codes[1].relocations), [function(7), function(2)]);
+        assert_eq!(targets(&codes[2].relocations), [function(3), function(3)]);
+        assert_eq!(targets(&codes[3].relocations), [function(3), RelocationTarget::External(5)]);
+        // One function twice is called in another way than two functions. What belongs to whom is a name.
+        assert_eq!(known.len(), 2);
+    }
 }
