@@ -6,6 +6,7 @@ use super::buffer::Buffer;
 use super::instruction::{Flow, Instruction, InstructionSet, Need};
 use crate::codegen::Code;
 use regalloc2::{Allocation, Edit, InstOrEdit, Output, PReg, PRegSet};
+use smallvec::SmallVec;
 
 /// Code, and where its instructions end.
 pub struct Emitted {
@@ -154,7 +155,7 @@ impl<S: InstructionSet> Layout<'_, S> {
                     let inst = self.flat.insts[number.index()];
                     let on_stack = || format!("{inst:?} has an operand on the stack");
                     let at = self.output.inst_allocs(number).iter().map(|allocation| allocation.as_reg().ok_or_else(on_stack));
-                    let at = at.collect::<Result<Vec<PReg>, _>>()?;
+                    let at = at.collect::<Result<SmallVec<[PReg; 8]>, _>>()?;
                     match inst.flow() {
                         Flow::Straight { .. } => self.set.emit(inst, &at, self.frame, &mut self.code)?,
                         Flow::Jump => self.jump_unless_next(index, self.targets(index)[0]),

@@ -8,6 +8,7 @@ use super::registers::{MASK, RBP, RSP, class};
 use super::rows::{Memory, Row, Shape};
 use crate::codegen::own::{Address, Base};
 use regalloc2::PReg;
+use smallvec::SmallVec;
 
 /// What instructions are written to, and the frame that their addresses count from.
 pub(super) struct Emitter<'a> {
@@ -58,7 +59,7 @@ impl Emitter<'_> {
     /// The fields of a vector instruction.
     fn fields(&self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<Fields, String> {
         let mut registers = at.iter().copied();
-        let (mut explicit, mut mask, mut immediate) = (vec![], 0, None);
+        let (mut explicit, mut mask, mut immediate) = (SmallVec::<[Explicit; 4]>::new(), 0, None);
         for arg in &inst.args {
             match arg {
                 Arg::Immediate(number) => immediate = Some(*number as u8),
@@ -77,7 +78,7 @@ impl Emitter<'_> {
             }
         }
         check(row, &explicit, immediate.is_some())?;
-        let explicit: Vec<Rm> = explicit.into_iter().map(Explicit::field).collect();
+        let explicit: SmallVec<[Rm; 4]> = explicit.into_iter().map(Explicit::field).collect();
         let register = |i: usize| match explicit.get(i) {
             Some(Rm::Register(number)) => Ok(*number),
             _ => Err(format!("operand {i} of {} is no register", row.name)),

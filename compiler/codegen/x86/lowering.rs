@@ -97,7 +97,8 @@ impl Lowering<'_> {
     /// The same with a new register of some class.
     pub fn row_of(&mut self, class: RegClass, row: &'static Row, length: Length, args: &[Arg]) -> VReg {
         let result = self.register(class);
-        let mut all = vec![Arg::Def(result)];
+        let mut all = Vec::with_capacity(1 + args.len());
+        all.push(Arg::Def(result));
         all.extend(args);
         self.emit(Op::Vector { row, length, zeroing: false, broadcast: false }, all);
         result

@@ -2,6 +2,7 @@
 //! those of the manual; where VEX and EVEX differ in the name, there are two rows.
 
 use super::length::Length;
+use smallvec::{SmallVec, smallvec};
 
 /// Mandatory prefix, by the code that VEX and EVEX have for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,14 +182,14 @@ impl Row {
     }
 
     /// The files of its register operands in the order of the manual; the second is that of the operand that can be memory where it is not.
-    pub fn files(&self) -> Vec<File> {
+    pub fn files(&self) -> SmallVec<[File; 4]> {
         match self.shape {
-            Shape::Rvm => vec![self.reg, self.vvvv, self.rm],
-            Shape::Rm => vec![self.reg, self.rm],
-            Shape::Mr => vec![self.rm, self.reg],
-            Shape::Vm(_) => vec![self.vvvv, self.rm],
-            Shape::Rvmr => vec![self.reg, self.vvvv, self.rm, File::Vector],
-            Shape::General => vec![self.reg, self.rm, self.vvvv],
+            Shape::Rvm => smallvec![self.reg, self.vvvv, self.rm],
+            Shape::Rm => smallvec![self.reg, self.rm],
+            Shape::Mr => smallvec![self.rm, self.reg],
+            Shape::Vm(_) => smallvec![self.vvvv, self.rm],
+            Shape::Rvmr => smallvec![self.reg, self.vvvv, self.rm, File::Vector],
+            Shape::General => smallvec![self.reg, self.rm, self.vvvv],
         }
     }
 

@@ -4,6 +4,7 @@ use crate::codegen::x86::encode::{Assembler, Fields, MemoryOperand, Rm};
 use crate::codegen::x86::length::Length;
 use crate::codegen::x86::rows::{ALL, Feature, File, Memory, Row, Shape};
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
+use smallvec::SmallVec;
 
 fn decode(row: &Row, fields: &Fields) -> Instruction {
     let mut code = Assembler::default();
@@ -77,7 +78,7 @@ fn rows_decode_to_their_names_and_registers() {
         let decoded = decode(row, &fields(row, length, 1, 2, Rm::Register(3)));
         assert_eq!(registers(&decoded), ordered(row, 1, 2, 3), "{}", row.name);
         let operands = (0..decoded.op_count()).filter(|&i| decoded.op_kind(i) == OpKind::Register);
-        let files: Vec<File> = operands.map(|i| file(decoded.op_register(i))).collect();
+        let files: SmallVec<[File; 4]> = operands.map(|i| file(decoded.op_register(i))).collect();
         assert_eq!(files, row.files(), "{}", row.name);
     }
 }
