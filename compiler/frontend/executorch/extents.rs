@@ -7,7 +7,8 @@
 //!   number in every call; two extents that have to be equal are equal. Callers are told: the compiled code checks shapes before it runs
 //!   (`MODELC_E_SHAPE`).
 //! - What an extent is computed to (rows of a convolution's result, say) may have to be a number too. If that is the largest one that it can
-//!   be, the extents that it is computed from are at their bounds.
+//!   be, the extents that it is computed from are at their bounds. Where a smaller one suffices (what a slice takes ends before the input does), that is
+//!   the least it may have.
 //! - Extents that are computed in different ways and always equal are one (`operators/graph/forms.rs`). Where that holds from some extent of an input on, since what
 //!   is subtracted from it must be there, that is the least it may have.
 //! - An extent that is halved and doubled again, and then has to be what it was, as skip connections require, is a multiple of two, of four and so on.
@@ -367,13 +368,11 @@ impl Translator<'_, '_> {
             if let Some(measured) = self.measured(index) {
                 return self.note(measured, Interval::exactly(n));
             }
-            if let Some(at_least) = limited(self.graph.function(), index, n) {
-                return self.raise(at_least) == Some(true);
-            }
             if self.graph.interval(Extent::Value(index)).high == n
                 && let Some(inputs) = grows_with(self.graph.function(), index, Op::ExtentOf)
             {
-                return self.note_bounds(&inputs);
+                let raised = is_limited(self.graph.function(), index).then(|| self.raise(AtLeast { index, low: n }));
+                return raised.flatten().unwrap_or_else(|| self.note_bounds(&inputs));
             }
             if let Some([x, y]) = cancelling(self.graph.function(), index, n) {
                 return self.note_equal(x, y);
@@ -419,14 +418,21 @@ fn undone(function: &Function, index: Value, n: i64) -> Option<(Value, i64)> {
     }
 }
 
-/// What has to hold for the smaller of an index and `n` to be `n`.
-fn limited(function: &Function, index: Value, n: i64) -> Option<AtLeast> {
-    let (IndexOperation::Minimum, [a, b]) = operation_of(function, index)? else { return None };
-    match (number(function, a), number(function, b)) {
-        (None, Some(limit)) if limit == n => Some(AtLeast { index: a, low: n }),
-        (Some(limit), None) if limit == n => Some(AtLeast { index: b, low: n }),
-        _ => None,
+/// Whether an index follows from the smaller of another one and a number: it is at its largest before its inputs are.
+fn is_limited(function: &Function, index: Value) -> bool {
+    let (mut open, mut seen) = (vec![index], HashSet::new());
+    while let Some(index) = open.pop() {
+        let index = function.index_root(index);
+        if !seen.insert(index) {
+            continue;
+        }
+        let Some((operation, operands)) = operation_of(function, index) else { continue };
+        if operation == IndexOperation::Minimum && operands.iter().any(|&operand| number(function, operand).is_some()) {
+            return true;
+        }
+        open.extend(operands);
     }
+    false
 }
 
 /// The extents that must be equal for an index to be `n` in every call: those of (n·c·x) ÷ (c·y), which a shape with one open extent is computed by.
@@ -495,7 +501,7 @@ fn value_at(function: &Function, index: Value, input: (Value, i64), left: &mut u
     Some(interval::evaluate(operation, value_at(function, a, input, left)?, value_at(function, b, input, left)?))
 }
 
-/// The extents of inputs that an index is computed from, or the integers read from tensors, if it is at its largest only when all of them are.
+/// The extents of inputs that an index is computed from, or the integers read from tensors, if it never falls where one of them grows.
 /// `None` where it is computed from others too.
 fn grows_with(function: &Function, index: Value, source: Op) -> Option<Vec<Value>> {
     use IndexOperation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Multiply, Remainder, Subtract};

@@ -269,6 +269,13 @@ class Resampled(nn.Module):
         return (*sampled, linear, cubic, halved)
 
 
+class Cuts(nn.Module):
+    """Slices of known extents that end before what they are taken from does, of extents known when the program runs."""
+
+    def forward(self, x, y):
+        return x[1:2] * 2, x + x[:2].sum(0), y[:, 1:3] - y[:, :1], y.flip(1)
+
+
 class Replaced(nn.Module):
     """Parts of tensors of any size replaced, also where a number says that is read from a tensor, and extents that only the call says to be equal."""
 
@@ -758,6 +765,7 @@ def main():
                 "like": {2: Dim("to_rows", min=4, max=12), 3: Dim("to_columns", min=4, max=12)},
             },
         ),
+        "cuts": (Cuts(), [(randn(n, 4), randn(3, m)) for n, m in ((9, 8), (2, 3), (5, 4))], {"x": {0: Dim("count", min=2, max=9)}, "y": {1: Dim("width", min=3, max=8)}}),
         "replaced": (
             Replaced(),
             [(randn(n + 2, 4), randn(n, 4), torch.tensor(count)) for n, count in ((5, 3), (2, 1), (8, 6))],
