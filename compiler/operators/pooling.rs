@@ -4,7 +4,7 @@ use super::activation::Activation;
 use super::terms::{Term, Terms};
 use super::windows::{Padding, Windows};
 use super::{Error, Graph};
-use crate::ir::{ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Summation, Value, WindowGeometry};
+use crate::ir::{ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Search, Summation, Value, WindowGeometry};
 use std::ops::Range;
 
 mod measured;
@@ -12,13 +12,14 @@ mod measured;
 /// Borders with more positions than this are no real model's.
 const MOST_POSITIONS: u64 = 1 << 24;
 
-/// The largest element of each window; padding takes no part.
+/// The largest element of each window, found as `search` has it: [`Search::Max`] leaves NaN out, [`Search::MaxOrNan`] keeps it. Padding takes no part.
 ///
 /// # Errors
 /// When the windows do not fit.
-pub fn max(g: &mut Graph<'_>, input: Value, windows: &Windows) -> Result<Value, Error> {
+pub fn max(g: &mut Graph<'_>, input: Value, windows: &Windows, search: Search) -> Result<Value, Error> {
     let geometry = windows.geometry(g, &spatial(g, input))?;
-    reduced(g, input, Reduction::Max, &windows.signed_size()?, geometry)
+    let search = if g.element(input).is_float() { search } else { search.of_integers() };
+    reduced(g, input, search.reduction(), &windows.signed_size()?, geometry)
 }
 
 /// Windows of an image reduced. Those of more than two dimensions are reduced along the last two and then along the others, which makes no
@@ -384,7 +385,7 @@ pub fn average_parts(g: &mut Graph<'_>, image: Value, parts: &[Extent], means: &
 }
 
 /// The largest elements of parts of the spatial dimensions of an image `[N, C, …]`, part i of n as [`average_parts`] says. Parts are picked as long
-/// as the longest; the last element of a shorter one is there again.
+/// as the longest; the last element of a shorter one is there again. NaN is kept.
 ///
 /// # Errors
 /// Where an extent is empty.
@@ -401,7 +402,7 @@ pub fn max_parts(g: &mut Graph<'_>, input: Value, parts: &[Extent]) -> Result<Va
         let mut shape = g.extents(picked);
         shape.splice(axis..=axis, [Extent::Static(count), Extent::Static(side.longest())]);
         let picked = g.reshape(picked, &shape)?;
-        x = super::reduction::reduce(g, picked, Reduction::Max, &[axis + 1], super::reduction::Axes::Dropped)?;
+        x = super::reduction::reduce(g, picked, Reduction::MaxOrNan, &[axis + 1], super::reduction::Axes::Dropped)?;
     }
     Ok(x)
 }

@@ -4,7 +4,7 @@ use super::error::{invalid, missing_options};
 use super::operator::{Lowered, Operand, Operator};
 use super::options::{activation, padding};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Summation};
+use crate::ir::{ElementType, Search, Summation};
 use crate::operators::activation::Activation;
 use crate::operators::pooling::{self, Counts, Divisor, Means, Quotient};
 use crate::operators::terms::Terms;
@@ -55,7 +55,7 @@ pub(super) fn max_pool_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if !matches!(types, [F32, F32] | [I8, I8] | [U8, U8] | [I16, I16]) {
         return Err(operator.type_error(&types));
     }
-    let mut result = pooling::max(operator.graph(), pool.input.value, &pool.windows)?;
+    let mut result = pooling::max(operator.graph(), pool.input.value, &pool.windows, Search::Max)?;
     if pool.activation != Activation::NONE {
         let mut terms = Terms::new(&[output.element]);
         let x = if output.element == F32 {

@@ -26,7 +26,7 @@ pub fn average_measured_parts(g: &mut Graph<'_>, image: Value, parts: &[Extent])
     Ok(sums)
 }
 
-/// The largest elements of parts of some neighbouring dimensions, from `first` on: one dimension after the other.
+/// The largest elements of parts of some neighbouring dimensions, from `first` on: one dimension after the other. NaN is kept.
 ///
 /// # Errors
 /// When an extent is so large that a part of it cannot be told.
@@ -35,7 +35,7 @@ pub fn max_measured_parts(g: &mut Graph<'_>, image: Value, first: usize, parts: 
     for (d, &count) in parts.iter().enumerate() {
         let Some(count) = fewer(g, largest, first + d, count)? else { continue };
         let inside = inside(g, largest, first + d, count)?;
-        largest = combined(g, largest, inside, first + d, Reduction::Max)?;
+        largest = combined(g, largest, inside, first + d, Reduction::MaxOrNan)?;
     }
     Ok(largest)
 }
@@ -84,8 +84,8 @@ fn combined(g: &mut Graph<'_>, image: Value, inside: Value, axis: usize, reducti
 /// The number that changes no sum, or is no larger than any.
 fn of_nothing(reduction: Reduction, element: ElementType) -> Scalar {
     match (reduction, element.integer_range()) {
-        (Reduction::Max, Some((least, _))) => Scalar::int(element, least as i64),
-        (Reduction::Max, None) => Scalar::float(element, f64::NEG_INFINITY),
+        (Reduction::MaxOrNan, Some((least, _))) => Scalar::int(element, least as i64),
+        (Reduction::MaxOrNan, None) => Scalar::float(element, f64::NEG_INFINITY),
         _ => Scalar::from_bits(element, 0),
     }
 }

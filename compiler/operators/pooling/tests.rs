@@ -1,7 +1,7 @@
 //! Pools against windows written out, of known and of run-time extents.
 
 use super::{Counts, Divisor, Means, Quotient, average, average_parts, max, max_parts, root_mean_square};
-use crate::ir::{ElementType, Extent, Module, Summation, TensorType, Type, Value};
+use crate::ir::{ElementType, Extent, Module, Search, Summation, TensorType, Type, Value};
 use crate::operators::activation::Activation;
 use crate::operators::testing::{Floats, run, run_with};
 use crate::operators::windows::{Padding, Windows};
@@ -52,8 +52,8 @@ fn largest_elements_of_windows() {
         let input = Floats::varied(&[1, extents[0], extents[1], 1]);
         for padding in paddings() {
             let expected = pooled(&input, &padding, |taps, _| taps.iter().copied().fold(f32::NEG_INFINITY, f32::max));
-            assert_eq!(run(&[&input], &|g, v| max(g, v[0], &windows(&padding))), expected, "{padding:?}");
-            let open = run_with(&[&input], &[(0, 1), (0, 2)], &|g, v| max(g, v[0], &windows(&padding)));
+            assert_eq!(run(&[&input], &|g, v| max(g, v[0], &windows(&padding), Search::Max)), expected, "{padding:?}");
+            let open = run_with(&[&input], &[(0, 1), (0, 2)], &|g, v| max(g, v[0], &windows(&padding), Search::Max));
             assert_eq!(open, expected, "at run time, {padding:?}");
         }
     }
@@ -131,8 +131,8 @@ fn volumes_are_pooled_along_planes_and_then_across_them() {
         largest.push(taps.fold(f32::NEG_INFINITY, f32::max));
     }
     let expected = Floats::new(&[1, 3, 2, 7, 2], largest);
-    assert_eq!(run(&[&input], &|g, v| max(g, v[0], &windows)), expected);
-    assert_eq!(run_with(&[&input], &[(0, 1), (0, 3)], &|g, v| max(g, v[0], &windows)), expected);
+    assert_eq!(run(&[&input], &|g, v| max(g, v[0], &windows, Search::Max)), expected);
+    assert_eq!(run_with(&[&input], &[(0, 1), (0, 3)], &|g, v| max(g, v[0], &windows, Search::Max)), expected);
     let ones = Floats::new(&[1, 5, 4, 6, 2], vec![1.0; 240]);
     let means = means(Divisor::Inside, Counts::Sides);
     assert_eq!(run(&[&ones], &|g, v| average(g, v[0], &windows, &means)), Floats::new(&[1, 3, 2, 7, 2], vec![1.0; 84]));

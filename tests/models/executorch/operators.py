@@ -14,6 +14,7 @@ from executorch.extension.llm.custom_ops import custom_ops, op_fallback  # noqa:
 import executorch.kernels.quantized  # noqa: F401
 from executorch.exir.passes import _quant_patterns_and_replacements  # noqa: F401, registers embeddings
 from torch import nn
+from torch.nn import functional
 from torch.export import export
 
 from export import answers_of_runtime, write
@@ -277,6 +278,34 @@ def sprinkled(x):
     return x
 
 
+class Pooled(nn.Module):
+    """The largest elements of windows and parts, and where they lie, where some are no numbers."""
+
+    def forward(self, *images):
+        results = []
+        for x in images:
+            results += [*aten.max_pool2d_with_indices(x, [3, 2], [2, 1], [1, 1], [1, 2], True), functional.max_pool2d(x, 2)]
+            results += [functional.max_pool1d(x[:, :, 1], 3, 2, 1)]
+        return (*results, aten.adaptive_max_pool2d(images[0], [3, 2])[0])
+
+
+class Powers(nn.Module):
+    """Signs, powers of a half, and quotients rounded down, of numbers and of what is none, as ExecuTorch's kernels have them."""
+
+    def forward(self, *tensors):
+        results = []
+        for x, y in zip(tensors[::2], tensors[1::2]):
+            results += [x.sign(), x**0.5, x**-0.5, torch.floor_divide(x, y), torch.div(x, y, rounding_mode="floor")]
+        return tuple(results)
+
+
+def pairs():
+    """Each number beside each, in three types."""
+    nan, inf = float("nan"), float("inf")
+    pairs = torch.cartesian_prod(*[torch.tensor([nan, inf, -inf, 0.0, -0.0, 2.5, -2.5, 1.0, 7e-4])] * 2).t().contiguous()
+    return tuple(t.to(kind) for kind in (torch.float32, torch.float64, torch.float16) for t in pairs)
+
+
 class Ends(nn.Module):
     """Functions where their operands are too large to be squared, or no numbers."""
 
@@ -288,6 +317,12 @@ def ends():
     inf = float("inf")
     values = torch.tensor([float("nan"), inf, -inf, 0.0, 1.0, -1.0, 1.5, 2e4, -3e9, 1e10, 3e19, -3e19, 3e38, -3e38, 0.25, -0.75])
     return values, values.double(), values.half()
+
+
+def holed(x):
+    """An image with NaN in a corner, in a row, and twice side by side."""
+    x[0, 0, 0, 0] = x[0, 1, 3, 2:4] = x[1, 0, -1, -1] = float("nan")
+    return x
 
 
 def gradients(randn):
@@ -336,6 +371,8 @@ def main():
         "close": (Close(), [closeness(randn)]),
         "experts": (Experts(), [(randn(6, 32), randn(1, 32)) for _ in range(2)]),
         "ends": (Ends(), [ends()]),
+        "pooled": (Pooled(), [(holed(randn(2, 2, 7, 6)), holed(randn(2, 2, 7, 6).half()))]),
+        "powers": (Powers(), [pairs()]),
         "extremes": (Extremes(), [(sprinkled(randn(6, 37)), sprinkled(randn(6, 37).half()), sprinkled(randn(6, 37).double()))]),
     }
     for stem, (model, inputs) in models.items():
@@ -349,7 +386,7 @@ def main():
             model.keys.zero_()
             model.values.zero_()
         write(stem, program, model, [tuple(t.contiguous() for t in call) for call in inputs], stateful=stem == "decoder")
-        if stem in ("narrow", "halves"):  # PyTorch rounds what is between bytes, or inverts a scale in binary64.
+        if stem in ("narrow", "halves", "powers"):  # PyTorch rounds what is between bytes, inverts a scale in binary64, or divides by zero.
             answers_of_runtime(stem, inputs)
 
 

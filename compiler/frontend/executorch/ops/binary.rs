@@ -204,10 +204,11 @@ fn floor_quotient(b: &mut ExpressionBuilder, x: Node, y: Node) -> Built {
     let below = with_number(b, ScalarOp::Sub, quotient, 1.0)?;
     let quotient = op(b, ScalarOp::Select, &[crosses, below, quotient])?;
     let rounded = op(b, ScalarOp::RoundEven, &[quotient])?;
-    // A zero divisor has no remainder: the plain quotient says infinity or NaN.
-    let plain = op(b, ScalarOp::Div, &[x, y])?;
+    // A zero divisor has no remainder. ExecuTorch's kernel makes an infinity with the sign of the dividend of it, of any dividend.
+    let infinity = number(b, x, f64::INFINITY);
+    let infinity = with_sign(b, infinity, x)?;
     let by_zero = with_number(b, ScalarOp::Compare(Comparison::Equal), y, 0.0)?;
-    op(b, ScalarOp::Select, &[by_zero, plain, rounded])
+    op(b, ScalarOp::Select, &[by_zero, infinity, rounded])
 }
 
 /// The remainder that has the divisor's sign.
@@ -231,9 +232,9 @@ fn power_of_number(c: &mut Call<'_, '_, '_>) -> Outcome {
             let square = op(b, ScalarOp::Mul, &[x, x])?;
             if exponent == 2.0 { Ok(square) } else { op(b, ScalarOp::Mul, &[square, x]) }
         } else if is_float && exponent == 0.5 {
-            op(b, ScalarOp::Sqrt, &[x])
+            root(b, x, ScalarOp::Sqrt, f64::INFINITY)
         } else if is_float && exponent == -0.5 {
-            op(b, ScalarOp::Rsqrt, &[x])
+            root(b, x, ScalarOp::Rsqrt, 0.0)
         } else if is_float && (exponent == -1.0 || exponent == -2.0) {
             let one = number(b, x, 1.0);
             let divisor = if exponent == -1.0 { x } else { op(b, ScalarOp::Mul, &[x, x])? };
@@ -242,4 +243,13 @@ fn power_of_number(c: &mut Call<'_, '_, '_>) -> Outcome {
             op(b, ScalarOp::Pow, &[x, y])
         }
     })
+}
+
+/// A power of ½ or −½ as a root, but for two numbers: −∞ has a power, and that of −0 is positive.
+fn root(b: &mut ExpressionBuilder, x: Node, root: ScalarOp, of_negative_infinity: f64) -> Built {
+    let root = op(b, root, &[x])?;
+    let root = op(b, ScalarOp::Abs, &[root])?;
+    let power = number(b, x, of_negative_infinity);
+    let is_end = with_number(b, ScalarOp::Compare(Comparison::Equal), x, f64::NEG_INFINITY)?;
+    op(b, ScalarOp::Select, &[is_end, power, root])
 }

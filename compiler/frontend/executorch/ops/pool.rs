@@ -3,7 +3,7 @@
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
 use super::convolution::channels_last;
-use crate::ir::{ElementType, Extent, Summation, Value};
+use crate::ir::{ElementType, Extent, Search, Summation, Value};
 use crate::operators::activation::Activation;
 use crate::operators::graph::movement::inverse;
 use crate::operators::max_positions::max_with_positions;
@@ -93,19 +93,19 @@ fn wants_positions(c: &mut Call<'_, '_, '_>, index: usize) -> Result<bool, Fault
     Ok(is_used)
 }
 
-/// The largest element of each window over two dimensions or three: (input, kernel_size, stride, padding, dilation, ceil_mode).
+/// The largest element of each window over two dimensions or three, found as `search` has it: (input, kernel_size, stride, padding, dilation, ceil_mode).
 ///
 /// # Errors
 /// When the windows do not fit the input.
-pub fn largest(c: &mut Call<'_, '_, '_>, spatial: usize) -> Result<Value, Fault> {
+pub fn largest(c: &mut Call<'_, '_, '_>, spatial: usize, search: Search) -> Result<Value, Fault> {
     let (input, added) = image(c, spatial)?;
     let windows = windows(c, small(c, 4, spatial)?, c.flag(5)?)?;
-    let y = pooling::max(c.graph(), input, &windows)?;
+    let y = pooling::max(c.graph(), input, &windows, search)?;
     restored(c, y, added)
 }
 
 fn max_pool(c: &mut Call<'_, '_, '_>, spatial: usize) -> Outcome {
-    let y = largest(c, spatial)?;
+    let y = largest(c, spatial, Search::MaxOrNan)?;
     c.define(6, y)?;
     let windows = windows(c, small(c, 4, spatial)?, c.flag(5)?)?;
     if !wants_positions(c, 7)? {
@@ -208,7 +208,7 @@ fn adaptive_max_pool(c: &mut Call<'_, '_, '_>, spatial: usize) -> Outcome {
         }
         Some(windows) => {
             let image = c.transpose(input, &channels_last(spatial + 2))?;
-            let y = pooling::max(c.graph(), image, &windows)?;
+            let y = pooling::max(c.graph(), image, &windows, Search::MaxOrNan)?;
             (c.transpose(y, &inverse(&channels_last(spatial + 2)))?, None)
         }
         None if wants => {

@@ -202,7 +202,7 @@ fn negative(b: &mut ExpressionBuilder, x: Node) -> Built {
     op(b, ScalarOp::Neg, &[x])
 }
 
-/// −1, 0 or 1; NaN gives 0. Of a truth value, itself.
+/// −1, 0 or 1; NaN stays, as ExecuTorch's kernel has it and PyTorch does not. Of a truth value, itself.
 fn sign(b: &mut ExpressionBuilder, x: Node) -> Built {
     let ty = b.ty(x);
     if ty == ElementType::Bool {
@@ -212,7 +212,12 @@ fn sign(b: &mut ExpressionBuilder, x: Node) -> Built {
     let above = op(b, ScalarOp::Compare(Comparison::Greater), &[x, zero])?;
     let below = op(b, ScalarOp::Compare(Comparison::Less), &[x, zero])?;
     let (above, below) = (b.convert(above, ty), b.convert(below, ty));
-    op(b, ScalarOp::Sub, &[above, below])
+    let sign = op(b, ScalarOp::Sub, &[above, below])?;
+    if !ty.is_float() {
+        return Ok(sign);
+    }
+    let unordered = op(b, ScalarOp::Compare(Comparison::NotEqual), &[x, x])?;
+    op(b, ScalarOp::Select, &[unordered, x, sign])
 }
 
 fn tangent(b: &mut ExpressionBuilder, x: Node) -> Built {

@@ -3,7 +3,7 @@
 use super::super::fault::Fault;
 use super::super::ops::{Call, Translate, convolution, pool};
 use super::scales::{INT8, Sums, affine, as_bytes, first, without_padding};
-use crate::ir::{ElementType, Extent, NanRule, ScalarOp, Value};
+use crate::ir::{ElementType, Extent, NanRule, ScalarOp, Search, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::{Convolution, Numerics, Transposed, depthwise_filter};
 use crate::operators::graph::movement::inverse;
@@ -189,7 +189,7 @@ fn finish_image(c: &mut Call<'_, '_, '_>, y: Value) -> Outcome {
 }
 
 fn max_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let y = pool::largest(c, 2)?;
+    let y = pool::largest(c, 2, Search::Max)?;
     c.finish(y)
 }
 

@@ -27,7 +27,7 @@ impl Run<'_, '_, '_> {
         match pooling {
             Pooling::Max => {
                 let image = self.image(input, true)?;
-                let value = pooling::max(self.graph(), image, &windows(window))?;
+                let value = pooling::max(self.graph(), image, &windows(window), Search::Max)?;
                 self.finish_moved(node, value, input)
             }
             Pooling::Average => {
