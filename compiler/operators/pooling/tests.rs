@@ -172,6 +172,35 @@ fn largest_elements_of_parts_of_uneven_size() {
 }
 
 #[test]
+fn windows_keep_nan_or_leave_it_out() {
+    // Windows of two: NaN comes first, last, and alone.
+    let nan = f32::NAN;
+    let input = Floats::new(&[1, 8, 1, 1], vec![nan, 1.0, 2.0, nan, nan, nan, 3.0, 4.0]);
+    let pairs = Windows { size: vec![2, 1], strides: vec![2, 1], dilation: vec![1; 2], padding: Padding::Valid };
+    for (search, expected) in [(Search::Max, [1.0, 2.0, f32::NEG_INFINITY, 4.0]), (Search::MaxOrNan, [nan, nan, nan, 4.0])] {
+        for open in [&[][..], &[(0, 1)]] {
+            let found = run_with(&[&input], open, &|g, v| max(g, v[0], &pairs, search));
+            assert!(same(&found.numbers, &expected), "{search:?}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn parts_keep_nan() {
+    let nan = f32::NAN;
+    let input = Floats::new(&[1, 1, 5], vec![nan, 9.0, 6.0, 7.0, 8.0]);
+    for open in [&[][..], &[(0, 2)]] {
+        let found = run_with(&[&input], open, &|g, v| max_parts(g, v[0], &extents(&[3])));
+        assert!(same(&found.numbers, &[nan, 9.0, 8.0]), "{found:?}");
+    }
+}
+
+/// Whether numbers are equal, NaN to NaN too.
+fn same(found: &[f32], expected: &[f32]) -> bool {
+    found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| a == b || a.is_nan() && b.is_nan())
+}
+
+#[test]
 fn as_many_parts_as_elements_are_the_elements() {
     let input = Floats::varied(&[1, 1, 5, 4]);
     let build = |g: &mut Graph<'_>, v: &[Value]| {
