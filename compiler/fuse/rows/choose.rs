@@ -1,7 +1,8 @@
 //! Which part of a chain to cut, and into how many bands.
 
-use super::chain::{Chain, Link, chains, image};
+use super::chain::{Chain, Link, chains};
 use super::division::Division;
+use super::window::image;
 use crate::fuse::flow::{Flow, Item};
 use crate::fuse::row_major;
 use crate::ir::{Function, Module, Op, Value};

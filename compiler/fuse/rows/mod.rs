@@ -13,6 +13,7 @@ mod choose;
 mod division;
 mod rearranged;
 mod split;
+mod window;
 
 pub use choose::{Split, candidates};
 pub use split::apply;

@@ -3,7 +3,7 @@
 //! Pixels from channels (depth to space, pixel shuffle) and channels from pixels are such, and channels shuffled between groups. Group *g* of the
 //! result's rows holds what group *g* of the operand's rows held.
 
-use super::chain::{RowWindow, image};
+use super::window::{RowWindow, image};
 use crate::fuse::row_major;
 use crate::ir::operators::Transpose;
 use crate::ir::{Function, Inst, Op, Operation, Value};

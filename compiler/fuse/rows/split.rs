@@ -1,8 +1,9 @@
 //! The instructions of a chain in bands.
 
 use super::Split;
-use super::chain::{Link, ROWS};
+use super::chain::Link;
 use super::rearranged::outermost;
+use super::window::ROWS;
 use crate::fuse::band::{Band, Bands};
 use crate::fuse::flow::{Flow, Item};
 use crate::ir::operators::{Concat, Reshape, Slice};

@@ -13,6 +13,7 @@ import json
 import os
 import sys
 
+import executorch.kernels.quantized  # noqa: F401  registers the operators of namespace quantized_decomposed that write where they are told
 import numpy as np
 import torch
 from executorch.backends.vulkan import utils as vulkan_utils
@@ -439,6 +440,12 @@ class Chain(nn.Module):
         return self.grouped(self.point(torch.relu(self.depthwise(torch.relu(self.first(x))))))
 
 
+def in_batches():
+    """Integers, with images of any number."""
+    inputs, dynamic = [(torch.randn(n, 3, 12, 12),) for n in (3, 1, 5)], {"x": {0: Dim("batch", min=1, max=5)}}
+    return quantized(Chain().eval(), inputs, False, dynamic), inputs, dynamic, None
+
+
 class Rows(nn.Module):
     """Tokens of a table, scaled rows, and layers that only a whole row can be given to."""
 
@@ -684,6 +691,13 @@ def for_vulkan(model, inputs, dynamic=None, options=None):
     return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass()))
 
 
+VULKAN_OPTIONS = {
+    "vulkan_buffers": {"alias_buffer_mutations": True},
+    # The partitioner believes that operators on integers take images of one number alone.
+    "vulkan_batches": {"require_dynamic_shapes": False},
+}
+
+
 def make_vulkan(wanted):
     images = lambda: [(torch.randn(1, 3, 12, 12),) for _ in range(2)]
     tokens = lambda n: (torch.randint(0, 20, (1, n)),)
@@ -699,6 +713,7 @@ def make_vulkan(wanted):
         "vulkan_nibbles": lambda: (in_four_bits(Nibbles().eval()), [(torch.randint(0, 150, (2, 3)),) for _ in range(2)], None, None),
         "vulkan_groups": lambda: (in_four_bits(Groups().eval()), [(torch.randn(n, 96),) for n in (5, 1, 9)], {"x": {0: Dim("rows", min=1, max=9)}}, None),
         "vulkan_caches": lambda: (Remembered(), remembered(), {**dict.fromkeys(("queries", "keys", "values"), {1: added}), "position": None}, None),
+        "vulkan_batches": in_batches,
     }
     former = Former()
     for number, (stem, make) in enumerate(models.items()):
@@ -712,7 +727,7 @@ def make_vulkan(wanted):
             for tensors in inputs:
                 prepared(*tensors)
             model = convert_pt2e(prepared)
-        program = for_vulkan(model, inputs[0], dynamic, {"alias_buffer_mutations": True} if stem == "vulkan_buffers" else None)
+        program = for_vulkan(model, inputs[0], dynamic, VULKAN_OPTIONS.get(stem))
         write(stem, program, model, inputs, stateful=stem in ("vulkan_buffers", "vulkan_caches"))
 
 

@@ -66,6 +66,7 @@ struct Image {
 /// The image in argument 0, and the window and groups in others.
 fn image(c: &mut Call<'_, '_, '_>, window: usize, groups: usize) -> Result<Image, Fault> {
     let input = c.tensor(0)?;
+    c.settle(input, [1])?;
     let of = |shape: &[Extent]| if shape.len() == 4 { shape[1].as_static() } else { None };
     let channels = of(&c.extents(input)).zip(of(&c.out_form(c.out())?.shape));
     let (channels, outputs) =

@@ -57,6 +57,7 @@ fn rotated(terms: &mut Terms, [a, b, cosine, sine]: [Node; 4], is_real: bool) ->
 
 /// Pairs along the last dimension turned by angles whose cosines and sines broadcast to one of each pair.
 fn turned_pairs(c: &mut Call<'_, '_, '_>, x: Value, [cosine, sine]: [Value; 2]) -> Result<Value, Fault> {
+    c.settle(x, c.rank(x).checked_sub(1))?;
     let shape = c.extents(x);
     let depth = shape.last().and_then(|extent| extent.as_static()).filter(|depth| depth.is_multiple_of(2));
     let depth = depth.ok_or_else(|| Fault::invalid("the last dimension does not divide into pairs"))?;
@@ -105,6 +106,7 @@ fn rotated_pairs(c: &mut Call<'_, '_, '_>) -> Outcome {
 /// (x, angles): `[B, N, C]`, angles as pairs of a cosine and a sine, of any shape with N · C numbers.
 fn rotated_interleaved(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (x, angles) = (c.tensor(0)?, c.tensor(1)?);
+    c.settle(x, [2])?;
     let shape = c.extents(x);
     let &[_, count, depth] = &shape[..] else {
         return Err(Fault::invalid("needs a batch of rows").expected("3 dimensions", shape.len().to_string()));
@@ -130,6 +132,7 @@ fn rotated_halves(c: &mut Call<'_, '_, '_>) -> Outcome {
     for (argument, result) in [(0, 5), (1, 6)] {
         let x = c.tensor(argument)?;
         let x = c.cast(x, F32)?;
+        c.settle(x, [3])?;
         let shape = c.extents(x);
         let &[_, count, _, Extent::Static(depth)] = &shape[..] else {
             return Err(Fault::invalid("needs batch, positions, heads and depth"));
@@ -137,6 +140,7 @@ fn rotated_halves(c: &mut Call<'_, '_, '_>) -> Outcome {
         let mut angles = Vec::new();
         for table in [2, 3] {
             let table = c.tensor(table)?;
+            c.settle(table, [1])?;
             let rows = c.graph().slice_along(table, 0, start, count)?;
             let rows = c.cast(rows, F32)?;
             let mut wide = c.extents(rows);

@@ -70,6 +70,7 @@ fn gradient_of_weights(c: &mut Call<'_, '_, '_>) -> Outcome {
 /// (gradient of the result, weights of four bits, scales, group size): the gradient of the input of a linear layer.
 fn gradient_of_input(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (gradient, weights) = (c.tensor(0)?, c.tensor(1)?);
+    c.settle(gradient, c.rank(gradient).checked_sub(1))?;
     let units = c.extents(gradient).last().and_then(|extent| extent.as_static());
     let units = units.ok_or_else(|| Fault::unsupported("the depth of a product is not known"))?;
     let depth = c.shape(weights)?.last().map_or(0, |bytes| bytes.saturating_mul(2));
