@@ -19,6 +19,7 @@ pub const TESTS: &[Test] = &[
         variables_that_the_host_does_not_touch_live_on_the_device,
     ),
     ("caches_of_decoders_do_not_cross", Needs::Corpus("executorch"), caches_of_decoders_do_not_cross),
+    ("the_host_has_nothing_of_what_the_device_does", Needs::Corpus("executorch"), the_host_has_nothing_of_what_the_device_does),
     ("outputs_do_not_enter_before_they_are_written", Needs::Corpus("executorch"), outputs_do_not_enter_before_they_are_written),
 ];
 
@@ -151,15 +152,35 @@ fn caches_of_decoders_do_not_cross() {
     }
 }
 
+/// Bytes of scratch memory that are more than a few extents, tokens and a row of angles.
+const LITTLE_SCRATCH: u64 = 8192;
+
+fn the_host_has_nothing_of_what_the_device_does() {
+    for (name, _) in DECODERS {
+        let module = program(name);
+        let [with_host, alone] = [false, true].map(|needs_device| lowered(&module, &GPUS[0], needs_device).program);
+        let [of_both, of_one] = [&with_host, &alone].map(|program| calls(&program.methods[0].steps));
+        let on_host = alone.device.as_ref().expect("a device").host_calls.len();
+        assert_eq!((of_one.len(), of_both.len() > 10 * on_host), (on_host, true), "{name}");
+        assert!(
+            (0..alone.kernels.len()).all(|kernel| of_one.iter().any(|call| call.kernel == kernel)),
+            "{name}: a kernel that nothing calls"
+        );
+        let scratch = [&with_host, &alone].map(|program| program.methods[0].scratch_bytes);
+        assert!(scratch[1] < LITTLE_SCRATCH && scratch[0] > 10 * scratch[1], "{name}: {scratch:?}");
+    }
+}
+
 /// Programs whose output has a run-time extent and is written by two calls: one for blocks of slices, one for the slices that are left.
 const OF_BLOCKS: [&str; 3] = ["llama_tiny_dyn.vulkan", "llama_tiny_dyn_8da4w.vulkan", "dyn_batch.portable"];
 
 fn outputs_do_not_enter_before_they_are_written() {
     for name in OF_BLOCKS {
-        let lowered = lowered(&program(name), &GPUS[0], true).program;
-        let writers = calls(&lowered.methods[0].steps).into_iter().filter(|call| call.arguments.iter().any(is_output)).count();
+        let module = program(name);
+        let [with_host, alone] = [false, true].map(|needs_device| lowered(&module, &GPUS[0], needs_device).program);
+        let writers = calls(&with_host.methods[0].steps).into_iter().filter(|call| call.arguments.iter().any(is_output)).count();
         assert!(writers > 1, "{name}: {writers} calls write the output");
-        let regions = lowered.device.as_ref().expect("a device").regions_of_calls();
+        let regions = alone.device.as_ref().expect("a device").regions_of_calls();
         let entering: Vec<_> = regions.iter().flat_map(|region| &region.enter).filter(|crossing| is_output(&crossing.host)).collect();
         assert!(entering.is_empty(), "{name}: {entering:?}");
     }
