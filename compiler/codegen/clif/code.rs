@@ -37,7 +37,7 @@ pub struct Known(Mutex<Vec<(FunctionStencil, Arc<Unnamed>)>>);
 impl Known {
     /// How many they are.
     #[cfg(test)]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 

@@ -386,6 +386,6 @@ mod tests {
         assert_eq!(targets(&codes[2].relocations), [function(3), function(3)]);
         assert_eq!(targets(&codes[3].relocations), [function(3), RelocationTarget::External(5)]);
         // One function twice is called in another way than two functions. What belongs to whom is a name.
-        assert_eq!(known.len(), 2);
+        assert_eq!(known.count(), 2);
     }
 }
