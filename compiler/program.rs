@@ -280,6 +280,13 @@ pub struct Call {
     pub origin: Origin,
 }
 
+impl Call {
+    /// How many bytes after what the first block of slices takes of an argument the last one begins; 0 where the kernel is called once.
+    pub fn last_block(&self, argument: usize) -> u64 {
+        self.slices.as_ref().map_or(0, |slices| slices.last_block(argument))
+    }
+}
+
 /// How a kernel goes over slices of its tensors, as many as run-time extents say: it is called for a block of slices at a time, as long as
 /// whole blocks are left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -41,6 +41,13 @@ pub struct BufferData {
     pub alignment: u32,
 }
 
+impl BufferData {
+    /// Bytes of its elements.
+    pub fn bytes(&self) -> u64 {
+        self.elements * u64::from(self.lane.bytes())
+    }
+}
+
 /// A body that is run once for every position, in any order and at the same time.
 ///
 /// The kernel has one integer, the position: a number below `positions`. A workgroup is a run of positions that starts at a multiple of

@@ -179,7 +179,7 @@ impl<'s> Writer<'_, 's> {
                 Argument::Scratch(i) => self.from.addresses.of_scratch(position, *i),
             });
         }
-        let bytes = lowered.kernel.pointer_params().map(|(_, data)| data.elements * u64::from(data.lane.bytes())).collect();
+        let bytes = lowered.kernel.pointer_params().map(|(_, data)| data.bytes()).collect();
         let kernel = self.pool.kernel(self.from.level, lowered.kernel, symbol);
         let slices = slices.map(|slices| Slices {
             extents: slices.extents.iter().map(|&extent| (self.from.addresses.of(self.pool, extent), self.interval(extent))).collect(),

@@ -120,7 +120,7 @@ impl<'a> Lowering<'a> {
         let mut params = params.into_iter();
         for buffer in &self.kernel.buffers {
             let base = if buffer.kind == BufferKind::Local {
-                let bytes = buffer.elements * u64::from(buffer.lane.bytes());
+                let bytes = buffer.bytes();
                 let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes as u32, LOCAL_ALIGNMENT_SHIFT);
                 let slot = self.builder.create_sized_stack_slot(slot);
                 self.builder.ins().stack_addr(types::I64, slot, 0)

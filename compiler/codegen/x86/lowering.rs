@@ -66,7 +66,7 @@ impl Lowering<'_> {
         for buffer in &self.kernel.buffers {
             if buffer.kind == BufferKind::Local {
                 self.bases.push((Base::Locals, local_bytes as i32));
-                local_bytes = (local_bytes + buffer.elements * u64::from(buffer.lane.bytes())).next_multiple_of(64);
+                local_bytes = (local_bytes + buffer.bytes()).next_multiple_of(64);
                 if local_bytes > 1 << 20 {
                     return self.bug("stack arrays of more than 1 MiB");
                 }

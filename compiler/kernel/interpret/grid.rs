@@ -58,7 +58,7 @@ mod tests {
     fn run(text: &str, seed: u64) -> Result<Vec<Vec<u8>>, String> {
         let kernel = parse_kernel(text).unwrap();
         verify(&kernel).map_err(|error| error.to_string())?;
-        let bytes = |(_, data): (Buffer, &BufferData)| vec![0; (data.elements * u64::from(data.lane.bytes())) as usize];
+        let bytes = |(_, data): (Buffer, &BufferData)| vec![0; data.bytes() as usize];
         let mut buffers: Vec<Vec<u8>> = kernel.pointer_params().map(bytes).collect();
         interpret_grid(&kernel, &mut buffers, seed).map_err(|error| error.to_string())?;
         Ok(buffers)

@@ -1,6 +1,6 @@
 //! The exponential function.
 
-use super::{add_constant, constant, is_wide, mul_constant, polynomial, wide};
+use super::{add_constant, between, is_wide, mul_constant, polynomial, wide};
 use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
 use std::f64::consts;
 
@@ -12,12 +12,8 @@ pub fn exp(b: &mut KernelBuilder, x: Value) -> Value {
     if is_wide(b, x) {
         return wide::exp(b, x);
     }
-    // Beyond these bounds the result is +∞ or 0 anyway; inside them the exponent below stays in range. x stands first in both,
-    // so that NaN passes.
-    let top = constant(b, x, 89.0);
-    let bottom = constant(b, x, -104.0);
-    let x = b.binary(BinaryOp::FloatMinFirst, x, top);
-    let x = b.binary(BinaryOp::FloatMaxFirst, x, bottom);
+    // Beyond these bounds the result is +∞ or 0 anyway; inside them the exponent below stays in range.
+    let x = between(b, x, -104.0, 89.0);
     // n = x / ln 2 to the nearest integer; the remainder is taken in two steps, of which the first is exact.
     let scaled = mul_constant(b, x, consts::LOG2_E);
     let rounded = add_constant(b, scaled, ROUNDER);

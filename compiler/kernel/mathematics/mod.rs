@@ -81,6 +81,13 @@ fn mul_constant(b: &mut KernelBuilder, x: Value, c: f64) -> Value {
     b.mul(x, c)
 }
 
+/// A value held between two bounds. It stands first in both comparisons, so that NaN passes.
+fn between(b: &mut KernelBuilder, x: Value, bottom: f64, top: f64) -> Value {
+    let (top, bottom) = (constant(b, x, top), constant(b, x, bottom));
+    let x = b.binary(BinaryOp::FloatMinFirst, x, top);
+    b.binary(BinaryOp::FloatMaxFirst, x, bottom)
+}
+
 /// The integer lane of as many bits as a float's.
 fn integer_lane(b: &KernelBuilder, x: Value) -> Lane {
     if b.ty(x).lane == Lane::F64 { Lane::I64 } else { Lane::I32 }

@@ -1,6 +1,6 @@
 //! The distribution function of the standard normal distribution.
 
-use super::{add_constant, constant, erf, is_wide, mul_constant, polynomial};
+use super::{add_constant, between, constant, erf, is_wide, mul_constant, polynomial};
 use crate::kernel::{BinaryOp, KernelBuilder, Value};
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -19,10 +19,7 @@ pub fn normal_cdf(b: &mut KernelBuilder, x: Value) -> Value {
         let sum = add_constant(b, erf, 1.0);
         return b.mul(half, sum);
     }
-    // x stands first in both, so that NaN passes.
-    let (bottom, top) = (constant(b, x, -ONE_FROM), constant(b, x, ONE_FROM));
-    let x = b.binary(BinaryOp::FloatMinFirst, x, top);
-    let x = b.binary(BinaryOp::FloatMaxFirst, x, bottom);
+    let x = between(b, x, -ONE_FROM, ONE_FROM);
     let difference = difference_from_half(b, x);
     let sum = b.add(half, difference);
     let zero = constant(b, x, 0.0);

@@ -1,7 +1,7 @@
 //! Powers.
 
 use super::special::with_sign_of_power;
-use super::{add_constant, constant, is_wide, polynomial, wide};
+use super::{add_constant, between, constant, is_wide, polynomial, wide};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
 /// 1.5 · 2⁵²: a number added to it is rounded to an integer that stands in the low bits of the sum.
@@ -29,9 +29,7 @@ pub fn pow(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
 /// |x|ʸ.
 fn power_of_magnitude(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     // Finite powers, so that 0, the logarithm of 1, times them is 0.
-    let (top, bottom) = (constant(b, y, f64::from(f32::MAX)), constant(b, y, f64::from(f32::MIN)));
-    let y = b.binary(BinaryOp::FloatMinFirst, y, top);
-    let y = b.binary(BinaryOp::FloatMaxFirst, y, bottom);
+    let y = between(b, y, f64::from(f32::MIN), f64::from(f32::MAX));
     let y = b.convert(ConvertOp::Promote, y, Lane::F64);
     let x = b.unary(UnaryOp::Abs, x);
     let x = b.convert(ConvertOp::Promote, x, Lane::F64);
@@ -95,9 +93,7 @@ fn split(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
 
 /// 2ᵗ for binary64 lanes, with a relative error of 2⁻²⁹; powers beyond ±160 give 2^±160.
 fn exp2(b: &mut KernelBuilder, t: Value) -> Value {
-    let (top, bottom) = (constant(b, t, LARGEST_POWER), constant(b, t, -LARGEST_POWER));
-    let t = b.binary(BinaryOp::FloatMinFirst, t, top);
-    let t = b.binary(BinaryOp::FloatMaxFirst, t, bottom);
+    let t = between(b, t, -LARGEST_POWER, LARGEST_POWER);
     let rounded = add_constant(b, t, ROUNDER);
     let n = add_constant(b, rounded, -ROUNDER);
     let r = b.sub(t, n);

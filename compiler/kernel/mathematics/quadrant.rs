@@ -1,6 +1,6 @@
 //! What sine and cosine share: an angle as a quarter turn and a remainder, and the two polynomials.
 
-use super::{add_constant, constant, mul_constant, polynomial};
+use super::{add_constant, between, constant, mul_constant, polynomial};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
@@ -53,10 +53,7 @@ fn reduce(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
     let r = b.sub(r, low);
     let r = b.convert(ConvertOp::Demote, r, Lane::F32);
     // Only angles too large for the reduction leave these bounds; NaN, which infinities give, passes.
-    let top = constant(b, r, consts::FRAC_PI_4);
-    let bottom = constant(b, r, -consts::FRAC_PI_4);
-    let r = b.binary(BinaryOp::FloatMinFirst, r, top);
-    let r = b.binary(BinaryOp::FloatMaxFirst, r, bottom);
+    let r = between(b, r, -consts::FRAC_PI_4, consts::FRAC_PI_4);
     let bits = b.convert(ConvertOp::Bitcast, rounded, Lane::I64);
     (b.convert(ConvertOp::Wrap, bits, Lane::I32), r)
 }

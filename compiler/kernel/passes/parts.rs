@@ -327,7 +327,7 @@ mod tests {
         let cut = in_parts(&kernel, false)?;
         assert_eq!(verify(&cut.kernel), Ok(()), "{}", cut.kernel);
         let new = || -> Vec<Vec<u8>> {
-            let of = |data: &BufferData| (0..data.elements * u64::from(data.lane.bytes())).map(|i| i as u8).collect();
+            let of = |data: &BufferData| (0..data.bytes()).map(|i| i as u8).collect();
             kernel.pointer_params().map(|(_, data)| of(data)).collect()
         };
         let (mut whole, mut parts) = (new(), new());

@@ -12,7 +12,7 @@ pub struct CloseUp {
     /// Runs of bytes, in order, and the first byte of each after the move. Kernels know how far each is from multiples of the alignment.
     runs: Vec<(Range<u64>, u64)>,
     /// Bytes after the move.
-    bytes: u64,
+    pub bytes: u64,
 }
 
 impl CloseUp {
@@ -98,9 +98,9 @@ fn of_call(call: &Call, kernels: &[Kernel]) -> Vec<(Address, u64)> {
     let mut list = Vec::new();
     for (argument, ((_, data), address)) in kernels[call.kernel].pointer_params().zip(&call.arguments).enumerate() {
         // A kernel may serve calls with larger tensors than those that it was written for: these have parts.
-        let least = data.elements * u64::from(data.lane.bytes());
+        let least = data.bytes();
         let bytes = call.parts.as_ref().and_then(|parts| parts.bytes.get(argument)).map_or(least, |&bytes| bytes.max(least));
-        list.push((*address, bytes + call.slices.as_ref().map_or(0, |slices| slices.last_block(argument))));
+        list.push((*address, bytes + call.last_block(argument)));
     }
     for (parts, working) in call.parts.iter().flat_map(|parts| parts.working.iter().map(move |working| (parts, working))) {
         let bytes = parts.bytes.get(working.argument).copied().unwrap_or(0);

@@ -83,7 +83,7 @@ impl<'a> Dispatches<'a> {
                 Some(address) => (DeviceMemory::Area, self.mirror.place(address)?),
             };
             let data = kernel.buffer(buffer);
-            let end = start + data.elements * u64::from(data.lane.bytes());
+            let end = start + data.bytes();
             Some(Operand { memory, start, end, is_written: kernel.writes(buffer), begins: kernel.clamps(buffer) })
         };
         let operands: Vec<Operand> = params.iter().zip(&pointers).map(operand).collect::<Option<_>>().ok_or(HostReason::Range)?;

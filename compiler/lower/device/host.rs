@@ -31,7 +31,7 @@ pub(in crate::lower) fn lighten<'a>(device: &mut Device, kernels: &mut [Vec<Kern
         }
         let close_up = CloseUp::new(levels, kernels, &device.regions);
         close_up.methods(levels, &mut device.regions);
-        let bytes = levels.iter().map(|level| level.scratch_bytes).max().unwrap_or(0);
+        let bytes = close_up.bytes;
         (plan.arena_bytes, plan.lower_bound) = (bytes, plan.lower_bound.min(bytes));
         live.iter_mut().for_each(|ranges| *ranges = ranges.iter().flat_map(|range| close_up.ranges(range)).collect());
         // The plan says when most is live on both sides together.

@@ -81,12 +81,11 @@ impl Mirror {
 
     /// The bytes that a kernel call touches: a range a pointer parameter that is no constant, and one an extent whose slices it counts.
     pub fn touched(&self, kernel: &Kernel, call: &Call) -> Vec<Touched> {
-        let slices = |argument: usize| call.slices.as_ref().map_or(0, |slices| slices.last_block(argument));
         let is_extent = |argument: usize| call.extents.iter().any(|extent| extent.0 == argument);
         let mut list = Vec::new();
         for (argument, ((buffer, data), address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
             let Some(place) = self.place(*address).filter(|_| data.kind != BufferKind::Scratch) else { continue };
-            let bytes = data.elements * u64::from(data.lane.bytes()) + slices(argument);
+            let bytes = data.bytes() + call.last_block(argument);
             let (reads, writes) = (kernel.reads(buffer), kernel.writes(buffer));
             list.push(Touched { bytes: place..place + bytes, reads, writes, is_extent: is_extent(argument) });
         }
@@ -101,8 +100,7 @@ impl Mirror {
         let mut ranges: Vec<(u64, usize, u64)> = Vec::new();
         for (number, ((_, data), address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
             if let (BufferKind::Output, Some(start)) = (data.kind, self.place(*address)) {
-                let last = call.slices.as_ref().map_or(0, |slices| slices.last_block(number));
-                ranges.push((start, number, start + data.elements * u64::from(data.lane.bytes()) + last));
+                ranges.push((start, number, start + data.bytes() + call.last_block(number)));
             }
         }
         ranges.sort_unstable();
@@ -124,7 +122,7 @@ impl Mirror {
 fn working(kernels: &[Kernel], call: &Call) -> u64 {
     let Some(kernel) = kernels.get(call.kernel) else { return 0 };
     let end = |((_, data), address): ((Buffer, &BufferData), &Address)| match address {
-        Address::Scratch(offset) if data.kind == BufferKind::Scratch => offset + data.elements * u64::from(data.lane.bytes()),
+        Address::Scratch(offset) if data.kind == BufferKind::Scratch => offset + data.bytes(),
         _ => 0,
     };
     kernel.pointer_params().zip(&call.arguments).map(end).max().unwrap_or(0)

@@ -1,6 +1,6 @@
 //! Sine and cosine.
 
-use super::super::{add_constant, constant, mul_constant, polynomial};
+use super::super::{add_constant, between, constant, mul_constant, polynomial};
 use super::exp::ROUNDER;
 use super::pair::{Pair, ordered_sum, product, sum};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
@@ -76,14 +76,8 @@ fn reduce(b: &mut KernelBuilder, x: Value) -> (Value, Pair) {
     let low = b.sub(low, third);
     let r = ordered_sum(b, found.high, low);
     // Only angles too large for the reduction leave these bounds; NaN passes.
-    let r = Pair { high: between(b, r.high, 0.9), low: between(b, r.low, 1e-16) };
+    let r = Pair { high: between(b, r.high, -0.9, 0.9), low: between(b, r.low, -1e-16, 1e-16) };
     (b.convert(ConvertOp::Bitcast, rounded, Lane::I64), r)
-}
-
-fn between(b: &mut KernelBuilder, x: Value, limit: f64) -> Value {
-    let (top, bottom) = (constant(b, x, limit), constant(b, x, -limit));
-    let x = b.binary(BinaryOp::FloatMinFirst, x, top);
-    b.binary(BinaryOp::FloatMaxFirst, x, bottom)
 }
 
 /// r + r³ p(r²), with a relative error of 2⁻⁵⁸ before rounding (Remez; FDLIBM's form).

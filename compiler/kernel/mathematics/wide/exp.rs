@@ -1,6 +1,6 @@
 //! The exponential function.
 
-use super::super::{add_constant, constant, mul_constant, polynomial};
+use super::super::{add_constant, between, constant, mul_constant, polynomial};
 use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
 use std::f64::consts;
 
@@ -19,10 +19,8 @@ pub fn exp(b: &mut KernelBuilder, x: Value) -> Value {
 
 /// e^(x + y) for y below a thousandth of 1.
 pub fn exp_of_sum(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
-    // Beyond these bounds the result is +∞ or 0 anyway. x stands first in both, so that NaN passes.
-    let (top, bottom) = (constant(b, x, 710.0), constant(b, x, -746.0));
-    let x = b.binary(BinaryOp::FloatMinFirst, x, top);
-    let x = b.binary(BinaryOp::FloatMaxFirst, x, bottom);
+    // Beyond these bounds the result is +∞ or 0 anyway.
+    let x = between(b, x, -746.0, 710.0);
     // n = x ÷ ln 2 to the nearest integer; the first step of the remainder is exact.
     let scaled = mul_constant(b, x, consts::LOG2_E);
     let rounded = add_constant(b, scaled, ROUNDER);

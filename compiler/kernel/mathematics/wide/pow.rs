@@ -1,7 +1,7 @@
 //! Powers.
 
 use super::super::special::with_sign_of_power;
-use super::super::{add_constant, constant, mul_constant, polynomial};
+use super::super::{add_constant, between, constant, mul_constant, polynomial};
 use super::exp::{LN_2_HIGH, LN_2_LOW, exp_of_sum};
 use super::pair::{Pair, ordered_sum, product, sum};
 use super::split::split;
@@ -26,18 +26,14 @@ pub fn pow(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
 
 /// |x|ʸ.
 fn power_of_magnitude(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
-    let (top, bottom) = (constant(b, y, LARGEST_EXPONENT), constant(b, y, -LARGEST_EXPONENT));
-    let limited = b.binary(BinaryOp::FloatMinFirst, y, top);
-    let limited = b.binary(BinaryOp::FloatMaxFirst, limited, bottom);
+    let limited = between(b, y, -LARGEST_EXPONENT, LARGEST_EXPONENT);
     let size = b.unary(UnaryOp::Abs, x);
     let logarithm = log_of(b, size);
     let exponent = product(b, limited, logarithm.high);
     let more = b.mul(limited, logarithm.low);
     let rest = b.add(exponent.low, more);
     // Only exponents that overflow anyway leave these bounds.
-    let (top, bottom) = (constant(b, y, 1e-4), constant(b, y, -1e-4));
-    let rest = b.binary(BinaryOp::FloatMinFirst, rest, top);
-    let rest = b.binary(BinaryOp::FloatMaxFirst, rest, bottom);
+    let rest = between(b, rest, -1e-4, 1e-4);
     let power = exp_of_sum(b, exponent.high, rest);
     of_special(b, power, size, y)
 }

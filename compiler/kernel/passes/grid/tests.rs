@@ -22,7 +22,7 @@ fn memory(kernel: &Kernel, of: impl Fn(&BufferData) -> Vec<u8>) -> Vec<Vec<u8>> 
 fn positions(text: &str) -> Vec<u64> {
     let kernel = parse_kernel(text).expect("a kernel");
     let stages = stages_of(&kernel);
-    let of = |data: &BufferData| (0..data.elements * u64::from(data.lane.bytes())).map(|i| (i * 7) as u8).collect();
+    let of = |data: &BufferData| (0..data.bytes()).map(|i| (i * 7) as u8).collect();
     let (mut whole, mut parts) = (memory(&kernel, of), memory(&kernel, of));
     assert_eq!(interpret(&kernel, &mut whole, &[]), Ok(0));
     for Stage { kernel, pointers, .. } in &stages {

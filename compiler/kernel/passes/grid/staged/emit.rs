@@ -46,7 +46,7 @@ impl Emitter {
     pub fn finish(mut self, statements: Vec<Statement>) -> (Kernel, u64) {
         self.kernel.body.statements = [self.head, statements].concat();
         let shared = self.kernel.buffers.iter().filter(|data| data.kind == BufferKind::Shared);
-        let bytes = shared.map(|data| data.elements * u64::from(data.lane.bytes())).sum();
+        let bytes = shared.map(|data| data.bytes()).sum();
         (self.kernel, bytes)
     }
 

@@ -90,7 +90,7 @@ fn changed(kernel: &Kernel, places: &Places) -> FxHashSet<Buffer> {
     let params: Vec<Param> = kernel
         .pointer_params()
         .zip(places)
-        .map(|((buffer, data), &(memory, start))| (buffer, memory, [start, start + data.elements * u64::from(data.lane.bytes())]))
+        .map(|((buffer, data), &(memory, start))| (buffer, memory, [start, start + data.bytes()]))
         .collect();
     let meet = |a: &Param, b: &Param| a.1 == b.1 && a.2[0] < b.2[1] && b.2[0] < a.2[1];
     let is_changed = |param: &&Param| params.iter().any(|other| kernel.writes(other.0) && meet(param, other));
