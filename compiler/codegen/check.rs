@@ -16,7 +16,7 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
     for variable in &program.variables {
         let end = variable.offset.checked_add(variable.bytes);
         let fits = end.is_some_and(|end| end <= program.variable_bytes) && variable.offset % 8 == 0;
-        let initial = variable.initial.map(|constant| program.constants.get(constant).map(|blob| blob.data.bytes().len() as u64));
+        let initial = variable.initial.map(|constant| program.constants.get(constant).map(|blob| blob.data.len() as u64));
         if !fits || initial.is_some_and(|bytes| bytes != Some(variable.bytes)) {
             return Err(bug(format!("variable {} is not where it should be", variable.name)));
         }
@@ -211,7 +211,7 @@ fn room(program: &Program, method: &Method, address: Address) -> Option<(u64, u6
         Address::Scratch(offset) | Address::Moving(_, offset) => (method.scratch_bytes, offset, ALIGNMENT),
         Address::Variable(offset) => (program.variable_bytes, offset, ALIGNMENT),
         Address::Resident(_) => return None,
-        Address::Constant(constant, offset) => (program.constants.get(constant as usize)?.data.bytes().len() as u64, offset, ALIGNMENT),
+        Address::Constant(constant, offset) => (program.constants.get(constant as usize)?.data.len() as u64, offset, ALIGNMENT),
         Address::Input(port, offset) | Address::Output(port, offset) => {
             let ports = if matches!(address, Address::Input(..)) { &method.inputs } else { &method.outputs };
             let port = ports.get(port as usize)?;

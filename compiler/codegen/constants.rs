@@ -22,7 +22,7 @@ impl ConstantLayout {
         for blob in &program.constants {
             let offset = layout.bytes.next_multiple_of(ALIGNMENT);
             layout.offsets.push(offset);
-            layout.bytes = offset + blob.data.bytes().len() as u64;
+            layout.bytes = offset + blob.data.len() as u64;
         }
         if !program.constants.is_empty() {
             // Code takes the address of empty constants too, so there must be something to name.

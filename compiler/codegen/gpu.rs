@@ -44,7 +44,7 @@ impl Parts<'_> {
             return Err(CodegenError::Bug("variables live on a device that need not be there".into()));
         }
         let modules = modules(device, &options.gpu)?;
-        let placed = |number: usize| Some((*constants.offsets.get(number)?, program.constants.get(number)?.data.bytes().len() as u64));
+        let placed = |number: usize| Some((*constants.offsets.get(number)?, program.constants.get(number)?.data.len() as u64));
         let wishes = Wishes { takes_cpus: options.gpu.required, measures: options.gpu.measures };
         let tables = tables::tables(device, &modules, &placed, wishes)?;
         let entries = match options.gpu.runtime {

@@ -99,7 +99,7 @@ impl Topology {
             packing.update(format!(" {}", machine.level));
         }
         for blob in levels.iter().take(1).flat_map(|level| &level.program.constants) {
-            packing.update((blob.data.bytes().len() as u64).to_le_bytes());
+            packing.update((blob.data.len() as u64).to_le_bytes());
         }
         Self { hash: word(whole), packing: word(packing), calls }
     }
@@ -166,7 +166,7 @@ impl Walk<'_> {
         hash.update(format!("{:?} {:?} {:?}", call.arguments, call.integers, call.parts));
         for address in &call.arguments {
             if let Address::Constant(constant, _) = address {
-                let bytes = self.program.constants.get(*constant as usize).map_or(0, |blob| blob.data.bytes().len() as u64);
+                let bytes = self.program.constants.get(*constant as usize).map_or(0, |blob| blob.data.len() as u64);
                 hash.update(bytes.to_le_bytes());
             }
         }

@@ -13,7 +13,7 @@ impl Image {
     /// Appends bytes.
     pub fn push(&mut self, bytes: impl Into<Data>) {
         let data = bytes.into();
-        if !data.bytes().is_empty() {
+        if !data.is_empty() {
             self.pieces.push(data);
         }
     }
@@ -31,7 +31,7 @@ impl Image {
 
     /// Bytes in all.
     pub fn len(&self) -> u64 {
-        self.pieces.iter().map(|piece| piece.bytes().len() as u64).sum()
+        self.pieces.iter().map(|piece| piece.len() as u64).sum()
     }
 
     /// Whether there are none.

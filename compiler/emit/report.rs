@@ -106,7 +106,7 @@ fn map_report(map: &MemoryMap) -> Value {
 fn weights_bytes(program: &Program, call: &Call) -> u64 {
     let constant = |address: &Address| if let Address::Constant(number, _) = address { Some(*number as usize) } else { None };
     let distinct: BTreeSet<usize> = call.arguments.iter().filter_map(constant).collect();
-    distinct.iter().filter_map(|&number| program.constants.get(number)).map(|blob| blob.data.bytes().len() as u64).sum()
+    distinct.iter().filter_map(|&number| program.constants.get(number)).map(|blob| blob.data.len() as u64).sum()
 }
 
 fn port_report(port: &Port) -> Value {

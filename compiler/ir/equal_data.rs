@@ -51,12 +51,12 @@ impl<T: Copy> EqualData<T> {
     /// A number that equal data have in common, from so many bytes at most. It is never written anywhere. A file can choose the bytes, and would find
     /// equal hashes of a simple hasher.
     fn key(&self, data: &Data, most: usize) -> u64 {
-        let bytes = data.bytes();
         if self.by_place {
-            return bytes.as_ptr() as u64;
+            return data.place() as u64;
         }
         let mut hasher = DefaultHasher::new();
-        (bytes.len(), &bytes[..bytes.len().min(most)]).hash(&mut hasher);
+        let start = data.slice(0..data.len().min(most)).unwrap_or_else(|| data.clone());
+        (data.len(), &*start.read()).hash(&mut hasher);
         data.release();
         hasher.finish()
     }

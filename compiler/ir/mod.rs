@@ -9,6 +9,7 @@ pub mod attribute;
 pub mod axes;
 pub mod builder;
 pub mod data;
+pub mod element_order;
 mod equal_data;
 pub mod fault;
 pub mod interpret;

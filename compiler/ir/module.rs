@@ -2,6 +2,7 @@
 
 use super::allocation::ImportedPlan;
 use super::data::Data;
+use super::element_order::ElementOrder;
 use super::operators::{Op, Operation};
 use super::tensor::Tensor;
 use super::types::{ElementType, Extent, Interval, Layout, TensorType, Type};
@@ -150,6 +151,17 @@ pub struct ConstantData {
     pub ty: TensorType,
     /// `ty.static_bytes()` bytes.
     pub data: Data,
+}
+
+impl ConstantData {
+    /// With permuted dimensions: dimension `i` of the result is dimension `permutation[i]` of this constant. `None` when the permutation does not
+    /// fit, or elements are less than a byte.
+    pub fn permuted(&self, permutation: &[usize]) -> Option<Self> {
+        let shape = self.ty.static_shape()?;
+        let data = Data::in_order(&self.data, ElementOrder::new(self.ty.element, &shape, permutation)?)?;
+        let shape: Vec<u64> = permutation.iter().map(|&p| shape[p]).collect();
+        Some(Self { ty: TensorType::of(self.ty.element, &shape), data })
+    }
 }
 
 /// Storage that keeps its contents from call to call.
@@ -327,7 +339,7 @@ impl Function {
 impl Module {
     /// Adds a constant. The caller guarantees that `data` has `ty.static_bytes()` bytes.
     pub fn add_constant(&mut self, ty: TensorType, data: Data) -> Constant {
-        debug_assert_eq!(ty.static_bytes(), Some(data.bytes().len() as u64));
+        debug_assert_eq!(ty.static_bytes(), Some(data.len() as u64));
         self.constants.push(ConstantData { ty, data })
     }
 

@@ -1,5 +1,6 @@
 //! Tensors as data: what the interpreter, the JIT, `.npz` files and tests exchange.
 
+use super::element_order::ElementOrder;
 use super::types::{ElementType, TensorType};
 
 /// A dense row-major tensor with its bytes in little-endian order.
@@ -28,41 +29,11 @@ impl Tensor {
     /// With permuted dimensions: dimension `i` of the result is dimension `permutation[i]` of this tensor. `None` when the
     /// permutation does not fit, or elements are less than a byte.
     pub fn permuted(&self, permutation: &[usize]) -> Option<Self> {
-        let bytes = permute_bytes(&self.bytes, self.element, &self.shape, permutation)?;
+        let order = ElementOrder::new(self.element, &self.shape, permutation)?;
+        let mut bytes = vec![0; order.bytes()];
+        order.write(&self.bytes, 0..order.bytes(), &mut bytes);
         Some(Self { element: self.element, shape: permutation.iter().map(|&p| self.shape[p]).collect(), bytes })
     }
-}
-
-/// The bytes of a dense row-major tensor with permuted dimensions; see [`Tensor::permuted`].
-pub fn permute_bytes(bytes: &[u8], element: ElementType, shape: &[u64], permutation: &[usize]) -> Option<Vec<u8>> {
-    let mut seen = vec![false; shape.len()];
-    for &p in permutation {
-        *seen.get_mut(p)? = true;
-    }
-    if permutation.len() != shape.len() || seen.contains(&false) || !element.bits().is_multiple_of(8) {
-        return None;
-    }
-    let size = (element.bits() / 8) as usize;
-    let mut strides = vec![size; shape.len()];
-    for d in (1..shape.len()).rev() {
-        strides[d - 1] = strides[d].checked_mul(usize::try_from(shape[d]).ok()?)?;
-    }
-    let mut result = Vec::with_capacity(bytes.len());
-    let mut position = vec![0u64; shape.len()];
-    let mut at = 0usize;
-    while result.len() < bytes.len() {
-        result.extend_from_slice(bytes.get(at..at + size)?);
-        for &p in permutation.iter().rev() {
-            position[p] += 1;
-            at += strides[p];
-            if position[p] < shape[p] {
-                break;
-            }
-            at -= strides[p] * position[p] as usize;
-            position[p] = 0;
-        }
-    }
-    Some(result)
 }
 
 #[cfg(test)]

@@ -277,7 +277,7 @@ impl<'s> Writer<'_, 's> {
             });
         }
         let outputs = tensors.split_off(data.operands.len());
-        let has_options = !self.from.module.constants[external.options].data.bytes().is_empty();
+        let has_options = !self.from.module.constants[external.options].data.is_empty();
         let options = has_options.then(|| self.module_constant(external.options));
         Ok(External { symbol: external.symbol.to_owned(), inputs: tensors, outputs, options, origin: self.origin(group) })
     }

@@ -38,13 +38,40 @@ fn fold(edit: &mut Edit<'_>, inst: Inst, budget: &mut u64) -> Option<Vec<Value>>
         return None;
     }
     *budget -= work;
+    if let Some(moved) = moved(edit, inst) {
+        return Some(vec![insert(edit, moved)?]);
+    }
     let results = interpret::evaluate(edit.module, &edit.function, inst).ok()?;
+    for operand in &edit.function.insts[inst].operands {
+        if let Some(Operation::Constant(constant)) = edit.definition(*operand).map(|data| &data.operation) {
+            edit.module.constants[constant.data].data.release();
+        }
+    }
     results.into_iter().map(|tensor| constant(edit, tensor)).collect()
+}
+
+/// What an instruction makes that computes nothing: the bytes of its operand, as they are or in another order. They are not copied.
+fn moved(edit: &Edit<'_>, inst: Inst) -> Option<ConstantData> {
+    let data = &edit.function.insts[inst];
+    let Operation::Constant(operand) = &edit.definition(*data.operands.first()?)?.operation else { return None };
+    let operand = &edit.module.constants[operand.data];
+    match &data.operation {
+        Operation::Transpose(transpose) => operand.permuted(&transpose.permutation),
+        Operation::Reshape(_) => {
+            let ty = edit.function.tensor(data.results[0]);
+            Some(ConstantData { ty: TensorType::of(ty.element, &ty.static_shape()?), data: operand.data.clone() })
+        }
+        _ => None,
+    }
 }
 
 /// A tensor as a constant value.
 pub(super) fn constant(edit: &mut Edit<'_>, tensor: Tensor) -> Option<Value> {
     let ty = TensorType::of(tensor.element, &tensor.shape);
-    let constant = edit.module.add_constant(ty, tensor.bytes.into());
+    insert(edit, ConstantData { ty, data: tensor.bytes.into() })
+}
+
+fn insert(edit: &mut Edit<'_>, constant: ConstantData) -> Option<Value> {
+    let constant = edit.module.add_constant(constant.ty, constant.data);
     edit.insert_one(operators::Constant { data: constant }, &[])
 }

@@ -28,7 +28,7 @@ pub(super) fn call(addresses: &Addresses<'_>, e: &mut Builder, external: &Extern
     let outputs = tensors(addresses, e, &external.outputs);
     let user = e.load(Width::Word, addresses.state, record::USER);
     let [in_count, out_count] = [&external.inputs, &external.outputs].map(|list| Operand::Number(list.len() as u64));
-    let constant = |number: u32| addresses.context.program.constants.get(number as usize).map_or(0, |blob| blob.data.bytes().len() as u64);
+    let constant = |number: u32| addresses.context.program.constants.get(number as usize).map_or(0, |blob| blob.data.len() as u64);
     let options_bytes = Operand::Number(external.options.map_or(0, constant));
     let options = constant_or_null(addresses, e, external.options);
     let arguments = vec![user.into(), inputs.into(), in_count, outputs.into(), out_count, options, options_bytes];

@@ -76,7 +76,7 @@ impl DataFile {
             }
         }
         let bytes = usize::try_from(form.bytes()).ok().and_then(|length| named.data.slice(0..length));
-        let found = named.data.bytes().len();
+        let found = named.data.len();
         bytes.map(Some).ok_or_else(|| {
             invalid("the tensor in the file of tensors is too short").expected(format!("{} bytes", form.bytes()), found.to_string())
         })

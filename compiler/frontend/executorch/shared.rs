@@ -8,7 +8,7 @@ use super::states::SharedStates;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::{Constant, ConstantData, Data, Interval, Module, TensorType};
-use crate::operators::graph::movement::{inverse, permuted_constant};
+use crate::operators::graph::movement::inverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// See [`Shared::most_steps`].
@@ -184,7 +184,7 @@ pub fn add_row_major(module: &mut Module, form: &Form, data: Data) -> Constant {
     if form.layout.order().is_none() {
         return module.add_constant(physical.ty, physical.data);
     }
-    match permuted_constant(&physical, &inverse(&form.order())) {
+    match physical.permuted(&inverse(&form.order())) {
         Some(logical) => module.add_constant(logical.ty, logical.data),
         None => module.add_constant(physical.ty, physical.data),
     }

@@ -78,7 +78,7 @@ fn check_static(ty: &TensorType) -> Result<u64, VerifyError> {
 }
 
 fn check_constant(constant: &ConstantData) -> Check {
-    let (expected, found) = (check_static(&constant.ty)?, constant.data.bytes().len());
+    let (expected, found) = (check_static(&constant.ty)?, constant.data.len());
     require(expected == found as u64, || Mistake::Bytes { expected, found })
 }
 

@@ -152,7 +152,7 @@ impl<'a> Dispatches<'a> {
         }
         let offset = self.constant_bytes.next_multiple_of(self.gpu.offset_alignment);
         self.placed.push(DeviceConstant { constant, offset });
-        self.constant_bytes = offset + self.constants.get(constant).map_or(0, |blob| blob.data.bytes().len() as u64).next_multiple_of(4);
+        self.constant_bytes = offset + self.constants.get(constant).map_or(0, |blob| blob.data.len() as u64).next_multiple_of(4);
         offset
     }
 }

@@ -2,8 +2,7 @@
 //! of transposes are one.
 
 use super::{Graph, extents};
-use crate::ir::tensor::permute_bytes;
-use crate::ir::{ConstantData, ElementType, Extent, InstData, Op, Operation, Scalar, TensorType, Value};
+use crate::ir::{ElementType, Extent, InstData, Op, Operation, Scalar, Value};
 use crate::operators::Error;
 
 /// The permutation that undoes another.
@@ -13,14 +12,6 @@ pub fn inverse(permutation: &[usize]) -> Vec<usize> {
         inverse[p] = i;
     }
     inverse
-}
-
-/// A constant with permuted dimensions; `None` for elements of less than a byte.
-pub fn permuted_constant(constant: &ConstantData, permutation: &[usize]) -> Option<ConstantData> {
-    let shape = constant.ty.static_shape()?;
-    let bytes = permute_bytes(constant.data.bytes(), constant.ty.element, &shape, permutation)?;
-    let shape: Vec<u64> = permutation.iter().map(|&p| shape[p]).collect();
-    Some(ConstantData { ty: TensorType::of(constant.ty.element, &shape), data: bytes.into() })
 }
 
 impl Graph<'_> {
@@ -204,7 +195,7 @@ impl Graph<'_> {
     pub fn settle_transpose(&mut self, value: Value) -> Result<Value, Error> {
         let Some((source, permutation)) = self.transposed(value) else { return Ok(value) };
         let Some(constant) = self.constant_of(source) else { return Ok(value) };
-        match permuted_constant(&self.builder.module.constants[constant], permutation) {
+        match self.builder.module.constants[constant].permuted(permutation) {
             Some(moved) => {
                 let constant = self.builder.module.add_constant(moved.ty, moved.data);
                 Ok(self.builder.constant(constant)?)

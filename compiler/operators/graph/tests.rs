@@ -1,7 +1,7 @@
 //! Graphs: what is folded, what changes nothing, what must be equal.
 
 use super::elements::{Elements, ListItem};
-use super::movement::{inverse, permuted_constant};
+use super::movement::inverse;
 use super::{Graph, extents};
 use crate::ir::{ConstantData, ElementType, Extent, IndexOperation, Interval, Module, Op, ScalarOp, TensorType, Type, Value};
 use crate::operators::Error;
@@ -25,7 +25,7 @@ fn count(g: &Graph<'_>, op: Op) -> usize {
 fn transposed_constants_hold_the_same_elements() {
     let ty = TensorType::of(ElementType::I16, &[2, 3]);
     let bytes: Vec<u8> = [1i16, 2, 3, 4, 5, 6].iter().flat_map(|n| n.to_le_bytes()).collect();
-    let moved = permuted_constant(&ConstantData { ty, data: bytes.into() }, &[1, 0]).unwrap();
+    let moved = ConstantData { ty, data: bytes.into() }.permuted(&[1, 0]).unwrap();
     assert_eq!(moved.ty, TensorType::of(ElementType::I16, &[3, 2]));
     let expected: Vec<u8> = [1i16, 4, 2, 5, 3, 6].iter().flat_map(|n| n.to_le_bytes()).collect();
     assert_eq!(moved.data.bytes(), expected);

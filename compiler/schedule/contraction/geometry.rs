@@ -266,17 +266,18 @@ impl Contraction {
     ///
     /// [`ElementWise::offsets`]: crate::schedule::elementwise::operands::ElementWise::offsets
     pub fn initial_sums(&self, excess: i64, offsets: &[i32], taps: &[u64], channels: impl Iterator<Item = Option<u64>>) -> Vec<u8> {
-        let (per_output, per_tap) = (self.per_output(), self.channels / self.groups);
+        let (per_output, per_tap) = (self.per_output(), (self.channels / self.groups) as usize);
+        let read = match &self.weights {
+            Weights::Integers(integers) if excess != 0 => Some((integers, integers.read())),
+            _ => None,
+        };
+        let reader = read.as_ref().map(|(integers, bytes)| integers.reader(bytes));
         let sum = |channel: Option<u64>| -> [u8; 4] {
             let Some(channel) = channel else { return [0; 4] };
-            let weights: i64 = match &self.weights {
-                Weights::Integers(integers) if excess != 0 => {
-                    let (reader, per_tap) = (integers.reader(), per_tap as usize);
-                    let firsts = taps.iter().map(|tap| (channel * per_output) as usize + *tap as usize * per_tap);
-                    firsts.map(|first| reader.sum(first..first + per_tap)).sum()
-                }
-                _ => 0,
-            };
+            let weights: i64 = reader.map_or(0, |reader| {
+                let firsts = taps.iter().map(|tap| (channel * per_output) as usize + *tap as usize * per_tap);
+                firsts.map(|first| reader.sum(first..first + per_tap)).sum()
+            });
             let begin = self.bias.as_ref().map_or(0, |bias| i64::from(bias[channel as usize]));
             let offset = if offsets.len() == 1 { offsets[0] } else { offsets.get(channel as usize).copied().unwrap_or(0) };
             ((begin - excess * weights + i64::from(offset)) as i32).to_le_bytes()

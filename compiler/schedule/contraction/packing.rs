@@ -5,7 +5,7 @@ use super::filling::Stored;
 use super::panels::{Extents, Panels, Storage};
 use super::sparse::{self, Entries};
 use super::strips::Strips;
-use super::weights::{Found, Source, Weights};
+use super::weights::{Found, Integers, Source, Weights};
 use crate::ir::Data;
 use crate::kernel::{KernelBuilder, Lane};
 use crate::parallel::Memo;
@@ -13,6 +13,9 @@ use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::elementwise::requantize::Solved;
 use crate::schedule::elementwise::sum_of_two::Fits;
 use std::sync::Arc;
+
+/// Bytes that are read before memory is given back.
+const UNRELEASED: usize = 8 << 20;
 
 /// The packed weights of a method so far, and what was found of them and of its requantizations.
 #[derive(Default)]
@@ -63,20 +66,23 @@ impl PackedWeights {
     }
 }
 
-fn pack<'p>(parts: impl Iterator<Item = &'p Panels>, weights: &Weights) -> Packed {
-    let (mut packed, mut entries) = (Vec::new(), None);
-    for panels in parts {
-        let more = panels.packed(weights).unwrap_or_default();
-        if panels.sparse {
-            panels.add_entries(&more, entries.get_or_insert_with(Entries::default));
-        } else if packed.is_empty() {
-            // The first panels, which mostly are all, are taken as they are.
-            packed = more;
-        } else {
-            packed.extend(more);
+fn pack<'p>(parts: impl Iterator<Item = &'p Panels> + Clone, weights: &Weights) -> Packed {
+    if parts.clone().any(|panels| panels.sparse) {
+        let mut entries = Entries::default();
+        for panels in parts {
+            let mut packed = vec![0; panels.stored_bytes()];
+            panels.write(weights, &mut packed);
+            panels.add_entries(&packed, &mut entries);
         }
+        return Packed::WithoutZeros(entries.packed());
     }
-    entries.map_or_else(|| Packed::All(packed.into()), |entries| Packed::WithoutZeros(entries.packed()))
+    Packed::All(Data::filled(parts.clone().map(Panels::stored_bytes).sum(), |mut packed| {
+        for panels in parts.clone() {
+            let (part, following) = packed.split_at_mut(panels.stored_bytes());
+            panels.write(weights, part);
+            packed = following;
+        }
+    }))
 }
 
 /// Declares what the model or the program holds of the right operand, the panels of all parts, and adds the arguments.
@@ -102,57 +108,70 @@ pub fn declare<'p>(
 }
 
 impl Panels {
-    /// All panels with their zeros; `None` for a tensor that the program computes.
-    fn packed(&self, weights: &Weights) -> Option<Vec<u8>> {
-        if matches!(weights, Weights::Computed { .. }) {
-            return None;
-        }
-        let mut bytes = Vec::with_capacity(self.packed_bytes());
-        // Elements of this many bytes as they are in the file.
-        let mut copied = |data: &Data, size: usize| {
-            let file = data.bytes();
-            self.visit(|first, count| match first {
-                Some(i) => bytes.extend_from_slice(&file[i * size..][..count * size]),
-                None => bytes.resize(bytes.len() + count * size, 0),
-            });
-        };
+    /// Writes all panels with their zeros over zeros; nothing of a tensor that the program computes.
+    fn write(&self, weights: &Weights, panels: &mut [u8]) {
         match (weights, self.storage) {
             (Weights::Floats(data), _) => {
-                copied(data, 4);
-                self.share_last(&mut bytes);
+                self.copy((data, 4), panels);
+                self.share_last(panels);
             }
-            (Weights::Narrow { data, stored }, _) => copied(data, stored.bits() as usize / 8),
-            (Weights::Integers(integers), storage) => {
-                // What is added to an integer, and what stands in padding.
-                let (added, padding) = match storage {
-                    Storage::Offset { zero_point, .. } => (zero_point, zero_point),
-                    Storage::Moved { by, everywhere } => (-by, if everywhere { -by } else { 0 }),
-                    _ => (0, 0),
-                };
-                let reader = integers.reader();
-                let value = |i: usize| i64::from(reader.value(i)) + added;
-                match (storage, integers.byte_each()) {
-                    (Storage::Wide, _) => self.visit(|first, count| match first {
-                        Some(i) => bytes.extend((i..i + count).flat_map(|i| reader.value(i).to_le_bytes())),
-                        None => bytes.resize(bytes.len() + 2 * count, 0),
-                    }),
-                    // Of sums the low bytes are the sums of low bytes.
-                    (_, Some((stored, zero_point))) => {
-                        let added = (added as u8).wrapping_sub(zero_point);
-                        self.visit(|first, count| match first {
-                            Some(i) => bytes.extend(stored[i..i + count].iter().map(|byte| byte.wrapping_add(added))),
-                            None => bytes.resize(bytes.len() + count, padding as u8),
-                        });
-                    }
-                    (_, None) => self.visit(|first, count| match first {
-                        Some(i) => bytes.extend((i..i + count).map(|i| value(i) as u8)),
-                        None => bytes.resize(bytes.len() + count, padding as u8),
-                    }),
-                }
+            (Weights::Narrow { data, stored }, _) => self.copy((data, stored.bits() as usize / 8), panels),
+            (Weights::Integers(integers), Storage::Nibbles) => {
+                let mut bytes = vec![0; self.all_elements() as usize];
+                self.write_integers(integers, &mut bytes);
+                self.nibbles(&bytes, panels);
             }
-            (Weights::Computed { .. }, _) => return None,
+            (Weights::Integers(integers), _) => self.write_integers(integers, panels),
+            (Weights::Computed { .. }, _) => {}
         }
-        Some(if self.storage == Storage::Nibbles { self.nibbles(&bytes) } else { bytes })
+    }
+
+    /// Writes elements of some bytes as they are in the file.
+    fn copy(&self, (data, size): (&Data, usize), mut panels: &mut [u8]) {
+        self.visit((data, 8 * size as u64), |file, first, count| {
+            let to = next(&mut panels, count * size);
+            if let Some(i) = first {
+                to.copy_from_slice(&file[i * size..][..count * size]);
+            }
+        });
+    }
+
+    /// Writes integers, one or two bytes each.
+    fn write_integers(&self, integers: &Integers, mut panels: &mut [u8]) {
+        // What is added to an integer, and what stands in padding.
+        let (added, padding) = match self.storage {
+            Storage::Offset { zero_point, .. } => (zero_point, zero_point),
+            Storage::Moved { by, everywhere } => (-by, if everywhere { -by } else { 0 }),
+            _ => (0, 0),
+        };
+        let (added, padding) = (added as u8, padding as u8);
+        match (self.storage, integers.byte_each()) {
+            (Storage::Wide, _) => self.visit(integers.data(), |file, first, count| {
+                let to = next(&mut panels, 2 * count).as_chunks_mut::<2>().0;
+                if let Some(i) = first {
+                    let reader = integers.reader(file);
+                    to.iter_mut().zip(i..).for_each(|(to, i)| *to = reader.value(i).to_le_bytes());
+                }
+            }),
+            // Of sums the low bytes are the sums of low bytes.
+            (_, Some(zero_point)) => {
+                let added = added.wrapping_sub(zero_point);
+                self.visit(integers.data(), |file, first, count| {
+                    let to = next(&mut panels, count);
+                    match first {
+                        Some(i) => to.iter_mut().zip(&file[i..i + count]).for_each(|(to, byte)| *to = byte.wrapping_add(added)),
+                        None => to.fill(padding),
+                    }
+                });
+            }
+            (_, None) => self.visit(integers.data(), |file, first, count| {
+                let (to, reader) = (next(&mut panels, count), integers.reader(file));
+                match first {
+                    Some(i) => to.iter_mut().zip(i..).for_each(|(to, i)| *to = (reader.value(i) as u8).wrapping_add(added)),
+                    None => to.fill(padding),
+                }
+            }),
+        }
     }
 
     /// Where a group of floats at the end of a segment is of one element, gives each place of the group its share of the weight: such an element is
@@ -192,27 +211,35 @@ impl Panels {
         }
     }
 
-    /// Bytes of all panels before 4-bit integers are joined.
-    fn packed_bytes(&self) -> usize {
-        (self.group_elements() * self.extents.groups) as usize * self.stored_lane().bytes() as usize
+    /// Bytes of all panels.
+    fn stored_bytes(&self) -> usize {
+        let elements = self.all_elements() as usize;
+        match self.storage {
+            Storage::Floats => 4 * elements,
+            Storage::Narrow(stored) => elements * stored.bits() as usize / 8,
+            Storage::Wide => 2 * elements,
+            Storage::Nibbles => elements / 2,
+            Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Computed { .. } => elements,
+        }
     }
 
-    fn nibbles(&self, mut bytes: &[u8]) -> Vec<u8> {
-        let mut packed = Vec::with_capacity(bytes.len() / 2);
+    /// Joins two bytes that hold four bits to one.
+    fn nibbles(&self, mut bytes: &[u8], mut panels: &mut [u8]) {
         for _ in 0..self.extents.groups {
             for lanes in self.extents.strips.all() {
                 let (strip, rest) = bytes.split_at(self.elements_of(lanes) as usize);
                 let (low, high) = strip.split_at(strip.len() / 2);
-                packed.extend(low.iter().zip(high).map(|(l, h)| l & 15 | h << 4));
+                let to = next(&mut panels, low.len());
+                to.iter_mut().zip(low.iter().zip(high)).for_each(|(to, (l, h))| *to = l & 15 | h << 4);
                 bytes = rest;
             }
         }
-        packed
     }
 
     /// Visits all packed elements in order, as many at once as lie side by side in the right operand or are padding: where the first of them is
-    /// there, `None` in padding, and how many there are.
-    fn visit(&self, mut elements: impl FnMut(Option<usize>, usize)) {
+    /// among some bytes of the operand, `None` in padding, and how many there are. The bytes are those of a strip, so that no large operand is in memory
+    /// beside its panels. An element has `bits`.
+    fn visit(&self, (weights, bits): (&Data, u64), mut elements: impl FnMut(&[u8], Option<usize>, usize)) {
         let Extents { groups, step, .. } = self.extents;
         let (outputs, segment) = (self.extents.strips.outputs, self.extents.segment());
         // Where each element of the segments is in an output's k.
@@ -220,21 +247,41 @@ impl Panels {
         let in_k = |s| (0..self.padded()).map(move |k| if k < segment { source(s, k) } else { None });
         let sources: Vec<Option<u64>> = (0..self.extents.segments()).flat_map(in_k).collect();
         let steps: Vec<Vec<(Option<u64>, usize)>> = sources.chunks(step as usize).map(runs).collect();
+        let per_output = self.per_output();
+        let mut unreleased = 0;
         for group in 0..groups {
             let mut first_output = 0;
             for lanes in self.extents.strips.all() {
+                let place = |output: u64| (group * outputs + output.min(outputs)) * per_output;
+                // Elements of less than a byte begin within one.
+                let first_byte = place(first_output) * bits / 8;
+                let strip = (first_byte as usize)..(place(first_output + lanes) * bits).div_ceil(8) as usize;
+                let file = weights.slice(strip).expect("a constant has all elements of its shape");
+                let file = file.read();
                 for runs in &steps {
                     for output in first_output..first_output + lanes {
-                        let first = (group * outputs + output) * self.per_output();
+                        let first = place(output) - first_byte * 8 / bits;
                         for &(source, count) in runs {
-                            elements(source.filter(|_| output < outputs).map(|source| (first + source) as usize), count);
+                            elements(&file, source.filter(|_| output < outputs).map(|source| (first + source) as usize), count);
                         }
                     }
                 }
                 first_output += lanes;
+                unreleased += file.len();
+                if unreleased > UNRELEASED {
+                    weights.release();
+                    unreleased = 0;
+                }
             }
         }
     }
+}
+
+/// The next bytes of some that are written in order.
+fn next<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
+    let (next, following) = std::mem::take(bytes).split_at_mut(count);
+    *bytes = following;
+    next
 }
 
 /// Positions one after the other, and padding, as runs of several.

@@ -2,6 +2,7 @@
 
 use crate::ir::{Data, ElementType, Value};
 use crate::parallel::Memo;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -43,7 +44,7 @@ pub struct Source {
 impl Source {
     /// That of some constants; of integers the type and the zero point.
     pub fn of(data: &Data, integers: Option<(ElementType, i64)>) -> Self {
-        Self { first: data.bytes().as_ptr().addr(), bytes: data.bytes().len(), integers }
+        Self { first: data.place(), bytes: data.len(), integers }
     }
 }
 
@@ -105,25 +106,34 @@ impl Integers {
         Self { data, count, stored, zero_point, found }
     }
 
-    /// For reading many of them.
-    pub fn reader(&self) -> Reader<'_> {
-        Reader { bytes: self.data.bytes(), stored: self.stored, zero_point: self.zero_point as i16 }
+    /// Their bytes for as long as they are read.
+    pub fn read(&self) -> Cow<'_, [u8]> {
+        self.data.read()
     }
 
-    /// Integers that have a byte each, and the low byte of the zero point; none of other integers.
-    pub fn byte_each(&self) -> Option<(&[u8], u8)> {
-        (self.stored.bits() == 8).then(|| (self.data.bytes(), self.zero_point as u8))
+    /// Where their bytes are, and the bits of each.
+    pub fn data(&self) -> (&Data, u64) {
+        (&self.data, self.stored.bits().into())
+    }
+
+    /// For reading many of them from their bytes.
+    pub fn reader<'a>(&self, bytes: &'a [u8]) -> Reader<'a> {
+        Reader { bytes, stored: self.stored, zero_point: self.zero_point as i16 }
+    }
+
+    /// The low byte of the zero point of integers that have a byte each; none of other integers.
+    pub fn byte_each(&self) -> Option<u8> {
+        (self.stored.bits() == 8).then_some(self.zero_point as u8)
     }
 
     /// The bytes of integers that have one each.
-    fn whole_bytes(&self) -> &[u8] {
-        let bytes = self.data.bytes();
+    fn whole_bytes<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         &bytes[..bytes.len().min(self.count as usize)]
     }
 
     /// All of them in order.
-    fn values(&self) -> impl Iterator<Item = i16> + '_ {
-        let reader = self.reader();
+    fn values<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = i16> + 'a {
+        let reader = self.reader(bytes);
         (0..self.count as usize).map(move |index| reader.value(index))
     }
 
@@ -131,13 +141,15 @@ impl Integers {
     fn range(&self) -> Option<(i16, i16)> {
         *self.found.range.get_or_init(|| {
             let zero_point = self.zero_point as i16;
+            let read = self.read();
+            let bytes = self.whole_bytes(&read);
             let (low, high) = match self.stored {
                 ElementType::I8 => {
-                    let bytes = self.whole_bytes().iter().map(|&byte| byte as i8);
+                    let bytes = bytes.iter().map(|&byte| byte as i8);
                     (i16::from(bytes.clone().min()?), i16::from(bytes.max()?))
                 }
-                ElementType::U8 => (i16::from(*self.whole_bytes().iter().min()?), i16::from(*self.whole_bytes().iter().max()?)),
-                _ => return Some((self.values().min()?, self.values().max()?)),
+                ElementType::U8 => (i16::from(*bytes.iter().min()?), i16::from(*bytes.iter().max()?)),
+                _ => return Some((self.values(&read).min()?, self.values(&read).max()?)),
             };
             Some((low - zero_point, high - zero_point))
         })
@@ -146,10 +158,14 @@ impl Integers {
     /// The magnitudes of all, of which a number belong to one output.
     fn magnitudes(&self, per_output: usize) -> Arc<Magnitudes> {
         let zero_point = self.zero_point as i16;
-        let find = || match self.stored {
-            ElementType::I8 => Magnitudes::of(self.whole_bytes(), per_output, |&byte| (i16::from(byte as i8) - zero_point).unsigned_abs()),
-            ElementType::U8 => Magnitudes::of(self.whole_bytes(), per_output, |&byte| (i16::from(byte) - zero_point).unsigned_abs()),
-            _ => Magnitudes::of(&self.values().collect::<Vec<_>>(), per_output, |value| value.unsigned_abs()),
+        let find = || {
+            let read = self.read();
+            let bytes = self.whole_bytes(&read);
+            match self.stored {
+                ElementType::I8 => Magnitudes::of(bytes, per_output, |&byte| (i16::from(byte as i8) - zero_point).unsigned_abs()),
+                ElementType::U8 => Magnitudes::of(bytes, per_output, |&byte| (i16::from(byte) - zero_point).unsigned_abs()),
+                _ => Magnitudes::of(&self.values(&read).collect::<Vec<_>>(), per_output, |value| value.unsigned_abs()),
+            }
         };
         self.found.magnitudes.get(&per_output, || Arc::new(find()))
     }
@@ -177,8 +193,8 @@ impl Weights {
     pub fn len(&self) -> u64 {
         match self {
             Self::Integers(integers) => integers.count,
-            Self::Floats(data) => data.bytes().len() as u64 / 4,
-            Self::Narrow { data, stored } => data.bytes().len() as u64 * 8 / u64::from(stored.bits()),
+            Self::Floats(data) => data.len() as u64 / 4,
+            Self::Narrow { data, stored } => data.len() as u64 * 8 / u64::from(stored.bits()),
             Self::Computed { count, .. } => *count,
         }
     }
@@ -192,7 +208,7 @@ impl Weights {
     pub fn sparse_elements(&self) -> Option<u64> {
         fn count(elements: &Data, size: usize) -> Option<u64> {
             let is_zero = |element: &&[u8]| element.iter().all(|&byte| byte == 0);
-            elements.is_sparse().then(|| elements.bytes().chunks_exact(size).filter(|e| !is_zero(e)).count() as u64)
+            elements.is_sparse().then(|| elements.read().chunks_exact(size).filter(|e| !is_zero(e)).count() as u64)
         }
         match self {
             Self::Integers(integers) if integers.zero_point == 0 => count(&integers.data, 1),
