@@ -96,6 +96,8 @@ pub struct Interface {
     pub state_bytes: u64,
     /// The largest scratch of any method, a multiple of the alignment.
     pub scratch_bytes: u64,
+    /// Bytes of each memory area that the application gives beside the arena.
+    pub area_bytes: Vec<u64>,
     /// Hash of names, types, shapes, arena bytes and ABI number.
     pub abi_hash: u32,
 }
@@ -134,6 +136,7 @@ impl Interface {
             state,
             state_bytes: state.device.end(),
             scratch_bytes: scratch.next_multiple_of(ALIGNMENT),
+            area_bytes: program.area_bytes(),
             abi_hash: 0,
         };
         interface.abi_hash = interface.hash(program);
@@ -163,6 +166,9 @@ impl Interface {
         };
         text(&format!("{ABI} {} {} {}", self.state_bytes, self.scratch_bytes, self.methods.len()));
         text(&self.name);
+        if !self.area_bytes.is_empty() {
+            text(&format!("areas {:?}", self.area_bytes));
+        }
         for (method, interface) in program.methods.iter().zip(&self.methods) {
             text(&interface.identifier);
             for (direction, ports) in [("in", &method.inputs), ("out", &method.outputs)] {

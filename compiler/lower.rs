@@ -2,7 +2,9 @@
 
 mod addresses;
 mod alike;
+mod areas;
 mod bands;
+mod checked;
 mod chosen;
 mod copies;
 mod device;

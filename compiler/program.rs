@@ -41,6 +41,23 @@ pub struct Program {
     pub max_iterations: Option<u64>,
 }
 
+impl Program {
+    /// Bytes that some method needs of each memory area beside the arena.
+    pub fn area_bytes(&self) -> Vec<u64> {
+        most_of_each(self.methods.iter().map(|method| method.area_bytes.clone()))
+    }
+}
+
+/// The largest of the first numbers of some lists, of the second ones, and so on.
+pub fn most_of_each(lists: impl Iterator<Item = Vec<u64>>) -> Vec<u64> {
+    let mut most: Vec<u64> = Vec::new();
+    for list in lists {
+        most.resize(most.len().max(list.len()), 0);
+        most.iter_mut().zip(list).for_each(|(most, number)| *most = number.max(*most));
+    }
+    most
+}
+
 /// A CPU level of an object: the program for a machine. The programs of one object differ in kernels, in the arguments of their calls
 /// and in nothing else: constants, ports, variables, scratch memory and the order of calls are the same.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +118,8 @@ pub struct Method {
     pub memory_map: MemoryMap,
     /// Scratch memory that it would need without memory for several threads, where it has that.
     pub scratch_bytes_alone: Option<u64>,
+    /// Bytes that it needs of each memory area that the application gives beside the arena.
+    pub area_bytes: Vec<u64>,
     /// Which places in the scratch memory follow from the extents of inputs.
     pub moving: Moving,
 }
@@ -402,6 +421,8 @@ pub struct Written {
 pub enum Address {
     /// Offset in the scratch memory.
     Scratch(u64),
+    /// The number of a memory area that the application gives beside the arena (`modelc_config.areas`), and an offset in it.
+    Area(u32, u64),
     /// The number of a place of the scratch memory that moves, and an offset in the scratch memory where all extents are at their bound.
     Moving(u32, u64),
     /// Offset among the variables.
@@ -421,6 +442,7 @@ impl Address {
     pub fn plus(self, bytes: u64) -> Self {
         match self {
             Self::Scratch(offset) => Self::Scratch(offset + bytes),
+            Self::Area(area, offset) => Self::Area(area, offset + bytes),
             Self::Moving(place, offset) => Self::Moving(place, offset + bytes),
             Self::Variable(offset) => Self::Variable(offset + bytes),
             Self::Resident(offset) => Self::Resident(offset + bytes),

@@ -94,6 +94,31 @@ fn recorded_calls_pass_on_riscv64() {
     recorded_calls_pass(RISCV64);
 }
 
+/// A program whose file plans three memory areas; two of them are the application's.
+fn memory_areas_pass() {
+    let model = own("areas.pte");
+    let calls = recorded(&model);
+    for tools in [HERE, AARCH64] {
+        passes(&model, &[&calls.each_ref().map(String::as_str)[..], &["--plan", "program"]].concat(), tools);
+    }
+}
+
+/// `init` refuses a configuration without the areas that the header names.
+fn init_asks_for_memory_areas() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let model = own("areas.pte").display().to_string();
+    done(env!("CARGO_BIN_EXE_modelc"), &[&model, "-o", "net.o", "--plan", "program"], folder.path());
+    let source = support::own("tests/test_program/areas.c").display().to_string();
+    done("cc", &[&STRICT[..], &["-I.", &source, "net.o", "-o", "program"]].concat(), folder.path());
+    let output = run(&folder.path().join("program").display().to_string(), &[], folder.path());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    // The least that the file's plan of the survivors needs: two results of relu beside each other, and a product's two.
+    let header = std::fs::read_to_string(folder.path().join("net.h")).expect("the header");
+    assert!(header.contains("#define NET_AREA0_BYTES 480\n#define NET_AREA1_BYTES 1280\n"), "{header}");
+    let said = run(env!("CARGO_BIN_EXE_modelc"), &["inspect", "program"], folder.path());
+    assert!(String::from_utf8_lossy(&said.stdout).contains("; AREA0 480 B, AREA1 1,280 B"));
+}
+
 fn bundles_pass() {
     let mut bundles = support::models("executorch", "bpte");
     bundles.retain(|path| !support::stem(path).ends_with(".vulkan"));
@@ -214,6 +239,8 @@ fn main() -> std::process::ExitCode {
         ("recorded_calls_pass_on_aarch64", Needs::Nothing, recorded_calls_pass_on_aarch64),
         ("recorded_calls_pass_on_riscv64", Needs::Nothing, recorded_calls_pass_on_riscv64),
         ("bundles_pass", ON_LINUX, bundles_pass),
+        ("memory_areas_pass", ON_LINUX, memory_areas_pass),
+        ("init_asks_for_memory_areas", ON_LINUX, init_asks_for_memory_areas),
         ("programs_of_many_kinds_pass", Needs::Both(&Needs::Corpus("executorch"), &ON_LINUX), programs_of_many_kinds_pass),
         ("made_up_calls_pass", ON_LINUX, made_up_calls_pass),
         ("external_weights_pass", ON_LINUX, external_weights_pass),

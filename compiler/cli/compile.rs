@@ -222,7 +222,8 @@ fn summary(requests: &[Request], compiled: &Compiled) {
     let plan = lowered.plans.iter().max_by_key(|p| p.arena_bytes);
     let proof = plan.map_or(String::new(), sizes::proof);
     let footprint = &record.footprint;
-    note(&format!("  memory  {}{proof}; stack {} B", sizes::arena(footprint), grouped(footprint.stack_bytes)));
+    let (arena, areas) = (sizes::arena(footprint), sizes::areas(footprint));
+    note(&format!("  memory  {arena}{proof}{areas}; stack {} B", grouped(footprint.stack_bytes)));
     for method in &lowered.program.methods {
         if let Some(alone) = method.scratch_bytes_alone {
             let bytes = [method.scratch_bytes, alone].map(|bytes| grouped(sizes::whole(bytes)));

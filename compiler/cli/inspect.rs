@@ -109,7 +109,7 @@ fn records_text(arguments: &Arguments, records: &[ModelRecord]) -> String {
             ("target", format!("{} ({})", record.target, record.levels)),
             ("modelc", format!("{}, ABI {}, interface {}", record.version, record.abi, abi_hash(record.abi_hash))),
             ("model", format!("SHA-256 {}", hex(&record.model_sha256))),
-            ("arena", sizes::arena(footprint)),
+            ("arena", sizes::arena(footprint) + &sizes::areas(footprint)),
             ("stack", format!("{} B", grouped(footprint.stack_bytes))),
             ("flash", sizes::flash(footprint, &record.levels)),
         ];
@@ -132,7 +132,7 @@ fn model_text(listing: &Listing, compiled: &Compiled, detail: Detail) -> String 
     let mut text = listing.text(detail);
     let sizes = [
         ("compiled for", format!("{} ({})", record.target, record.levels)),
-        ("arena", sizes::arena(&record.footprint)),
+        ("arena", sizes::arena(&record.footprint) + &sizes::areas(&record.footprint)),
         ("stack", format!("{} B", grouped(record.footprint.stack_bytes))),
         ("flash", sizes::flash(&record.footprint, &record.levels)),
     ];

@@ -11,6 +11,13 @@ pub fn arena(footprint: &Footprint) -> String {
     format!("{arena} B: {state} B state, {scratch} B scratch")
 }
 
+/// `; AREA0 1,024 B, AREA1 480 B`, where the application gives areas beside the arena.
+pub fn areas(footprint: &Footprint) -> String {
+    let area = |(number, &bytes): (usize, &u64)| format!("AREA{number} {} B", grouped(bytes));
+    let areas: Vec<String> = footprint.area_bytes.iter().enumerate().map(area).collect();
+    if areas.is_empty() { String::new() } else { format!("; {}", areas.join(", ")) }
+}
+
 /// `3,500 B: 1,000 B constants, 2,500 B code (1,100 B x86-64-v2, 1,200 B x86-64-v3, 200 B shared)`; `levels` are names with commas.
 pub fn flash(footprint: &Footprint, levels: &str) -> String {
     let [all, constants, code] = [footprint.flash_bytes(), footprint.weights_bytes, footprint.code_bytes].map(grouped);
@@ -76,6 +83,7 @@ mod tests {
         let footprint = Footprint {
             state_bytes: 64,
             scratch_bytes: 11_168,
+            area_bytes: vec![],
             stack_bytes: 80,
             weights_bytes: 1000,
             code_bytes: 2500,
@@ -83,6 +91,8 @@ mod tests {
             table_bytes: 0,
         };
         assert_eq!(arena(&footprint), "11,232 B: 64 B state, 11,168 B scratch");
+        let with_areas = Footprint { area_bytes: vec![1024, 0], ..footprint.clone() };
+        assert_eq!((areas(&footprint), areas(&with_areas)), (String::new(), "; AREA0 1,024 B, AREA1 0 B".into()));
         let text = "3,500 B: 1,000 B constants, 2,500 B code (1,100 B x86-64-v2, 1,200 B x86-64-v3, 200 B shared)";
         assert_eq!(flash(&footprint, "x86-64-v2,x86-64-v3"), text);
         let one = Footprint { level_code_bytes: vec![2400], ..footprint };

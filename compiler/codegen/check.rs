@@ -209,6 +209,7 @@ fn room_on_device(program: &Program, address: Address) -> Option<(u64, u64)> {
 fn room(program: &Program, method: &Method, address: Address) -> Option<(u64, u64)> {
     let (bytes, offset, base_alignment) = match address {
         Address::Scratch(offset) | Address::Moving(_, offset) => (method.scratch_bytes, offset, ALIGNMENT),
+        Address::Area(number, offset) => (*method.area_bytes.get(number as usize)?, offset, ALIGNMENT),
         Address::Variable(offset) => (program.variable_bytes, offset, ALIGNMENT),
         Address::Resident(_) => return None,
         Address::Constant(constant, offset) => (program.constants.get(constant as usize)?.data.len() as u64, offset, ALIGNMENT),

@@ -60,6 +60,7 @@ impl CompiledModel {
         Footprint {
             state_bytes: self.interface.state_bytes,
             scratch_bytes: self.interface.scratch_bytes,
+            area_bytes: self.interface.area_bytes.clone(),
             stack_bytes: self.stack_bytes,
             weights_bytes: self.constants.bytes,
             code_bytes: self.code_bytes(None),
@@ -402,6 +403,7 @@ mod tests {
             optimal: true,
             memory_map: MemoryMap::default(),
             scratch_bytes_alone: None,
+            area_bytes: vec![],
             moving: crate::program::Moving::default(),
             input_extents: vec![],
             output_extents: vec![],

@@ -96,6 +96,7 @@ mod tests {
             optimal: true,
             memory_map: MemoryMap::default(),
             scratch_bytes_alone: None,
+            area_bytes: vec![],
             moving: crate::program::Moving::default(),
         };
         let mut text = String::new();

@@ -146,6 +146,18 @@ fn sizes(text: &mut String, upper: &str, record: &ModelRecord, device: Option<&D
         footprint.flash_bytes(),
         abi_hash(record.abi_hash)
     );
+    if footprint.area_bytes.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "/* Memory areas beside the arena, as the model's file plans them: modelc_config.areas has the address of each, a multiple of\n   \
+         {upper}_ARENA_ALIGN, in this order. They are scratch memory, and stay where they are as long as an instance lives. */"
+    );
+    for (number, bytes) in footprint.area_bytes.iter().enumerate() {
+        let _ = writeln!(text, "#define {upper}_AREA{number}_BYTES {bytes}");
+    }
+    text.push('\n');
 }
 
 fn renames(text: &mut String, interface: &Interface, has_gpu: bool) {

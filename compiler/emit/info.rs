@@ -59,7 +59,7 @@ impl ModelRecord {
         bytes.extend_from_slice(&self.model_sha256);
         bytes.extend_from_slice(&self.abi_hash.to_le_bytes());
         bytes.extend_from_slice(&[0; 4]);
-        let Footprint { state_bytes, scratch_bytes, stack_bytes, weights_bytes, code_bytes, level_code_bytes, table_bytes } =
+        let Footprint { state_bytes, scratch_bytes, stack_bytes, weights_bytes, code_bytes, level_code_bytes, table_bytes, area_bytes } =
             &self.footprint;
         for number in [state_bytes, scratch_bytes, stack_bytes, weights_bytes] {
             bytes.extend_from_slice(&number.to_le_bytes());
@@ -69,8 +69,12 @@ impl ModelRecord {
             bytes.extend(text.bytes().filter(|&b| b != 0));
             bytes.push(0);
         }
-        if *table_bytes > 0 {
+        let areas = area_bytes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        if *table_bytes > 0 || !areas.is_empty() {
             bytes.extend(table_bytes.to_string().bytes().chain([0]));
+        }
+        if !areas.is_empty() {
+            bytes.extend(areas.bytes().chain([0]));
         }
         bytes.resize(bytes.len().next_multiple_of(8), 0);
         let size = bytes.len() as u32;
@@ -122,6 +126,7 @@ impl ModelRecord {
         // Records of older objects end here.
         let code_bytes = strings.next().and_then(|number| number.parse().ok());
         let table_bytes = strings.next().and_then(|number| number.parse().ok()).unwrap_or(0);
+        let area_bytes = strings.next().unwrap_or_default().split(',').map_while(|number| number.parse().ok()).collect();
         Some(Self {
             abi: word(4)?,
             model_sha256: bytes.get(24..56)?.try_into().ok()?,
@@ -129,6 +134,7 @@ impl ModelRecord {
             footprint: Footprint {
                 state_bytes: long(64)?,
                 scratch_bytes: long(72)?,
+                area_bytes,
                 stack_bytes: long(80)?,
                 weights_bytes: long(88)?,
                 code_bytes: code_bytes.unwrap_or_else(|| level_code_bytes.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes))),
@@ -156,6 +162,7 @@ mod tests {
             footprint: Footprint {
                 state_bytes: 64,
                 scratch_bytes: 1 << 33,
+                area_bytes: vec![0, 4096],
                 stack_bytes: 3,
                 weights_bytes: 4,
                 code_bytes: 2000,

@@ -9,6 +9,8 @@ pub struct Footprint {
     pub state_bytes: u64,
     /// `NET_SCRATCH_BYTES`: the largest scratch memory of any method.
     pub scratch_bytes: u64,
+    /// `NET_AREAn_BYTES`: memory areas that the application gives beside the arena.
+    pub area_bytes: Vec<u64>,
     /// `NET_STACK_BYTES`: the most stack of any call, callbacks excluded.
     pub stack_bytes: u64,
     /// Constants, wherever they are kept.
@@ -48,6 +50,9 @@ impl Footprint {
             "code_bytes": self.code_bytes,
             "flash_bytes": self.flash_bytes(),
         });
+        if !self.area_bytes.is_empty() {
+            sizes["area_bytes"] = json!(self.area_bytes);
+        }
         if self.table_bytes > 0 {
             sizes["table_bytes"] = self.table_bytes.into();
         }
@@ -64,6 +69,7 @@ mod tests {
         let footprint = Footprint {
             state_bytes: 64,
             scratch_bytes: 192,
+            area_bytes: vec![],
             stack_bytes: 80,
             weights_bytes: 1000,
             code_bytes: 500,

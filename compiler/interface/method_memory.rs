@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 pub struct MethodMemory {
     /// The state, which all methods share.
     pub state_bytes: u64,
-    /// Scratch memory.
+    /// Scratch memory, and the areas beside the arena.
     pub scratch_bytes: u64,
     /// Buffers of inputs at their bounds.
     pub input_bytes: u64,
@@ -24,7 +24,7 @@ impl MethodMemory {
         let bytes = |ports: &[Port]| ports.iter().fold(0u64, |sum, port| sum.saturating_add(port.bytes));
         Self {
             state_bytes,
-            scratch_bytes: method.scratch_bytes.next_multiple_of(ALIGNMENT),
+            scratch_bytes: method.area_bytes.iter().fold(method.scratch_bytes.next_multiple_of(ALIGNMENT), |sum, &n| sum.saturating_add(n)),
             input_bytes: bytes(&method.inputs),
             output_bytes: bytes(&method.outputs),
             planned: planned.to_vec(),

@@ -85,6 +85,8 @@ pub struct Hooks {
     /// The scratch memory of the call that is running.
     scratch: *mut u8,
     scratch_bytes: usize,
+    /// The memory areas beside it.
+    pub(super) areas: Vec<(*const u8, usize)>,
     /// Of each method, which places of the scratch memory move, and at which steps its calls are.
     moving: Vec<(Moving, Vec<usize>)>,
     /// The dynamic extents of the call that is running, and the places that follow.
@@ -124,6 +126,7 @@ impl Hooks {
             method: 0,
             scratch: std::ptr::null_mut(),
             scratch_bytes: 0,
+            areas: vec![],
             moving: methods.iter().map(|method| (method.moving.clone(), method.memory_map.calls.clone())).collect(),
             extents: vec![],
             places: vec![],
@@ -234,6 +237,7 @@ impl Hooks {
                 let bound = self.moving.get(self.method)?.0.places.get(place as usize)?.bound;
                 ((self.scratch.cast_const(), self.scratch_bytes), self.places.get(place as usize)? + offset - bound)
             }
+            Address::Area(number, offset) => (*self.areas.get(number as usize)?, offset),
             Address::Output(number, offset) => (*self.outputs.get(number as usize)?, offset),
             Address::Variable(_) | Address::Resident(_) | Address::Input(..) | Address::Constant(..) => return None,
         };

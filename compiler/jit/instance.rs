@@ -19,11 +19,29 @@ pub struct Instance {
     model: Arc<Loaded>,
     state: Memory,
     scratch: Memory,
+    /// The memory areas beside it.
+    areas: Areas,
     /// Of each method, made at its first call.
     arguments: Vec<Option<Arguments>>,
     hooks: Box<Hooks>,
     /// Where regions of a device are measured.
     regions: Option<Regions>,
+}
+
+/// Memory areas as the configuration names them.
+struct Areas {
+    memory: Vec<Memory>,
+    /// The address of each.
+    list: Vec<*mut u8>,
+}
+
+impl Areas {
+    fn new(bytes: &[u64], placement: Placement) -> Result<Self, Diagnostic> {
+        let area = |&bytes: &u64| Memory::new(bytes as usize, ALIGNMENT as usize, placement);
+        let mut memory: Vec<Memory> = bytes.iter().map(area).collect::<Result<_, _>>()?;
+        let list = memory.iter_mut().map(Memory::address).collect();
+        Ok(Self { memory, list })
+    }
 }
 
 /// What fills scratch memory that a call does not get.
@@ -61,18 +79,20 @@ impl Instance {
         let placement = if model.options.placement == Placement::Aligned { Placement::Aligned } else { Placement::AgainstGuard };
         let mut state = Memory::new(model.interface.state_bytes as usize, alignment, placement)?;
         let scratch = Memory::new(model.interface.scratch_bytes as usize, alignment, placement)?;
+        let areas = Areas::new(&model.interface.area_bytes, placement)?;
         let device = model.device.as_deref();
         let mut hooks =
             Box::new(Hooks::new(&model.methods, device.map_or(0, |device| device.regions.len()), &model.options, (threads, order)));
         let regions = device.filter(|_| model.options.profile).map(Regions::new);
-        let config = config_bytes(&model, &mut hooks, threads, host);
+        hooks.areas = areas.memory.iter().map(|area| (area.contents().as_ptr(), area.contents().len())).collect();
+        let config = config_bytes(&model, &mut hooks, &areas, threads, host);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let init: Init = unsafe { std::mem::transmute(model.init) };
-        // SAFETY: state has state_bytes bytes; the configuration has the size it says; both outlive the call, and the hooks, which
-        // the state keeps, live as long as the instance.
+        // SAFETY: state has state_bytes bytes; the configuration has the size it says; both outlive the call, and the hooks and the list of
+        // areas, which the state keeps, live as long as the instance.
         let status = unsafe { init(state.address(), model.interface.state_bytes as usize, config.as_ptr()) };
         let arguments = model.methods.iter().map(|_| None).collect();
-        let mut instance = Self { model, state, scratch, arguments, hooks, regions };
+        let mut instance = Self { model, state, scratch, areas, arguments, hooks, regions };
         let refused = if status == E_GPU { instance.gpu()? } else { None };
         match refused.and_then(|info| info.failed) {
             Some((call, result)) => Err(Diagnostic::new(codes::CALL_FAILED, format!("there is no device to run on: {call} gave {result}"))),
@@ -306,7 +326,7 @@ impl Instance {
     fn check_padding(&mut self, method: usize, spare: usize) -> Result<(), Diagnostic> {
         let sides = self.arguments[method].iter_mut().flat_map(|a| [&mut a.inputs, &mut a.outputs]);
         let buffers = sides.flat_map(|side| side.buffers.iter_mut().flatten().chain([&mut side.record]));
-        let untouched = buffers.chain([&mut self.state, &mut self.scratch]).all(Memory::is_untouched_before);
+        let untouched = buffers.chain([&mut self.state, &mut self.scratch]).chain(&mut self.areas.memory).all(Memory::is_untouched_before);
         if untouched && self.scratch.contents()[..spare].iter().all(|&byte| byte == UNUSED) {
             return Ok(());
         }
@@ -348,7 +368,7 @@ fn fits(port: &Port, bytes: &[u8], shape: Option<&[u64]>) -> bool {
 }
 
 /// A `modelc_config` with the weights and the hooks.
-fn config_bytes(model: &Loaded, hooks: &mut Hooks, threads: u32, host: *const u8) -> Vec<u8> {
+fn config_bytes(model: &Loaded, hooks: &mut Hooks, areas: &Areas, threads: u32, host: *const u8) -> Vec<u8> {
     let (layout, weights) = (model.interface.layout, (*model.weights).as_ref());
     let mut bytes = vec![0; CONFIG.bytes(layout) as usize];
     let mut set = |member: Config, value: u64| bytes[CONFIG.offset(member, layout) as usize..][..8].copy_from_slice(&value.to_le_bytes());
@@ -360,6 +380,8 @@ fn config_bytes(model: &Loaded, hooks: &mut Hooks, threads: u32, host: *const u8
     set(Config::User, std::ptr::from_mut(hooks) as u64);
     set(Config::Weights, weights.as_ptr() as u64);
     set(Config::WeightsBytes, weights.len() as u64);
+    set(Config::Areas, areas.list.as_ptr() as u64);
+    set(Config::AreaCount, areas.list.len() as u64);
     set(Config::Vk, host as u64);
     bytes
 }

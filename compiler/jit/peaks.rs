@@ -108,6 +108,7 @@ fn method(number: usize, (input, output): (u64, u64)) -> Method {
         optimal: true,
         memory_map: MemoryMap::default(),
         scratch_bytes_alone: None,
+        area_bytes: vec![],
         moving: crate::program::Moving::default(),
         input_extents: vec![],
         output_extents: vec![],

@@ -18,7 +18,7 @@ pub(super) struct Addresses<'a> {
     pub plan: &'a Plan,
     /// Which places of the plan move.
     pub moving: &'a MovingPlaces,
-    /// Which tensors lie in callers' buffers.
+    /// Which tensors lie in callers' memory.
     pub loans: &'a Loans,
 }
 

@@ -7,12 +7,28 @@
 use super::values::root_of;
 use crate::fuse::Group;
 use crate::ir::{self, Function, Module, Value};
-use crate::plan::{self, Place, Plan, PlanError, Request};
+use crate::plan::{self, Plan, PlanError, Request};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// The areas of the file are adjacent, each from such a multiple on.
-const AREA_ALIGNMENT: u64 = 64;
+/// The memory id of the area that is the scratch memory. Number 0 is none.
+pub(super) const FIRST_AREA: u32 = 1;
+
+/// Where the file puts a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct InFile {
+    /// The memory area, from [`FIRST_AREA`] on.
+    pub memory_id: u32,
+    /// The first byte there.
+    pub offset: u64,
+}
+
+impl InFile {
+    /// Whether a tensor that owns its memory can lie there.
+    pub fn fits(self, tensor: &plan::Tensor) -> bool {
+        tensor.bytes > 0 && tensor.view_of.is_none() && self.offset.is_multiple_of(tensor.alignment)
+    }
+}
 
 /// Results of an operator of the file that have this many bytes.
 type Key = (u32, u64);
@@ -23,7 +39,7 @@ pub(super) fn places<'a>(
     method: &ir::Method,
     function: &Function,
     groups: impl Iterator<Item = &'a Group>,
-) -> FxHashMap<Value, u64> {
+) -> FxHashMap<Value, InFile> {
     let known = in_file(module, method);
     let mut written: FxHashMap<Key, Vec<Value>> = FxHashMap::default();
     for &output in groups.flat_map(|group| &group.outputs) {
@@ -56,23 +72,17 @@ pub(super) fn bytes_for_scratch(module: &Module, method: &ir::Method, state: u64
     planned.checked_sub(ports)?.checked_sub(state)
 }
 
-/// The offsets that the file gives the results of each operator, in order, areas one after the other.
-fn in_file(module: &Module, method: &ir::Method) -> BTreeMap<Key, Vec<u64>> {
-    let mut known: BTreeMap<Key, Vec<u64>> = BTreeMap::new();
+/// Where the file puts the results of each operator, in order.
+fn in_file(module: &Module, method: &ir::Method) -> BTreeMap<Key, Vec<InFile>> {
+    let mut known: BTreeMap<Key, Vec<InFile>> = BTreeMap::new();
     let plans = module.imported_plan.iter().flat_map(|plan| &plan.methods);
     for plan in plans.filter(|plan| plan.function == method.function) {
-        let mut bases = Vec::with_capacity(plan.area_bytes.len());
-        let mut end = 0u64;
-        for bytes in &plan.area_bytes {
-            bases.push(end);
-            end = end.saturating_add(*bytes).checked_next_multiple_of(AREA_ALIGNMENT).unwrap_or(u64::MAX);
-        }
         for place in &plan.placements {
             let function = &module.functions[place.function];
             let source = function.defining_inst(place.value).and_then(|inst| function.insts[inst].source);
-            if let (Some(source), Some(base)) = (source, bases.get(place.memory_id as usize)) {
+            if let Some(source) = source {
                 let list = known.entry((module.sources[source].operator, place.bytes)).or_default();
-                list.push(base.saturating_add(place.offset));
+                list.push(InFile { memory_id: place.memory_id, offset: place.offset });
             }
         }
     }
@@ -84,23 +94,20 @@ fn in_file(module: &Module, method: &ir::Method) -> BTreeMap<Key, Vec<u64>> {
 /// # Errors
 /// As the planner.
 pub(super) fn plan_with_places(request: &mut Request) -> Result<Plan, PlanError> {
-    for tensor in &mut request.tensors {
-        let kept = tensor.place == Place::Arena && tensor.bytes > 0 && tensor.view_of.is_none();
-        tensor.fixed = tensor.fixed.filter(|offset| kept && offset.is_multiple_of(tensor.alignment));
-    }
     loop {
         let error = match plan::plan(request) {
             Ok(plan) => return Ok(plan),
             Err(error) => error,
         };
-        let (PlanError::FixedConflict { second: name, .. } | PlanError::FixedOffset { name, .. }) = &error else { return Err(error) };
-        let first = if let PlanError::FixedConflict { first, .. } = &error { first } else { name };
-        let given_up = [name, first]
-            .into_iter()
-            .find_map(|name| request.tensors.iter().rposition(|tensor| tensor.name == *name && tensor.fixed.is_some()));
-        match given_up {
-            Some(index) => request.tensors[index].fixed = None,
-            None => return Err(error),
-        }
+        let index = given_up(request, &error).ok_or(error)?;
+        request.tensors[index].fixed = None;
     }
+}
+
+/// The tensor whose place is given up because it cannot be kept, if that is what a planner's error says.
+pub(super) fn given_up(request: &Request, error: &PlanError) -> Option<usize> {
+    let (PlanError::FixedConflict { second: name, .. } | PlanError::FixedOffset { name, .. }) = error else { return None };
+    let first = if let PlanError::FixedConflict { first, .. } = error { first } else { name };
+    let is_one = |name: &String| request.tensors.iter().rposition(|tensor| tensor.name == *name && tensor.fixed.is_some());
+    is_one(name).or_else(|| is_one(first))
 }

@@ -10,25 +10,30 @@ use crate::plan::{self, Lender, Lent, Plan, Request, TensorId};
 use crate::program::Address;
 use rustc_hash::FxHashMap;
 
-/// Where the tensors are that callers' buffers hold.
+/// Where the tensors are that callers' memory holds: buffers for results, and areas.
 #[derive(Default)]
 pub(super) struct Loans {
     places: FxHashMap<TensorId, Address>,
 }
 
 impl Loans {
-    /// Where a tensor is, if it is in a caller's buffer that is for something else.
+    /// Where a tensor is, if it is in a caller's memory and not in the scratch memory.
     pub fn of_tensor(&self, tensor: TensorId) -> Option<Address> {
         self.places.get(&tensor).copied()
     }
 
-    fn new(request: &Request, outputs: &[(TensorId, u32, Value)]) -> Result<Self, Diagnostics> {
+    /// Those of a request whose storages are these tensors, each with its address.
+    ///
+    /// # Errors
+    /// A bug, if views are not sound.
+    pub fn new(request: &Request, storages: &[(TensorId, Address)]) -> Result<Self, Diagnostics> {
+        if storages.is_empty() {
+            return Ok(Self::default());
+        }
+        let storages: FxHashMap<TensorId, Address> = storages.iter().copied().collect();
         let homes = plan::homes(request).map_err(|error| bug(error.to_string()))?;
-        let in_output = |home: plan::Home| {
-            let output = outputs.iter().find(|(tensor, ..)| *tensor == home.root)?;
-            Some(Address::Output(output.1, home.offset))
-        };
-        let places = (0..).zip(homes).filter_map(|(tensor, home)| Some((TensorId(tensor), in_output(home)?))).collect();
+        let place = |home: plan::Home| Some(storages.get(&home.root)?.plus(home.offset));
+        let places = (0..).zip(homes).filter_map(|(tensor, home)| Some((TensorId(tensor), place(home)?))).collect();
         Ok(Self { places })
     }
 }
@@ -57,7 +62,8 @@ pub(super) fn lent(
     let Some(lent) = plan::plan_lent(request, plan, &lenders, &alignments).map_err(|error| bug(error.to_string()))? else {
         return Ok(None);
     };
-    let loans = Loans::new(&lent.request, &outputs)?;
+    let storages: Vec<(TensorId, Address)> = outputs.iter().map(|&(tensor, number, _)| (tensor, Address::Output(number, 0))).collect();
+    let loans = Loans::new(&lent.request, &storages)?;
     Ok(Some((lent, loans)))
 }
 

@@ -1,10 +1,12 @@
 //! The fourth stage: everything has an address.
 
 use super::addresses::Addresses;
+use super::areas::Areas;
+use super::checked::{check, checked, refused};
 use super::chosen::{Item, Purpose};
 use super::frame::{Frame, bug};
 use super::held::held;
-use super::imported;
+use super::imported::{self, InFile};
 use super::lending::{self, Loans};
 use super::moving::MovingPlaces;
 use super::options::PlanSource;
@@ -17,7 +19,7 @@ use super::work::Work;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::band::Bands;
 use crate::ir::Value;
-use crate::plan::{self, Effort, Lent, Plan, PlanError, Request, TensorId};
+use crate::plan::{self, Effort, Lent, Place, Plan, Request, TensorId};
 use rustc_hash::FxHashMap;
 
 /// See the module.
@@ -33,8 +35,10 @@ pub(super) struct Planned<'a> {
     ids: FxHashMap<Value, TensorId>,
     /// The places that move.
     pub moving: MovingPlaces,
-    /// The tensors in callers' buffers.
+    /// The tensors in callers' memory.
     loans: Loans,
+    /// Bytes of the areas that the file plans beside its first.
+    pub area_bytes: Vec<u64>,
 }
 
 impl<'a> Planned<'a> {
@@ -51,9 +55,10 @@ impl<'a> Planned<'a> {
     ) -> Result<Self, Diagnostics> {
         let items = placed.with_copies(frame, items, purpose)?;
         let (mut request, ids) = asked(frame, placed, &items);
+        let mut areas = Areas::default();
         let found = match frame.options.plan {
             PlanSource::Own | PlanSource::Smallest => frame.plans.get(&request, || own_plan(frame, &request)),
-            PlanSource::Program => plan_of_file(frame, placed, &items, &ids, &mut request),
+            PlanSource::Program => plan_of_file(frame, placed, &items, &ids, (&mut request, &mut areas)),
         };
         let (order, plan) = found.map_err(bug)?;
         let may_join = together::takes(frame.options) && placed.ends.entered.is_empty() && frame.options.plan == PlanSource::Own;
@@ -77,7 +82,10 @@ impl<'a> Planned<'a> {
                 check(&request, &plan).map_err(bug)?;
                 (request, plan, loans)
             }
-            None => (request, plan, Loans::default()),
+            None => {
+                let loans = Loans::new(&request, &areas.places)?;
+                (request, plan, loans)
+            }
         };
         // A plan of the file is kept as it is, and a device binds places where the plan has them.
         let stays = frame.options.plan == PlanSource::Program || on_device;
@@ -85,7 +93,7 @@ impl<'a> Planned<'a> {
             Purpose::Kernels if !stays => MovingPlaces::new(&placed.resolver, &placed.ends.entered, &ids, &request, &plan),
             _ => MovingPlaces::default(),
         };
-        Ok(Self { placed, items, streams, request, plan, ids, moving, loans })
+        Ok(Self { placed, items, streams, request, plan, ids, moving, loans, area_bytes: areas.bytes })
     }
 
     /// Where its values are.
@@ -156,29 +164,17 @@ fn plan_of_file(
     placed: &Placed<'_>,
     items: &[Item<'_>],
     ids: &FxHashMap<Value, TensorId>,
-    request: &mut Request,
+    (request, areas): (&mut Request, &mut Areas),
 ) -> Result<(Vec<usize>, Plan), String> {
     let groups = items.iter().filter_map(|item| if let Work::Group(group) = item.work { Some(group) } else { None });
-    for (root, offset) in imported::places(frame.module, frame.method, placed.resolver.function(), groups) {
-        if let Some(id) = ids.get(&root) {
-            request.tensors[id.index()].fixed = Some(offset);
-        }
+    let places = imported::places(frame.module, frame.method, placed.resolver.function(), groups);
+    let mut wanted: Vec<(TensorId, InFile)> = places.iter().filter_map(|(root, &place)| Some((*ids.get(root)?, place))).collect();
+    wanted.sort_unstable_by_key(|(id, _)| *id);
+    *areas = Areas::new(request, &wanted)?;
+    for (id, place) in wanted.into_iter().filter(|(_, place)| place.memory_id == imported::FIRST_AREA) {
+        let tensor = &mut request.tensors[id.index()];
+        tensor.fixed = Some(place.offset).filter(|_| tensor.place == Place::Arena && place.fits(tensor));
     }
     let plan = imported::plan_with_places(request).map_err(|error| refused(&error))?;
     checked(request, (0..items.len()).collect(), plan)
-}
-
-fn refused(error: &PlanError) -> String {
-    format!("the memory planner refused its request: {error}")
-}
-
-/// A plan of a request whose steps are in an order, if it passes its check.
-fn checked(request: &Request, order: Vec<usize>, plan: Plan) -> Result<(Vec<usize>, Plan), String> {
-    check(request, &plan)?;
-    Ok((order, plan))
-}
-
-/// Checks a plan of a request.
-fn check(request: &Request, plan: &Plan) -> Result<(), String> {
-    plan::check(request, plan).map_err(|error| format!("the memory plan does not pass its check: {error}"))
 }

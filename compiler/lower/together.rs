@@ -186,7 +186,7 @@ fn place(address: Address) -> Option<(Memory, u64)> {
         Address::Variable(offset) => Some((Memory::Variables, offset)),
         Address::Input(number, offset) => Some((Memory::Input(number), offset)),
         Address::Output(number, offset) => Some((Memory::Output(number), offset)),
-        Address::Moving(..) | Address::Resident(_) | Address::Constant(..) => None,
+        Address::Area(..) | Address::Moving(..) | Address::Resident(_) | Address::Constant(..) => None,
     }
 }
 

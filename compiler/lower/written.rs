@@ -78,6 +78,7 @@ pub(super) fn write(
         optimal: plan.optimal,
         memory_map,
         scratch_bytes_alone: None,
+        area_bytes: planned.area_bytes.clone(),
         moving: planned.moving.moving.clone(),
     };
     let levels = steps.into_iter().map(|steps| Method { steps, ..lowered.clone() }).collect();

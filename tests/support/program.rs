@@ -22,6 +22,7 @@ pub struct Memory<'p> {
     constants: Vec<Vec<u8>>,
     variables: Vec<u8>,
     scratch: Vec<u8>,
+    areas: Vec<Vec<u8>>,
     inputs: Vec<Vec<u8>>,
     outputs: Vec<Vec<u8>>,
     /// The device, where the program has one that is not left alone.
@@ -38,7 +39,7 @@ impl<'p> Memory<'p> {
                 variables[variable.offset as usize..][..variable.bytes as usize].copy_from_slice(&constants[initial]);
             }
         }
-        Self { program, constants, variables, scratch: vec![], inputs: vec![], outputs: vec![], device: None }
+        Self { program, constants, variables, scratch: vec![], areas: vec![], inputs: vec![], outputs: vec![], device: None }
     }
 
     /// The same, with a device that does what is for it.
@@ -62,6 +63,7 @@ impl<'p> Memory<'p> {
         };
         self.inputs = inputs.iter().zip(&method.inputs).map(full).collect();
         self.scratch = vec![0xa5; method.scratch_bytes as usize];
+        self.areas = method.area_bytes.iter().map(|&bytes| vec![0xa5; bytes as usize]).collect();
         self.outputs = method.outputs.iter().map(|port| vec![0x5a; port.bytes as usize]).collect();
         for PortExtent { port, dimension, cell, .. } in &method.input_extents {
             let extent = inputs[*port as usize].shape[*dimension as usize] as i64;
@@ -177,6 +179,7 @@ impl<'p> Memory<'p> {
     fn at(&mut self, address: Address, bytes: usize) -> Result<&mut [u8], String> {
         let (area, offset) = match address {
             Address::Scratch(offset) | Address::Moving(_, offset) => (&mut self.scratch, offset),
+            Address::Area(number, offset) => (&mut self.areas[number as usize], offset),
             Address::Variable(offset) => (&mut self.variables, offset),
             Address::Resident(_) => return Err(format!("{address:?} is on the device")),
             Address::Input(number, offset) => (&mut self.inputs[number as usize], offset),

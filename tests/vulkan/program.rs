@@ -143,6 +143,7 @@ pub fn changed(change: impl FnOnce(&mut Device)) -> Program {
         optimal: true,
         memory_map: MemoryMap::default(),
         scratch_bytes_alone: None,
+        area_bytes: vec![],
         moving: modelc::program::Moving::default(),
     };
     let weights: Vec<u8> = weights().iter().flat_map(|w| w.to_le_bytes()).collect();

@@ -54,6 +54,7 @@ mod tests {
             optimal: true,
             memory_map: MemoryMap::default(),
             scratch_bytes_alone: None,
+            area_bytes: vec![],
             moving: Moving::default(),
         };
         let text = method(&device, &one);

@@ -10,6 +10,8 @@ pub struct Addresses<'a> {
     pub(super) method: &'a Method,
     pub(super) state: Value,
     pub(super) scratch: Value,
+    /// The memory areas beside it.
+    pub(super) areas: Vec<Value>,
     /// Places in the scratch memory that move, and where each is at most.
     pub(super) moving: Vec<(Value, u64)>,
     /// Of a file of their own.
@@ -23,6 +25,7 @@ impl Addresses<'_> {
     pub fn address(&self, e: &mut Builder, address: Address) -> Value {
         match address {
             Address::Scratch(offset) => e.at(self.scratch, offset),
+            Address::Area(number, offset) => e.at(self.areas[number as usize], offset),
             Address::Moving(place, offset) => {
                 let (at, bound) = self.moving[place as usize];
                 e.at(at, offset - bound)

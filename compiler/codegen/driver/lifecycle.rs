@@ -29,6 +29,7 @@ pub(super) fn init(context: &Context<'_>) -> Function {
         let level = choose_level(e, context, fields.cpu_features);
         let whole = e.compare(CompareOp::GreaterOrEqual, arena_bytes, context.interface.arena_bytes());
         let weights = check_weights(e, context, &fields);
+        check_areas(e, context, &fields);
         if let Some(gpu) = &context.gpu {
             gpu::release(e, context, gpu, arena);
         }
@@ -69,6 +70,7 @@ struct ConfigFields {
     threads: Value,
     cpu_features: Value,
     weights_bytes: Value,
+    area_count: Value,
     /// Pointers with their place in the record.
     pointers: Vec<(Value, i32)>,
     /// The application's own device, where that matters.
@@ -85,7 +87,12 @@ const POINTERS: [(Config, i32); 5] = [
 ];
 
 fn read_config(e: &mut Builder, context: &Context<'_>, config: Value) -> ConfigFields {
-    let mut members = vec![(Width::Single, Config::Threads), (Width::Cell, Config::CpuFeatures), (Width::Word, Config::WeightsBytes)];
+    let mut members = vec![
+        (Width::Single, Config::Threads),
+        (Width::Cell, Config::CpuFeatures),
+        (Width::Word, Config::WeightsBytes),
+        (Width::Word, Config::AreaCount),
+    ];
     members.extend(POINTERS.map(|(member, _)| (Width::Word, member)));
     members.extend(context.gpu.as_ref().map(|_| (Width::Word, Config::Vk)));
     let given = e.region(|e| {
@@ -96,12 +103,27 @@ fn read_config(e: &mut Builder, context: &Context<'_>, config: Value) -> ConfigF
     let absent = e.region(|_| vec![Operand::Number(0); members.len()]);
     let widths: Vec<Width> = members.iter().map(|(width, _)| width.of_value()).collect();
     let values = e.branch(config, &widths, given, absent);
-    let pointers = values[3..].iter().zip(POINTERS).map(|(&value, (_, to))| (value, to)).collect();
+    let pointers = values[4..].iter().zip(POINTERS).map(|(&value, (_, to))| (value, to)).collect();
     let host = context.gpu.as_ref().and_then(|_| values.last().copied());
     if let Some(host) = host {
         gpu::check_host(e, host);
     }
-    ConfigFields { threads: values[0], cpu_features: values[1], weights_bytes: values[2], pointers, host }
+    ConfigFields { threads: values[0], cpu_features: values[1], weights_bytes: values[2], area_count: values[3], pointers, host }
+}
+
+/// The memory areas that methods need are there, and aligned.
+fn check_areas(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields) {
+    let needed = &context.interface.area_bytes;
+    let Some(&(list, _)) = fields.pointers.iter().find(|(_, to)| *to == record::AREAS).filter(|_| !needed.is_empty()) else { return };
+    let few = e.compare(CompareOp::Less, fields.area_count, needed.len() as u64);
+    e.leave_if(few, E_ARENA);
+    e.leave_if_null(list);
+    let pointer = e.layout.pointer as i32;
+    for (number, _) in (0..).zip(needed).filter(|(_, bytes)| **bytes > 0) {
+        let area = e.load(Width::Word, list, number * pointer);
+        e.leave_if_null(area);
+        e.leave_if_misaligned(area, ALIGNMENT);
+    }
 }
 
 /// The size is that of ABI 1 or larger with zeros after that, and no flag is set that nobody knows.

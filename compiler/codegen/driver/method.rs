@@ -79,7 +79,8 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
         // Nothing of the caller's is written before all shapes are sound.
         let extents = ports::extents(e, method, records.0, &interface.inputs);
         let moving = places(e, method, scratch, &extents);
-        let addresses = Addresses { context, method, state, scratch, moving, weights, inputs, outputs };
+        let areas = areas(e, state, method.area_bytes.len());
+        let addresses = Addresses { context, method, state, scratch, areas, moving, weights, inputs, outputs };
         let mut body = Body { addresses, level, hooks, call: first_call, parts: parts.iter(), shared, crossings, follows_region: false };
         ports::keep(&body.addresses, e, &extents);
         body.steps(e, &method.steps);
@@ -90,6 +91,16 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
 /// Whether a device runs anything of steps.
 fn has_regions(steps: &[Step]) -> bool {
     walk(steps).any(|visit| matches!(visit, Visit::Region(_)))
+}
+
+/// The first memory areas of the configuration.
+fn areas(e: &mut Builder, state: Value, count: usize) -> Vec<Value> {
+    if count == 0 {
+        return vec![];
+    }
+    let list = e.load(Width::Word, state, record::AREAS);
+    let pointer = e.layout.pointer as i32;
+    (0..count as i32).map(|number| e.load(Width::Word, list, number * pointer)).collect()
 }
 
 /// The places of the scratch memory that move, and where each is at most.

@@ -76,6 +76,7 @@ fn program() -> Program {
         optimal: true,
         memory_map: MemoryMap::default(),
         scratch_bytes_alone: None,
+        area_bytes: vec![],
         moving: Moving::default(),
     };
     let blob = |bytes: Vec<u8>| Blob { name: String::new(), data: Data::from(bytes) };
@@ -431,8 +432,17 @@ fn what_crosses_is_as_much_as_shapes_have() {
             let found = function(context.interface.layout, Signature::new(&[Width::Word; 2], None), |e, arguments| {
                 let &[memory, result] = arguments else { unreachable!("two parameters") };
                 let (inputs, outputs) = (vec![memory], vec![memory]);
-                let addresses =
-                    Addresses { context, method, state: memory, scratch: memory, moving: vec![], weights: None, inputs, outputs };
+                let addresses = Addresses {
+                    context,
+                    method,
+                    state: memory,
+                    scratch: memory,
+                    areas: vec![],
+                    moving: vec![],
+                    weights: None,
+                    inputs,
+                    outputs,
+                };
                 let bytes = bytes_there(&addresses, e, &crossing);
                 e.store(Width::Word, bytes, result, 0);
             });

@@ -123,6 +123,9 @@ impl Writer<'_> {
             room.max(1),
             outputs.max(1)
         );
+        for area in 0..self.interface.area_bytes.len() {
+            let _ = writeln!(text, "static unsigned char modelc_test_area{area}[{upper}_AREA{area}_BYTES + MODELC_TEST_ARENA_ALIGN];");
+        }
         let inputs = || self.methods().flat_map(|(_, method)| &method.inputs);
         for (is_needed, what) in [(inputs().any(|port| port.scalar), "NUMBERS"), (inputs().any(has_shape), "SHAPES")] {
             if is_needed {
@@ -179,18 +182,26 @@ impl Writer<'_> {
                 call.method
             );
         }
-        let (config, weights) = match self.tested.external_weights {
-            true => (
-                "  static modelc_config config;\n",
-                "  config.struct_size = sizeof config;\n  config.weights = modelc_test_weights(&config.weights_bytes);\n",
-            ),
-            false => ("", ""),
-        };
-        let given = if self.tested.external_weights { "&config" } else { "NULL" };
+        let areas = self.interface.area_bytes.len();
+        let (mut declared, mut set) = (String::new(), String::new());
+        if self.tested.external_weights {
+            set.push_str("  config.weights = modelc_test_weights(&config.weights_bytes);\n");
+        }
+        if areas > 0 {
+            let _ = writeln!(declared, "  static void *areas[{areas}];");
+            let _ = writeln!(set, "  config.areas = areas;\n  config.n_areas = {areas};");
+        }
+        for area in 0..areas {
+            let _ = writeln!(set, "  areas[{area}] = modelc_test_aligned(modelc_test_area{area});");
+        }
+        let given = if set.is_empty() { "NULL" } else { "&config" };
+        if !set.is_empty() {
+            declared.push_str("  static modelc_config config;\n");
+            set.insert_str(0, "  config.struct_size = sizeof config;\n");
+        }
         let _ = write!(
             text,
-            "}};\n\nint modelc_test_{name}(void)\n{{\n{config}  unsigned char *memory = modelc_test_memory;\n{weights}  \
-             modelc_test_arena = memory + (-(uintptr_t)memory & (MODELC_TEST_ARENA_ALIGN - 1));\n  \
+            "}};\n\nint modelc_test_{name}(void)\n{{\n{declared}{set}  modelc_test_arena = modelc_test_aligned(modelc_test_memory);\n  \
              if (!modelc_test_done(\"init\", {name}_init(modelc_test_arena, MODELC_TEST_ARENA_BYTES, {given}))) return 1;\n  \
              return modelc_test_run(modelc_test_calls, {});\n}}\n\n\
              #ifndef MODELC_TEST_NO_MAIN\nint main(void)\n{{\n  return modelc_test_{name}();\n}}\n#endif\n",

@@ -37,6 +37,12 @@ static modelc_test_found modelc_test_outputs[MODELC_TEST_OUTPUTS];
 static char modelc_test_line[256];
 static size_t modelc_test_length;
 
+/* Where memory of the arena's alignment begins among some bytes. */
+static unsigned char *modelc_test_aligned(unsigned char *memory)
+{
+  return memory + (-(uintptr_t)memory & (MODELC_TEST_ARENA_ALIGN - 1));
+}
+
 static void modelc_test_text(const char *text)
 {
   while (*text && modelc_test_length + 1 < sizeof modelc_test_line) modelc_test_line[modelc_test_length++] = *text++;

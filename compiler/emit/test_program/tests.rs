@@ -31,6 +31,7 @@ fn program(inputs: Vec<Port>, outputs: Vec<Port>) -> Program {
         optimal: true,
         memory_map: MemoryMap::default(),
         scratch_bytes_alone: None,
+        area_bytes: vec![],
         moving: crate::program::Moving::default(),
     };
     Program { methods: vec![method], ..Program::default() }

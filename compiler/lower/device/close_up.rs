@@ -130,6 +130,7 @@ mod tests {
             optimal: false,
             memory_map: MemoryMap::default(),
             scratch_bytes_alone: None,
+            area_bytes: vec![],
             moving: Moving::default(),
         }
     }

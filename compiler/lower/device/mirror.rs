@@ -4,7 +4,7 @@
 use crate::kernel::passes::grid::{self, Places};
 use crate::kernel::{Buffer, BufferData, BufferKind, Kernel};
 use crate::machine::OFFSET_ALIGNMENT;
-use crate::program::{Address, Call, Method, calls};
+use crate::program::{Address, Call, Method, calls, most_of_each};
 use std::ops::Range;
 
 /// What the device needs at the start of its area for the status of a region.
@@ -31,14 +31,10 @@ impl Mirror {
         let scratch = methods.iter().map(|method| method.scratch_bytes);
         mirror.add(Address::Scratch(0), working.chain(scratch).max().unwrap_or(0));
         mirror.add(Address::Variable(0), variable_bytes);
-        let most = |ports: fn(&Method) -> Vec<u64>| {
-            let mut sizes: Vec<u64> = Vec::new();
-            for list in methods.iter().map(|method| ports(method)) {
-                sizes.resize(sizes.len().max(list.len()), 0);
-                sizes.iter_mut().zip(list).for_each(|(size, bytes)| *size = bytes.max(*size));
-            }
-            sizes
-        };
+        let most = |sizes: fn(&Method) -> Vec<u64>| most_of_each(methods.iter().map(|method| sizes(method)));
+        for (number, bytes) in (0..).zip(most(|method| method.area_bytes.clone())) {
+            mirror.add(Address::Area(number, 0), bytes);
+        }
         for (number, bytes) in (0..).zip(most(|method| method.inputs.iter().map(|port| port.bytes).collect())) {
             mirror.add(Address::Input(number, 0), bytes);
         }
@@ -151,5 +147,6 @@ fn split(address: Address) -> ((u8, u32), u64) {
         Address::Output(number, offset) => ((3, number), offset),
         Address::Constant(number, offset) => ((4, number), offset),
         Address::Resident(offset) => ((5, 0), offset),
+        Address::Area(number, offset) => ((6, number), offset),
     }
 }

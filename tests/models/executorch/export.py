@@ -53,6 +53,19 @@ class Perceptron(nn.Module):
         return self.layers(x)
 
 
+class Crossed(nn.Module):
+    """Products whose results are read twice, so that they stay tensors of their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.third, self.fourth = nn.Linear(6, 24), nn.Linear(24, 40), nn.Linear(40, 12), nn.Linear(24, 12)
+
+    def forward(self, x):
+        narrow = torch.relu(self.first(x))
+        wide = torch.relu(self.second(narrow))
+        return torch.softmax(self.third(wide) * self.fourth(narrow), dim=1)
+
+
 class Image(nn.Module):
     """Convolutions of all kinds, pooling, a batch norm, a residual."""
 
@@ -365,9 +378,23 @@ def write(stem, program, model, inputs, stateful=False):
         json.dump({"stateful": stateful, "calls": calls}, file)
 
 
-def lowered(model, inputs, dynamic=None):
+class InAreas(MemoryPlanningPass):
+    """Memory in three areas: the results of products, those of relu, and all else."""
+
+    AREAS = {"aten::addmm": 2, "aten::relu": 3}
+
+    def run(self, graph_module, graph_signature=None):
+        for node in graph_module.graph.nodes:
+            spec = node.meta.get("spec")
+            if hasattr(spec, "mem_id"):
+                name = node.target._schema.name if hasattr(node.target, "_schema") else ""
+                spec.mem_id = self.AREAS.get(name, 1)
+        return super().run(graph_module, graph_signature)
+
+
+def lowered(model, inputs, dynamic=None, planning=MemoryPlanningPass):
     edge = to_edge(export(model, inputs, dynamic_shapes=dynamic, strict=True), compile_config=EdgeCompileConfig(_check_ir_validity=False))
-    return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass()))
+    return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning()))
 
 
 def delegated(model, inputs, dynamic=None):
@@ -792,13 +819,14 @@ def main():
             {"x": {1: Dim("length", min=2, max=12)}, "points": {0: Dim("count", min=3, max=16)}},
         ),
         "tokens": (Tokens().requires_grad_(False), [(randn(1, 12, 8),) for _ in range(2)], None),
+        "areas": (Crossed().requires_grad_(False), [(randn(n, 6),) for n in (5, 1, 3)], {"x": {0: Dim("rows", min=1, max=5)}}),
     }
     # What `map` runs over is taken apart row by row when it is exported, which makes a number of its extent. One row says as much.
     pass_base._unstack_pytree = lambda tensors: [[tensor[0] for tensor in tensors]]
     for stem, (model, inputs, dynamic) in models.items():
         if wanted and stem not in wanted:
             continue
-        program = lowered(model, inputs[0], dynamic)
+        program = lowered(model, inputs[0], dynamic, InAreas if stem == "areas" else MemoryPlanningPass)
         if stem == "counter":
             model.total.zero_()
         write(stem, program, model, inputs, stateful=stem == "counter")
