@@ -179,6 +179,26 @@ fn a_closed_pipe_ends_quietly() {
     assert_eq!(wrong.code(), Some(1));
 }
 
+/// A measurement runs on the processors it is told to; one that does not exist is the user's mistake.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_measurement_is_pinned() {
+    let folder = Folder::new();
+    let status = fs::read_to_string("/proc/self/status").expect("the status");
+    let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("a list").trim();
+    let first = allowed.split([',', '-']).next().expect("a number");
+    let bench = |pin: &str| folder.run(&["bench", "m.tflite", "--num-runs", "1", "--min-secs", "0", "--json", "--pin", pin]);
+    let output = bench(first);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report: serde_json::Value = serde_json::from_str(&text(&output.stdout)).expect("JSON");
+    assert_eq!(report["pinned_to"], serde_json::json!([first.parse::<u64>().expect("a number")]));
+    for absent in ["1023", "99999"] {
+        let output = bench(absent);
+        assert_eq!(output.status.code(), Some(2), "{absent}: {}", text(&output.stdout));
+        assert!(text(&output.stderr).contains(&format!("--pin {absent}")), "{}", text(&output.stderr));
+    }
+}
+
 /// Where results can be written to but are not, because the disk is full, say, that is an error.
 #[cfg(target_os = "linux")]
 #[test]

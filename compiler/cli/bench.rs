@@ -9,6 +9,7 @@ use super::engine::Engine;
 use super::files::Files;
 use super::options::Common;
 use super::output::{grouped, numbered, table, usage};
+use super::pin;
 use super::run::Calls;
 use super::sizes;
 use crate::diagnostic::Diagnostics;
@@ -46,6 +47,9 @@ pub struct Arguments {
     /// Threads
     #[arg(long = "num-threads", alias = "num_threads", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     num_threads: u32,
+    /// Processors to run on: one, or several with commas between
+    #[arg(long, value_name = "CPU", value_delimiter = ',')]
+    pin: Vec<usize>,
     /// Show the time of every kernel
     #[arg(long)]
     profile: bool,
@@ -105,6 +109,9 @@ fn microseconds(nanoseconds: f64) -> String {
 /// # Errors
 /// Whatever is wrong with the model or the inputs.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    if !arguments.pin.is_empty() {
+        pin::pin(&arguments.pin)?;
+    }
     let inputs = arguments.calls.files()?.into_iter().chain(arguments.common.inputs());
     let files = Files::new(inputs.chain([arguments.model.as_str()]));
     files.check(arguments.csv.as_deref().map(|path| (path, OutputKind::Csv)))?;
@@ -232,7 +239,8 @@ fn by_call(engine: &Engine, measured: &Measured<'_>) -> Vec<(String, Statistics)
 
 fn text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) -> String {
     let threads = if arguments.num_threads == 1 { "1 thread".into() } else { format!("{} threads", arguments.num_threads) };
-    let mut text = format!("{} on {}, {threads}\n", arguments.model, engine.machine.level);
+    let pinned = if arguments.pin.is_empty() { String::new() } else { format!(" on processor {}", pin::list(&arguments.pin)) };
+    let mut text = format!("{} on {}, {threads}{pinned}\n", arguments.model, engine.machine.level);
     text.push_str(&format!("init (compile)  {:.1} ms\n", engine.compile_time.as_secs_f64() * 1e3));
     let memory = sizes::arena(&engine.footprint) + &sizes::areas(&engine.footprint);
     text.push_str(&format!("memory          {memory}\n\n"));
@@ -430,6 +438,7 @@ fn json_text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) ->
         "method": engine.program().methods[calls[0].method].name,
         "cpu_level": engine.machine.level,
         "threads": arguments.num_threads,
+        "pinned_to": arguments.pin,
         "init_ns": engine.compile_time.as_nanos() as u64,
         "scratch_bytes": engine.footprint.scratch_bytes,
         "memory": engine.footprint.to_json(),

@@ -17,6 +17,7 @@ mod io;
 mod lists;
 mod options;
 mod output;
+mod pin;
 mod ports;
 mod quantize;
 mod require;

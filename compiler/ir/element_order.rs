@@ -45,6 +45,11 @@ impl ElementOrder {
         order.dimensions.iter().try_fold(size, |bytes, &(count, _)| bytes.checked_mul(count)).map(|_| order)
     }
 
+    /// Whether the elements are in the order in which the array has them.
+    pub fn is_as_it_lies(&self) -> bool {
+        matches!(self.dimensions[..], [(_, stride)] if stride == self.size)
+    }
+
     /// Bytes of all elements.
     pub fn bytes(&self) -> usize {
         self.size * self.dimensions.iter().map(|&(count, _)| count).product::<usize>()
