@@ -1,7 +1,8 @@
 //! Memory for calls: whole pages, where wished with inaccessible pages on both sides and the contents against the last one.
 
 use crate::diagnostic::{Diagnostic, codes};
-use region::{Allocation, Protection};
+use memmap2::{MmapMut, MmapOptions};
+use region::Protection;
 
 /// Where contents lie in their pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -18,9 +19,13 @@ pub enum Placement {
 /// What fills pages around the contents; it must be there after a call still.
 const CANARY: u8 = 0xc9;
 
+/// Memory from this size on has large pages where the system has some: caches of a decoder are read from end to end, as weights are.
+#[cfg(target_os = "linux")]
+const LARGE_FROM: usize = 4 << 20;
+
 /// Zeroed memory of a fixed size.
 pub struct Memory {
-    pages: Allocation,
+    pages: MmapMut,
     start: usize,
     bytes: usize,
 }
@@ -37,12 +42,17 @@ impl Memory {
             Placement::Odd => alignment,
         };
         let contents = (bytes + lead).max(1).next_multiple_of(page);
-        let mut pages = region::alloc(contents + 2 * page, Protection::READ_WRITE).map_err(no_memory)?;
+        let mut pages = MmapOptions::new().len(contents + 2 * page).map_anon().map_err(no_memory)?;
+        #[cfg(target_os = "linux")]
+        if placement == Placement::Aligned && bytes >= LARGE_FROM {
+            // Where there are none, small ones do.
+            let _ = pages.advise(memmap2::Advice::HugePage);
+        }
         let start = match placement {
             Placement::Aligned | Placement::Odd => page + lead,
             Placement::AgainstGuard => page + contents - bytes.next_multiple_of(alignment),
         };
-        let base = pages.as_mut_ptr::<u8>();
+        let base = pages.as_mut_ptr();
         for guard in [0, page + contents] {
             // SAFETY: both pages belong to the allocation just made, and nothing refers to them.
             unsafe { region::protect(base.wrapping_add(guard), page, Protection::NONE) }.map_err(no_memory)?;
@@ -56,13 +66,13 @@ impl Memory {
 
     /// The address of the first byte.
     pub fn address(&mut self) -> *mut u8 {
-        self.pages.as_mut_ptr::<u8>().wrapping_add(self.start)
+        self.pages.as_mut_ptr().wrapping_add(self.start)
     }
 
     /// The contents.
     pub fn contents(&self) -> &[u8] {
         // SAFETY: start and bytes are inside the readable pages, which live as long as self; nobody writes while self is borrowed.
-        unsafe { std::slice::from_raw_parts(self.pages.as_ptr::<u8>().wrapping_add(self.start), self.bytes) }
+        unsafe { std::slice::from_raw_parts(self.pages.as_ptr().wrapping_add(self.start), self.bytes) }
     }
 
     /// The contents, to write.
@@ -75,7 +85,7 @@ impl Memory {
     /// The bytes before the contents in the same pages.
     fn padding_mut(&mut self) -> &mut [u8] {
         let page = region::page::size();
-        let (base, bytes) = (self.pages.as_mut_ptr::<u8>().wrapping_add(page), self.start - page);
+        let (base, bytes) = (self.pages.as_mut_ptr().wrapping_add(page), self.start - page);
         // SAFETY: from the first page after the guard to the contents, all writable; self is borrowed alone.
         unsafe { std::slice::from_raw_parts_mut(base, bytes) }
     }
@@ -86,7 +96,7 @@ impl Memory {
     }
 }
 
-fn no_memory(error: region::Error) -> Diagnostic {
+fn no_memory(error: impl std::fmt::Display) -> Diagnostic {
     Diagnostic::new(codes::NO_MEMORY, format!("no memory to run the model: {error}"))
 }
 
