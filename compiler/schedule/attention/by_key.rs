@@ -1,7 +1,7 @@
 //! Key by key, for a single query: heads are the inner loop, so that keys and values are read in the order in which they lie, each once.
 //!
-//! Head by head a query reads a few hundred bytes of every few thousand, which takes half as long again as reading all in order where the
-//! caches of a decoder come from memory. The scores of all heads are kept, and the sums of values are in the result, both of which are small
+//! Head by head a query reads a few hundred bytes of every few thousand, and from several keys at a time it reads several places at once. Either takes
+//! more than twice as long as reading all in order where the caches of a decoder come from memory (Zen 4: 12.5 and 15.7 GB/s, 31.8 in order). The scores of all heads are kept, and the sums of values are in the result, both of which are small
 //! beside what is read.
 
 use super::tile::{Lowering, Row, Tile};
@@ -16,8 +16,8 @@ impl Lowering<'_> {
     pub fn key_by_key(&self, b: &mut KernelBuilder, image: Value, heads: Heads) {
         let zero = b.index(0);
         let keys = self.seen(b, zero);
-        self.each_key(b, keys, |b, key, count| {
-            self.each_tile(b, image, heads, self.shape.rows, |b, tile, _| self.scores(b, tile, key, count));
+        b.for_values(zero, keys, 1, |b, key| {
+            self.each_tile(b, image, heads, self.shape.rows, |b, tile, _| self.scores(b, tile, key, 1));
         });
         self.each_tile(b, image, heads, 1, |b, tile, head| {
             self.unseen(b, tile);
@@ -28,8 +28,8 @@ impl Lowering<'_> {
                 b.store_active(self.output, tile.rows[0].at, first, nothing, active);
             }
         });
-        self.each_key(b, keys, |b, key, count| {
-            self.each_tile(b, image, heads, self.shape.rows, |b, tile, _| self.add_values(b, tile, key, count));
+        b.for_values(zero, keys, 1, |b, key| {
+            self.each_tile(b, image, heads, self.shape.rows, |b, tile, _| self.add_value(b, tile, key));
         });
         self.each_tile(b, image, heads, 1, |b, tile, head| {
             let at = tile.rows[0].at;
@@ -76,15 +76,13 @@ impl Lowering<'_> {
         });
     }
 
-    /// The values of some keys, weighted, are added to the results of a tile.
-    fn add_values(&self, b: &mut KernelBuilder, tile: &Tile, key: Value, count: i64) {
+    /// The value of a key, weighted, is added to the results of a tile.
+    fn add_value(&self, b: &mut KernelBuilder, tile: &Tile, key: Value) {
         for pieces in self.pieces().chunks(self.pieces_together(tile.rows.len())) {
             let places = || tile.rows.iter().flat_map(|row| pieces.iter().map(|piece| (row.at, *piece)));
-            let mut sums: Vec<Value> =
+            let sums: Vec<Value> =
                 places().map(|(at, (first, lanes, active))| b.load_active(self.output, at, first, lanes, active)).collect();
-            for offset in 0..count {
-                sums = self.with_value(b, tile, pieces, (key, offset), &sums);
-            }
+            let sums = self.with_value(b, tile, pieces, (key, 0), &sums);
             for ((at, (first, _, active)), sum) in places().zip(sums) {
                 b.store_active(self.output, at, first, sum, active);
             }
