@@ -8,18 +8,15 @@ use super::tile::{Lowering, Row, Tile};
 use crate::kernel::{KernelBuilder, Lane, Type, Value};
 use crate::schedule::quantity::Number;
 
-/// Heads of keys: the first, and the first after them.
-pub type Heads = (Value, Value);
-
 impl Lowering<'_> {
-    /// The single query of an image, for some heads of keys.
-    pub fn key_by_key(&self, b: &mut KernelBuilder, image: Value, heads: Heads) {
+    /// The single query of an image.
+    pub fn key_by_key(&self, b: &mut KernelBuilder, image: Value) {
         let zero = b.index(0);
         let keys = self.seen(b, zero);
         b.for_values(zero, keys, 1, |b, key| {
-            self.each_tile(b, image, heads, self.shape.rows, |b, tile, _| self.scores(b, tile, key, 1));
+            self.each_tile(b, image, self.shape.rows, |b, tile, _| self.scores(b, tile, key, 1));
         });
-        self.each_tile(b, image, heads, 1, |b, tile, head| {
+        self.each_tile(b, image, 1, |b, tile, head| {
             self.unseen(b, tile);
             let factor = self.weights(b, tile, 0);
             b.store(self.scores, head, self.factors(), factor);
@@ -29,9 +26,9 @@ impl Lowering<'_> {
             }
         });
         b.for_values(zero, keys, 1, |b, key| {
-            self.each_tile(b, image, heads, self.shape.rows, |b, tile, _| self.add_value(b, tile, key));
+            self.each_tile(b, image, self.shape.rows, |b, tile, _| self.add_value(b, tile, key));
         });
-        self.each_tile(b, image, heads, 1, |b, tile, head| {
+        self.each_tile(b, image, 1, |b, tile, head| {
             let at = tile.rows[0].at;
             for (first, lanes, active) in self.pieces() {
                 let factor = b.load_splat(self.scores, head, self.factors(), lanes);
@@ -48,16 +45,9 @@ impl Lowering<'_> {
     }
 
     /// Tiles of the single query, of a few heads that share one of keys. The body gets the number of the first head too.
-    fn each_tile(
-        &self,
-        b: &mut KernelBuilder,
-        image: Value,
-        (first, end): Heads,
-        rows: u64,
-        mut body: impl FnMut(&mut KernelBuilder, &Tile, Value),
-    ) {
+    fn each_tile(&self, b: &mut KernelBuilder, image: Value, rows: u64, mut body: impl FnMut(&mut KernelBuilder, &Tile, Value)) {
         let together = self.shape.together();
-        b.for_values(first, end, 1, |b, group| {
+        b.for_range(0, self.shape.groups as i64, 1, |b, group| {
             let first_key = self.first_key(b, image, group);
             Number::Known(together as i64).tiles(b, rows, |b, head, count| {
                 let number = b.scale_index(group, together as i64, 0);

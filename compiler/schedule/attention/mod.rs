@@ -151,14 +151,22 @@ impl Schedule for AttentionSchedule<'_> {
                 None => b.for_range(0, self.shape.groups as i64, 1, |b, group| lowering.head_by_head(b, image, group)),
             });
         };
-        let by_key = |b: &mut KernelBuilder| {
-            let heads = range.unwrap_or_else(|| (b.index(0), b.index(self.shape.groups as i64)));
-            batch.repeat(b, |b, image| lowering.key_by_key(b, image, heads));
+        let of_all_heads = |b: &mut KernelBuilder| batch.repeat(b, |b, image| lowering.key_by_key(b, image));
+        let by_key = |b: &mut KernelBuilder| match range {
+            // Two threads that read some heads each get less out of memory than one that reads all in order (Zen 4: 19.1 GB/s together, and 31.8).
+            Some((first, _)) => {
+                let none = b.index(0);
+                either(b, (first, none), of_all_heads, |_| {});
+            }
+            None => of_all_heads(b),
         };
         match (self.goes_key_by_key(), queries) {
             (false, _) => by_head(&mut b),
             (true, Number::Known(_)) => by_key(&mut b),
-            (true, Number::Computed(queries)) => either(&mut b, queries, by_key, by_head),
+            (true, Number::Computed(queries)) => {
+                let single = b.index(1);
+                either(&mut b, (queries, single), by_key, by_head);
+            }
         }
         let order = if self.goes_key_by_key() { ", one key by key" } else { "" };
         let description = format!("attention of {} queries to {KEYS} keys{order}", self.shape.rows);
@@ -172,18 +180,22 @@ impl Schedule for AttentionSchedule<'_> {
     }
 }
 
-/// One of two ways, the first where there is a single query.
-fn either(b: &mut KernelBuilder, queries: Value, one: impl FnOnce(&mut KernelBuilder), many: impl FnOnce(&mut KernelBuilder)) {
-    let single = b.index(1);
-    let is_one = b.compare(CompareOp::Equal, queries, single);
+/// One of two ways, the first where two numbers are equal.
+fn either(
+    b: &mut KernelBuilder,
+    (x, y): (Value, Value),
+    equal: impl FnOnce(&mut KernelBuilder),
+    different: impl FnOnce(&mut KernelBuilder),
+) {
+    let are_equal = b.compare(CompareOp::Equal, x, y);
     b.if_else(
-        is_one,
+        are_equal,
         |b| {
-            one(b);
+            equal(b);
             vec![]
         },
         |b| {
-            many(b);
+            different(b);
             vec![]
         },
     );
