@@ -24,7 +24,12 @@ impl Areas {
         let mut areas = Self::default();
         let last = wanted.iter().map(|(_, place)| place.memory_id).max().unwrap_or(0);
         for (number, memory_id) in (FIRST_AREA + 1..=last).enumerate() {
-            let mut alone = alone(request, wanted.iter().filter(|(_, place)| place.memory_id == memory_id));
+            let members: Vec<(TensorId, InFile)> = wanted.iter().filter(|(_, place)| place.memory_id == memory_id).copied().collect();
+            if members.is_empty() {
+                areas.bytes.push(0);
+                continue;
+            }
+            let mut alone = alone(request, &members);
             let plan = loop {
                 let error = match plan::plan(&alone) {
                     Ok(plan) => break plan,
@@ -48,7 +53,7 @@ impl Areas {
 }
 
 /// The request of an area: only these tensors are in it.
-fn alone<'a>(request: &Request, members: impl Iterator<Item = &'a (TensorId, InFile)>) -> Request {
+fn alone(request: &Request, members: &[(TensorId, InFile)]) -> Request {
     let mut alone = request.clone();
     for step in &mut alone.steps {
         step.scratch.clear();
