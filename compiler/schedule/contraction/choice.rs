@@ -3,7 +3,7 @@
 use super::depthwise::{self, DepthwiseSchedule};
 use super::depthwise_rows::{self, DepthwiseRows};
 use super::direct::DirectSchedule;
-use super::geometry::{Contraction, Planes};
+use super::geometry::Contraction;
 use crate::ir::Inst;
 use crate::schedule::context::Context;
 use crate::schedule::interface::Schedule;
@@ -17,7 +17,7 @@ pub fn choose<'a>(cx: Context<'a>, root: Inst) -> Result<Box<dyn Schedule + 'a>,
     let contraction = Contraction::new(&cx, root)?;
     let multiplied = contraction.groups == contraction.channels && contraction.channels > 1;
     let taps = contraction.window[0] * contraction.window[1];
-    if multiplied && taps <= depthwise::MAX_TAPS && contraction.planes == Planes::ONE && contraction.is_one_phase() {
+    if multiplied && taps <= depthwise::MAX_TAPS && contraction.is_one_plane() && contraction.is_one_phase() {
         if depthwise_rows::takes(&cx, &contraction) {
             return Ok(Box::new(DepthwiseRows::new(cx, contraction)?));
         }

@@ -240,16 +240,16 @@ impl Lowering<'_> {
         numbers.batch.repeat(b, |b, image| {
             let first = numbers.plane_elements.scale(b, image);
             let zero = b.index(0);
-            let (start, end) = self.range.unwrap_or_else(|| (zero, numbers.output[0].value(b)));
+            let (start, end) = self.range.unwrap_or_else(|| (zero, numbers.output[1].value(b)));
             let mut outcome = Ok(());
             let place = RowPlace { image: first, plane: zero, y: zero, staged: zero, ring: image };
             staged_rows::for_rows(b, (sized, at_once), staging, buffers, (place, start, end), |b, at| {
                 let y = at.y;
                 let [planes, rows, _] = &work.phases;
                 let rows = staged_rows::window_rows(b, sized, staging, at, (&planes.list[0], &rows.list[0]));
-                let pixel = numbers.output[0].scale(b, image);
+                let pixel = numbers.output[1].scale(b, image);
                 let pixel = b.add(pixel, y);
-                let pixel = numbers.output[1].scale(b, pixel);
+                let pixel = numbers.output[2].scale(b, pixel);
                 outcome = self.row(b, &rows, pixel);
             });
             outcome
@@ -262,7 +262,7 @@ impl Lowering<'_> {
             let rows: Vec<Value> = rows.iter().map(|&r| b.add(r, cut.first)).collect();
             let block = Block { rows, weights, first: self.first_sum(b, cut), cut };
             let pixels = self.schedule.pixels();
-            self.numbers.output[1].tiles(b, pixels, |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels))
+            self.numbers.output[2].tiles(b, pixels, |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels))
         })
     }
 

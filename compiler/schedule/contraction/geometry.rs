@@ -306,13 +306,29 @@ impl Contraction {
 
     /// The sizes in a kernel. To stand before all loops.
     pub fn numbers(&self, b: &mut KernelBuilder, arguments: &mut Arguments) -> Numbers {
-        let sizes = self.sizes.clone().unwrap_or_else(|| Sizes::known(self.batch, self.input_size, self.output_size));
+        let sizes = self.sizes.clone().unwrap_or_else(|| {
+            let with_planes = |planes: u64, [rows, columns]: [u64; 2]| [planes, rows, columns];
+            let input = with_planes(self.planes.input, self.input_size);
+            Sizes::known(self.batch, input, with_planes(self.planes.output, self.output_size))
+        });
         sizes.load(b, arguments, self.channels)
     }
 
     /// Whether taps fall outside the input, or may do so.
     pub fn is_padded(&self) -> bool {
         self.sizes.is_some() || self.phases.iter().any(|p| p.padding_low != 0 || p.padding_high != 0)
+    }
+
+    /// Whether there is one plane, and a window that is there.
+    pub fn is_one_plane(&self) -> bool {
+        self.planes == Planes::ONE && self.sizes.as_ref().is_none_or(Sizes::are_one_plane)
+    }
+
+    /// Whether planes under a window fall outside the input, or may do so.
+    pub fn pads_planes(&self) -> bool {
+        let Phases { padding_low, padding_high, .. } = self.phases[0];
+        padding_low + padding_high > 0
+            || self.sizes.as_ref().is_some_and(|sizes| sizes.input[0].as_known().is_none() || !sizes.shift[0].is(0))
     }
 
     /// Whether neighbouring output positions meet the same taps of the filter.

@@ -264,11 +264,10 @@ impl<'a> Lowering<'a> {
 
     /// Stages all rows.
     fn stage(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
-        let (work, numbers) = (&self.schedule.work, &self.numbers);
+        let numbers = &self.numbers;
         let Some(staging) = &self.schedule.staging else { return Ok(()) };
-        let image_elements = numbers.plane_elements.times(b, work.planes.input);
         numbers.batch.repeat(b, |b, image| {
-            let first = image_elements.scale(b, image);
+            let first = numbers.image_elements.scale(b, image);
             let first = b.add(first, bases.left);
             let number = self.image_number(b, bases, image);
             staged_rows::stage_image(b, self.image(), staging, (self.input, self.pixels), (first, number));
@@ -372,8 +371,10 @@ impl<'a> Lowering<'a> {
     /// The rows that all windows together read, where they are in one row, which then is staged once and not for each panel; else 0.
     fn rows_of_all(&self) -> u64 {
         let work = &self.schedule.work;
-        let is_one =
-            work.batch == 1 && positions(work, 0) == 1 && matches!(self.window_rows(), Number::Known(1)) && work.matrices.is_empty();
+        let is_one = work.batch == 1
+            && matches!(self.window_planes(), Number::Known(1))
+            && matches!(self.window_rows(), Number::Known(1))
+            && work.matrices.is_empty();
         let whole = self.schedule.staging.as_ref().filter(|staging| is_one && staging.chunk.is_none());
         whole.map_or(0, |_| work.phases[1].reach())
     }
@@ -386,15 +387,13 @@ impl<'a> Lowering<'a> {
         staged: u64,
         mut body: impl FnMut(&mut KernelBuilder, &WindowRow) -> Built,
     ) -> Built {
-        let (work, numbers) = (&self.schedule.work, &self.numbers);
-        let image_elements = numbers.plane_elements.times(b, work.planes.input);
-        let image_pixels = numbers.output_pixels.times(b, work.planes.output);
+        let numbers = &self.numbers;
         numbers.batch.repeat(b, |b, image| {
-            let first = image_elements.scale(b, image);
+            let first = numbers.image_elements.scale(b, image);
             let first = b.add(first, bases.left);
-            let pixel = image_pixels.scale(b, image);
+            let pixel = numbers.output_pixels.scale(b, image);
             let pixel = b.add(pixel, bases.pixel);
-            loops::for_range(b, (0, positions(work, 0) as i64), 1, |b, plane| {
+            self.window_planes().repeat(b, |b, plane| {
                 let zero = b.index(0);
                 let (start, end) = match self.range {
                     Some((Ranges::Rows(_), first, end)) => (first, end),
@@ -430,10 +429,19 @@ impl<'a> Lowering<'a> {
         b.add(number, image)
     }
 
+    /// Planes of windows, of the phase that has most.
+    fn window_planes(&self) -> Number {
+        self.windows(0)
+    }
+
     /// Rows of windows, of the phase that has most.
     fn window_rows(&self) -> Number {
+        self.windows(1)
+    }
+
+    fn windows(&self, dimension: usize) -> Number {
         let work = &self.schedule.work;
-        if work.sizes.is_some() { self.numbers.output[0] } else { Number::Known(positions(work, 1) as i64) }
+        if work.sizes.is_some() { self.numbers.output[dimension] } else { Number::Known(positions(work, dimension) as i64) }
     }
 
     /// The output row of a part at a row of windows, where it has one.
@@ -458,11 +466,11 @@ impl<'a> Lowering<'a> {
             let starts = staged_rows::window_rows(b, self.image(), self.schedule.staging.as_ref(), &at.place, (planes, rows));
             let segments = self.segments(b, part, starts);
             let plane = b.scale_index(at.place.plane, work.phases[0].step as i64, planes.first as i64);
-            let row = self.numbers.output[0].scale(b, plane);
+            let row = self.numbers.output[1].scale(b, plane);
             let row = b.scale_index(row, 1, rows.first as i64);
             let y = b.scale_index(at.place.y, work.phases[1].step as i64, 0);
             let row = b.add(row, y);
-            let pixel = self.numbers.output[1].scale(b, row);
+            let pixel = self.numbers.output[2].scale(b, row);
             let pixel = b.scale_index(pixel, 1, columns.first as i64);
             let pixel = b.add(pixel, at.pixel);
             body(b, &OutputRow { segments, product: at.product, pixel })
@@ -519,7 +527,7 @@ impl<'a> Lowering<'a> {
     fn panel(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) -> Built {
         let schedule = self.schedule;
         let work = &schedule.work;
-        let width = if work.sizes.is_some() { self.numbers.output[1] } else { Number::Known(part.axes[2].count as i64) };
+        let width = if work.sizes.is_some() { self.numbers.output[2] } else { Number::Known(part.axes[2].count as i64) };
         let own = self.panel_operands(b, part, row, at);
         let beside = at.cut.beside(b).map(|cut| {
             let at = PanelPlace { cut, ..at };

@@ -1,6 +1,6 @@
 //! What a contraction needs of memory: its input, scratch memory, and whether its output may take the input's place.
 
-use super::geometry::{Contraction, Planes};
+use super::geometry::Contraction;
 use super::staging::Staging;
 use super::weights::Weights;
 use crate::ir::Value as Tensor;
@@ -64,7 +64,7 @@ pub fn requirements_of(
 pub fn overwritten_by_rows(cx: Context<'_>, work: &Contraction) -> Option<(Tensor, Tensor)> {
     let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
     // A row whose channels lie in planes is in several places.
-    let is_together = work.channel_planes.is_none() && work.planes == Planes::ONE && work.matrices.is_empty();
+    let is_together = work.channel_planes.is_none() && work.is_one_plane() && work.matrices.is_empty();
     let is_by_rows = is_together && work.is_one_phase() && work.sizes.is_none();
     let may_overwrite = is_by_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work);
     may_overwrite.then(|| (work.input, cx.group.outputs[0]))

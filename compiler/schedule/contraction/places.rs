@@ -28,14 +28,25 @@ pub struct Plane {
 /// The plane this many after the one that the window of an output row is at.
 pub fn plane_of(b: &mut KernelBuilder, Image { work, numbers }: Image<'_>, at: &RowPlace, ring: u64, offset: u64) -> Plane {
     let first_ring = at.ring;
-    let phases = &work.phases[0];
-    let plane = b.scale_index(at.plane, work.planes.stride as i64, offset as i64 - phases.padding_low as i64);
-    let inside = (phases.padding_low + phases.padding_high > 0).then(|| {
-        let limit = b.index(work.planes.input as i64);
+    let plane = b.scale_index(at.plane, work.planes.stride as i64, offset as i64 - work.phases[0].padding_low as i64);
+    plane_at(b, Image { work, numbers }, plane, at.image, (ring, first_ring))
+}
+
+/// The plane of this number, where all of the padding before the first one is there, of an image that begins at an element of the input.
+pub fn plane_at(
+    b: &mut KernelBuilder,
+    Image { work, numbers }: Image<'_>,
+    plane: Value,
+    image: Value,
+    (ring, first_ring): (u64, Value),
+) -> Plane {
+    let plane = numbers.shift[0].plus(b, plane);
+    let inside = work.pads_planes().then(|| {
+        let limit = numbers.input[0].value(b);
         b.compare(CompareOp::UnsignedLess, plane, limit)
     });
     let first = numbers.plane_elements.scale(b, plane);
-    Plane { ring, first_ring, first: b.add(first, at.image), inside }
+    Plane { ring, first_ring, first: b.add(first, image), inside }
 }
 
 /// Where windows stand.

@@ -1,9 +1,9 @@
 //! Rows of windows one after another, each with what its windows read staged.
 
 use super::phases::Phase;
-use super::places::{Image, Plane, RowPlace, plane_of};
+use super::places::{Image, RowPlace, plane_at, plane_of};
 use super::staging::{Ring, Staging};
-use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Value};
+use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Value};
 
 /// Where rounds of loops run at the same time: stages all rows of an image, whose first element and whose number are given.
 pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, buffers: (Buffer, Ring), (first, number): (Value, Value)) {
@@ -13,15 +13,9 @@ pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, b
     let ring = b.scale_index(number, planes as i64, 0);
     b.for_range(0, planes as i64, 1, |b, padded| {
         let zero = b.index(0);
-        let place = RowPlace { image: first, plane: zero, y: zero, staged: zero, ring: b.add(ring, padded) };
-        let inside = (phases.padding_low + phases.padding_high > 0).then(|| {
-            let plane = b.scale_index(padded, 1, -(phases.padding_low as i64));
-            let limit = b.index(work.planes.input as i64);
-            (plane, b.compare(CompareOp::UnsignedLess, plane, limit))
-        });
-        let at = inside.map_or(padded, |(plane, _)| plane);
-        let start = image.numbers.plane_elements.scale(b, at);
-        let plane = Plane { ring: 0, first_ring: place.ring, first: b.add(start, first), inside: inside.map(|(_, inside)| inside) };
+        let ring = b.add(ring, padded);
+        let plane = b.scale_index(padded, 1, -(phases.padding_low as i64));
+        let plane = plane_at(b, image, plane, first, (0, ring));
         let end = b.index(staging.rows as i64);
         staging.stage(b, image, buffers, &plane, (zero, end));
     });

@@ -232,7 +232,7 @@ impl Staging {
         let ((input, ring), Image { work, numbers }) = (buffers, image);
         let [_, row_phases, column_phases] = &work.phases;
         let left = (column_phases.padding_low * self.channels) as i64;
-        let [rows_off, columns_off] = numbers.shift;
+        let [_, rows_off, columns_off] = numbers.shift;
         b.for_values(first, end, 1, |b, padded_row| {
             let slot = self.slot(b, plane.first_ring, plane.ring, padded_row);
             let interior = b.scale_index(slot, 1, left);
@@ -254,7 +254,7 @@ impl Staging {
             };
             let padded_rows = work.sizes.is_some() || row_phases.padding_low != 0 || row_phases.padding_high != 0;
             let row_inside = padded_rows.then(|| {
-                let limit = numbers.input[0].value(b);
+                let limit = numbers.input[1].value(b);
                 b.compare(CompareOp::UnsignedLess, row, limit)
             });
             let inside = match (row_inside, plane.inside) {

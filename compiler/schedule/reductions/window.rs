@@ -58,7 +58,13 @@ impl<'a> WindowSchedule<'a> {
             writer,
             reduction: Reduction::new(operator.reduction, cx.element(operand))?,
             summation: operator.summation,
-            sizes: sizes.unwrap_or_else(|| Sizes::known(shape[0], pair(&shape[1..], 1), pair(&output[1..], 1))),
+            sizes: sizes.unwrap_or_else(|| {
+                let plane = |list: &[u64]| {
+                    let [rows, columns] = pair(list, 1);
+                    [1, rows, columns]
+                };
+                Sizes::known(shape[0], plane(&shape[1..]), plane(&output[1..]))
+            }),
             size: numbers(&operator.size, 1),
             strides: numbers(&geometry.strides, 1),
             dilation: numbers(&geometry.dilation, 1),
@@ -86,11 +92,11 @@ impl Schedule for WindowSchedule<'_> {
         let numbers = self.sizes.load(&mut b, &mut arguments, self.channels);
         let mut outcome = Ok(());
         numbers.output_rows.repeat(&mut b, |b, line| {
-            let rows = numbers.output[0].value(b);
+            let rows = numbers.output[1].value(b);
             let image = b.binary(BinaryOp::SignedDiv, line, rows);
             let y = b.binary(BinaryOp::SignedRem, line, rows);
-            numbers.output[1].repeat(b, |b, x| {
-                let pixel = numbers.output[1].scale(b, line);
+            numbers.output[2].repeat(b, |b, x| {
+                let pixel = numbers.output[2].scale(b, line);
                 let pixel = b.add(pixel, x);
                 row(b, self.channels, lanes, |b, channel, active| {
                     let at = (image, y, x, channel);
@@ -182,7 +188,7 @@ impl Taps<'_> {
     fn line(&self, b: &mut KernelBuilder, ky: Value) -> (Value, Value) {
         let row = b.add(self.top, ky);
         let line = b.add(self.first, row);
-        (row, self.numbers.input[1].scale(b, line))
+        (row, self.numbers.input[2].scale(b, line))
     }
 
     fn element(&self, b: &mut KernelBuilder, line: Value, column: Value) -> Result<Value, Unsupported> {
@@ -204,7 +210,7 @@ impl Taps<'_> {
         if !self.schedule.padded {
             return take(b);
         }
-        let (height, width) = (self.numbers.input[0].value(b), self.numbers.input[1].value(b));
+        let (height, width) = (self.numbers.input[1].value(b), self.numbers.input[2].value(b));
         let in_rows = b.compare(CompareOp::UnsignedLess, row, height);
         let in_columns = b.compare(CompareOp::UnsignedLess, column, width);
         let inside = b.binary(BinaryOp::And, in_rows, in_columns);
@@ -226,10 +232,10 @@ impl WindowSchedule<'_> {
     ) -> Result<Value, Unsupported> {
         let neutral = self.reduction.neutral(b, lanes);
         let top = b.scale_index(y, self.strides[0] as i64, -(self.low[0] as i64));
-        let top = numbers.shift[0].plus(b, top);
+        let top = numbers.shift[1].plus(b, top);
         let left = b.scale_index(x, self.strides[1] as i64, -(self.low[1] as i64));
-        let left = numbers.shift[1].plus(b, left);
-        let first = numbers.input[0].scale(b, image);
+        let left = numbers.shift[2].plus(b, left);
+        let first = numbers.input[1].scale(b, image);
         let taps = Taps { schedule: self, numbers, reader, hoisted, lanes, active, top, left, first, channel };
         match self.summation {
             Summation::Rows => taps.in_rows(b, neutral),

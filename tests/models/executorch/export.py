@@ -283,6 +283,20 @@ class Resampled(nn.Module):
         return (*sampled, linear, cubic, halved)
 
 
+class Volumes(nn.Module):
+    """Convolutions of all kinds over volumes of any size, one of which is enlarged again. ExecuTorch's portable kernels take images alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv3d(2, 6, 3, stride=(1, 2, 2), padding=1)
+        self.apart = nn.Conv3d(6, 6, (2, 3, 1), dilation=(2, 1, 1), padding=(1, 1, 0), groups=6)
+        self.up = nn.ConvTranspose3d(6, 3, (3, 2, 2), stride=(2, 2, 1), padding=(1, 0, 0), output_padding=(1, 0, 0))
+
+    def forward(self, x):
+        first = torch.relu(self.first(x))
+        return self.apart(first), self.up(functional.max_pool3d(first, 2, 1))
+
+
 class Cuts(nn.Module):
     """Slices of known extents that end before what they are taken from does, of extents known when the program runs."""
 
@@ -819,6 +833,11 @@ def main():
             {"x": {1: Dim("length", min=2, max=12)}, "points": {0: Dim("count", min=3, max=16)}},
         ),
         "tokens": (Tokens().requires_grad_(False), [(randn(1, 12, 8),) for _ in range(2)], None),
+        "open_volumes": (
+            Volumes().requires_grad_(False),
+            [(randn(2, 2, *size),) for size in ((6, 9, 7), (3, 4, 6), (5, 6, 4))],
+            {"x": {2: Dim("planes", min=3, max=6), 3: Dim("rows", min=4, max=9), 4: Dim("columns", min=4, max=8)}},
+        ),
         "areas": (Crossed().requires_grad_(False), [(randn(n, 6),) for n in (5, 1, 3)], {"x": {0: Dim("rows", min=1, max=5)}}),
     }
     # What `map` runs over is taken apart row by row when it is exported, which makes a number of its extent. One row says as much.
