@@ -1,9 +1,10 @@
-; The transpose of a broadcast is the broadcast of a transpose, and a product of matrices broadcasts its operands itself.
+; The transpose of a broadcast is the broadcast of a transpose, a map of one that of a map, and a product of matrices broadcasts its operands itself.
 ;! input f32[2, 1, 2] = [1.0, 2.0, -3.0, 4.0]
 ;! input f32[3, 2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 ;! pass = simplify, dead_code
 ;! print
 const0: f32[1, 2, 3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+const1: f16[2, 3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 func @main(v0: f32[2, 1, 2], v1: f32[3, 2]) {
   v2 = constant { data = const0 }
   v3 = broadcast v2 { shape = [2, 2, 3] }
@@ -18,11 +19,23 @@ func @main(v0: f32[2, 1, 2], v1: f32[3, 2]) {
   v12 = broadcast v0 { shape = [2, 2, 1, 2] }
   v13 = reshape v12 { shape = [4, 1, 2] }
   v14 "counted in another way" = matmul v13, v11 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  return v5, v7, v9, v14
+  v15 = constant { data = const1 }
+  v16 = broadcast v15 { shape = [2, 2, 3] }
+  v17 = map v16 {
+    expression = (f16) {
+      n0: f16 = input 0
+      n1: f32 = convert n0
+      return n1
+    }
+  }
+  v18 = transpose v17 { permutation = [0, 2, 1] }
+  v19 "of widened constants" = matmul v0, v18 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
+  return v5, v7, v9, v14, v19
 }
-method "main" = @main { input "x" input "y" output "0" output "1" output "2" output "3" }
+method "main" = @main { input "x" input "y" output "0" output "1" output "2" output "3" output "4" }
 ;! ---
 const0: f32[1, 2, 3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+const1: f16[2, 3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 func @main(v0: f32[2, 1, 2], v1: f32[3, 2]) {
   v2: f32[1, 2, 3] = constant { data = const0 }
   v3: f32[1, 3, 2] = transpose v2 { permutation = [0, 2, 1] }
@@ -33,7 +46,18 @@ func @main(v0: f32[2, 1, 2], v1: f32[3, 2]) {
   v8: f32[2, 2, 1, 2] = broadcast v0 { shape = [2, 2, 1, 2] }
   v9: f32[4, 1, 2] = reshape v8 { shape = [4, 1, 2] }
   v10: f32[4, 1, 3] "counted in another way" = matmul v9, v1 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  return v4, v5, v7, v10
+  v11: f16[2, 3] = constant { data = const1 }
+  v12: f32[2, 3] = map v11 {
+    expression = (f16) {
+      n0: f16 = input 0
+      n1: f32 = convert n0
+      return n1
+    }
+  }
+  v13: f32[1, 2, 3] = reshape v12 { shape = [1, 2, 3] }
+  v14: f32[1, 3, 2] = transpose v13 { permutation = [0, 2, 1] }
+  v15: f32[2, 1, 3] "of widened constants" = matmul v0, v14 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
+  return v4, v5, v7, v10, v15
 }
 method "main" = @main {
   input "x"
@@ -42,4 +66,5 @@ method "main" = @main {
   output "1"
   output "2"
   output "3"
+  output "4"
 }
