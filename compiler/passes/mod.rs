@@ -6,6 +6,7 @@ mod dead_code;
 mod dead_taps;
 mod dequantized;
 mod edit;
+mod epilogues;
 mod flattened;
 mod fold_constants;
 mod index_fold;
@@ -56,6 +57,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "transposes", run: transposes::run, exact: true },
     Pass { name: "computed_weights", run: computed_weights::run, exact: true },
     Pass { name: "simplify", run: simplify::run, exact: true },
+    Pass { name: "epilogues", run: epilogues::run, exact: true },
     Pass { name: "flattened", run: flattened::run, exact: false },
     Pass { name: "dead_taps", run: dead_taps::run, exact: true },
     Pass { name: "scales", run: scales::run, exact: true },

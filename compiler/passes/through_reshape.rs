@@ -114,6 +114,18 @@ impl Factors {
         (left.is_none() && right.is_none()).then_some(found)
     }
 
+    /// The shape before the reshape of what is repeated along some dimensions after it, one element each there; none where a dimension before
+    /// the reshape is repeated in part.
+    pub fn with_repeated(&self, repeated: impl Fn(usize) -> bool) -> Option<Vec<Extent>> {
+        let after = self.after.iter().enumerate().flat_map(|(dimension, factors)| factors.iter().map(move |&factor| (factor, dimension)));
+        let is_repeated: Vec<bool> = after.map(|(_, dimension)| repeated(dimension)).collect();
+        let extent = |dimension: &Vec<usize>| match dimension.iter().filter(|&&factor| is_repeated[factor]).count() {
+            0 => self.extent(dimension),
+            count => (count == dimension.len()).then_some(Extent::Static(1)),
+        };
+        self.before.iter().map(extent).collect()
+    }
+
     /// Whether the reshape splits dimensions, and merges none.
     fn split(&self) -> bool {
         self.before.iter().any(|dimension| dimension.len() > 1) && self.after.iter().all(|dimension| dimension.len() <= 1)

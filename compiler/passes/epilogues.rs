@@ -1,0 +1,86 @@
+//! Element-wise work on a reshaped product comes before the reshape, where it becomes the product's epilogue.
+//!
+//! Contract: the map reads a reshape of what a contraction, and maps on its elements, computed, and nobody else reads either. Its other operands are
+//! reshaped the other way, which moves no byte: their dimensions of one element must be whole dimensions before the reshape too. What widens bytes
+//! stays behind, as movement of bytes does before it ([`super::narrow_movement`]).
+
+use super::edit::{Edit, Visit, rewrite};
+use super::through_reshape::Factors;
+use crate::ir::*;
+
+/// Maps between a contraction and the reshape that are looked through.
+const MOST_MAPS: usize = 16;
+
+/// Applies the rewrite.
+pub(super) fn run(module: &mut Module) -> bool {
+    rewrite(module, |edit, inst| {
+        if edit.function.insts[inst].op() != Op::Map {
+            return Visit::Keep;
+        }
+        let mark = edit.mark();
+        match before_reshape(edit, inst) {
+            Some(values) => Visit::Replace(values),
+            None => {
+                edit.cut_back(mark);
+                Visit::Keep
+            }
+        }
+    })
+}
+
+/// The results of a map that is done in the shape of the product which it reads.
+fn before_reshape(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    let data = edit.function.insts[inst].clone();
+    let after = edit.function.tensor(*data.results.first()?).shape.clone();
+    let source = data.operands.iter().find_map(|&value| product(edit, value, &after))?;
+    let widens = |value: &Value| edit.function.tensor(*value).element.bits() > 8;
+    if edit.function.tensor(source).element.bits() <= 8 && data.results.iter().any(widens) {
+        return None;
+    }
+    let before = edit.function.tensor(source).shape.clone();
+    let factors = Factors::between(&before, &after)?;
+    let operands: Vec<Value> = data.operands.iter().map(|&value| operand(edit, value, &factors, &after)).collect::<Option<_>>()?;
+    let results = edit.insert(data.operation, &operands).ok()?;
+    if results.iter().any(|&value| edit.function.tensor(value).shape != before) {
+        return None;
+    }
+    results.into_iter().map(|value| edit.insert_one(operators::Reshape { shape: after.clone() }, &[value])).collect()
+}
+
+/// What is reshaped to an operand of a map of the given shape, where that is a product which nobody else reads.
+fn product(edit: &Edit<'_>, value: Value, shape: &[Extent]) -> Option<Value> {
+    let source = edit.defined_by(value, Op::Reshape)?.operands[0];
+    let alone = edit.uses[value] == 1 && edit.uses[source] == 1 && edit.function.tensor(value).shape == shape;
+    (alone && is_product(edit, source)).then_some(source)
+}
+
+/// Whether maps that would be the epilogue of a contraction computed a value, or the contraction itself did.
+fn is_product(edit: &Edit<'_>, mut value: Value) -> bool {
+    for _ in 0..MOST_MAPS {
+        let Some(data) = edit.definition(value) else { return false };
+        if matches!(data.op(), Op::Conv | Op::Matmul | Op::BlockMatmul) {
+            return true;
+        }
+        let shape = &edit.function.tensor(value).shape;
+        let continues = |operand: &&Value| edit.uses[**operand] == 1 && edit.function.tensor(**operand).shape == *shape;
+        let Some(&operand) = data.operands.iter().filter(|_| data.op() == Op::Map).find(continues) else { return false };
+        value = operand;
+    }
+    false
+}
+
+/// An operand of the map in front of the reshape.
+fn operand(edit: &mut Edit<'_>, value: Value, factors: &Factors, after: &[Extent]) -> Option<Value> {
+    let shape = edit.function.tensor(value).shape.clone();
+    if shape.is_empty() {
+        return Some(value);
+    }
+    let missing = after.len().checked_sub(shape.len())?;
+    let repeated = |dimension: usize| dimension < missing || (shape[dimension - missing] != after[dimension]);
+    let shape = factors.with_repeated(repeated)?;
+    let source = edit.defined_by(value, Op::Reshape).map(|data| data.operands[0]);
+    if let Some(source) = source.filter(|&source| edit.function.tensor(source).shape == shape) {
+        return Some(source);
+    }
+    edit.insert_one(operators::Reshape { shape }, &[value])
+}
