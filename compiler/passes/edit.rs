@@ -159,6 +159,19 @@ impl Edit<'_> {
         if let Operation::Transpose(transpose) = &data.operation { Some((transpose, data.operands[0])) } else { None }
     }
 
+    /// What a value is a reshape of, through any number of them.
+    pub fn viewed(&self, mut value: Value) -> Value {
+        while let Some(data) = self.defined_by(value, Op::Reshape) {
+            value = data.operands[0];
+        }
+        value
+    }
+
+    /// Whether one instruction of the new body comes before another one.
+    pub fn comes_before(&self, first: Inst, second: Inst) -> bool {
+        self.body.iter().find(|&&inst| inst == first || inst == second) == Some(&first)
+    }
+
     /// The constant that a value is.
     pub fn constant_of(&self, value: Value) -> Option<Constant> {
         self.definition(value)?.constant()

@@ -1,8 +1,8 @@
 //! Element-wise work on a reshaped product comes before the reshape, where it becomes the product's epilogue.
 //!
-//! Contract: the map reads a reshape of what a contraction, and maps on its elements, computed, and nobody else reads either. Its other operands are
-//! reshaped the other way, which moves no byte: their dimensions of one element must be whole dimensions before the reshape too. What widens bytes
-//! stays behind, as movement of bytes does before it ([`super::narrow_movement`]).
+//! Contract: the map reads a reshape of what a contraction, and maps on its elements, computed, and nobody else reads either. Its other operands exist before
+//! the contraction; else no epilogue could read them. They are reshaped the other way, which moves no byte: their dimensions of one element must be whole
+//! dimensions before the reshape too. What widens bytes stays behind, as movement of bytes does before it ([`super::narrow_movement`]).
 
 use super::edit::{Edit, Visit, rewrite};
 use super::through_reshape::Factors;
@@ -32,7 +32,11 @@ pub(super) fn run(module: &mut Module) -> bool {
 fn before_reshape(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = edit.function.insts[inst].clone();
     let after = edit.function.tensor(*data.results.first()?).shape.clone();
-    let source = data.operands.iter().find_map(|&value| product(edit, value, &after))?;
+    let (source, contraction) = data.operands.iter().find_map(|&value| product(edit, value, &after))?;
+    let others = data.operands.iter().filter(|&&value| edit.viewed(value) != edit.viewed(source));
+    if !others.into_iter().all(|&value| exists_before(edit, value, contraction)) {
+        return None;
+    }
     let widens = |value: &Value| edit.function.tensor(*value).element.bits() > 8;
     if edit.function.tensor(source).element.bits() <= 8 && data.results.iter().any(widens) {
         return None;
@@ -47,26 +51,34 @@ fn before_reshape(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     results.into_iter().map(|value| edit.insert_one(operators::Reshape { shape: after.clone() }, &[value])).collect()
 }
 
-/// What is reshaped to an operand of a map of the given shape, where that is a product which nobody else reads.
-fn product(edit: &Edit<'_>, value: Value, shape: &[Extent]) -> Option<Value> {
+/// What is reshaped to an operand of a map of the given shape, where that is a product which nobody else reads; and the contraction.
+fn product(edit: &Edit<'_>, value: Value, shape: &[Extent]) -> Option<(Value, Inst)> {
     let source = edit.defined_by(value, Op::Reshape)?.operands[0];
     let alone = edit.uses[value] == 1 && edit.uses[source] == 1 && edit.function.tensor(value).shape == shape;
-    (alone && is_product(edit, source)).then_some(source)
+    Some((source, contraction(edit, source).filter(|_| alone)?))
 }
 
-/// Whether maps that would be the epilogue of a contraction computed a value, or the contraction itself did.
-fn is_product(edit: &Edit<'_>, mut value: Value) -> bool {
+/// The contraction that computed a value, by itself or with maps that would be its epilogue.
+fn contraction(edit: &Edit<'_>, mut value: Value) -> Option<Inst> {
     for _ in 0..MOST_MAPS {
-        let Some(data) = edit.definition(value) else { return false };
+        let inst = edit.function.defining_inst(value)?;
+        let data = &edit.function.insts[inst];
         if matches!(data.op(), Op::Conv | Op::Matmul | Op::BlockMatmul) {
-            return true;
+            return Some(inst);
         }
         let shape = &edit.function.tensor(value).shape;
         let continues = |operand: &&Value| edit.uses[**operand] == 1 && edit.function.tensor(**operand).shape == *shape;
-        let Some(&operand) = data.operands.iter().filter(|_| data.op() == Op::Map).find(continues) else { return false };
-        value = operand;
+        value = *data.operands.iter().filter(|_| data.op() == Op::Map).find(continues)?;
     }
-    false
+    None
+}
+
+/// Whether an operand exists before a contraction runs; constants and parameters always do.
+fn exists_before(edit: &Edit<'_>, value: Value, contraction: Inst) -> bool {
+    match edit.function.defining_inst(edit.viewed(value)) {
+        Some(inst) => edit.function.insts[inst].op() == Op::Constant || edit.comes_before(inst, contraction),
+        None => true,
+    }
 }
 
 /// An operand of the map in front of the reshape.

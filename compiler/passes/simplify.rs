@@ -5,7 +5,7 @@
 //! splits what a transpose made, or merges neighbours in it, comes before it; slice of slice one slice; a transpose that only
 //! moves extents of 1 is a reshape; a spatial pad by what padded taps stand for becomes the padding of its convolution or window; a map does its own
 //! broadcasting, and so does a product of matrices along its leading dimensions; the transpose of a broadcast is the broadcast of a transpose, a map of
-//! a broadcast alone the broadcast of a map, and a reshape that leaves what is repeated as it is a broadcast to another shape.
+//! a constant's broadcast the broadcast of a map, and a reshape that leaves what is repeated as it is a broadcast to another shape.
 //! Floats: a padded tap adds nothing, while a border of zeros times an infinite weight is NaN; the former is taken for the latter.
 
 use super::edit::{Edit, Visit, rewrite};
@@ -129,11 +129,13 @@ fn map(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     through_broadcasts(edit, inst).or_else(|| before_broadcast(edit, inst))
 }
 
-/// Work on one tensor that is repeated: it is done once, and its results are repeated. Of a constant nothing is left to do when the program runs.
+/// Work on a constant that is repeated comes before the repetition: products then repeat what is left of it themselves. Other tensors are repeated by the
+/// kernel that does the work.
 fn before_broadcast(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let &[whole] = &data.operands[..] else { return None };
     let source = edit.defined_by(whole, Op::Broadcast).filter(|_| edit.uses[whole] == 1)?.operands[0];
+    edit.moved_constant(source)?;
     let (operation, shape) = (data.operation.clone(), edit.function.tensor(whole).shape.clone());
     let results = edit.insert(operation, &[source]).ok()?;
     results.into_iter().map(|value| edit.insert_one(operators::Broadcast { shape: shape.clone() }, &[value])).collect()
