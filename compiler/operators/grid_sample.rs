@@ -1,10 +1,11 @@
 //! Images sampled at positions that another tensor names: PyTorch's `grid_sample`.
 
 use super::indexing::positions::Counts;
+use super::promotion::compute_type;
 use super::terms::{Term, Terms};
 use super::{Error, Graph};
 use crate::ir::{Comparison, ElementType, Extent, NanRule, Node, Scalar, ScalarOp, Value};
-use ElementType::{Bool, I64};
+use ElementType::I64;
 
 /// What a sample is made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +44,7 @@ pub struct Sampling {
 const CUBIC: f64 = -0.75;
 
 /// An image `[N, C, H, W]` of floats sampled at the positions in a grid `[N, rows, columns, 2]` of the same type: x and y from −1 to 1 across the image.
-/// The result is `[N, C, rows, columns]`.
+/// The result is `[N, C, rows, columns]`. Each step of the arithmetic is rounded to that type.
 ///
 /// # Errors
 /// When the tensors do not fit each other.
@@ -63,21 +64,13 @@ pub fn sampled(g: &mut Graph<'_>, image: Value, grid: Value, sampling: Sampling)
     let flat = g.reshape(image, &[batch, channels, area])?;
     let flat = g.transpose(flat, &[0, 2, 1])?;
     let mut operands = Vec::new();
-    for &(position, weight) in &taps {
-        operands.push(g.builder.gather(flat, position, 1, 1)?);
+    for &weight in &taps.weights {
         operands.push(g.reshape(weight, &[batch, pixels, Extent::Static(1)])?);
     }
-    let samples = g.compute::<Error>(&operands, |terms, x| {
-        let mut sum = None;
-        for pair in x.chunks_exact(2) {
-            let product = terms.mul(pair[0], pair[1])?;
-            sum = Some(match sum {
-                Some(sum) => terms.add(sum, product)?,
-                None => product,
-            });
-        }
-        sum.ok_or(Error::WindowTooLarge)
-    })?;
+    for &position in &taps.positions {
+        operands.push(g.builder.gather(flat, position, 1, 1)?);
+    }
+    let samples = g.compute(&operands, |terms, x| plane.blend(terms, x.split_at(taps.weights.len())))?;
     let samples = g.transpose(samples, &[0, 2, 1])?;
     g.reshape(samples, &[batch, channels, rows, columns])
 }
@@ -101,18 +94,28 @@ struct Side {
     last: Node,
     /// Half of that.
     middle: Node,
+    /// The last one's position in [`Plane::wide`].
+    end: Node,
 }
 
-/// Pixels along one side that a sample is made of: where they lie, their weights, and whether they are inside.
+/// A pixel of those along one side that a sample is made of.
 struct Along {
+    /// Where it lies, inside the image.
     position: Node,
+    /// Zero where the image has no such pixel.
     weight: Node,
-    inside: Node,
+}
+
+/// What samples are made of.
+struct Taps {
+    /// The position of each pixel in its plane, row after row.
+    positions: Vec<Value>,
+    /// Of cubic polynomials the weights of the rows, then those of the columns; else one for each pixel.
+    weights: Vec<Value>,
 }
 
 impl Plane {
-    /// The position of each pixel that samples are made of in its plane, and its weight.
-    fn taps(&self, g: &mut Graph<'_>, positions: &[Value]) -> Result<Vec<(Value, Value)>, Error> {
+    fn taps(&self, g: &mut Graph<'_>, positions: &[Value]) -> Result<Taps, Error> {
         let counts = Counts::new(g, &self.extents, I64)?;
         let operands = [positions, &counts.operands].concat();
         let elements: Vec<ElementType> = operands.iter().map(|&value| g.element(value)).collect();
@@ -126,35 +129,62 @@ impl Plane {
             sides.push(self.along(&mut terms, side, x)?);
         }
         let width = columns.ok_or(Error::WindowTooLarge)?;
-        let mut results = Vec::new();
+        let (mut results, mut weights) = (Vec::new(), Vec::new());
         for row in &sides[1] {
             for column in &sides[0] {
                 let line = terms.mul(row.position, width)?;
                 results.push(terms.add(line, column.position)?);
-                let weight = terms.mul(row.weight, column.weight)?;
-                let inside = terms.op(ScalarOp::And, &[row.inside, column.inside])?;
-                let none = self.number(&mut terms, 0.0);
-                results.push(terms.select(inside, weight, none)?);
+                if !self.separate() {
+                    weights.push(terms.mul(row.weight, column.weight)?);
+                }
             }
         }
-        let results = g.map_many(&operands, terms.finish_many(results))?;
-        Ok(results.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
+        if self.separate() {
+            weights.extend(sides.iter().rev().flatten().map(|pixel| pixel.weight));
+        }
+        let pixels = results.len();
+        results.append(&mut weights);
+        let mut positions = g.map_many(&operands, terms.finish_many(results))?;
+        let weights = positions.split_off(pixels);
+        Ok(Taps { positions, weights })
+    }
+
+    /// Whether samples are blended along rows first, and then along columns.
+    fn separate(&self) -> bool {
+        self.sampling.interpolation == Interpolation::Bicubic
+    }
+
+    /// A sample of weights and pixels, as [`Taps`] has them.
+    fn blend(&self, terms: &mut Terms, (weights, pixels): (&[Node], &[Node])) -> Result<Node, Error> {
+        if !self.separate() {
+            return weighted(terms, weights, pixels);
+        }
+        let (rows, columns) = weights.split_at(weights.len() / 2);
+        let sums = pixels.chunks_exact(columns.len()).map(|row| weighted(terms, columns, row)).collect::<Result<Vec<_>, _>>()?;
+        weighted(terms, rows, &sums)
     }
 
     /// The pixels of side `d`, of which `count` is the number.
     fn side(&self, terms: &mut Terms, d: usize, count: Node) -> Result<Side, Error> {
         if let Some(n) = self.extents[d].as_static() {
             let [whole, last, middle] = [n as f64, n as f64 - 1.0, (n as f64 - 1.0) / 2.0].map(|x| self.number(terms, x));
-            return Ok(Side { count, whole, last, middle });
+            let end = terms.constant(Scalar::float(self.wide(), n as f64 - 1.0));
+            return Ok(Side { count, whole, last, middle, end });
         }
-        let whole = terms.convert(count, self.element);
-        let (one, half) = (self.number(terms, 1.0), self.number(terms, 0.5));
-        let last = terms.sub(whole, one)?;
-        Ok(Side { count, whole, last, middle: terms.mul(last, half)? })
+        let (one, half) = (terms.constant(Scalar::float(self.wide(), 1.0)), self.number(terms, 0.5));
+        let wide = terms.convert(count, self.wide());
+        let end = terms.sub(wide, one)?;
+        let (whole, last) = (terms.convert(wide, self.element), terms.convert(end, self.element));
+        Ok(Side { count, whole, last, middle: terms.mul(last, half)?, end })
     }
 
     fn number(&self, terms: &mut Terms, x: f64) -> Node {
         terms.constant(Scalar::float(self.element, x))
+    }
+
+    /// The type that holds every position of a pixel. One of 16 bits does not.
+    fn wide(&self) -> ElementType {
+        compute_type(self.element)
     }
 
     /// The pixels of a sample along a side.
@@ -179,10 +209,16 @@ impl Plane {
                 let low = terms.op(ScalarOp::Floor, &[exact])?;
                 let distance = terms.sub(exact, low)?;
                 let mut pixels = Vec::new();
+                let first = terms.convert(low, self.wide());
                 for (offset, weight) in [-1.0, 0.0, 1.0, 2.0].into_iter().zip(self.cubic_weights(terms, distance)?) {
-                    let offset = self.number(terms, offset);
-                    let position = terms.add(low, offset)?;
-                    let position = self.brought_inside(terms, side, position)?;
+                    let offset = terms.constant(Scalar::float(self.wide(), offset));
+                    let position = terms.add(first, offset)?;
+                    let position = if self.sampling.outside == Outside::Reflection {
+                        let position = terms.convert(position, self.element);
+                        self.reflected(terms, side, position)?
+                    } else {
+                        position
+                    };
                     pixels.push(self.pixel(terms, side, position, weight)?);
                 }
                 Ok(pixels)
@@ -210,9 +246,7 @@ impl Plane {
             Outside::Border => x,
             Outside::Reflection => self.reflected(terms, side, x)?,
         };
-        let zero = self.number(terms, 0.0);
-        let x = terms.op(ScalarOp::Max(NanRule::Ignore), &[x, zero])?;
-        terms.op(ScalarOp::Min(NanRule::Ignore), &[x, side.last])
+        limited(terms, x, side.last)
     }
 
     /// A position mirrored at both ends until it is between them: at the centres of the first and the last pixel, or at their borders.
@@ -237,15 +271,20 @@ impl Plane {
         terms.select(none, zero, found)
     }
 
-    /// The pixel at a whole position: read where it is inside, and else with no weight.
+    /// The pixel at a whole position; where the image ends in zeros, one outside has no weight.
     fn pixel(&self, terms: &mut Terms, side: Side, position: Node, weight: Node) -> Result<Along, Error> {
-        let zero = self.number(terms, 0.0);
-        let above = terms.compare(Comparison::GreaterEqual, position, zero)?;
-        let below = terms.compare(Comparison::LessEqual, position, side.last)?;
+        let position = terms.convert(position, self.wide());
+        if self.sampling.outside != Outside::Zeros {
+            // What was brought inside in a type of 16 bits may still be beyond.
+            let position = limited(terms, position, side.end)?;
+            return Ok(Along { position: terms.convert(position, I64), weight });
+        }
+        let (first, none) = (terms.constant(Scalar::float(self.wide(), 0.0)), self.number(terms, 0.0));
+        let above = terms.compare(Comparison::GreaterEqual, position, first)?;
+        let below = terms.compare(Comparison::LessEqual, position, side.end)?;
         let inside = terms.op(ScalarOp::And, &[above, below])?;
-        let limited = terms.select(inside, position, zero)?;
-        let inside = terms.convert(inside, Bool);
-        Ok(Along { position: terms.convert(limited, I64), weight, inside })
+        let position = terms.select(inside, position, first)?;
+        Ok(Along { position: terms.convert(position, I64), weight: terms.select(inside, weight, none)? })
     }
 
     /// The weights of the pixels at −1, 0, 1 and 2 for a distance from 0.
@@ -276,6 +315,26 @@ impl Plane {
         let sum = terms.mul(sum, x)?;
         terms.sub(sum, four)
     }
+}
+
+/// A position between the first pixel and the last one, which NaN is brought to as well.
+fn limited(terms: &mut Terms, x: Node, last: Node) -> Term {
+    let zero = terms.constant(Scalar::float(terms.ty(x), 0.0));
+    let x = terms.op(ScalarOp::Max(NanRule::Ignore), &[x, zero])?;
+    terms.op(ScalarOp::Min(NanRule::Ignore), &[x, last])
+}
+
+/// The sum of numbers times weights, in order.
+fn weighted(terms: &mut Terms, weights: &[Node], numbers: &[Node]) -> Result<Node, Error> {
+    let mut sum = None;
+    for (&weight, &number) in weights.iter().zip(numbers) {
+        let product = terms.mul(number, weight)?;
+        sum = Some(match sum {
+            Some(sum) => terms.add(sum, product)?,
+            None => product,
+        });
+    }
+    sum.ok_or(Error::WindowTooLarge)
 }
 
 #[cfg(test)]

@@ -368,6 +368,11 @@ class Tokens(nn.Module):
         return torch.cat([self.near(larger), self.far(larger)], 1), torch.bmm(rows, weights.transpose(1, 2))
 
 
+def array_of(tensor):
+    """A copy; of bfloat16, which NumPy does not know, its bits."""
+    return (tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor).numpy().copy()
+
+
 def calls_of(model, name, inputs):
     """Arrays and descriptions of calls, run one after another as the program is."""
     arrays, answers, calls = {}, {}, []
@@ -376,8 +381,8 @@ def calls_of(model, name, inputs):
         with torch.no_grad():
             results = model(*tensors)
         results = results if isinstance(results, tuple) else (results,)
-        arrays.update({f"in{call}_{i}": t.numpy() for i, t in enumerate(tensors)})
-        answers.update({f"out{call}_{i}": t.numpy().copy() for i, t in enumerate(results)})
+        arrays.update({f"in{call}_{i}": array_of(t) for i, t in enumerate(tensors)})
+        answers.update({f"out{call}_{i}": array_of(t) for i, t in enumerate(results)})
         calls.append({"method": name, "in": [describe(t) for t in tensors], "out": [describe(t) for t in results]})
     return arrays, answers, calls
 
@@ -431,7 +436,7 @@ def answers_of_runtime(stem, inputs):
     program = _load_for_executorch(f"{HERE}/{stem}.pte")
     answers = {}
     for call, tensors in enumerate(inputs):
-        answers.update({f"out{call}_{i}": t.numpy().copy() for i, t in enumerate(program.run_method("forward", tensors))})
+        answers.update({f"out{call}_{i}": array_of(t) for i, t in enumerate(program.run_method("forward", tensors))})
     np.savez_compressed(f"{HERE}/{stem}.runtime.npz", **answers)
 
 

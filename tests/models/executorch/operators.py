@@ -319,6 +319,23 @@ def ends():
     return values, values.double(), values.half()
 
 
+class HalfSamples(nn.Module):
+    """Images of half precision sampled in all ways; the last one has more columns than its type has whole numbers."""
+
+    def forward(self, half, places, brain, others, long, far):
+        modes = [(way, outside, aligned) for way in range(3) for outside in range(3) for aligned in (False, True)]
+        samples = [aten.grid_sampler_2d(image, grid, *mode) for image, grid in ((half, places), (brain, others)) for mode in modes]
+        return tuple(samples) + tuple(aten.grid_sampler_2d(long, far, way, outside, True) for way in (1, 2) for outside in range(2))
+
+
+def half_samples(randn):
+    place = lambda *shape: torch.rand(1, *shape, 2) * 2.6 - 1.3
+    kinds = torch.float16, torch.bfloat16
+    near = [tensor.to(kind) for kind in kinds for tensor in (randn(1, 2, 9, 13), place(6, 7))]
+    far = torch.linspace(-1.1, 1.1, 40)
+    return *near, randn(1, 1, 1, 300).bfloat16(), torch.stack([far, 0 * far], -1)[None, None].bfloat16()
+
+
 def holed(x):
     """An image with NaN in a corner, in a row, and twice side by side."""
     x[0, 0, 0, 0] = x[0, 1, 3, 2:4] = x[1, 0, -1, -1] = float("nan")
@@ -374,6 +391,7 @@ def main():
         "pooled": (Pooled(), [(holed(randn(2, 2, 7, 6)), holed(randn(2, 2, 7, 6).half()))]),
         "powers": (Powers(), [pairs()]),
         "extremes": (Extremes(), [(sprinkled(randn(6, 37)), sprinkled(randn(6, 37).half()), sprinkled(randn(6, 37).double()))]),
+        "half_samples": (HalfSamples(), [half_samples(randn)]),
     }
     for stem, (model, inputs) in models.items():
         if sys.argv[1:] and stem not in sys.argv[1:]:
@@ -386,7 +404,8 @@ def main():
             model.keys.zero_()
             model.values.zero_()
         write(stem, program, model, [tuple(t.contiguous() for t in call) for call in inputs], stateful=stem == "decoder")
-        if stem in ("narrow", "halves", "powers"):  # PyTorch rounds what is between bytes, inverts a scale in binary64, or divides by zero.
+        # PyTorch rounds what is between bytes, inverts a scale in binary64, divides by zero, or computes positions in half precision.
+        if stem in ("narrow", "halves", "powers", "half_samples"):
             answers_of_runtime(stem, inputs)
 
 

@@ -123,10 +123,9 @@ fn check_side(c: &mut Call<'_, '_, '_>, from: Extent, to: Extent) -> Result<(), 
     Ok(())
 }
 
-/// (input, grid, interpolation_mode, padding_mode, align_corners).
+/// (input, grid, interpolation_mode, padding_mode, align_corners). In half precision the kernel computes neighbours in proportion to the distance in
+/// single precision, and rounds each step of the others to the tensors' type.
 fn grid_sample(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
-    let (image, grid) = (floats(c, 0)?, floats(c, 1)?);
-    let grid = c.cast(grid, c.element(image))?;
     let unknown = |what: &str, n: i64| Fault::invalid(format!("unknown {what}")).expected("0 to 2", n.to_string());
     let interpolation = match c.int(2)? {
         0 => Interpolation::Bilinear,
@@ -141,6 +140,9 @@ fn grid_sample(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
         other => return Err(unknown("padding mode", other)),
     };
     let sampling = Sampling { interpolation, outside, aligned: c.flag(4)? };
+    let image = if interpolation == Interpolation::Bilinear { floats(c, 0)? } else { c.tensor(0)? };
+    let grid = c.tensor(1)?;
+    let grid = c.cast(grid, c.element(image))?;
     let y = grid_sample::sampled(c.graph(), image, grid, sampling)?;
     c.finish(y)
 }
