@@ -149,9 +149,11 @@ impl Translator<'_, '_> {
         match (a, b) {
             _ if self.is_chosen(a) || self.is_chosen(b) => self.note_choices(a, b),
             _ if self.make_vanish(a, b) => true,
-            (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => i64::try_from(n).is_ok_and(|n| self.fix(x, n)),
+            (Extent::Value(x), Extent::Static(n)) | (Extent::Static(n), Extent::Value(x)) => {
+                self.make_room(a, b) || i64::try_from(n).is_ok_and(|n| self.fix(x, n))
+            }
             (Extent::Value(x), Extent::Value(y)) => {
-                self.intersect(x, y) || self.make_room(x, y) || self.make_multiple(x, y) || self.make_cancel(x, y)
+                self.intersect(x, y) || self.make_room(a, b) || self.make_multiple(x, y) || self.make_cancel(x, y)
             }
             _ => false,
         }
@@ -185,10 +187,10 @@ impl Translator<'_, '_> {
         common.low <= common.high && a != b && (self.note(x, common) | self.note(y, common))
     }
 
-    /// Notes from which extents of inputs on two indices are equal that differ below, since what is subtracted is not there.
-    fn make_room(&mut self, x: Value, y: Value) -> bool {
+    /// Notes from which extents of inputs on two extents are equal that differ below, since what is subtracted is not there.
+    fn make_room(&mut self, a: Extent, b: Extent) -> bool {
         let mut noted = false;
-        for at_least in self.graph.equal_where(x, y).unwrap_or_default() {
+        for at_least in self.graph.equal_where(a, b).unwrap_or_default() {
             match self.raise(at_least) {
                 Some(is_new) => noted |= is_new,
                 None => return false,

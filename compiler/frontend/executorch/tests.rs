@@ -373,6 +373,24 @@ fn the_first_two_of_an_input_need_two() {
 }
 
 #[test]
+fn the_last_two_of_an_input_need_two() {
+    // x[-2:] + y, of two elements: what the slice begins at is n − 2, which is there from two on.
+    let mut p = Program::default();
+    let (x, y) = (p.input(ElementType::I64, &[8], true), p.input(ElementType::I64, &[2], false));
+    let (axis, none, start, step, alpha) = (p.int(0), p.value(EValue::None), p.int(-2), p.int(1), p.int(1));
+    let (last, sum) = (p.tensor(ElementType::I64, &[2], true), p.output(ElementType::I64, &[2]));
+    p.call("aten::slice_copy.Tensor_out", &[x, axis, start, none, step, last, last]);
+    p.call("aten::add.out", &[last, y, alpha, sum, sum]);
+    let module = p.module();
+    assert_eq!(varying(&module), [(0, 0, 8)]);
+    for count in 2..=8 {
+        let found = run(&module, &[longs(&[count], 0..count as i64), longs(&[2], [10, 20])]).unwrap();
+        assert_eq!(numbers(&found), [count as i64 + 8, count as i64 + 19]);
+    }
+    assert!(run(&module, &[longs(&[1], [0]), longs(&[2], [10, 20])]).is_err(), "one element");
+}
+
+#[test]
 fn joined_extents_that_are_equal_only_for_one_extent_of_an_input_fix_it() {
     // [a + m] and [3 + m] have to be equal: a is 3.
     let mut p = Program::default();

@@ -22,20 +22,16 @@ pub struct AtLeast {
 }
 
 impl Graph<'_> {
-    /// What has to hold for two indices to be equal: nothing where they always are. `None` where that is not known.
-    pub fn equal_where(&self, a: Value, b: Value) -> Option<Vec<AtLeast>> {
+    /// What has to hold for two extents to be equal: nothing where they always are. `None` where that is not known.
+    pub fn equal_where(&self, a: Extent, b: Extent) -> Option<Vec<AtLeast>> {
         let mut forms = Forms { function: self.function(), followed: 0, assumed: vec![] };
-        (forms.of(a)? == forms.of(b)?).then_some(forms.assumed)
+        (forms.of_extent(a)? == forms.of_extent(b)?).then_some(forms.assumed)
     }
 
     /// What one index must be for two extents to be equal, if they are only where it is that.
     pub fn equal_only_where(&self, a: Extent, b: Extent) -> Option<Vanishing> {
         let mut forms = Forms { function: self.function(), followed: 0, assumed: vec![] };
-        let mut form = |extent| match extent {
-            Extent::Value(index) => forms.of(index),
-            Extent::Static(n) => i64::try_from(n).ok().map(Sum::known),
-        };
-        let difference = form(a)?.plus(&form(b)?, -1)?;
+        let difference = forms.of_extent(a)?.plus(&forms.of_extent(b)?, -1)?;
         if forms.assumed.is_empty() { difference.vanishing() } else { None }
     }
 
@@ -59,6 +55,13 @@ struct Forms<'f> {
 }
 
 impl Forms<'_> {
+    fn of_extent(&mut self, extent: Extent) -> Option<Sum> {
+        match extent {
+            Extent::Value(index) => self.of(index),
+            Extent::Static(n) => i64::try_from(n).ok().map(Sum::known),
+        }
+    }
+
     /// The form of an index. `None` where it is too large.
     fn of(&mut self, index: Value) -> Option<Sum> {
         use IndexOperation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Multiply, Remainder, Subtract};
@@ -89,10 +92,12 @@ impl Forms<'_> {
                 whole.clone().plus(&whole.divided(n)?, n.checked_neg()?)
             }
             (Maximum, _, Some(low)) => {
-                if self.function.interval(Extent::Value(a)).low < low {
+                let form = self.of(a)?;
+                let is_larger = self.function.interval(Extent::Value(a)).low >= low || form.as_known().is_some_and(|n| n >= low);
+                if !is_larger {
                     self.assumed.push(AtLeast { index: a, low });
                 }
-                self.of(a)
+                Some(form)
             }
             (Minimum | Maximum, _, _) => {
                 let (a, b) = (self.of(a)?, self.of(b)?);
@@ -149,7 +154,7 @@ mod tests {
             let (input, found) = computed(&mut graph, &mut random);
             for (i, &a) in found.iter().enumerate() {
                 for &b in &found[..i] {
-                    let Some(assumed) = graph.equal_where(a, b) else { continue };
+                    let Some(assumed) = graph.equal_where(Extent::Value(a), Extent::Value(b)) else { continue };
                     compared += 1;
                     let at = |index: Value, n: i64| value(graph.function(), index, input, n);
                     for n in (1..=40).filter(|&n| assumed.iter().all(|at_least| at(at_least.index, n) >= at_least.low)) {

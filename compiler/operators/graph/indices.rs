@@ -228,7 +228,7 @@ impl Graph<'_> {
             self.combined.clear();
             return Ok(());
         }
-        if self.equal_where(a, b).is_some_and(|assumed| assumed.is_empty()) {
+        if self.equal_where(Extent::Value(a), Extent::Value(b)).is_some_and(|assumed| assumed.is_empty()) {
             return self.unify(a, b);
         }
         Err(Error::UnrelatedExtents { a: Extent::Value(a), b: Extent::Value(b) })
