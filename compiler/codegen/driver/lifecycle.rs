@@ -70,7 +70,8 @@ struct ConfigFields {
     threads: Value,
     cpu_features: Value,
     weights_bytes: Value,
-    area_count: Value,
+    /// How many memory areas there are, where some are needed.
+    area_count: Option<Value>,
     /// Pointers with their place in the record.
     pointers: Vec<(Value, i32)>,
     /// The application's own device, where that matters.
@@ -87,14 +88,11 @@ const POINTERS: [(Config, i32); 5] = [
 ];
 
 fn read_config(e: &mut Builder, context: &Context<'_>, config: Value) -> ConfigFields {
-    let mut members = vec![
-        (Width::Single, Config::Threads),
-        (Width::Cell, Config::CpuFeatures),
-        (Width::Word, Config::WeightsBytes),
-        (Width::Word, Config::AreaCount),
-    ];
+    let mut members = vec![(Width::Single, Config::Threads), (Width::Cell, Config::CpuFeatures), (Width::Word, Config::WeightsBytes)];
     members.extend(POINTERS.map(|(member, _)| (Width::Word, member)));
     members.extend(context.gpu.as_ref().map(|_| (Width::Word, Config::Vk)));
+    let has_areas = !context.interface.area_bytes.is_empty();
+    members.extend(has_areas.then_some((Width::Word, Config::AreaCount)));
     let given = e.region(|e| {
         check_config(e, config);
         let layout = e.layout;
@@ -103,19 +101,21 @@ fn read_config(e: &mut Builder, context: &Context<'_>, config: Value) -> ConfigF
     let absent = e.region(|_| vec![Operand::Number(0); members.len()]);
     let widths: Vec<Width> = members.iter().map(|(width, _)| width.of_value()).collect();
     let values = e.branch(config, &widths, given, absent);
-    let pointers = values[4..].iter().zip(POINTERS).map(|(&value, (_, to))| (value, to)).collect();
-    let host = context.gpu.as_ref().and_then(|_| values.last().copied());
+    let pointers = values[3..].iter().zip(POINTERS).map(|(&value, (_, to))| (value, to)).collect();
+    let host = context.gpu.as_ref().and_then(|_| values.get(3 + POINTERS.len()).copied());
+    let area_count = values.last().copied().filter(|_| has_areas);
     if let Some(host) = host {
         gpu::check_host(e, host);
     }
-    ConfigFields { threads: values[0], cpu_features: values[1], weights_bytes: values[2], area_count: values[3], pointers, host }
+    ConfigFields { threads: values[0], cpu_features: values[1], weights_bytes: values[2], area_count, pointers, host }
 }
 
 /// The memory areas that methods need are there, and aligned.
 fn check_areas(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields) {
     let needed = &context.interface.area_bytes;
-    let Some(&(list, _)) = fields.pointers.iter().find(|(_, to)| *to == record::AREAS).filter(|_| !needed.is_empty()) else { return };
-    let few = e.compare(CompareOp::Less, fields.area_count, needed.len() as u64);
+    let list = fields.pointers.iter().find(|(_, to)| *to == record::AREAS);
+    let (Some(&(list, _)), Some(count)) = (list, fields.area_count) else { return };
+    let few = e.compare(CompareOp::Less, count, needed.len() as u64);
     e.leave_if(few, E_ARENA);
     e.leave_if_null(list);
     let pointer = e.layout.pointer as i32;
