@@ -151,11 +151,21 @@ fn alone(kernel: &Kernel) -> DeviceKernel {
     DeviceKernel::alone(kernel.clone())
 }
 
-/// Whether two elements are equal; all that are no numbers are.
-fn equal(lane: Lane, has_halves: bool, a: &[u8], b: &[u8]) -> bool {
+/// The bits of infinity in the type of 16 bits whose floats a kernel makes; none where it makes none.
+fn infinity(kernel: &Kernel) -> Option<u16> {
+    let makes = |made: ConvertOp| grids::has(&kernel.body, &|inst| matches!(inst, Inst::Convert { op, .. } if *op == made));
+    if makes(ConvertOp::FloatToHalf) {
+        return Some(0x7c00);
+    }
+    // The upper half of a float is a bfloat16.
+    makes(ConvertOp::Bitcast).then_some(0x7f80)
+}
+
+/// Whether two elements are equal; all that are no numbers are: which of them an operation gives, SPIR-V leaves open.
+fn equal(lane: Lane, infinity: Option<u16>, a: &[u8], b: &[u8]) -> bool {
     let is_nan = |bytes: &[u8]| match (lane, bytes) {
         (Lane::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).is_nan(),
-        (Lane::I16, &[a, b]) if has_halves => u16::from_le_bytes([a, b]) & 0x7fff > 0x7c00,
+        (Lane::I16, &[a, b]) => infinity.is_some_and(|infinity| u16::from_le_bytes([a, b]) & 0x7fff > infinity),
         _ => false,
     };
     a == b || is_nan(a) && is_nan(b)
@@ -169,11 +179,11 @@ fn compare(case: &Case, machine: &Machine, device: &Device, words: &[u32]) -> Re
     let grid = case.kernel.grid.expect("a grid");
     let text = || rspirv::dr::load_words(words).map_or_else(|error| error.to_string(), |module| module.disassemble());
     device.run(words, groups(&grid), &mut found).map_err(|error| format!("{error}\n{}\n{}", case.kernel, text()))?;
-    let has_halves = grids::has(&case.kernel.body, &|inst| matches!(inst, Inst::Convert { op: ConvertOp::FloatToHalf, .. }));
+    let infinity = infinity(&case.kernel);
     for ((_, data), (wanted, found)) in case.kernel.pointer_params().zip(wanted.iter().zip(&found)) {
         let width = data.lane.bytes() as usize;
         for (i, (w, f)) in wanted.chunks(width).zip(found.chunks(width)).enumerate() {
-            if !equal(data.lane, has_halves, w, f) {
+            if !equal(data.lane, infinity, w, f) {
                 let what = format!("{} on {} for {}: {}[{i}]", case.kernel.name, device.name, machine.level, data.name);
                 return Err(format!("{what} is {f:x?}, not {w:x?}\n{}\n{}", case.kernel, text()));
             }
