@@ -31,6 +31,8 @@ pub(super) struct Loan {
     pub bytes: u64,
     /// A size below which no arena can be, whatever is lent.
     pub lower_bound: u64,
+    /// Tensors that were put into buffers on the way.
+    pub nodes: u64,
 }
 
 /// Tensors that are lent a place at most: each makes the request anew.
@@ -52,6 +54,7 @@ pub(super) fn lend(request: &Request, lenders: &[Lender], alignment: &[u64]) -> 
     // The first request with the least bytes at its peak, of those on the way.
     let (mut best, mut least) = (None, bound::of_steps(request, &lifetimes, &demands, &pairs));
     let mut last = least;
+    let mut nodes = 0;
     for _ in 0..MOST_LENT {
         let mut live = live_at(&lent, &lifetimes, last.step);
         live.sort_by_key(|tensor| (Reverse(request.tensors[tensor.index()].bytes), *tensor));
@@ -63,6 +66,7 @@ pub(super) fn lend(request: &Request, lenders: &[Lender], alignment: &[u64]) -> 
         let view = &mut lent.tensors[tensor.index()];
         (view.view_of, view.takes_over) = (Some((output, at)), true);
         last = peak(&lent)?;
+        nodes += 1;
         if last.bytes < least.bytes {
             (best, least) = (Some(lent.clone()), last);
         }
@@ -70,7 +74,7 @@ pub(super) fn lend(request: &Request, lenders: &[Lender], alignment: &[u64]) -> 
     let Some(lent) = best else { return Ok(None) };
     let free = |step: usize| buffers.iter().filter(|buffer| buffer.is_free_at(step)).map(|buffer| buffer.bytes).sum();
     let lower_bound = bound::beside(request, &lifetimes, &pairs, free);
-    Ok(Some(Loan { bytes: lent_bytes(request, &lent), request: lent, lower_bound }))
+    Ok(Some(Loan { bytes: lent_bytes(request, &lent), request: lent, lower_bound, nodes }))
 }
 
 /// The step with the most live bytes.

@@ -98,13 +98,14 @@ const LEAST_SAVED: u64 = 64;
 /// Plans a request that has a plan with tensors in buffers that callers lend, if that makes the arena smaller. `alignment` is what the address of
 /// each tensor must be a multiple of, wherever it lies.
 pub fn plan_lent(request: &Request, without: &Plan, lenders: &[Lender], alignment: &[u64]) -> Result<Option<Lent>, PlanError> {
-    let Some(Loan { request, bytes, lower_bound }) = lend(request, lenders, alignment)? else { return Ok(None) };
+    let Some(Loan { request, bytes, lower_bound, nodes }) = lend(request, lenders, alignment)? else { return Ok(None) };
     let plan = plan(&request)?;
     if plan.arena_bytes + without.arena_bytes / LEAST_SAVED >= without.arena_bytes {
         return Ok(None);
     }
     let optimal = plan.arena_bytes == lower_bound;
-    Ok(Some(Lent { request, plan: Plan { lower_bound, optimal, lent_bytes: bytes, ..plan } }))
+    let explored_nodes = plan.explored_nodes + nodes;
+    Ok(Some(Lent { request, plan: Plan { lower_bound, optimal, explored_nodes, lent_bytes: bytes, ..plan } }))
 }
 
 /// Plans a request in the order given and in the order that [`order`] finds, and answers the smaller arena with its order: the steps of

@@ -123,7 +123,7 @@ pub struct Plan {
     pub lower_bound: u64,
     /// No smaller arena exists for this order of steps: it meets the bound, or the search was exhaustive.
     pub optimal: bool,
-    /// Blocks that were put down: by the exact search, and by the greedy packings that try which memory to share.
+    /// Blocks that were put down: by the exact search, by the greedy packings that try which memory to share, and into buffers that callers lend.
     pub explored_nodes: u64,
     /// Bytes of tensors that lie in callers' buffers for results ([`super::plan_lent`]).
     pub lent_bytes: u64,
