@@ -170,6 +170,14 @@ impl Data {
         }
     }
 
+    /// A number that tells bytes in another order from those they are made of, and from those in a third one, while they live. 0 for others.
+    pub fn maker(&self) -> usize {
+        match &self.owner {
+            Owner::Held(_) => 0,
+            Owner::Ordered(ordered) => Arc::as_ptr(ordered).addr(),
+        }
+    }
+
     /// How many bytes there are.
     pub fn len(&self) -> usize {
         self.range.len()
@@ -262,6 +270,8 @@ mod tests {
         assert!(matches!(part.read(), Cow::Owned(bytes) if bytes == expected[5000..70_001]));
         let again = Data::in_order(&array, order()).expect("as many bytes");
         assert!(again.is_same(&turned) && again.place() == turned.place() && !again.is_same(&part) && again == turned);
+        assert_eq!((array.maker(), array.place()), (0, turned.place()));
+        assert!(turned.maker() != 0 && turned.maker() == part.maker());
         assert_eq!(turned.bytes(), expected);
         assert!(matches!(part.read(), Cow::Borrowed(bytes) if *bytes == expected[5000..70_001]));
         assert_eq!(Data::in_order(&part, order()).map(|data| data.len()), None);

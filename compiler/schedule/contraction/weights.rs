@@ -38,13 +38,15 @@ pub enum Weights {
 pub struct Source {
     first: usize,
     bytes: usize,
+    /// A matrix and its transpose have the same bytes of the file.
+    maker: usize,
     integers: Option<(ElementType, i64)>,
 }
 
 impl Source {
     /// That of some constants; of integers the type and the zero point.
     pub fn of(data: &Data, integers: Option<(ElementType, i64)>) -> Self {
-        Self { first: data.place(), bytes: data.len(), integers }
+        Self { first: data.place(), bytes: data.len(), maker: data.maker(), integers }
     }
 }
 
