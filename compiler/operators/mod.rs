@@ -43,6 +43,7 @@ pub mod quantization;
 pub mod quantize;
 pub mod quantize_rows;
 pub mod quantized_arithmetic;
+pub mod random;
 pub mod recurrent;
 pub mod reduction;
 pub mod resize;

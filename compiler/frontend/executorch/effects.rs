@@ -3,6 +3,7 @@
 //! A kernel's registers are its arguments in the order of its schema, results last, and then the result once more: a tensor, or the
 //! list of the tensors for several results. Kernels on numbers have their result last and once. That of `aten::copy_` is its first argument.
 
+use super::draws::draws;
 use super::memory::{Area, ByteRange};
 use super::program::{EValue, Instruction, Plan, Storage};
 
@@ -56,7 +57,14 @@ pub fn caches(operator: &str) -> &'static [usize] {
 pub fn effects(plan: &Plan, instruction: &Instruction) -> Effects {
     let mut effects = Effects::default();
     match instruction {
-        Instruction::Kernel { operator, args } => kernel(plan, &plan.operators[*operator], args, &mut effects),
+        Instruction::Kernel { operator, args } => {
+            let operator = &plan.operators[*operator];
+            kernel(plan, operator, args, &mut effects);
+            if draws(&plan.values, operator, args) {
+                effects.uses.extend(plan.drawn);
+                effects.defines.extend(plan.drawn);
+            }
+        }
         Instruction::Move { from, to } => {
             add(plan, *from, &mut effects.uses);
             effects.defines.push(*to);
@@ -121,7 +129,7 @@ pub fn range_in_file(plan: &Plan, register: usize) -> Option<ByteRange> {
     let EValue::Tensor(meta) = &plan.values[register] else { return None };
     let (area, start) = match meta.storage {
         Storage::Planned { memory_id, offset, .. } => (Area::Planned(memory_id), offset),
-        Storage::Unplanned | Storage::Buffer { .. } => (Area::Private(register), 0),
+        Storage::Unplanned | Storage::Buffer { .. } | Storage::Drawn => (Area::Private(register), 0),
         Storage::Constant(_) | Storage::External(_) => return None,
     };
     Some(ByteRange { area, start, end: start + meta.form.bytes() })

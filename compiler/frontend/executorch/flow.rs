@@ -276,7 +276,17 @@ mod tests {
 
     fn plan(values: Vec<EValue>, instructions: Vec<Instruction>, outputs: Vec<usize>) -> Plan {
         let operators = vec!["aten::relu.out".to_owned()];
-        Plan { name: "f".into(), values, inputs: vec![], outputs, operators, delegates: vec![], instructions, area_bytes: vec![0, 64] }
+        Plan {
+            name: "f".into(),
+            values,
+            inputs: vec![],
+            outputs,
+            operators,
+            delegates: vec![],
+            instructions,
+            area_bytes: vec![0, 64],
+            drawn: None,
+        }
     }
 
     fn relu(from: usize, to: usize) -> Instruction {

@@ -105,8 +105,10 @@ fn state_registers(plan: &Plan, shared: &SharedStates) -> Result<Vec<usize>, Fau
     }
     let mut found: Vec<(ByteRange, usize)> = Vec::new();
     for (register, value) in plan.values.iter().enumerate() {
-        let is_kept =
-            matches!(value, EValue::Tensor(TensorMeta { storage: Storage::Planned { initial: Some(_), .. } | Storage::Buffer { .. }, .. }));
+        let is_kept = matches!(
+            value,
+            EValue::Tensor(TensorMeta { storage: Storage::Planned { initial: Some(_), .. } | Storage::Buffer { .. } | Storage::Drawn, .. })
+        );
         if is_kept || shared.is_one(plan, register) {
             found.extend(range_in_file(plan, register).map(|range| (range, register)));
             written.add(range_in_file(plan, register));

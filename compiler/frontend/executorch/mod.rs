@@ -19,6 +19,7 @@ mod container;
 mod counted;
 mod data_file;
 mod delegate;
+mod draws;
 mod effects;
 mod extents;
 mod fault;
@@ -73,7 +74,8 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     }
     let file = reader::File::open(bytes).map_err(|fault| vec![fault])?;
     let (strings, plans): (Vec<Plan>, Vec<Plan>) = program::plans(&file, back_ends::read)?.into_iter().partition(Plan::gives_strings);
-    let (strings, plans) = if plans.is_empty() { (plans, strings) } else { (strings, plans) };
+    let (strings, mut plans) = if plans.is_empty() { (plans, strings) } else { (strings, plans) };
+    plans.iter_mut().for_each(draws::count);
     let mut faults = unknown_operators(&plans);
     // Without the results of an unknown operator, what reads them seems wrong too.
     let all_known = faults.is_empty();

@@ -27,6 +27,8 @@ pub struct Plan {
     pub instructions: Vec<Instruction>,
     /// Bytes of each memory area; area 0 has none.
     pub area_bytes: Vec<u64>,
+    /// Of a method that draws random numbers, the register that counts them; see `draws.rs`.
+    pub drawn: Option<usize>,
 }
 
 /// A register as the file gives it.
@@ -152,6 +154,8 @@ pub enum Storage {
         /// Which of its buffers.
         buffer: usize,
     },
+    /// The state that counts the random numbers that the program has drawn; no file has it.
+    Drawn,
 }
 
 /// A tensor register.
@@ -324,6 +328,7 @@ fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str, read: del
         delegates,
         instructions,
         area_bytes,
+        drawn: None,
     })
 }
 

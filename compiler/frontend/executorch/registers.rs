@@ -86,7 +86,7 @@ pub fn initial_register(shared: &mut Shared, module: &mut Module, index: usize, 
         EValue::Tensor(meta) => {
             let place = match &meta.storage {
                 Storage::Planned { memory_id, offset, .. } => TensorPlace::Memory(Area::Planned(*memory_id), *offset),
-                Storage::Unplanned | Storage::Buffer { .. } => TensorPlace::Memory(Area::Private(index), 0),
+                Storage::Unplanned | Storage::Buffer { .. } | Storage::Drawn => TensorPlace::Memory(Area::Private(index), 0),
                 Storage::Constant(buffer) => match shared.constant(module, *buffer, &meta.form) {
                     Ok(constant) => TensorPlace::Constant(constant),
                     Err(diagnostic) => TensorPlace::Missing(diagnostic.about_tensor(format!("value {index}")).into()),

@@ -6,7 +6,7 @@
 
 use super::effects::range_in_file;
 use super::memory::{Area, ByteRange};
-use super::program::{EValue, Form, Plan};
+use super::program::{EValue, Form, Plan, Storage};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::State;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -20,12 +20,17 @@ enum Identity {
     Name(String),
     /// And how large the area is.
     Place(ByteRange, u64),
+    /// It counts the random numbers of the program.
+    Drawn,
 }
 
 impl Identity {
     /// That of a tensor of a method; `None` for one that no other method can have.
     fn of(plan: &Plan, register: usize) -> Option<Self> {
         let EValue::Tensor(meta) = &plan.values[register] else { return None };
+        if meta.storage == Storage::Drawn {
+            return Some(Self::Drawn);
+        }
         let range = range_in_file(plan, register)?;
         let Area::Planned(id) = range.area else { return None };
         match &meta.name {
@@ -111,7 +116,7 @@ fn differ() -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontend::executorch::program::{Storage, TensorMeta};
+    use crate::frontend::executorch::program::TensorMeta;
     use crate::ir::ElementType;
     use cranelift_entity::EntityRef;
 
@@ -129,6 +134,7 @@ mod tests {
             delegates: vec![],
             instructions: vec![],
             area_bytes: vec![0, 128, 64, 64],
+            drawn: None,
         }
     }
 
@@ -158,6 +164,19 @@ mod tests {
             assert_eq!(find(&states, &other), Ok(None));
             assert!(!states.is_one(&other, 0));
         }
+    }
+
+    #[test]
+    fn methods_share_the_count_of_random_numbers() {
+        let counting = || {
+            let mut counting = plan(1, 0, None, &[1]);
+            let EValue::Tensor(meta) = &mut counting.values[0] else { panic!("a tensor") };
+            meta.storage = Storage::Drawn;
+            counting
+        };
+        let states = with(&[plan(2, 0, None, &[1]), counting()]);
+        assert_eq!(find(&states, &counting()), Ok(Some(State::new(1))));
+        assert!(states.is_one(&counting(), 0));
     }
 
     #[test]

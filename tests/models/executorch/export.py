@@ -111,6 +111,37 @@ class Counter(nn.Module):
         return self.total * 2
 
 
+class Draws(nn.Module):
+    """Random numbers, and what is true of all of them: nobody can say more. The bounds of averages are more than six deviations away."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("last", torch.zeros(()))
+
+    def forward(self, x):
+        uniform, normal = torch.rand(x.shape[0], 64), torch.randn(x.shape[0], 64)
+        kept, mask = torch.ops.aten.native_dropout(x.abs() + 1, 0.25, True)
+        twice = torch.cond(x.sum() > 0, lambda x: torch.rand(4) + torch.rand(4), lambda x: -torch.rand(4), (x,))
+        narrow = torch.rand(256, dtype=torch.float16)
+        total = uniform.sum()
+        is_new = total != self.last
+        self.last.copy_(total)
+        return (
+            is_new,
+            ((uniform >= 0) & (uniform < 1)).all(),
+            (uniform.mean() - 0.5).abs() < 0.05,
+            (uniform[:, 0] != uniform[:, 1]).any(),
+            normal.mean().abs() < 0.15,
+            ((normal * normal).mean() - 1).abs() < 0.25,
+            (normal < 0).any(),
+            ((kept != 0) == mask).all(),
+            (mask.to(torch.float32).mean() - 0.75).abs() < 0.1,
+            (twice > 0).all() == (x.sum() > 0),
+            ((narrow >= 0) & (narrow < 1)).all(),
+            (torch.randn(3000, dtype=torch.float64).mean()).abs() < 0.15,
+        )
+
+
 class Branch(nn.Module):
     def forward(self, x):
         return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,))
@@ -844,6 +875,7 @@ def main():
             {"x": {2: Dim("planes", min=3, max=6), 3: Dim("rows", min=4, max=9), 4: Dim("columns", min=4, max=8)}},
         ),
         "areas": (Crossed().requires_grad_(False), [(randn(n, 6),) for n in (5, 1, 3)], {"x": {0: Dim("rows", min=1, max=5)}}),
+        "draws": (Draws(), [(randn(n, 32),) for n in (32, 24, 30)], {"x": {0: Dim("rows", min=24, max=32)}}),
     }
     # What `map` runs over is taken apart row by row when it is exported, which makes a number of its extent. One row says as much.
     pass_base._unstack_pytree = lambda tensors: [[tensor[0] for tensor in tensors]]
@@ -853,7 +885,7 @@ def main():
         program = lowered(model, inputs[0], dynamic, InAreas if stem == "areas" else MemoryPlanningPass)
         if stem == "counter":
             model.total.zero_()
-        write(stem, program, model, inputs, stateful=stem == "counter")
+        write(stem, program, model, inputs, stateful=stem in ("counter", "draws"))
         if stem == "perceptron":
             with torch.no_grad():
                 cases = [MethodTestCase(inputs=x, expected_outputs=(model(*x),)) for x in inputs]

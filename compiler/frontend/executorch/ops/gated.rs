@@ -1,4 +1,4 @@
-//! Elements that pass or do not: gates, triangles of matrices, dropout.
+//! Elements that pass or do not: gates and triangles of matrices.
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
@@ -8,8 +8,7 @@ use crate::operators::slices;
 
 type Outcome = Result<(), Fault>;
 
-pub(super) const OPERATORS: &[(&str, Translate)] =
-    &[("aten::glu.out", gated_half), ("aten::tril.out", lower_triangle), ("aten::native_dropout.out", dropout)];
+pub(super) const OPERATORS: &[(&str, Translate)] = &[("aten::glu.out", gated_half), ("aten::tril.out", lower_triangle)];
 
 /// The first half of a dimension times the logistic function of the second.
 fn gated_half(c: &mut Call<'_, '_, '_>) -> Outcome {
@@ -49,17 +48,4 @@ fn lower_triangle(c: &mut Call<'_, '_, '_>) -> Outcome {
         Ok(b.op(ScalarOp::Select, &[kept, n[0], zero])?)
     })?;
     c.finish(y)
-}
-
-/// (input, p, train, out, mask): all elements pass outside training, and where none is to be dropped.
-fn dropout(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let (x, p, train) = (c.tensor(0)?, c.double(1)?, c.is_none(2)? || c.flag(2)?);
-    if train && p != 0.0 {
-        return Err(Fault::unsupported("dropout draws random numbers").help("export the module in evaluation mode: `module.eval()`"));
-    }
-    let shape = c.extents(x);
-    let kept = c.graph().scalar(Scalar::bool(true))?;
-    let mask = c.graph().broadcast(kept, &shape)?;
-    c.define(3, x)?;
-    c.define(4, mask)
 }

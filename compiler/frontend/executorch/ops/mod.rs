@@ -25,6 +25,7 @@ mod order;
 mod place;
 pub mod pool;
 mod quantized;
+mod random;
 mod reduce;
 mod resample;
 mod scan;
@@ -67,6 +68,7 @@ const FAMILIES: &[Family] = &[
     place::OPERATORS,
     pool::OPERATORS,
     quantized::OPERATORS,
+    random::OPERATORS,
     reduce::OPERATORS,
     resample::OPERATORS,
     scan::OPERATORS,
