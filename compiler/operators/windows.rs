@@ -115,7 +115,9 @@ impl Windows {
             Padding::Symmetric { elements, partial } => {
                 let low = elements[d];
                 let room = Some(low).filter(|low| (0..1 << 31).contains(low)).map(|low| extent + 2 * low - reach);
-                let room = room.filter(|&n| n >= 0).ok_or_else(misfit)?;
+                // A first window that may reach beyond the padding may also be larger than all there is.
+                let least = if *partial { 1 - stride } else { 0 };
+                let room = room.filter(|&n| n >= least).ok_or_else(misfit)?;
                 if !partial {
                     return Ok(Borders { low, high: low });
                 }

@@ -5,7 +5,7 @@
 //! splits what a transpose made, or merges neighbours in it, comes before it; slice of slice one slice; a transpose that only
 //! moves extents of 1 is a reshape; a spatial pad by what padded taps stand for becomes the padding of its convolution or window; a map does its own
 //! broadcasting, and so does a product of matrices along its leading dimensions; the transpose of a broadcast is the broadcast of a transpose, a map of
-//! a constant's broadcast the broadcast of a map, and a reshape that leaves what is repeated as it is a broadcast to another shape.
+//! a constant's broadcast the broadcast of a map, and a reshape that keeps apart what is repeated comes before the repetition.
 //! Floats: a padded tap adds nothing, while a border of zeros times an infinite weight is NaN; the former is taken for the latter.
 
 use super::edit::{Edit, Visit, rewrite};
@@ -160,18 +160,29 @@ fn through_broadcasts(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     if changed { edit.insert(operation, &operands).ok() } else { None }
 }
 
-/// The reshape of a broadcast along leading dimensions, which it counts in another way.
+/// The reshape of a broadcast: the broadcast of a reshape, where no dimension of the result is repeated in part.
 fn reshaped_broadcast(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let (whole, shape) = (data.operands[0], edit.function.tensor(data.results[0]).shape.clone());
     let source = edit.defined_by(whole, Op::Broadcast).filter(|_| edit.uses[whole] == 1)?.operands[0];
     let own = edit.function.tensor(source).shape.clone();
-    let repeated: Vec<Extent> = own.iter().copied().skip_while(|&extent| extent == Extent::Static(1)).collect();
-    if !shape.ends_with(&repeated) || !edit.function.tensor(whole).shape.ends_with(&repeated) {
-        return None;
-    }
-    let source = if own == repeated { source } else { edit.insert_one(operators::Reshape { shape: repeated }, &[source])? };
+    let whole = &edit.function.tensor(whole).shape;
+    let wanted = behind_repeated(&own, whole, &shape).or_else(|| beside_repeated(&own, whole, &shape))?;
+    let source = if own == wanted { source } else { edit.insert_one(operators::Reshape { shape: wanted }, &[source])? };
     Some(vec![edit.insert_one(operators::Broadcast { shape }, &[source])?])
+}
+
+/// What is repeated along leading dimensions, which the reshape counts in another way: its own dimensions stay as they are.
+fn behind_repeated(own: &[Extent], whole: &[Extent], shape: &[Extent]) -> Option<Vec<Extent>> {
+    let repeated: Vec<Extent> = own.iter().copied().skip_while(|&extent| extent == Extent::Static(1)).collect();
+    (shape.ends_with(&repeated) && whole.ends_with(&repeated)).then_some(repeated)
+}
+
+/// What is repeated along dimensions that the reshape keeps, splits or merges apart from the others.
+fn beside_repeated(own: &[Extent], whole: &[Extent], shape: &[Extent]) -> Option<Vec<Extent>> {
+    let missing = whole.len() - own.len();
+    let is_repeated = |dimension: usize| dimension < missing || own[dimension - missing] == Extent::Static(1);
+    through_reshape::Factors::between(shape, whole)?.with_repeated(is_repeated)
 }
 
 /// The transpose of a broadcast: fewer elements move before it, and those of a constant not at all.
@@ -245,5 +256,39 @@ fn adds_nothing(operation: &Operation, value: Scalar) -> bool {
         Reduction::Product | Reduction::All => value.as_f64() == 1.0,
         Reduction::Max | Reduction::MaxOrNan => is_end(|(low, _)| low, f64::NEG_INFINITY),
         Reduction::Min | Reduction::MinOrNan => is_end(|(_, high)| high, f64::INFINITY),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{dead_code, simplify};
+    use crate::ir::text::parse_module;
+    use crate::ir::*;
+
+    /// What is left of an addition of v0 and a constant of 3 × 1 that is repeated and reshaped.
+    fn left(input: &str, repeated: &str, reshaped: &str) -> Vec<Op> {
+        let text = format!(
+            "const0: f32[1, 1, 3, 1] = [1.0, 2.0, 3.0]\nfunc @main(v0: f32{input}) {{\n  v1 = constant {{ data = const0 }}\n  \
+             v2 = broadcast v1 {{ shape = {repeated} }}\n  v3 = reshape v2 {{ shape = {reshaped} }}\n  v4 = map v0, v3 {{\n    \
+             expression = (f32, f32) {{\n      n0: f32 = input 0\n      n1: f32 = input 1\n      n2: f32 = add n0, n1\n      return n2\n    }}\n  }}\n  \
+             return v4\n}}\nmethod \"main\" = @main {{\n  input \"x\"\n  output \"y\"\n}}\n"
+        );
+        let mut module = parse_module(&text).unwrap();
+        while simplify::run(&mut module) {}
+        dead_code::run(&mut module);
+        module.functions.values().flat_map(|function| function.body.iter().map(|&inst| function.insts[inst].op())).collect()
+    }
+
+    #[test]
+    fn a_reshape_that_keeps_apart_what_is_repeated_comes_before_the_repetition() {
+        let once = [Op::Constant, Op::Reshape, Op::Map];
+        assert_eq!(left("[5, 3, 4]", "[1, 1, 3, 4]", "[1, 3, 4]"), once, "a mask of attention");
+        assert_eq!(left("[3, 2, 2]", "[1, 1, 3, 4]", "[3, 2, 2]"), once, "what is repeated is split");
+        assert_eq!(left("[6, 3, 1]", "[2, 3, 3, 1]", "[6, 3, 1]"), once, "what is repeated is merged");
+        assert_eq!(
+            left("[12]", "[1, 1, 3, 4]", "[12]"),
+            [Op::Constant, Op::Broadcast, Op::Reshape, Op::Map],
+            "part of a dimension is repeated"
+        );
     }
 }
