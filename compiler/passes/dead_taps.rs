@@ -1,50 +1,87 @@
-//! Taps of convolutions that meet nothing but padding, as those of a dilation that reaches over the whole image do.
+//! Taps of convolutions and of windows that meet nothing but padding, as those of a dilation that reaches over the whole image do.
 //!
-//! Contract: the first and last taps of a constant filter that lie on padding in every window are cut off, and the padding with them. Taps on padding
-//! contribute nothing, so each sum keeps its terms and their order. A filter of 3×3 at dilation 18 over an image of 8×8 is one of 1×1.
+//! Contract: the first and last taps of a constant filter, or of a window, that lie on padding at every position are cut off, and the padding with them.
+//! Taps on padding contribute nothing, so each result keeps its terms and their order. A filter of 3×3 at dilation 18 over an image of 8×8 is one of 1×1.
 
 use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
-    rewrite(module, |edit, inst| cut(edit, inst).map_or(Visit::Keep, |value| Visit::Replace(vec![value])))
+    rewrite(module, |edit, inst| {
+        let found = match edit.function.insts[inst].op() {
+            Op::Conv => convolution(edit, inst),
+            Op::Window => window(edit, inst),
+            _ => None,
+        };
+        found.map_or(Visit::Keep, |value| Visit::Replace(vec![value]))
+    })
 }
 
-fn cut(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
+fn convolution(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     let data = &edit.function.insts[inst];
-    let (Operation::Conv(conv), &[input, filter], &[result]) = (&data.operation, &data.operands[..], &data.results[..]) else {
-        return None;
-    };
-    let is_counted = !conv.geometry.positions.is_empty();
-    let is_constant = edit.moved_constant(filter).is_some() && edit.function.tensor(filter).element.bits() >= 8;
-    if is_counted || !is_constant {
+    let (Operation::Conv(conv), &[input, filter]) = (&data.operation, &data.operands[..]) else { return None };
+    if edit.moved_constant(filter).is_none() || edit.function.tensor(filter).element.bits() < 8 {
         return None;
     }
-    let (image, mut size, positions) =
-        (&edit.function.tensor(input).shape, edit.static_shape(filter)?, &edit.function.tensor(result).shape);
-    let mut conv = conv.clone();
-    let mut start = vec![0; size.len()];
-    for d in 0..conv.geometry.strides.len() {
-        let (Extent::Static(extent), Extent::Static(positions)) = (image[d + 1], positions[d + 1]) else { continue };
-        let live = Along::of(&conv, d, extent).live(size[d + 1], positions);
-        (start[d + 1], size[d + 1]) = (live.start, live.end - live.start);
-        conv.geometry.padding_low[d] = live.padding_low;
-        conv.geometry.padding_high[d] = live.padding_high;
-        if size[d + 1] == 1 {
-            conv.geometry.dilation[d] = 1;
-        }
-    }
-    if edit.static_shape(filter)? == size {
-        return None;
-    }
+    let shape = edit.static_shape(filter)?;
+    let sides = 1..conv.geometry.strides.len() + 1;
+    let Cut { start, size, geometry } = cut(edit, inst, &conv.geometry, &conv.input_dilation, &shape[sides.clone()])?;
+    let conv = operators::Conv { geometry, ..conv.clone() };
     let extents = |list: Vec<u64>| list.into_iter().map(Extent::Static).collect();
-    let slice = operators::Slice { stride: vec![1; size.len()], start: extents(start), size: extents(size) };
+    let (mut first, mut kept) = (vec![0; shape.len()], shape);
+    first[sides.clone()].copy_from_slice(&start);
+    kept[sides].copy_from_slice(&size);
+    let slice = operators::Slice { stride: vec![1; first.len()], start: extents(first), size: extents(kept) };
     let filter = edit.insert_one(slice, &[filter])?;
     edit.insert_one(conv, &[input, filter])
 }
 
-/// A dimension of a convolution.
+/// A window; those whose sums go by nines keep all taps, which are counted from the first.
+fn window(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
+    let data = &edit.function.insts[inst];
+    let (Operation::Window(window), &[input]) = (&data.operation, &data.operands[..]) else { return None };
+    if window.summation != Summation::Rows {
+        return None;
+    }
+    let size: Vec<u64> = window.size.iter().map(|&n| u64::try_from(n).ok()).collect::<Option<_>>()?;
+    let Cut { size, geometry, .. } = cut(edit, inst, &window.geometry, &vec![1; size.len()], &size)?;
+    let size = size.into_iter().map(|n| i64::try_from(n).ok()).collect::<Option<_>>()?;
+    edit.insert_one(operators::Window { size, geometry, ..window.clone() }, &[input])
+}
+
+/// What is left of the taps.
+struct Cut {
+    /// The first one along each dimension.
+    start: Vec<u64>,
+    /// How many there are.
+    size: Vec<u64>,
+    /// Where they stand.
+    geometry: WindowGeometry,
+}
+
+/// Cuts taps off along each dimension; `None` where all are needed. Elements of the input stand `between` apart.
+fn cut(edit: &Edit<'_>, inst: Inst, geometry: &WindowGeometry, between: &[i64], taps: &[u64]) -> Option<Cut> {
+    if !geometry.positions.is_empty() {
+        return None;
+    }
+    let data = &edit.function.insts[inst];
+    let [image, positions] = [data.operands[0], data.results[0]].map(|value| &edit.function.tensor(value).shape);
+    let mut found = Cut { start: vec![0; taps.len()], size: taps.to_vec(), geometry: geometry.clone() };
+    for d in 0..taps.len() {
+        let (Extent::Static(extent), Extent::Static(positions)) = (image[d + 1], positions[d + 1]) else { continue };
+        let live = Along::of(geometry, d, extent, between[d]).live(taps[d], positions);
+        (found.start[d], found.size[d]) = (live.start, live.end - live.start);
+        found.geometry.padding_low[d] = live.padding_low;
+        found.geometry.padding_high[d] = live.padding_high;
+        if found.size[d] == 1 {
+            found.geometry.dilation[d] = 1;
+        }
+    }
+    (found.size != taps).then_some(found)
+}
+
+/// A dimension along which taps stand.
 struct Along {
     /// Elements of the input and what is between them.
     extent: i128,
@@ -63,9 +100,9 @@ struct Live {
 }
 
 impl Along {
-    fn of(conv: &operators::Conv, d: usize, extent: u64) -> Self {
-        let WindowGeometry { strides, dilation, padding_low, padding_high, .. } = &conv.geometry;
-        let extent = (i128::from(extent) - 1) * i128::from(conv.input_dilation[d]) + 1;
+    fn of(geometry: &WindowGeometry, d: usize, extent: u64, between: i64) -> Self {
+        let WindowGeometry { strides, dilation, padding_low, padding_high, .. } = geometry;
+        let extent = (i128::from(extent) - 1) * i128::from(between) + 1;
         let [stride, dilation, low, high] = [strides[d], dilation[d], padding_low[d], padding_high[d]].map(i128::from);
         Self { extent, stride, dilation, low, high }
     }

@@ -44,6 +44,15 @@ fn known_windows_are_counted_as_their_definitions_say() {
 }
 
 #[test]
+fn a_window_that_may_reach_beyond_the_padding_may_be_larger_than_all_there_is() {
+    let geometry = |stride, partial| windows(9, stride, 1, Padding::Symmetric { elements: vec![1], partial }).known_geometry(&[3]);
+    let borders = |geometry: WindowGeometry| [geometry.padding_low[0], geometry.padding_high[0]];
+    assert_eq!(geometry(5, true).map(borders), Ok([1, 5]));
+    assert_eq!(geometry(4, true), Err(Error::WindowMisfit { extent: 3, size: 9 }), "a step of four does not reach so far");
+    assert_eq!(geometry(5, false), Err(Error::WindowMisfit { extent: 3, size: 9 }));
+}
+
+#[test]
 fn run_time_windows_are_bounded_by_known_ones() {
     for padding in paddings() {
         for (size, stride, dilation) in [(3, 2, 1), (2, 1, 1), (2, 2, 2)] {

@@ -361,6 +361,17 @@ def closeness(randn):
     return x, x / 1000, torch.randint(-9, 10, (4, 3))
 
 
+class Large(nn.Module):
+    """Windows larger than the image: the last one may be cut off, and here that is the first."""
+
+    def forward(self, x):
+        whole = functional.avg_pool2d(x, 2560, ceil_mode=True)
+        padded = functional.avg_pool2d(x, 9, stride=7, padding=1, ceil_mode=True)
+        inside = functional.avg_pool2d(x, 9, stride=7, padding=1, ceil_mode=True, count_include_pad=False)
+        most = functional.max_pool2d(x, (6, 40), stride=(4, 40), ceil_mode=True)
+        return whole, padded, inside, most
+
+
 def main():
     torch.manual_seed(2)
     randn = torch.randn
@@ -392,6 +403,7 @@ def main():
         "powers": (Powers(), [pairs()]),
         "extremes": (Extremes(), [(sprinkled(randn(6, 37)), sprinkled(randn(6, 37).half()), sprinkled(randn(6, 37).double()))]),
         "half_samples": (HalfSamples(), [half_samples(randn)]),
+        "large_windows": (Large(), [(randn(1, 2, 3, 4),)]),
     }
     for stem, (model, inputs) in models.items():
         if sys.argv[1:] and stem not in sys.argv[1:]:
