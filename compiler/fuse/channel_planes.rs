@@ -34,7 +34,8 @@ pub fn channel_planes(function: &Function, data: &InstData) -> Option<ChannelPla
     let has_window = filter.len() == 4 && filter[1..3].iter().any(|extent| extent.as_static() != Some(1));
     let is_dense = conv.groups == 1 && conv.input_dilation.iter().all(|&step| step == 1);
     let element = function.tensor(image).element;
-    if !has_window || !is_dense || !matches!(element, ElementType::F32 | ElementType::I8 | ElementType::U8) {
+    let stages = matches!(element, ElementType::F32 | ElementType::F16 | ElementType::Bf16 | ElementType::I8 | ElementType::U8);
+    if !has_window || !is_dense || !stages {
         return None;
     }
     let (pixels, row) = rows_of(function, image)?;

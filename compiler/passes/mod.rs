@@ -14,8 +14,8 @@ mod inline_calls;
 mod integer_sums;
 mod maps;
 mod merge_equal;
-mod narrow_caches;
 mod narrow_movement;
+mod narrow_operands;
 mod open_numbers;
 mod scales;
 mod shifted;
@@ -62,7 +62,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "dead_taps", run: dead_taps::run, exact: true },
     Pass { name: "scales", run: scales::run, exact: true },
     Pass { name: "narrow_movement", run: narrow_movement::run, exact: true },
-    Pass { name: "narrow_caches", run: narrow_caches::run, exact: true },
+    Pass { name: "narrow_operands", run: narrow_operands::run, exact: true },
     Pass { name: "integer_sums", run: integer_sums::run, exact: false },
     Pass { name: "fold_constants", run: fold_constants::run, exact: true },
     Pass { name: "maps", run: maps::run, exact: true },

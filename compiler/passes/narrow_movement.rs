@@ -1,11 +1,12 @@
-//! Elements move as bytes where they are bytes before or after.
+//! Elements move as bytes where they are bytes before or after, and as halves of binary32 where they are only widened.
 //!
 //! Contract: what makes floats of bytes, one by one, comes after the movement of its result, and what makes bytes of wider elements before it. A window or
-//! reduction that picks the largest or the smallest is movement too where greater bytes never become smaller floats. Transposes are left to their own pass.
+//! reduction that picks the largest or the smallest is movement too where greater bytes never become smaller floats. Transposes of bytes are left to their
+//! own pass. Those of widened halves come first here, which that pass keeps: they move fewer bytes so.
 
 use super::byte_functions::at_each_byte;
 use super::edit::{Edit, Visit, rewrite};
-use super::unary::{Unary, unary};
+use super::unary::{Unary, halves_before, unary};
 use crate::ir::*;
 
 /// Applies the rewrite.
@@ -32,14 +33,21 @@ fn after(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     let data = edit.function.insts[inst].clone();
     let &widened = data.operands.first()?;
     let Unary { operand, expression } = unary(edit, widened)?;
-    if bits(edit, operand) != 8 || bits(edit, widened) <= 8 {
-        return None;
-    }
     let expression = expression.clone();
-    let operation = of_bytes(edit, &data, operand, &expression)?;
+    let operation = match bits(edit, operand) {
+        8 if bits(edit, widened) > 8 => of_bytes(edit, &data, operand, &expression)?,
+        16 => of_halves(&data.operation).filter(|_| halves_before(edit, widened).is_some())?,
+        _ => return None,
+    };
     let operands: Vec<Value> = std::iter::once(operand).chain(data.operands[1..].iter().copied()).collect();
     let moved = edit.insert_one(operation, &operands)?;
     edit.insert_one(operators::Map { expression }, &[moved])
+}
+
+/// The same movement of halves, whatever they are.
+fn of_halves(operation: &Operation) -> Option<Operation> {
+    let moves = matches!(operation, Operation::Reshape(_) | Operation::Slice(_) | Operation::Gather(_) | Operation::Transpose(_));
+    moves.then(|| operation.clone())
 }
 
 /// The same movement of the bytes, where the map gives the same after it.

@@ -17,3 +17,14 @@ pub(super) fn unary<'e>(edit: &'e Edit<'_>, value: Value) -> Option<Unary<'e>> {
     let shape = |value: Value| &edit.function.tensor(value).shape;
     (shape(*operand) == shape(value)).then_some(Unary { operand: *operand, expression: &map.expression })
 }
+
+/// The halves of binary32 that a map widens to it, where it does nothing else.
+pub(super) fn halves_before(edit: &Edit<'_>, value: Value) -> Option<Value> {
+    let Unary { operand, expression } = unary(edit, value)?;
+    let &[result] = &expression.results[..] else { return None };
+    let node = &expression.nodes[result];
+    let reads = matches!(node.operands[..], [x] if expression.nodes[x].op == ScalarOp::Input(0));
+    let is_widening = node.op == ScalarOp::Convert && reads && node.ty == ElementType::F32;
+    let is_half = matches!(edit.function.tensor(operand).element, ElementType::F16 | ElementType::Bf16);
+    (is_widening && is_half).then_some(operand)
+}

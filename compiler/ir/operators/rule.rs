@@ -165,11 +165,12 @@ impl<'a> Context<'a> {
         broadcast_shapes(shapes).ok_or_else(|| self.error(found()))
     }
 
-    /// The types that products of two operands may be summed in.
+    /// The types that products of two operands may be summed in. Numbers of binary32 and its halves meet, as what they are in binary32.
     pub(super) fn accumulator(&self, found: ElementType) -> Result<(), TypeError> {
         let factors @ [left, right] = [self.tensor(0)?.element, self.tensor(1)?.element];
+        let is_single = |element: ElementType| matches!(element, ElementType::F32 | ElementType::F16 | ElementType::Bf16);
         let ok = if left.is_float() {
-            left == right && found.is_float()
+            (left == right || is_single(left) && is_single(right)) && found.is_float()
         } else {
             left.is_integer() && right.is_integer() && matches!(found, ElementType::I32 | ElementType::I64)
         };

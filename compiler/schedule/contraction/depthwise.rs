@@ -63,7 +63,7 @@ impl<'a> DepthwiseSchedule<'a> {
     pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
         let form = if work.weights.are_floats() { Form::Float } else { Form::Signed16 };
         let repeat = work.outputs / work.channels;
-        let staged = form != Form::Float || work.is_padded() || repeat != 1;
+        let staged = form != Form::Float || work.reads_halves() || work.is_padded() || repeat != 1;
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let step = if form == Form::Float { 1 } else { 2 };
         let lanes = u64::from(cx.machine.lanes(2));

@@ -138,7 +138,7 @@ impl<'a> DirectSchedule<'a> {
     /// When the epilogue has no lowering, or a window is too large.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
         let form = form(&cx, &work);
-        let must_stage = !form.is_of_floats() || work.is_padded() || work.channel_planes.is_some();
+        let must_stage = !form.is_of_floats() || work.reads_halves() || work.is_padded() || work.channel_planes.is_some();
         let if_staged = if must_stage { None } else { overwritten_if_staged(cx, &work) };
         let staged = must_stage || cx.stages && if_staged.is_some();
         if work.is_pointwise() && work.groups == 1 {

@@ -6,6 +6,7 @@ use super::panels::{Panels, Storage};
 use super::sparse::{self, Places};
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
+use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::loops::row;
 use crate::schedule::movement::turn::turned;
 
@@ -172,8 +173,7 @@ impl Panels {
     fn converted(&self, b: &mut KernelBuilder, raw: Value, count: u16) -> Value {
         let Storage::Computed { element, zero_point } = self.storage else { return raw };
         match element {
-            ElementType::F16 => b.convert(ConvertOp::HalfToFloat, raw, Lane::F32),
-            ElementType::F32 => raw,
+            ElementType::F32 | ElementType::F16 | ElementType::Bf16 => widen(b, raw, element),
             _ => {
                 let wide = self.to_16_bits(b, raw);
                 let ty = b.ty(wide);

@@ -127,7 +127,9 @@ impl Contraction {
             other => return Err(Unsupported::new(format!("operator {}", other.op()))),
         };
         let accumulates = match contraction.element {
-            ElementType::F32 => contraction.weights.are_floats() && contraction.accumulator == ElementType::F32,
+            ElementType::F32 | ElementType::F16 | ElementType::Bf16 => {
+                contraction.weights.are_floats() && contraction.accumulator == ElementType::F32
+            }
             ElementType::I8 | ElementType::U8 | ElementType::I16 => {
                 !contraction.weights.are_floats() && matches!(contraction.accumulator, ElementType::I32 | ElementType::I64)
             }
@@ -283,6 +285,11 @@ impl Contraction {
             ((begin - excess * weights + i64::from(offset)) as i32).to_le_bytes()
         };
         channels.flat_map(sum).collect()
+    }
+
+    /// Whether the input is halves of binary32, which are widened as rows are staged.
+    pub fn reads_halves(&self) -> bool {
+        matches!(self.element, ElementType::F16 | ElementType::Bf16)
     }
 
     /// Products that one output element adds.

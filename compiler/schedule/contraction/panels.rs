@@ -240,7 +240,7 @@ impl Panels {
             Storage::Bytes | Storage::Moved { .. } if self.joined > 1 => Lane::I16,
             Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Nibbles => Lane::I8,
             Storage::Computed { element: ElementType::F32, .. } => Lane::F32,
-            Storage::Computed { element: ElementType::F16, .. } => Lane::I16,
+            Storage::Computed { element: ElementType::F16 | ElementType::Bf16, .. } => Lane::I16,
             Storage::Computed { .. } => Lane::I8,
         }
     }

@@ -17,6 +17,7 @@ pub fn read(cx: &Context<'_>, data: &InstData, zero_point: i64, computed: bool) 
     let stored = cx.element(source);
     match stored {
         ElementType::F32 => Ok(Weights::Floats(constant.clone())),
+        ElementType::F16 | ElementType::Bf16 => Ok(Weights::Narrow { data: constant.clone(), stored }),
         _ if source != operand => Ok(Weights::Narrow { data: constant.clone(), stored }),
         ElementType::I8 | ElementType::U8 | ElementType::I4 => {
             check_range(stored, zero_point)?;
@@ -30,7 +31,7 @@ pub fn read(cx: &Context<'_>, data: &InstData, zero_point: i64, computed: bool) 
 
 fn of_tensor(cx: &Context<'_>, tensor: Value, zero_point: i64) -> Result<Weights, Unsupported> {
     let element = cx.element(tensor);
-    if !matches!(element, ElementType::F32 | ElementType::F16 | ElementType::I8 | ElementType::U8) {
+    if !matches!(element, ElementType::F32 | ElementType::F16 | ElementType::Bf16 | ElementType::I8 | ElementType::U8) {
         return Err(Unsupported::new(format!("a contraction with a {element} right operand that is no constant")));
     }
     if element.is_integer() && cx.module.open_constants {

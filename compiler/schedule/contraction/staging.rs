@@ -13,6 +13,7 @@ use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::machine::Machine;
 use crate::schedule::arguments::Arguments;
+use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::movement::interleave::interleave;
 use crate::schedule::movement::matrix::write_transposed;
 use crate::schedule::movement::turn::Matrix;
@@ -290,7 +291,7 @@ impl Staging {
         let from = Matrix { buffer: input, first: from, stride: stride(planes.stride) };
         let to = Matrix { buffer: ring.rows, first: to, stride: stride(self.channels) };
         let extents = (self.channels, contraction.input_size[1]);
-        if self.form.is_of_floats() {
+        if self.form.is_of_floats() && !contraction.reads_halves() {
             return write_transposed(b, (Lane::F32, self.turned), extents, from, to);
         }
         interleave(b, self.turned, extents, (from, to), |b, raw| self.convert(b, contraction, ring, raw));
@@ -347,7 +348,7 @@ impl Staging {
     /// An input element in the staged form.
     fn convert(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, raw: Value) -> Value {
         match self.form {
-            Form::Float | Form::Floats(_) => raw,
+            Form::Float | Form::Floats(_) => widen(b, raw, contraction.element),
             Form::Signed16 if contraction.element == ElementType::I16 => raw,
             Form::Signed16 => {
                 let op = if contraction.element == ElementType::I8 { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend };

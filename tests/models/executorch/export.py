@@ -253,6 +253,47 @@ def make_training_outside():
     os.rename(f"{HERE}/_default_external_constant.ptd", f"{HERE}/training_outside.ptd")
 
 
+def integers(*shape):
+    return torch.randint(-1, 2, shape).float()
+
+
+class HalfPart(nn.Module):
+    """Convolutions of an image in planes and of what was computed, and attention. All numbers are small integers, whose sums have no rounding."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, stride=2, padding=1)
+        self.padded, self.inside = nn.Conv2d(8, 8, 3, padding=1, groups=8), nn.Conv2d(8, 16, 3, groups=8)
+        self.points, self.up = nn.Conv2d(8, 5, 1), nn.ConvTranspose2d(8, 3, 3, stride=2)
+        for parameter in self.parameters():
+            parameter.data = integers(*parameter.shape)
+
+    def forward(self, x, queries, keys):
+        y = self.first(x).relu()
+        scores = torch.bmm(queries.abs(), keys.relu().transpose(1, 2))
+        rows = torch.bmm(scores.clamp(-2, 2), keys.reshape(2, -1, 6))
+        return self.padded(y), self.inside(y), self.points(y), self.up(y), scores, rows
+
+
+class HalfProducts(nn.Module):
+    """The same in binary16 and in bfloat16."""
+
+    def __init__(self):
+        super().__init__()
+        self.f16, self.bf16 = HalfPart().half(), HalfPart().bfloat16()
+
+    def forward(self, *inputs):
+        brains = self.bf16(*[x.bfloat16() for x in inputs])
+        return self.f16(*inputs) + tuple([y.half() for y in brains])
+
+
+def make_half_products():
+    torch.manual_seed(302)
+    model = HalfProducts().eval()
+    inputs = [tuple(integers(*shape).half() for shape in ((1, 3, 9, 9), (2, 5, 6), (2, 8, 6))) for _ in range(2)]
+    write("half_products", lowered(model, inputs[0]), model, inputs)
+
+
 class Waves(nn.Module):
     """Windows of windows of samples: what the program computes as their number is computed in another way from their sizes."""
 
@@ -892,6 +933,8 @@ def main():
             bundle = BundledProgram(program, [MethodTestSuite(method_name="forward", test_cases=cases)])
             with open(f"{HERE}/{stem}.bpte", "wb") as file:
                 file.write(serialize_from_bundled_program_to_flatbuffer(bundle))
+    if not wanted or "half_products" in wanted:
+        make_half_products()
     if not wanted or "training" in wanted:
         make_training()
     if not wanted or "training_outside" in wanted:

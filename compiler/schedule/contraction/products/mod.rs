@@ -73,7 +73,7 @@ impl<'a> ProductsSchedule<'a> {
         let elements = [cx.element(left), cx.element(right)];
         let whole = |e: &ElementType| matches!(e, ElementType::I8 | ElementType::U8 | ElementType::I16);
         let sound = match accumulator {
-            ElementType::F32 => elements.iter().all(|e| matches!(e, ElementType::F32 | ElementType::F16)),
+            ElementType::F32 => elements.iter().all(|e| matches!(e, ElementType::F32 | ElementType::F16 | ElementType::Bf16)),
             ElementType::I32 | ElementType::I64 => elements.iter().all(whole),
             _ => false,
         };

@@ -3,7 +3,7 @@
 ;! input f16[1, 3, 1, 2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 ;! input f16[1, 3, 1, 2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 ;! input f32[1, 3, 1, 2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-;! pass = narrow_caches, dead_code
+;! pass = narrow_operands, dead_code
 ;! print
 func @main(v0: f32[1, 2, 1, 2], v1: f16[1, 3, 1, 2], v2: f16[1, 3, 1, 2], v3: f32[1, 3, 1, 2]) {
   v4 = map v1 {
