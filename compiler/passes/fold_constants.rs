@@ -1,11 +1,13 @@
 //! Instructions on constants alone become constants.
 //!
 //! Contract: an instruction is evaluated by the interpreter when all that it reads is constant. What it makes must not be larger
-//! than what it reads (small results that are no filters excepted), so that compressed weights stay compressed, and the work is capped over the whole module.
+//! than what it reads, so that compressed weights stay compressed, and the work is capped over the whole module. Small results that are no filters are
+//! excepted, and [`tables`]: computed in every call, such a one would be memory of the call, and be packed there too.
 //! An instruction that fails on its operands is left to fail when the program runs.
 
-use super::edit::{Edit, Visit, rewrite};
+use super::edit::{Edit, Visit, rewrite_function};
 use crate::ir::*;
+use rustc_hash::FxHashSet;
 
 /// Results of up to this many bytes may be larger than what they are made from.
 const SMALL: u64 = 4096;
@@ -17,10 +19,47 @@ const WORK: u64 = 1 << 28;
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
     let mut budget = WORK;
-    rewrite(module, |edit, inst| fold(edit, inst, &mut budget).map_or(Visit::Keep, Visit::Replace))
+    let functions: Vec<Func> = module.functions.keys().collect();
+    functions.into_iter().fold(false, |changed, func| {
+        let tables = tables(&module.functions[func]);
+        rewrite_function(module, func, &mut |edit, inst| fold(edit, inst, &tables, &mut budget).map_or(Visit::Keep, Visit::Replace))
+            | changed
+    })
 }
 
-fn fold(edit: &mut Edit<'_>, inst: Inst, budget: &mut u64) -> Option<Vec<Value>> {
+/// The instructions that compute of constants what convolutions and products alone read, as their right operand: the matrices of a Fourier transform, say.
+fn tables(function: &Function) -> FxHashSet<Inst> {
+    let mut closed: FxHashSet<Value> = FxHashSet::default();
+    for &inst in &function.body {
+        if function.uses(inst).all(|value| closed.contains(&value)) {
+            closed.extend(&function.insts[inst].results);
+        }
+    }
+    let mut read_otherwise: FxHashSet<Value> = function.results.iter().copied().collect();
+    let mut tables = FxHashSet::default();
+    for &inst in function.body.iter().rev() {
+        let data = &function.insts[inst];
+        let is_contraction = matches!(data.op(), Op::Conv | Op::Matmul);
+        let is_closed = data.results.iter().all(|result| closed.contains(result));
+        if !is_contraction && is_closed && is_table(function, inst, &read_otherwise) {
+            tables.insert(inst);
+            continue;
+        }
+        let others = function.uses(inst).enumerate().filter(|(position, _)| !is_contraction || *position != 1);
+        read_otherwise.extend(others.map(|(_, value)| value));
+    }
+    tables
+}
+
+/// Whether an instruction computes a tensor that is not read otherwise than as weights, and widens none for it.
+fn is_table(function: &Function, inst: Inst, read_otherwise: &FxHashSet<Value>) -> bool {
+    let data = &function.insts[inst];
+    let bits = |value: &Value| function.values[*value].ty.as_tensor().map(|ty| ty.element.bits());
+    let [result] = data.results[..] else { return false };
+    bits(&result).is_some() && !read_otherwise.contains(&result) && data.operands.iter().all(|operand| bits(operand) >= bits(&result))
+}
+
+fn fold(edit: &mut Edit<'_>, inst: Inst, tables: &FxHashSet<Inst>, budget: &mut u64) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     if matches!(data.op(), Op::Constant | Op::IndexConstant) {
         return None;
@@ -34,7 +73,7 @@ fn fold(edit: &mut Edit<'_>, inst: Inst, budget: &mut u64) -> Option<Vec<Value>>
     let made = data.results.iter().try_fold(0u64, |sum, v| sum.checked_add(bytes(v)?))?;
     let work = data.work(edit.module, &edit.function)?;
     let small = made <= SMALL && !edit.function.widens_weights(inst);
-    if made > LARGEST || (made > read && !small) || work > *budget {
+    if made > LARGEST || (made > read && !small && !tables.contains(&inst)) || work > *budget {
         return None;
     }
     *budget -= work;
@@ -74,4 +113,36 @@ pub(super) fn constant(edit: &mut Edit<'_>, tensor: Tensor) -> Option<Value> {
 fn insert(edit: &mut Edit<'_>, constant: ConstantData) -> Option<Value> {
     let constant = edit.module.add_constant(constant.ty, constant.data);
     edit.insert_one(operators::Constant { data: constant }, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{dead_code, fold_constants};
+    use crate::ir::text::parse_module;
+    use crate::ir::*;
+
+    /// A table of 40 × 32 sums, of which a product or `rest` reads one.
+    fn folded(rest: &str, result: &str) -> usize {
+        let numbers = |count: usize| (0..count).map(|n| format!("{n}.0")).collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "const0: f32[32] = [{}]\nconst1: f32[40, 1] = [{}]\nfunc @main(v0: f32[2, 32]) {{\n  v1 = constant {{ data = const0 }}\n  \
+             v2 = constant {{ data = const1 }}\n  v3 = map v1, v2 {{\n    expression = (f32, f32) {{\n      n0: f32 = input 0\n      n1: f32 = input 1\n      \
+             n2: f32 = add n0, n1\n      return n2\n    }}\n  }}\n{rest}  return {result}\n}}\nmethod \"main\" = @main {{\n  input \"x\"\n  output \"y\"\n}}\n",
+            numbers(32),
+            numbers(40)
+        );
+        let mut module = parse_module(&text).unwrap();
+        fold_constants::run(&mut module);
+        dead_code::run(&mut module);
+        module.functions.values().flat_map(|function| &function.body).count()
+    }
+
+    #[test]
+    fn tables_that_are_weights_are_made_once_and_others_in_each_call() {
+        let product = "  v4 = matmul v0, v3 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }\n";
+        assert_eq!(folded(product, "v4"), 2, "a constant and the product");
+        assert_eq!(folded("", "v3"), 3, "two constants and the map");
+        let left = "  v4 = matmul v3, v0 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }\n";
+        assert_eq!(folded(left, "v4"), 4);
+    }
 }
