@@ -153,7 +153,6 @@ fn insert(edit: &mut Edit<'_>, constant: ConstantData) -> Option<Value> {
 mod tests {
     use super::super::{dead_code, fold_constants};
     use crate::ir::text::parse_module;
-    use crate::ir::*;
 
     /// How many instructions are left of some that read v0: f32[2, 32] and v1: i8[40, 32].
     fn left(body: &str, result: &str) -> usize {

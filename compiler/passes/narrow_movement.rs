@@ -1,19 +1,24 @@
-//! Elements move as bytes where they are bytes before or after, and as halves of binary32 where they are only widened.
+//! Elements move as bytes where they are bytes before or after. Halves of binary32 that are only widened are transposed as such.
 //!
 //! Contract: what makes floats of bytes, one by one, comes after the movement of its result, and what makes bytes of wider elements before it. A window or
 //! reduction that picks the largest or the smallest is movement too where greater bytes never become smaller floats. Transposes of bytes are left to their
-//! own pass. Those of widened halves come first here, which that pass keeps: they move fewer bytes so.
+//! own pass. Those of widened halves come first here, which that pass keeps: they move fewer bytes so. What else moves may be no kernel at all where the
+//! widening is one.
 
 use super::byte_functions::at_each_byte;
 use super::edit::{Edit, Visit, rewrite};
-use super::unary::{Unary, halves_before, unary};
+use super::unary::{Unary, as_halves, unary};
 use crate::ir::*;
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
     rewrite(module, |edit, inst| {
         let mark = edit.mark();
-        let moved = if edit.function.insts[inst].op() == Op::Map { before_join(edit, inst) } else { after(edit, inst) };
+        let moved = match edit.function.insts[inst].op() {
+            Op::Map => before_join(edit, inst),
+            Op::Transpose => transposed_halves(edit, inst),
+            _ => after(edit, inst),
+        };
         match moved {
             Some(value) => Visit::Replace(vec![value]),
             None => {
@@ -33,21 +38,26 @@ fn after(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     let data = edit.function.insts[inst].clone();
     let &widened = data.operands.first()?;
     let Unary { operand, expression } = unary(edit, widened)?;
+    if bits(edit, operand) != 8 || bits(edit, widened) <= 8 {
+        return None;
+    }
     let expression = expression.clone();
-    let operation = match bits(edit, operand) {
-        8 if bits(edit, widened) > 8 => of_bytes(edit, &data, operand, &expression)?,
-        16 => of_halves(&data.operation).filter(|_| halves_before(edit, widened).is_some())?,
-        _ => return None,
-    };
+    let operation = of_bytes(edit, &data, operand, &expression)?;
     let operands: Vec<Value> = std::iter::once(operand).chain(data.operands[1..].iter().copied()).collect();
     let moved = edit.insert_one(operation, &operands)?;
     edit.insert_one(operators::Map { expression }, &[moved])
 }
 
-/// The same movement of halves, whatever they are.
-fn of_halves(operation: &Operation) -> Option<Operation> {
-    let moves = matches!(operation, Operation::Reshape(_) | Operation::Slice(_) | Operation::Gather(_) | Operation::Transpose(_));
-    moves.then(|| operation.clone())
+/// The transpose of halves, and their widening after it.
+fn transposed_halves(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
+    let data = edit.function.insts[inst].clone();
+    let halves = as_halves(edit, data.operands[0])?;
+    let from = edit.function.tensor(halves).element;
+    let moved = edit.insert_one(data.operation, &[halves])?;
+    let mut widening = ExpressionBuilder::new(&[from]);
+    let half = widening.input(0);
+    let wide = widening.node(ScalarOp::Convert, &[half], ElementType::F32);
+    edit.insert_one(operators::Map { expression: widening.finish(vec![wide]) }, &[moved])
 }
 
 /// The same movement of the bytes, where the map gives the same after it.

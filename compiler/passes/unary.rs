@@ -19,7 +19,7 @@ pub(super) fn unary<'e>(edit: &'e Edit<'_>, value: Value) -> Option<Unary<'e>> {
 }
 
 /// The halves of binary32 that a map widens to it, where it does nothing else.
-pub(super) fn halves_before(edit: &Edit<'_>, value: Value) -> Option<Value> {
+fn widened(edit: &Edit<'_>, value: Value) -> Option<Value> {
     let Unary { operand, expression } = unary(edit, value)?;
     let &[result] = &expression.results[..] else { return None };
     let node = &expression.nodes[result];
@@ -27,4 +27,15 @@ pub(super) fn halves_before(edit: &Edit<'_>, value: Value) -> Option<Value> {
     let is_widening = node.op == ScalarOp::Convert && reads && node.ty == ElementType::F32;
     let is_half = matches!(edit.function.tensor(operand).element, ElementType::F16 | ElementType::Bf16);
     (is_widening && is_half).then_some(operand)
+}
+
+/// A value as the halves of binary32 that it was before it was widened, and perhaps taken for another shape.
+pub(super) fn as_halves(edit: &mut Edit<'_>, value: Value) -> Option<Value> {
+    let viewed = edit.viewed(value);
+    let halves = widened(edit, viewed)?;
+    if viewed == value {
+        return Some(halves);
+    }
+    let shape = edit.function.tensor(value).shape.clone();
+    edit.insert_one(operators::Reshape { shape }, &[halves])
 }
