@@ -49,9 +49,6 @@ pub enum Error {
         /// Dimensions of the tensor.
         rank: usize,
     },
-    /// Indexed dimensions with others between them.
-    #[error("indexing of dimensions that are not side by side is not supported yet")]
-    ApartIndices,
     /// An operand of another rank than the one it goes with.
     #[error("an operand has another rank")]
     RanksDiffer {
@@ -289,7 +286,6 @@ impl Error {
                 | Self::FixedExtent { .. }
                 | Self::UnrelatedExtents { .. }
                 | Self::TooManyWindows { .. }
-                | Self::ApartIndices
                 | Self::TooManyPositions { .. }
                 | Self::NoCommonType { .. }
                 | Self::TooManyFactors { .. }

@@ -4,25 +4,53 @@ use super::positions;
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::{Error, Graph, selection};
 
-/// A tensor whose indexed dimensions, which stand side by side, are one, and the positions along it.
+/// A tensor whose indexed dimensions are one, and the positions along it.
 #[derive(Clone, Debug)]
 pub struct Indexed {
-    /// The tensor under its merged shape.
+    /// The tensor, its dimensions in [`Indexed::order`], under its merged shape.
     pub data: Value,
     /// The merged dimension.
     pub axis: usize,
     /// Positions, of the shape that the index tensors broadcast to.
     pub positions: Value,
+    /// The order of the tensor's dimensions before they merge: as they are where the indexed ones stand side by side; else these come first, as they do in
+    /// what is picked.
+    pub order: Vec<usize>,
 }
 
 /// A tensor indexed by a list; none when the list names no dimension. Negative indices count from the end. A mask stands for as many dimensions as it
 /// has.
 ///
 /// # Errors
-/// [`Error::ApartIndices`], [`Error::TooManyIndices`], [`Error::NoIndex`].
+/// [`Error::TooManyIndices`], [`Error::NoIndex`].
 pub fn indexed(g: &mut Graph<'_>, data: Value, list: &[Option<Value>]) -> Result<Option<Indexed>, Error> {
     let shape = g.extents(data);
-    let (mut axes, mut indices, mut next) = (Vec::new(), Vec::new(), 0);
+    let named = named(g, &shape, list)?;
+    let (axes, indices): (Vec<usize>, Vec<Value>) = named.into_iter().unzip();
+    let (Some(&first), Some(&last)) = (axes.first(), axes.last()) else { return Ok(None) };
+    if last >= shape.len() {
+        return Err(Error::TooManyIndices { rank: shape.len() });
+    }
+    let (axis, order): (usize, Vec<usize>) = if last - first + 1 == axes.len() {
+        (first, (0..shape.len()).collect())
+    } else {
+        (0, axes.iter().copied().chain((0..shape.len()).filter(|d| !axes.contains(d))).collect())
+    };
+    let data = g.transpose(data, &order)?;
+    let mut merged = g.extents(data);
+    let extents: Vec<Extent> = merged.drain(axis..axis + axes.len()).collect();
+    let positions = match indices[..] {
+        [only] => only,
+        _ => positions::of_coordinates(g, &indices, &extents)?,
+    };
+    merged.insert(axis, g.product(&extents)?);
+    let data = g.reshape(data, &merged)?;
+    Ok(Some(Indexed { data, axis, positions, order }))
+}
+
+/// The dimensions that a list names, in order, each with its index tensor.
+fn named(g: &mut Graph<'_>, shape: &[Extent], list: &[Option<Value>]) -> Result<Vec<(usize, Value)>, Error> {
+    let (mut named, mut next) = (Vec::new(), 0);
     for &tensor in list {
         let Some(tensor) = tensor else {
             next += 1;
@@ -35,28 +63,11 @@ pub fn indexed(g: &mut Graph<'_>, data: Value, list: &[Option<Value>]) -> Result
             vec![positions::from_the_end(g, tensor, extent)?]
         };
         for index in of_tensor {
-            axes.push(next);
-            indices.push(index);
+            named.push((next, index));
             next += 1;
         }
     }
-    let (Some(&first), Some(&last)) = (axes.first(), axes.last()) else { return Ok(None) };
-    if last >= shape.len() {
-        return Err(Error::TooManyIndices { rank: shape.len() });
-    }
-    if last - first + 1 != axes.len() {
-        return Err(Error::ApartIndices);
-    }
-    let extents = &shape[first..=last];
-    let positions = match indices[..] {
-        [only] => only,
-        _ => positions::of_coordinates(g, &indices, extents)?,
-    };
-    let mut merged = shape[..first].to_vec();
-    merged.push(g.product(extents)?);
-    merged.extend(&shape[last + 1..]);
-    let data = g.reshape(data, &merged)?;
-    Ok(Some(Indexed { data, axis: first, positions }))
+    Ok(named)
 }
 
 /// Whether a tensor names by truth values what is picked, and not by positions.
@@ -91,7 +102,7 @@ mod tests {
                 list[*at] = Some(g.convert(v[i + 1], *element)?);
             }
             match indexed(g, v[0], &list) {
-                Ok(Some(Indexed { data, axis, positions })) => g.gather(data, positions, axis),
+                Ok(Some(Indexed { data, axis, positions, .. })) => g.gather(data, positions, axis),
                 Ok(None) => Ok(v[0]),
                 Err(error) => {
                     *failed.borrow_mut() = Some(error);
@@ -112,6 +123,16 @@ mod tests {
     }
 
     #[test]
+    fn indices_of_dimensions_apart_come_first() {
+        let x = Floats::varied(&[2, 3, 2, 2]);
+        let at = |i: usize, j: usize, k: usize, l: usize| x.numbers[((i * 3 + j) * 2 + k) * 2 + l];
+        let (rows, columns) = (Floats::new(&[3], vec![2.0, 0.0, -2.0]), Floats::new(&[1], vec![1.0]));
+        let found = picked(&[2, 3, 2, 2], &[(1, ElementType::I64, rows), (3, ElementType::I64, columns)]);
+        let of_row = |j| [at(0, j, 0, 1), at(0, j, 1, 1), at(1, j, 0, 1), at(1, j, 1, 1)];
+        assert_eq!(found, Ok(Floats::new(&[3, 2, 2], [2, 0, 1].map(of_row).concat())));
+    }
+
+    #[test]
     fn a_mask_names_what_it_holds_for() {
         let x = Floats::varied(&[2, 3]);
         let mask = Floats::new(&[2, 3], vec![0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
@@ -122,8 +143,6 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_named() {
         let one = || Floats::new(&[1], vec![0.0]);
-        let apart = picked(&[2, 3, 2], &[(0, ElementType::I64, one()), (2, ElementType::I64, one())]);
-        assert_eq!(apart, Err(Error::ApartIndices));
         let beyond = picked(&[2, 3], &[(2, ElementType::I64, one())]);
         assert_eq!(beyond, Err(Error::TooManyIndices { rank: 2 }));
         assert_eq!(picked(&[2], &[(0, ElementType::F32, one())]), Err(Error::NoIndex { element: ElementType::F32 }));

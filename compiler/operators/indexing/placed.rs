@@ -3,6 +3,7 @@
 use super::lists::Indexed;
 use super::{picked, positions};
 use crate::ir::{Combination, ElementType, Extent, Scalar, Scatter, Value};
+use crate::operators::graph::movement::inverse;
 use crate::operators::{Error, Graph, extents};
 
 /// Slices of a tensor along an axis combined with updates at some positions. A position that does not exist is an error of the call.
@@ -23,13 +24,15 @@ pub fn at_positions(
 /// # Errors
 /// When the values do not broadcast to what is named.
 pub fn listed(g: &mut Graph<'_>, shape: &[Extent], indexed: &Indexed, values: Value, combination: Combination) -> Result<Value, Error> {
-    let &Indexed { data, axis, positions } = indexed;
+    let &Indexed { data, axis, positions, ref order } = indexed;
     let merged = g.extents(data);
     let positions = as_many(g, positions, values, merged.len() - axis)?;
     let named = [&merged[..axis], &g.extents(positions), &merged[axis + 1..]].concat();
     let values = g.expand(values, &named)?;
     let placed = at_positions(g, [data, positions, values], axis, combination)?;
-    g.reshape(placed, shape)
+    let ordered: Vec<Extent> = order.iter().map(|&d| shape[d]).collect();
+    let placed = g.reshape(placed, &ordered)?;
+    g.transpose(placed, &inverse(order))
 }
 
 /// Positions that a mask gives, as many as there are values, which is checked when the model runs. `last` dimensions of the values begin with the
@@ -152,6 +155,18 @@ mod tests {
                 assert_eq!(found.numbers, [&[1.0, 2.0, 3.0, 4.0], &expected[..]].concat());
             }
         }
+    }
+
+    #[test]
+    fn a_list_of_dimensions_apart_names_what_is_set() {
+        let x = Floats::new(&[2, 2, 2], vec![0.0; 8]);
+        let (at, values) = (Floats::new(&[2], vec![1.0, 0.0]), Floats::new(&[2, 2], vec![1.0, 2.0, 3.0, 4.0]));
+        let found = run_with(&[&x, &at, &values], &[], &|g, v| {
+            let (shape, at) = (g.extents(v[0]), g.convert(v[1], I64)?);
+            let indexed = indexed(g, v[0], &[Some(at), None, Some(at)])?.expect("two dimensions are named");
+            listed(g, &shape, &indexed, v[2], Combination::Set)
+        });
+        assert_eq!(found, Floats::new(&[2, 2, 2], vec![3.0, 0.0, 4.0, 0.0, 0.0, 1.0, 0.0, 2.0]));
     }
 
     #[test]

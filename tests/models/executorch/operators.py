@@ -336,6 +336,22 @@ def half_samples(randn):
     return *near, randn(1, 1, 1, 300).bfloat16(), torch.stack([far, 0 * far], -1)[None, None].bfloat16()
 
 
+class Apart(nn.Module):
+    """Index tensors for dimensions with others between them: what they name comes first. Read, set, and added to."""
+
+    def forward(self, x, images, i, j, values):
+        set, added = x.clone(), x.clone()
+        set[i, :, j] = values
+        added[i[:, None], :, j] += 1
+        one = i * 0 + 1
+        return x[i, :, j], images[:, i, :, j], images[:, i[:, None], :, j], x[i, None, j], images[one, ..., i], set, added
+
+
+def apart(randn):
+    i, j = torch.tensor([0, 2, -1]), torch.tensor([1, -2, 0])
+    return randn(4, 3, 5), randn(2, 4, 3, 5), i, j, randn(3, 3)
+
+
 def holed(x):
     """An image with NaN in a corner, in a row, and twice side by side."""
     x[0, 0, 0, 0] = x[0, 1, 3, 2:4] = x[1, 0, -1, -1] = float("nan")
@@ -404,6 +420,7 @@ def main():
         "extremes": (Extremes(), [(sprinkled(randn(6, 37)), sprinkled(randn(6, 37).half()), sprinkled(randn(6, 37).double()))]),
         "half_samples": (HalfSamples(), [half_samples(randn)]),
         "large_windows": (Large(), [(randn(1, 2, 3, 4),)]),
+        "apart": (Apart(), [apart(randn)]),
     }
     for stem, (model, inputs) in models.items():
         if sys.argv[1:] and stem not in sys.argv[1:]:

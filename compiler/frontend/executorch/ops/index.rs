@@ -61,9 +61,9 @@ pub(super) fn indexed(c: &mut Call<'_, '_, '_>) -> Result<Option<Indexed>, Fault
     Ok(lists::indexed(c.graph(), data, &list)?)
 }
 
-/// Elements by one index tensor or several for dimensions side by side, which broadcast against each other.
+/// Elements by one index tensor or several, which broadcast against each other.
 fn index(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let Some(Indexed { data, axis, positions }) = indexed(c)? else {
+    let Some(Indexed { data, axis, positions, .. }) = indexed(c)? else {
         let data = c.tensor(0)?;
         return c.finish(data);
     };
