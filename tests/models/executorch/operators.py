@@ -352,6 +352,13 @@ def apart(randn):
     return randn(4, 3, 5), randn(2, 4, 3, 5), i, j, randn(3, 3)
 
 
+class Nothing(nn.Module):
+    """Dropout of all elements, and whether any is true along no dimension."""
+
+    def forward(self, x, n):
+        return functional.dropout(x, 1.0, True), *aten.native_dropout(x, 1.0, True), torch.any(x, ()), torch.any(n, (), keepdim=True)
+
+
 def holed(x):
     """An image with NaN in a corner, in a row, and twice side by side."""
     x[0, 0, 0, 0] = x[0, 1, 3, 2:4] = x[1, 0, -1, -1] = float("nan")
@@ -421,6 +428,7 @@ def main():
         "half_samples": (HalfSamples(), [half_samples(randn)]),
         "large_windows": (Large(), [(randn(1, 2, 3, 4),)]),
         "apart": (Apart(), [apart(randn)]),
+        "nothing": (Nothing(), [(randn(3, 4), torch.tensor([[0, 3], [-1, 0]]))]),
     }
     for stem, (model, inputs) in models.items():
         if sys.argv[1:] and stem not in sys.argv[1:]:

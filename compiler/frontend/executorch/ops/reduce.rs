@@ -20,7 +20,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::min.unary_out", |c| of_all(c, Reduction::MinOrNan, None)),
     ("aten::any.out", |c| along(c, Reduction::Any, Some(ElementType::Bool))),
     ("aten::any.all_out", |c| of_all(c, Reduction::Any, Some(ElementType::Bool))),
-    ("aten::any.dims_out", |c| over_list(c, Reduction::Any, Some(ElementType::Bool))),
+    ("aten::any.dims_out", any_of_dimensions),
     ("aten::all.out", |c| along(c, Reduction::All, Some(ElementType::Bool))),
     ("aten::all.all_out", |c| of_all(c, Reduction::All, Some(ElementType::Bool))),
     ("aten::argmax.out", |c| search(c, Search::MaxOrNan)),
@@ -96,6 +96,15 @@ fn over_list(c: &mut Call<'_, '_, '_>, kind: Reduction, ty: Option<ElementType>)
     let keep = c.flag(2)?;
     let y = reduction::reduce(c.graph(), x, kind, &axes, shape(keep))?;
     c.finish(y)
+}
+
+/// (self, dims, keepdim): unlike in the sums, a list of no dimension leaves each element by itself.
+fn any_of_dimensions(c: &mut Call<'_, '_, '_>) -> Outcome {
+    if c.optional_ints(1)?.is_some_and(|dims| dims.is_empty()) {
+        let each = prepared(c, Some(ElementType::Bool))?;
+        return c.finish(each);
+    }
+    over_list(c, Reduction::Any, Some(ElementType::Bool))
 }
 
 fn of_all(c: &mut Call<'_, '_, '_>, kind: Reduction, ty: Option<ElementType>) -> Outcome {
