@@ -336,6 +336,22 @@ def half_samples(randn):
     return *near, randn(1, 1, 1, 300).bfloat16(), torch.stack([far, 0 * far], -1)[None, None].bfloat16()
 
 
+class Hyperbolic(nn.Module):
+    """Hyperbolic functions and their inverses where the ways to compute them lose digits or overflow; in double precision, what single leaves of them."""
+
+    def forward(self, ends, near, large, *doubles):
+        finer = [f(x) for f, x in zip((torch.sinh, torch.acosh, torch.asinh), doubles)]
+        return torch.sinh(ends), torch.cosh(ends), torch.sinh(near), torch.acosh(near + 1), torch.asinh(large), *[y - y.float() for y in finer]
+
+
+def hyperbolic():
+    inf = float("inf")
+    ends = torch.tensor([89.0, -89.0, 89.4, -89.4, 88.0, 90.0, inf, -inf, float("nan"), 0.0, -0.0, 40.0, 41.0])
+    near, large = torch.tensor([2.0**-23, 2.0**-22, 3 * 2.0**-23]), torch.tensor([2.0**31, 1e18, 2e18, 1e20])
+    finer = [0.3, -0.7, 1e-9, 3.0], [1 + 2.0**-52, 1 + 2.0**-40], [2.0**31, -1e10, 1e12]
+    return ends, near, large, *(torch.tensor(x, dtype=torch.float64) for x in finer)
+
+
 class Apart(nn.Module):
     """Index tensors for dimensions with others between them: what they name comes first. Read, set, and added to."""
 
@@ -427,6 +443,7 @@ def main():
         "extremes": (Extremes(), [(sprinkled(randn(6, 37)), sprinkled(randn(6, 37).half()), sprinkled(randn(6, 37).double()))]),
         "half_samples": (HalfSamples(), [half_samples(randn)]),
         "large_windows": (Large(), [(randn(1, 2, 3, 4),)]),
+        "hyperbolic": (Hyperbolic(), [hyperbolic()]),
         "apart": (Apart(), [apart(randn)]),
         "nothing": (Nothing(), [(randn(3, 4), torch.tensor([[0, 3], [-1, 0]]))]),
     }
@@ -441,8 +458,8 @@ def main():
             model.keys.zero_()
             model.values.zero_()
         write(stem, program, model, [tuple(t.contiguous() for t in call) for call in inputs], stateful=stem == "decoder")
-        # PyTorch rounds what is between bytes, inverts a scale in binary64, divides by zero, or computes positions in half precision.
-        if stem in ("narrow", "halves", "powers", "half_samples"):
+        # PyTorch rounds what is between bytes, inverts a scale in binary64, divides by zero, computes positions in half precision, or overflows early.
+        if stem in ("narrow", "halves", "powers", "half_samples", "hyperbolic"):
             answers_of_runtime(stem, inputs)
 
 

@@ -2,7 +2,7 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
-use super::unary::{is_signed, number, with_number};
+use super::unary::{number, with_number, with_sign};
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, NanRule, Node, Scalar, ScalarOp};
 use crate::operators::promotion::{Number, Operand, compute_type, float_type};
 
@@ -137,14 +137,6 @@ fn extreme(b: &mut ExpressionBuilder, x: Node, y: Node, largest: bool) -> Built 
         (false, false) => ScalarOp::Min(NanRule::Propagate),
     };
     op(b, operation, &[x, y])
-}
-
-/// |x| with the sign of y, of zeros too.
-fn with_sign(b: &mut ExpressionBuilder, x: Node, y: Node) -> Built {
-    let size = op(b, ScalarOp::Abs, &[x])?;
-    let minus = op(b, ScalarOp::Neg, &[size])?;
-    let is_signed = is_signed(b, y)?;
-    op(b, ScalarOp::Select, &[is_signed, minus, size])
 }
 
 /// √(x² + y²), as the larger times √(1 + (smaller ÷ larger)²) so that squares do not overflow.

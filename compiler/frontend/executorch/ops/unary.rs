@@ -156,6 +156,14 @@ pub(super) fn is_signed(b: &mut ExpressionBuilder, x: Node) -> Built {
     op(b, ScalarOp::Or, &[below, inverse_below])
 }
 
+/// |x| with the sign of y, of −0 too.
+pub(super) fn with_sign(b: &mut ExpressionBuilder, x: Node, y: Node) -> Built {
+    let size = op(b, ScalarOp::Abs, &[x])?;
+    let minus = op(b, ScalarOp::Neg, &[size])?;
+    let is_signed = is_signed(b, y)?;
+    op(b, ScalarOp::Select, &[is_signed, minus, size])
+}
+
 fn real(c: &mut Call<'_, '_, '_>, operation: ScalarOp) -> Outcome {
     function(c, move |b, x| op(b, operation, &[x]))
 }
@@ -283,19 +291,33 @@ fn expm1(b: &mut ExpressionBuilder, x: Node) -> Built {
     op(b, ScalarOp::Select, &[is_one, x, away])
 }
 
-/// (eˣ − e⁻ˣ) ÷ 2, as a difference of `expm1` so that it keeps its digits near zero.
+/// With t = e^|x| − 1, (t + t ÷ (t + 1)) ÷ 2 keeps its digits near zero. Far from it half of e^|x| is left, which overflows later than e^|x|.
 fn sinh(b: &mut ExpressionBuilder, x: Node) -> Built {
-    let minus = op(b, ScalarOp::Neg, &[x])?;
-    let (up, down) = (expm1(b, x)?, expm1(b, minus)?);
-    let difference = op(b, ScalarOp::Sub, &[up, down])?;
-    with_number(b, ScalarOp::Mul, difference, 0.5)
+    let size = op(b, ScalarOp::Abs, &[x])?;
+    let t = expm1(b, size)?;
+    let above = with_number(b, ScalarOp::Add, t, 1.0)?;
+    let rest = op(b, ScalarOp::Div, &[t, above])?;
+    let sum = op(b, ScalarOp::Add, &[t, rest])?;
+    let near = with_number(b, ScalarOp::Mul, sum, 0.5)?;
+    let far = half_exp(b, size)?;
+    let is_far = against(b, Comparison::Greater, size, 40.0)?;
+    let size = op(b, ScalarOp::Select, &[is_far, far, near])?;
+    with_sign(b, size, x)
 }
 
+/// (eˣ + e⁻ˣ) ÷ 2.
 fn cosh(b: &mut ExpressionBuilder, x: Node) -> Built {
     let minus = op(b, ScalarOp::Neg, &[x])?;
-    let (up, down) = (op(b, ScalarOp::Exp, &[x])?, op(b, ScalarOp::Exp, &[minus])?);
-    let sum = op(b, ScalarOp::Add, &[up, down])?;
-    with_number(b, ScalarOp::Mul, sum, 0.5)
+    let (up, down) = (half_exp(b, x)?, half_exp(b, minus)?);
+    op(b, ScalarOp::Add, &[up, down])
+}
+
+/// eˣ ÷ 2, as a product with the root of eˣ, which is finite where the result is.
+fn half_exp(b: &mut ExpressionBuilder, x: Node) -> Built {
+    let half = with_number(b, ScalarOp::Mul, x, 0.5)?;
+    let root = op(b, ScalarOp::Exp, &[half])?;
+    let half = with_number(b, ScalarOp::Mul, root, 0.5)?;
+    op(b, ScalarOp::Mul, &[half, root])
 }
 
 /// sign(x) · log1p(|x| + x² ÷ (1 + √(x² + 1))).
@@ -307,26 +329,26 @@ fn asinh(b: &mut ExpressionBuilder, x: Node) -> Built {
     let divisor = with_number(b, ScalarOp::Add, root, 1.0)?;
     let quotient = op(b, ScalarOp::Div, &[square, divisor])?;
     let sum = op(b, ScalarOp::Add, &[size, quotient])?;
-    let log = log_of_twice(b, size, sum, log1p)?;
-    let minus = op(b, ScalarOp::Neg, &[log])?;
-    let is_negative = against(b, Comparison::Less, x, 0.0)?;
-    op(b, ScalarOp::Select, &[is_negative, minus, log])
+    let log = log_of_twice(b, size, sum)?;
+    with_sign(b, log, x)
 }
 
-/// log(x + √(x − 1) · √(x + 1)): NaN where a root is, below 1.
+/// With t = x − 1, log1p(t + √t · √(t + 2)), which keeps its digits near 1: NaN where a root is, below 1.
 fn acosh(b: &mut ExpressionBuilder, x: Node) -> Built {
-    let (below, above) = (with_number(b, ScalarOp::Sub, x, 1.0)?, with_number(b, ScalarOp::Add, x, 1.0)?);
-    let (below, above) = (op(b, ScalarOp::Sqrt, &[below])?, op(b, ScalarOp::Sqrt, &[above])?);
+    let t = with_number(b, ScalarOp::Sub, x, 1.0)?;
+    let above = with_number(b, ScalarOp::Add, x, 1.0)?;
+    let (below, above) = (op(b, ScalarOp::Sqrt, &[t])?, op(b, ScalarOp::Sqrt, &[above])?);
     let root = op(b, ScalarOp::Mul, &[below, above])?;
-    let sum = op(b, ScalarOp::Add, &[x, root])?;
-    log_of_twice(b, x, sum, |b, sum| op(b, ScalarOp::Log, &[sum]))
+    let sum = op(b, ScalarOp::Add, &[t, root])?;
+    log_of_twice(b, x, sum)
 }
 
-/// The logarithm of a sum that nears 2x where x is large. The sum, or a square that leads to it, overflows for some of these: there it is log(x) + log(2).
-fn log_of_twice(b: &mut ExpressionBuilder, x: Node, sum: Node, log: impl Fn(&mut ExpressionBuilder, Node) -> Built) -> Built {
-    let is_large = against(b, Comparison::Greater, x, 1e9)?;
+/// log(1 + sum) of a sum that nears 2x where x is large. The sum, or a square that leads to it, overflows for some of these: there it is log(x) + log(2),
+/// and 1 is below the last digit of x.
+fn log_of_twice(b: &mut ExpressionBuilder, x: Node, sum: Node) -> Built {
+    let is_large = against(b, Comparison::Greater, x, 1e18)?;
     let argument = op(b, ScalarOp::Select, &[is_large, x, sum])?;
-    let log = log(b, argument)?;
+    let log = log1p(b, argument)?;
     let more = with_number(b, ScalarOp::Add, log, std::f64::consts::LN_2)?;
     op(b, ScalarOp::Select, &[is_large, more, log])
 }
