@@ -130,7 +130,12 @@ pub fn strided(g: &mut Graph<'_>, extent: Extent, begin: Option<ListItem>, end: 
             g.min(end, extent)?
         }
     };
-    let length = g.sub(stop, start)?;
+    // Nothing begins behind the end, so what is cut off in front is the number itself: the length grows with the extent, and its bound is near.
+    let cut_off = match begin {
+        Some(ListItem::Number(n)) if n >= 0 => Extent::Static(n.unsigned_abs()),
+        _ => start,
+    };
+    let length = g.sub(stop, cut_off)?;
     Ok(Cut { start, count: g.ceil_div(length, steps)?, step })
 }
 
@@ -186,18 +191,22 @@ fn counted(g: &mut Graph<'_>, position: Value, extent: Extent) -> Result<Value, 
     g.compute_integer(IndexOperation::Add, position, moved)
 }
 
-/// A position of an axis; one below 0 counts from the end. One that is known only when the program runs is checked there.
+/// A position of an axis; one below 0 counts from the end. One that is known only when the program runs is checked there, and so is a number that
+/// some extents allow and others do not.
 ///
 /// # Errors
 /// [`Error::OutsideAxis`]; the position after the last is one only where `end_allowed`.
 pub fn position(g: &mut Graph<'_>, index: ListItem, extent: Extent, end_allowed: bool) -> Result<Extent, Error> {
-    let index = match (index, extent) {
-        (ListItem::Number(index), Extent::Static(extent)) => {
-            let counted = if index < 0 { index.saturating_add(extent.min(i64::MAX as u64) as i64) } else { index };
-            let found = u64::try_from(counted).ok().filter(|&n| n < extent || end_allowed && n == extent);
-            return found.map(Extent::Static).ok_or(Error::OutsideAxis { index, extent });
+    if let ListItem::Number(index) = index {
+        let bound = g.bound(extent);
+        let counted = if index < 0 { index.saturating_add(bound.min(i64::MAX as u64) as i64) } else { index };
+        let found = u64::try_from(counted).ok().filter(|&n| n < bound || end_allowed && n == bound);
+        let found = found.map(Extent::Static).ok_or(Error::OutsideAxis { index, extent: bound })?;
+        if index >= 0 || extent.as_static().is_some() {
+            return Ok(found);
         }
-        (ListItem::Number(index), _) if index >= 0 => return Ok(Extent::Static(index as u64)),
+    }
+    let index = match (index, extent) {
         (ListItem::Number(index), extent) => {
             let (extent, index) = (g.index(extent)?, g.integer(index)?);
             g.compute_integer(IndexOperation::Add, extent, index)?
@@ -276,7 +285,14 @@ mod tests {
     #[test]
     fn a_slice_along_an_open_extent_is_that_of_a_known_one() {
         let x = Floats::varied(&[7, 2]);
-        for (begin, end, step) in [(Some(1), at(-1), 2), (None, End::Open, 3), (Some(-3), End::Open, 1), (Some(5), at(2), 1)] {
+        for (begin, end, step) in [
+            (Some(1), at(-1), 2),
+            (None, End::Open, 3),
+            (Some(-3), End::Open, 1),
+            (Some(5), at(2), 1),
+            (Some(4), at(6), 1),
+            (Some(9), at(12), 1),
+        ] {
             let build = |g: &mut Graph<'_>, v: &[Value]| {
                 let extent = g.extents(v[0])[0];
                 let cut = strided(g, extent, begin.map(ListItem::Number), end, step)?;
@@ -284,6 +300,31 @@ mod tests {
             };
             assert_eq!(run(&[&x], &build), run_with(&[&x], &[(0, 0)], &build), "{begin:?}, {end:?} by {step}");
         }
+    }
+
+    #[test]
+    fn a_slice_between_numbers_has_at_most_what_lies_between() {
+        run_with(&[&Floats::varied(&[7])], &[(0, 0)], &|g, v| {
+            let extent = g.extents(v[0])[0];
+            let cut = strided(g, extent, Some(ListItem::Number(3)), at(5), 1)?;
+            assert_eq!(g.bound(cut.count), 2);
+            part(g, v[0], 0, cut)
+        });
+    }
+
+    #[test]
+    fn positions_beyond_every_extent_are_outside() {
+        run_with(&[&Floats::varied(&[7])], &[(0, 0)], &|g, v| {
+            let extent = g.extents(v[0])[0];
+            let bound = g.bound(extent);
+            let beyond = bound as i64;
+            for index in [beyond, i64::MAX, -beyond - 1, i64::MIN] {
+                let found = position(g, ListItem::Number(index), extent, false);
+                assert_eq!(found, Err(Error::OutsideAxis { index, extent: bound }));
+            }
+            assert_eq!(position(g, ListItem::Number(beyond), extent, true), Ok(Extent::Static(bound)));
+            Ok(v[0])
+        });
     }
 
     #[test]

@@ -373,6 +373,24 @@ fn the_first_two_of_an_input_need_two() {
 }
 
 #[test]
+fn two_between_numbers_need_what_lies_before_their_end() {
+    // x[3:5] + y, of two elements: x has five or more.
+    let mut p = Program::default();
+    let (x, y) = (p.input(ElementType::I64, &[8], true), p.input(ElementType::I64, &[2], false));
+    let (axis, start, end, step, alpha) = (p.int(0), p.int(3), p.int(5), p.int(1), p.int(1));
+    let (cut, sum) = (p.tensor(ElementType::I64, &[2], false), p.output(ElementType::I64, &[2]));
+    p.call("aten::slice_copy.Tensor_out", &[x, axis, start, end, step, cut, cut]);
+    p.call("aten::add.out", &[cut, y, alpha, sum, sum]);
+    let module = p.module();
+    assert_eq!(varying(&module), [(0, 0, 8)]);
+    for count in 5..=8 {
+        let found = run(&module, &[longs(&[count], 0..count as i64), longs(&[2], [10, 20])]).unwrap();
+        assert_eq!(numbers(&found), [13, 24]);
+    }
+    assert!(run(&module, &[longs(&[4], 0..4), longs(&[2], [10, 20])]).is_err(), "four elements");
+}
+
+#[test]
 fn the_last_two_of_an_input_need_two() {
     // x[-2:] + y, of two elements: what the slice begins at is n − 2, which is there from two on.
     let mut p = Program::default();

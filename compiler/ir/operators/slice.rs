@@ -38,9 +38,9 @@ impl Operator for Slice {
         for dimension in 0..rank {
             let stride = stride[dimension];
             cx.require(stride != 0, || Misfit::Zero { field: "stride", dimension })?;
-            let (Extent::Static(first), Extent::Static(count), Extent::Static(extent)) =
-                (start[dimension], size[dimension], input.shape[dimension])
-            else {
+            // What leaves the largest extent leaves every one.
+            let bound = u64::try_from(cx.function.interval(input.shape[dimension]).high).ok();
+            let (Extent::Static(first), Extent::Static(count), Some(extent)) = (start[dimension], size[dimension], bound) else {
                 continue;
             };
             let last = i128::from(first) + (i128::from(count) - 1) * i128::from(stride);
