@@ -44,7 +44,7 @@ fn worth(function: &Function) -> FxHashSet<Inst> {
             Some(sources) if may_stay(function, inst, sources) => {
                 worth.insert(inst);
             }
-            Some(_) if !is_needed && !(is_weights && widens(function, inst)) => {
+            Some(_) if !(is_needed || is_weights && widens(function, inst)) => {
                 worth.insert(inst);
                 if is_weights {
                     weights.extend(function.uses(inst));

@@ -1,8 +1,8 @@
 //! Key by key, for a single query: heads are the inner loop, so that keys and values are read in the order in which they lie, each once.
 //!
 //! Head by head a query reads a few hundred bytes of every few thousand, and from several keys at a time it reads several places at once. Either takes
-//! more than twice as long as reading all in order where the caches of a decoder come from memory (Zen 4: 12.5 and 15.7 GB/s, 31.8 in order). The scores of all heads are kept, and the sums of values are in the result, both of which are small
-//! beside what is read.
+//! more than twice as long as reading all in order where the caches of a decoder come from memory (Zen 4: 12.5 and 15.7 GB/s, 31.8 in order). The scores
+//! of all heads are kept, and the sums of values are in the result, both of which are small beside what is read.
 
 use super::tile::{Lowering, Row, Tile};
 use crate::kernel::{KernelBuilder, Lane, Type, Value};
