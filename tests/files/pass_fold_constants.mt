@@ -1,4 +1,4 @@
-; A scale computed from constants is folded; weights are not widened, and a failing gather is left to fail.
+; A scale computed from constants is folded; weights that are read as floats are not widened, and a failing gather is left to fail.
 ;! input f32[2] = [1.0, 2.0]
 ;! pass = fold_constants, dead_code
 ;! print
@@ -38,11 +38,12 @@ func @main(v0: f32[2]) {
   v8 = reduce v7 { reduction = sum, axes = [0] }
   v9 = constant { data = const2 }
   v10 = gather v1, v9 { axis = 0, batch = 0 }
-  return v5, v8, v10
+  return v5, v7, v8, v10
 }
 method "main" = @main {
   input "x"
   output "y"
+  output "w"
   output "s"
   output "z"
 }
@@ -73,11 +74,12 @@ func @main(v0: f32[2]) {
   v6: f32[1] = reduce v5 { reduction = sum, axes = [0] }
   v7: i32[1] = constant { data = const1 }
   v8: f32[1] = gather v1, v7 { axis = 0, batch = 0 }
-  return v3, v6, v8
+  return v3, v5, v6, v8
 }
 method "main" = @main {
   input "x"
   output "y"
+  output "w"
   output "s"
   output "z"
 }
