@@ -1,13 +1,13 @@
 //! Instructions on constants alone become constants.
 //!
-//! Contract: an instruction is evaluated by the interpreter when all that it reads is constant. What is left of it must not be larger than the constants
-//! that it is made of, so that compressed weights stay compressed, and the work is capped over the whole module. Small results that are no filters are
-//! excepted, and what convolutions and products alone read as their right operand: computed in every call, it would be memory of the call, and be packed
-//! there too. An instruction that fails on its operands is left to fail when the program runs.
+//! Contract: an instruction is evaluated by the interpreter when all that it reads is constant. What it makes must not be larger
+//! than what it reads, so that compressed weights stay compressed, and the work is capped over the whole module. Small results that are no filters are
+//! excepted, and [`tables`]: computed in every call, such a one would be memory of the call, and be packed there too.
+//! An instruction that fails on its operands is left to fail when the program runs.
 
 use super::edit::{Edit, Visit, rewrite_function};
 use crate::ir::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 /// Results of up to this many bytes may be larger than what they are made from.
 const SMALL: u64 = 4096;
@@ -21,82 +21,45 @@ pub(super) fn run(module: &mut Module) -> bool {
     let mut budget = WORK;
     let functions: Vec<Func> = module.functions.keys().collect();
     functions.into_iter().fold(false, |changed, func| {
-        let worth = worth(&module.functions[func]);
-        let fold = &mut |edit: &mut Edit<'_>, inst| match worth.contains(&inst) {
-            true => fold(edit, inst, &mut budget).map_or(Visit::Keep, Visit::Replace),
-            false => Visit::Keep,
-        };
-        rewrite_function(module, func, fold) | changed
+        let tables = tables(&module.functions[func]);
+        rewrite_function(module, func, &mut |edit, inst| fold(edit, inst, &tables, &mut budget).map_or(Visit::Keep, Visit::Replace))
+            | changed
     })
 }
 
-/// The instructions that are worth evaluating: those whose results may stay, and those that nothing else reads.
-fn worth(function: &Function) -> FxHashSet<Inst> {
-    let sources = sources(function);
-    let mut worth = FxHashSet::default();
-    let mut needed: FxHashSet<Value> = function.results.iter().copied().collect();
-    // The right operands of convolutions and products, and what they are made of.
-    let mut weights: FxHashSet<Value> = FxHashSet::default();
-    for &inst in function.body.iter().rev() {
-        let data = &function.insts[inst];
-        let (is_needed, is_weights) = (data.results.iter().any(|v| needed.contains(v)), data.results.iter().any(|v| weights.contains(v)));
-        match sources.get(&inst) {
-            Some(sources) if may_stay(function, inst, sources) => {
-                worth.insert(inst);
-            }
-            Some(_) if !(is_needed || is_weights && widens(function, inst)) => {
-                worth.insert(inst);
-                if is_weights {
-                    weights.extend(function.uses(inst));
-                }
-            }
-            _ => {
-                let is_contraction = matches!(data.op(), Op::Conv | Op::Matmul);
-                let (right, others): (Vec<_>, Vec<_>) = function.uses(inst).enumerate().partition(|(i, _)| is_contraction && *i == 1);
-                weights.extend(right.into_iter().map(|(_, value)| value));
-                needed.extend(others.into_iter().map(|(_, value)| value));
-            }
+/// The instructions that compute of constants what convolutions and products alone read, as their right operand: the matrices of a Fourier transform, say.
+fn tables(function: &Function) -> FxHashSet<Inst> {
+    let mut closed: FxHashSet<Value> = FxHashSet::default();
+    for &inst in &function.body {
+        if function.uses(inst).all(|value| closed.contains(&value)) {
+            closed.extend(&function.insts[inst].results);
         }
     }
-    worth
-}
-
-/// The constants that instructions are made of which read nothing else.
-fn sources(function: &Function) -> FxHashMap<Inst, FxHashSet<Value>> {
-    let mut made_by: FxHashMap<Value, Inst> = FxHashMap::default();
-    let mut sources: FxHashMap<Inst, FxHashSet<Value>> = FxHashMap::default();
-    for &inst in &function.body {
+    let mut read_otherwise: FxHashSet<Value> = function.results.iter().copied().collect();
+    let mut tables = FxHashSet::default();
+    for &inst in function.body.iter().rev() {
         let data = &function.insts[inst];
-        let read: Option<Vec<Inst>> = function.uses(inst).map(|value| made_by.get(&value).copied()).collect();
-        let Some(read) = read else { continue };
-        made_by.extend(data.results.iter().map(|&value| (value, inst)));
-        let own = if data.op() == Op::Constant { data.results.iter().copied().collect() } else { FxHashSet::default() };
-        let all = read.iter().flat_map(|inst| &sources[inst]).copied().chain(own).collect();
-        sources.insert(inst, all);
+        let is_contraction = matches!(data.op(), Op::Conv | Op::Matmul);
+        let is_closed = data.results.iter().all(|result| closed.contains(result));
+        if !is_contraction && is_closed && is_table(function, inst, &read_otherwise) {
+            tables.insert(inst);
+            continue;
+        }
+        let others = function.uses(inst).enumerate().filter(|(position, _)| !is_contraction || *position != 1);
+        read_otherwise.extend(others.map(|(_, value)| value));
     }
-    sources
+    tables
 }
 
-/// Whether the results are no larger than the constants that they are made of, or small.
-fn may_stay(function: &Function, inst: Inst, sources: &FxHashSet<Value>) -> bool {
-    let bytes = |mut values: std::slice::Iter<'_, Value>| values.try_fold(0u64, |sum, v| sum.checked_add(bytes(function, *v)?));
-    let sources: Vec<Value> = sources.iter().copied().collect();
-    let (Some(made), Some(from)) = (bytes(function.insts[inst].results.iter()), bytes(sources.iter())) else { return false };
-    made <= from || made <= SMALL && !function.widens_weights(inst)
-}
-
-fn bytes(function: &Function, value: Value) -> Option<u64> {
-    function.values[value].ty.as_tensor().map_or(Some(0), TensorType::static_bytes)
-}
-
-/// Whether an instruction makes elements that are wider than some that it reads.
-fn widens(function: &Function, inst: Inst) -> bool {
-    let bits = |value: &Value| function.values[*value].ty.as_tensor().map(|ty| ty.element.bits());
+/// Whether an instruction computes a tensor that is not read otherwise than as weights, and widens none for it.
+fn is_table(function: &Function, inst: Inst, read_otherwise: &FxHashSet<Value>) -> bool {
     let data = &function.insts[inst];
-    data.results.iter().any(|result| data.operands.iter().any(|operand| bits(operand) < bits(result)))
+    let bits = |value: &Value| function.values[*value].ty.as_tensor().map(|ty| ty.element.bits());
+    let [result] = data.results[..] else { return false };
+    bits(&result).is_some() && !read_otherwise.contains(&result) && data.operands.iter().all(|operand| bits(operand) >= bits(&result))
 }
 
-fn fold(edit: &mut Edit<'_>, inst: Inst, budget: &mut u64) -> Option<Vec<Value>> {
+fn fold(edit: &mut Edit<'_>, inst: Inst, tables: &FxHashSet<Inst>, budget: &mut u64) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     if matches!(data.op(), Op::Constant | Op::IndexConstant) {
         return None;
@@ -105,9 +68,12 @@ fn fold(edit: &mut Edit<'_>, inst: Inst, budget: &mut u64) -> Option<Vec<Value>>
     if !edit.function.uses(inst).all(is_constant) || !data.results.iter().all(|&v| edit.function.values[v].ty.as_tensor().is_some()) {
         return None;
     }
-    let made = data.results.iter().try_fold(0u64, |sum, v| sum.checked_add(bytes(&edit.function, *v)?))?;
+    let bytes = |v: &Value| edit.function.values[*v].ty.as_tensor().map_or(Some(0), TensorType::static_bytes);
+    let read = data.operands.iter().try_fold(0u64, |sum, v| sum.checked_add(bytes(v)?))?;
+    let made = data.results.iter().try_fold(0u64, |sum, v| sum.checked_add(bytes(v)?))?;
     let work = data.work(edit.module, &edit.function)?;
-    if made > LARGEST || work > *budget {
+    let small = made <= SMALL && !edit.function.widens_weights(inst);
+    if made > LARGEST || (made > read && !small && !tables.contains(&inst)) || work > *budget {
         return None;
     }
     *budget -= work;
@@ -154,19 +120,6 @@ mod tests {
     use super::super::{dead_code, fold_constants};
     use crate::ir::text::parse_module;
 
-    /// How many instructions are left of some that read v0: f32[2, 32] and v1: i8[40, 32].
-    fn left(body: &str, result: &str) -> usize {
-        let numbers = (0..40 * 32).map(|n| (n % 100).to_string()).collect::<Vec<_>>().join(", ");
-        let text = format!(
-            "const0: i8[40, 32] = [{numbers}]\nfunc @main(v0: f32[2, 32]) {{\n  v1 = constant {{ data = const0 }}\n{body}  return {result}\n}}\n\
-             method \"main\" = @main {{\n  input \"x\"\n  output \"y\"\n}}\n"
-        );
-        let mut module = parse_module(&text).unwrap();
-        fold_constants::run(&mut module);
-        dead_code::run(&mut module);
-        module.functions.values().flat_map(|function| &function.body).count()
-    }
-
     /// A table of 40 × 32 sums, of which a product or `rest` reads one.
     fn folded(rest: &str, result: &str) -> usize {
         let numbers = |count: usize| (0..count).map(|n| format!("{n}.0")).collect::<Vec<_>>().join(", ");
@@ -190,15 +143,5 @@ mod tests {
         assert_eq!(folded("", "v3"), 3, "two constants and the map");
         let left = "  v4 = matmul v3, v0 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }\n";
         assert_eq!(folded(left, "v4"), 4);
-        assert_eq!(folded("  v4 = reduce v3 { reduction = sum, axes = [1] }\n", "v4"), 1, "a large one on the way to a small one");
-    }
-
-    #[test]
-    fn weights_stay_as_narrow_as_they_are() {
-        let wide = "  v2 = map v1 {\n    expression = (i8) {\n      n0: i8 = input 0\n      n1: f32 = convert n0\n      return n1\n    }\n  }\n  \
-                    v3 = reshape v2 { shape = [40, 32] }\n";
-        let product = "  v4 = matmul v0, v3 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }\n";
-        assert_eq!(left(&format!("{wide}{product}"), "v4"), 4);
-        assert_eq!(left(&format!("{wide}  v4 = reduce v3 {{ reduction = sum, axes = [1] }}\n"), "v4"), 1, "they are no weights");
     }
 }
