@@ -1,6 +1,7 @@
 //! Two transposes that meet through a reshape: a convolution's image is brought to planes, its pixels become one dimension, and that is brought back.
 //!
-//! A transpose in front of a reshape that only splits dimensions, or merges neighbours, comes after it instead, to get on towards the results.
+//! A transpose in front of a reshape that only splits dimensions, merges neighbours, or changes where dimensions of one element are, comes after it
+//! instead, to get on towards the results.
 //!
 //! The reshape cuts the dimensions of its operand and of its result into *factors*, each of one dimension on both sides. In factors all three
 //! instructions are one transpose, between two reshapes.
@@ -52,9 +53,10 @@ fn transposes(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
 }
 
 /// For a reshape that splits dimensions of what a transpose made, and does no more: a transpose of what splits the same dimensions before it. So too
-/// for one that merges dimensions which are neighbours in front of the transpose.
+/// for one that merges dimensions which are neighbours in front of the transpose, and for one after which others have one element.
 ///
-/// Tokens become an image in planes so, whose operators then meet the transpose and not the reshape; groups of channels become channels.
+/// Tokens become an image in planes so, whose operators then meet the transpose and not the reshape; groups of channels become channels, and an image
+/// of one column a row of pixels.
 pub(super) fn in_front(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let turned = data.operands[0];
@@ -62,7 +64,7 @@ pub(super) fn in_front(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let after = edit.function.tensor(data.results[0]).shape.clone();
     let factors = Factors::between(&edit.function.tensor(turned).shape, &after)?;
     let order = factors.of_source(inner).concat();
-    if !factors.split() && !factors.merge(&order) {
+    if !factors.split() && !factors.merge(&order) && !factors.keep() {
         return None;
     }
     // Dimensions of one element come first.
@@ -129,6 +131,11 @@ impl Factors {
     /// Whether the reshape splits dimensions, and merges none.
     fn split(&self) -> bool {
         self.before.iter().any(|dimension| dimension.len() > 1) && self.after.iter().all(|dimension| dimension.len() <= 1)
+    }
+
+    /// Whether the reshape splits and merges no dimensions: others have one element after it.
+    fn keep(&self) -> bool {
+        self.before.iter().chain(&self.after).all(|dimension| dimension.len() <= 1)
     }
 
     /// Whether the reshape merges dimensions, and splits none, and those that become one follow each other in an order of the factors.

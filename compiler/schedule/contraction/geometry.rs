@@ -150,9 +150,10 @@ impl Contraction {
         if spatial > 3 {
             return Err(Unsupported::new(format!("convolution over {spatial} dimensions")));
         }
-        // Fewer dimensions are a single row, and a single plane.
+        // Fewer dimensions are a single row, and a single plane. So are those before the last ones that are of one element: a tile goes along columns.
+        let of_one = if sizes.is_some() { 0 } else { trailing_ones(conv, [&shape[1..], &output[1..], &filter[1..]]) };
         let three = |list: &[u64], one: u64| -> [u64; 3] {
-            let at = |d: usize| (d + spatial).checked_sub(3).map_or(one, |i| list[i]);
+            let at = |d: usize| (d + spatial).checked_sub(3 + of_one).map_or(one, |i| list[i]);
             [at(0), at(1), at(2)]
         };
         let signed = |list: &[i64], one: u64| three(&list.iter().map(|&n| n as u64).collect::<Vec<_>>(), one);
@@ -357,6 +358,13 @@ impl Contraction {
 /// The product of some numbers, or the largest number if it is larger.
 fn product(numbers: &[u64]) -> u64 {
     numbers.iter().fold(1, |product, &n| product.saturating_mul(n))
+}
+
+/// How many of the last spatial dimensions of an image, its windows and its result have one element, without padding.
+fn trailing_ones(conv: &operators::Conv, extents: [&[u64]; 3]) -> usize {
+    let geometry = &conv.geometry;
+    let is_one = |d: &usize| extents.iter().all(|list| list[*d] == 1) && geometry.padding_low[*d] == 0 && geometry.padding_high[*d] == 0;
+    (0..geometry.strides.len()).rev().take_while(is_one).count()
 }
 
 /// How much padding windows need after this many elements.
