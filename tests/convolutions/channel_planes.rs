@@ -1,7 +1,7 @@
 //! Convolutions of images whose channels lie in planes: the rows are staged from the planes, and no kernel transposes the image.
 
-use super::super::{check_everywhere, check_level, number};
-use super::marked;
+use super::super::{check_everywhere, check_level};
+use super::{elements, marked, sums_of};
 use modelc::ir::{ElementType, Extent, FunctionBuilder, Module, Tensor, TensorType, Type, WindowGeometry};
 use modelc::machine::{GPUS, MACHINES};
 use modelc::program::calls;
@@ -53,7 +53,7 @@ impl Case {
             image = builder.slice(pixels, known([0, first, 0, 0]), size, vec![1; 4]).expect("rows of the image");
         }
         let filter = [18, self.window, self.window, self.channels];
-        let weights = self.elements(filter.iter().product(), 1);
+        let weights = elements(self.element, filter.iter().product(), 1);
         let filter = builder.literal(TensorType::of(self.element, &filter), weights).expect("a filter");
         let geometry = WindowGeometry {
             strides: vec![self.stride; 2],
@@ -62,25 +62,13 @@ impl Case {
             padding_high: vec![self.padding; 2],
             ..WindowGeometry::default()
         };
-        let (zero_points, accumulator) = match self.element {
-            ElementType::F32 => ((0, 0), ElementType::F32),
-            ElementType::U8 => ((77, 130), ElementType::I32),
-            _ => ((-3, 0), ElementType::I32),
-        };
+        let (zero_points, accumulator) = sums_of(self.element);
         let sums = builder.conv(image, filter, geometry, 1, zero_points, accumulator).expect("a convolution");
         let mut outputs = vec![sums];
         outputs.extend(self.is_read.then_some(pixels));
         builder.finish_method("forward", outputs);
-        let bytes = self.elements(shape.iter().product(), 2);
+        let bytes = elements(self.element, shape.iter().product(), 2);
         (module, Tensor { element: self.element, bytes, shape: shape.to_vec() })
-    }
-
-    fn elements(&self, count: u64, salt: u64) -> Vec<u8> {
-        let numbers = (0..count).map(|i| number(i + (salt << 20)) as i8);
-        match self.element {
-            ElementType::F32 => numbers.flat_map(|n| (f32::from(n) / 64.0).to_le_bytes()).collect(),
-            _ => numbers.map(|n| n as u8).collect(),
-        }
     }
 
     /// The schedules of its kernels at a level.

@@ -1,6 +1,7 @@
 //! Convolutions of all kinds, for every machine: windows, groups, sparse weights, weights that are moved, panels that are no whole vectors.
 
 mod channel_planes;
+mod long_rows;
 
 use super::{check, check_everywhere, check_level, hot_loops, names, number, objects};
 use modelc::ir::WindowGeometry;
@@ -390,30 +391,36 @@ fn marked(mut module: Module) -> Module {
     module
 }
 
+/// Numbers of floats between -2 and 2, or of bytes.
+fn elements(element: ElementType, count: u64, salt: u64) -> Vec<u8> {
+    let numbers = (0..count).map(|i| number(i + (salt << 20)) as i8);
+    match element {
+        ElementType::F32 => numbers.flat_map(|n| (f32::from(n) / 64.0).to_le_bytes()).collect(),
+        _ => numbers.map(|n| n as u8).collect(),
+    }
+}
+
+/// The zero points of an image and its filter, and what sums are held in.
+fn sums_of(element: ElementType) -> ((i64, i64), ElementType) {
+    match element {
+        ElementType::F32 => ((0, 0), ElementType::F32),
+        ElementType::U8 => ((77, 130), ElementType::I32),
+        _ => ((-3, 0), ElementType::I32),
+    }
+}
+
 /// A convolution to some output channels, of floats or bytes; the image has rows of odd length.
 fn to_channels(element: ElementType, window: u64, [channels, outputs, groups]: [u64; 3]) -> (Module, Tensor) {
     let mut module = Module::default();
     let mut builder = FunctionBuilder::new(&mut module, "main");
     let shape = [1, 3, 9, channels];
-    let elements = |count: u64, salt: u64| -> Vec<u8> {
-        let numbers = (0..count).map(|i| number(i + (salt << 20)) as i8);
-        if element == ElementType::F32 {
-            numbers.flat_map(|n| (f32::from(n) / 64.0).to_le_bytes()).collect()
-        } else {
-            numbers.map(|n| n as u8).collect()
-        }
-    };
     let image = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
     let filter = [outputs, window, window, channels / groups];
-    let filter = builder.literal(TensorType::of(element, &filter), elements(filter.iter().product(), 1)).expect("a filter");
-    let (zero_points, accumulator) = match element {
-        ElementType::F32 => ((0, 0), ElementType::F32),
-        ElementType::U8 => ((77, 130), ElementType::I32),
-        _ => ((-3, 0), ElementType::I32),
-    };
+    let filter = builder.literal(TensorType::of(element, &filter), elements(element, filter.iter().product(), 1)).expect("a filter");
+    let (zero_points, accumulator) = sums_of(element);
     let sums = builder.conv(image, filter, hot_loops::same_size(window), groups, zero_points, accumulator).expect("a convolution");
     builder.finish_method("forward", vec![sums]);
-    let bytes = elements(shape.iter().product(), 2);
+    let bytes = elements(element, shape.iter().product(), 2);
     (module, Tensor { element, bytes, shape: shape.to_vec() })
 }
 

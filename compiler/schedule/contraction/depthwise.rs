@@ -24,6 +24,7 @@ use crate::schedule::elementwise::lanes::repeat;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -60,10 +61,13 @@ impl<'a> DepthwiseSchedule<'a> {
     ///
     /// # Errors
     /// When the epilogue has no lowering, or a window reaches too far.
-    pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
         let form = if work.weights.are_floats() { Form::Float } else { Form::Signed16 };
         let repeat = work.outputs / work.channels;
         let staged = form != Form::Float || work.reads_halves() || work.is_padded() || repeat != 1;
+        if staged && !cx.machine.at_once {
+            work.cut_row();
+        }
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let step = if form == Form::Float { 1 } else { 2 };
         let lanes = u64::from(cx.machine.lanes(2));
@@ -183,7 +187,11 @@ impl Schedule for DepthwiseSchedule<'_> {
         }
         let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range };
         lowering.images(&mut b)?;
-        let staged = if self.staging.is_some() { ", staged rows" } else { "" };
+        let staged = match (&self.staging, work.sections) {
+            (None, _) => "",
+            (Some(_), None) => ", staged rows",
+            (Some(_), Some(_)) => ", staged sections",
+        };
         let description = format!("depthwise {:?} by {}{staged}", self.form, self.cuts);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: work.multiply_accumulates() })
     }
@@ -247,22 +255,25 @@ impl Lowering<'_> {
                 let y = at.y;
                 let [planes, rows, _] = &work.phases;
                 let rows = staged_rows::window_rows(b, sized, staging, at, (&planes.list[0], &rows.list[0]));
-                let pixel = numbers.output[1].scale(b, image);
-                let pixel = b.add(pixel, y);
-                let pixel = numbers.output[2].scale(b, pixel);
-                outcome = self.row(b, &rows, pixel);
+                let pixel = numbers.output_pixels.scale(b, image);
+                let first = numbers.output[2].scale(b, y);
+                let pixel = b.add(pixel, first);
+                let columns = &work.phases[2];
+                let width = work.sections.map(|row| row.width(b, y, &columns.list[0], columns.step));
+                outcome = self.row(b, &rows, (pixel, width.unwrap_or(numbers.output[2])));
             });
             outcome
         })
     }
 
-    fn row(&self, b: &mut KernelBuilder, rows: &[Value], first_pixel: Value) -> Result<(), Unsupported> {
+    /// A row of so many pixels from one on.
+    fn row(&self, b: &mut KernelBuilder, rows: &[Value], (first_pixel, width): (Value, Number)) -> Result<(), Unsupported> {
         self.schedule.cuts.for_each(b, |b, cut| {
             let weights = self.panel(b, cut);
             let rows: Vec<Value> = rows.iter().map(|&r| b.add(r, cut.first)).collect();
             let block = Block { rows, weights, first: self.first_sum(b, cut), cut };
             let pixels = self.schedule.pixels();
-            self.numbers.output[2].tiles(b, pixels, |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels))
+            width.tiles(b, pixels, |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels))
         })
     }
 

@@ -143,6 +143,8 @@ impl<'a> DirectSchedule<'a> {
         let staged = must_stage || cx.stages && if_staged.is_some();
         if work.is_pointwise() && work.groups == 1 {
             fold_pixels(&mut work, staged, cx.threads.count.into());
+        } else if staged && !cx.machine.at_once {
+            work.cut_row();
         }
         let window_rows = work.planes.window * work.window[0];
         if window_rows > MAX_WINDOW_ROWS {
@@ -226,9 +228,8 @@ impl<'a> DirectSchedule<'a> {
     /// Whether the output pixels are one tile, or, where tiles are computed at the same time, as few as the largest has.
     fn is_one_tile(&self) -> bool {
         let work = &self.work;
-        let pixels = work.batch * work.planes.output * work.output_size[0] * work.output_size[1];
         let most = if self.cx.machine.at_once { TILES_AT_ONCE[0].pixels } else { self.tile.pixels };
-        pixels <= most && work.matrices.is_empty() && work.sizes.is_none() && self.cx.block.is_none()
+        work.pixels() <= most && work.matrices.is_empty() && work.sizes.is_none() && self.cx.block.is_none()
     }
 
     /// Whether a segment is a tap, and not a row of them that lie side by side both in the staged row and in the filter.
@@ -297,8 +298,7 @@ fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     let form = work.form(cx.machine, cx.levels);
     let serves = |level: &&Machine| level.has_vector_registers() && !level.at_once;
     let are_constant = !matches!(work.weights, Weights::Computed { .. }) && work.weights.sparse_elements().is_none();
-    let pixels = work.batch * work.planes.output * work.output_size[0] * work.output_size[1];
-    let is_image = pixels > 1 && work.groups == 1 && work.matrices.is_empty() && cx.block.is_none();
+    let is_image = work.pixels() > 1 && work.groups == 1 && work.matrices.is_empty() && cx.block.is_none();
     if form != Form::Float || cx.goal == Goal::Size || !are_constant || !is_image || !cx.levels.iter().all(serves) {
         return form;
     }

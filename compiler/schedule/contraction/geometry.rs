@@ -2,6 +2,7 @@
 
 use super::bias;
 use super::image_sizes::{Numbers, Sizes};
+use super::long_row::LongRow;
 use super::phases::{Axis, Phases};
 use super::right::read;
 use super::weights::Weights;
@@ -12,6 +13,7 @@ use crate::machine::Machine;
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::epilogue::epilogue_of;
+use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
 /// A convolution over [batch, planes, rows, width, channels]; a matrix product is one row with a 1×1 window.
@@ -39,6 +41,9 @@ pub struct Contraction {
     pub channel_planes: Option<ChannelPlanes>,
     /// Batch and sizes where they are not all known; those above are then their bounds.
     pub sizes: Option<Sizes>,
+    /// The row that rows of windows are sections of, where they are no rows of the image. Rows of the input begin as far apart as those of the output
+    /// need, and what pads them are pixels of their neighbours.
+    pub sections: Option<LongRow>,
     /// Strides.
     pub strides: [u64; 2],
     /// What the taps of planes, rows and columns are.
@@ -201,6 +206,7 @@ impl Contraction {
             outputs: filter[0],
             window: rows_and_width(window),
             sizes,
+            sections: None,
             strides: rows_and_width(strides),
             phases,
             groups: conv.groups,
@@ -238,6 +244,7 @@ impl Contraction {
             outputs,
             window: [1, 1],
             sizes: None,
+            sections: None,
             strides: [1, 1],
             phases: [1, 1, rows].map(pointwise),
             groups: 1,
@@ -298,10 +305,16 @@ impl Contraction {
         self.planes.window * self.window[0] * self.window[1] * (self.channels / self.groups)
     }
 
+    /// Pixels of the output, of all images.
+    pub fn pixels(&self) -> u64 {
+        let [rows, width] = self.output_size;
+        let of_plane = self.sections.map_or(rows.saturating_mul(width), |row| row.output);
+        self.batch.saturating_mul(self.planes.output).saturating_mul(of_plane)
+    }
+
     /// Multiply-accumulate operations, padded taps counted.
     pub fn multiply_accumulates(&self) -> u64 {
-        let [rows, width] = self.output_size;
-        let factors = [self.batch, self.planes.output, rows, width, self.outputs, self.per_output()];
+        let factors = [self.pixels(), self.outputs, self.per_output()];
         self.matrices.iter().map(|m| m.count).chain(factors).fold(1, u64::saturating_mul)
     }
 
@@ -319,7 +332,10 @@ impl Contraction {
             let input = with_planes(self.planes.input, self.input_size);
             Sizes::known(self.batch, input, with_planes(self.planes.output, self.output_size))
         });
-        sizes.load(b, arguments, self.channels)
+        let numbers = sizes.load(b, arguments, self.channels);
+        let Some(row) = self.sections else { return numbers };
+        let elements = Number::Known((row.input * self.channels) as i64);
+        Numbers { plane_elements: elements, image_elements: elements, output_pixels: Number::Known(row.output as i64), ..numbers }
     }
 
     /// Whether taps fall outside the input, or may do so.

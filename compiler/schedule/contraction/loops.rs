@@ -103,6 +103,8 @@ pub(super) struct OutputRow {
     product: Value,
     /// Its first pixel in the output.
     pixel: Value,
+    /// Its pixels.
+    width: Number,
 }
 
 /// A panel of a group.
@@ -153,6 +155,7 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
     lowering.matrices(&mut b)?;
     let staged = match schedule.staging.as_ref().map(|staging| staging.chunk) {
         Some(Some(_)) => ", staged chunks",
+        Some(None) if schedule.work.sections.is_some() => ", staged sections",
         Some(None) if schedule.work.channel_planes.is_some() => ", staged rows of planes",
         Some(None) => ", staged rows",
         None => "",
@@ -473,7 +476,12 @@ impl<'a> Lowering<'a> {
             let pixel = self.numbers.output[2].scale(b, row);
             let pixel = b.scale_index(pixel, 1, columns.first as i64);
             let pixel = b.add(pixel, at.pixel);
-            body(b, &OutputRow { segments, product: at.product, pixel })
+            let width = match work.sections {
+                Some(row) => row.width(b, at.place.y, columns, work.phases[2].step),
+                None if work.sizes.is_some() => self.numbers.output[2],
+                None => Number::Known(columns.count as i64),
+            };
+            body(b, &OutputRow { segments, product: at.product, pixel, width })
         };
         match inside {
             None => row(b),
@@ -527,7 +535,6 @@ impl<'a> Lowering<'a> {
     fn panel(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) -> Built {
         let schedule = self.schedule;
         let work = &schedule.work;
-        let width = if work.sizes.is_some() { self.numbers.output[2] } else { Number::Known(part.axes[2].count as i64) };
         let own = self.panel_operands(b, part, row, at);
         let beside = at.cut.beside(b).map(|cut| {
             let at = PanelPlace { cut, ..at };
@@ -555,7 +562,7 @@ impl<'a> Lowering<'a> {
             let beside = beside.map(|(operands, cut)| Box::new(place(operands, cut, None)));
             self.tile(b, &place(own, at.cut, beside), count)
         };
-        width.tiles(b, schedule.tile.pixels, body)
+        row.width.tiles(b, schedule.tile.pixels, body)
     }
 
     /// Where a panel's channels, weights and initial sums are.

@@ -82,10 +82,16 @@ pub fn keeps_rows(cx: Context<'_>, work: &Contraction) -> bool {
 fn may_overwrite_input(cx: Context<'_>, work: &Contraction) -> bool {
     let out_bytes = u64::from(cx.element(cx.group.outputs[0]).bits() / 8);
     let in_bytes = u64::from(work.element.bits() / 8);
-    let [in_rows, out_rows] = [work.input_size[0], work.output_size[0]];
-    let in_row = u128::from(work.input_size[1] * work.channels * in_bytes);
+    let out_rows = work.output_size[0];
     let out_row = u128::from(work.output_size[1] * work.outputs * out_bytes);
-    let (reach, low, stride) = (work.phases[1].reach(), work.phases[1].padding_low, work.strides[0]);
+    // Sections of a row need some of its pixels.
+    let [in_rows, in_width] = work.sections.map_or(work.input_size, |row| [row.input, 1]);
+    let in_row = u128::from(in_width * work.channels * in_bytes);
+    let [_, rows, columns] = &work.phases;
+    let (reach, low, stride) = match work.sections {
+        Some(_) => (columns.padded(work.input_size[1]), columns.padding_low, work.input_size[1]),
+        None => (rows.reach(), rows.padding_low, work.strides[0]),
+    };
     let holds = |n: u64, y: u64| {
         let staged = (y * stride + reach).saturating_sub(low).min(in_rows);
         let unread = (u128::from(n) * u128::from(in_rows) + u128::from(staged)) * in_row;

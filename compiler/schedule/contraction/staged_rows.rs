@@ -2,6 +2,7 @@
 
 use super::phases::Phase;
 use super::places::{Image, RowPlace, plane_at, plane_of};
+use super::sections;
 use super::staging::{Ring, Staging};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Value};
 
@@ -45,6 +46,9 @@ pub fn for_rows(
 /// Stages what the windows at a place need. Gives the first padded row not staged then.
 fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
     let work = image.work;
+    if let (Some(row), Some(staging)) = (work.sections, staging) {
+        return sections::stage(b, (image, row), staging, buffers, at);
+    }
     let top = b.scale_index(at.y, work.strides[0] as i64, 0);
     let phases = &work.phases[1];
     let mut end = b.scale_index(top, 1, phases.reach() as i64);

@@ -97,8 +97,8 @@ impl Staging {
         reached.sort_unstable();
         reached.dedup();
         // Chunks are staged again for each panel.
-        let pixels = contraction.batch * contraction.planes.output * contraction.output_size[0] * contraction.output_size[1];
-        let is_one_row = contraction.is_pointwise() && contraction.groups == 1 && contraction.matrices.is_empty() && pixels == 1;
+        let is_one_row =
+            contraction.is_pointwise() && contraction.groups == 1 && contraction.matrices.is_empty() && contraction.pixels() == 1;
         let in_chunks = contraction.sizes.is_none()
             && is_one_row
             && !form.is_of_floats()
@@ -191,7 +191,8 @@ impl Staging {
         self.border(contraction)
     }
 
-    fn fill(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, first: Value, elements: Number) {
+    /// Fills some elements with the border.
+    pub fn fill(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, first: Value, elements: Number) {
         let lanes = self.vector_bytes / self.lane().bytes() as u16;
         let border = self.border(contraction);
         elements.row(b, lanes, 0, |b, i, active| {
@@ -210,6 +211,16 @@ impl Staging {
     pub fn prepare(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring) {
         let zero = b.index(0);
         self.fill(b, contraction, ring, zero, Number::Known(self.elements() as i64));
+    }
+
+    /// Moves elements of the ring that are further behind to its start.
+    pub fn move_to_start(&self, b: &mut KernelBuilder, ring: Ring, first: u64, elements: u64) {
+        let lanes = self.vector_bytes / self.lane().bytes() as u16;
+        // A vector is loaded before what it may overlap is overwritten.
+        Number::Known(elements as i64).row(b, lanes, 0, |b, i, active| {
+            let value = b.load_active(ring.rows, i, first as i64, lanes, active);
+            b.store_active(ring.rows, i, 0, value, active);
+        });
     }
 
     /// The first element of the slot for a padded row in a ring. Where all rows have one, rings are counted from a first one.

@@ -67,8 +67,7 @@ impl Contraction {
         let signed = bytes == Form::Signed8;
         // Where vectors are short and shifts overwrite their operand, or no other pixel shares the weights, taking bytes apart costs more
         // than two sums.
-        let pixels = self.batch * self.planes.output * self.output_size[0] * self.output_size[1];
-        let apart = machine.splits_bytes && pixels > 1 && self.reads_whole_fours();
+        let apart = machine.splits_bytes && self.pixels() > 1 && self.reads_whole_fours();
         if apart { Form::EvenAndOdd { signed } } else { Form::Neighbours { signed } }
     }
 

@@ -1,0 +1,32 @@
+//! A long row of pixels that is computed in sections.
+
+use super::phases::Phase;
+use crate::kernel::{BinaryOp, KernelBuilder, Value};
+use crate::schedule::quantity::Number;
+
+/// A row whose sections are rows of windows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LongRow {
+    /// Pixels of the input.
+    pub input: u64,
+    /// Pixels of the output.
+    pub output: u64,
+    /// Sections.
+    pub sections: u64,
+    /// Output pixels of a section, of each phase.
+    pub length: u64,
+}
+
+impl LongRow {
+    /// The output pixels of a phase in the section of a number, of which there are `step` phases.
+    pub fn width(&self, b: &mut KernelBuilder, section: Value, phase: &Phase, step: u64) -> Number {
+        let pixels = (self.output - phase.first).div_ceil(step);
+        if pixels == self.sections * self.length {
+            return Number::Known(self.length as i64);
+        }
+        let left = b.scale_index(section, -(self.length as i64), pixels as i64);
+        let (none, all) = (b.index(0), b.index(self.length as i64));
+        let left = b.binary(BinaryOp::SignedMin, left, all);
+        Number::Computed(b.binary(BinaryOp::SignedMax, left, none))
+    }
+}

@@ -1,0 +1,130 @@
+//! Long rows in sections. An image that is a single row is computed some pixels at a time: each section is a row of windows. The ring holds what
+//! the windows of one section read. What they share with those of the next moves to its start, and only what is new is staged behind that. So every
+//! pixel of the input is read once, before the output that may lie in its place is written.
+
+use super::geometry::{Contraction, pointwise};
+use super::long_row::LongRow;
+use super::places::{Image, RowPlace};
+use super::staging::{Ring, Staging};
+use super::weights::Weights;
+use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Value};
+use crate::schedule::loops::if_then;
+use crate::schedule::quantity::Number;
+
+/// Elements of a section that leave room in a first-level cache.
+const ELEMENTS: u64 = 2048;
+
+/// Pixels of a section: fewer are no whole tiles, and more save no loads of weights.
+const LONGEST: u64 = 256;
+const SHORTEST: u64 = 32;
+
+/// Weights that are not left in a second-level cache from one section to the next, and the pixels that make up for their loads.
+const MANY_WEIGHTS: u64 = 1 << 16;
+const SHORTEST_OF_MANY: u64 = 128;
+
+/// Sections of a row from which on it does not matter that the last one is cut short, and pixels that all tiles divide.
+const MANY: u64 = 8;
+const WHOLE_TILES: u64 = 48;
+
+impl Contraction {
+    /// Cuts a long row into sections, where the image is one whose rows are staged.
+    pub fn cut_row(&mut self) {
+        let is_row =
+            self.sizes.is_none() && self.is_one_plane() && self.input_size[0] == 1 && self.window[0] == 1 && self.output_size[0] == 1;
+        let is_plain = self.channel_planes.is_none() && self.matrices.is_empty() && self.phases[1] == pointwise(1);
+        if !is_row || !is_plain || matches!(self.weights, Weights::Computed { .. }) {
+            return;
+        }
+        let columns = &mut self.phases[2];
+        let pixels = columns.list.iter().map(|phase| phase.count).max().unwrap_or(0);
+        let weights = self.outputs * self.window[1] * (self.channels / self.groups);
+        let Some(length) = section(pixels, self.channels * self.strides[1], weights) else { return };
+        let sections = pixels.div_ceil(length);
+        self.sections = Some(LongRow { input: self.input_size[1], output: self.output_size[1], sections, length });
+        let step = length * self.strides[1];
+        let span = (length - 1) * self.strides[1] + columns.reach();
+        columns.padding_high = span.saturating_sub(columns.padding_low + step);
+        columns.list.iter_mut().for_each(|phase| phase.count = length);
+        self.output_size = [sections, length * columns.step];
+        self.input_size = [sections, step];
+        self.phases[1] = pointwise(sections);
+    }
+}
+
+/// The pixels of the sections of a row, if it is cut: such that all are as long, or the row has many. Pixels of the input have so many elements from one
+/// window to the next.
+fn section(pixels: u64, elements: u64, weights: u64) -> Option<u64> {
+    let shortest = if weights > MANY_WEIGHTS { SHORTEST_OF_MANY } else { SHORTEST };
+    let wanted = (ELEMENTS / elements.max(1)).clamp(shortest, LONGEST);
+    if pixels < 2 * wanted {
+        return None;
+    }
+    let even = (wanted / 2..=2 * wanted).filter(|length| pixels.is_multiple_of(*length));
+    let nearest = even.min_by_key(|&length| (length.trailing_zeros() < 3, length.abs_diff(wanted)));
+    let many = wanted.next_multiple_of(WHOLE_TILES);
+    nearest.or_else(|| (pixels >= MANY * many).then_some(many))
+}
+
+/// Stages what the windows of a section need. Gives the first padded pixel not staged then.
+pub fn stage(
+    b: &mut KernelBuilder,
+    (image, row): (Image<'_>, LongRow),
+    staging: &Staging,
+    (input, ring): (Buffer, Ring),
+    at: &RowPlace,
+) -> Value {
+    let work = image.work;
+    let columns = &work.phases[2];
+    let step = work.input_size[1];
+    let span = columns.padded(step);
+    let top = b.scale_index(at.y, step as i64, 0);
+    let end = b.scale_index(top, 1, span as i64);
+    if span > step {
+        let is_next = b.compare(CompareOp::Less, top, at.staged);
+        if_then(b, is_next, |b| staging.move_to_start(b, ring, step * staging.channels, (span - step) * staging.channels));
+    }
+    let first = b.binary(BinaryOp::SignedMax, at.staged, top);
+    // Padded pixels that are in the image.
+    let (low, high) = (columns.padding_low as i64, columns.padding_low + row.input);
+    let (low_value, high_value) = (b.index(low), b.index(high as i64));
+    let inside = |b: &mut KernelBuilder, pixel: Value| {
+        let pixel = b.binary(BinaryOp::SignedMax, pixel, low_value);
+        b.binary(BinaryOp::SignedMin, pixel, high_value)
+    };
+    let (begin, finish) = (inside(b, first), inside(b, end));
+    let place = |b: &mut KernelBuilder, pixel: Value| {
+        let pixel = b.sub(pixel, top);
+        b.scale_index(pixel, staging.channels as i64, 0)
+    };
+    for (from, to) in [(first, begin), (finish, end)] {
+        let start = place(b, from);
+        let pixels = b.sub(to, from);
+        let is_some = b.compare(CompareOp::Less, from, to);
+        if_then(b, is_some, |b| {
+            let elements = b.scale_index(pixels, staging.channels as i64, 0);
+            staging.fill(b, work, ring, start, Number::Computed(elements));
+        });
+    }
+    let pixels = b.sub(finish, begin);
+    let elements = b.scale_index(pixels, work.channels as i64, 0);
+    let source = b.scale_index(begin, work.channels as i64, -(low * work.channels as i64));
+    let source = b.add(source, at.image);
+    let target = place(b, begin);
+    staging.copy(b, work, (input, ring), (source, target), Number::Computed(elements));
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::section;
+
+    #[test]
+    fn sections_are_as_long_as_each_other_or_many() {
+        assert_eq!(section(192, 16, 1 << 10), None, "one and a half");
+        assert_eq!(section(320, 16, 1 << 10), Some(160));
+        assert_eq!(section(4000, 32, 1 << 10), Some(80), "whole tiles before the length");
+        assert_eq!(section(199, 512, 1 << 10), None, "a prime number of pixels");
+        assert_eq!(section(1999, 512, 1 << 10), Some(48), "one section is cut short");
+        assert_eq!(section(200, 512, 1 << 20), None, "weights are loaded for each section");
+    }
+}
