@@ -2,12 +2,13 @@
 //!
 //! Contract: an instruction is evaluated by the interpreter when all that it reads is constant. What it makes must not be larger
 //! than what it reads, so that compressed weights stay compressed, and the work is capped over the whole module. Small results that are no filters are
-//! excepted, and [`tables`]: computed in every call, such a one would be memory of the call, and be packed there too.
+//! excepted, and [`tables`]: computed in every call, such a one would be memory of the call, and be packed there too. So is what lies
+//! [on the way](on_the_way) to a result that is no larger than the constants which it is made of.
 //! An instruction that fails on its operands is left to fail when the program runs.
 
 use super::edit::{Edit, Visit, rewrite_function};
 use crate::ir::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Results of up to this many bytes may be larger than what they are made from.
 const SMALL: u64 = 4096;
@@ -21,8 +22,9 @@ pub(super) fn run(module: &mut Module) -> bool {
     let mut budget = WORK;
     let functions: Vec<Func> = module.functions.keys().collect();
     functions.into_iter().fold(false, |changed, func| {
-        let tables = tables(&module.functions[func]);
-        rewrite_function(module, func, &mut |edit, inst| fold(edit, inst, &tables, &mut budget).map_or(Visit::Keep, Visit::Replace))
+        let mut larger = tables(&module.functions[func]);
+        larger.extend(on_the_way(&module.functions[func]));
+        rewrite_function(module, func, &mut |edit, inst| fold(edit, inst, &larger, &mut budget).map_or(Visit::Keep, Visit::Replace))
             | changed
     })
 }
@@ -59,7 +61,52 @@ fn is_table(function: &Function, inst: Inst, read_otherwise: &FxHashSet<Value>) 
     bits(&result).is_some() && !read_otherwise.contains(&result) && data.operands.iter().all(|operand| bits(operand) >= bits(&result))
 }
 
-fn fold(edit: &mut Edit<'_>, inst: Inst, tables: &FxHashSet<Inst>, budget: &mut u64) -> Option<Vec<Value>> {
+/// The instructions on constants whose results are no larger than the constants that these are made of, and those that nothing but such
+/// instructions reads: the integer product of two constants, which is requantized.
+fn on_the_way(function: &Function) -> FxHashSet<Inst> {
+    let sources = sources(function);
+    let mut stays: FxHashSet<Value> = function.results.iter().copied().collect();
+    let mut found = FxHashSet::default();
+    for &inst in function.body.iter().rev() {
+        let data = &function.insts[inst];
+        let results = &data.results;
+        if let Some(sources) = sources.get(&inst).filter(|_| data.op() != Op::Constant) {
+            let sizes = [bytes(function, results), bytes(function, sources)];
+            let is_small = matches!(sizes, [Some(made), Some(read)] if made <= read);
+            if is_small || !results.iter().any(|result| stays.contains(result)) {
+                found.insert(inst);
+                continue;
+            }
+        }
+        stays.extend(function.uses(inst));
+    }
+    found
+}
+
+/// For each instruction that reads constants alone, those that it is made of.
+fn sources(function: &Function) -> FxHashMap<Inst, FxHashSet<Value>> {
+    let mut made_by: FxHashMap<Value, Inst> = FxHashMap::default();
+    let mut sources: FxHashMap<Inst, FxHashSet<Value>> = FxHashMap::default();
+    for &inst in &function.body {
+        let data = &function.insts[inst];
+        let read: Option<Vec<Inst>> = function.uses(inst).map(|value| made_by.get(&value).copied()).collect();
+        let is_constant = matches!(data.op(), Op::Constant | Op::IndexConstant);
+        let Some(read) = read.filter(|read| is_constant || !read.is_empty()) else { continue };
+        made_by.extend(data.results.iter().map(|&value| (value, inst)));
+        let own = data.results.iter().copied().filter(|_| is_constant);
+        let all = read.iter().flat_map(|inst| &sources[inst]).copied().chain(own).collect();
+        sources.insert(inst, all);
+    }
+    sources
+}
+
+/// Bytes of tensors, where they are known; numbers have none.
+fn bytes<'v>(function: &Function, values: impl IntoIterator<Item = &'v Value>) -> Option<u64> {
+    let of_one = |&value: &Value| function.values[value].ty.as_tensor().map_or(Some(0), TensorType::static_bytes);
+    values.into_iter().try_fold(0u64, |sum, value| sum.checked_add(of_one(value)?))
+}
+
+fn fold(edit: &mut Edit<'_>, inst: Inst, larger: &FxHashSet<Inst>, budget: &mut u64) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     if matches!(data.op(), Op::Constant | Op::IndexConstant) {
         return None;
@@ -68,12 +115,10 @@ fn fold(edit: &mut Edit<'_>, inst: Inst, tables: &FxHashSet<Inst>, budget: &mut 
     if !edit.function.uses(inst).all(is_constant) || !data.results.iter().all(|&v| edit.function.values[v].ty.as_tensor().is_some()) {
         return None;
     }
-    let bytes = |v: &Value| edit.function.values[*v].ty.as_tensor().map_or(Some(0), TensorType::static_bytes);
-    let read = data.operands.iter().try_fold(0u64, |sum, v| sum.checked_add(bytes(v)?))?;
-    let made = data.results.iter().try_fold(0u64, |sum, v| sum.checked_add(bytes(v)?))?;
+    let (read, made) = (bytes(&edit.function, &data.operands)?, bytes(&edit.function, &data.results)?);
     let work = data.work(edit.module, &edit.function)?;
     let small = made <= SMALL && !edit.function.widens_weights(inst);
-    if made > LARGEST || (made > read && !small && !tables.contains(&inst)) || work > *budget {
+    if made > LARGEST || (made > read && !small && !larger.contains(&inst)) || work > *budget {
         return None;
     }
     *budget -= work;
@@ -120,6 +165,30 @@ mod tests {
     use super::super::{dead_code, fold_constants};
     use crate::ir::text::parse_module;
 
+    /// How many instructions are left of some that read v0: f32[2, 32] and v1: i8[40, 32].
+    fn left(body: &str, result: &str) -> usize {
+        let numbers = (0..40 * 32).map(|n| (n % 100).to_string()).collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "const0: i8[40, 32] = [{numbers}]\nfunc @main(v0: f32[2, 32]) {{\n  v1 = constant {{ data = const0 }}\n{body}  return {result}\n}}\n\
+             method \"main\" = @main {{\n  input \"x\"\n  output \"y\"\n}}\n"
+        );
+        let mut module = parse_module(&text).unwrap();
+        fold_constants::run(&mut module);
+        dead_code::run(&mut module);
+        module.functions.values().flat_map(|function| &function.body).count()
+    }
+
+    /// Weights that are read through a transpose, a small filter among them, keep their width.
+    #[test]
+    fn weights_stay_as_narrow_as_they_are() {
+        let wide =
+            "  v2 = map v1 {\n    expression = (i8) {\n      n0: i8 = input 0\n      n1: f32 = convert n0\n      return n1\n    }\n  }\n";
+        let product = "  v4 = matmul v0, v3 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }\n";
+        let turned = "  v3 = transpose v2 { permutation = [0, 1] }\n";
+        assert_eq!(left(&format!("{wide}{turned}{product}"), "v4"), 4);
+        assert_eq!(left(&format!("{wide}  v3 = reduce v2 {{ reduction = sum, axes = [1] }}\n"), "v3"), 1, "they are no weights");
+    }
+
     /// A table of 40 × 32 sums, of which a product or `rest` reads one.
     fn folded(rest: &str, result: &str) -> usize {
         let numbers = |count: usize| (0..count).map(|n| format!("{n}.0")).collect::<Vec<_>>().join(", ");
@@ -143,5 +212,6 @@ mod tests {
         assert_eq!(folded("", "v3"), 3, "two constants and the map");
         let left = "  v4 = matmul v3, v0 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }\n";
         assert_eq!(folded(left, "v4"), 4);
+        assert_eq!(folded("  v4 = reduce v3 { reduction = sum, axes = [1] }\n", "v4"), 1, "a large one on the way to a small one");
     }
 }
