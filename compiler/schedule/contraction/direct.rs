@@ -99,6 +99,9 @@ const LONGEST_STAGED: u64 = 1 << 14;
 /// Filling the panels takes as long as the products of some pixels, and each part that has rows fills all of them.
 const PIXELS_OF_FILLING: u64 = 6;
 
+/// Bytes of a filled panel that stay in a first-level cache beside the staged pixels.
+const MOST_FILLED: u64 = 1 << 14;
+
 /// Staging a row takes as long as the products of some output channels, and each part that has panels stages all rows.
 const OUTPUTS_OF_STAGING: u64 = 8;
 
@@ -215,8 +218,10 @@ impl<'a> DirectSchedule<'a> {
             step,
         };
         let mut panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open).without_zeros(&work.weights, work.open);
-        if self.is_one_tile() {
-            panels = panels.read_once(self.cx.machine);
+        // Filling a panel that is read once takes as long as its products, and halves are widened as fast as what leaves the first-level cache is read.
+        let is_large = panels.hold_halves() && panels.filled_elements(&self.widths()) * u64::from(panels.lane().bytes()) > MOST_FILLED;
+        if self.is_one_tile() || is_large && !self.cx.machine.at_once {
+            panels = panels.widened_by_products(self.cx.machine);
         }
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
         let unroll = unroll(&self.cx, chunk.unwrap_or(panels.padded()) / step, self.form.products());

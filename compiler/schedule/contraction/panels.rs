@@ -154,8 +154,13 @@ impl Panels {
         self
     }
 
-    /// These panels where each of them is read only once: products widen what they load, for filling a panel takes as long.
-    pub fn read_once(mut self, machine: &Machine) -> Self {
+    /// Whether they are constants of 16 bits that are widened to floats.
+    pub fn hold_halves(&self) -> bool {
+        matches!(self.storage, Storage::Narrow(ElementType::F16 | ElementType::Bf16))
+    }
+
+    /// These panels where products widen what they load, if the machine can: none is filled.
+    pub fn widened_by_products(mut self, machine: &Machine) -> Self {
         match self.storage {
             Storage::Narrow(ElementType::F16) if !machine.widens_halves => {}
             Storage::Narrow(_) if !self.sparse => (self.filled, self.lane) = (false, self.stored_lane()),
