@@ -25,6 +25,7 @@ mod rsqrt;
 mod sin;
 mod special;
 mod tanh;
+mod turns;
 mod wide;
 
 #[cfg(test)]
@@ -46,6 +47,9 @@ pub use sin::sin;
 pub use tanh::tanh;
 
 use super::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
+
+/// 1.5 · 2⁵²: a binary64 added to it is rounded to an integer that stands in the low bits of the sum.
+const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 /// Whether a value's lanes are binary64.
 fn is_wide(b: &KernelBuilder, x: Value) -> bool {

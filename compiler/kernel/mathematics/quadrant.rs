@@ -1,15 +1,16 @@
 //! What sine and cosine share: an angle as a quarter turn and a remainder, and the two polynomials.
 
-use super::{add_constant, between, constant, mul_constant, polynomial};
+use super::turns::{short_remainder, where_beyond};
+use super::{ROUNDER, add_constant, constant, mul_constant, polynomial};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
-/// 1.5 · 2⁵²: a number added to it is rounded to an integer that stands in the low bits of the sum.
-const ROUNDER: f64 = 6_755_399_441_055_744.0;
 /// The first 27 bits of π/2: products with integers below 2²⁶ are exact.
 const HALF_PI_HIGH: f64 = 1.570_796_325_802_803;
 /// π/2 − [`HALF_PI_HIGH`].
 const HALF_PI_LOW: f64 = 9.920_935_796_805_404e-10;
+/// 2²⁶: angles to here have fewer quarter turns than that, and are reduced with two products.
+const LARGEST: f64 = 67_108_864.0;
 
 /// The sine of the magnitude of `x`, `turns` quarter turns on.
 pub fn sine_from(b: &mut KernelBuilder, x: Value, turns: i64) -> Value {
@@ -42,20 +43,32 @@ pub fn flip_sign(b: &mut KernelBuilder, x: Value, sign: Value) -> Value {
 
 /// The quarter turn nearest to an angle, whose two low bits count, and what the angle has beyond it, in −π/4..=π/4. In binary64,
 /// because quarter turns times parts of π/2 are not exact in binary32 beyond a few.
-fn reduce(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
-    let x = b.convert(ConvertOp::Promote, x, Lane::F64);
+fn reduce(b: &mut KernelBuilder, magnitude: Value) -> (Value, Value) {
+    let x = b.convert(ConvertOp::Promote, magnitude, Lane::F64);
+    let near = near_remainder(b, x);
+    let near = narrowed(b, near);
+    let found = where_beyond(b, magnitude, LARGEST, near, |b| {
+        let far = short_remainder(b, x);
+        narrowed(b, far)
+    });
+    (found[0], found[1])
+}
+
+/// A quarter turn plus [`ROUNDER`] as an integer, and a remainder as binary32.
+fn narrowed(b: &mut KernelBuilder, (rounded, r): (Value, Value)) -> Vec<Value> {
+    let bits = b.convert(ConvertOp::Bitcast, rounded, Lane::I64);
+    vec![b.convert(ConvertOp::Wrap, bits, Lane::I32), b.convert(ConvertOp::Demote, r, Lane::F32)]
+}
+
+/// The quarter turn nearest to an angle to [`LARGEST`], plus [`ROUNDER`], and what the angle has beyond it; NaN for infinities.
+fn near_remainder(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
     let scaled = mul_constant(b, x, consts::FRAC_2_PI);
     let rounded = add_constant(b, scaled, ROUNDER);
     let n = add_constant(b, rounded, -ROUNDER);
     let high = mul_constant(b, n, HALF_PI_HIGH);
     let low = mul_constant(b, n, HALF_PI_LOW);
     let r = b.sub(x, high);
-    let r = b.sub(r, low);
-    let r = b.convert(ConvertOp::Demote, r, Lane::F32);
-    // Only angles too large for the reduction leave these bounds; NaN, which infinities give, passes.
-    let r = between(b, r, -consts::FRAC_PI_4, consts::FRAC_PI_4);
-    let bits = b.convert(ConvertOp::Bitcast, rounded, Lane::I64);
-    (b.convert(ConvertOp::Wrap, bits, Lane::I32), r)
+    (rounded, b.sub(r, low))
 }
 
 /// r + r³ p(r²), with a relative error of 2⁻²⁷·⁹ before rounding.

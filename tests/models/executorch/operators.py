@@ -411,6 +411,22 @@ class Large(nn.Module):
         return whole, padded, inside, most
 
 
+class Turns(nn.Module):
+    """Sines and cosines of angles of many turns."""
+
+    def forward(self, *angles):
+        return tuple(f(x) for x in angles for f in (torch.sin, torch.cos))
+
+
+def turns():
+    """Near and far angles in turn, the binary32 and binary64 nearest to multiples of a quarter turn, and a far one alone."""
+    inf, nan = float("inf"), float("nan")
+    logarithmic = lambda last, dtype: torch.logspace(0, last, 61, dtype=dtype) * (1 - 2 * (torch.arange(61) % 2)).to(dtype)
+    short = torch.cat([logarithmic(38, torch.float32), torch.tensor([3e38, -3e38, 16367173.0 * 2.0**72, 67108864.0, 67108872.0, inf, -inf, nan])])
+    long = torch.cat([logarithmic(308, torch.float64), torch.tensor([6381956970095103 * 2.0**797, 2.0**45, 1.7e308, inf, nan], dtype=torch.float64)])
+    return short, short.bfloat16(), torch.tensor([3.3e9]), long
+
+
 def main():
     torch.manual_seed(2)
     randn = torch.randn
@@ -446,6 +462,7 @@ def main():
         "hyperbolic": (Hyperbolic(), [hyperbolic()]),
         "apart": (Apart(), [apart(randn)]),
         "nothing": (Nothing(), [(randn(3, 4), torch.tensor([[0, 3], [-1, 0]]))]),
+        "turns": (Turns(), [turns()]),
     }
     for stem, (model, inputs) in models.items():
         if sys.argv[1:] and stem not in sys.argv[1:]:

@@ -1,25 +1,23 @@
 //! Sine and cosine.
 
-use super::super::{add_constant, between, constant, mul_constant, polynomial};
-use super::exp::ROUNDER;
+use super::super::turns::where_beyond;
+use super::super::{ROUNDER, add_constant, constant, mul_constant, polynomial};
 use super::pair::{Pair, ordered_sum, product, sum};
+use super::turns::{HALF_PI, long_remainder};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
-/// π/2 as the sum of three numbers.
-const HALF_PI: [f64; 3] = [consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_183_3e-33];
+/// 2⁴⁵: to here the product of the quarter turns with π/2 is exact enough.
+const LARGEST: f64 = 35_184_372_088_832.0;
 
-/// From here on an angle is no better than any other.
-const LARGEST: f64 = 1_152_921_504_606_846_976.0;
-
-/// sin x, within 1 ulp for |x| ≤ 2⁴⁵; far beyond, the result stays in −1..=1. Keeps the sign of zero; infinities give NaN.
+/// sin x, within 1 ulp; keeps the sign of zero. Infinities give NaN.
 pub fn sin(b: &mut KernelBuilder, x: Value) -> Value {
     let result = sine_from(b, x, 0);
     let sign = b.convert(ConvertOp::Bitcast, x, Lane::I64);
     flip_sign(b, result, sign)
 }
 
-/// cos x, within 1 ulp for |x| ≤ 2⁴⁵; far beyond, the result stays in −1..=1. Infinities give NaN.
+/// cos x, within 1 ulp; infinities give NaN.
 pub fn cos(b: &mut KernelBuilder, x: Value) -> Value {
     sine_from(b, x, 1)
 }
@@ -27,10 +25,7 @@ pub fn cos(b: &mut KernelBuilder, x: Value) -> Value {
 /// The sine of the magnitude of `x`, `turns` quarter turns on.
 fn sine_from(b: &mut KernelBuilder, x: Value, turns: i64) -> Value {
     let magnitude = b.unary(UnaryOp::Abs, x);
-    // Larger angles have no digits of a turn; below, products are finite.
-    let most = constant(b, x, LARGEST);
-    let limited = b.binary(BinaryOp::FloatMinFirst, magnitude, most);
-    let (quarter, r) = reduce(b, limited);
+    let (quarter, r) = reduce(b, magnitude);
     let integers = b.ty(quarter);
     let turns = b.int(integers, turns);
     let quarter = b.add(quarter, turns);
@@ -40,9 +35,6 @@ fn sine_from(b: &mut KernelBuilder, x: Value, turns: i64) -> Value {
     let odd = b.binary(BinaryOp::And, quarter, one);
     let even = b.compare(CompareOp::Equal, odd, zero);
     let result = b.select(even, sine, cosine);
-    // Nothing, but NaN for infinities.
-    let nothing = b.sub(magnitude, magnitude);
-    let result = b.add(result, nothing);
     // The second and third quarter are below zero.
     let sign = b.shift(BinaryOp::ShiftLeft, quarter, 62);
     flip_sign(b, result, sign)
@@ -58,9 +50,25 @@ fn flip_sign(b: &mut KernelBuilder, x: Value, sign: Value) -> Value {
     b.convert(ConvertOp::Bitcast, bits, Lane::F64)
 }
 
-/// The quarter turn nearest to an angle, whose two low bits count, and what the angle has beyond it, in −π/4..=π/4. The product of the
-/// quarter turns with π/2 is exact to 2⁻¹⁰⁵ of itself, and its difference to the angle is taken without rounding.
-fn reduce(b: &mut KernelBuilder, x: Value) -> (Value, Pair) {
+/// The quarter turn nearest to an angle, whose two low bits count, and what the angle has beyond it, in −π/4..=π/4.
+fn reduce(b: &mut KernelBuilder, magnitude: Value) -> (Value, Pair) {
+    let near = near_remainder(b, magnitude);
+    let near = listed(b, near);
+    let found = where_beyond(b, magnitude, LARGEST, near, |b| {
+        let far = long_remainder(b, magnitude);
+        listed(b, far)
+    });
+    (found[0], Pair { high: found[1], low: found[2] })
+}
+
+/// A quarter turn plus [`ROUNDER`] as an integer, and the numbers of a remainder.
+fn listed(b: &mut KernelBuilder, (rounded, r): (Value, Pair)) -> Vec<Value> {
+    vec![b.convert(ConvertOp::Bitcast, rounded, Lane::I64), r.high, r.low]
+}
+
+/// The quarter turn nearest to an angle to [`LARGEST`], plus [`ROUNDER`], and what the angle has beyond it. The product of the quarter turns with π/2 is
+/// exact to 2⁻¹⁰⁵ of itself, and its difference to the angle is taken without rounding. NaN for infinities.
+fn near_remainder(b: &mut KernelBuilder, x: Value) -> (Value, Pair) {
     let scaled = mul_constant(b, x, consts::FRAC_2_PI);
     let rounded = add_constant(b, scaled, ROUNDER);
     let n = add_constant(b, rounded, -ROUNDER);
@@ -74,10 +82,7 @@ fn reduce(b: &mut KernelBuilder, x: Value) -> (Value, Pair) {
     let low = b.add(rest.low, found.low);
     let low = b.sub(low, second.low);
     let low = b.sub(low, third);
-    let r = ordered_sum(b, found.high, low);
-    // Only angles too large for the reduction leave these bounds; NaN passes.
-    let r = Pair { high: between(b, r.high, -0.9, 0.9), low: between(b, r.low, -1e-16, 1e-16) };
-    (b.convert(ConvertOp::Bitcast, rounded, Lane::I64), r)
+    (rounded, ordered_sum(b, found.high, low))
 }
 
 /// r + r³ p(r²), with a relative error of 2⁻⁵⁸ before rounding (Remez; FDLIBM's form).

@@ -1,11 +1,9 @@
 //! The exponential function.
 
-use super::super::{add_constant, between, constant, mul_constant, polynomial};
+use super::super::{ROUNDER, add_constant, between, constant, mul_constant, polynomial};
 use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
 use std::f64::consts;
 
-/// 1.5 · 2⁵²: a number added to it is rounded to an integer that stands in the low bits of the sum.
-pub const ROUNDER: f64 = 6_755_399_441_055_744.0;
 /// The first 33 bits of ln 2: products with exponents are exact.
 pub const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
 /// ln 2 − [`LN_2_HIGH`].

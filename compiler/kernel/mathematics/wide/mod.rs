@@ -9,6 +9,7 @@ mod pow;
 mod remainder;
 mod split;
 mod tanh;
+mod turns;
 
 #[cfg(test)]
 mod tests;
