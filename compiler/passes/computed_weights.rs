@@ -3,23 +3,14 @@
 //! Contract: a reshape or transpose of a map that reads nothing but constants, and that nobody else uses, moves to its operands, where
 //! folding makes new constants of it. What reads the weights then sees the map itself: compressed weights are widened where they are used.
 
-use super::edit::{Edit, Visit, rewrite};
+use super::edit::{Edit, replace};
 use crate::ir::*;
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
-    rewrite(module, |edit, inst| {
-        if !matches!(edit.function.insts[inst].op(), Op::Reshape | Op::Transpose) {
-            return Visit::Keep;
-        }
-        let mark = edit.mark();
-        match through(edit, inst) {
-            Some(value) => Visit::Replace(vec![value]),
-            None => {
-                edit.cut_back(mark);
-                Visit::Keep
-            }
-        }
+    replace(module, |edit, inst| match edit.function.insts[inst].op() {
+        Op::Reshape | Op::Transpose => Some(vec![through(edit, inst)?]),
+        _ => None,
     })
 }
 

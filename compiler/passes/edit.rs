@@ -37,6 +37,11 @@ pub(super) fn rewrite(module: &mut Module, mut visit: impl FnMut(&mut Edit<'_>, 
     functions.into_iter().fold(false, |changed, func| rewrite_function(module, func, &mut visit) | changed)
 }
 
+/// Visits every instruction of every function, and puts in its place what an attempt finds; true when anything changed.
+pub(super) fn replace(module: &mut Module, mut attempt: impl FnMut(&mut Edit<'_>, Inst) -> Option<Vec<Value>>) -> bool {
+    rewrite(module, |edit, inst| edit.attempt(|edit| attempt(edit, inst)).map_or(Visit::Keep, Visit::Replace))
+}
+
 /// Visits every instruction of one function; true when anything changed.
 pub(super) fn rewrite_function(module: &mut Module, func: Func, visit: &mut dyn FnMut(&mut Edit<'_>, Inst) -> Visit) -> bool {
     let function = std::mem::take(&mut module.functions[func]);
@@ -133,14 +138,19 @@ impl Edit<'_> {
         self.insert(operation, operands).ok().map(|results| results[0])
     }
 
-    /// How many instructions the new body has so far, for [`Self::cut_back`].
-    pub fn mark(&self) -> usize {
-        self.body.len()
+    /// What an attempt finds; where it finds nothing, what it inserted is forgotten.
+    pub fn attempt<T>(&mut self, attempt: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let before = self.length();
+        let found = attempt(self);
+        if found.is_none() {
+            self.body.truncate(before);
+        }
+        found
     }
 
-    /// Forgets instructions added since a mark.
-    pub fn cut_back(&mut self, mark: usize) {
-        self.body.truncate(mark);
+    /// How many instructions the new body has so far.
+    pub fn length(&self) -> usize {
+        self.body.len()
     }
 
     /// The instruction that defines a value.

@@ -4,7 +4,7 @@
 //! the contraction; else no epilogue could read them. They are reshaped the other way, which moves no byte: their dimensions of one element must be whole
 //! dimensions before the reshape too. What widens bytes stays behind, as movement of bytes does before it ([`super::narrow_movement`]).
 
-use super::edit::{Edit, Visit, rewrite};
+use super::edit::{Edit, replace};
 use super::through_reshape::Factors;
 use crate::ir::*;
 
@@ -13,18 +13,9 @@ const MOST_MAPS: usize = 16;
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
-    rewrite(module, |edit, inst| {
-        if edit.function.insts[inst].op() != Op::Map {
-            return Visit::Keep;
-        }
-        let mark = edit.mark();
-        match before_reshape(edit, inst) {
-            Some(values) => Visit::Replace(values),
-            None => {
-                edit.cut_back(mark);
-                Visit::Keep
-            }
-        }
+    replace(module, |edit, inst| match edit.function.insts[inst].op() {
+        Op::Map => before_reshape(edit, inst),
+        _ => None,
     })
 }
 

@@ -27,17 +27,10 @@ fn visit(edit: &mut Edit<'_>, inst: Inst) -> Visit {
         },
         _ => return Visit::Keep,
     };
-    if edit.mark() + edit.module.functions[callee].body.len() > LARGEST {
+    if edit.length() + edit.module.functions[callee].body.len() > LARGEST {
         return Visit::Keep;
     }
-    let mark = edit.mark();
-    match inline(edit, callee, &arguments) {
-        Some(values) => Visit::Replace(values),
-        None => {
-            edit.cut_back(mark);
-            Visit::Keep
-        }
-    }
+    edit.attempt(|edit| inline(edit, callee, &arguments)).map_or(Visit::Keep, Visit::Replace)
 }
 
 fn condition(edit: &Edit<'_>, value: Value) -> Option<bool> {

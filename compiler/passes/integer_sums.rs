@@ -7,20 +7,14 @@
 //! Where `z` is known only when the program runs, `z·Σ(r − y)` is taken off after the sum; `r` is constant then, and no tap is padding.
 
 use super::dequantized::{Amount, Dequantized, Zero, dequantized};
-use super::edit::{Edit, Visit, rewrite};
+use super::edit::{Edit, replace};
 use crate::ir::*;
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
-    rewrite(module, |edit, inst| {
-        let mark = edit.mark();
-        for rewritten in [contraction, weights_alone] {
-            if let Some(value) = rewritten(edit, inst) {
-                return Visit::Replace(vec![value]);
-            }
-            edit.cut_back(mark);
-        }
-        Visit::Keep
+    replace(module, |edit, inst| {
+        let rewritten = edit.attempt(|edit| contraction(edit, inst)).or_else(|| weights_alone(edit, inst));
+        Some(vec![rewritten?])
     })
 }
 

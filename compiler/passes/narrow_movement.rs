@@ -6,26 +6,19 @@
 //! widening is one.
 
 use super::byte_functions::at_each_byte;
-use super::edit::{Edit, Visit, rewrite};
+use super::edit::{Edit, replace};
 use super::unary::{Unary, as_halves, unary};
 use crate::ir::*;
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
-    rewrite(module, |edit, inst| {
-        let mark = edit.mark();
+    replace(module, |edit, inst| {
         let moved = match edit.function.insts[inst].op() {
             Op::Map => before_join(edit, inst),
             Op::Transpose => transposed_halves(edit, inst),
             _ => after(edit, inst),
         };
-        match moved {
-            Some(value) => Visit::Replace(vec![value]),
-            None => {
-                edit.cut_back(mark);
-                Visit::Keep
-            }
-        }
+        Some(vec![moved?])
     })
 }
 

@@ -4,23 +4,14 @@
 //! else, are read as they are before. Kernels widen them on the way. Constants of products are left: schedules see through their widening. So is what a
 //! file gives to a GPU, whose kernels would widen an element in every product, and products of run-time extents.
 
-use super::edit::{Edit, Visit, rewrite};
+use super::edit::{Edit, replace};
 use super::unary::as_halves;
 use crate::ir::*;
 use std::ops::Range;
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
-    rewrite(module, |edit, inst| {
-        let mark = edit.mark();
-        match narrow(edit, inst) {
-            Some(value) => Visit::Replace(vec![value]),
-            None => {
-                edit.cut_back(mark);
-                Visit::Keep
-            }
-        }
-    })
+    replace(module, |edit, inst| Some(vec![narrow(edit, inst)?]))
 }
 
 fn narrow(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {

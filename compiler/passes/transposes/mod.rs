@@ -45,12 +45,7 @@ fn apply(module: &mut Module, func: Func, permutation: &[usize], chosen: &FxHash
         if !chosen.contains(&inst) {
             return Visit::Keep;
         }
-        let mark = edit.mark();
-        let moved = moved(edit, permutation, inst);
-        if moved.is_none() {
-            edit.cut_back(mark);
-        }
-        moved.map_or(Visit::Keep, Visit::Replace)
+        edit.attempt(|edit| moved(edit, permutation, inst)).map_or(Visit::Keep, Visit::Replace)
     })
 }
 
