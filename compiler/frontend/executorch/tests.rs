@@ -355,57 +355,30 @@ fn an_integer_that_is_read_is_at_most_what_its_tensor_has_room_for() {
 }
 
 #[test]
-fn the_first_two_of_an_input_need_two() {
-    // x[:2] + y, of two elements: x has two or more, not as many as it may have.
-    let mut p = Program::default();
-    let (x, y) = (p.input(ElementType::I64, &[8], true), p.input(ElementType::I64, &[2], false));
-    let (axis, none, two, step, alpha) = (p.int(0), p.value(EValue::None), p.int(2), p.int(1), p.int(1));
-    let (first, sum) = (p.tensor(ElementType::I64, &[2], true), p.output(ElementType::I64, &[2]));
-    p.call("aten::slice_copy.Tensor_out", &[x, axis, none, two, step, first, first]);
-    p.call("aten::add.out", &[first, y, alpha, sum, sum]);
-    let module = p.module();
-    assert_eq!(varying(&module), [(0, 0, 8)]);
-    for count in 2..=8 {
-        let found = run(&module, &[longs(&[count], 0..count as i64), longs(&[2], [10, 20])]).unwrap();
-        assert_eq!(numbers(&found), [10, 21]);
+fn two_elements_of_an_input_need_what_lies_before_their_end() {
+    // x[start:end] + y, of two elements: how many x has at least, not as many as it may have; and the first of the two, of `count`.
+    type First = fn(i64) -> i64;
+    let rows: [(Option<i64>, Option<i64>, u64, First); 3] =
+        [(None, Some(2), 2, |_| 0), (Some(3), Some(5), 5, |_| 3), (Some(-2), None, 2, |count| count - 2)];
+    for (start, end, least, first) in rows {
+        let mut p = Program::default();
+        let (x, y) = (p.input(ElementType::I64, &[8], true), p.input(ElementType::I64, &[2], false));
+        let [start_value, end_value] = [start, end].map(|at| p.value(at.map_or(EValue::None, EValue::Int)));
+        let (axis, step, alpha) = (p.int(0), p.int(1), p.int(1));
+        // Between two numbers the exporter knows how many there are.
+        let is_open = start.is_none() || end.is_none();
+        let (cut, sum) = (p.tensor(ElementType::I64, &[2], is_open), p.output(ElementType::I64, &[2]));
+        p.call("aten::slice_copy.Tensor_out", &[x, axis, start_value, end_value, step, cut, cut]);
+        p.call("aten::add.out", &[cut, y, alpha, sum, sum]);
+        let module = p.module();
+        assert_eq!(varying(&module), [(0, 0, 8)]);
+        for count in least..=8 {
+            let found = run(&module, &[longs(&[count], 0..count as i64), longs(&[2], [10, 20])]).unwrap();
+            let first = first(count as i64);
+            assert_eq!(numbers(&found), [first + 10, first + 21], "{start:?}:{end:?} of {count}");
+        }
+        assert!(run(&module, &[longs(&[least - 1], 0..least as i64 - 1), longs(&[2], [10, 20])]).is_err(), "{start:?}:{end:?}");
     }
-    assert!(run(&module, &[longs(&[1], [0]), longs(&[2], [10, 20])]).is_err(), "one element");
-}
-
-#[test]
-fn two_between_numbers_need_what_lies_before_their_end() {
-    // x[3:5] + y, of two elements: x has five or more.
-    let mut p = Program::default();
-    let (x, y) = (p.input(ElementType::I64, &[8], true), p.input(ElementType::I64, &[2], false));
-    let (axis, start, end, step, alpha) = (p.int(0), p.int(3), p.int(5), p.int(1), p.int(1));
-    let (cut, sum) = (p.tensor(ElementType::I64, &[2], false), p.output(ElementType::I64, &[2]));
-    p.call("aten::slice_copy.Tensor_out", &[x, axis, start, end, step, cut, cut]);
-    p.call("aten::add.out", &[cut, y, alpha, sum, sum]);
-    let module = p.module();
-    assert_eq!(varying(&module), [(0, 0, 8)]);
-    for count in 5..=8 {
-        let found = run(&module, &[longs(&[count], 0..count as i64), longs(&[2], [10, 20])]).unwrap();
-        assert_eq!(numbers(&found), [13, 24]);
-    }
-    assert!(run(&module, &[longs(&[4], 0..4), longs(&[2], [10, 20])]).is_err(), "four elements");
-}
-
-#[test]
-fn the_last_two_of_an_input_need_two() {
-    // x[-2:] + y, of two elements: what the slice begins at is n − 2, which is there from two on.
-    let mut p = Program::default();
-    let (x, y) = (p.input(ElementType::I64, &[8], true), p.input(ElementType::I64, &[2], false));
-    let (axis, none, start, step, alpha) = (p.int(0), p.value(EValue::None), p.int(-2), p.int(1), p.int(1));
-    let (last, sum) = (p.tensor(ElementType::I64, &[2], true), p.output(ElementType::I64, &[2]));
-    p.call("aten::slice_copy.Tensor_out", &[x, axis, start, none, step, last, last]);
-    p.call("aten::add.out", &[last, y, alpha, sum, sum]);
-    let module = p.module();
-    assert_eq!(varying(&module), [(0, 0, 8)]);
-    for count in 2..=8 {
-        let found = run(&module, &[longs(&[count], 0..count as i64), longs(&[2], [10, 20])]).unwrap();
-        assert_eq!(numbers(&found), [count as i64 + 8, count as i64 + 19]);
-    }
-    assert!(run(&module, &[longs(&[1], [0]), longs(&[2], [10, 20])]).is_err(), "one element");
 }
 
 #[test]
