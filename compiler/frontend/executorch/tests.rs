@@ -355,6 +355,24 @@ fn an_integer_that_is_read_is_at_most_what_its_tensor_has_room_for() {
 }
 
 #[test]
+fn a_border_cuts_off_what_an_input_has_and_adds_to_the_rest() {
+    for (low, high) in [(-2, 1), (-1, -2), (1, -3), (0, -1)] {
+        let mut p = Program::default();
+        let (x, least) = (p.input(ElementType::I64, &[8], true), (-low.min(0) - high.min(0)) as u64);
+        let amounts = [low, high].map(|amount| p.int(amount));
+        let (amounts, filler, y) = (p.ints(&amounts), p.int(7), p.output(ElementType::I64, &[(8 + low + high) as u64]));
+        p.call("aten::constant_pad_nd.out", &[x, amounts, filler, y, y]);
+        let module = p.module();
+        for count in least..=8 {
+            let found = run(&module, &[longs(&[count], 0..count as i64)]).unwrap();
+            let inside = |i: i64| if (0..count as i64).contains(&i) { i } else { 7 };
+            let expected: Vec<i64> = (-low..count as i64 + high).map(inside).collect();
+            assert_eq!(numbers(&found), expected, "{low} and {high} of {count}");
+        }
+    }
+}
+
+#[test]
 fn two_elements_of_an_input_need_what_lies_before_their_end() {
     // x[start:end] + y, of two elements: how many x has at least, not as many as it may have; and the first of the two, of `count`.
     type First = fn(i64) -> i64;

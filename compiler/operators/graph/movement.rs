@@ -125,16 +125,32 @@ impl Graph<'_> {
         self.slice(value, &starts, &sizes, &strides)
     }
 
-    /// A border of one number; along extents that are known only at run time there may be none before the first element.
+    /// A border of one number; a negative amount cuts off.
     ///
     /// # Errors
     /// When a border cuts off more than there is.
     pub fn pad(&mut self, value: Value, low: &[i64], high: &[i64], number: Scalar) -> Result<Value, Error> {
-        if low.iter().chain(high).all(|&n| n == 0) {
+        let (value, low, high) = self.cut(value, low, high)?;
+        if low.iter().chain(&high).all(|&n| n == 0) {
             return Ok(value);
         }
-        let padded = self.bordered_extents(value, low, high)?;
-        Ok(self.builder.pad_to(value, low.to_vec(), high.to_vec(), number, padded)?)
+        let padded = self.bordered_extents(value, &low, &high)?;
+        Ok(self.builder.pad_to(value, low, high, number, padded)?)
+    }
+
+    /// A value without what a border cuts off along extents that are known only at run time, and the border that is left: a `pad` cuts only what is
+    /// known.
+    fn cut(&mut self, value: Value, low: &[i64], high: &[i64]) -> Result<(Value, Vec<i64>, Vec<i64>), Error> {
+        let (mut low, mut high) = (low.to_vec(), high.to_vec());
+        let (mut starts, mut sizes) = (vec![Extent::Static(0); low.len()], self.extents(value));
+        for (d, size) in sizes.iter_mut().enumerate().filter(|(_, size)| size.as_static().is_none()) {
+            let off = |amount: &mut i64| Extent::Static(std::mem::replace(amount, (*amount).max(0)).min(0).unsigned_abs());
+            starts[d] = off(&mut low[d]);
+            let rest = self.sub(*size, starts[d])?;
+            *size = self.sub(rest, off(&mut high[d]))?;
+        }
+        let strides = vec![1; low.len()];
+        Ok((self.slice(value, &starts, &sizes, &strides)?, low, high))
     }
 
     /// A border that mirrors what lies inside, the outermost elements with it or without them.
