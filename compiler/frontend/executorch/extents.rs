@@ -80,7 +80,8 @@ impl Translator<'_, '_> {
     }
 
     /// Requires extents to be the numbers that a shape has in their places, where one of its sizes is open and no other varies: from both ends up to
-    /// the open size, as long as extents and numbers agree at their bounds. One extent that varies is the open size already.
+    /// the open size, as long as extents and numbers agree at their bounds. Extents of 1 are in nobody's way. One extent that varies is the open size
+    /// already.
     ///
     /// # Errors
     /// As [`Self::equate`].
@@ -88,14 +89,29 @@ impl Translator<'_, '_> {
         if from.iter().filter(|extent| extent.as_static().is_none()).count() < 2 {
             return Ok(());
         }
-        let agree = |(a, b): &(&Extent, &Extent)| b.as_static() == Some(self.graph.bound(**a));
-        let before: Vec<_> = from.iter().zip(&to[..open]).take_while(agree).collect();
-        let after: Vec<_> = from[before.len()..].iter().rev().zip(to[open + 1..].iter().rev()).take_while(agree).collect();
+        let mut rest: Vec<Extent> = from.iter().rev().copied().collect();
+        let before = self.agreeing(&mut rest, to[..open].iter());
+        rest.reverse();
+        let after = self.agreeing(&mut rest, to[open + 1..].iter().rev());
         let mut outcome = Ok(());
-        for (&extent, &number) in before.into_iter().chain(after) {
+        for (extent, number) in before.into_iter().chain(after) {
             outcome = self.equate(extent, number).and(outcome);
         }
         outcome
+    }
+
+    /// Takes from the end of a list the extents that are numbers in turn at their bounds, as far as they are.
+    fn agreeing<'n>(&self, extents: &mut Vec<Extent>, numbers: impl Iterator<Item = &'n Extent>) -> Vec<(Extent, Extent)> {
+        let mut pairs = Vec::new();
+        for &number in numbers {
+            while number != Extent::Static(1) && extents.pop_if(|&mut extent| self.graph.bound(extent) == 1).is_some() {}
+            match extents.pop_if(|&mut extent| Some(self.graph.bound(extent)) == number.as_static()) {
+                Some(extent) => pairs.push((extent, number)),
+                None if number == Extent::Static(1) => {}
+                None => break,
+            }
+        }
+        pairs
     }
 
     /// Extents whose product with a number must be another: each is at its bound if they must all be.

@@ -483,6 +483,13 @@ class InAreas(MemoryPlanningPass):
         return super().run(graph_module, graph_signature)
 
 
+class Columns(nn.Module):
+    """The first column in place of the last: a reshape of the delegate adds the dimension that a column lacks, and its rows are still those of all."""
+
+    def forward(self, x):
+        return torch.select_scatter(x, x[:, :, 0], 2, -1)
+
+
 def lowered(model, inputs, dynamic=None, planning=MemoryPlanningPass):
     edge = to_edge(export(model, inputs, dynamic_shapes=dynamic, strict=True), compile_config=EdgeCompileConfig(_check_ir_validity=False))
     return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning()))
@@ -530,6 +537,7 @@ def make_delegated(wanted):
         "delegated_sizes": lambda: (nn.Sequential(nn.Conv2d(3, 8, 1), nn.AdaptiveAvgPool2d(1)), [(randn(2, 3, n, 5),) for n in (9, 6)], {"input": {2: Dim("rows", min=2, max=9)}}, False),
         "delegated_gate": lambda: (Gate(), [(randn(2, n, 8),) for n in (7, 2, 12)], {"x": {1: Dim("length", min=2, max=12)}}, None),
         "delegated_recurrent": lambda: (Recurrent(), [(randn(n, 5, 4),) for n in (3, 2, 6)], {"x": {0: Dim("batch", min=2, max=6)}}, None),
+        "delegated_columns": lambda: (Columns(), [(randn(n, 4, k),) for n, k in ((9, 11), (3, 4), (1, 1))], {"x": {0: Dim("rows", max=9), 2: Dim("columns", max=11)}}, None),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:
