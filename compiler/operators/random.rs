@@ -2,9 +2,10 @@
 
 use super::Graph;
 use super::error::Error;
+use super::promotion::float_type;
 use super::terms::{Term, Terms, number, shifted_right};
 use crate::ir::{ElementType, Extent, Node, Scalar, ScalarOp, Value};
-use ElementType::{F32, F64, U64};
+use ElementType::{F64, U64};
 use std::f64::consts::TAU;
 
 /// What numbers are mixtures of: multiples of it, 2⁶⁴ ÷ the golden ratio and odd.
@@ -68,7 +69,7 @@ pub fn uniform(terms: &mut Terms, bits: Node, element: ElementType) -> Term {
     let whole = shifted_right(terms, bits, 64 - i64::from(significand))?;
     // Below 2⁵³, so that a signed number converts without a case of its own for the highest bit.
     let whole = terms.convert(whole, ElementType::I64);
-    let computed = if element == F64 { F64 } else { F32 };
+    let computed = float_type(element);
     let whole = terms.convert(whole, computed);
     let unit = terms.constant(Scalar::float(computed, 0.5f64.powi(significand)));
     let x = terms.mul(whole, unit)?;

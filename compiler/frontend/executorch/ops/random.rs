@@ -21,8 +21,7 @@ fn uniform(c: &mut Call<'_, '_, '_>) -> Outcome {
 
 /// (size): numbers of the normal distribution, narrow types rounded from binary32.
 fn normal(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let element = float_type(c.out_form(c.out())?.element);
-    let computed = if element == ElementType::F64 { element } else { ElementType::F32 };
+    let computed = float_type(c.out_form(c.out())?.element);
     filled(c, |terms, bits| random::normal(terms, bits, computed))
 }
 
