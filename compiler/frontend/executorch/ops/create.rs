@@ -32,10 +32,7 @@ enum Size {
 fn filled(c: &mut Call<'_, '_, '_>, size: Size, number: Number) -> Outcome {
     let shape = match size {
         Size::Like => c.shape_of(0)?,
-        Size::List => {
-            let list = c.wholes(0)?;
-            list.into_iter().map(|item| c.extent(item)).collect::<Result<_, _>>()?
-        }
+        Size::List => c.sizes(0)?,
     };
     let element = c.out_form(c.out())?.element;
     let one = c.graph().scalar(number.to_scalar(element))?;

@@ -151,8 +151,7 @@ fn split(c: &mut Call<'_, '_, '_>) -> Outcome {
 fn split_with_sizes(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let axis = c.axis(c.int(2)?, c.rank(x))?;
-    let list = c.wholes(1)?;
-    let sizes = list.into_iter().map(|size| c.extent(size)).collect::<Result<Vec<_>, _>>()?;
+    let sizes = c.sizes(1)?;
     let values = slices::parts(c.graph(), x, axis, &sizes)?;
     define_list(c, values)
 }

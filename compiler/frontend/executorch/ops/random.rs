@@ -26,8 +26,7 @@ fn normal(c: &mut Call<'_, '_, '_>) -> Outcome {
 }
 
 fn filled(c: &mut Call<'_, '_, '_>, number: impl FnOnce(&mut Terms, Node) -> Term) -> Outcome {
-    let sizes = c.wholes(0)?;
-    let shape = sizes.into_iter().map(|size| c.extent(size)).collect::<Result<Vec<_>, _>>()?;
+    let shape = c.sizes(0)?;
     let bits = draw(c, &shape)?;
     let y = c.graph().compute(&[bits], |terms, n| -> Result<Node, Fault> { Ok(number(terms, n[0])?) })?;
     c.finish(y)

@@ -127,4 +127,13 @@ impl Call<'_, '_, '_> {
             Whole::Index(index) => Ok(self.graph().max(Extent::Value(index), Extent::Static(0))?),
         }
     }
+
+    /// A list of integers as extents.
+    ///
+    /// # Errors
+    /// When it is no such list, or one is negative.
+    pub fn sizes(&mut self, index: usize) -> Result<Vec<Extent>, Fault> {
+        let list = self.wholes(index)?;
+        list.into_iter().map(|size| self.extent(size)).collect()
+    }
 }
