@@ -2,6 +2,7 @@
 //! reads the elements where they lie instead: a resized image is as large as the result, and four of them are blended.
 
 use super::flow::Item;
+use super::memory::viewed;
 use super::row_major;
 use crate::ir::{Constant, ElementType, Function, Inst, Module, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,6 +25,13 @@ pub fn gathered(function: &Function, insts: &[Inst], value: Value) -> Option<Gat
         found.positions.push((data.operation.picked_along()?, constant(function, data.operands[1])?));
     }
     (found.source != value).then_some(found)
+}
+
+/// Whether some instructions pick elements of a tensor, or of a view of it, at positions of their own.
+pub fn is_picked_from(function: &Function, insts: &[Inst], tensor: Value) -> bool {
+    let tensor = viewed(function, tensor);
+    let picks = |inst: &Inst| picked_along(function, *inst).is_some() && viewed(function, function.insts[*inst].operands[0]) == tensor;
+    insts.iter().any(picks)
 }
 
 /// The gathers that pick a value, as far as they are some of those meant, the last first.

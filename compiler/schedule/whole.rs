@@ -7,6 +7,7 @@ use super::context::Context;
 use super::interface::{Requirements, Schedule};
 use super::piece::Piece;
 use super::unsupported::Unsupported;
+use crate::fuse::gathered::is_picked_from;
 use crate::ir::Value;
 use crate::kernel::cost::instructions;
 use crate::kernel::passes::parts::in_parts;
@@ -26,6 +27,11 @@ impl<'a> Whole<'a> {
     /// What the planner must provide for one part.
     pub fn requirements(&self) -> Requirements {
         let mut needs = self.schedule.requirements();
+        // What is also read at other positions than the one that is written is read after it.
+        let in_turn = |&(read, _): &(Value, Value)| !is_picked_from(self.cx.function, &self.cx.group.insts, read);
+        needs.may_share.retain(in_turn);
+        needs.may_slide.retain(in_turn);
+        needs.if_staged.retain(in_turn);
         if self.cx.is_for_threads() {
             if self.schedule.extent(&[]).is_some() {
                 needs.may_share.retain(|&pair| self.schedule.extent(&[pair]).is_some());

@@ -411,6 +411,24 @@ class Large(nn.Module):
         return whole, padded, inside, most
 
 
+class Reordered(nn.Module):
+    """Rows and columns of a tensor beside the tensor itself in another order: no result may take its place before the last of them is read."""
+
+    rows, columns = torch.tensor([2, 0, 1, 4, 3]), torch.tensor([1, 0, 2])
+
+    def forward(self, x):
+        sums, shares, scaled, both, viewed = (torch.relu(x + i) for i in range(5))
+        moved = lambda y: -y.index_select(0, self.rows)
+        pairs = viewed.reshape(5, 3, 6)
+        return (
+            sums + moved(sums),
+            torch.softmax(shares + moved(shares), -1),
+            functional.layer_norm(scaled * moved(scaled), [18]),
+            moved(both).reshape(5, 3, 6) + both.reshape(5, 3, 6).index_select(1, self.columns).abs() + both.reshape(5, 3, 6),
+            pairs + moved(pairs),
+        )
+
+
 class Turns(nn.Module):
     """Sines and cosines of angles of many turns."""
 
@@ -463,6 +481,7 @@ def main():
         "apart": (Apart(), [apart(randn)]),
         "nothing": (Nothing(), [(randn(3, 4), torch.tensor([[0, 3], [-1, 0]]))]),
         "turns": (Turns(), [turns()]),
+        "reordered": (Reordered(), [(randn(5, 18),)]),
     }
     for stem, (model, inputs) in models.items():
         if sys.argv[1:] and stem not in sys.argv[1:]:
