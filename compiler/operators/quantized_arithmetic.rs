@@ -14,17 +14,17 @@ const BITS: i32 = 20;
 pub type Operands = [(Value, Affine); 2];
 
 /// a + b, or a − b. Both ratios of a scale to the result's become integers of the same fractional bits, of which the larger has 21; their sum is shifted
-/// back, halves up.
+/// back, halves up. A ratio that is far smaller than the other becomes 0. Half a unit of the shift and 2 · 2²¹ · 255 together fit 32 bits.
 ///
 /// # Errors
-/// When a ratio of the scales is out of XNNPACK's range, 2⁻¹⁰ to 2⁸, or operands do not fit each other.
+/// When the larger ratio of the scales leaves no shift between 1 and 31 bits, or operands do not fit each other.
 pub fn sum(g: &mut Graph<'_>, operands: Operands, scale: f32, output: &IntegerOutput, is_difference: bool) -> Result<Value, Error> {
     let ratios = operands.map(|(_, affine)| affine.scale / scale);
-    if let Some(ratio) = ratios.into_iter().find(|ratio| !(1.0 / 1024.0..256.0).contains(ratio)) {
-        return Err(Error::ScaleRatio { ratio: f64::from(ratio) });
+    let larger = ratios[0].max(ratios[1]);
+    let shift = BITS.saturating_sub(libm::ilogbf(larger));
+    if !ratios.iter().all(|ratio| ratio.is_finite()) || !(1..32).contains(&shift) {
+        return Err(Error::ScaleRatio { ratio: f64::from(larger) });
     }
-    let exponent = libm::ilogbf(ratios[0].max(ratios[1]));
-    let shift = BITS - exponent;
     let mut factors = ratios.map(|ratio| libm::rint(libm::ldexp(f64::from(ratio), shift)) as i32);
     if is_difference {
         factors[1] = -factors[1];
@@ -116,12 +116,28 @@ mod tests {
     }
 
     #[test]
-    fn ratios_beyond_the_kernels_are_refused() {
+    fn sums_of_any_two_ratios_are_within_a_step_of_the_real_sum() {
+        let output = IntegerOutput { element: ElementType::I8, zero_point: 5, bounds: (-128, 127) };
+        for scales in [[300.0, 300.0], [4653.85, 4653.85], [1.0, 2.4e-5], [2.4e-5, 0.04], [6e-4, 5e-4], [524_288.0, 1e-30]] {
+            let [a, b] = [(scales[0], 3), (scales[1], -7)].map(|(scale, zero_point)| Affine { scale, zero_point });
+            let found = all_pairs(|g, [x, y]| sum(g, [(x, a), (y, b)], 1.0, &output, true).expect("it is built"));
+            for ((x, y), found) in pairs().zip(found) {
+                let exact = f64::from(a.scale) * f64::from(x - 3) - f64::from(b.scale) * f64::from(y + 7) + 5.0;
+                let error = f64::from(found) - exact.clamp(-128.0, 127.0);
+                assert!(error.abs() <= 0.5 + 1e-3, "{scales:?} {x} {y} {found} {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn ratios_that_leave_no_shift_are_refused() {
         let output = IntegerOutput { element: ElementType::I8, zero_point: 0, bounds: (-128, 127) };
         let mut module = Module::default();
         let mut g = Graph::new(&mut module, "f");
         let x = g.constant(ElementType::I8, &[1], vec![1]).expect("a constant");
-        let operands = [(x, Affine { scale: 300.0, zero_point: 0 }), (x, Affine { scale: 1.0, zero_point: 0 })];
-        assert_eq!(sum(&mut g, operands, 1.0, &output, false), Err(Error::ScaleRatio { ratio: 300.0 }));
+        for scale in [1_048_576.0, 1e-4, 0.0, f32::INFINITY, f32::NAN] {
+            let operands = [(x, Affine { scale, zero_point: 0 }), (x, Affine { scale: 0.0, zero_point: 0 })];
+            assert!(matches!(sum(&mut g, operands, 1.0, &output, false), Err(Error::ScaleRatio { .. })), "{scale}");
+        }
     }
 }

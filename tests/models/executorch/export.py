@@ -412,6 +412,19 @@ class Recurrent(nn.Module):
         return self.lstm(x)[0]
 
 
+class Cancelled(nn.Module):
+    """Sums whose terms cancel each other, or of which one is far smaller: scales of terms that are thousands of times the result's, and of the other term."""
+
+    def forward(self, x, y, z):
+        large = torch.relu(x)
+        return large + y, large + z
+
+
+def cancelling():
+    x = torch.randn(2, 40) * 1000
+    return x, 0.2 * torch.randn(2, 40) - torch.relu(x), torch.randn(2, 40) / 1000
+
+
 class Gate(nn.Module):
     """Half of a convolution along a sequence opens the other half, and the sequence is added: the delegate leaves the length of its shapes open."""
 
@@ -538,6 +551,7 @@ def make_delegated(wanted):
         "delegated_gate": lambda: (Gate(), [(randn(2, n, 8),) for n in (7, 2, 12)], {"x": {1: Dim("length", min=2, max=12)}}, None),
         "delegated_recurrent": lambda: (Recurrent(), [(randn(n, 5, 4),) for n in (3, 2, 6)], {"x": {0: Dim("batch", min=2, max=6)}}, None),
         "delegated_columns": lambda: (Columns(), [(randn(n, 4, k),) for n, k in ((9, 11), (3, 4), (1, 1))], {"x": {0: Dim("rows", max=9), 2: Dim("columns", max=11)}}, None),
+        "delegated_cancelled": lambda: (Cancelled(), [cancelling() for _ in range(2)], None, False),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:
