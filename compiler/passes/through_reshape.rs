@@ -139,7 +139,7 @@ impl Factors {
     }
 
     /// Whether the reshape merges dimensions, and splits none, and those that become one follow each other in an order of the factors.
-    fn merge(&self, order: &[usize]) -> bool {
+    pub fn merge(&self, order: &[usize]) -> bool {
         let follow = |dimension: &Vec<usize>| dimension.windows(2).all(|pair| follows(order, pair));
         self.before.iter().all(|dimension| dimension.len() <= 1)
             && self.after.iter().any(|dimension| dimension.len() > 1)
