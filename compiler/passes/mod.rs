@@ -58,7 +58,6 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "transposes", run: transposes::run, exact: true },
     Pass { name: "computed_weights", run: computed_weights::run, exact: true },
     Pass { name: "simplify", run: simplify::run, exact: true },
-    Pass { name: "repeated", run: repeated::run, exact: true },
     Pass { name: "epilogues", run: epilogues::run, exact: true },
     Pass { name: "flattened", run: flattened::run, exact: false },
     Pass { name: "dead_taps", run: dead_taps::run, exact: true },

@@ -3,18 +3,15 @@
 //! Exporters repeat keys and values and merge the repetition into the batch. The product counts the batch as it was before they were merged instead, and
 //! reads the matrices again by itself, as it does along dimensions of one element. Only reshapes are left, which move nothing.
 
-use super::edit::{Edit, Visit, rewrite};
+use super::edit::Edit;
 use super::through_reshape::Factors;
 use crate::ir::*;
 
 const ONE: Extent = Extent::Static(1);
 
-/// Applies the rewrite.
-pub(super) fn run(module: &mut Module) -> bool {
-    rewrite(module, |edit, inst| match edit.function.insts[inst].op() {
-        Op::Matmul => (0..2).find_map(|operand| product(edit, inst, operand)).map_or(Visit::Keep, Visit::Replace),
-        _ => Visit::Keep,
-    })
+/// The result of a product that reads repeated matrices itself.
+pub(super) fn in_groups(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
+    (0..2).find_map(|operand| product(edit, inst, operand))
 }
 
 /// Matrices that are repeated.

@@ -1,7 +1,7 @@
 ; Heads of queries that share keys and values: the product reads these where they are, in a batch of groups and heads. Left is what is repeated along a part of a dimension.
 ;! input f32[6, 1, 2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0]
 ;! input f32[1, 2, 3, 2] = [1.0, -2.0, 3.0, -4.0, 5.0, -6.0, 7.0, -8.0, 9.0, -10.0, 11.0, -12.0]
-;! pass = repeated, simplify, dead_code
+;! pass = simplify, dead_code
 ;! print
 const0: f32[] = [0.5]
 func @main(v0: f32[6, 1, 2], v1: f32[1, 2, 3, 2]) {
