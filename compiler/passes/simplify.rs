@@ -4,8 +4,9 @@
 //! that change nothing. Reshape of reshape is one reshape; transpose of transpose one transpose; a reshape that
 //! splits what a transpose made, or merges neighbours in it, comes before it; slice of slice one slice; a transpose that only
 //! moves extents of 1 is a reshape; a spatial pad by what padded taps stand for becomes the padding of its convolution or window; a map does its own
-//! broadcasting, and so does a product of matrices along its leading dimensions, or along parts of them that a reshape merged ([`repeated`]); the transpose of a broadcast is the broadcast of a transpose, a map of
-//! a constant's broadcast the broadcast of a map, and a reshape that keeps apart what is repeated comes before the repetition.
+//! broadcasting, and so does a product of matrices along its leading dimensions, or along parts of them that a reshape merged ([`repeated`]); the
+//! transpose of a broadcast is the broadcast of a transpose, a map of a constant's broadcast the broadcast of a map, and a reshape that keeps apart
+//! what is repeated comes before the repetition.
 //! Floats: a padded tap adds nothing, while a border of zeros times an infinite weight is NaN; the former is taken for the latter.
 
 use super::edit::{Edit, Visit, rewrite};

@@ -39,23 +39,27 @@ func @main(v0: f32[6, 1, 2], v1: f32[1, 2, 3, 2]) {
   v2: f32[1, 2, 1, 3, 2] = reshape v1 { shape = [1, 2, 1, 3, 2] }
   v3: f32[1, 2, 3, 3, 2] = broadcast v2 { shape = [1, 2, 3, 3, 2] }
   v4: f32[6, 3, 2] = reshape v3 { shape = [6, 3, 2] }
-  v5: f32[1, 2, 3, 1, 2] = reshape v0 { shape = [1, 2, 3, 1, 2] }
-  v6: f32[1, 2, 3, 1, 3] = matmul v5, v2 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  v7: f32[6, 1, 3] "scores" = reshape v6 { shape = [6, 1, 3] }
-  v8: f32[1, 2, 1, 2, 3] = transpose v2 { permutation = [0, 1, 2, 4, 3] }
-  v9: f32[1, 2, 3, 1, 3] = reshape v6 { shape = [1, 2, 3, 1, 3] }
-  v10: f32[1, 2, 3, 1, 2] = matmul v9, v8 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  v11: f32[6, 1, 2] "values" = reshape v10 { shape = [6, 1, 2] }
-  v12: f32[1, 2, 3, 1, 2] = reshape v0 { shape = [1, 2, 3, 1, 2] }
-  v13: f32[1, 2, 3, 3, 1] = matmul v2, v12 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  v14: f32[6, 3, 1] "repeated rows" = reshape v13 { shape = [6, 3, 1] }
-  v15: f32[3, 2, 3, 2] = reshape v3 { shape = [3, 2, 3, 2] }
-  v16: f32[3, 2, 1, 2] = reshape v0 { shape = [3, 2, 1, 2] }
-  v17: f32[3, 2, 1, 3] "counted in another way" = matmul v16, v15 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  v18: f32[1, 1, 2] = slice v0 { start = [0, 0, 0], size = [1, 1, 2], stride = [1, 1, 1] }
-  v19: f32[6, 1, 3] "one query" = matmul v18, v4 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  v20: f32[] = constant { data = const0 }
-  v21: f32[1, 2, 1, 3, 2] = map v2, v20 {
+  v5: f32[1, 2, 1, 3, 2] = reshape v2 { shape = [1, 2, 1, 3, 2] }
+  v6: f32[1, 2, 3, 1, 2] = reshape v0 { shape = [1, 2, 3, 1, 2] }
+  v7: f32[1, 2, 3, 1, 3] = matmul v6, v5 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
+  v8: f32[6, 1, 3] "scores" = reshape v7 { shape = [6, 1, 3] }
+  v9: f32[1, 2, 1, 3, 2] = reshape v2 { shape = [1, 2, 1, 3, 2] }
+  v10: f32[1, 2, 1, 2, 3] = transpose v9 { permutation = [0, 1, 2, 4, 3] }
+  v11: f32[1, 2, 3, 1, 3] = reshape v8 { shape = [1, 2, 3, 1, 3] }
+  v12: f32[1, 2, 3, 1, 2] = matmul v11, v10 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
+  v13: f32[6, 1, 2] "values" = reshape v12 { shape = [6, 1, 2] }
+  v14: f32[1, 2, 1, 3, 2] = reshape v2 { shape = [1, 2, 1, 3, 2] }
+  v15: f32[1, 2, 3, 1, 2] = reshape v0 { shape = [1, 2, 3, 1, 2] }
+  v16: f32[1, 2, 3, 3, 1] = matmul v14, v15 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
+  v17: f32[6, 3, 1] "repeated rows" = reshape v16 { shape = [6, 3, 1] }
+  v18: f32[3, 2, 3, 2] = reshape v3 { shape = [3, 2, 3, 2] }
+  v19: f32[3, 2, 1, 2] = reshape v0 { shape = [3, 2, 1, 2] }
+  v20: f32[3, 2, 1, 3] "counted in another way" = matmul v19, v18 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
+  v21: f32[1, 1, 2] = slice v0 { start = [0, 0, 0], size = [1, 1, 2], stride = [1, 1, 1] }
+  v22: f32[6, 1, 3] "one query" = matmul v21, v4 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
+  v23: f32[] = constant { data = const0 }
+  v24: f32[1, 2, 1, 3, 2] = reshape v2 { shape = [1, 2, 1, 3, 2] }
+  v25: f32[1, 2, 1, 3, 2] = map v24, v23 {
     expression = (f32, f32) {
       n0: f32 = input 0
       n1: f32 = input 1
@@ -63,10 +67,10 @@ func @main(v0: f32[6, 1, 2], v1: f32[1, 2, 3, 2]) {
       return n2
     }
   }
-  v22: f32[1, 2, 3, 1, 2] = reshape v0 { shape = [1, 2, 3, 1, 2] }
-  v23: f32[1, 2, 3, 1, 3] = matmul v22, v21 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
-  v24: f32[6, 1, 3] "scaled keys" = reshape v23 { shape = [6, 1, 3] }
-  return v24, v7, v11, v14, v17, v19
+  v26: f32[1, 2, 3, 1, 2] = reshape v0 { shape = [1, 2, 3, 1, 2] }
+  v27: f32[1, 2, 3, 1, 3] = matmul v26, v25 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }
+  v28: f32[6, 1, 3] "scaled keys" = reshape v27 { shape = [6, 1, 3] }
+  return v28, v8, v13, v17, v20, v22
 }
 method "main" = @main {
   input "q"
