@@ -21,9 +21,10 @@ fn programs_made_for_these_tests_match() {
 }
 
 /// XNNPACK adds the floats of a window in an order of its own, gives sums the scale of the clamp after them and integer factors whatever their scales are,
-/// and fuses the last product of scaled rows with the bias.
+/// fuses the last product of scaled rows with the bias, and adds part of a difference to one of two pixels.
 fn what_delegates_round_is_the_runtimes_to_the_bit() {
-    let names = ["delegated_averages", "delegated_cancelled", "delegated_clamps", "delegated_pixels", "delegated_sizes"];
+    let names =
+        ["delegated_averages", "delegated_cancelled", "delegated_clamps", "delegated_pixels", "delegated_resizes", "delegated_sizes"];
     engines::all_equal(names.map(|name| support::own(&format!("tests/models/executorch/{name}.pte"))).to_vec());
 }
 

@@ -253,21 +253,27 @@ impl Along {
         Ok(positions[0])
     }
 
-    /// The two neighbours of each position, and the distance from the first, in binary32. Centres lie on each other, unless corners do; then
-    /// the source of i is (i + ½) × step − ½, at least 0.
-    fn stepped_neighbours(self, g: &mut Graph<'_>, step: Step) -> Result<[Value; 3], Error> {
+    /// The two neighbours of each position, and the distance from the first, in binary32. Centres lie on each other, and the source of i is at least 0,
+    /// unless corners do.
+    fn stepped_neighbours(self, g: &mut Graph<'_>, step: Step, between: Between) -> Result<[Value; 3], Error> {
         let operands = [self.indices(g)?, self.step(g, step)?];
         let found = self.compute(g, &operands, |terms, [from, _]| {
             let (index, scale, half) = (terms.input_as(2, F32), terms.input(3), terms.f32(0.5));
             let (zero, one, whole) = (terms.f32(0.0), terms.i32(1), terms.f32(1.0));
-            let source = if step == Step::Corners {
-                terms.mul(index, scale)?
-            } else {
-                let centre = terms.add(index, half)?;
-                let exact = terms.mul(centre, scale)?;
-                let exact = terms.sub(exact, half)?;
-                terms.max(exact, zero)?
+            let exact = match (step, between) {
+                (Step::Corners, _) => terms.mul(index, scale)?,
+                (_, Between::Shares) => {
+                    let centre = terms.add(index, half)?;
+                    let exact = terms.mul(centre, scale)?;
+                    terms.sub(exact, half)?
+                }
+                (_, Between::Difference) => {
+                    let (first, exact) = (terms.mul(scale, half)?, terms.mul(index, scale)?);
+                    let first = terms.sub(first, half)?;
+                    terms.add(exact, first)?
+                }
             };
+            let source = terms.max(exact, zero)?;
             let low = within(terms, source, from)?;
             let next = terms.add(low, one)?;
             let last = terms.sub(from, one)?;
@@ -301,18 +307,32 @@ pub fn stepped(g: &mut Graph<'_>, input: Value, sides: &[(Along, Step)]) -> Resu
     Ok(value)
 }
 
+/// Where positions are, and what is between two neighbours in proportion to the distance d.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Between {
+    /// (i + ½) × step − ½; low × (1 − d) + high × d. PyTorch's.
+    Shares,
+    /// i × step + (½ × step − ½); low + (high − low) × d. XNNPACK's.
+    Difference,
+}
+
 /// Between two neighbours of floats in proportion to the distance, one dimension after the other.
 ///
 /// # Errors
 /// When extents leave 32 bits, or elements are no floats.
-pub fn separable(g: &mut Graph<'_>, input: Value, sides: &[(Along, Step)]) -> Result<Value, Error> {
+pub fn separable(g: &mut Graph<'_>, input: Value, sides: &[(Along, Step)], between: Between) -> Result<Value, Error> {
     let (mut value, element, rank) = (input, g.element(input), g.rank(input));
     for &(along, step) in sides {
-        let [low, high, distance] = along.stepped_neighbours(g, step)?;
+        let [low, high, distance] = along.stepped_neighbours(g, step, between)?;
         let (low, high) = (pick(g, value, along.dimension, low)?, pick(g, value, along.dimension, high)?);
         let distance = along.spread(g, distance, rank)?;
         value = g.compute(&[low, high, distance], |terms, x| {
             let weight = terms.convert(x[2], element);
+            if between == Between::Difference {
+                let apart = terms.sub(x[1], x[0])?;
+                let part = terms.mul(apart, weight)?;
+                return Ok(terms.add(x[0], part)?);
+            }
             let one = terms.constant(crate::ir::Scalar::float(element, 1.0));
             let rest = terms.sub(one, weight)?;
             let (left, right) = (terms.mul(x[0], rest)?, terms.mul(x[1], weight)?);

@@ -22,7 +22,7 @@ pub(super) fn run(module: &mut Module) -> bool {
         let found = match edit.function.insts[inst].op() {
             Op::Reshape => reshape(edit, inst).or_else(|| reshaped_broadcast(edit, inst)).or_else(|| through_reshape::in_front(edit, inst)),
             Op::Transpose => transpose(edit, inst).or_else(|| reordered(edit, inst)).or_else(|| transposed_broadcast(edit, inst)),
-            Op::Matmul => through_broadcasts(edit, inst).or_else(|| repeated::in_groups(edit, inst)),
+            Op::Matmul => through_broadcasts(edit, inst).or_else(|| edit.attempt(|edit| repeated::in_groups(edit, inst))),
             Op::Slice => slice(edit, inst),
             Op::Reduce => reduce(edit, inst),
             Op::Map => map(edit, inst),

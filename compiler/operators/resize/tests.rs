@@ -1,6 +1,6 @@
 //! Resized rows against positions computed one by one, of known and of run-time extents.
 
-use super::{Along, Blend, Grid, Step, bilinear, nearest, separable, stepped};
+use super::{Along, Between, Blend, Grid, Step, bilinear, nearest, separable, stepped};
 use crate::ir::{Extent, Value};
 use crate::operators::Graph;
 use crate::operators::testing::{Build, Floats, run, run_with};
@@ -65,13 +65,15 @@ fn steps_are_a_ratio_a_number_or_from_corner_to_corner() {
     };
     assert_eq!(picked(Step::Ratio, 6), [0.0, 0.0, 8.0, 8.0, 16.0, 16.0]);
     assert_eq!(picked(Step::Number(0.75), 4), [0.0, 0.0, 8.0, 16.0]);
-    let blended = |step, to| {
-        both(&input, &move |g, v| {
-            let sides = rows(g, v[0], to).map(|along| (along, step));
-            separable(g, v[0], &sides[..1])
-        })
-    };
-    assert_eq!(blended(Step::Corners, 5), [0.0, 4.0, 8.0, 12.0, 16.0]);
-    assert_eq!(blended(Step::Corners, 1), [0.0], "one element has no distance to another");
-    assert_eq!(blended(Step::Ratio, 6), [0.0, 2.0, 6.0, 10.0, 14.0, 16.0]);
+    for between in [Between::Shares, Between::Difference] {
+        let blended = |step, to| {
+            both(&input, &move |g, v| {
+                let sides = rows(g, v[0], to).map(|along| (along, step));
+                separable(g, v[0], &sides[..1], between)
+            })
+        };
+        assert_eq!(blended(Step::Corners, 5), [0.0, 4.0, 8.0, 12.0, 16.0]);
+        assert_eq!(blended(Step::Corners, 1), [0.0], "one element has no distance to another");
+        assert_eq!(blended(Step::Ratio, 6), [0.0, 2.0, 6.0, 10.0, 14.0, 16.0]);
+    }
 }

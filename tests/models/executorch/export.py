@@ -7,7 +7,7 @@
 `operators.py` makes the programs of single families of operators.
 
 Weights and inputs are seeded. Nobody who compiles or tests needs to run this; the files are committed. Of quantized delegates, and of
-averages, ExecuTorch's own runtime answers too (`runtime.npz`), since it rounds otherwise than PyTorch.
+averages and resized images, ExecuTorch's own runtime answers too (`runtime.npz`), since it rounds otherwise than PyTorch.
 """
 import json
 import os
@@ -412,6 +412,14 @@ class Recurrent(nn.Module):
         return self.lstm(x)[0]
 
 
+class Resizes(nn.Module):
+    """Images between the pixels of others, whose scales are no powers of two."""
+
+    def forward(self, x):
+        sides = ((11, 13), False), ((9, 8), True), ((3, 5), False)
+        return tuple(nn.functional.interpolate(x + 1, size, mode="bilinear", align_corners=aligned) for size, aligned in sides)
+
+
 class Cancelled(nn.Module):
     """Sums whose terms cancel each other, or of which one is far smaller: scales of terms that are thousands of times the result's, and of the other term."""
 
@@ -552,6 +560,7 @@ def make_delegated(wanted):
         "delegated_recurrent": lambda: (Recurrent(), [(randn(n, 5, 4),) for n in (3, 2, 6)], {"x": {0: Dim("batch", min=2, max=6)}}, None),
         "delegated_columns": lambda: (Columns(), [(randn(n, 4, k),) for n, k in ((9, 11), (3, 4), (1, 1))], {"x": {0: Dim("rows", max=9), 2: Dim("columns", max=11)}}, None),
         "delegated_cancelled": lambda: (Cancelled(), [cancelling() for _ in range(2)], None, False),
+        "delegated_resizes": lambda: (Resizes(), [(randn(1, 3, 5, 7),) for _ in range(2)], None, None),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:
@@ -562,7 +571,7 @@ def make_delegated(wanted):
             model = quantized(model, inputs, is_dynamic, dynamic)
         write(stem, delegated(model, inputs[0], dynamic), model, inputs)
         # The exporter does not mark the border as a result of its delegate, so the runtime does not load that program.
-        if (is_dynamic is not None or stem == "delegated_averages") and stem != "delegated_border":
+        if (is_dynamic is not None or stem in ("delegated_averages", "delegated_resizes")) and stem != "delegated_border":
             answers_of_runtime(stem, inputs)
 
 

@@ -7,7 +7,7 @@ use crate::ir::{ElementType, Extent, ScalarOp, Value};
 use crate::operators::antialias::{self, Filter};
 use crate::operators::grid_sample::{self, Interpolation, Outside, Sampling};
 use crate::operators::promotion::{Number, Operand, compute_type, float_type};
-use crate::operators::resize::{self, Along, Step};
+use crate::operators::resize::{self, Along, Between, Step};
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::upsample_nearest2d.vec_out", nearest),
@@ -79,7 +79,7 @@ fn bilinear(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     // Within rows first, as the runtime does: where sums are rounded to bytes afterwards, the last bit counts.
     sides.reverse();
     let x = c.cast(x, ty)?;
-    let y = resize::separable(c.graph(), x, &sides)?;
+    let y = resize::separable(c.graph(), x, &sides, Between::Shares)?;
     c.finish(y)
 }
 

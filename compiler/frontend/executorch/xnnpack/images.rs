@@ -9,7 +9,7 @@ use crate::operators::activation::Activation;
 use crate::operators::pooling::{self, Counts, Divisor, Means, Quotient};
 use crate::operators::quantize::nearest_step;
 use crate::operators::reduction::{Axes, mean, position, reduce};
-use crate::operators::resize::{Along, Step, separable};
+use crate::operators::resize::{Along, Between, Step, separable};
 use crate::operators::{Error, extents};
 use ElementType::{F32, I32};
 
@@ -122,7 +122,7 @@ impl Run<'_, '_, '_> {
         }
         let step = if aligned { Step::Corners } else { Step::Ratio };
         let side = |d: usize| (Along { dimension: d + 1, from: shape[d + 1], to: Extent::Static(size[d]) }, step);
-        let value = separable(self.graph(), image, &[side(0), side(1)])?;
+        let value = separable(self.graph(), image, &[side(1), side(0)], Between::Difference)?;
         self.finish_real(node, value)
     }
 }
