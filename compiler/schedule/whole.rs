@@ -8,6 +8,7 @@ use super::interface::{Requirements, Schedule};
 use super::piece::Piece;
 use super::unsupported::Unsupported;
 use crate::fuse::gathered::is_picked_from;
+use crate::fuse::viewed;
 use crate::ir::Value;
 use crate::kernel::cost::instructions;
 use crate::kernel::passes::parts::in_parts;
@@ -28,7 +29,9 @@ impl<'a> Whole<'a> {
     pub fn requirements(&self) -> Requirements {
         let mut needs = self.schedule.requirements();
         // What is also read at other positions than the one that is written is read after it.
-        let in_turn = |&(read, _): &(Value, Value)| !is_picked_from(self.cx.function, &self.cx.group.insts, read);
+        let group = self.cx.group;
+        let in_turn =
+            |&(read, _): &(Value, Value)| !is_picked_from(self.cx.function, &group.insts, read) && !self.is_read_as_another_shape(read);
         needs.may_share.retain(in_turn);
         needs.may_slide.retain(in_turn);
         needs.if_staged.retain(in_turn);
@@ -40,6 +43,14 @@ impl<'a> Whole<'a> {
             needs.may_slide.clear();
         }
         needs
+    }
+
+    /// Whether another operand is a view of a tensor. A schedule tells operands apart by value. The root reads one of the two in its own order, which
+    /// is not the one in which results are written. Without a root, both are read where they are written.
+    fn is_read_as_another_shape(&self, tensor: Value) -> bool {
+        let Context { function, group, .. } = self.cx;
+        let memory = viewed(function, tensor);
+        group.root.is_some() && group.inputs(function).into_iter().any(|other| other != tensor && viewed(function, other) == memory)
     }
 
     /// For how many parts there is to be scratch memory.

@@ -429,6 +429,18 @@ class Reordered(nn.Module):
         )
 
 
+class Reshaped(nn.Module):
+    """Products of a tensor beside the same bytes as another shape: no result may take its place before the last window is read."""
+
+    halves, doubles = torch.linspace(-1, 1, 16).reshape(4, 1, 2, 2), torch.linspace(-1, 2, 16).reshape(4, 1, 2, 2)
+
+    def forward(self, x):
+        image, small = torch.relu(x + 1), torch.relu(x + 2).reshape(1, 32, 32, 4)
+        pixels = functional.conv2d(image, self.halves, stride=2).permute(0, 2, 3, 1)
+        spread = functional.conv_transpose2d(small.permute(0, 3, 1, 2), self.doubles, stride=2)
+        return pixels.reshape(1, 4096) + image.reshape(1, 4096), spread.reshape(1, 4096) - small.reshape(1, 4096)
+
+
 class Turns(nn.Module):
     """Sines and cosines of angles of many turns."""
 
@@ -482,6 +494,7 @@ def main():
         "nothing": (Nothing(), [(randn(3, 4), torch.tensor([[0, 3], [-1, 0]]))]),
         "turns": (Turns(), [turns()]),
         "reordered": (Reordered(), [(randn(5, 18),)]),
+        "reshaped": (Reshaped(), [(randn(1, 1, 64, 64),)]),
     }
     for stem, (model, inputs) in models.items():
         if sys.argv[1:] and stem not in sys.argv[1:]:
