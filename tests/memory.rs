@@ -13,9 +13,9 @@ use std::sync::Arc;
 use support::harness::{self, Needs};
 
 const HEAD: &str = "# Memory of the ExecuTorch corpus\n\n\
-     Made by a test from the programs of the corpus, compiled for x86-64-v3. Needed are scratch memory, states, inputs and outputs of a method, without the 64 bytes of an instance; planned is \
-     `non_const_buffer_sizes` of its file, which leaves out what a delegate takes. Products of floats and of integers are kernels of convolutions and \
-     of products of matrices.\n\n\
+     Made by a test from the programs of the corpus, compiled for x86-64-v3. Needed are scratch memory, states, inputs and outputs of a method, \
+     without the 64 bytes of an instance; planned is `non_const_buffer_sizes` of its file, which leaves out what a delegate takes. \
+     Products of floats and of integers are kernels of convolutions and of products of matrices.\n\n\
      | program | method | bytes needed | bytes planned | kernels | products of floats | of integers |\n|---|---|--:|--:|--:|--:|--:|\n";
 
 /// Larger files take long, and have small twins.
@@ -33,10 +33,10 @@ fn programs() -> Vec<PathBuf> {
 
 /// Kernels of products whose first operand is floats, and of others.
 fn products(method: &Method, kernels: &[modelc::kernel::Kernel]) -> [usize; 2] {
-    let names = program::calls(&method.steps).into_iter().map(|call| kernels[call.kernel].name.clone());
-    let products: Vec<String> = names.filter(|name| ["conv_", "matmul_"].iter().any(|form| name.contains(form))).collect();
-    let floats = products.iter().filter(|name| ["_f32", "_f16", "_bf16", "_f64"].iter().any(|element| name.contains(element)));
-    let floats = floats.count();
+    let names = program::calls(&method.steps).into_iter().map(|call| kernels[call.kernel].name.as_str());
+    let products: Vec<&str> = names.filter(|name| ["conv_", "matmul_"].iter().any(|form| name.contains(form))).collect();
+    let is_of_floats = |name: &&&str| ["_f32", "_f16", "_bf16", "_f64"].iter().any(|element| name.contains(element));
+    let floats = products.iter().filter(is_of_floats).count();
     [floats, products.len() - floats]
 }
 

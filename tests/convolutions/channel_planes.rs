@@ -1,10 +1,9 @@
 //! Convolutions of images whose channels lie in planes: the rows are staged from the planes, and no kernel transposes the image.
 
 use super::super::{check_everywhere, check_level};
-use super::{elements, marked, sums_of};
+use super::{at_v4, elements, marked, schedules, sums_of};
 use modelc::ir::{ElementType, Extent, FunctionBuilder, Module, Tensor, TensorType, Type, WindowGeometry};
 use modelc::machine::{GPUS, MACHINES};
-use modelc::program::calls;
 use modelc::{lower, pipeline};
 
 /// A convolution of the transpose of planes.
@@ -73,9 +72,7 @@ impl Case {
 
     /// The schedules of its kernels at a level.
     fn schedules(&self) -> Vec<String> {
-        let v4 = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
-        let lowered = pipeline::lower(&self.module().0, "module", lower::Options::new(v4)).expect("a schedule");
-        calls(&lowered.program.methods[0].steps).iter().map(|call| call.origin.schedule.clone()).collect()
+        schedules(&at_v4(&self.module().0))
     }
 }
 

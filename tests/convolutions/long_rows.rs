@@ -1,11 +1,9 @@
 //! Convolutions of a long row of pixels, which are computed in sections, and of images of one column, which are such rows.
 
 use super::super::check_everywhere;
-use super::{elements, sums_of};
+use super::{at_v4, elements, schedules, sums_of};
 use modelc::ir::{ElementType, FunctionBuilder, Module, Tensor, TensorType, Type, Value, WindowGeometry};
-use modelc::machine::MACHINES;
 use modelc::program::Program;
-use modelc::{lower, pipeline};
 
 /// A convolution of a row, and another of its result, where its channels are as many and the sums are floats.
 #[derive(Clone, Copy, Debug)]
@@ -77,13 +75,12 @@ impl Case {
     }
 
     fn program(&self) -> Program {
-        let v4 = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
-        pipeline::lower(&self.module().0, "module", lower::Options::new(v4)).expect("a schedule").program
+        at_v4(&self.module().0)
     }
 
     /// The schedules of its kernels at a level.
     fn schedules(&self) -> Vec<String> {
-        modelc::program::calls(&self.program().methods[0].steps).iter().map(|call| call.origin.schedule.clone()).collect()
+        schedules(&self.program())
     }
 }
 

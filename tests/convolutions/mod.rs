@@ -391,6 +391,17 @@ fn marked(mut module: Module) -> Module {
     module
 }
 
+/// A module lowered for x86-64-v4 alone.
+fn at_v4(module: &Module) -> Program {
+    let v4 = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
+    pipeline::lower(module, "module", lower::Options::new(v4)).expect("a schedule").program
+}
+
+/// The schedules of the kernels of a program's first method.
+fn schedules(program: &Program) -> Vec<String> {
+    calls(&program.methods[0].steps).iter().map(|call| call.origin.schedule.clone()).collect()
+}
+
 /// Numbers of floats between -2 and 2, or of bytes.
 fn elements(element: ElementType, count: u64, salt: u64) -> Vec<u8> {
     let numbers = (0..count).map(|i| number(i + (salt << 20)) as i8);
@@ -436,15 +447,11 @@ fn output_channels_that_fill_no_vector_match_on_every_machine() {
         (7, [1, 56, 1], "x32+24 "),
         (3, [6, 48, 2], "x24 "),
     ];
-    let v4 = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
     for (window, sizes, panels) in cases {
         for element in [ElementType::F32, ElementType::I8, ElementType::U8] {
             let (module, image) = to_channels(element, window, sizes);
             check_everywhere(&module, &image, &format!("{element} {window} {sizes:?}"));
-            let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(v4), &[]).expect("a schedule");
-            let steps = lowered.levels()[0].program.methods[0].steps.iter();
-            let calls = steps.filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
-            let schedules: Vec<&str> = calls.map(|call| call.origin.schedule.as_str()).collect();
+            let schedules = schedules(&at_v4(&module));
             assert!(schedules.iter().any(|schedule| schedule.contains(panels)), "{element} {window} {sizes:?}: {schedules:?}");
         }
     }
@@ -463,7 +470,6 @@ fn floats_of_few_output_channels_match_on_every_machine() {
         (7, [3, 8, 1], "Float 9x8"),
         (3, [3, 9, 1], "Float "),
     ];
-    let v4 = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
     for (window, sizes, expected) in cases {
         let (module, mut image) = to_channels(ElementType::F32, window, sizes);
         let first_of_pixel = |y: u64, x: u64| (4 * sizes[0] * (9 * y + x)) as usize;
@@ -471,8 +477,7 @@ fn floats_of_few_output_channels_match_on_every_machine() {
             image.bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
         }
         check_everywhere(&module, &image, &format!("{window} {sizes:?}"));
-        let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(v4), &[]).expect("a schedule");
-        let found: Vec<&str> = calls(&lowered.program.methods[0].steps).iter().map(|call| call.origin.schedule.as_str()).collect();
+        let found = schedules(&at_v4(&module));
         assert!(found.iter().any(|schedule| schedule.contains(expected)), "{window} {sizes:?}: {found:?}");
     }
 }
