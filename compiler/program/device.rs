@@ -147,12 +147,15 @@ pub struct DeviceKernel {
     /// For each pointer parameter the number of the range that it sees, from the first byte of that on. Each range is seen by one at least. Those
     /// that are seen by several are not too many for a device then.
     pub bindings: Vec<usize>,
+    /// For each pointer parameter whether it sees bytes that another one sees too, and one of the two is written.
+    pub shares: Vec<bool>,
 }
 
 impl DeviceKernel {
     /// One each of whose pointer parameters has a range of its own.
     pub fn alone(kernel: Kernel) -> Self {
-        Self { bindings: (0..kernel.pointer_params().count()).collect(), kernel }
+        let count = kernel.pointer_params().count();
+        Self { bindings: (0..count).collect(), shares: vec![false; count], kernel }
     }
 
     /// How many ranges there are.

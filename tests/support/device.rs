@@ -100,7 +100,7 @@ impl Memory {
 
     fn dispatch(&mut self, device: &Device, dispatch: &Dispatch) -> Result<(), String> {
         self.runs += 1;
-        let DeviceKernel { kernel, bindings } = &device.kernels[dispatch.kernel];
+        let DeviceKernel { kernel, bindings, .. } = &device.kernels[dispatch.kernel];
         let (mut kernel, groups) = (kernel.clone(), dispatch.counts.map(|place| self.groups(place)));
         if let (Some(grid), Some(groups)) = (&mut kernel.grid, groups) {
             if groups > grid.groups() {

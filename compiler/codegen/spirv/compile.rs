@@ -23,7 +23,7 @@ pub fn module(kernel: &DeviceKernel, gpu: &Gpu) -> Result<Vec<u32>, CodegenError
 ///
 /// # Errors
 /// As [`module`].
-pub fn lowered(DeviceKernel { kernel, bindings }: &DeviceKernel, gpu: &Gpu) -> Result<dr::Module, CodegenError> {
+pub fn lowered(DeviceKernel { kernel, bindings, shares }: &DeviceKernel, gpu: &Gpu) -> Result<dr::Module, CodegenError> {
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
     let kernel = &DEAD.of(kernel);
     let grid = kernel.grid.ok_or_else(|| CodegenError::Bug(format!("kernel {} without a grid on a GPU", kernel.name)))?;
@@ -36,7 +36,7 @@ pub fn lowered(DeviceKernel { kernel, bindings }: &DeviceKernel, gpu: &Gpu) -> R
     }
     lowering.out.capability(Capability::Shader);
     let inputs = lowering.begin(grid);
-    lowering.place_buffers(bindings)?;
+    lowering.place_buffers(bindings, shares)?;
     lowering.region(&kernel.body)?;
     lowering.out.effect(Op::Return, vec![]);
     Ok(lowering.out.finish(&inputs, grid.workgroup))
@@ -85,7 +85,8 @@ mod tests {
         }";
         let kernel = parse_kernel(text).unwrap_or_else(|error| panic!("{error}"));
         let numbers = |bindings: Vec<usize>| {
-            let module = lowered(&DeviceKernel { kernel: kernel.clone(), bindings }, gpu).unwrap_or_else(|error| panic!("{error}"));
+            let module =
+                lowered(&DeviceKernel { bindings, ..DeviceKernel::alone(kernel.clone()) }, gpu).unwrap_or_else(|error| panic!("{error}"));
             let number = |inst: &dr::Instruction| match inst.operands[..] {
                 [_, dr::Operand::Decoration(rspirv::spirv::Decoration::Binding), dr::Operand::LiteralBit32(number)] => Some(number),
                 _ => None,
@@ -94,6 +95,34 @@ mod tests {
         };
         assert_eq!(numbers(vec![0, 1, 2]), [0, 1, 2]);
         assert_eq!(numbers(vec![0, 1, 0]), [0, 1, 0]);
+    }
+
+    #[test]
+    fn decorations_say_what_may_be_loaded_when() {
+        use rspirv::spirv::Decoration::{Aliased, Coherent, NonWritable, Restrict};
+        let Unit::Gpu(gpu) = &GPUS[0].unit else { panic!("the first profile is no GPU") };
+        // What the variables of `x` and of `y` have, in this order.
+        let decorations = |shares: bool, body: &str| {
+            let text = format!("kernel @k(x: input f32[64] align 4, y: output f32[64] align 4, %0: i32) grid 64 workgroup 64 {{ {body} }}");
+            let alone = DeviceKernel::alone(parse_kernel(&text).unwrap_or_else(|error| panic!("{error}")));
+            let kernel = DeviceKernel { shares: vec![shares; 2], ..alone };
+            let module = lowered(&kernel, gpu).unwrap_or_else(|error| panic!("{error}"));
+            let of_interest = |inst: &dr::Instruction| match inst.operands[..] {
+                [dr::Operand::IdRef(variable), dr::Operand::Decoration(what @ (Aliased | Coherent | NonWritable | Restrict))] => {
+                    Some((variable, what))
+                }
+                _ => None,
+            };
+            let mut list: Vec<_> = module.annotations.iter().filter_map(of_interest).collect();
+            list.sort_by_key(|&(variable, _)| variable);
+            list.into_iter().map(|(_, what)| what).collect::<Vec<_>>()
+        };
+        let once = "%1: f32 = load x[%0] store y[%0], %1";
+        assert_eq!(decorations(false, once), [NonWritable, Restrict, Restrict]);
+        assert_eq!(decorations(true, once), [Aliased, Aliased]);
+        let again = "%1: f32 = load x[%0] store y[%0], %1 %2: f32 = load y[%0] %3: f32 = add %2, %2 store y[%0], %3";
+        assert_eq!(decorations(false, again), [NonWritable, Restrict, Restrict, Coherent]);
+        assert_eq!(decorations(true, again), [Aliased, Aliased, Coherent]);
     }
 
     #[test]

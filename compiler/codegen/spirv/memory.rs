@@ -20,9 +20,9 @@ struct Access {
 
 impl Lowering<'_> {
     /// Finds places for all buffers; the ranges that pointer parameters see have these numbers.
-    pub fn place_buffers(&mut self, bindings: &[usize]) -> Result<(), CodegenError> {
+    pub fn place_buffers(&mut self, bindings: &[usize], shares: &[bool]) -> Result<(), CodegenError> {
         let kernel = self.kernel;
-        let (mut numbers, mut local_bytes, mut shared_bytes) = (bindings.iter(), 0u64, 0u64);
+        let (mut bound, mut local_bytes, mut shared_bytes) = (bindings.iter().zip(shares), 0u64, 0u64);
         for (i, data) in kernel.buffers.iter().enumerate() {
             // An element of an array is as wide as a register.
             let in_array = data.elements.saturating_mul(4);
@@ -45,9 +45,9 @@ impl Lowering<'_> {
                         let most = self.gpu.range_bytes;
                         return Err(self.unsupported(format_args!("{} of {bytes} bytes, of which {most} are seen", data.name)));
                     }
-                    let binding =
-                        numbers.next().ok_or_else(|| CodegenError::Bug(format!("{} of {} is not bound", data.name, kernel.name)))?;
-                    self.bound(Buffer::new(i), *binding as u32)
+                    let (&binding, &shares) =
+                        bound.next().ok_or_else(|| CodegenError::Bug(format!("{} of {} is not bound", data.name, kernel.name)))?;
+                    self.bound(Buffer::new(i), binding as u32, shares)
                 }
             };
             self.places.push(place);
@@ -87,7 +87,7 @@ impl Lowering<'_> {
         Place::Words(self.out.global(StorageClass::Workgroup, array))
     }
 
-    fn bound(&self, buffer: Buffer, binding: u32) -> Place {
+    fn bound(&self, buffer: Buffer, binding: u32, shares: bool) -> Place {
         let data = self.kernel.buffer(buffer);
         let accesses = self.accesses(buffer);
         let per_word = elements_of_word(data.lane);
@@ -100,7 +100,7 @@ impl Lowering<'_> {
             _ => Some(View::Words),
         };
         let parts = accesses.iter().any(|access| access.is_store && !self.is_whole(access, per_word));
-        Place::Bound { binding, views: vec![], only, shares_words: only == Some(View::Words) && is_narrow && parts }
+        Place::Bound { binding, shares, views: vec![], only, shares_words: only == Some(View::Words) && is_narrow && parts }
     }
 
     /// All accesses to a buffer.
@@ -172,11 +172,28 @@ impl Lowering<'_> {
         }
     }
 
+    /// How the memory of a buffer is accessed.
+    fn accessed(&self, buffer: Buffer, shares: bool) -> &'static [Decoration] {
+        let is_written = |data: &BufferData| matches!(data.kind, BufferKind::Output | BufferKind::Scratch);
+        if !is_written(self.kernel.buffer(buffer)) {
+            // A device may load what is not writable at any time, and from a cache of its own.
+            return if shares { &[Decoration::Aliased] } else { &[Decoration::NonWritable, Decoration::Restrict] };
+        }
+        let several = self.kernel.buffers.iter().filter(|data| is_written(data)).count() > 1;
+        // What other positions wrote before a barrier is seen after it. What the position itself wrote is to be seen by every load, but is not by all on NVIDIA's driver 580.
+        let loads_again = self.kernel.has_barrier() || self.kernel.reads(buffer);
+        match (several || shares, loads_again) {
+            (true, true) => &[Decoration::Aliased, Decoration::Coherent],
+            (true, false) => &[Decoration::Aliased],
+            (false, true) => &[Decoration::Restrict, Decoration::Coherent],
+            (false, false) => &[Decoration::Restrict],
+        }
+    }
+
     /// The variable of a view.
     fn variable(&mut self, buffer: Buffer, view: View) -> Word {
         let data = self.kernel.buffer(buffer);
-        let Place::Bound { binding, views, .. } = &self.places[buffer.index()] else { return 0 };
-        let binding = *binding;
+        let &Place::Bound { binding, shares, ref views, .. } = &self.places[buffer.index()] else { return 0 };
         if let Some((_, variable)) = views.iter().find(|(known, _)| *known == view) {
             return *variable;
         }
@@ -185,16 +202,8 @@ impl Lowering<'_> {
         let variable = self.out.global(StorageClass::StorageBuffer, block);
         self.out.decorate(variable, Decoration::DescriptorSet, &[Operand::LiteralBit32(0)]);
         self.out.decorate(variable, Decoration::Binding, &[Operand::LiteralBit32(binding)]);
-        let is_written = |data: &&BufferData| matches!(data.kind, BufferKind::Output | BufferKind::Scratch);
-        let several = self.kernel.buffers.iter().filter(is_written).count() > 1;
-        if data.kind == BufferKind::Input {
-            self.out.decorate(variable, Decoration::NonWritable, &[]);
-        }
-        let sharing = if data.kind != BufferKind::Input && several { Decoration::Aliased } else { Decoration::Restrict };
-        self.out.decorate(variable, sharing, &[]);
-        if data.kind != BufferKind::Input && self.kernel.has_barrier() {
-            // What other positions wrote before a barrier is seen after it.
-            self.out.decorate(variable, Decoration::Coherent, &[]);
+        for &decoration in self.accessed(buffer, shares) {
+            self.out.decorate(variable, decoration, &[]);
         }
         match (view, data.lane) {
             (View::Narrow, Lane::I8) => {

@@ -28,6 +28,8 @@ pub enum Place {
     Bound {
         /// Its binding.
         binding: u32,
+        /// Whether another buffer has bytes of it, and one of the two is written.
+        shares: bool,
         /// The variables of the views that are used.
         views: Vec<(View, Word)>,
         /// The only view, where something is written.

@@ -121,7 +121,7 @@ impl<'a> Dispatches<'a> {
             }
             begin_before(&mut kernel, buffer, before / lane, self.gpu.offset_alignment as u32);
         }
-        let kernel = DeviceKernel { kernel, bindings };
+        let kernel = DeviceKernel { kernel, bindings, shares: joined::shares(operands) };
         let next = self.kernels.len();
         let unnamed = Kernel { name: String::new(), ..kernel.kernel.clone() };
         let number = *self.numbers.entry(DeviceKernel { kernel: unnamed, ..kernel.clone() }).or_insert(next);
