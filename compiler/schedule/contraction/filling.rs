@@ -69,14 +69,30 @@ impl Panels {
         }
     }
 
-    fn fill_from_narrow(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), panel: &Filled) {
+    fn fill_from_narrow(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), panel: &Filled) {
         let source = b.scale_index(panel.lane, self.lane_elements() as i64, panel.base as i64);
+        self.widen_all(b, buffers, (source, panel.at), self.filled_elements(&[panel.width]));
+    }
+
+    /// Fills all panels, the first of which is stored from `base` on and begins at `at` in `to`, if they lie there as they are stored: then the strips of
+    /// one that several cuts share are filled once, and no two rounds meet. Otherwise does nothing and says so.
+    pub fn fill_all(&self, b: &mut KernelBuilder, stored: Stored, to: Buffer, (base, at): (u64, Value)) -> bool {
+        let is_stored_so = matches!(self.storage, Storage::Narrow(_)) && stored.places.is_none();
+        if is_stored_so {
+            let source = b.index(base as i64);
+            self.widen_all(b, (stored.elements, to), (source, Some(at)), self.all_elements());
+        }
+        is_stored_so
+    }
+
+    /// Widens elements that lie side by side.
+    fn widen_all(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (source, at): (Value, Option<Value>), elements: u64) {
         let lanes = (self.machine_bytes / u64::from(self.stored_lane().bytes())) as u16;
-        row(b, self.filled_elements(&[panel.width]), lanes, |b, i, active| {
+        row(b, elements, lanes, |b, i, active| {
             let index = b.add(source, i);
             let raw = b.load_active(from, index, 0, lanes, active);
             let value = self.to_float(b, raw);
-            let place = panel.place(b, i);
+            let place = at.map_or(i, |at| b.add(at, i));
             b.store_active(to, place, 0, value, active);
         });
     }

@@ -281,6 +281,10 @@ impl<'a> Lowering<'a> {
     /// Fills all panels.
     fn fill(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
         for part in &self.schedule.parts {
+            let first = b.scale_index(bases.number, self.schedule.filled_elements() as i64, part.filled as i64);
+            if part.panels.fill_all(b, self.stored, self.weights, (part.base, first)) {
+                continue;
+            }
             self.all_panels(b, |b, panel| {
                 let at = self.filled_at(b, part, panel, bases.number);
                 self.fill_panel(b, part, panel, bases, Some(at));

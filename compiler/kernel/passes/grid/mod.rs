@@ -5,6 +5,8 @@
 //! rest of a row. Those that do meet are stages, a kernel each, which run one after another. What several positions need, and nothing but
 //! computing or reading gives, each of them does for itself.
 //!
+//! Before that kernels are brought to forms that hide fewer such rounds (`normal.rs`).
+//!
 //! Which rounds are in one workgroup is free; those are that read the same (`uniform.rs`).
 //!
 //! Where a loop ends at a number that is known when the kernel runs, there are positions for the most rounds, and those beyond its end do nothing. A
@@ -17,6 +19,7 @@ mod accesses;
 mod collide;
 mod counts;
 mod emit;
+mod normal;
 mod radix;
 mod staged;
 mod team;
@@ -88,6 +91,9 @@ fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
     kernel.body.params.clear();
     kernel.integers = 0;
     (KNOWN.run)(&mut kernel);
+    normal::without_rests(&mut kernel);
+    (KNOWN.run)(&mut kernel);
+    normal::loops_outward(&mut kernel);
     // What loops begin and end at is then computed before all of them where it can be: rounds that are known when the kernel runs are told apart by it.
     if has_open_loops(&kernel) {
         (INVARIANTS.run)(&mut kernel);

@@ -58,6 +58,53 @@ fn nested_loops_multiply_and_the_rest_of_a_row_is_one_more() {
     assert_eq!(positions(text), [5 * (2 + 3)]);
 }
 
+/// Rows of an image with a border: those inside are copied, and the branch that does not copy may not load.
+#[test]
+fn loops_in_branches_are_positions_with_the_loops_around() {
+    let text = "kernel @k(x: input f32[24] align 4, y: output f32[80] align 4) {
+      for %1 in 0..5 step 1 {
+        %2: i64 = mul %1, 16
+        %3: i64 = sub %1, 1
+        %4: mask = unsigned_less %3, 3
+        if %4 {
+          %5: i64 = mul %3, 8
+          for %6 in 0..8 step 4 {
+            %7: i64 = add %5, %6
+            %8: f32x4 = load x[%7]
+            %9: i64 = add %2, %6
+            store y[%9], %8
+          }
+        } else {
+          for %10 in 0..8 step 1 {
+            %11: i64 = add %2, %10
+            store y[%11 + 8], 0.5
+          }
+        }
+      }
+    }";
+    assert_eq!(positions(text), [5 * (2 + 8)]);
+    let with_more = text.replace("} else {", "} else { store y[%2], 1.5");
+    assert_eq!(positions(&with_more), [5], "a branch that does more than its loop stays as it is");
+}
+
+#[test]
+fn counters_of_panels_have_no_rest() {
+    let text = "kernel @k(x: input f32[96] align 4, y: output f32[96] align 4) {
+      for %1 in 0..12 step 4 {
+        %2: i64 = and %1, 3
+        %3: i64 = sub %1, %2
+        %4: i64 = mul %3, 8
+        for %5 in 0..32 step 4 {
+          %6: i64 = add %4, %5
+          %7: f32x4 = load x[%6]
+          store y[%6], %7
+        }
+      }
+    }";
+    assert_eq!(positions(text), [3 * 8]);
+    assert_eq!(positions(&text.replace("and %1, 3", "and %1, 7").replace("mul %3, 8", "mul %3, 0")), [8], "half of the panels have a rest");
+}
+
 /// Panels outside and rows inside: the outer loop moves stores less than the inner one does.
 #[test]
 fn a_tile_of_several_rows_is_one_position() {

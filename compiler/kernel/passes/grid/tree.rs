@@ -133,7 +133,11 @@ impl<'k> Planner<'k> {
             return Tree::Whole;
         }
         let meet = ranges.iter().enumerate().any(|(i, one)| ranges[..i].iter().any(|other| self.meet(region, one, other)));
-        if meet || ranges.iter().any(|range| self.has_local(region, range)) {
+        let shares_local = |range: &Range<usize>| {
+            let keeps = self.candidate(region, range).is_some_and(|(_, _, body)| self.keeps_locals(body));
+            self.has_local(region, range) && !keeps
+        };
+        if meet || ranges.iter().any(shares_local) {
             return Tree::Whole;
         }
         let item = |statements: Range<usize>| Item { nest: self.nest(region, &statements, outer), statements };
