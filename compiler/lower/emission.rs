@@ -64,7 +64,9 @@ impl Emission<'_> {
         let pairs = needs.may_share.iter().chain(&needs.may_slide).copied();
         let shared: Vec<_> = pairs.filter(|&pair| self.addresses.shares(pair)).collect();
         let pieces = choice.pieces(&shared).map_err(|error| (error, group))?;
-        Ok(Kernels { pieces, scratch: Scratch { bytes: needs.scratch.clone(), parts: *scratch_parts, is_on_device: *is_on_device } })
+        let common_from = item.needs.scratch.len();
+        let scratch = Scratch { bytes: needs.scratch.clone(), common_from, parts: *scratch_parts, is_on_device: *is_on_device };
+        Ok(Kernels { pieces, scratch })
     }
 }
 
@@ -80,6 +82,8 @@ struct Kernels {
 struct Scratch {
     /// The bytes of each buffer, for one part.
     bytes: Vec<u64>,
+    /// The number of the first buffer that parts share, after those of all levels.
+    common_from: usize,
     /// For how many parts it is there.
     parts: u64,
     /// Whether it is after all that the host has.
@@ -177,6 +181,7 @@ impl<'s> Writer<'_, 's> {
                 Argument::Data(data) => Address::Constant(self.pool.constant(data, || symbol.clone()), 0),
                 Argument::Scratch(i) if scratch.is_on_device => self.on_device(scratch, *i),
                 Argument::Scratch(i) => self.from.addresses.of_scratch(position, *i),
+                Argument::Common(i) => self.from.addresses.of_scratch(position, scratch.common_from + *i),
             });
         }
         let bytes = lowered.kernel.pointer_params().map(|(_, data)| data.bytes()).collect();

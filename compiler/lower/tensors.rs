@@ -73,7 +73,7 @@ impl<'a> Tensors<'a> {
         let function = self.resolver.function();
         let reads = group.inputs(function).iter().map(|&v| self.id(v)).collect();
         let writes = group.outputs.iter().map(|&v| self.id(v)).collect();
-        let scratch = needs.scratch.iter().map(|&bytes| plan::Scratch { bytes, alignment: ALIGNMENT }).collect();
+        let scratch = needs.scratch.iter().chain(&needs.common).map(|&bytes| plan::Scratch { bytes, alignment: ALIGNMENT }).collect();
         let mut ids = |pairs: &[(Value, Value)]| pairs.iter().map(|&(read, written)| (self.id(read), self.id(written))).collect();
         let (may_share, may_slide) = (ids(&needs.may_share), ids(&needs.may_slide));
         let name = group.insts.first().map_or("copy", |&inst| function.insts[inst].op().name()).to_owned();

@@ -13,6 +13,8 @@ pub enum Argument {
     Data(Data),
     /// A scratch buffer of the requirements.
     Scratch(usize),
+    /// A common buffer of the requirements.
+    Common(usize),
 }
 
 /// The pointer parameters of a kernel so far, in order.
@@ -78,6 +80,13 @@ impl Arguments {
     pub fn scratch(&mut self, b: &mut KernelBuilder, name: impl Into<String>, number: usize, lane: Lane, count: u64) -> Buffer {
         let elements = Elements { lane, count, alignment: ALIGNMENT as u32 };
         self.declare(b, name.into(), BufferKind::Scratch, elements, Argument::Scratch(number))
+    }
+
+    /// The common buffer of a number in the requirements, which this kernel writes or, if not, reads.
+    pub fn common(&mut self, b: &mut KernelBuilder, name: &str, (number, writes): (usize, bool), lane: Lane, count: u64) -> Buffer {
+        let elements = Elements { lane, count, alignment: ALIGNMENT as u32 };
+        let kind = if writes { BufferKind::Output } else { BufferKind::Input };
+        self.declare(b, name.into(), kind, elements, Argument::Common(number))
     }
 
     fn declare(&mut self, b: &mut KernelBuilder, name: String, kind: BufferKind, elements: Elements, argument: Argument) -> Buffer {

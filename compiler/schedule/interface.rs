@@ -11,6 +11,8 @@ use crate::program::ALIGNMENT;
 pub struct Requirements {
     /// Bytes of each scratch buffer, aligned to a cache line.
     pub scratch: Vec<u64>,
+    /// Bytes of each buffer that all parts of a kernel share, and all kernels of a group, aligned likewise.
+    pub common: Vec<u64>,
     /// A tensor read and a tensor written that may start at the same address if the one read dies here: the schedule reads
     /// every byte before it, or anything after it, is written.
     pub may_share: Vec<(Value, Value)>,
@@ -26,8 +28,10 @@ impl Requirements {
     /// What serves both of two schedules of a group.
     #[must_use]
     pub fn of_both(mut self, other: Self) -> Self {
-        self.scratch.resize(self.scratch.len().max(other.scratch.len()), 0);
-        self.scratch.iter_mut().zip(other.scratch).for_each(|(bytes, others)| *bytes = others.max(*bytes));
+        for (own, other) in [(&mut self.scratch, other.scratch), (&mut self.common, other.common)] {
+            own.resize(own.len().max(other.len()), 0);
+            own.iter_mut().zip(other).for_each(|(bytes, others)| *bytes = others.max(*bytes));
+        }
         self.may_share.retain(|pair| other.may_share.contains(pair));
         self.may_slide.retain(|pair| other.may_slide.contains(pair));
         self.if_staged.retain(|pair| other.if_staged.contains(pair));
@@ -68,6 +72,14 @@ pub trait Schedule: Send + Sync {
     /// When an operation has no lowering.
     fn lower(&self, shared: &[(Value, Value)]) -> Result<Lowered, Unsupported>;
 
+    /// A kernel that runs after all parts of the other one.
+    ///
+    /// # Errors
+    /// As [`Schedule::lower`].
+    fn lower_last(&self) -> Result<Option<Lowered>, Unsupported> {
+        Ok(None)
+    }
+
     /// The extent of what may be cut to ranges, for each of which the kernel runs by itself: it then has two integers, the first of a range and
     /// the first after it. None where the work is too little, or a part would read what another writes.
     fn extent(&self, _shared: &[(Value, Value)]) -> Option<u64> {
@@ -90,8 +102,9 @@ mod tests {
 
     #[test]
     fn scratch_memory_of_parts_lies_at_cache_lines() {
-        let needs = Requirements { scratch: vec![100, 64], ..Requirements::default() };
+        let needs = Requirements { scratch: vec![100, 64], common: vec![40], ..Requirements::default() };
         assert_eq!(needs.clone().for_parts(1), needs);
-        assert_eq!(needs.for_parts(3).scratch, [384, 192]);
+        let of_three = needs.for_parts(3);
+        assert_eq!((of_three.scratch, of_three.common), (vec![384, 192], vec![40]));
     }
 }

@@ -88,7 +88,7 @@ impl<'a> Choice<'a> {
     /// When an operation has no lowering.
     pub fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
         match self {
-            Self::Whole(whole) => Ok(vec![whole.piece(shared)?]),
+            Self::Whole(whole) => whole.pieces(shared),
             Self::Sliced(sliced) => sliced.pieces(shared),
         }
     }
@@ -119,7 +119,10 @@ impl Sliced<'_> {
         let mut pieces = Vec::new();
         let mut before = None;
         for (kind, &block) in self.kinds.iter().zip(&self.outer.blocks) {
-            let mut piece = kind.piece(shared)?;
+            let mut of_kind = kind.pieces(shared)?;
+            let (Some(mut piece), None) = (of_kind.pop(), of_kind.pop()) else {
+                return Err(Unsupported::new("slices that take a kernel after another one"));
+            };
             if !alike {
                 piece.most_parts = 1;
             }

@@ -4,7 +4,7 @@
 //! [`crate::kernel::passes::parts`]. A tensor then has a place of its own wherever in another's place it would keep the kernel whole.
 
 use super::context::Context;
-use super::interface::{Requirements, Schedule};
+use super::interface::{Lowered, Requirements, Schedule};
 use super::piece::Piece;
 use super::unsupported::Unsupported;
 use crate::fuse::gathered::is_picked_from;
@@ -59,13 +59,17 @@ impl<'a> Whole<'a> {
         if self.cx.is_for_threads() && may_be_cut { self.cx.threads.count.into() } else { 1 }
     }
 
-    /// The kernel. `shared` are the pairs that do share memory.
+    /// The kernels. `shared` are the pairs that do share memory.
     ///
     /// # Errors
     /// When an operation has no lowering.
-    pub fn piece(&self, shared: &[(Value, Value)]) -> Result<Piece, Unsupported> {
-        let mut lowered = self.schedule.lower(shared)?;
-        let mut extent = self.schedule.extent(shared);
+    pub fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
+        let first = self.piece(self.schedule.lower(shared)?, self.schedule.extent(shared));
+        let last = self.schedule.lower_last()?.map(|lowered| self.piece(lowered, None));
+        Ok(std::iter::once(first).chain(last).collect())
+    }
+
+    fn piece(&self, mut lowered: Lowered, mut extent: Option<u64>) -> Piece {
         let mut most_parts = u64::MAX;
         if self.cx.is_for_threads() {
             let vector_bytes = self.cx.machine.vector_bytes().into();
@@ -80,6 +84,6 @@ impl<'a> Whole<'a> {
                 extent = Some(cut.rounds);
             }
         }
-        Ok(Piece { lowered, extent, most_parts, slices: None })
+        Piece { lowered, extent, most_parts, slices: None }
     }
 }

@@ -1,24 +1,25 @@
 //! Head by head: a few queries go over all keys, then over all values. For many queries the keys of a head stay in the cache from tile to
 //! tile.
 
-use super::tile::{Lowering, Tile};
+use super::tile::{Lowering, Scores, Tile};
 use crate::kernel::{BinaryOp, KernelBuilder, Lane, Type, Value};
 
 impl Lowering<'_> {
     /// All queries of a head of keys.
-    pub fn head_by_head(&self, b: &mut KernelBuilder, image: Value, group: Value) {
+    pub fn head_by_head(&self, b: &mut KernelBuilder, image: Value, group: Value, stride: i64) {
+        let scores = Scores { first: None, stride };
         let first_key = self.first_key(b, image, group);
-        let rows = self.queries.times(b, self.shape.together());
-        rows.tiles(b, self.shape.rows, |b, row, count| {
+        let rows = self.queries.times(b, self.vectors.shape.together());
+        rows.tiles(b, self.vectors.shape.rows, |b, row, count| {
             let rows = (0..count).map(|r| {
                 let (position, head) = self.position(b, row, r as i64);
                 self.row(b, (image, group), position, head)
             });
             let rows = rows.collect();
-            let Some(tile) = self.tile(b, first_key, None, rows) else { return };
-            self.each_key(b, tile.keys, |b, key, count| self.scores(b, &tile, key, count));
+            let Some(tile) = self.tile(b, first_key, scores, rows) else { return };
+            self.each_key(b, tile.keys, |b, key, count| self.scores(b, &tile, &(0..count).map(|i| (key, i)).collect::<Vec<_>>()));
             self.unseen(b, &tile);
-            let factors: Vec<Value> = (0..tile.rows.len()).map(|r| self.weights(b, &tile, r)).collect();
+            let factors: Vec<Value> = (0..tile.rows.len()).map(|r| self.factor(b, &tile, r)).collect();
             self.results(b, &tile, &factors);
         });
     }
@@ -26,7 +27,7 @@ impl Lowering<'_> {
     /// The query and the head of the row some after another one, of those that share a head of keys.
     fn position(&self, b: &mut KernelBuilder, row: Value, offset: i64) -> (Value, Value) {
         let row = b.scale_index(row, 1, offset);
-        match self.shape.together() {
+        match self.vectors.shape.together() {
             1 => (row, b.index(0)),
             together => {
                 let divisor = b.index(together as i64);
@@ -35,9 +36,16 @@ impl Lowering<'_> {
         }
     }
 
+    /// The scores of a row become weights; gives one over their sum.
+    fn factor(&self, b: &mut KernelBuilder, tile: &Tile, r: usize) -> Value {
+        let weighed = self.weigh(b, tile, r, f64::NEG_INFINITY);
+        let one = b.float(Type::scalar(Lane::F32), 1.0);
+        b.binary(BinaryOp::FloatDiv, one, weighed.sum)
+    }
+
     /// The values of all keys, weighted, a few vectors of the depth at a time.
     fn results(&self, b: &mut KernelBuilder, tile: &Tile, factors: &[Value]) {
-        for pieces in self.pieces().chunks(self.pieces_together(tile.rows.len())) {
+        for pieces in self.vectors.pieces().chunks(self.vectors.pieces_together(tile.rows.len())) {
             let none: Vec<Value> = pieces.iter().map(|&(_, lanes, _)| b.float(Type::vector(Lane::F32, lanes), 0.0)).collect();
             let sums: Vec<Value> = tile.rows.iter().flat_map(|_| none.iter().copied()).collect();
             let zero = b.index(0);

@@ -4,8 +4,9 @@
 //! Products of queries and keys run along the depth, sums of values across it. Scores are kept for as many keys as there may be, and are
 //! filled up to whole vectors with −∞, whose weight is 0.
 //!
-//! Many queries are computed head by head (`by_head.rs`), a single one key by key (`by_key.rs`). Both give the same bits.
+//! Many queries are computed head by head (`by_head.rs`), a single one of a large cache key by key (`by_key.rs`), which sums in another order.
 
+mod blocks;
 mod by_head;
 mod by_key;
 mod tile;
@@ -19,10 +20,11 @@ use crate::ir::operators::Attention;
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::elementwise::lanes::memory_lane;
-use tile::{Cache, KEYS, Lowering, Shape};
+use blocks::{Blocks, Together};
+use tile::{Cache, KEYS, Lowering, Shape, Vectors};
 
 /// Scores of a row are a multiple of this many: every machine's vectors divide it, and it is a cache line.
-const ROW_UNIT: u64 = 16;
+const KEYS_OF_ROW: u64 = 16;
 
 /// A single query goes key by key from this many bytes of keys: fewer stay in the cache of a core, where it does not matter in which order
 /// they are read.
@@ -83,7 +85,9 @@ impl<'a> AttentionSchedule<'a> {
         let keys = self.keys.scaled((self.shape.groups * self.shape.depth * self.element_bytes()) as i64);
         let bytes = keys.most(self.cx.function).unwrap_or(0);
         let single = self.queries.as_known().is_none_or(|queries| queries == 1);
-        single && self.cx.writes_out() && self.shape.groups > 1 && bytes >= KEY_BY_KEY_FROM
+        // All levels have as many kernels.
+        let in_order = self.cx.writes_out() && self.cx.levels.iter().all(|machine| machine.has_vector_registers() && !machine.at_once);
+        single && in_order && self.shape.groups > 1 && bytes >= KEY_BY_KEY_FROM
     }
 
     /// Bytes of an element of keys and values.
@@ -91,19 +95,35 @@ impl<'a> AttentionSchedule<'a> {
         u64::from(self.cx.element(self.operands[1]).bits() / 8)
     }
 
-    /// Elements of the scores: of a tile, or of all heads with a factor each.
-    fn score_elements(&self) -> Result<u64, Unsupported> {
-        let of_tile = self.shape.rows * self.row_elements()?;
-        let of_heads = if self.goes_key_by_key() { self.shape.heads * (self.row_elements()? + 1) } else { 0 };
-        Ok(of_tile.max(of_heads))
+    /// The blocks of a single query that goes key by key.
+    fn blocks(&self) -> Result<Option<Blocks>, Unsupported> {
+        let keys = self.keys.most(self.cx.function)?;
+        Ok(self.goes_key_by_key().then(|| Blocks::new(&self.shape, keys)))
     }
 
-    /// Elements of a row of scores. Rows of all heads that are written side by side are an odd number of cache lines long, or they would all meet in a few
-    /// places of a cache (32 heads over 2,048 keys: 970 µs, and 690 so).
+    /// Elements of the scores: of a tile, or of all heads and a block.
+    fn score_elements(&self) -> Result<u64, Unsupported> {
+        let of_tile = if self.is_by_key_alone() { 0 } else { self.shape.rows * self.row_elements()? };
+        Ok(self.blocks()?.map_or(0, |blocks| blocks.score_elements()).max(of_tile))
+    }
+
+    /// Whether there is never more than the one query that goes key by key.
+    fn is_by_key_alone(&self) -> bool {
+        self.goes_key_by_key() && self.queries.is(1)
+    }
+
+    /// Elements of a row of scores head by head.
     fn row_elements(&self) -> Result<u64, Unsupported> {
-        let whole = self.keys.most(self.cx.function)?.next_multiple_of(ROW_UNIT);
-        let is_even = whole.is_multiple_of(2 * ROW_UNIT);
-        Ok(if self.goes_key_by_key() && is_even { whole + ROW_UNIT } else { whole })
+        Ok(self.keys.most(self.cx.function)?.next_multiple_of(KEYS_OF_ROW))
+    }
+
+    /// Elements of what is found of the blocks of all images.
+    fn found_elements(&self, blocks: &Blocks) -> Result<u64, Unsupported> {
+        Ok(blocks.elements().saturating_mul(self.batch.most(self.cx.function)?))
+    }
+
+    fn vectors(&self) -> Vectors<'_> {
+        Vectors { shape: &self.shape, machine: self.cx.machine }
     }
 
     fn multiply_accumulates(&self) -> u64 {
@@ -114,8 +134,9 @@ impl<'a> AttentionSchedule<'a> {
 
 impl Schedule for AttentionSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        let scores = self.score_elements().unwrap_or(0) * u64::from(Lane::F32.bytes());
-        Requirements { scratch: vec![scores], ..Requirements::default() }
+        let bytes = |elements: Result<u64, Unsupported>| elements.unwrap_or(0).saturating_mul(Lane::F32.bytes().into());
+        let found = self.blocks().ok().flatten().map(|blocks| bytes(self.found_elements(&blocks)));
+        Requirements { scratch: vec![bytes(self.score_elements())], common: found.into_iter().collect(), ..Requirements::default() }
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
@@ -139,43 +160,64 @@ impl Schedule for AttentionSchedule<'_> {
         let keys_and_values = [(keys, scaled[0]), (values, scaled[1])].map(|(elements, scaled)| Cache { elements, element, scaled });
         let target = self.cx.group.outputs[0];
         let output = arguments.output(&mut b, "output", target, Elements::new(Lane::F32, self.cx.most_elements(target)?));
-        let stride = self.row_elements()? as i64;
         let scores = arguments.scratch(&mut b, "scores", 0, Lane::F32, self.score_elements()?);
+        let by_key = match self.blocks()? {
+            Some(blocks) => Some((blocks, arguments.common(&mut b, "found", (0, true), Lane::F32, self.found_elements(&blocks)?))),
+            None => None,
+        };
         let mut cells = Cells::default();
         let sizes = [&self.batch, &self.queries, &self.room, &self.keys];
         cells.load(&mut b, &mut arguments, sizes.into_iter().chain(&self.causal_from).flat_map(Quantity::extents));
         let [batch, queries, room, keys] = sizes.map(|quantity| cells.number(&mut b, quantity));
         let start = self.causal_from.as_ref().map(|start| cells.number(&mut b, start));
-        let (shape, machine) = (&self.shape, self.cx.machine);
-        let lowering = Lowering { shape, machine, query, keys_and_values, mask, output, scores, stride, queries, room, keys, start };
+        let lowering = Lowering { vectors: self.vectors(), query, keys_and_values, mask, output, scores, queries, room, keys, start };
+        let (groups, stride) = (self.shape.groups as i64, self.row_elements()? as i64);
         let by_head = |b: &mut KernelBuilder| {
             batch.repeat(b, |b, image| match range {
-                Some((first, end)) => b.for_values(first, end, 1, |b, group| lowering.head_by_head(b, image, group)),
-                None => b.for_range(0, self.shape.groups as i64, 1, |b, group| lowering.head_by_head(b, image, group)),
+                Some((first, end)) => b.for_values(first, end, 1, |b, group| lowering.head_by_head(b, image, group, stride)),
+                None => b.for_range(0, groups, 1, |b, group| lowering.head_by_head(b, image, group, stride)),
             });
         };
-        let of_all_heads = |b: &mut KernelBuilder| batch.repeat(b, |b, image| lowering.key_by_key(b, image));
-        let by_key = |b: &mut KernelBuilder| match range {
-            // Two threads that read some heads each get less out of memory than one that reads all in order (Zen 4: 19.1 GB/s together, and 31.8),
-            // also where four queries share a key (32 heads: 900 µs, and 690 on one).
-            Some((first, _)) => {
-                let none = b.index(0);
-                either(b, (first, none), of_all_heads, |_| {});
-            }
-            None => of_all_heads(b),
+        let in_blocks = |b: &mut KernelBuilder, (blocks, found): (Blocks, Buffer)| {
+            let (first, end) = range.unwrap_or_else(|| (b.index(0), b.index(groups)));
+            let [first, end] = [first, end].map(|group| blocks.of_group(b, group, groups));
+            batch.repeat(b, |b, image| b.for_values(first, end, 1, |b, block| lowering.block(b, &blocks, found, (image, block))));
         };
-        match (self.goes_key_by_key(), queries) {
-            (false, _) => by_head(&mut b),
-            (true, Number::Known(_)) => by_key(&mut b),
-            (true, Number::Computed(queries)) => {
+        match (by_key, queries) {
+            (None, _) => by_head(&mut b),
+            (Some(by_key), Number::Known(_)) => in_blocks(&mut b, by_key),
+            (Some(by_key), Number::Computed(queries)) => {
                 let single = b.index(1);
-                either(&mut b, (queries, single), by_key, by_head);
+                either(&mut b, (queries, single), |b| in_blocks(b, by_key), by_head);
             }
         }
         let order = if self.goes_key_by_key() { ", one key by key" } else { "" };
         let description = format!("attention of {} queries to {KEYS} keys{order}", self.shape.rows);
         let multiply_accumulates = self.multiply_accumulates();
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates })
+    }
+
+    fn lower_last(&self) -> Result<Option<Lowered>, Unsupported> {
+        let Some(blocks) = self.blocks()? else { return Ok(None) };
+        let mut b = KernelBuilder::new("attention_of_blocks");
+        let mut arguments = Arguments::default();
+        let found = arguments.common(&mut b, "found", (0, false), Lane::F32, self.found_elements(&blocks)?);
+        let target = self.cx.group.outputs[0];
+        let output = arguments.output(&mut b, "output", target, Elements::new(Lane::F32, self.cx.most_elements(target)?));
+        let mut cells = Cells::default();
+        cells.load(&mut b, &mut arguments, self.batch.extents().chain(self.queries.extents()));
+        let [batch, queries] = [&self.batch, &self.queries].map(|quantity| cells.number(&mut b, quantity));
+        let together = Together { blocks, vectors: self.vectors(), found, output };
+        let all = |b: &mut KernelBuilder| batch.repeat(b, |b, image| together.all(b, image));
+        match queries {
+            Number::Known(_) => all(&mut b),
+            Number::Computed(queries) => {
+                let single = b.index(1);
+                either(&mut b, (queries, single), all, |_| {});
+            }
+        }
+        let description = format!("attention of {} blocks of keys", blocks.count);
+        Ok(Some(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }))
     }
 
     fn extent(&self, _shared: &[(Tensor, Tensor)]) -> Option<u64> {

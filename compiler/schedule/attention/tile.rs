@@ -9,6 +9,9 @@ use crate::schedule::quantity::Number;
 /// Keys whose products with the same queries are computed together.
 pub const KEYS: i64 = 4;
 
+/// Whole vectors of a depth whose products are written out at most; those of more are a loop.
+const MOST_WRITTEN_OUT: u64 = 8;
+
 /// What is known of queries and keys when the kernel is made.
 pub struct Shape {
     pub scale: f64,
@@ -38,17 +41,49 @@ pub struct Cache {
     pub scaled: Option<[Buffer; 2]>,
 }
 
-/// A kernel that is written.
-pub struct Lowering<'a> {
+/// How rows of the depth are cut into vectors.
+#[derive(Clone, Copy)]
+pub struct Vectors<'a> {
     pub shape: &'a Shape,
     pub machine: &'a Machine,
+}
+
+impl Vectors<'_> {
+    pub fn lanes(&self) -> u16 {
+        self.machine.lanes(4)
+    }
+
+    /// Whole vectors along the depth, and what is left: the first element, lanes, and those that count.
+    pub fn pieces(&self) -> Vec<(i64, u16, u16)> {
+        let (depth, lanes) = (self.shape.depth, u64::from(self.lanes()));
+        let whole = (0..depth / lanes).map(|i| ((i * lanes) as i64, lanes as u16, lanes as u16));
+        let rest = (depth % lanes > 0).then(|| ((depth / lanes * lanes) as i64, lanes as u16, (depth % lanes) as u16));
+        whole.chain(rest).collect()
+    }
+
+    pub fn multiply_add(&self, b: &mut KernelBuilder, x: Value, y: Value, sum: Value) -> Value {
+        if self.machine.fma {
+            return b.fma(x, y, sum);
+        }
+        let product = b.mul(x, y);
+        b.add(product, sum)
+    }
+
+    /// Vectors of the depth that are summed together: sums and values of a tile are in registers.
+    pub fn pieces_together(&self, rows: usize) -> usize {
+        let registers = usize::from(self.machine.registers.count());
+        (registers / 2 / rows).clamp(1, 8)
+    }
+}
+
+/// A kernel that is written.
+pub struct Lowering<'a> {
+    pub vectors: Vectors<'a>,
     pub query: Buffer,
     pub keys_and_values: [Cache; 2],
     pub mask: Option<Buffer>,
     pub output: Buffer,
     pub scores: Buffer,
-    /// Elements of a row of scores.
-    pub stride: i64,
     pub queries: Number,
     pub room: Number,
     pub keys: Number,
@@ -64,13 +99,41 @@ pub struct FirstKey {
     at: Value,
 }
 
+impl FirstKey {
+    /// Some keys after it.
+    pub fn after(self, b: &mut KernelBuilder, shape: &Shape, keys: Value) -> Self {
+        let of_groups = b.scale_index(keys, shape.groups as i64, 0);
+        let elements = b.scale_index(of_groups, shape.depth as i64, 0);
+        Self { number: b.add(self.number, of_groups), at: b.add(self.at, elements) }
+    }
+}
+
+/// Where the scores of a tile are.
+#[derive(Clone, Copy)]
+pub struct Scores {
+    /// Where those of the first row begin; at the first element where there is nothing here.
+    pub first: Option<Value>,
+    /// Elements of a row.
+    pub stride: i64,
+}
+
+/// A key or value: its number among those of the tile's head, and what is added to it.
+pub type Key = (Value, i64);
+
+/// The weights of a row: the largest score, and the sum of what they are before they are divided by it.
+pub struct Weighed {
+    pub largest: Value,
+    pub sum: Value,
+}
+
 /// Some queries of one head of keys, or of neighbouring heads that share it.
 pub struct Tile {
     pub rows: Vec<Row>,
     /// Where the first key of the head is; values lie alike.
     pub first_key: FirstKey,
-    /// Where the scores of the first row begin; at the first element where there is nothing here.
-    pub first_score: Option<Value>,
+    /// Keys of the head before the first one.
+    pub before: Option<Value>,
+    pub scores: Scores,
     /// Keys that the last query sees, no fewer than the others; and these with what makes whole vectors.
     pub keys: Value,
     pub padded: Value,
@@ -106,7 +169,7 @@ pub struct Row {
 impl Lowering<'_> {
     /// The first key of a head.
     pub fn first_key(&self, b: &mut KernelBuilder, image: Value, group: Value) -> FirstKey {
-        let shape = self.shape;
+        let shape = self.vectors.shape;
         let first = self.room.scale(b, image);
         let first = b.scale_index(first, shape.groups as i64, 0);
         let number = b.add(first, group);
@@ -115,7 +178,7 @@ impl Lowering<'_> {
 
     /// The query at a position, of one of the heads that share a head of keys.
     pub fn row(&self, b: &mut KernelBuilder, (image, group): (Value, Value), position: Value, head: Value) -> Row {
-        let shape = self.shape;
+        let shape = self.vectors.shape;
         let at = self.queries.scale(b, image);
         let at = b.add(at, position);
         let at = b.scale_index(at, shape.groups as i64, 0);
@@ -138,39 +201,19 @@ impl Lowering<'_> {
     }
 
     /// The tile of some queries, if there are any.
-    pub fn tile(&self, b: &mut KernelBuilder, first_key: FirstKey, first_score: Option<Value>, rows: Vec<Row>) -> Option<Tile> {
-        let lanes = i64::from(self.lanes());
+    pub fn tile(&self, b: &mut KernelBuilder, first_key: FirstKey, scores: Scores, rows: Vec<Row>) -> Option<Tile> {
+        let lanes = i64::from(self.vectors.lanes());
         let keys = rows.last()?.keys;
         let up = b.scale_index(keys, 1, lanes - 1);
         let mask = b.index(-lanes);
         let padded = b.binary(BinaryOp::And, up, mask);
-        Some(Tile { rows, first_key, first_score, keys, padded })
-    }
-
-    pub fn lanes(&self) -> u16 {
-        self.machine.lanes(4)
-    }
-
-    /// Whole vectors along the depth, and what is left: the first element, lanes, and those that count.
-    pub fn pieces(&self) -> Vec<(i64, u16, u16)> {
-        let (depth, lanes) = (self.shape.depth, u64::from(self.lanes()));
-        let whole = (0..depth / lanes).map(|i| ((i * lanes) as i64, lanes as u16, lanes as u16));
-        let rest = (depth % lanes > 0).then(|| ((depth / lanes * lanes) as i64, lanes as u16, (depth % lanes) as u16));
-        whole.chain(rest).collect()
-    }
-
-    fn multiply_add(&self, b: &mut KernelBuilder, x: Value, y: Value, sum: Value) -> Value {
-        if self.machine.fma {
-            return b.fma(x, y, sum);
-        }
-        let product = b.mul(x, y);
-        b.add(product, sum)
+        Some(Tile { rows, first_key, before: None, scores, keys, padded })
     }
 
     /// A key or value of the tile's head, ready to be read in pieces.
-    fn cached(&self, b: &mut KernelBuilder, tile: &Tile, cache: Cache, (key, offset): (Value, i64)) -> Cached {
-        let (groups, lanes) = (self.shape.groups as i64, self.lanes());
-        let step = groups * self.shape.depth as i64;
+    fn cached(&self, b: &mut KernelBuilder, tile: &Tile, cache: Cache, (key, offset): Key) -> Cached {
+        let (groups, lanes) = (self.vectors.shape.groups as i64, self.vectors.lanes());
+        let step = groups * self.vectors.shape.depth as i64;
         let at = b.scale_index(key, step, offset * step);
         let at = b.add(at, tile.first_key.at);
         let scaled = cache.scaled.map(|[scales, zero_points]| {
@@ -185,7 +228,7 @@ impl Lowering<'_> {
 
     /// Some elements of a key or value, as distances from the zero point where bytes are scaled.
     fn piece(&self, b: &mut KernelBuilder, cached: &Cached, at: Value, offset: i64, active: u16) -> Value {
-        let stored = b.load_active(cached.cache.elements, at, offset, self.lanes(), active);
+        let stored = b.load_active(cached.cache.elements, at, offset, self.vectors.lanes(), active);
         let wide = widen(b, stored, cached.cache.element);
         let Some(scaled) = cached.scaled else { return wide };
         let distance = b.sub(wide, scaled.zero_point);
@@ -194,7 +237,7 @@ impl Lowering<'_> {
 
     /// The place of a tile's first score of a key.
     fn score_at(&self, b: &mut KernelBuilder, tile: &Tile, key: Value) -> Value {
-        tile.first_score.map_or(key, |first| b.add(first, key))
+        tile.scores.first.map_or(key, |first| b.add(first, key))
     }
 
     /// A loop over keys, some at a time as far as that goes, then one by one.
@@ -213,86 +256,91 @@ impl Lowering<'_> {
         for (r, row) in (0..).zip(&tile.rows) {
             b.for_values(row.keys, tile.padded, 1, |b, key| {
                 let at = self.score_at(b, tile, key);
-                b.store(self.scores, at, r * self.stride, nothing);
+                b.store(self.scores, at, r * tile.scores.stride, nothing);
             });
         }
     }
 
     /// The scores of some keys.
-    pub fn scores(&self, b: &mut KernelBuilder, tile: &Tile, key: Value, count: i64) {
-        let keys: Vec<Cached> = (0..count).map(|i| self.cached(b, tile, self.keys_and_values[0], (key, i))).collect();
-        let (lanes, depth) = (self.lanes(), self.shape.depth);
-        let zero = b.float(Type::vector(Lane::F32, lanes), 0.0);
+    pub fn scores(&self, b: &mut KernelBuilder, tile: &Tile, list: &[Key]) {
+        let keys: Vec<Cached> = list.iter().map(|&key| self.cached(b, tile, self.keys_and_values[0], key)).collect();
+        let sums = self.products(b, tile, &keys);
+        let scale = b.float(Type::scalar(Lane::F32), self.vectors.shape.scale);
+        let scales: Vec<Value> = keys.iter().map(|key| key.scaled.map_or(scale, |of_key| b.mul(of_key.scale, scale))).collect();
+        let places: Vec<Value> = list.iter().map(|&(key, _)| self.score_at(b, tile, key)).collect();
+        for (i, sum) in sums.into_iter().enumerate() {
+            let (r, k) = (i / list.len(), i % list.len());
+            let sum = b.horizontal(HorizontalOp::Add, sum);
+            let mut score = b.mul(sum, scales[k]);
+            if let Some(mask) = self.mask {
+                let zero = b.index(0);
+                let row = if self.vectors.shape.mask_by_query { tile.rows[r].position } else { zero };
+                let place = self.keys.scale(b, row);
+                let place = b.add(place, list[k].0);
+                let place = tile.before.map_or(place, |before| b.add(place, before));
+                let number = b.load(mask, place, list[k].1, 1);
+                score = b.add(score, number);
+            }
+            b.store(self.scores, places[k], r as i64 * tile.scores.stride + list[k].1, score);
+        }
+    }
+
+    /// Products of the queries of a tile and some keys along the depth, summed lane by lane: those of the first query first.
+    fn products(&self, b: &mut KernelBuilder, tile: &Tile, keys: &[Cached]) -> Vec<Value> {
+        let (lanes, depth) = (self.vectors.lanes(), self.vectors.shape.depth);
         let whole = depth / u64::from(lanes) * u64::from(lanes);
-        let add = |b: &mut KernelBuilder, d: Value, active: u16, sums: &[Value]| -> Vec<Value> {
+        let add = |b: &mut KernelBuilder, (d, offset): (Value, i64), active: u16, sums: &[Value]| -> Vec<Value> {
             let query = |b: &mut KernelBuilder, row: &Row| {
                 let place = b.add(row.at, d);
-                b.load_active(self.query, place, 0, lanes, active)
+                b.load_active(self.query, place, offset, lanes, active)
             };
             let xs: Vec<Value> = tile.rows.iter().map(|row| query(b, row)).collect();
             let piece = |b: &mut KernelBuilder, key: &Cached| {
                 let place = b.add(key.at, d);
-                self.piece(b, key, place, 0, active)
+                self.piece(b, key, place, offset, active)
             };
             let ys: Vec<Value> = keys.iter().map(|key| piece(b, key)).collect();
             let pairs = xs.iter().flat_map(|&x| ys.iter().map(move |&y| (x, y)));
-            pairs.zip(sums).map(|((x, y), &sum)| self.multiply_add(b, x, y, sum)).collect()
+            pairs.zip(sums).map(|((x, y), &sum)| self.vectors.multiply_add(b, x, y, sum)).collect()
         };
-        let mut sums = vec![zero; tile.rows.len() * count as usize];
+        let zero = b.float(Type::vector(Lane::F32, lanes), 0.0);
+        let mut sums = vec![zero; tile.rows.len() * keys.len()];
         let (first, end) = (b.index(0), b.index(whole as i64));
-        sums = b.for_carry(first, end, lanes.into(), &sums, |b, d, sums| add(b, d, lanes, sums));
-        if depth > whole {
-            sums = add(b, end, (depth - whole) as u16, &sums);
-        }
-        let scale = b.float(Type::scalar(Lane::F32), self.shape.scale);
-        let scales: Vec<Value> = keys.iter().map(|key| key.scaled.map_or(scale, |of_key| b.mul(of_key.scale, scale))).collect();
-        let to = self.score_at(b, tile, key);
-        for (i, sum) in (0..).zip(sums) {
-            let (r, k) = (i / count, i % count);
-            let sum = b.horizontal(HorizontalOp::Add, sum);
-            let mut score = b.mul(sum, scales[k as usize]);
-            if let Some(mask) = self.mask {
-                let zero = b.index(0);
-                let row = if self.shape.mask_by_query { tile.rows[r as usize].position } else { zero };
-                let place = self.keys.scale(b, row);
-                let place = b.add(place, key);
-                let number = b.load(mask, place, k, 1);
-                score = b.add(score, number);
+        if whole <= MOST_WRITTEN_OUT * u64::from(lanes) {
+            for offset in (0..whole as i64).step_by(lanes.into()) {
+                sums = add(b, (first, offset), lanes, &sums);
             }
-            b.store(self.scores, to, r * self.stride + k, score);
+        } else {
+            sums = b.for_carry(first, end, lanes.into(), &sums, |b, d, sums| add(b, (d, 0), lanes, sums));
         }
+        if depth > whole {
+            sums = add(b, (end, 0), (depth - whole) as u16, &sums);
+        }
+        sums
     }
 
-    /// The scores of a row become weights, e to the distance from the largest. Gives one over their sum.
-    pub fn weights(&self, b: &mut KernelBuilder, tile: &Tile, r: usize) -> Value {
-        let (lanes, offset) = (self.lanes(), r as i64 * self.stride);
+    /// The scores of a row become weights, e to the distance from the largest, which is no less than `least`.
+    pub fn weigh(&self, b: &mut KernelBuilder, tile: &Tile, r: usize, least: f64) -> Weighed {
+        let (lanes, offset) = (self.vectors.lanes(), r as i64 * tile.scores.stride);
         let zero = b.index(0);
-        let least = b.float(Type::vector(Lane::F32, lanes), f64::NEG_INFINITY);
+        let least = b.float(Type::vector(Lane::F32, lanes), least);
         let largest = b.for_carry(zero, tile.padded, lanes.into(), &[least], |b, key, largest| {
             let at = self.score_at(b, tile, key);
             let scores = b.load(self.scores, at, offset, lanes);
             vec![b.binary(BinaryOp::FloatMaxFirst, scores, largest[0])]
         });
         let largest = b.horizontal(HorizontalOp::Max, largest[0]);
-        let largest = b.splat(largest, lanes);
+        let subtracted = b.splat(largest, lanes);
         let none = b.float(Type::vector(Lane::F32, lanes), 0.0);
         let sums = b.for_carry(zero, tile.padded, lanes.into(), &[none], |b, key, sums| {
             let at = self.score_at(b, tile, key);
             let scores = b.load(self.scores, at, offset, lanes);
-            let below = b.sub(scores, largest);
+            let below = b.sub(scores, subtracted);
             let weights = mathematics::exp(b, below);
             b.store(self.scores, at, offset, weights);
             vec![b.add(sums[0], weights)]
         });
-        let sum = b.horizontal(HorizontalOp::Add, sums[0]);
-        let one = b.float(Type::scalar(Lane::F32), 1.0);
-        b.binary(BinaryOp::FloatDiv, one, sum)
-    }
-
-    /// Vectors of the depth that are summed together: sums and values of a tile are in registers.
-    pub fn pieces_together(&self, rows: usize) -> usize {
-        let registers = usize::from(self.machine.registers.count());
-        (registers / 2 / rows).clamp(1, 8)
+        Weighed { largest, sum: b.horizontal(HorizontalOp::Add, sums[0]) }
     }
 
     /// Sums of values, a vector for each row and piece, with those of one more key.
@@ -301,18 +349,18 @@ impl Lowering<'_> {
         b: &mut KernelBuilder,
         tile: &Tile,
         pieces: &[(i64, u16, u16)],
-        (key, offset): (Value, i64),
+        (key, offset): Key,
         sums: &[Value],
     ) -> Vec<Value> {
         let value = self.cached(b, tile, self.keys_and_values[1], (key, offset));
         let values: Vec<Value> = pieces.iter().map(|&(first, _, active)| self.piece(b, &value, value.at, first, active)).collect();
-        let scale = value.scaled.map(|scaled| b.splat(scaled.scale, self.lanes()));
+        let scale = value.scaled.map(|scaled| b.splat(scaled.scale, self.vectors.lanes()));
         let score = self.score_at(b, tile, key);
         let mut next = Vec::with_capacity(sums.len());
         for (r, sums) in (0..).zip(sums.chunks(pieces.len())) {
-            let weight = b.load_splat(self.scores, score, r * self.stride + offset, self.lanes());
+            let weight = b.load_splat(self.scores, score, r * tile.scores.stride + offset, self.vectors.lanes());
             let weight = scale.map_or(weight, |scale| b.mul(weight, scale));
-            next.extend(values.iter().zip(sums).map(|(&value, &sum)| self.multiply_add(b, weight, value, sum)));
+            next.extend(values.iter().zip(sums).map(|(&value, &sum)| self.vectors.multiply_add(b, weight, value, sum)));
         }
         next
     }
