@@ -306,8 +306,9 @@ fn collapse(dimensions: &[Dimension]) -> Vec<Dimension> {
 
 impl Schedule for MovementSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        // What is copied first, and from front to back, may be overwritten from its start on.
-        let first = self.copies.first().filter(|copy| self.fill.is_none() && copy.operand == 0 && copy.to.is(0));
+        // What is copied first, from front to back and not again, may be overwritten from its start on.
+        let is_read_once = self.operands.iter().skip(1).all(|other| *other != self.operands[0]);
+        let first = self.copies.first().filter(|copy| self.fill.is_none() && copy.operand == 0 && is_read_once && copy.to.is(0));
         let is_run = |copy: &Copy| match &collapse(&copy.dimensions)[..] {
             [run] => run.extent.as_known().is_some() && run.from_stride.is(1) && run.to_stride.is(1),
             _ => false,

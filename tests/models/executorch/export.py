@@ -111,6 +111,19 @@ class Counter(nn.Module):
         return self.total * 2
 
 
+class Recent(nn.Module):
+    """A buffer whose new contents have a part of the old ones twice, around what is new: the second time, the old ones may not be gone."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(8))
+
+    def forward(self, x):
+        old = self.total[2:5]
+        self.total.copy_(torch.cat([old, x, old]))
+        return self.total + 1
+
+
 class Draws(nn.Module):
     """Random numbers, and what is true of all of them: nobody can say more. The bounds of averages are more than six deviations away."""
 
@@ -948,6 +961,7 @@ def main():
         ),
         "areas": (Crossed().requires_grad_(False), [(randn(n, 6),) for n in (5, 1, 3)], {"x": {0: Dim("rows", min=1, max=5)}}),
         "draws": (Draws(), [(randn(n, 32),) for n in (32, 24, 30)], {"x": {0: Dim("rows", min=24, max=32)}}),
+        "recent": (Recent(), [(randn(2),) for _ in range(4)], None),
     }
     # What `map` runs over is taken apart row by row when it is exported, which makes a number of its extent. One row says as much.
     pass_base._unstack_pytree = lambda tensors: [[tensor[0] for tensor in tensors]]
@@ -955,9 +969,9 @@ def main():
         if wanted and stem not in wanted:
             continue
         program = lowered(model, inputs[0], dynamic, InAreas if stem == "areas" else MemoryPlanningPass)
-        if stem == "counter":
+        if stem in ("counter", "recent"):
             model.total.zero_()
-        write(stem, program, model, inputs, stateful=stem in ("counter", "draws"))
+        write(stem, program, model, inputs, stateful=stem in ("counter", "recent", "draws"))
         if stem == "perceptron":
             with torch.no_grad():
                 cases = [MethodTestCase(inputs=x, expected_outputs=(model(*x),)) for x in inputs]
