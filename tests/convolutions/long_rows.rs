@@ -96,6 +96,8 @@ fn cases() -> Vec<Case> {
             Case { padding: (0, 0), pixels: 100, ..plain },
             Case { padding: (300, 7), window: 9, ..plain },
             Case { padding: (0, 4), ..plain },
+            // Whole sections of padding, before the row and after it.
+            Case { padding: (200, 200), window: 9, pixels: 96, channels: 24, ..plain },
             // Windows apart from each other, wide ones, some that meet no pixel of their neighbours.
             Case { stride: 2, outputs: 24, pixels: 192, ..plain },
             Case { stride: 3, window: 2, padding: (1, 0), pixels: 286, ..plain },

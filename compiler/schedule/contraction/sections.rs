@@ -92,11 +92,14 @@ pub fn stage(
         b.binary(BinaryOp::SignedMin, pixel, high_value)
     };
     let (begin, finish) = (inside(b, first), inside(b, end));
+    // A section may lie in the padding as a whole.
+    let before = b.binary(BinaryOp::SignedMin, begin, end);
+    let after = b.binary(BinaryOp::SignedMax, finish, first);
     let place = |b: &mut KernelBuilder, pixel: Value| {
         let pixel = b.sub(pixel, top);
         b.scale_index(pixel, staging.channels as i64, 0)
     };
-    for (from, to) in [(first, begin), (finish, end)] {
+    for (from, to) in [(first, before), (after, end)] {
         let start = place(b, from);
         let pixels = b.sub(to, from);
         let is_some = b.compare(CompareOp::Less, from, to);
