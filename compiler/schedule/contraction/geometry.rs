@@ -13,7 +13,7 @@ use crate::machine::Machine;
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::epilogue::epilogue_of;
-use crate::schedule::quantity::Number;
+use crate::schedule::quantity::{Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
 /// A convolution over [batch, planes, rows, width, channels]; a matrix product is one row with a 1×1 window.
@@ -332,7 +332,7 @@ impl Contraction {
             let input = with_planes(self.planes.input, self.input_size);
             Sizes::known(self.batch, input, with_planes(self.planes.output, self.output_size))
         });
-        let numbers = sizes.load(b, arguments, self.channels);
+        let numbers = sizes.load(b, arguments, &Quantity::known(self.channels as i64));
         let Some(row) = self.sections else { return numbers };
         let elements = Number::Known((row.input * self.channels) as i64);
         Numbers { plane_elements: elements, image_elements: elements, output_pixels: Number::Known(row.output as i64), ..numbers }

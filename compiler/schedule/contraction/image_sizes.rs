@@ -26,6 +26,8 @@ pub struct Sizes {
 pub struct Numbers {
     /// Images.
     pub batch: Number,
+    /// Channels of the input.
+    pub channels: Number,
     /// Planes, rows and columns of the input.
     pub input: [Number; 3],
     /// Planes, rows and columns of the output.
@@ -85,15 +87,16 @@ impl Sizes {
     }
 
     /// The sizes in a kernel, for images of this many channels. To stand before all loops.
-    pub fn load(&self, b: &mut KernelBuilder, arguments: &mut Arguments, channels: u64) -> Numbers {
+    pub fn load(&self, b: &mut KernelBuilder, arguments: &mut Arguments, channels: &Quantity) -> Numbers {
         let mut cells = Cells::default();
-        let all = [&self.batch].into_iter().chain(&self.input).chain(&self.output).chain(&self.shift);
+        let all = [&self.batch, channels].into_iter().chain(&self.input).chain(&self.output).chain(&self.shift);
         cells.load(b, arguments, all.flat_map(Quantity::extents));
-        let row = self.input[2].scaled(i64::try_from(channels).unwrap_or(i64::MAX));
+        let row = self.input[2].times(channels);
         let plane = self.input[1].times(&row);
         let mut number = |quantity: &Quantity| cells.number(b, quantity);
         Numbers {
             batch: number(&self.batch),
+            channels: number(channels),
             input: [number(&self.input[0]), number(&self.input[1]), number(&self.input[2])],
             output: [number(&self.output[0]), number(&self.output[1]), number(&self.output[2])],
             shift: [number(&self.shift[0]), number(&self.shift[1]), number(&self.shift[2])],

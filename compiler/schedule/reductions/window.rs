@@ -3,14 +3,14 @@
 use super::nines;
 use super::reduction::Reduction;
 use crate::ir::{Inst, Operation, Summation, Value as Tensor};
-use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
+use crate::kernel::{Active, BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::contraction::image_sizes::{Numbers, Sizes};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
-use crate::schedule::loops::row;
+use crate::schedule::quantity::Quantity;
 use crate::schedule::unsupported::Unsupported;
 
 /// See the module.
@@ -29,7 +29,7 @@ pub struct WindowSchedule<'a> {
     low: [u64; 2],
     /// Whether taps may be outside the input.
     padded: bool,
-    channels: u64,
+    channels: Quantity,
 }
 
 impl<'a> WindowSchedule<'a> {
@@ -70,7 +70,7 @@ impl<'a> WindowSchedule<'a> {
             dilation: numbers(&geometry.dilation, 1),
             low: numbers(&geometry.padding_low, 0),
             padded,
-            channels: shape[shape.len() - 1],
+            channels: cx.quantities(operand).pop().unwrap_or_else(|| Quantity::known(1)),
         })
     }
 }
@@ -87,9 +87,9 @@ impl Schedule for WindowSchedule<'_> {
         reader.declare(&mut b, &mut arguments, shared)?;
         writer.declare(&mut b, &mut arguments, shared)?;
         let smallest = reader.smallest_element().min(writer.smallest_element());
-        let lanes = self.cx.lanes_for(smallest, self.channels);
+        let lanes = self.cx.lanes_for(smallest, self.channels.most(self.cx.function)?);
         let hoisted = (reader.hoist(&mut b, lanes), writer.hoist(&mut b, lanes));
-        let numbers = self.sizes.load(&mut b, &mut arguments, self.channels);
+        let numbers = self.sizes.load(&mut b, &mut arguments, &self.channels);
         let mut outcome = Ok(());
         numbers.output_rows.repeat(&mut b, |b, line| {
             let rows = numbers.output[1].value(b);
@@ -98,12 +98,12 @@ impl Schedule for WindowSchedule<'_> {
             numbers.output[2].repeat(b, |b, x| {
                 let pixel = numbers.output[2].scale(b, line);
                 let pixel = b.add(pixel, x);
-                row(b, self.channels, lanes, |b, channel, active| {
+                numbers.channels.row(b, lanes, self.cx.machine.masked_lanes, |b, channel, active| {
                     let at = (image, y, x, channel);
                     let result = self.reduce(b, &numbers, &reader, &hoisted.0, at, lanes, active).and_then(|sum| {
                         let is_stored = self.cx.group.epilogue.is_none();
                         let sum = if is_stored { sum } else { self.reduction.finish(b, &reader, 0, sum) };
-                        let base = b.scale_index(pixel, self.channels as i64, 0);
+                        let base = numbers.channels.scale(b, pixel);
                         let flat = b.add(base, channel);
                         let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
                         writer.emit(b, &place, Some(sum), &hoisted.1, lanes, active)
@@ -127,7 +127,7 @@ struct Taps<'t> {
     reader: &'t ElementWise<'t>,
     hoisted: &'t [Option<Hoisted>],
     lanes: u16,
-    active: u16,
+    active: Active,
     /// Row and column of the first tap; they may be outside the input.
     top: Value,
     left: Value,
@@ -193,7 +193,7 @@ impl Taps<'_> {
 
     fn element(&self, b: &mut KernelBuilder, line: Value, column: Value) -> Result<Value, Unsupported> {
         let pixel = b.add(line, column);
-        let base = b.scale_index(pixel, self.schedule.channels as i64, 0);
+        let base = self.numbers.channels.scale(b, pixel);
         let flat = b.add(base, self.channel);
         let place = OutputPosition { pixel, pixel_offset: 0, channel: self.channel, channel_offset: 0, flat };
         Ok(self.reader.values(b, &place, &[], self.hoisted, self.lanes, self.active)?[0])
@@ -228,7 +228,7 @@ impl WindowSchedule<'_> {
         hoisted: &[Option<Hoisted>],
         (image, y, x, channel): (Value, Value, Value, Value),
         lanes: u16,
-        active: u16,
+        active: Active,
     ) -> Result<Value, Unsupported> {
         let neutral = self.reduction.neutral(b, lanes);
         let top = b.scale_index(y, self.strides[0] as i64, -(self.low[0] as i64));

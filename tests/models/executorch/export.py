@@ -124,6 +124,13 @@ class Recent(nn.Module):
         return self.total + 1
 
 
+class PooledPlanes(nn.Module):
+    """Windows over images whose number of planes is known only when the program runs."""
+
+    def forward(self, x):
+        return functional.max_pool2d(x, 3, 1, 1), functional.avg_pool2d(x, 2), functional.max_pool1d(x[0], 2)
+
+
 class Draws(nn.Module):
     """Random numbers, and what is true of all of them: nobody can say more. The bounds of averages are more than six deviations away."""
 
@@ -962,6 +969,7 @@ def main():
         "areas": (Crossed().requires_grad_(False), [(randn(n, 6),) for n in (5, 1, 3)], {"x": {0: Dim("rows", min=1, max=5)}}),
         "draws": (Draws(), [(randn(n, 32),) for n in (32, 24, 30)], {"x": {0: Dim("rows", min=24, max=32)}}),
         "recent": (Recent(), [(randn(2),) for _ in range(4)], None),
+        "pooled_planes": (PooledPlanes(), [(randn(1, n, 5, 6),) for n in (19, 1, 4, 16)], {"x": {1: Dim("planes", min=1, max=19)}}),
     }
     # What `map` runs over is taken apart row by row when it is exported, which makes a number of its extent. One row says as much.
     pass_base._unstack_pytree = lambda tensors: [[tensor[0] for tensor in tensors]]
