@@ -182,10 +182,11 @@ impl Graph<'_> {
             for operand in &mut operands {
                 let shape = self.extents(*operand);
                 let Some(d) = shape.len().checked_sub(from_end).filter(|&d| shape[d] != Extent::Static(1)) else { continue };
-                match met {
-                    None => met = Some(shape[d]),
-                    Some(other) => *operand = self.agree(*operand, d, other)?,
+                if let Some(other) = met {
+                    *operand = self.agree(*operand, d, other)?;
                 }
+                // Which of the two is left is this one's now.
+                met = Some(self.extents(*operand)[d]);
             }
         }
         Ok(operands)

@@ -124,6 +124,13 @@ class Recent(nn.Module):
         return self.total + 1
 
 
+class Chosen(nn.Module):
+    """Three inputs whose open extents have to be equal, two of them at once."""
+
+    def forward(self, mask, x, y):
+        return torch.where(mask, x, y)
+
+
 class PooledPlanes(nn.Module):
     """Windows over images whose number of planes is known only when the program runs."""
 
@@ -970,6 +977,11 @@ def main():
         "draws": (Draws(), [(randn(n, 32),) for n in (32, 24, 30)], {"x": {0: Dim("rows", min=24, max=32)}}),
         "recent": (Recent(), [(randn(2),) for _ in range(4)], None),
         "pooled_planes": (PooledPlanes(), [(randn(1, n, 5, 6),) for n in (19, 1, 4, 16)], {"x": {1: Dim("planes", min=1, max=19)}}),
+        "chosen": (
+            Chosen(),
+            [(randn(n, 4, m) > 0, randn(n, 4, m), randn(n, 4, m)) for n, m in ((9, 11), (1, 4), (3, 1), (5, 7))],
+            {name: {0: Dim("rows", min=1, max=9), 2: Dim("columns", min=1, max=11)} for name in ("mask", "x", "y")},
+        ),
     }
     # What `map` runs over is taken apart row by row when it is exported, which makes a number of its extent. One row says as much.
     pass_base._unstack_pytree = lambda tensors: [[tensor[0] for tensor in tensors]]
