@@ -79,8 +79,14 @@ fn operand(edit: &mut Edit<'_>, value: Value, factors: &Factors, after: &[Extent
         return Some(value);
     }
     let missing = after.len().checked_sub(shape.len())?;
-    let repeated = |dimension: usize| dimension < missing || (shape[dimension - missing] != after[dimension]);
-    let shape = factors.with_repeated(repeated)?;
+    let resolved = |extent: Extent| edit.function.resolved(extent);
+    let is_repeated = |(&own, &whole): (&Extent, &Extent)| (resolved(own) != resolved(whole)).then_some(resolved(own));
+    let repeated: Vec<Option<Extent>> = shape.iter().zip(&after[missing..]).map(is_repeated).collect();
+    // One extent may be named in two ways.
+    if repeated.iter().flatten().any(|&own| own != Extent::Static(1)) {
+        return None;
+    }
+    let shape = factors.with_repeated(|dimension| dimension < missing || repeated[dimension - missing].is_some())?;
     let source = edit.defined_by(value, Op::Reshape).map(|data| data.operands[0]);
     if let Some(source) = source.filter(|&source| edit.function.tensor(source).shape == shape) {
         return Some(source);
