@@ -31,7 +31,7 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// What the JIT computes in two calls of one instance; none when something in the module is not compiled yet. With all memory against
+/// What the JIT computes in two calls of each method, in turn, of one instance; none when something in the module is not compiled yet. With all memory against
 /// guard pages and what is dead overwritten, it is the same to the bit.
 fn compiled(module: &Module, inputs: &[Tensor], options: lower::Options) -> Result<Option<Vec<Tensor>>, String> {
     let machine = options.machine;
@@ -50,17 +50,16 @@ fn compiled(module: &Module, inputs: &[Tensor], options: lower::Options) -> Resu
     if called(&lowered, inputs, machine, checking)? != results {
         return Err("other results with dead memory overwritten".into());
     }
-    let calls: Vec<Vec<Tensor>> = results.chunks((results.len() / 2).max(1)).map(<[Tensor]>::to_vec).collect();
-    support::parts::check_in_parts(module, options, inputs, &calls)?;
-    Ok(Some(results))
+    support::parts::check_in_parts(module, options, inputs, &results)?;
+    Ok(Some(results.concat()))
 }
 
-fn called(lowered: &Lowered, inputs: &[Tensor], machine: &'static Machine, options: JitOptions) -> Result<Vec<Tensor>, String> {
+fn called(lowered: &Lowered, inputs: &[Tensor], machine: &'static Machine, options: JitOptions) -> Result<Vec<Vec<Tensor>>, String> {
     let jit = Jit::with_options(&lowered.program, machine, options).map_err(|e| e.to_string())?;
     let mut instance = jit.instance().map_err(|e| e.to_string())?;
     let mut results = Vec::new();
-    for _ in 0..2 {
-        results.extend(instance.call_tensors(0, inputs).map_err(|e| e.to_string())?);
+    for method in (0..lowered.program.methods.len()).cycle().take(2 * lowered.program.methods.len()) {
+        results.push(instance.call_tensors(method, inputs).map_err(|e| e.to_string())?);
     }
     Ok(results)
 }
@@ -75,25 +74,28 @@ fn machine_of(seed: u64, host: &'static Machine) -> &'static Machine {
     }
 }
 
-/// What the interpreter computes in two calls.
+/// What the interpreter computes in two calls of each method, in turn.
 fn interpreted(module: &Module, inputs: &[Tensor]) -> Vec<Tensor> {
     let mut interpreter = Interpreter::new(module);
-    let mut run = || interpreter.run(0, inputs).unwrap_or_else(|e| panic!("{e}"));
-    let mut outputs = run();
-    outputs.extend(run());
-    outputs
+    let methods = (0..module.methods.len()).cycle().take(2 * module.methods.len());
+    methods.flat_map(|method| interpreter.run(method, inputs).unwrap_or_else(|e| panic!("{e}"))).collect()
 }
 
 /// What differs for one seed; whether it could be compared at all.
 fn check(seed: u64, options: &Options, machine: &'static Machine) -> Result<bool, String> {
-    let (mut module, inputs) = module(seed, options);
+    let (module, inputs) = module(seed, options);
+    compare_module(seed, module, &inputs, machine)
+}
+
+/// What differs for a module; whether it could be compared at all.
+fn compare_module(seed: u64, mut module: Module, inputs: &[Tensor], machine: &'static Machine) -> Result<bool, String> {
     passes::run_all(&mut module);
     let explain = |error: String| format!("seed {seed} on {}: {error}\n{}", machine.level, print_module(&module, Constants::Whole));
     // Every fourth is small code.
     let goal = if seed % 4 == 3 { Goal::Size } else { Goal::Speed };
     let options = lower::Options { goal, ..lower::Options::new(machine) };
-    let Some(found) = compiled(&module, &inputs, options).map_err(explain)? else { return Ok(false) };
-    for (index, (found, expected)) in found.iter().zip(&interpreted(&module, &inputs)).enumerate() {
+    let Some(found) = compiled(&module, inputs, options).map_err(explain)? else { return Ok(false) };
+    for (index, (found, expected)) in found.iter().zip(&interpreted(&module, inputs)).enumerate() {
         support::compare(found, expected, TOLERANCE).map_err(|error| explain(format!("output {index}: {error}")))?;
     }
     Ok(true)
@@ -184,6 +186,45 @@ fn picked_images_compute_what_the_interpreter_computes() {
     println!("{unwritten} of {} write none", seeds());
     // Almost four of ten were when this was written.
     assert!(unwritten * 4 > seeds(), "hardly anything is read where it lies: {unwritten}");
+}
+
+/// Programs that read tensors elsewhere than where they write, and write variables over what these are made of.
+#[test]
+fn programs_of_views_compute_what_the_interpreter_computes() {
+    let compared = compare_all(chains::views::module);
+    assert_eq!(compared, seeds(), "some are not compiled");
+}
+
+/// Such programs with extents that are known only when they run.
+#[test]
+fn programs_of_views_compute_what_the_interpreter_computes_where_extents_are_dynamic() {
+    let compared = compare_all(chains::views::open);
+    assert!(compared * 2 > seeds(), "only {compared} are compiled");
+}
+
+/// Convolutions of long rows, one after another, over what they read.
+#[test]
+fn long_rows_compute_what_the_interpreter_computes() {
+    let compared = compare_all(chains::rows::module);
+    assert_eq!(compared, seeds(), "some are not compiled");
+}
+
+/// How many programs are compiled; all that are compute what the interpreter computes.
+fn compare_all(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> u64 {
+    let host = target::host_machine().expect("the host has a machine description");
+    let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
+    let (mut compared, mut failures) = (0, Vec::new());
+    for seed in first..first + seeds() {
+        let (module, inputs) = generate(seed);
+        modelc::ir::verify(&module).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        match compare_module(seed, module, &inputs, machine_of(seed, host)) {
+            Ok(is_compiled) => compared += u64::from(is_compiled),
+            Err(error) => failures.push(error),
+        }
+    }
+    println!("{compared} of {} compared", seeds());
+    assert!(failures.is_empty(), "{} of {} fail; the first:\n{}", failures.len(), seeds(), failures[0]);
+    compared
 }
 
 /// What is combined before it is stored is combined as if it were stored.

@@ -1,10 +1,12 @@
 //! Random chains of operators that work row by row, regions that work batch by batch, images that are picked from, graphs of element-wise
-//! work, and extremes of what saturates.
+//! work, extremes of what saturates, convolutions of long rows, and programs of views.
 
 pub mod batches;
 pub mod extremes;
 pub mod graphs;
 pub mod picked;
+pub mod rows;
+pub mod views;
 
 use modelc::ir::{ElementType, ExpressionBuilder, Extent, Module, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
 use modelc::ir::{FunctionBuilder, WindowGeometry};
