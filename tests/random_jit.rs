@@ -91,9 +91,10 @@ fn check(seed: u64, options: &Options, machine: &'static Machine) -> Result<bool
 fn compare_module(seed: u64, mut module: Module, inputs: &[Tensor], machine: &'static Machine) -> Result<bool, String> {
     passes::run_all(&mut module);
     let explain = |error: String| format!("seed {seed} on {}: {error}\n{}", machine.level, print_module(&module, Constants::Whole));
-    // Every fourth is small code.
+    // Every fourth is small code; a quarter is planned for little memory, and one without merges.
     let goal = if seed % 4 == 3 { Goal::Size } else { Goal::Speed };
-    let options = lower::Options { goal, ..lower::Options::new(machine) };
+    let plan = [PlanSource::Own, PlanSource::Own, PlanSource::Smallest, PlanSource::Program][(seed / 4 % 4) as usize];
+    let options = lower::Options { goal, plan, ..lower::Options::new(machine) };
     let Some(found) = compiled(&module, inputs, options).map_err(explain)? else { return Ok(false) };
     for (index, (found, expected)) in found.iter().zip(&interpreted(&module, inputs)).enumerate() {
         support::compare(found, expected, TOLERANCE).map_err(|error| explain(format!("output {index}: {error}")))?;
