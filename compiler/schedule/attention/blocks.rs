@@ -3,8 +3,7 @@
 //! A block has its own largest score and its own sums. A second kernel brings them together, each times e to the distance of its largest score from
 //! that of all (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018).
 
-use super::KEYS_OF_ROW;
-use super::tile::{Shape, Vectors};
+use super::tile::{KEYS_OF_ROW, Shape, Vectors};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Lane, Type, Value, mathematics};
 
 /// Blocks at most.

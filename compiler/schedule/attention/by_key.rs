@@ -6,9 +6,8 @@
 //!
 //! The keys are cut into blocks (`blocks.rs`), which several threads may share.
 
-use super::KEYS_OF_ROW;
 use super::blocks::Blocks;
-use super::tile::{Key, Lowering, Row, Scores, Tile};
+use super::tile::{KEYS_OF_ROW, Key, Lowering, Row, Scores, Tile};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Lane, Type, Value};
 use crate::schedule::quantity::Number;
 

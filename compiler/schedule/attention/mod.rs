@@ -21,10 +21,7 @@ use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::elementwise::lanes::memory_lane;
 use blocks::{Blocks, Together};
-use tile::{Cache, KEYS, Lowering, Shape, Vectors};
-
-/// Scores of a row are a multiple of this many: every machine's vectors divide it, and it is a cache line.
-const KEYS_OF_ROW: u64 = 16;
+use tile::{Cache, KEYS, KEYS_OF_ROW, Lowering, Shape, Vectors};
 
 /// A single query goes key by key from this many bytes of keys: fewer stay in the cache of a core, where it does not matter in which order
 /// they are read.

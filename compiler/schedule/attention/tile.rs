@@ -9,6 +9,9 @@ use crate::schedule::quantity::Number;
 /// Keys whose products with the same queries are computed together.
 pub const KEYS: i64 = 4;
 
+/// Scores of a row are a multiple of this many: every machine's vectors divide it, and it is a cache line.
+pub const KEYS_OF_ROW: u64 = 16;
+
 /// Whole vectors of a depth whose products are written out at most; those of more are a loop.
 const MOST_WRITTEN_OUT: u64 = 8;
 
