@@ -56,16 +56,9 @@ pub(super) fn write(
         // The same for all levels.
         calls = of_steps;
     }
+    // The next kernel of a group may read working memory of the one before.
     let live_at = |&(step, is_last): &(usize, bool)| {
-        if is_last {
-            return lifetimes.live_after(plan, step);
-        }
-        // The next kernel of the group may read working memory of this one.
-        let working = request.steps[step].scratch.iter().zip(&plan.scratch[step]);
-        let mut live = lifetimes.live_within(plan, step);
-        live.extend(working.map(|(scratch, &offset)| offset..offset + scratch.bytes));
-        live.sort_unstable_by_key(|range| (range.start, range.end));
-        live
+        if is_last { lifetimes.live_after(plan, step) } else { lifetimes.live_within(request, plan, step) }
     };
     let is_for_gpu = |&(step, _): &(usize, bool)| match planned.items[step].work {
         Work::Group(group) => group.is_for_gpu(function, frame.module),

@@ -78,16 +78,18 @@ impl Lifetimes {
     /// The arena bytes that hold something a step after `step` still uses, as disjoint ascending ranges. All others may be overwritten
     /// there.
     pub fn live_after(&self, plan: &Plan, step: usize) -> Vec<Range<u64>> {
-        self.live(plan, |steps| steps.start <= step && step + 1 < steps.end)
+        self.live(plan, vec![], |steps| steps.start <= step && step + 1 < steps.end)
     }
 
-    /// The arena bytes that hold something `step` itself or a later one uses.
-    pub fn live_within(&self, plan: &Plan, step: usize) -> Vec<Range<u64>> {
-        self.live(plan, |steps| steps.contains(&step))
+    /// The arena bytes that hold something `step` of the request itself or a later one uses, its working memory among them.
+    pub fn live_within(&self, request: &Request, plan: &Plan, step: usize) -> Vec<Range<u64>> {
+        let working = request.steps[step].scratch.iter().zip(&plan.scratch[step]);
+        let working = working.map(|(scratch, &offset)| offset..offset + scratch.bytes).collect();
+        self.live(plan, working, |steps| steps.contains(&step))
     }
 
-    fn live(&self, plan: &Plan, is_live: impl Fn(&Range<usize>) -> bool) -> Vec<Range<u64>> {
-        let mut ranges: Vec<Range<u64>> = Vec::new();
+    /// Some ranges and those of what is live, merged.
+    fn live(&self, plan: &Plan, mut ranges: Vec<Range<u64>>, is_live: impl Fn(&Range<usize>) -> bool) -> Vec<Range<u64>> {
         for (pieces, offset) in self.pieces.iter().zip(&plan.offset) {
             let live = pieces.iter().filter(|piece| is_live(&piece.steps));
             ranges.extend(live.filter_map(|piece| Some(offset.as_ref()? + piece.bytes.start..offset.as_ref()? + piece.bytes.end)));

@@ -1,7 +1,7 @@
 //! Kernel calls as dispatches: grids, narrow indices, and every operand as a range that the device can bind.
 
 use super::counts::{Count, Counts};
-use super::hazards::{Access, Touch, Work};
+use super::hazards::{Access, Touch, Work, shares};
 use super::joined::{self, Joined, Operand};
 use super::mirror::Mirror;
 use super::operands::{begin_before, load_as};
@@ -121,7 +121,8 @@ impl<'a> Dispatches<'a> {
             }
             begin_before(&mut kernel, buffer, before / lane, self.gpu.offset_alignment as u32);
         }
-        let kernel = DeviceKernel { kernel, bindings, shares: joined::shares(operands) };
+        let touches: Vec<Touch> = operands.iter().map(|operand| touch(operand, None)).collect();
+        let kernel = DeviceKernel { kernel, bindings, shares: shares(&touches) };
         let next = self.kernels.len();
         let unnamed = Kernel { name: String::new(), ..kernel.kernel.clone() };
         let number = *self.numbers.entry(DeviceKernel { kernel: unnamed, ..kernel.clone() }).or_insert(next);

@@ -96,6 +96,12 @@ fn meet(a: &Touch, b: &Touch) -> bool {
     (a.is_written || b.is_written) && a.memory == b.memory && a.start < b.end && b.start < a.end
 }
 
+/// For each operand of a dispatch whether it has a word in common with another one, and one of the two is written.
+pub fn shares(touches: &[Touch]) -> Vec<bool> {
+    let shares = |number: usize| touches.iter().enumerate().any(|(other, touch)| other != number && meet(&touches[number], touch));
+    (0..touches.len()).map(shares).collect()
+}
+
 /// Whether slices of two operands are the same bytes.
 fn is_sliced_alike(a: &Touch, b: &Touch) -> bool {
     a.start == b.start && a.stride.is_some() && a.stride == b.stride

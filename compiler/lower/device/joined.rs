@@ -21,13 +21,6 @@ pub struct Operand {
     pub begins: bool,
 }
 
-/// For each operand whether it has bytes in common with another one, and one of the two is written.
-pub fn shares(operands: &[Operand]) -> Vec<bool> {
-    let meets = |a: &Operand, b: &Operand| a.memory == b.memory && a.start < b.end && b.start < a.end && (a.is_written || b.is_written);
-    let others = |number| operands.iter().enumerate().filter(move |&(other, _)| other != number).map(|(_, operand)| operand);
-    operands.iter().enumerate().map(|(number, operand)| others(number).any(|other| meets(operand, other))).collect()
-}
-
 /// What operands are bound to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Joined {

@@ -1,8 +1,11 @@
 //! Head by head: a few queries go over all keys, then over all values. For many queries the keys of a head stay in the cache from tile to
 //! tile.
 
-use super::tile::{Lowering, Scores, Tile};
+use super::tile::{Key, Lowering, Scores, Tile};
 use crate::kernel::{BinaryOp, KernelBuilder, Lane, Type, Value};
+
+/// Keys whose products with the same queries are computed together.
+pub const KEYS: i64 = 4;
 
 impl Lowering<'_> {
     /// All queries of a head of keys.
@@ -17,7 +20,7 @@ impl Lowering<'_> {
             });
             let rows = rows.collect();
             let Some(tile) = self.tile(b, first_key, scores, rows) else { return };
-            self.each_key(b, tile.keys, |b, key, count| self.scores(b, &tile, &(0..count).map(|i| (key, i)).collect::<Vec<_>>()));
+            each_key(b, tile.keys, |b, keys| self.scores(b, &tile, keys));
             self.unseen(b, &tile);
             let factors: Vec<Value> = (0..tile.rows.len()).map(|r| self.factor(b, &tile, r)).collect();
             self.results(b, &tile, &factors);
@@ -59,4 +62,14 @@ impl Lowering<'_> {
             }
         }
     }
+}
+
+/// A loop over keys, some neighbours at a time as far as that goes, then one by one.
+fn each_key(b: &mut KernelBuilder, keys: Value, mut body: impl FnMut(&mut KernelBuilder, &[Key])) {
+    let zero = b.index(0);
+    let by = b.index(KEYS);
+    let whole = b.binary(BinaryOp::SignedDiv, keys, by);
+    let whole = b.scale_index(whole, KEYS, 0);
+    b.for_values(zero, whole, KEYS, |b, key| body(b, &std::array::from_fn::<Key, { KEYS as usize }, _>(|i| (key, i as i64))));
+    b.for_values(whole, keys, 1, |b, key| body(b, &[(key, 0)]));
 }

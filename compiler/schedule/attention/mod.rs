@@ -1,8 +1,8 @@
 //! Attention: the scores of a few queries of a head, their softmax, and the sum of the values, one after the other, so that a score is written
 //! once, and keys and values are read where they lie, and widened in registers. Heads that share keys are computed together.
 //!
-//! Products of queries and keys run along the depth, sums of values across it. Scores are kept for as many keys as there may be, and are
-//! filled up to whole vectors with −∞, whose weight is 0.
+//! Products of queries and keys run along the depth, sums of values across it. Scores are kept for as many keys as there may be, or for a
+//! block of them, and are filled up to whole vectors with −∞, whose weight is 0.
 //!
 //! Many queries are computed head by head (`by_head.rs`), a single one of a large cache key by key (`by_key.rs`), which sums in another order.
 
@@ -21,7 +21,8 @@ use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::elementwise::lanes::memory_lane;
 use blocks::{Blocks, Together};
-use tile::{Cache, KEYS, KEYS_OF_ROW, Lowering, Shape, Vectors};
+use by_head::KEYS;
+use tile::{Cache, KEYS_OF_ROW, Lowering, Shape, Vectors};
 
 /// A single query goes key by key from this many bytes of keys: fewer stay in the cache of a core, where it does not matter in which order
 /// they are read.

@@ -6,9 +6,6 @@ use crate::machine::Machine;
 use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::quantity::Number;
 
-/// Keys whose products with the same queries are computed together.
-pub const KEYS: i64 = 4;
-
 /// Scores of a row are a multiple of this many: every machine's vectors divide it, and it is a cache line.
 pub const KEYS_OF_ROW: u64 = 16;
 
@@ -241,16 +238,6 @@ impl Lowering<'_> {
     /// The place of a tile's first score of a key.
     fn score_at(&self, b: &mut KernelBuilder, tile: &Tile, key: Value) -> Value {
         tile.scores.first.map_or(key, |first| b.add(first, key))
-    }
-
-    /// A loop over keys, some at a time as far as that goes, then one by one.
-    pub fn each_key(&self, b: &mut KernelBuilder, keys: Value, mut body: impl FnMut(&mut KernelBuilder, Value, i64)) {
-        let zero = b.index(0);
-        let by = b.index(KEYS);
-        let whole = b.binary(BinaryOp::SignedDiv, keys, by);
-        let whole = b.scale_index(whole, KEYS, 0);
-        b.for_values(zero, whole, KEYS, |b, key| body(b, key, KEYS));
-        b.for_values(whole, keys, 1, |b, key| body(b, key, 1));
     }
 
     /// What a row does not see has the score −∞.
