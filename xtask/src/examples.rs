@@ -1,8 +1,8 @@
 //! `cargo xtask examples`: builds and runs every program in `examples/`, as its README tells a person to.
 
-use crate::process::{cargo, root, run, run_then_print};
+use crate::process::{cargo, root, run, run_then_print, target};
 use crate::{Outcome, setup};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// One example: its name on the command line, and how to build and run it in a folder of its own.
@@ -89,9 +89,4 @@ fn cargo_package(_modelc: &Path, build: &Path) -> Outcome {
     run_then_print(
         cargo().args(["run", "--locked", "--manifest-path"]).arg(manifest).arg("--target-dir").arg(build).env_remove("CARGO_TARGET_DIR"),
     )
-}
-
-/// Cargo's target folder.
-fn target() -> PathBuf {
-    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask COMMAND`: see `USAGE`.
 
 use std::process::ExitCode;
-use xtask::{Outcome, emulate, examples, fuzz, peers, setup, shaders, test};
+use xtask::{Outcome, emulate, examples, fuzz, peers, replay, setup, shaders, test};
 
 const USAGE: &str = "\
 cargo xtask setup                   installs what the tests need and is missing: compilers, qemu, cmake (Debian packages)
@@ -11,6 +11,9 @@ cargo xtask fuzz [TARGET ...] [--runs N]
                                     runs the fuzz targets, or those named, N times each (a million)
 cargo xtask peers [MODEL.tflite|MODEL.pte ...] [--rounds N] [--seconds S] [--cpu N] [--threads N]
                                     measures modelc, LiteRT and ExecuTorch in turns: tables and charts in target/peers
+cargo xtask replay BASE|--claimed [--head BINARY] [--sample N|--all] [--only TEXT] [MODEL ...]
+                                    compiles models with two compilers, for targets, levels, threads, goals and GPUs in turn, and
+                                    compares objects and headers byte by byte. BASE is a modelc program or a git revision
 cargo xtask shaders MODEL ... [--vk-profile PROFILE] [--all] [--each]
                                     asks a driver (Mesa's RADV, no GPU needed) what it makes of the kernels that models
                                     give to a GPU: all operators with --all, a row a kernel with --each
@@ -39,6 +42,7 @@ fn run(arguments: &[String]) -> Outcome {
         "examples" => examples::run_named(rest),
         "fuzz" => fuzz::run(rest),
         "peers" => peers::run(rest),
+        "replay" => replay::run(rest),
         "shaders" => shaders::run(rest),
         "emulate" => emulate::emulate(rest),
         "help" | "--help" | "-h" => {

@@ -10,6 +10,11 @@ pub fn root() -> &'static Path {
     package.parent().unwrap_or(package)
 }
 
+/// Cargo's target folder.
+pub fn target() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
 /// Cargo itself: the one that started us where one did.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
