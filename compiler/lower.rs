@@ -110,6 +110,10 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
         device::device(parts, sides.collect())
     });
     let device = device.map(|mut device| {
+        if !options.needs_device {
+            let of_level = |level: usize| (machines[level], methods.iter().map(|levels| &levels[level]).collect(), &kernels[level][..]);
+            device.estimate = device::estimate::estimate(&device, (0..cpus).map(of_level));
+        }
         if options.needs_device {
             let reported = plans.iter_mut().zip(&mut live).zip(&mut peaks);
             let of_methods = methods.iter_mut().map(|levels| &mut levels[..cpus]).zip(reported);

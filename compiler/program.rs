@@ -8,8 +8,8 @@ mod moving;
 mod walk;
 
 pub use device::{
-    Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, HostCall, HostReason,
-    Residents,
+    Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, Estimate, HostCall,
+    HostReason, Residents,
 };
 pub use moving::{End, Member, Moving, MovingPlace, Size};
 pub use walk::{Visit, Walk, calls, calls_in_streams, calls_together, change_addresses, change_calls, externals, regions, walk};

@@ -2,7 +2,7 @@
 
 use crate::codegen::vulkan::LoaderChoice;
 use crate::ir::Module;
-use crate::program::{Device, DeviceRegion, HostReason};
+use crate::program::{Device, DeviceRegion, Estimate, HostReason};
 use crate::target::Target;
 use crate::{GpuMode, GpuSettings};
 use clap::{Args, ValueEnum};
@@ -83,7 +83,8 @@ impl GpuArguments {
             let regions = device.regions_of_calls();
             let dispatches = regions.iter().flat_map(DeviceRegion::dispatches).count();
             let (profile, regions) = (device.machine.level, regions.len());
-            return Some(format!("  gpu     {profile}; regions: {regions}; dispatches: {dispatches}"));
+            let estimate = device.estimate.as_ref().map_or_else(String::new, estimated);
+            return Some(format!("  gpu     {profile}; regions: {regions}; dispatches: {dispatches}{estimate}"));
         }
         if !module.is_for_gpu() {
             return None;
@@ -97,6 +98,13 @@ impl GpuArguments {
         };
         Some(format!("  gpu     {remark}"))
     }
+}
+
+/// What an estimate comes to: both times, of the first level, and whether a device is opened.
+fn estimated(estimate: &Estimate) -> String {
+    let opened = if estimate.device_is_faster().next() == Some(true) { "" } else { ", so no GPU is opened" };
+    let host = estimate.host_ns.first().map_or(0, |host| host.div_ceil(1000));
+    format!("; estimated {} µs a call, on the CPU {host} µs{opened}", estimate.device_ns.div_ceil(1000))
 }
 
 #[cfg(test)]

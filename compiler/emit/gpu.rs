@@ -29,6 +29,7 @@ typedef struct modelc_gpu_info {
   const char *failed; /* the call that failed, or NULL */
   uint32_t api_version, driver_version, vendor_id, device_id, device_type; /* of VkPhysicalDeviceProperties; 0 if no device was chosen */
   char device_name[256];
+  uint64_t cpu_ns, gpu_ns; /* a call on either side, estimated; the GPU is not opened if it would be slower. 0: no estimate */
 } modelc_gpu_info;
 #endif
 ";
@@ -73,6 +74,7 @@ pub fn report(device: &Device, methods: &[Method], module_bytes: &[u64]) -> Valu
         "variable_bytes": device.residents.as_ref().map_or(0, Residents::bytes),
         "variables": residents.map(variable).collect::<Vec<_>>(),
         "regions": device.regions_of_calls().iter().enumerate().map(region).collect::<Vec<_>>(),
+        "estimate": device.estimate.as_ref().map(|estimate| json!({ "cpu_ns": estimate.host_ns, "gpu_ns": estimate.device_ns })),
         "host_calls": device.host_calls.iter().map(host_call).collect::<Vec<_>>(),
     })
 }

@@ -18,6 +18,8 @@ pub(super) struct RawInfo {
     pub device_id: u32,
     pub device_type: u32,
     pub device_name: [u8; 256],
+    pub cpu_ns: u64,
+    pub gpu_ns: u64,
 }
 
 impl RawInfo {
@@ -34,6 +36,8 @@ impl RawInfo {
             device_id: 0,
             device_type: 0,
             device_name: [0; 256],
+            cpu_ns: 0,
+            gpu_ns: 0,
         }
     }
 
@@ -47,6 +51,7 @@ impl RawInfo {
             failed: failed.map(|call| (call, self.result)),
             device: name.to_string_lossy().into_owned(),
             device_type: self.device_type,
+            estimate: (self.gpu_ns > 0).then_some([self.cpu_ns, self.gpu_ns]),
         }
     }
 }
@@ -62,6 +67,8 @@ pub struct GpuInfo {
     pub device: String,
     /// Its `VkPhysicalDeviceType`.
     pub device_type: u32,
+    /// Nanoseconds of a call on the CPU and on the device, estimated.
+    pub estimate: Option<[u64; 2]>,
 }
 
 impl fmt::Display for GpuInfo {
@@ -69,7 +76,15 @@ impl fmt::Display for GpuInfo {
         match &self.failed {
             _ if self.runs => write!(f, "{} runs what is for a GPU", self.device),
             Some((call, result)) => write!(f, "the CPU runs what is for a GPU: {call} gave {result}"),
-            None => write!(f, "the CPU runs what is for a GPU"),
+            None => match self.estimate {
+                Some([cpu, gpu]) if cpu <= gpu => write!(
+                    f,
+                    "the CPU runs what is for a GPU: about {} µs, where a GPU needs about {} µs (estimated)",
+                    cpu.div_ceil(1000),
+                    gpu.div_ceil(1000)
+                ),
+                _ => write!(f, "the CPU runs what is for a GPU"),
+            },
         }
     }
 }
@@ -81,17 +96,19 @@ mod tests {
     #[test]
     fn either_side_is_told() {
         let failed = Some(("vkCreateInstance".to_owned(), -9));
-        let cpu = GpuInfo { runs: false, failed, device: String::new(), device_type: 0 };
+        let cpu = GpuInfo { runs: false, failed, device: String::new(), device_type: 0, estimate: None };
         assert_eq!(cpu.to_string(), "the CPU runs what is for a GPU: vkCreateInstance gave -9");
-        let gpu = GpuInfo { runs: true, failed: None, device: "Mali".into(), device_type: 1 };
+        let gpu = GpuInfo { runs: true, failed: None, device: "Mali".into(), device_type: 1, estimate: None };
         assert!(gpu.to_string().starts_with("Mali runs what is for a GPU"));
+        let slower = GpuInfo { runs: false, estimate: Some([330_000, 720_500]), ..gpu };
+        assert_eq!(slower.to_string(), "the CPU runs what is for a GPU: about 330 µs, where a GPU needs about 721 µs (estimated)");
     }
 
     #[test]
     fn the_record_has_the_size_that_the_runtime_writes() {
         #[cfg(target_pointer_width = "64")]
         assert_eq!((size_of::<RawInfo>() as u64, std::mem::offset_of!(RawInfo, device_name)), (GPU_INFO_BYTES, 44));
-        let none = GpuInfo { runs: false, failed: None, device: String::new(), device_type: 0 };
+        let none = GpuInfo { runs: false, failed: None, device: String::new(), device_type: 0, estimate: None };
         assert_eq!(RawInfo::new().read(), none);
     }
 }

@@ -30,6 +30,24 @@ pub struct Device {
     pub host_calls: Vec<HostCall>,
     /// Variables that live on the device, if some do: the program then runs with a device only.
     pub residents: Option<Residents>,
+    /// How long calls take on either side. `None`: a device is opened wherever there is one.
+    pub estimate: Option<Estimate>,
+}
+
+/// How long the calls that regions stand for take, estimated, in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// On a CPU of each level, in the order of the program's levels.
+    pub host_ns: Vec<u64>,
+    /// On the device, with what crosses.
+    pub device_ns: u64,
+}
+
+impl Estimate {
+    /// For each level whether the device is faster.
+    pub fn device_is_faster(&self) -> impl Iterator<Item = bool> + '_ {
+        self.host_ns.iter().map(|&host| self.device_ns < host)
+    }
 }
 
 /// Variables that no step of the host touches, kept in the area from call to call. They are no part of the state, and do not cross.
@@ -63,7 +81,18 @@ impl Device {
     /// One that has nothing to do yet but to tell whether it failed.
     pub fn idle(machine: &'static Machine) -> Self {
         let (kernels, constants, regions, host_calls) = (vec![], vec![], vec![], vec![]);
-        Self { machine, kernels, constants, constant_bytes: 0, area_bytes: 4, staging_bytes: 4, regions, host_calls, residents: None }
+        Self {
+            machine,
+            kernels,
+            constants,
+            constant_bytes: 0,
+            area_bytes: 4,
+            staging_bytes: 4,
+            regions,
+            host_calls,
+            residents: None,
+            estimate: None,
+        }
     }
 }
 

@@ -98,6 +98,7 @@ fn device() -> Device {
     Device {
         host_calls: vec![],
         residents: None,
+        estimate: None,
         machine: &GPUS[0],
         kernels: WORKS.iter().map(kernel).map(DeviceKernel::alone).collect(),
         constants: vec![DeviceConstant { constant: 0, offset: 256 }],

@@ -5,9 +5,9 @@ use super::addresses::Addresses;
 use super::context::{Context, Gpu};
 use super::hooks::{AFTER, BEFORE};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
-use crate::codegen::vulkan::{Own, passed};
+use crate::codegen::vulkan::{GPU_INFO_BYTES, Own, clear, gpu_info, passed};
 use crate::interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
-use crate::program::{ALIGNMENT, Address, Crossing, PortExtent, Residents};
+use crate::program::{ALIGNMENT, Address, Crossing, Estimate, PortExtent, Residents};
 
 impl Gpu<'_> {
     /// Calls an entry of the runtime that gives a status.
@@ -47,9 +47,26 @@ pub(super) fn check_host(e: &mut Builder, host: Value) {
     });
 }
 
-/// The end of `init`. Where the device fails, what there is of it is closed; then the CPU does its work, or the function returns
-/// `MODELC_E_GPU`.
-pub(super) fn open(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, (state, weights, host): (Value, Option<Value>, Value)) {
+/// The end of `init`. No device is opened where it is estimated to be slower than the CPU of the chosen level.
+pub(super) fn open_if_faster(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, level: Operand, arguments: Opened) {
+    let faster: Vec<bool> = gpu.device.estimate.iter().filter(|_| !gpu.required).flat_map(Estimate::device_is_faster).collect();
+    if faster.iter().all(|faster| *faster) {
+        return open(e, context, gpu, arguments);
+    }
+    let part = part(e, context, arguments.0);
+    let table = e.data(gpu.table, 0);
+    clear(e, part, table);
+    for (number, _) in (0u64..).zip(&faster).filter(|(_, faster)| **faster) {
+        let is_level = e.compare(CompareOp::Equal, level, number);
+        e.when(is_level, |e| open(e, context, gpu, arguments));
+    }
+}
+
+/// State, weights, and the application's device.
+type Opened = (Value, Option<Value>, Value);
+
+/// Opens the device. Where it fails, what there is of it is closed; then the CPU does its work, or the function returns `MODELC_E_GPU`.
+fn open(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, (state, weights, host): Opened) {
     let part = part(e, context, state);
     let table = e.data(gpu.table, 0);
     let weights = if context.constants.bytes > 0 { e.constant(weights, 0).into() } else { Operand::Number(0) };
@@ -130,7 +147,23 @@ pub(in crate::codegen) fn gpu(context: &Context<'_>, gpu: &Gpu<'_>) -> Function 
         let part = part(e, context, arena);
         let status = gpu.status(e, Own::Report, vec![part.into(), info.into()]);
         e.leave_with(status);
+        store_estimate(e, gpu, arena, info);
     })
+}
+
+/// Stores the two estimates, where the caller's record has them: those of the level that runs, and zeros where there are none.
+fn store_estimate(e: &mut Builder, gpu: &Gpu<'_>, state: Value, info: Value) {
+    let size = e.load(Width::Single, info, gpu_info::STRUCT_SIZE);
+    let has_them = e.compare(CompareOp::GreaterOrEqual, size, GPU_INFO_BYTES);
+    e.when(has_them, |e| {
+        let level = e.load(Width::Half, state, record::LEVEL);
+        e.store(Width::Cell, gpu.device.estimate.as_ref().map_or(0, |estimate| estimate.device_ns), info, gpu_info::DEVICE_NS);
+        e.store(Width::Cell, 0, info, gpu_info::HOST_NS);
+        for (number, &host_ns) in (0u64..).zip(gpu.device.estimate.iter().flat_map(|estimate| &estimate.host_ns)) {
+            let is_level = e.compare(CompareOp::Equal, level, number);
+            e.when(is_level, |e| e.store(Width::Cell, host_ns, info, gpu_info::HOST_NS));
+        }
+    });
 }
 
 /// Tells who measures that a region begins or has ended.

@@ -36,7 +36,7 @@ pub(super) fn init(context: &Context<'_>) -> Function {
         write_record(e, context, arena, (whole, level), &fields);
         initialise_variables(e, context, arena, weights);
         if let (Some(gpu), Some(host)) = (&context.gpu, fields.host) {
-            gpu::open(e, context, gpu, (arena, weights, host));
+            gpu::open_if_faster(e, context, gpu, level, (arena, weights, host));
         }
     })
 }

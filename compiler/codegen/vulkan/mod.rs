@@ -28,8 +28,9 @@ mod tests;
 mod write;
 
 pub use modules::Modules;
+pub use open::clear;
 pub use options::{GpuOptions, LoaderChoice, RuntimePlace};
-pub use report::GPU_INFO_BYTES;
+pub use report::{GPU_INFO_BYTES, info as gpu_info};
 pub use run::passed;
 pub use runtime::{FORMAT, Loader, Own, RUNTIME_NAME, Runtime};
 pub use survey::{SURVEY, SURVEYED, survey, survey_row};

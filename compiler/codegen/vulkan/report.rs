@@ -7,7 +7,8 @@ use crate::interface::E_ABI;
 use crate::interface::device as part;
 
 /// Fields of `modelc_gpu_info`.
-mod info {
+pub mod info {
+    #![allow(missing_docs, reason = "the header documents them")]
     pub const STRUCT_SIZE: i32 = 0;
     pub const RUNS: i32 = 4;
     pub const RESULT: i32 = 8;
@@ -15,17 +16,22 @@ mod info {
     pub const FAILED: i32 = 16;
     /// Five singles and a name.
     pub const PROPERTIES: u64 = 24;
+    /// The driver fills these: the estimates are the model's.
+    pub const HOST_NS: i32 = 304;
+    pub const DEVICE_NS: i32 = 312;
 }
 
-/// Bytes of `modelc_gpu_info` of ABI 1.
-pub const GPU_INFO_BYTES: u64 = 304;
+/// Bytes of `modelc_gpu_info`.
+pub const GPU_INFO_BYTES: u64 = 320;
+/// Bytes of the first `modelc_gpu_info`, which had no estimates.
+const LEAST_BYTES: u64 = 304;
 
 /// `int report(part, modelc_gpu_info *info)`: which side runs, which call failed with what, which device there is or was.
 pub fn report(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Report.signature(), |e, arguments| {
         let &[part, out] = arguments else { unreachable!("report has two parameters") };
         let size = e.load(Width::Single, out, info::STRUCT_SIZE);
-        let small = e.compare(CompareOp::Less, size, GPU_INFO_BYTES);
+        let small = e.compare(CompareOp::Less, size, LEAST_BYTES);
         e.leave_if(small, E_ABI);
         let runs = e.device_runs(part);
         let [call, result] = [part::CALL, part::RESULT].map(|offset| e.load(Width::Single, part, offset));

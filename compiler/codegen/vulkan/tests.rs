@@ -58,6 +58,7 @@ pub fn device() -> Device {
         staging_bytes: 160,
         regions: vec![region],
         residents: None,
+        estimate: None,
     }
 }
 

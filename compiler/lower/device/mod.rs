@@ -7,6 +7,7 @@
 mod close_up;
 mod counts;
 mod dispatches;
+pub(super) mod estimate;
 mod flow;
 mod hazards;
 mod host;
@@ -125,7 +126,18 @@ fn placed(parts: Parts<'_>, mut methods: Vec<Sides<'_>>, host_calls: &mut Vec<Ho
     });
     let Dispatches { kernels, placed, constant_bytes, counts, .. } = dispatches;
     let area_bytes = counts.end();
-    Some(Device { machine, kernels, constants: placed, constant_bytes, area_bytes, staging_bytes, regions, host_calls: vec![], residents })
+    Some(Device {
+        machine,
+        kernels,
+        constants: placed,
+        constant_bytes,
+        area_bytes,
+        staging_bytes,
+        regions,
+        host_calls: vec![],
+        residents,
+        estimate: None,
+    })
 }
 
 /// Staging memory of a region.
