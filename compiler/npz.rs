@@ -49,7 +49,7 @@ impl Archive {
     /// # Errors
     /// When they are no sound `.npz` file.
     pub fn parse(bytes: &[u8]) -> Result<Self, Diagnostic> {
-        let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| invalid(format!("the file is no .npz archive: {error}")))?;
+        let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| invalid(format!("the file is not an .npz archive: {error}")))?;
         let mut archive = Self::default();
         // Entries do not share bytes, so a small file cannot be many large arrays.
         let mut unread = Unread { stored: bytes.len() as u64, expanded: MAX_BYTES };

@@ -209,14 +209,14 @@ fn unknown(spelling: &str) -> Diagnostic {
     let here = TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
     let plain = without_vendor(&lower);
     if let Some((_, why)) = MISSING.iter().find(|(start, _)| lower.starts_with(start) || plain.starts_with(start)) {
-        return Diagnostic::new(codes::TARGET_NOT_YET, format!("target {spelling} is not there yet: {why}"))
-            .help(format!("targets that are: {here}"));
+        return Diagnostic::new(codes::TARGET_NOT_YET, format!("target {spelling} is not supported: {why}"))
+            .help(format!("supported targets: {here}"));
     }
     // `arm64…` and `x86-64…` are misspelled 64-bit targets, not 32-bit ones.
     let narrow = NARROW.iter().any(|prefix| lower.starts_with(prefix)) && !lower.starts_with("arm64") && !lower.starts_with("x86-64");
     if narrow {
-        return Diagnostic::new(codes::TARGET_NOT_YET, format!("target {spelling} is not there yet: only 64-bit targets are"))
-            .help(format!("targets that are: {here}"));
+        return Diagnostic::new(codes::TARGET_NOT_YET, format!("target {spelling} is not supported: only 64-bit targets are"))
+            .help(format!("supported targets: {here}"));
     }
     Diagnostic::new(codes::UNKNOWN_TARGET, format!("unknown target {spelling}")).help("`modelc targets` lists targets and their spellings")
 }
@@ -270,7 +270,7 @@ fn preference(machine: &Machine) -> (u16, u32) {
 
 fn native(target: &Target) -> Result<&'static Machine, Diagnostic> {
     if host_isa() != Some(target.isa) {
-        let message = format!("--cpu native asks for the CPU of this computer, which is not one of {}", target.name);
+        let message = format!("--cpu native means the CPU of this computer, which is not a {}", target.name);
         return Err(Diagnostic::new(codes::OTHER_CPU, message).help("name a CPU level: `modelc targets` lists them"));
     }
     best_here(target.isa)
@@ -436,11 +436,11 @@ mod tests {
         {
             let error = target(spelling).unwrap_err();
             assert_eq!(error.code, codes::TARGET_NOT_YET, "{error}");
-            assert!(error.message.contains("not there yet"), "{error}");
+            assert!(error.message.contains("not supported"), "{error}");
         }
         for spelling in ["aarch64-pc-windows-msvc", "arm64-windows", "arm64e-apple-darwin", "aarch64-unknown-uefi"] {
             let error = target(spelling).unwrap_err();
-            assert!(error.code == codes::TARGET_NOT_YET && error.message.contains("not there yet"), "{error}");
+            assert!(error.code == codes::TARGET_NOT_YET && error.message.contains("not supported"), "{error}");
         }
         let error = target("x86_65-linux-gnu").unwrap_err();
         assert!(error.code == codes::UNKNOWN_TARGET && error.help.unwrap().contains("modelc targets"));

@@ -199,7 +199,7 @@ fn methods_of_strings_are_left_out_and_said() {
     let output = modelc(&["run", &path, "--method", "__et_training_fqn_forward"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(status(&output, &said), 1, "{said}");
-    assert!(said.contains("MC0420") && said.contains("strings are no outputs"), "{said}");
+    assert!(said.contains("MC0420") && said.contains("strings cannot be outputs"), "{said}");
 }
 
 /// The offsets in the arena of a program lowered with a plan.

@@ -84,7 +84,7 @@ fn outputs_replace_no_input() {
         let said = folder.refused(command);
         assert!(said.contains("MC0712") || said.contains("MC0715"), "{command:?}: {said}");
     }
-    assert!(folder.refused(&["run", "m.tflite", "--inputs", "in.npz", "--outputs", "in.npz"]).contains("would replace in.npz"));
+    assert!(folder.refused(&["run", "m.tflite", "--inputs", "in.npz", "--outputs", "in.npz"]).contains("would overwrite in.npz"));
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn a_command_that_is_misspelled_is_suggested() {
     assert!(text(&output.stderr).starts_with("{\"code\":\"MC0801\""), "{}", text(&output.stderr));
     // What other compilers have a command for.
     let said = folder.refused(&["compile", "m.tflite"]);
-    assert!(said.contains("neither a command nor a model called compile") && said.contains("`modelc m.tflite -o NET.o`"), "{said}");
+    assert!(said.contains("no command and no model file called compile") && said.contains("`modelc m.tflite -o NET.o`"), "{said}");
     // A file of such a name is a model.
     folder.put("insepct", fs::read(MODEL).expect("a model"));
     assert_eq!(folder.run(&["insepct", "-o", "net.o"]).status.code(), Some(0));

@@ -213,13 +213,13 @@ fn options_that_cannot_be_are_errors_that_name_the_operator() {
                 &[(i16, &[1, 8])],
                 &frames,
             ),
-            "no whole number of steps",
+            "not a multiple of the step",
         ),
         (
             refused("SignalEnergy", &[("start_index", Int(0)), ("end_index", Int(5))], &[(i16, &[8])], &[(TensorType::UINT32, &[4])]),
             "`end_index` of the operator is out of range",
         ),
-        (refused("SignalWindow", &[("shift", Int(12))], &[(i16, &[8]), (i16, &[3])], &[(i16, &[8])]), "no whole number of windows"),
+        (refused("SignalWindow", &[("shift", Int(12))], &[(i16, &[8]), (i16, &[3])], &[(i16, &[8])]), "not a multiple of the window"),
     ];
     for (error, expected) in cases {
         assert!(error.contains(expected) && error.contains("CUSTOM:Signal"), "{expected:?}: {error}");

@@ -29,37 +29,37 @@ pub struct Arguments {
     model: String,
     #[command(flatten)]
     calls: Calls,
-    /// Runs to measure, at least
+    /// Minimum number of measured runs
     #[arg(long = "num-runs", alias = "num_runs", default_value_t = 50)]
     num_runs: u64,
-    /// Runs before measuring
+    /// Number of runs before the measurement
     #[arg(long = "warmup-runs", alias = "warmup_runs", default_value_t = 1)]
     warmup_runs: u64,
-    /// Seconds to measure, at least
+    /// Minimum duration of the measurement, in seconds
     #[arg(long = "min-secs", alias = "min_secs", default_value_t = 1.0)]
     min_secs: f64,
-    /// Seconds to measure, at most
+    /// Maximum duration of the measurement, in seconds
     #[arg(long = "max-secs", alias = "max_secs", default_value_t = 150.0)]
     max_secs: f64,
-    /// Seconds between runs
+    /// Pause between runs, in seconds
     #[arg(long = "run-delay", alias = "run_delay", default_value_t = 0.0)]
     run_delay: f64,
-    /// Threads
+    /// Number of threads
     #[arg(long = "num-threads", alias = "num_threads", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     num_threads: u32,
-    /// Processors to run on: one, or several with commas between
+    /// Processors to run on, separated by commas
     #[arg(long, value_name = "CPU", value_delimiter = ',')]
     pin: Vec<usize>,
     /// Show the time of every kernel
     #[arg(long)]
     profile: bool,
-    /// Tell Linux's perf where the functions of the model are, in /tmp/perf-PID.map
+    /// Write /tmp/perf-PID.map, so that Linux's perf shows the names of the model's functions
     #[arg(long = "perf-map")]
     perf_map: bool,
-    /// Print JSON, schema modelc.bench/1
+    /// Print JSON (schema modelc.bench/1)
     #[arg(long)]
     json: bool,
-    /// Write one line a run to a CSV file
+    /// Write a CSV file with one line for each run
     #[arg(long, value_name = "PATH")]
     csv: Option<String>,
     #[command(flatten)]

@@ -53,7 +53,7 @@ pub fn expecting(module: &Module, mut cases: Vec<Case>, expected: &Archive) -> R
         case.expected = expected_outputs(&module.methods[case.method], case.number, expected);
     }
     if cases.iter().flat_map(|case| &case.expected).all(Option::is_none) {
-        return Err(Diagnostic::new(codes::NOTHING_TO_COMPARE, "the expected outputs hold none of the model's outputs"));
+        return Err(Diagnostic::new(codes::NOTHING_TO_COMPARE, "the file of expected outputs contains none of the model's outputs"));
     }
     Ok(cases)
 }

@@ -22,25 +22,25 @@ pub struct Arguments {
     /// The model: a .tflite, .pte or .bpte file
     #[arg(required = true)]
     model: Option<String>,
-    /// The object file to write; its header is written beside it. `-` is standard output
+    /// Object file to write; the header goes into the same folder. `-` is standard output
     #[arg(short, long, value_name = "OUT.o")]
     output: Option<String>,
-    /// Write something else too, or instead: object, archive, weights, header, json, html, ir, kernels, driver, clif, asm, plan,
+    /// Write another kind of output, with or without the object: object, archive, weights, header, json, html, ir, kernels, driver, clif, asm, plan,
     /// depfile, test
     #[arg(long = "emit", value_name = "KIND[=PATH]")]
     emit: Vec<String>,
-    /// Where to write the header
+    /// Path of the header
     #[arg(long, value_name = "PATH")]
     header: Option<String>,
-    /// Write a dependency file in Make syntax
+    /// Write a dependency file for Make
     #[arg(long, value_name = "PATH")]
     depfile: Option<String>,
-    /// Write a page about the compiled model: memory over time, kernels, weights
+    /// Write an HTML report: memory over time, kernels, weights
     #[arg(long, value_name = "PATH.html")]
     report: Option<String>,
     #[command(flatten)]
     object: ObjectArguments,
-    /// Fail if the model needs more, e.g. arena<=64K,stack<=2K,flash<=300K
+    /// Fail if the model needs more than these limits, e.g. arena<=64K,stack<=2K,flash<=300K
     #[arg(long, value_name = "LIMITS")]
     require: Option<String>,
     #[command(flatten)]

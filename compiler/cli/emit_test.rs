@@ -26,13 +26,13 @@ use std::sync::Arc;
 pub struct TestArguments {
     #[command(flatten)]
     methods: Methods,
-    /// Inputs of the calls of --emit test: in{call}_{index} [default: a bundle's cases, else made up]
+    /// Archive with the inputs for --emit test. Array names: in{call}_{index} [default: the cases of a .bpte, else random]
     #[arg(long, value_name = "IN.npz")]
     inputs: Option<String>,
-    /// Expected outputs of these calls: out{call}_{index} [default: what the interpreter computes]
+    /// Archive with the expected outputs. Array names: out{call}_{index} [default: computed by the interpreter]
     #[arg(long, value_name = "OUT.npz", requires = "inputs")]
     expected: Option<String>,
-    /// Type of arrays that are not of the input's: f32 is quantized by its scale
+    /// Accept arrays of this type for quantized inputs, and quantize them
     #[arg(long = "input-type", value_enum, value_name = "TYPE", requires = "inputs")]
     input_type: Option<InputType>,
     #[command(flatten)]

@@ -18,9 +18,9 @@ enum GpuArgument {
 /// `--vk-loader`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum VulkanLoader {
-    /// The system's loader of libraries.
+    /// The system's library loader.
     Dlopen,
-    /// The application.
+    /// The application provides it.
     Host,
 }
 
@@ -43,19 +43,19 @@ enum RuntimeArgument {
 /// What is said of GPUs.
 #[derive(Args)]
 pub struct GpuArguments {
-    /// Whether a GPU runs what the program gives to one: auto where there is one, else the CPU does the work [default: off]
+    /// Use of a GPU. auto: the CPU does the work if there is none [default: auto; off without an operating system]
     #[arg(long = "gpu", value_enum)]
     gpu: Option<GpuArgument>,
-    /// Operators that are for the GPU beside those that the file gives to one: all, names as NAME*, or A-B by position
+    /// Operators to run on the GPU: all, a name pattern (CONV*), or positions (3-17)
     #[arg(long = "gpu-ops", value_name = "PATTERN")]
     gpu_operators: Option<String>,
-    /// What the GPU has: vulkan1.1, vulkan1.1+bytes or vulkan1.3 [default: vulkan1.1]
+    /// Capabilities of the GPU: vulkan1.1, vulkan1.1+bytes or vulkan1.3 [default: vulkan1.1]
     #[arg(long = "vk-profile", value_name = "PROFILE")]
     vk_profile: Option<String>,
-    /// Where Vulkan's library comes from: the system's loader or the application [default: dlopen]
+    /// Source of the Vulkan library: the system's loader or the application [default: dlopen]
     #[arg(long = "vk-loader", value_enum)]
     vk_loader: Option<VulkanLoader>,
-    /// Where the runtime of GPUs is: in the object, or in one that `modelc runtime` writes [default: embed]
+    /// Place of the GPU runtime: in the object, or in a separate object from `modelc runtime` [default: embed]
     #[arg(long = "runtime", value_enum)]
     runtime: Option<RuntimeArgument>,
 }

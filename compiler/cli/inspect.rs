@@ -28,18 +28,18 @@ use std::sync::Arc;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A model, or an object or executable that holds one
+    /// A model; or an object, library or executable that contains compiled models
     file: String,
-    /// Print JSON, schema modelc.inspect/1
+    /// Print JSON (schema modelc.inspect/1)
     #[arg(long)]
     json: bool,
-    /// Show every node of the graphs of delegates
+    /// Show every node inside delegates (ExecuTorch)
     #[arg(long)]
     nodes: bool,
-    /// Show every line of the source that an instruction comes from, where the file says it
+    /// Show the lines of Python source for each instruction, if the file contains them
     #[arg(long)]
     frames: bool,
-    /// Write a page about the compiled model: memory over time, kernels, weights
+    /// Write an HTML report: memory over time, kernels, weights
     #[arg(long, value_name = "OUT.html", conflicts_with = "json")]
     html: Option<String>,
     #[command(flatten)]

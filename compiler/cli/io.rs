@@ -82,7 +82,7 @@ pub struct Inputs {
 /// Types of arrays that are made what an input takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum InputType {
-    /// Floats, which are quantized by the input's scale and zero point.
+    /// Float32 values, quantized with the input's scale and zero point.
     F32,
 }
 
@@ -175,7 +175,7 @@ impl Inputs {
                 }
             };
             let given = given.ok_or_else(|| {
-                Diagnostic::new(codes::ARRAY_MISSING, format!("the inputs hold no {name}"))
+                Diagnostic::new(codes::ARRAY_MISSING, format!("the inputs contain no {name}"))
                     .expected(format!("{} {:?}, {:?}", ty.element, shape_of(function, ty, None), method.inputs[index].name), "nothing")
             })?;
             let scales = quantize::of_input(port, ty.element);
@@ -200,7 +200,7 @@ pub fn in_buffer(port: &Port, given: &Tensor) -> Tensor {
 pub fn conforming(port: &Port, function: &Function, ty: &TensorType, given: &Tensor, name: &str) -> Result<Tensor, Diagnostic> {
     let given = npz::conform(given, ty.element, &shape_of(function, ty, Some(&given.shape)), name)?;
     if port.value.as_ref().is_some_and(|value| value.bytes() != given.bytes) {
-        let message = "the array does not have the value that the model is compiled for";
+        let message = "the input differs from the value that the model was compiled for";
         return Err(Diagnostic::new(codes::KNOWN_VALUE, message).about_tensor(name));
     }
     Ok(given)

@@ -12,7 +12,7 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct OpsArguments {
-    /// tflite, executorch or vulkan [default: all]
+    /// Format: tflite, executorch or vulkan [default: all]
     format: Option<String>,
 }
 

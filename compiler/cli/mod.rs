@@ -34,7 +34,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Kind, codes};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Turns TFLite and ExecuTorch models into native object files.
+/// Compile TFLite and ExecuTorch models to native object files.
 #[derive(Parser)]
 #[command(name = "modelc", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct CommandLine {
@@ -46,21 +46,21 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a model with the JIT and write its outputs
+    /// Run a model in this process and show its outputs
     Run(run::Arguments),
-    /// Measure a model's latency
+    /// Measure the latency of a model
     Bench(bench::Arguments),
-    /// Compare a model's outputs with expected ones
+    /// Compare the outputs of a model with expected outputs
     Verify(verify::Arguments),
-    /// Show what a model, or an object that holds one, contains
+    /// Show operators, sizes and kernels of a model; or the models in an object file
     Inspect(inspect::Arguments),
-    /// List the operators that can be compiled
+    /// List the supported operators
     Ops(lists::OpsArguments),
-    /// List the targets and their spellings, and the devices of Vulkan of this computer
+    /// List targets, their other spellings and CPU levels, and the Vulkan devices of this computer
     Targets,
-    /// Make the file of weights of a retrained model for an object that exists
+    /// Write a weights file from a retrained model, for an object already compiled
     Weights(weights::Arguments),
-    /// Write the runtime of GPUs for objects made with --runtime link
+    /// Write the GPU runtime, for objects compiled with --runtime link
     Runtime(runtime::Arguments),
 }
 
@@ -138,7 +138,7 @@ fn mistyped() -> Option<Diagnostic> {
         (None, Some(next)) => format!("a model is compiled without a command: `modelc {next} -o NET.o`"),
         (None, None) => return None,
     };
-    let mistake = output::usage(format!("there is neither a command nor a model called {word}"));
+    let mistake = output::usage(format!("there is no command and no model file called {word}"));
     Some(mistake.expected(names.join(", "), word).help(help))
 }
 

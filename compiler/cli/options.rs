@@ -16,9 +16,9 @@ use std::path::Path;
 /// How messages are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum MessageFormat {
-    /// For people.
+    /// Text for people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object for each message, one line each.
     Json,
 }
 
@@ -44,43 +44,43 @@ enum GoalArgument {
 /// Options of every command that compiles.
 #[derive(Args)]
 pub struct Common {
-    /// CPU level, e.g. x86-64-v3, for objects also several with commas between; `modelc targets` lists them
+    /// CPU level, e.g. x86-64-v3. Objects may have several, separated by commas. `modelc targets` lists them
     #[arg(long, value_name = "LEVEL[,LEVEL]")]
     pub cpu: Option<String>,
-    /// Whose memory plan to use
+    /// Memory plan: modelc's own, or the plan in the ExecuTorch program
     #[arg(long, value_enum, default_value = "own")]
     plan: PlanArgument,
-    /// How far to search for a smaller plan
+    /// Effort to find a smaller memory plan
     #[arg(long = "plan-effort", value_enum, default_value = "normal")]
     plan_effort: EffortArgument,
-    /// Make the code fast, or small
+    /// Optimize for fast code or for small code
     #[arg(long, value_enum, default_value = "speed")]
     optimize: GoalArgument,
-    /// Plan scratch memory for kernels that run in parts on this many threads [default: 1, or what --num-threads says]
+    /// Plan scratch memory for this many threads [default: the value of --num-threads, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: Option<u32>,
-    /// Give an input, by number or name, another shape: in0=1x224x224x3
+    /// Change the shape of an input: in0=1x224x224x3. An input is given by number or name
     #[arg(long = "shape", value_name = "INPUT=SHAPE")]
     shapes: Vec<String>,
-    /// Let an extent of an input or output, by number or name, be known only when the model runs, up to a bound: in0.1=128
+    /// Make a dimension of an input or output dynamic, with an upper bound: in0.1=128
     #[arg(long = "bound", value_name = "PORT.DIMENSION=N")]
     bounds: Vec<String>,
-    /// Give the value that an input, by number or name, has in every call, where shapes or axes depend on it: in1=2,3
+    /// Fix an input to a constant, so that shapes and axes computed from it are known: in1=2,3
     #[arg(long = "value", value_name = "INPUT=NUMBERS")]
     values: Vec<String>,
-    /// A file of tensors beside an ExecuTorch program
+    /// Tensor file of an ExecuTorch program (.ptd)
     #[arg(long = "data", value_name = "W.ptd")]
     data: Vec<String>,
-    /// Leave a custom operator to a function of the application, which has its name unless another is given
+    /// Compile a custom operator as a call to a C function of the application [default symbol: NAME]
     #[arg(long = "custom", value_name = "NAME[=SYMBOL]")]
     customs: Vec<String>,
-    /// End a call with MODELC_E_ABORTED after this many rounds of a loop
+    /// Stop a call with MODELC_E_ABORTED after this many iterations of a loop
     #[arg(long = "max-iterations", value_name = "N")]
     pub max_iterations: Option<u64>,
     /// GPUs.
     #[command(flatten)]
     pub gpu: GpuArguments,
-    /// How messages are printed
+    /// Format of error messages
     #[arg(long = "message-format", value_enum, default_value = "text")]
     pub message_format: MessageFormat,
 }
@@ -151,22 +151,22 @@ impl Common {
 /// What an object is made for, and how it is put together.
 #[derive(Args)]
 pub struct ObjectArguments {
-    /// Prefix of every symbol [default: the output's stem]
+    /// Prefix of every symbol [default: the output's file name without suffix]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// What to compile for; `modelc targets` lists them [default: this computer]
+    /// Target to compile for [default: this computer]. `modelc targets` lists them
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
-    /// Float ABI mark of riscv64 objects: lp64, lp64f or lp64d [default: lp64d]
+    /// Float ABI in the header of riscv64 objects: lp64, lp64f or lp64d [default: lp64d]
     #[arg(long, value_name = "ABI")]
     abi: Option<String>,
-    /// Where the weights are: embed (in the object) or external (in a file beside it, OUT.bin)
+    /// Place of the weights: embed (in the object) or external (in a separate file, OUT.bin)
     #[arg(long, value_name = "PLACE", default_value = "embed")]
     weights: String,
-    /// Section of the weights
+    /// Name of the section that contains the weights
     #[arg(long = "weights-section", value_name = "SECTION")]
     weights_section: Option<String>,
-    /// Call on_kernel of the configuration around every kernel
+    /// Call the on_kernel function of modelc_config before and after every kernel
     #[arg(long = "profile-hooks")]
     profile_hooks: bool,
 }
@@ -196,7 +196,7 @@ impl ObjectArguments {
     pub fn has_external_weights(&self) -> Result<bool, Diagnostic> {
         let external = WeightsPlace::from_name(&self.weights)? == WeightsPlace::External;
         if external && self.weights_section.is_some() {
-            return Err(usage("--weights-section names a section of the object, where --weights external leaves no weights"));
+            return Err(usage("--weights-section has no effect with --weights external: the object contains no weights"));
         }
         Ok(external)
     }

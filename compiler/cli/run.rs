@@ -28,10 +28,10 @@ pub struct Arguments {
     /// Write the outputs to an .npz archive
     #[arg(long, value_name = "OUT.npz")]
     outputs: Option<String>,
-    /// Show an inner tensor too, by its name in the file; `all` for every one
+    /// Also show an inner tensor, by its name in the file. `all` shows every tensor
     #[arg(long, value_name = "TENSOR")]
     tap: Vec<String>,
-    /// Threads
+    /// Number of threads
     #[arg(long = "num-threads", alias = "num_threads", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     num_threads: u32,
     #[command(flatten)]
@@ -43,16 +43,16 @@ pub struct Arguments {
 pub struct Calls {
     #[command(flatten)]
     methods: Methods,
-    /// Inputs of all calls: in{call}_{index}
+    /// Archive with the inputs of all calls. Array names: in{call}_{index}
     #[arg(long, value_name = "IN.npz", conflicts_with_all = ["input", "random"])]
     inputs: Option<String>,
-    /// One input, by number or name, of a single call: in0=a.npy
+    /// One input of a single call, by number or name: in0=a.npy
     #[arg(long, value_name = "INPUT=A.npy", conflicts_with = "random")]
     input: Vec<String>,
-    /// Type of arrays that are not of the input's: f32 is quantized by its scale
+    /// Accept arrays of this type for quantized inputs, and quantize them
     #[arg(long = "input-type", value_enum, value_name = "TYPE")]
     input_type: Option<InputType>,
-    /// Random inputs from a seed [default: 1]
+    /// Use random inputs from this seed [default: 1]
     #[arg(long, value_name = "SEED")]
     random: Option<u64>,
 }
@@ -60,10 +60,10 @@ pub struct Calls {
 /// Which methods are called.
 #[derive(Args)]
 pub struct Methods {
-    /// The method [default: what the inputs say, else the first]
+    /// Method to run [default: the one named in the .npz, else the first]
     #[arg(long, value_name = "METHOD", conflicts_with = "calls")]
     method: Option<String>,
-    /// The method of each call
+    /// Methods of the calls, in order
     #[arg(long, value_name = "M,M,…", value_delimiter = ',')]
     calls: Vec<String>,
 }
@@ -84,7 +84,7 @@ impl Methods {
         let Some(name) = name else { return Ok(0) };
         methods.iter().position(|m| m.name == *name).ok_or_else(|| {
             if module.left_out.iter().any(|left_out| left_out == name) {
-                return Diagnostic::new(codes::PROGRAM_UNSUPPORTED, "strings are no outputs").in_function(name);
+                return Diagnostic::new(codes::PROGRAM_UNSUPPORTED, "strings cannot be outputs").in_function(name);
             }
             let known: Vec<&str> = methods.iter().map(|m| m.name.as_str()).collect();
             usage(format!("the model has no method {name:?}")).expected(known.join(", "), name)
@@ -112,7 +112,7 @@ impl Methods {
         self.method.is_some() || !self.calls.is_empty()
     }
 
-    /// The method of each call that is made up: those of `--calls`, else each method, or the one of `--method`, this many times.
+    /// Methods of the calls, in order that is made up: those of `--calls`, else each method, or the one of `--method`, this many times.
     ///
     /// # Errors
     /// When there is none of a name.

@@ -13,19 +13,19 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The object to write. `-` is standard output
+    /// Object file to write. `-` is standard output
     #[arg(short, long, value_name = "RUNTIME.o")]
     output: String,
-    /// What to compile for; `modelc targets` lists them [default: this computer]
+    /// Target to compile for [default: this computer]. `modelc targets` lists them
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
-    /// Float ABI mark of riscv64 objects: lp64, lp64f or lp64d [default: lp64d]
+    /// Float ABI in the header of riscv64 objects: lp64, lp64f or lp64d [default: lp64d]
     #[arg(long, value_name = "ABI")]
     abi: Option<String>,
-    /// Where Vulkan's library comes from: the system's loader (dlopen) or the application (host)
+    /// Source of the Vulkan library: the system's loader (dlopen) or the application (host)
     #[arg(long = "vk-loader", value_enum, default_value = "dlopen")]
     loader: VulkanLoader,
-    /// How messages are printed
+    /// Format of error messages
     #[arg(long = "message-format", value_enum, default_value = "text")]
     pub message_format: MessageFormat,
 }

@@ -18,11 +18,11 @@ const STEP: f64 = 1.0 / 127.0;
 /// Options of commands that compare outputs.
 #[derive(Args)]
 pub struct ToleranceArguments {
-    /// Allowed difference of floats, relative to the largest expected magnitude of the tensor [default: 1e-5; for a .bpte and for answers
-    /// of the interpreter 1e-4, or a step of what the model computes with where that is more]
+    /// Allowed float error, relative to the largest expected value of the tensor [default: 1e-5; 1e-4 or more for a .bpte and for
+    /// interpreter results]
     #[arg(long, value_name = "R", value_parser = difference)]
     rtol: Option<f64>,
-    /// Allowed difference of floats beside that [default: 0]
+    /// Allowed float error that is added to the relative one [default: 0]
     #[arg(long, value_name = "A", value_parser = difference)]
     atol: Option<f64>,
 }

@@ -23,25 +23,25 @@ use std::sync::Arc;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The model; a .bpte brings its own test cases
+    /// The model. A .bpte file contains its own test cases
     model: String,
     #[command(flatten)]
     methods: Methods,
-    /// Inputs of all calls: in{call}_{index}
+    /// Archive with the inputs of all calls. Array names: in{call}_{index}
     #[arg(long, value_name = "IN.npz", requires = "expected")]
     inputs: Option<String>,
-    /// Expected outputs: out{call}_{index}
+    /// Archive with the expected outputs. Array names: out{call}_{index}
     #[arg(long, value_name = "OUT.npz", requires = "inputs")]
     expected: Option<String>,
-    /// Type of arrays that are not of the input's: f32 is quantized by its scale
+    /// Accept arrays of this type for quantized inputs, and quantize them
     #[arg(long = "input-type", value_enum, value_name = "TYPE", requires = "inputs")]
     input_type: Option<InputType>,
     #[command(flatten)]
     tolerance: ToleranceArguments,
-    /// Find the first kernel whose results differ from the interpreter's; without expected outputs, on random inputs
+    /// Find the first kernel whose results differ from the interpreter. Uses random inputs if none are given
     #[arg(long)]
     bisect: bool,
-    /// Threads
+    /// Number of threads
     #[arg(long = "num-threads", alias = "num_threads", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     num_threads: u32,
     #[command(flatten)]
@@ -105,7 +105,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         compared.extend(found.into_iter().filter_map(|row| row.difference));
     }
     if compared.is_empty() {
-        return Err(Diagnostic::new(codes::NOTHING_TO_COMPARE, "the expected outputs hold none of the model's outputs").into());
+        return Err(Diagnostic::new(codes::NOTHING_TO_COMPARE, "the file of expected outputs contains none of the model's outputs").into());
     }
     let differing = compared.iter().filter(|difference| !difference.agrees()).count();
     if differing > 0 {

@@ -15,16 +15,16 @@ use clap::Args;
 pub struct Arguments {
     /// The retrained model
     model: String,
-    /// The object, or a static library that holds it, made with --weights external
+    /// Object compiled with --weights external, or a static library that contains it
     #[arg(long, value_name = "NET.o")]
     like: String,
-    /// A file of tensors beside an ExecuTorch program
+    /// Tensor file of an ExecuTorch program (.ptd)
     #[arg(long = "data", value_name = "W.ptd")]
     data: Vec<String>,
-    /// The file of weights to write. `-` is standard output
+    /// Weights file to write. `-` is standard output
     #[arg(short, long, value_name = "NET.bin")]
     output: String,
-    /// How messages are printed
+    /// Format of error messages
     #[arg(long = "message-format", value_enum, default_value = "text")]
     pub message_format: MessageFormat,
 }
@@ -55,7 +55,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let bytes = weights.file.len();
     files.write(&arguments.output, OutputKind::Weights, weights.file)?;
     for port in weights.rescaled {
-        note(&format!("note: {port} has another scale or zero point than the header of {} tells", arguments.like));
+        note(&format!("note: the scale or zero point of {port} differs from the header of {}", arguments.like));
     }
     if arguments.output != "-" {
         note(&format!("{} for {}: {} B", arguments.output, arguments.like, grouped(bytes)));

@@ -63,70 +63,70 @@ macro_rules! codes {
 
 codes! {
     101 UNKNOWN_FORMAT Invalid
-        "The file is no model in a format that is read."
-        "Convert the model to `.tflite` or `.pte`; where the format is known, the message names the command.";
+        "Unsupported file format."
+        "Convert the model to `.tflite` or `.pte`. If modelc knows the format, the message gives the command.";
     102 UNREADABLE_FILE Io
         "A file cannot be read."
         "Check the path and its permissions.";
     110 DAMAGED_MODEL Invalid
-        "The model's tables are damaged or cut off."
-        "Fetch the file again, or convert the model again.";
+        "The model file is corrupt or truncated."
+        "Copy the file again, or convert the model again.";
     111 SCHEMA_VERSION Unsupported
-        "The TFLite schema has another version than 3."
+        "The version of the TFLite schema is not 3."
         "Convert the model with a current converter.";
     112 DAMAGED_BUNDLE Invalid
-        "The bundled program is damaged, or holds no program."
-        "Make the bundle again.";
+        "The bundled program (`.bpte`) is corrupt, or contains no program."
+        "Create the bundle again.";
     123 DAMAGED_DATA_FILE Invalid
-        "The file of tensors (`.ptd`) is damaged, or is not the program's."
+        "The tensor file (`.ptd`) is corrupt, or belongs to another program."
         "Export it again together with its program.";
 
     201 BUFFER_INDEX Invalid
-        "A tensor names a buffer that the file does not have."
+        "A tensor refers to a buffer that is not in the file."
         "Convert the model again.";
     202 BUFFER_RANGE Invalid
-        "A constant reaches past the end of the file."
-        "Fetch the file again: it may be cut off.";
+        "A constant extends beyond the end of the file."
+        "Copy the file again: it may be truncated.";
     203 OPERAND_COUNT Invalid
-        "An operator or subgraph has too few or too many inputs or outputs."
-        "Report it to the tool that wrote the model.";
+        "The number of inputs or outputs of an operator or subgraph is wrong."
+        "Report this to the authors of the converter that wrote the model.";
     204 READ_BEFORE_WRITTEN Invalid
-        "A tensor is read before anything writes it."
-        "Report it to the tool that wrote the model.";
+        "A tensor is read before it is written."
+        "Report this to the authors of the converter that wrote the model.";
     205 TENSOR_INDEX Invalid
-        "A tensor index is out of range, or a tensor that must be there is left out."
-        "Report it to the tool that wrote the model.";
+        "A tensor index is out of range, or a required tensor is missing."
+        "Report this to the authors of the converter that wrote the model.";
     206 INPUT_TWICE Invalid
-        "One tensor is an input twice."
-        "Give the model an input of its own for each.";
+        "The same tensor is an input of the model twice."
+        "Use a separate tensor for each input.";
     207 OPERATOR_CODE Invalid
-        "An operator's code is not in the file's table of codes."
-        "Report it to the tool that wrote the model.";
+        "An operator code is not in the table of operator codes of the file."
+        "Report this to the authors of the converter that wrote the model.";
     208 WRITTEN_TWICE Invalid
-        "An operator writes a tensor that has a value already."
-        "Report it to the tool that wrote the model.";
+        "An operator writes a tensor that already has a value."
+        "Report this to the authors of the converter that wrote the model.";
     209 SUBGRAPH_INDEX Invalid
-        "An operator or signature names a subgraph that the file does not have."
-        "Report it to the tool that wrote the model.";
+        "An operator or signature refers to a subgraph that is not in the file."
+        "Report this to the authors of the converter that wrote the model.";
     210 PROGRAM_STRUCTURE Invalid
-        "An ExecuTorch program's values and instructions do not fit each other."
+        "The values and instructions of an ExecuTorch program contradict each other."
         "Export the program again.";
     211 OPTIONS_MISSING Invalid
-        "An operator comes without its options."
+        "The options of an operator are missing."
         "Convert the model with a current converter.";
     212 OPTIONS_UNREADABLE Invalid
-        "The options of an operator cannot be read, or lack one that it needs."
-        "Convert the model again, with the version of the operator that it is for.";
+        "The options of an operator cannot be read, or a required option is missing."
+        "Convert the model again, with the right version of the operator.";
     213 SIGNATURE_NAME Invalid
-        "Two signatures have one name."
-        "Name the signatures apart where the model is saved.";
+        "Two signatures have the same name."
+        "Give the signatures different names when you save the model.";
     214 RECURSION Invalid
         "A subgraph calls itself."
         "Write the recursion as a loop.";
 
     301 NEGATIVE_DIMENSION Invalid
         "A dimension is negative."
-        "Correct the shape where the model is made.";
+        "Correct the shape in the source of the model.";
     302 TOO_MANY_ELEMENTS Invalid
         "A shape has too many dimensions or elements."
         "Make the tensor smaller.";
@@ -134,239 +134,239 @@ codes! {
         "A constant is shorter than its shape."
         "Convert the model again.";
     304 SCALE Invalid
-        "A quantization scale is out of range, or does not fit those of the other tensors."
-        "Quantize the model again with data that is like what it will meet.";
+        "A quantization scale is out of range, or contradicts the scales of other tensors."
+        "Quantize the model again, with representative data.";
     305 SCALE_COUNT Invalid
-        "Scales or zero points are more or fewer than the slices that they are for."
+        "The number of scales or zero points does not equal the number of channels or blocks."
         "Quantize the model again.";
     306 ZERO_POINT Invalid
         "A zero point is out of range, or must be 0."
         "Quantize the model again.";
     307 OPERAND_TYPES Invalid
-        "The operands of an operator do not fit each other."
-        "Correct shapes and element types where the model is made.";
+        "The types or shapes of an operator's inputs do not match each other."
+        "Correct shapes and element types in the source of the model.";
     308 ELEMENT_TYPE Invalid
-        "A tensor has another element type than its operator takes there."
-        "Cast the tensor where the model is made.";
+        "The element type of a tensor is wrong for its operator."
+        "Cast the tensor in the source of the model.";
     309 QUANTIZATION_MISSING Invalid
-        "A tensor that must be quantized has no scale, or is no constant."
+        "A tensor that must be quantized has no scale, or it must be a constant and is not."
         "Quantize the whole model.";
     310 ARGUMENTS Invalid
         "The arguments of an ExecuTorch instruction contradict each other."
-        "Export the program again; if it is so again, report it to the exporter.";
+        "Export the program again. If the error stays, report it to the authors of the exporter.";
     311 SHAPES_DIFFER Invalid
-        "Shapes, or the lengths of lists, do not fit each other."
-        "Correct the shapes where the model is made.";
+        "Shapes, or the lengths of lists, do not match each other."
+        "Correct the shapes in the source of the model.";
     312 OPTION_RANGE Invalid
-        "A number that an operator is told is out of range."
-        "Correct the number where the model is made.";
+        "A numeric option of an operator is out of range."
+        "Correct the number in the source of the model.";
     313 OPTION_CHOICE Invalid
-        "An option has a value that it cannot have, or one that excludes another option's."
-        "Correct the option where the model is made.";
+        "An option of an operator has an invalid value, or contradicts another option."
+        "Correct the option in the source of the model.";
     314 RANK Invalid
-        "A tensor has another number of dimensions than its operator takes."
-        "Reshape the tensor where the model is made.";
+        "The number of dimensions of a tensor is wrong for its operator."
+        "Reshape the tensor in the source of the model.";
     315 SLICE_RANGE Invalid
-        "A slice reaches outside its tensor, or leaves nothing of it."
-        "Correct positions and sizes where the model is made.";
+        "A slice extends beyond its tensor, or is empty."
+        "Correct positions and sizes in the source of the model.";
     316 VARIABLE Invalid
-        "A variable is missing, or changes its type."
+        "A variable is missing, or its type changes."
         "Convert the model again.";
     317 SPARSE_CONSTANT Invalid
         "The tables of a sparse constant contradict each other."
         "Convert the model again.";
     318 AXIS Invalid
-        "An axis is out of range, or is not one."
-        "Correct the axis where the model is made.";
+        "An axis is out of range, or is not a single number."
+        "Correct the axis in the source of the model.";
     320 SHAPE_GIVEN Usage
-        "A shape or bound is given that no input takes."
+        "The given shape or bound does not fit any input."
         "`modelc inspect` lists the inputs and their shapes.";
     321 VALUE_GIVEN Usage
-        "A value is given that no input takes."
+        "The given value does not fit any input."
         "`modelc inspect` lists the inputs and their types.";
 
     401 OPERATOR_UNSUPPORTED Unsupported
-        "An operator is not compiled."
-        "`modelc ops` lists those that are; `--custom NAME` leaves a custom operator to a function of yours.";
+        "Unsupported operator."
+        "`modelc ops` lists supported operators. `--custom NAME` calls your own function for a custom operator.";
     402 USE_UNSUPPORTED Unsupported
-        "An operator is compiled, but not as the model uses it."
-        "The message says which use is; `docs/OPERATORS.md` has the list.";
+        "The operator is supported, but not with these options or types."
+        "The message says what is supported; see also `docs/OPERATORS.md`.";
     403 ARITHMETIC_UNSUPPORTED Unsupported
-        "Arithmetic is not defined on these element types."
-        "Cast the operands where the model is made.";
+        "Unsupported element types for this arithmetic."
+        "Cast the operands in the source of the model.";
     404 VARIABLE_EXTENT Unsupported
-        "A variable has a size that is known only when the model runs."
-        "Give the shapes of the inputs: `--shape`.";
+        "A variable has a dynamic dimension."
+        "Fix the shapes of the inputs: `--shape`.";
     410 TENSOR_UNSUPPORTED Unsupported
-        "A tensor has an element type or a sparse form that is not read."
+        "Unsupported element type or sparse format of a tensor."
         "Convert the model with another type.";
     411 STORAGE_OFFSET Unsupported
-        "A tensor has a storage offset."
+        "Unsupported tensor with a storage offset."
         "Export the program with contiguous tensors.";
     412 SHAPE_WITHOUT_BOUND Unsupported
-        "A tensor's shape has no bound."
-        "Export the program with a largest size for each dynamic dimension.";
+        "A dimension of a tensor has no upper bound."
+        "Export the program with a maximum for each dynamic dimension.";
     413 CONSTANT_ELSEWHERE Invalid
-        "A constant is in a file that is not given."
+        "A constant is in a separate file, and that file is not given."
         "Name the file: `--data W.ptd`.";
     420 PROGRAM_UNSUPPORTED Unsupported
-        "An ExecuTorch program does what is not compiled."
-        "The message says what; a plain export of the model often does without.";
+        "Unsupported feature of an ExecuTorch program."
+        "The message names the feature. A plain export of the model often avoids it.";
     421 TOO_MANY_BRANCHES Unsupported
         "A method has too many branches."
         "Split the method.";
     490 NO_MACHINE_CODE Unsupported
-        "There is no machine code for a part of the model on this target."
-        "Choose another CPU level: `modelc targets` lists them.";
+        "A part of the model cannot be compiled for this target."
+        "Choose another CPU level; `modelc targets` lists them.";
     491 WEIGHTS_TOO_LARGE Unsupported
-        "The weights do not fit into an object."
-        "Keep them in a file of their own: `--weights external`.";
+        "The weights are too large for an object file."
+        "Put them into a separate file: `--weights external`.";
     493 CONTROL_DEPTH Unsupported
         "Control flow is nested too deeply."
-        "Flatten branches and loops where the model is made.";
+        "Flatten branches and loops in the source of the model.";
 
     500 DATA_FILE Io
         "A data file cannot be read or written."
         "Check the path and its permissions.";
     501 DAMAGED_ARCHIVE Invalid
-        "A data file is no sound `.npz`."
+        "A data file is corrupt, or is not a `.npz` file."
         "Write it again with `numpy.savez`.";
     502 ARRAY_SHAPE Invalid
-        "An array does not have its input's shape."
+        "The shape of an array does not match the input."
         "`modelc inspect` lists the inputs and their shapes.";
     503 ARRAY_TYPE Invalid
-        "An array does not have its input's element type."
+        "The element type of an array does not match the input."
         "Convert the array; `--input-type f32` quantizes floats.";
     504 NOTHING_TO_COMPARE Invalid
-        "The expected outputs hold none of the model's outputs."
-        "Name the arrays as the outputs are named, or `out0` and so on.";
+        "The file of expected outputs contains none of the model's outputs."
+        "Give each array the name of its output, or `out0` and so on.";
     505 BUNDLED_METHOD Invalid
-        "A bundle tests a method that its program does not have."
-        "Make the bundle again.";
+        "A bundle tests a method that is not in its program."
+        "Create the bundle again.";
     506 ARRAY_MISSING Invalid
-        "The data hold no array for an input."
-        "Name the arrays as the inputs are named, or `in0` and so on.";
+        "The data file contains no array for an input."
+        "Give each array the name of its input, or `in0` and so on.";
     507 KNOWN_VALUE Invalid
-        "An array does not have the value that the model is compiled for."
-        "Give that value, or compile the model for another one.";
+        "An input differs from the value that the model was compiled for."
+        "Use that value, or compile the model for another value.";
     508 STATE_BETWEEN_MODELS Invalid
-        "Calls need models of different shapes, and the model keeps state from call to call."
-        "Give these calls apart.";
+        "The calls have different shapes, and the model keeps state between calls."
+        "Run these calls separately.";
     509 CALL_COUNT Invalid
-        "The data are of more calls than can be made."
+        "The data file contains too many calls."
         "Divide the data among several files.";
     510 INPUT_COUNT Invalid
-        "A method is called with another number of inputs than it takes."
+        "The number of inputs of a call is wrong."
         "`modelc inspect` lists the inputs.";
     511 INPUT_SIZE Invalid
         "An input of a call has the wrong size."
         "`modelc inspect` lists the inputs and their shapes.";
     512 METHOD_INDEX Usage
-        "A method is called that the model does not have."
+        "The model has no such method."
         "`modelc inspect` lists the methods.";
     513 CALL_FAILED Invalid
-        "The compiled model refused a call."
-        "The message names the status; the header says what each means.";
+        "A call of the compiled model returned an error."
+        "The message names the error code; the header explains the codes.";
     514 CUSTOM_FUNCTION Unsupported
         "The function of a custom operator is not in this process."
         "Compile the model to an object and link it with the function, or register one with the JIT.";
     515 INTERPRETER_FAILED Invalid
-        "The model cannot be interpreted on these inputs."
+        "The interpreter cannot run the model on these inputs."
         "Check the inputs; `modelc verify` compares without the interpreter.";
     516 BUNDLED_OUTPUTS Invalid
         "A case of a bundle expects more outputs than its method has."
-        "Make the bundle again.";
+        "Create the bundle again.";
     517 EXPECTED_OUTPUT Invalid
-        "An expected output is not of the type or shape that the method gives."
+        "The type or shape of an expected output does not match the method's output."
         "Record the outputs of this model; `modelc inspect` lists them.";
     518 TEST_SIZE Invalid
-        "The inputs and expected outputs are too large for a test in C."
+        "The inputs and expected outputs are too large for a C test program."
         "Test with fewer calls: `--inputs in.npz --expected out.npz`.";
 
     601 PORT_WITHOUT_BOUND Unsupported
-        "An input or output has no bound on its size."
+        "An input or output has a dimension without an upper bound."
         "Give one: `--bound in0.DIMENSION=N`.";
     602 REQUIREMENT Invalid
-        "The model does not keep a limit that was asked for."
-        "`--report page.html` shows where memory goes.";
+        "The model exceeds a limit of `--require`."
+        "`--report page.html` shows what uses the memory.";
     605 OTHER_MODEL Invalid
-        "The weights are of another model than the object."
-        "Compile the object again, or give the model that it was made of.";
+        "The weights do not belong to this object."
+        "Compile the object again, or use the model that the object was compiled from.";
     606 NO_RECORD Invalid
-        "The object says nothing of weights in a file of their own, or its record is damaged."
-        "Name an object made with `--weights external`.";
+        "The object has no record of external weights, or the record is corrupt."
+        "Use an object that was compiled with `--weights external`.";
     607 OTHER_VERSION Invalid
-        "The object was made by another version of modelc."
+        "The object was compiled with another version of modelc."
         "Compile the object again.";
 
     701 TARGET_NOT_YET Usage
-        "A target is known, and is not there yet."
-        "`modelc targets` lists those that are.";
+        "Unsupported target."
+        "`modelc targets` lists supported targets.";
     702 UNKNOWN_TARGET Usage
-        "A target is unknown."
+        "Unknown target."
         "`modelc targets` lists targets and their spellings.";
     703 UNKNOWN_LEVEL Usage
-        "A CPU level is unknown, or is not one of the target."
+        "The CPU level is unknown, or belongs to another target."
         "`modelc targets` lists the levels.";
     704 OTHER_CPU Usage
-        "This computer's CPU is not of the level or target that is asked for."
-        "Name a level that it has, or leave `--cpu` out.";
+        "The CPU of this computer does not support the chosen level or target."
+        "Choose a level that it supports, or remove `--cpu`.";
     705 ABI Usage
-        "An ABI is unknown, or is not one of the target."
-        "Leave `--abi` out for the target's own.";
+        "The ABI is unknown, or belongs to another target."
+        "Remove `--abi` to use the default of the target.";
     706 WEIGHTS_PLACE Usage
-        "The place of the weights is unknown."
-        "Say `--weights embed` or `--weights external`.";
+        "Unknown place for the weights."
+        "Use `--weights embed` or `--weights external`.";
     707 SECTION_NAME Usage
-        "No section can have this name."
+        "Invalid section name."
         "Choose another name.";
     708 SYMBOL_NAME Usage
-        "Two symbols of the object would have one name."
+        "Two symbols of the object would have the same name."
         "Give the object another name: `--name`.";
     710 CANNOT_WRITE Io
         "An output cannot be written."
-        "Check the path, its permissions and the room on the disk.";
+        "Check the path, its permissions and the free disk space.";
     711 NO_MEMORY Io
-        "There is no memory to run the model."
-        "Run it where there is more.";
+        "Not enough memory to run the model."
+        "Use a computer with more memory, or smaller shapes.";
     712 OUTPUT_IS_INPUT Usage
-        "An output would replace a file that is read."
+        "An output would overwrite an input file."
         "Choose another name for the output.";
     713 OUTPUTS_COLLIDE Usage
-        "Two outputs would be one file."
+        "Two outputs have the same path."
         "Choose another name for one of them.";
     714 FOREIGN_FILE Usage
-        "An output would replace a file that modelc did not make."
+        "An output would overwrite a file that modelc did not write."
         "Choose another name, or move the file away.";
     715 SUFFIX Usage
-        "An output's suffix promises another kind of file."
+        "The suffix of an output belongs to another kind of file."
         "Use the suffix that the message names.";
 
     800 COMMAND_LINE Usage
-        "The command line cannot be read."
+        "Invalid command line."
         "`modelc --help` lists the arguments.";
     801 OPTION Usage
-        "An option has a value that it cannot have."
-        "`modelc COMMAND --help` says what it takes.";
+        "Invalid value of an option."
+        "`modelc COMMAND --help` explains the options.";
 
     900 STOPPED Bug
         "modelc stopped unexpectedly."
-        "Please report it with the model.";
+        "Please report this, with the model.";
     901 CODE_GENERATION Bug
-        "Code generation went wrong."
-        "Please report it with the model.";
+        "Code generation failed."
+        "Please report this, with the model.";
     902 OWN_CHECK Bug
-        "A check of modelc's own refused what modelc made."
-        "Please report it with the model.";
+        "An internal check of modelc failed."
+        "Please report this, with the model.";
     903 OBJECT Bug
-        "The object cannot be put together."
-        "Please report it with the model.";
+        "The object file cannot be written."
+        "Please report this, with the model.";
     904 PLACEMENT Bug
-        "Code could not be placed in memory."
-        "Please report it with the model.";
+        "The code cannot be placed in memory."
+        "Please report this, with the model.";
     905 WROTE_OUTSIDE Bug
-        "Compiled code wrote outside its buffers."
-        "Please report it with the model.";
+        "The compiled code wrote outside its buffers."
+        "Please report this, with the model.";
 }
 
 #[cfg(test)]

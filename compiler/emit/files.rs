@@ -35,7 +35,7 @@ pub fn check_places(outputs: &[(&Path, OutputKind)], inputs: &[&Path]) -> Result
         if let Some((_, input)) = inputs.iter().find(|(other, _)| other.is(&place)) {
             return Err(Diagnostic::new(
                 codes::OUTPUT_IS_INPUT,
-                format!("{} would replace {}, which is read", path.display(), input.display()),
+                format!("{} would overwrite {}, which is an input file", path.display(), input.display()),
             )
             .help("choose another name for the output"));
         }
@@ -52,7 +52,8 @@ pub fn check_places(outputs: &[(&Path, OutputKind)], inputs: &[&Path]) -> Result
                 OutputKind::Test => "test",
                 _ => "file of weights",
             };
-            let error = Diagnostic::new(codes::FOREIGN_FILE, format!("{} is there, and is no {what} that modelc made", path.display()));
+            let error =
+                Diagnostic::new(codes::FOREIGN_FILE, format!("{} exists, and it is not a {what} that modelc wrote", path.display()));
             return Err(match kind {
                 OutputKind::Header => error.help("say where the header goes: --header PATH.h"),
                 _ => error.help("choose another name, or move the file away"),

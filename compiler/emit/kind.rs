@@ -151,7 +151,7 @@ impl OutputKind {
         let Some((promised, help)) = own.or_else(|| foreign().filter(|(what, _)| self.is_binary() || *what != "a document")) else {
             return Ok(());
         };
-        let message = format!("the name {} promises {promised}, and what is written is {}", path.display(), self.row().what);
+        let message = format!("the suffix of {} is for {promised}, but the output is {}", path.display(), self.row().what);
         let error = Diagnostic::new(codes::SUFFIX, message).expected(format!(".{}", self.suffix()), format!(".{suffix}"));
         Err(match help {
             Some(help) => error.help(help),

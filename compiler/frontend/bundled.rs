@@ -41,7 +41,7 @@ pub fn load(bytes: &Arc<dyn Bytes>) -> Result<(Data, Vec<TestSuite>), Diagnostic
         return Err(invalid("the bundle holds no program").into());
     }
     let data = Data::range_of(bytes.clone(), range_in(file, program));
-    let data = data.ok_or_else(|| invalid("the program reaches past the end of the file"))?;
+    let data = data.ok_or_else(|| invalid("the program extends beyond the end of the file"))?;
     let mut suites = Vec::new();
     for suite in bundle.method_test_suites().into_iter().flatten() {
         let method = suite.method_name().unwrap_or_default().to_owned();

@@ -105,14 +105,14 @@ const ENTRIES: &[(&str, Finding)] = &[
 pub fn unknown_format(bytes: &[u8], file: &str) -> Diagnostic {
     let expected = "the identifier TFL3 (.tflite), ET12 (.pte) or BP08 (.bpte) at byte 4";
     if let Some((what, next)) = recognize(bytes) {
-        let error = Diagnostic::new(codes::UNKNOWN_FORMAT, "the file is no model in a format that is read");
+        let error = Diagnostic::new(codes::UNKNOWN_FORMAT, "unsupported file format");
         return error.expected(expected, what).help(next.replace("FILE", file));
     }
     let found = match bytes.get(4..8) {
         Some(identifier) => format!("\"{}\"", identifier.escape_ascii()),
         None => format!("a file of {} bytes", bytes.len()),
     };
-    Diagnostic::new(codes::UNKNOWN_FORMAT, "the file is no model in a known format").expected(expected, found)
+    Diagnostic::new(codes::UNKNOWN_FORMAT, "unsupported file format").expected(expected, found)
 }
 
 /// What a folder that is given as a model is, with the next step.

@@ -95,7 +95,7 @@ pub fn operators() -> [(&'static str, Vec<String>); 3] {
 
 impl From<TypeError> for Diagnostic {
     fn from(error: TypeError) -> Self {
-        Self::new(codes::OPERAND_TYPES, format!("the operands do not fit each other ({error})"))
+        Self::new(codes::OPERAND_TYPES, format!("the operands do not match each other ({error})"))
     }
 }
 

@@ -97,7 +97,7 @@ impl Memory {
 }
 
 fn no_memory(error: impl std::fmt::Display) -> Diagnostic {
-    Diagnostic::new(codes::NO_MEMORY, format!("no memory to run the model: {error}"))
+    Diagnostic::new(codes::NO_MEMORY, format!("not enough memory to run the model: {error}"))
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub fn to_npy(tensor: &Tensor) -> Vec<u8> {
 /// When element type or shape differ.
 pub fn conform(array: &Tensor, element: ElementType, shape: &[u64], name: &str) -> Result<Tensor, Diagnostic> {
     if array.shape != shape {
-        let error = Diagnostic::new(codes::ARRAY_SHAPE, "the array does not have the input's shape").about_tensor(name);
+        let error = Diagnostic::new(codes::ARRAY_SHAPE, "the shape of the array does not match the input").about_tensor(name);
         return Err(error.expected(format!("{shape:?}"), format!("{:?}", array.shape)));
     }
     match (array.element, element) {
@@ -72,7 +72,7 @@ pub fn conform(array: &Tensor, element: ElementType, shape: &[u64], name: &str) 
         (ElementType::U16, ElementType::Bf16) => Ok(Tensor { element, ..array.clone() }),
         (ElementType::I8, ElementType::I4) => Ok(packed(array)),
         (have, want) => {
-            let error = Diagnostic::new(codes::ARRAY_TYPE, "the array does not have the input's type").about_tensor(name);
+            let error = Diagnostic::new(codes::ARRAY_TYPE, "the element type of the array does not match the input").about_tensor(name);
             Err(error.expected(header::description(want), header::description(have)))
         }
     }

@@ -115,7 +115,7 @@ impl Header {
         let mut fixed = [0u8; 8];
         read_exact(reader, &mut fixed)?;
         if &fixed[..6] != MAGIC {
-            return Err(invalid("the file is no NumPy array").expected("\\x93NUMPY", fixed[..6].escape_ascii().to_string()));
+            return Err(invalid("the file is not a NumPy array").expected("\\x93NUMPY", fixed[..6].escape_ascii().to_string()));
         }
         let (length, field) = match fixed[6] {
             1 => {

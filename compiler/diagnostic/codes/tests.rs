@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 fn page() -> String {
     let mut text = String::from(
-        "# Diagnostics\n\nMade from `compiler/diagnostic/codes.rs`; a test compares. Every diagnostic has one of these codes. \
-         Its message says more of the case, and often a nearer remedy.\n\n\
+        "# Diagnostics\n\nEvery error message of modelc has one of these codes. The message itself has more details, and often a more precise remedy. \
+         This page is generated from `compiler/diagnostic/codes.rs`.\n\n\
          | code | kind | meaning | what to do |\n|---|---|---|---|\n",
     );
     for (_, code) in CODES {

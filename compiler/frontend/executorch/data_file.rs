@@ -43,7 +43,7 @@ impl DataFile {
             let range = start.zip(start.and_then(|start| start.checked_add(segment.size())));
             let range = range.and_then(|(start, end)| Some(usize::try_from(start).ok()?..usize::try_from(end).ok()?));
             let data = range.and_then(|range| file.slice(range));
-            data.ok_or_else(|| invalid(format!("segment {index} reaches past the end of the file of tensors")))
+            data.ok_or_else(|| invalid(format!("segment {index} extends beyond the end of the tensor file")))
         };
         let mut tensors = HashMap::new();
         for named in root.named_data().into_iter().flatten() {
@@ -69,7 +69,7 @@ impl DataFile {
             let row_major: Vec<u8> = (0..form.shape.len() as u8).collect();
             let order = form.layout.order().map_or(row_major, <[u8]>::to_vec);
             if (layout.element, &layout.sizes, &layout.order) != (form.element, &form.shape, &order) {
-                return Err(invalid("the tensor in the file of tensors is another than the program's").expected(
+                return Err(invalid("the tensor in the tensor file does not match the program").expected(
                     format!("{} {:?} in order {order:?}", form.element, form.shape),
                     format!("{} {:?} in order {:?}", layout.element, layout.sizes, layout.order),
                 ));

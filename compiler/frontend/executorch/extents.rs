@@ -136,7 +136,7 @@ impl Translator<'_, '_> {
         let help = "give the shape of the input with --shape in0=…, or a bound for each dimension that varies with --bound in0.0=…";
         match (a, b) {
             (Extent::Value(_), Extent::Value(_)) => {
-                Fault::unsupported("two extents that are known only when the program runs have to be equal, which is not known").help(help)
+                Fault::unsupported("two dynamic dimensions must be equal, but this is not known").help(help)
             }
             _ => {
                 let number = a.as_static().or(b.as_static()).unwrap_or(0);

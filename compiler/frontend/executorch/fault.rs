@@ -84,7 +84,7 @@ impl From<Error> for Fault {
 
 impl From<TypeError> for Fault {
     fn from(error: TypeError) -> Self {
-        Self::invalid(format!("operands do not fit each other: {}", error.misfit))
+        Self::invalid(format!("the operands do not match each other: {}", error.misfit))
     }
 }
 

@@ -47,7 +47,7 @@ pub fn inputs(t: &mut Translator<'_, '_>) -> Result<Vec<Port>, Fault> {
             }
             // None and strings are not passed.
             EValue::None | EValue::String(_) => {}
-            _ => return Err(at_port(Fault::unsupported("lists are no inputs"), "input", i)),
+            _ => return Err(at_port(Fault::unsupported("lists cannot be inputs"), "input", i)),
         }
     }
     equate_known(t)?;
@@ -189,7 +189,7 @@ pub fn outputs(t: &mut Translator<'_, '_>) -> Result<(Vec<Value>, Vec<Port>), Fa
             Register::Unavailable(fault) => return Err(at_port(fault, "output", i)),
             Register::AsInFile(origin) => match t.plan.values[origin] {
                 EValue::None => continue,
-                _ => return Err(at_port(Fault::unsupported("strings and lists are no outputs"), "output", i)),
+                _ => return Err(at_port(Fault::unsupported("strings and lists cannot be outputs"), "output", i)),
             },
         };
         values.push(value);

@@ -253,7 +253,7 @@ pub fn form(element: ElementType, sizes: &[i32], order: &[u8]) -> Result<Form, D
     let shape = shape.map_err(|_| invalid("a size is negative").expected("sizes of 0 or more", format!("{sizes:?}")))?;
     let layout = if order.is_empty() { Some(Layout::ROW_MAJOR) } else { Layout::from_order(order).filter(|_| order.len() == shape.len()) };
     let layout = layout.ok_or_else(|| {
-        invalid("the dimension order is no permutation")
+        invalid("the dimension order is not a permutation")
             .expected(format!("a permutation of {} dimensions", shape.len()), format!("{order:?}"))
     })?;
     // Zero extents are left out, so that no product on the way to a tensor's size overflows either.
@@ -462,7 +462,7 @@ fn planned(allocation: schema::AllocationDetails<'_>, bytes: u64, areas: &[u64],
             .expected(format!("1 to {}", areas.len().saturating_sub(1)), memory_id.to_string())
     })?;
     if offset.checked_add(bytes).is_none_or(|end| end > area) {
-        return Err(invalid(format!("the allocation reaches past the end of memory area {memory_id}"))
+        return Err(invalid(format!("the allocation extends beyond the end of memory area {memory_id}"))
             .expected(format!("at most {area} bytes"), format!("{bytes} bytes from {offset}")));
     }
     Ok(Storage::Planned { memory_id, offset, initial })

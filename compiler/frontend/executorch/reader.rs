@@ -73,7 +73,7 @@ impl Header {
 
     fn inside(bytes: &[u8], start: u64, length: u64, what: &str) -> Result<Range<usize>, Diagnostic> {
         let end = start.checked_add(length).filter(|&end| end <= bytes.len() as u64).ok_or_else(|| {
-            invalid(format!("{what} reaches past the end of the file"))
+            invalid(format!("{what} extends beyond the end of the file"))
                 .expected(format!("at most {} bytes", bytes.len()), format!("{length} bytes from {start}"))
                 .help("the file may be cut short")
         })?;
@@ -204,7 +204,7 @@ impl File {
         let room = (segment.end - segment.start) as u64;
         let end = offset.checked_add(length).filter(|&end| end <= room);
         let end = end.ok_or_else(|| {
-            invalid(format!("{what} {index} reaches past the end of its segment"))
+            invalid(format!("{what} {index} extends beyond the end of its segment"))
                 .expected(format!("at most {room} bytes"), format!("{length} bytes from {offset}"))
         })?;
         self.data(segment.start + *offset as usize..segment.start + end as usize)
@@ -224,7 +224,7 @@ fn segment_range(header: &Header, index: usize, offset: u64, size: u64) -> Resul
     match offset.checked_add(size) {
         _ if size == 0 => Ok(header.segments.start..header.segments.start),
         Some(end) if end <= room => Ok(header.segments.start + offset as usize..header.segments.start + end as usize),
-        _ => Err(invalid(format!("segment {index} reaches past the end of the file"))
+        _ => Err(invalid(format!("segment {index} extends beyond the end of the file"))
             .expected(format!("at most {room} bytes of segments"), format!("{size} bytes from {offset}"))
             .help("the file may be cut short")),
     }

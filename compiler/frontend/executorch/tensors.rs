@@ -54,7 +54,7 @@ impl Translator<'_, '_> {
         let form = self.resolved(form);
         let known: Vec<u64> = form.shape.iter().map(|extent| extent.as_static().unwrap_or(1)).collect();
         if !known.contains(&0) {
-            return Err(Fault::unsupported("a tensor whose extents may be zero only when the program runs has no memory"));
+            return Err(Fault::unsupported("a tensor that is empty only for some dynamic dimensions has no memory"));
         }
         let empty = self.graph.constant(form.element, &known, Vec::new())?;
         Ok(self.graph.broadcast(empty, &form.shape)?)
@@ -105,7 +105,7 @@ impl Translator<'_, '_> {
         let handle = self.handle(register)?.clone();
         let element = self.graph.element(value);
         if element != handle.form.element {
-            return Err(Fault::unsupported("the result has another element type than the operator gives")
+            return Err(Fault::unsupported("the element type of the result does not match the operator")
                 .expected(element.to_string(), handle.form.element.to_string()));
         }
         let form = Form { shape: self.graph.extents(value), ..handle.form.clone() };
@@ -142,7 +142,7 @@ impl Translator<'_, '_> {
     /// When that is not a shape of the tensor.
     pub fn resize(&mut self, register: usize, form: &Form<Extent>) -> Result<(), Fault> {
         let wrong = |bound: &[u64]| {
-            Fault::invalid("the result has another shape than the operator gives").expected(shape_text(&form.shape), format!("{bound:?}"))
+            Fault::invalid("the shape of the result does not match the operator").expected(shape_text(&form.shape), format!("{bound:?}"))
         };
         let EValue::Tensor(meta) = &self.plan.values[register] else { return Err(wrong(&[])) };
         let known = form.known();

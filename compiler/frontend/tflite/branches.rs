@@ -91,7 +91,7 @@ fn same_outputs(then: &Callee, otherwise: &Callee) -> Result<(), Diagnostic> {
             (Returned::Value(a), Returned::Value(b)) if a == b => {}
             (Returned::Variable(a), Returned::Variable(b)) if a == b => {}
             (Returned::Value(a), Returned::Value(b)) if a.element != b.element => {
-                let error = invalid(codes::ELEMENT_TYPE, format!("output {index} has another type in the other branch"));
+                let error = invalid(codes::ELEMENT_TYPE, format!("the type of output {index} differs between the two branches"));
                 return Err(error.expected(a.element.name(), b.element.name()));
             }
             _ => return Err(unsupported(format!("output {index} has a shape or a variable that depends on the branch taken"))),
@@ -241,7 +241,7 @@ fn keeps_types(arguments: &[Argument], body: &Callee) -> Result<(), Diagnostic> 
             _ => false,
         };
         if !fits {
-            return Err(unsupported(format!("output {index} of the loop's body has another shape than its input")));
+            return Err(unsupported(format!("the shape of output {index} of the loop body differs from its input")));
         }
     }
     Ok(())

@@ -59,7 +59,7 @@ impl<'a> Lowering<'a, '_> {
                     outputs.push(Returned::Value(self.graph.builder.tensor(value).clone()));
                 }
                 Slot::Variable(variable) => outputs.push(Returned::Variable(variable)),
-                Slot::Unwritten | Slot::Poisoned => return Err(unsupported("an output depends on what is not supported")),
+                Slot::Unwritten | Slot::Poisoned => return Err(unsupported("an output depends on an unsupported operator")),
             }
         }
         let has_effect = self.effect.is_some();
@@ -132,7 +132,7 @@ impl<'a> Lowering<'a, '_> {
         if element == info.element {
             return Ok(());
         }
-        let message = "an input of the subgraph has another type than it is given";
+        let message = "the type of a subgraph input does not match the value passed to it";
         Err(invalid(codes::ELEMENT_TYPE, message).about_tensor(&info.name).expected(info.element.name(), element.name()))
     }
 

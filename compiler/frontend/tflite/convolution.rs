@@ -63,7 +63,7 @@ pub(super) fn depthwise_conv_2d(operator: &mut Operator<'_, '_, '_>) -> Lowered 
     let (channels, groups) = (filter.shape[3], input.shape[3]);
     if filter.shape[0] != 1 || groups == 0 || channels % groups != 0 {
         let expected = format!("1 and a multiple of {groups}");
-        return Err(invalid(codes::SHAPES_DIFFER, "the filter's channels are no multiple of the input's")
+        return Err(invalid(codes::SHAPES_DIFFER, "the number of filter channels is not a multiple of the number of input channels")
             .expected(expected, format!("{} and {channels}", filter.shape[0])));
     }
     let weights = depthwise_filter(operator.graph(), filter.value)?;

@@ -10,7 +10,7 @@ pub(super) fn densify(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, output) = (operator.input(0)?, operator.output(0)?);
     if input.element() != output.element || input.shape != output.shape {
         let found = format!("{} {:?}", output.element, output.shape);
-        return Err(invalid(codes::SPARSE_CONSTANT, "the dense result has another type or shape")
+        return Err(invalid(codes::SPARSE_CONSTANT, "the type or shape of the dense result is wrong")
             .expected(format!("{} {:?}", input.element(), input.shape), found));
     }
     operator.bind(0, input.value)

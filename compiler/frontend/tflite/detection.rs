@@ -18,7 +18,7 @@ struct Settings {
 
 impl Settings {
     fn read(bytes: &[u8]) -> Result<Self, Diagnostic> {
-        let options = Options::read(bytes).ok_or_else(|| invalid(codes::OPTIONS_UNREADABLE, "the options are no map of numbers"))?;
+        let options = Options::read(bytes).ok_or_else(|| invalid(codes::OPTIONS_UNREADABLE, "the options are not a map of numbers"))?;
         // What is not there is 0, as the format's own reader has it.
         let number = |name: &str| options.number(name).unwrap_or(0.0);
         let count = |name: &str, default: f64| {

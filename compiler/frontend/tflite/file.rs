@@ -44,7 +44,7 @@ impl<'a> File<'a> {
 /// The root of a file.
 pub(super) fn open(bytes: &[u8]) -> Result<schema::Model<'_>, Diagnostic> {
     let model = schema::root_as_model_with_opts(&verifier_options(bytes.len()), flatbuffer_part(bytes)).map_err(|error| {
-        Diagnostic::new(codes::DAMAGED_MODEL, "the file is no sound TFLite model").expected("a verified FlatBuffer", verification(&error))
+        Diagnostic::new(codes::DAMAGED_MODEL, "corrupt TFLite file").expected("a verified FlatBuffer", verification(&error))
     })?;
     if model.version() != 3 {
         return Err(

@@ -51,7 +51,7 @@ impl<'a> Given<'a> {
         let given = self.options.shapes.iter().find(|(number, _)| *number == input).map(|(_, shape)| shape);
         if let Some(wanted) = given {
             if wanted.len() != info.shape.len() && info.has_rank {
-                let message = format!("the shape given for input {input} has another number of dimensions");
+                let message = format!("the shape given for input {input} has the wrong number of dimensions");
                 return Err(Diagnostic::new(codes::SHAPE_GIVEN, message).expected(format!("{:?}", info.shape), format!("{wanted:?}")));
             }
             checked_bytes(info.element, wanted)?;
@@ -75,7 +75,7 @@ impl<'a> Given<'a> {
         let bytes = if let Some((_, numbers)) = self.options.values.iter().find(|(number, _)| *number == input) {
             let wanted: u64 = shape.iter().product();
             if numbers.len() as u64 != wanted {
-                let message = format!("the value given for input {input} has another number of elements");
+                let message = format!("the value given for input {input} has the wrong number of elements");
                 return Err(Diagnostic::new(codes::VALUE_GIVEN, message).expected(format!("{wanted}"), numbers.len().to_string()));
             }
             elements(numbers, element)?
@@ -88,7 +88,7 @@ impl<'a> Given<'a> {
             return Ok(None);
         };
         if self.bounds((subgraph, input)).next().is_some() {
-            let message = format!("input {input} has an extent that is not known, and cannot have a value that is");
+            let message = format!("input {input} has a dynamic dimension, so it cannot have a fixed value");
             return Err(Diagnostic::new(codes::VALUE_GIVEN, message));
         }
         if bytes.len() as u64 > MAX_BYTES {

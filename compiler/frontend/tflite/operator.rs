@@ -148,7 +148,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     pub fn variable(&self, index: usize) -> Result<usize, Diagnostic> {
         let tensor =
             self.inputs.get(index).copied().flatten().ok_or_else(|| invalid(codes::OPERAND_COUNT, format!("input {index} is missing")))?;
-        self.lowering.variable(tensor).ok_or_else(|| invalid(codes::VARIABLE, format!("input {index} is no handle of a variable")))
+        self.lowering.variable(tensor).ok_or_else(|| invalid(codes::VARIABLE, format!("input {index} is not a variable handle")))
     }
 
     /// The contents of the operands from number `first` on: values, or handles of variables.
@@ -284,7 +284,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         }
         let scale = quantization.scales[0];
         if scale <= 0.0 {
-            return Err(at(invalid(codes::SCALE, "a quantization scale is no positive number").expected("above 0", scale.to_string())));
+            return Err(at(invalid(codes::SCALE, "a quantization scale is not a positive number").expected("above 0", scale.to_string())));
         }
         // The zero point was checked against the element's range; only 64-bit tensors could exceed 32 bits.
         let zero_point =

@@ -28,7 +28,9 @@ pub(super) fn slice_box(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         let count = if size[d] == -1 { extent.saturating_sub(begin[d]) } else { size[d] };
         if begin[d] < 0 || begin[d] > extent || count < 0 || count > extent - begin[d] {
             let found = format!("{count} from {}", begin[d]);
-            return Err(invalid(codes::SLICE_RANGE, format!("the slice leaves dimension {d}")).expected(format!("within {extent}"), found));
+            return Err(
+                invalid(codes::SLICE_RANGE, format!("the slice extends beyond dimension {d}")).expected(format!("within {extent}"), found)
+            );
         }
         starts.push(Extent::Static(begin[d] as u64));
         sizes.push(Extent::Static(count as u64));
@@ -47,11 +49,11 @@ fn dynamic_slice_box(operator: &mut Operator<'_, '_, '_>, input: &Operand, begin
     }
     let (mut starts, mut sizes) = (Vec::new(), Vec::new());
     for d in 0..input.rank() {
-        let start = begin[d].extent().ok_or_else(|| invalid(codes::SLICE_RANGE, format!("the slice leaves dimension {d}")))?;
+        let start = begin[d].extent().ok_or_else(|| invalid(codes::SLICE_RANGE, format!("the slice extends beyond dimension {d}")))?;
         let size = match size[d] {
             ListItem::Number(-1) => operator.graph().sub(input.extents[d], start)?,
             ListItem::Index(size) => counted_or_rest(operator, size, input.extents[d], start)?,
-            size => size.extent().ok_or_else(|| invalid(codes::SLICE_RANGE, format!("the slice leaves dimension {d}")))?,
+            size => size.extent().ok_or_else(|| invalid(codes::SLICE_RANGE, format!("the slice extends beyond dimension {d}")))?,
         };
         sizes.push(size);
         starts.push(start);

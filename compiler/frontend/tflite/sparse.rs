@@ -103,7 +103,7 @@ fn levels(record: &schema::SparsityParameters<'_>, shape: &[u64]) -> Result<Vec<
         let divides = |n: &u64, extent: u64| *n <= extent && extent.is_multiple_of(*n);
         let fits = size.filter(|n| dimension < rank && block_sizes[dimension] == 1 && divides(n, shape[dimension]));
         block_sizes[dimension.min(rank.saturating_sub(1))] =
-            fits.ok_or_else(|| invalid("a block of a sparse constant does not divide its dimension, or has another in it"))?;
+            fits.ok_or_else(|| invalid("a block of a sparse constant does not divide its dimension, or contains another block"))?;
     }
     let strides: Vec<u64> = (0..rank).map(|d| shape[d + 1..].iter().product()).collect();
     let level = |(&dimension, metadata): (&usize, &schema::DimensionMetadata<'_>)| {
@@ -115,7 +115,7 @@ fn levels(record: &schema::SparsityParameters<'_>, shape: &[u64]) -> Result<Vec<
             schema::DimensionType::DENSE if u64::try_from(metadata.dense_size()) == Ok(size) => None,
             schema::DimensionType::DENSE => {
                 let found = metadata.dense_size().to_string();
-                return Err(invalid("a dense dimension of a sparse constant has another size").expected(size.to_string(), found));
+                return Err(invalid("the size of a dense dimension of a sparse constant is wrong").expected(size.to_string(), found));
             }
             schema::DimensionType::SPARSE_CSR => Some((segments(metadata)?, indices(metadata)?)),
             other => return Err(invalid(format!("unknown kind of sparse dimension {other:?}"))),

@@ -135,7 +135,7 @@ fn sparse_constant(
     buffers: &Buffers<'_>,
 ) -> Result<Option<Data>, Diagnostic> {
     let Some(range) = stored_range(record, buffers)? else { return Ok(None) };
-    let stored = buffers.bytes.get(range).ok_or_else(|| invalid(codes::BUFFER_RANGE, "the constant reaches past the end of the file"))?;
+    let stored = buffers.bytes.get(range).ok_or_else(|| invalid(codes::BUFFER_RANGE, "the constant extends beyond the end of the file"))?;
     let dense = super::sparse::dense(sparsity, shape, element.bits() as usize / 8, stored)?;
     Ok(Some(Data::sparse(dense)))
 }
@@ -150,7 +150,7 @@ fn constant(record: &schema::Tensor<'_>, bytes: u64, buffers: &Buffers<'_>) -> R
     }
     let range = range.start..range.start + bytes as usize;
     let data = Data::range_of(buffers.owner.clone(), range)
-        .ok_or_else(|| invalid(codes::BUFFER_RANGE, "the constant reaches past the end of the file"))?;
+        .ok_or_else(|| invalid(codes::BUFFER_RANGE, "the constant extends beyond the end of the file"))?;
     Ok(Some(data))
 }
 
@@ -183,7 +183,7 @@ fn byte_range(buffer: &schema::Buffer<'_>, file: &[u8]) -> Result<Option<std::op
     let end = buffer.offset().checked_add(buffer.size()).filter(|&end| end <= file.len() as u64);
     let end = end.ok_or_else(|| {
         let found = format!("{} bytes at {}", buffer.size(), buffer.offset());
-        invalid(codes::BUFFER_RANGE, "a buffer reaches past the end of the file").expected(format!("at most {} bytes", file.len()), found)
+        invalid(codes::BUFFER_RANGE, "a buffer extends beyond the end of the file").expected(format!("at most {} bytes", file.len()), found)
     })?;
     Ok(Some(buffer.offset() as usize..end as usize))
 }
@@ -209,7 +209,7 @@ fn quantization(
     }
     if let Some(scale) = scales.iter().find(|scale| !scale.is_finite() || **scale < 0.0) {
         return Err(
-            invalid(codes::SCALE, "a quantization scale is no positive number").expected("a finite number above 0", scale.to_string())
+            invalid(codes::SCALE, "a quantization scale is not a positive number").expected("a finite number above 0", scale.to_string())
         );
     }
     let mut zero_points: Vec<i64> = record.zero_point().into_iter().flatten().collect();

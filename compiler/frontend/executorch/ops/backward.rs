@@ -29,7 +29,7 @@ fn convolution(c: &mut Call<'_, '_, '_>) -> Outcome {
     }
     let wanted = c.flags(10)?;
     let &[input_wanted, weight_wanted, bias_wanted] = &wanted[..] else {
-        return Err(Fault::invalid("the mask has another length").expected("3", wanted.len().to_string()));
+        return Err(Fault::invalid("the length of the mask is wrong").expected("3", wanted.len().to_string()));
     };
     let geometry = geometry(c, [4, 5, 6, 8, 9], rank - 2)?;
     check_extents(c, [gradient, input, weight], &geometry)?;
@@ -39,7 +39,7 @@ fn convolution(c: &mut Call<'_, '_, '_>) -> Outcome {
         let out = 11 + i;
         if !is_wanted {
             let register = c.register(out)?;
-            c.translator.withdraw(register, Fault::invalid("a gradient is read that the mask leaves out"));
+            c.translator.withdraw(register, Fault::invalid("a gradient is read that the mask excludes"));
             continue;
         }
         let value = match i {

@@ -28,7 +28,7 @@ fn embedding(c: &mut Call<'_, '_, '_>, bits: u32) -> Outcome {
     let (weight, scales, zero_points, indices) = (c.tensor(0)?, c.tensor(1)?, c.optional_tensor(2)?, c.tensor(5)?);
     let table = c.shape(weight)?;
     let &[rows, bytes] = &table[..] else {
-        return Err(Fault::invalid("the table is no matrix").expected("2 dimensions", table.len().to_string()));
+        return Err(Fault::invalid("the table is not a matrix").expected("2 dimensions", table.len().to_string()));
     };
     let columns = bytes * u64::from(8 / bits);
     let picked = c.graph().gather(weight, indices, 0)?;

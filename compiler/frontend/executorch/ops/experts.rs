@@ -94,7 +94,7 @@ fn matrices(c: &mut Call<'_, '_, '_>, index: usize, experts: usize, shape: [usiz
     }
     let groups = columns / form.group;
     let needed = HEADER + rows.next_multiple_of(ROWS) * (columns / 8 * form.bits + groups * 8);
-    let &[_, bytes] = &found[..] else { return Err(Fault::invalid("the packed weights are no matrix")) };
+    let &[_, bytes] = &found[..] else { return Err(Fault::invalid("the packed weights are not a matrix")) };
     if found[0] != experts as u64 || bytes < needed as u64 {
         return Err(Fault::invalid("the packed weights are too few").expected(format!("{experts} of {needed} bytes"), format!("{found:?}")));
     }

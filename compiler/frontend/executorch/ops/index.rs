@@ -49,7 +49,7 @@ fn list(c: &mut Call<'_, '_, '_>) -> Result<Vec<Option<Value>>, Fault> {
         let Some(register) = register else { return Ok(None) };
         match c.translator.environment.registers[register] {
             Register::Tensor(_) => c.translator.read(register).map(Some),
-            _ => Err(Fault::invalid("an index is no tensor")),
+            _ => Err(Fault::invalid("an index is not a tensor")),
         }
     };
     registers.into_iter().map(read).collect()

@@ -49,7 +49,7 @@ fn multiply(c: &mut Call<'_, '_, '_>, left: Value, right: Value) -> Result<Value
     let (left, right) = (widened(c, left)?, widened(c, right)?);
     let g = c.graph();
     if g.rank(right) < 2 || g.rank(right) != g.rank(left) {
-        return Err(Fault::invalid("the operands are no matrices"));
+        return Err(Fault::invalid("the operands are not matrices"));
     }
     let right = swapped(g, right)?;
     Ok(matmul(g, left, right, None, &plain(sum, sum))?)

@@ -41,7 +41,7 @@ fn floats(c: &mut Call<'_, '_, '_>) -> Result<Value, Fault> {
     let (weight, scales, zero_points) = (c.tensor(1)?, c.tensor(2)?, c.optional_tensor(3)?);
     let (shape, ty) = (c.shape(weight)?, compute_type(c.element(scales)));
     let &[rows, columns] = &shape[..] else {
-        return Err(Fault::invalid("the weights are no matrix").expected("2 dimensions", shape.len().to_string()));
+        return Err(Fault::invalid("the weights are not a matrix").expected("2 dimensions", shape.len().to_string()));
     };
     let groups = c.shape(scales)?.iter().product::<u64>() / rows.max(1);
     if groups == 0 || !columns.is_multiple_of(groups) {

@@ -108,9 +108,7 @@ fn stack(c: &mut Call<'_, '_, '_>) -> Outcome {
 fn define_list(c: &mut Call<'_, '_, '_>, values: Vec<Value>) -> Outcome {
     let registers = c.tensor_registers(c.out())?;
     if registers.len() != values.len() {
-        return Err(
-            Fault::invalid("the result has another number of tensors").expected(values.len().to_string(), registers.len().to_string())
-        );
+        return Err(Fault::invalid("the number of result tensors is wrong").expected(values.len().to_string(), registers.len().to_string()));
     }
     for (register, value) in registers.into_iter().zip(values) {
         let register = register.ok_or_else(|| Fault::invalid("a result is None"))?;
@@ -131,7 +129,7 @@ fn split(c: &mut Call<'_, '_, '_>) -> Outcome {
             let size = u64::try_from(size).ok().filter(|&n| n > 0);
             let size = size.ok_or_else(|| Fault::invalid("the size of a part must be positive"))?;
             if extent.div_ceil(size) != count {
-                let wrong = Fault::invalid("the result has another number of tensors");
+                let wrong = Fault::invalid("the number of result tensors is wrong");
                 return Err(wrong.expected(extent.div_ceil(size).to_string(), count.to_string()));
             }
             (0..count).map(|i| Extent::Static(size.min(extent - i * size))).collect()

@@ -96,7 +96,7 @@ fn alias(c: &mut Call<'_, '_, '_>) -> Outcome {
     }
     let place = c.translator.handle(result)?.form.element;
     if place != handle.form.element {
-        return Err(Fault::invalid("the view has another element type").expected(handle.form.element.to_string(), place.to_string()));
+        return Err(Fault::invalid("the element type of the view is wrong").expected(handle.form.element.to_string(), place.to_string()));
     }
     let from = c.shape_of(0)?;
     let shape = target(c, &list, &from)?;

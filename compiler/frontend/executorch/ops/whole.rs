@@ -61,7 +61,7 @@ impl Call<'_, '_, '_> {
             return Ok(index);
         }
         if !self.element(value).is_integer() {
-            return Err(Fault::unsupported("a size or position is no integer").expected("an integer", self.element(value).to_string()));
+            return Err(Fault::unsupported("a size or position is not an integer").expected("an integer", self.element(value).to_string()));
         }
         let mut elements = Elements::default();
         let index = match elements.item(self.graph(), value, 0)? {

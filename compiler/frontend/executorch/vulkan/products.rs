@@ -113,7 +113,7 @@ fn of_groups(c: &mut Call<'_, '_, '_>) -> Outcome {
 fn in_groups(c: &mut Call<'_, '_, '_>, weights: Value, scales: Value, size: u64) -> Result<blockwise::Filter, Fault> {
     let weights = c.graph().settled(weights)?;
     if !size.is_multiple_of(2) {
-        return Err(Fault::unsupported("groups of a filter are no pairs of 4-bit integers"));
+        return Err(Fault::unsupported("the groups of a filter are not pairs of 4-bit integers"));
     }
     let scales = c.cast(scales, F32)?;
     let scales = c.graph().settled(scales)?;

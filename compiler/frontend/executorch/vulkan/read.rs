@@ -154,7 +154,7 @@ fn constants(graph: &schema::VkGraph<'_>, blob: &Data, container: &Container) ->
             continue;
         }
         let source = container.constant(blob, constant.offset(), constant.length());
-        sources.push(source.ok_or_else(|| damaged(format!("constant {i} of the Vulkan graph reaches past its end")))?);
+        sources.push(source.ok_or_else(|| damaged(format!("constant {i} of the Vulkan graph extends beyond its end")))?);
     }
     Ok(sources)
 }

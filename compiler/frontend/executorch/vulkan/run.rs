@@ -195,8 +195,7 @@ fn check_shape(t: &Translator<'_, '_>, register: usize) -> Result<(), Fault> {
     if found == meta.form.on_extents().shape {
         return Ok(());
     }
-    Err(Fault::invalid("the result has another shape than the graph gives it")
-        .expected(format!("{:?}", meta.form.shape), shape_text(&found)))
+    Err(Fault::invalid("the shape of the result does not match the graph").expected(format!("{:?}", meta.form.shape), shape_text(&found)))
 }
 
 /// Gives an input of a graph its value; whether it is as large as the graph says.

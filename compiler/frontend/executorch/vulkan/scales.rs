@@ -69,14 +69,14 @@ pub(super) enum Form {
 pub(super) fn nibbles(c: &mut Call<'_, '_, '_>, stored: Value, columns: u64, order: First, form: Form) -> Result<Value, Fault> {
     let shape = c.shape(stored)?;
     let &[rows, bytes] = &shape[..] else {
-        return Err(Fault::invalid("the weights are no matrix").expected("2 dimensions", shape.len().to_string()));
+        return Err(Fault::invalid("the weights are not a matrix").expected("2 dimensions", shape.len().to_string()));
     };
     if bytes.saturating_mul(2) < columns || c.element(stored).bits() != 8 {
         return Err(
             Fault::invalid("rows of weights are too short").expected(format!("{columns} numbers of 4 bits"), format!("{bytes} bytes"))
         );
     }
-    let stored = c.graph().evaluated(stored).ok_or_else(|| Fault::unsupported("weights of four bits are no constant"))?;
+    let stored = c.graph().evaluated(stored).ok_or_else(|| Fault::unsupported("the 4-bit weights are not constant"))?;
     let numbers = integers(stored, [bytes as usize, columns as usize], order);
     let (element, width, data) = match form {
         Form::Nibbles => (I4, columns, pairs(&numbers, |[first, second]| (first ^ 8) | (second ^ 8) << 4)),
@@ -103,7 +103,7 @@ fn pairs(numbers: &[u8], joined: impl Fn([u8; 2]) -> u8) -> Vec<u8> {
 /// The numbers of a constant.
 pub(super) fn floats(c: &mut Call<'_, '_, '_>, value: Value) -> Result<Vec<f32>, Fault> {
     let value = c.cast(value, F32)?;
-    let bytes = c.graph().evaluated(value).ok_or_else(|| Fault::unsupported("scales of weights are no constant"))?;
+    let bytes = c.graph().evaluated(value).ok_or_else(|| Fault::unsupported("the scales of the weights are not constant"))?;
     Ok(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
 }
 

@@ -232,7 +232,7 @@ fn what_contradicts_itself_is_refused() {
     assert!(with(&|said| said.values[0] = V::Tensor(VkDataType(99), &[4], 0)).contains("element type 99"));
     assert!(with(&|said| said.values[0] = V::Tensor(F32, &[u32::MAX], 0)).contains("too large"));
     assert!(with(&|said| said.values[2] = V::List(&[5])).contains("value 5 does not exist"));
-    assert!(with(&|said| said.constants = vec![(17, 16, None)]).contains("reaches past its end"));
+    assert!(with(&|said| said.constants = vec![(17, 16, None)]).contains("extends beyond its end"));
     assert!(with(&|said| said.identifier = Some("VK01")).contains("unknown version"));
     assert!(with(&|said| said.identifier = None).contains("unknown version"));
 }

@@ -184,7 +184,7 @@ fn embedding(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (weights, scales, indices, order) = (c.tensor(0)?, c.tensor(1)?, c.tensor(3)?, if c.flag(4)? { First::Low } else { First::High });
     let table = c.shape(weights)?;
     let size = u64::try_from(c.int(2)?).ok().filter(|&size| size > 0);
-    let (&[rows, bytes], Some(size)) = (&table[..], size) else { return Err(Fault::invalid("the table is no matrix with groups")) };
+    let (&[rows, bytes], Some(size)) = (&table[..], size) else { return Err(Fault::invalid("the table is not a matrix with groups")) };
     let columns = c.out_form(c.out())?.shape.last().and_then(|extent| extent.as_static()).unwrap_or(bytes * 2);
     if !columns.is_multiple_of(size) {
         return Err(Fault::invalid("groups do not divide the rows of the table"));
@@ -222,7 +222,8 @@ fn blocks(c: &mut Call<'_, '_, '_>, x: Value, argument: usize) -> Result<[Vec<Ex
     let (shape, sizes) = (c.extents(x), c.ints(argument)?);
     let (mut split, mut ones) = (Vec::new(), Vec::new());
     if sizes.len() != shape.len() {
-        return Err(Fault::invalid("a block has another rank than its tensor").expected(shape.len().to_string(), sizes.len().to_string()));
+        return Err(Fault::invalid("the number of dimensions of a block does not match its tensor")
+            .expected(shape.len().to_string(), sizes.len().to_string()));
     }
     for (&extent, &size) in shape.iter().zip(&sizes) {
         let count = match (extent, u64::try_from(size).ok().filter(|&size| size > 0)) {

@@ -29,7 +29,7 @@ fn cross_entropy(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (logits, labels) = (c.cast(logits, F32)?, c.cast(labels, I32)?);
     let shape = c.extents(logits);
     let &[rows, classes] = &shape[..] else {
-        return Err(Fault::invalid("the logits are no matrix").expected("2 dimensions", shape.len().to_string()));
+        return Err(Fault::invalid("the logits are not a matrix").expected("2 dimensions", shape.len().to_string()));
     };
     let labels = c.reshape_to(labels, &[rows, Extent::Static(1)])?;
     let classes = c.graph().positions(&[Extent::Static(1), classes], 1, I32)?;
@@ -87,7 +87,7 @@ fn requantized(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (weights, scales, size) = (c.tensor(0)?, c.tensor(1)?, c.int(2)?);
     let shape = c.shape(weights)?;
     let size = u64::try_from(size).ok().filter(|&size| size > 0);
-    let (&[units, depth], Some(size)) = (&shape[..], size) else { return Err(Fault::invalid("the weights are no matrix with groups")) };
+    let (&[units, depth], Some(size)) = (&shape[..], size) else { return Err(Fault::invalid("the weights are not a matrix with groups")) };
     let scales = scales_of_columns(c, scales, [units, depth], size)?;
     let weights = c.cast(weights, F32)?;
     let codes = c.graph().compute::<Error>(&[weights, scales], |terms, x| {

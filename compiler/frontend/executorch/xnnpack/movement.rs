@@ -38,7 +38,7 @@ impl Run<'_, '_, '_> {
                 let known: Vec<Extent> = to.iter().copied().filter(|&extent| extent != Extent::Static(0)).collect();
                 to[open] = self.graph().quotient(&from, &known)?;
             }
-            _ => return Err(Fault::invalid("more than one extent of a shape is open")),
+            _ => return Err(Fault::invalid("more than one dimension of a shape is unknown")),
         }
         if from.iter().any(|extent| extent.as_static().is_none()) {
             self.translator.fill(&from, &to)?;
@@ -56,7 +56,7 @@ impl Run<'_, '_, '_> {
         }
         let mut wanted = Vec::with_capacity(shape.len());
         for (d, &extent) in shape.iter().enumerate() {
-            let outside = || Fault::invalid("a slice reaches past the end of its tensor");
+            let outside = || Fault::invalid("a slice extends beyond the end of its tensor");
             let size = match (sizes[d], extent) {
                 (0, Extent::Static(n)) => Extent::Static(n.checked_sub(offsets[d]).ok_or_else(outside)?),
                 (0, extent) => self.graph().sub(extent, Extent::Static(offsets[d]))?,

@@ -54,7 +54,7 @@ pub fn read(blob: &Data) -> Result<Subgraph, Diagnostic> {
 /// The constants of the graph; number 0 is none.
 fn constants(graph: &schema::XNNGraph<'_>, blob: &Data, container: &Container, buffer: &[u8]) -> Result<Vec<Source>, Diagnostic> {
     let part = |range: Range<usize>| blob.slice(range).map(Source::Bytes);
-    let past_end = |i: usize| damaged(format!("constant {i} of the XNNPACK graph reaches past its end"));
+    let past_end = |i: usize| damaged(format!("constant {i} of the XNNPACK graph extends beyond its end"));
     let mut sources = Vec::new();
     if let Some(list) = graph.constant_buffer().filter(|list| !list.is_empty()) {
         for (i, constant) in list.iter().enumerate() {

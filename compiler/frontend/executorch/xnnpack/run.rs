@@ -95,7 +95,7 @@ impl<'m> Run<'_, '_, 'm> {
         let form = self.translator.handle(register)?.form.clone();
         let value = if form.shape.is_empty() { self.graph().reshape(value, &[])? } else { value };
         if form.shape.len() != self.graph().rank(value) {
-            return Err(Fault::invalid("a result of the delegate has another rank than the program gives it")
+            return Err(Fault::invalid("the number of dimensions of a delegate's result does not match the program")
                 .expected(form.shape.len().to_string(), self.graph().rank(value).to_string()));
         }
         let logical = self.graph().transpose(value, &inverse(&form.order()))?;
@@ -176,7 +176,7 @@ impl<'m> Run<'_, '_, 'm> {
     pub(super) fn element(&self, tensor: usize) -> Result<ElementType, Fault> {
         match self.info(tensor).datatype {
             Datatype::Element(element) => Ok(element),
-            other => Err(Fault::unsupported(format!("{other:?} are no results of this node"))),
+            other => Err(Fault::unsupported(format!("{other:?} are not results of this node"))),
         }
     }
 
@@ -231,7 +231,7 @@ impl<'m> Run<'_, '_, 'm> {
             }
             (None, None) if element.is_float() => self.graph().convert(value, element)?,
             (None, None) => {
-                return Err(Fault::unsupported("the result has another element type").expected(found.to_string(), element.to_string()));
+                return Err(Fault::unsupported("the element type of the result is wrong").expected(found.to_string(), element.to_string()));
             }
         })
     }

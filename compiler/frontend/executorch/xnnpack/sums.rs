@@ -149,13 +149,13 @@ impl Run<'_, '_, '_> {
         let value = match self.info(filter).quantization {
             Quantization::Groups { size, .. } => {
                 if !size.is_multiple_of(2) || self.graph().element(weights.value) != ElementType::I4 {
-                    return Err(Fault::unsupported("groups of a filter are no pairs of 4-bit integers"));
+                    return Err(Fault::unsupported("the groups of a filter are not pairs of 4-bit integers"));
                 }
                 let scales = self.scales_of_groups(filter, size)?;
                 let g = self.graph();
                 let filter = blockwise::Filter::new(g, weights, scales, size);
                 let filter =
-                    filter.ok_or_else(|| Fault::unsupported("a filter with groups is no constant, or its scales do not fit it"))?;
+                    filter.ok_or_else(|| Fault::unsupported("a filter with groups is not constant, or its scales do not match it"))?;
                 let sums = blockwise::products(g, rows, filter)?;
                 with_bias(g, sums, bias)?
             }
@@ -237,7 +237,7 @@ fn check_images(g: &Graph<'_>, window: &Window, [image, filter]: [Value; 2]) -> 
     let shape = g.shape(filter)?;
     if shape[1..3] != window.size || shape.contains(&0) {
         return Err(
-            Fault::invalid("the filter has another size than its windows").expected(format!("{:?}", window.size), format!("{shape:?}"))
+            Fault::invalid("the size of the filter does not match the window").expected(format!("{:?}", window.size), format!("{shape:?}"))
         );
     }
     Ok(())

@@ -157,5 +157,5 @@ fn check_zero_point(datatype: Datatype, quantization: &Quantization) -> Result<(
     if (low..=high).contains(&affine.zero_point) {
         return Ok(());
     }
-    Err(invalid("a zero point is none of its type's integers").expected(format!("{low} to {high}"), affine.zero_point.to_string()))
+    Err(invalid("a zero point is out of range for its type").expected(format!("{low} to {high}"), affine.zero_point.to_string()))
 }

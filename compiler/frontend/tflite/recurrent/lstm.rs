@@ -88,7 +88,7 @@ impl Cell {
     fn read(operator: &mut Operator<'_, '_, '_>, places: &Places, inputs: u64, settings: Settings) -> Result<Self, Diagnostic> {
         for clip in [settings.cell_clip, settings.projection_clip] {
             if clip.is_nan() || clip < 0.0 {
-                return Err(invalid(codes::OPTION_RANGE, "a clip is no positive number").expected("0 or more", clip.to_string()));
+                return Err(invalid(codes::OPTION_RANGE, "a clip value is not a positive number").expected("0 or more", clip.to_string()));
             }
         }
         let output_weights = operator.input(places.recurrent_weights + 3)?;

@@ -18,7 +18,9 @@ fn read(operator: &mut Operator<'_, '_, '_>, rank: i32) -> Result<([Operand; 4],
     let rank = rank
         .ok_or_else(|| invalid(codes::OPTION_RANGE, "the rank does not divide the filters").expected("a divisor", filters.to_string()))?;
     if features == 0 || filters == 0 {
-        return Err(invalid(codes::SHAPES_DIFFER, "there are no filters, or they remember nothing").about_tensor(&time_weights.info.name));
+        return Err(
+            invalid(codes::SHAPES_DIFFER, "there are no filters, or their memory has length 0").about_tensor(&time_weights.info.name)
+        );
     }
     let units = filters / rank;
     bias.iter().try_for_each(|bias| expect_shape(bias, &[units]))?;

@@ -42,7 +42,7 @@ impl Bank {
         if width > 0 && !inside {
             let found = format!("{width} from {first}, weights from {start}");
             let expected = format!("{frequencies} frequencies, {} weights", weights.len());
-            return Err(misfit("a band of the filter bank leaves its tables", expected, found));
+            return Err(misfit("a band of the filter bank extends beyond its tables", expected, found));
         }
         let taps = (0..width.max(0)).map(|i| (first + i, weights[(start + i) as usize]));
         Ok(taps.filter(|(_, weight)| *weight != 0).collect())

@@ -50,7 +50,7 @@ pub(in super::super) fn inverse_real_fourier(operator: &mut Operator<'_, '_, '_>
     let (input, half) = prepare(operator)?;
     let (rows, elements) = lines(&input)?;
     if elements != 2 * (half + 1) {
-        return Err(misfit("the input is no spectrum of the transform", format!("{} numbers", 2 * (half + 1)), elements));
+        return Err(misfit("the input is not a spectrum of this transform", format!("{} numbers", 2 * (half + 1)), elements));
     }
     let value = fourier::inverse_real(operator.graph(), input.value, [rows, half])?;
     let shape = [&input.shape[..input.rank() - 1], &[2 * half]].concat();

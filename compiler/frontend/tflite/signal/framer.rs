@@ -25,7 +25,7 @@ pub(in super::super) fn framer(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let input = operator.input(0)?;
     let (rows, length) = lines(&input)?;
     if !length.is_multiple_of(step) {
-        return Err(misfit("the input is no whole number of steps", format!("a multiple of {step} samples"), length));
+        return Err(misfit("the length of the input is not a multiple of the step", format!("a multiple of {step} samples"), length));
     }
     if prefill && size < step {
         return Err(misfit("a frame that begins full must hold a step", format!("at least {step} samples"), size));

@@ -24,7 +24,7 @@ pub(in super::super) fn pcan(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(misfit("there must be an estimate of the noise for each channel", input.shape[0], noise.shape[0]));
     }
     let Some(table) = operator.graph().constant_of(gains.value) else {
-        return Err(unsupported("a table of gains that is no constant is not supported").about_tensor(&gains.info.name));
+        return Err(unsupported("a gain table that is not constant is not supported").about_tensor(&gains.info.name));
     };
     if gains.shape[0] < GAINS {
         return Err(misfit("the table of gains is too short", GAINS, gains.shape[0]));

@@ -23,7 +23,7 @@ pub(in super::super) fn spectral_subtraction(operator: &mut Operator<'_, '_, '_>
     let clamps = settings.flag("clamping")?;
     let named = settings.integer("num_channels", 0..=i64::from(i32::MAX))?;
     if named != channels as i64 {
-        return Err(misfit("the input has another number of channels than the options", named, channels));
+        return Err(misfit("the number of input channels does not match the options", named, channels));
     }
     let state = operator.own_state("noise estimate", U32, &[channels])?;
     let estimate = operator.load(state)?;

@@ -21,7 +21,7 @@ pub(in super::super) fn stacker(operator: &mut Operator<'_, '_, '_>) -> Lowered 
     let frames = left + right + 1;
     let step = settings.integer("stacker_step", 1..=frames)?;
     if input.shape[0] != channels {
-        return Err(misfit("the input is no frame of the channels", channels, input.shape[0]));
+        return Err(misfit("the size of the input does not match the number of channels", channels, input.shape[0]));
     }
     let [is_first, ready] = countdown(operator, right + 1, step)?;
     let mut stack = operator.reshape(input.value, &[1, channels])?;

@@ -14,7 +14,11 @@ pub(in super::super) fn window(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, weights) = (operator.input(0)?, vector(operator, 1)?);
     let length = weights.shape[0];
     if length == 0 || !input.elements().is_multiple_of(length) {
-        return Err(misfit("the input is no whole number of windows", format!("a multiple of {length} samples"), input.elements()));
+        return Err(misfit(
+            "the length of the input is not a multiple of the window",
+            format!("a multiple of {length} samples"),
+            input.elements(),
+        ));
     }
     let frames = operator.reshape(input.value, &[input.elements() / length, length])?;
     let mut terms = Terms::new(&[I16, I16]);
