@@ -13,10 +13,10 @@ use std::sync::Arc;
 use support::harness::{self, Needs};
 
 const HEAD: &str = "# Memory of the ExecuTorch corpus\n\n\
-     Made by a test from the programs of the corpus, compiled for x86-64-v3. Needed are scratch memory, states, inputs and outputs of a method, \
-     without the 64 bytes of an instance; planned is `non_const_buffer_sizes` of its file, which leaves out what a delegate takes. \
-     Products of floats and of integers are kernels of convolutions and of products of matrices.\n\n\
-     | program | method | bytes needed | bytes planned | kernels | products of floats | of integers |\n|---|---|--:|--:|--:|--:|--:|\n";
+     A test writes this page from the programs of the corpus, compiled for x86-64-v3. `bytes needed` is scratch memory, state, inputs and outputs of a \
+     method, without the 64 bytes of an instance. `bytes planned` is `non_const_buffer_sizes` of the file. It does not include the memory of \
+     delegates. The last two columns count kernels of convolutions and matrix products.\n\n\
+     | program | method | bytes needed | bytes planned | kernels | float products | integer products |\n|---|---|--:|--:|--:|--:|--:|\n";
 
 /// Larger files take long, and have small twins.
 const LARGEST_FILE: u64 = 24 << 20;

@@ -7,34 +7,54 @@ use std::path::Path;
 
 /// Combinations of types that TFLite's reference kernels take, and why they are refused; those of whole operators are in the compiler.
 const TYPES_REFUSED: &str = "\n\
-Of the operators that are compiled, these combinations of types, which the reference kernels take, are errors:\n\n\
-- 16-bit activations with a 32-bit bias whose options do not say so (`quantized_bias_type`): the reference reads such a bias as 64-bit numbers.\n\
-- PRELU with 16-bit slopes: the reference reads them as bytes. With 8-bit slopes it is compiled.\n\
-- Integers without scales where the operator is defined by them: the reference divides by zero.\n\
-- LSTM with 12 inner scales (8-bit gates): the reference reads past the end of its own table of scales.\n\
-- complex128 in operators that move slices by index.\n";
+These combinations of types are errors, though the operator is supported and the reference kernels accept them:\n\n\
+- 16-bit activations with a 32-bit bias, if the options do not say so (`quantized_bias_type`). The reference reads such a bias as 64-bit numbers.\n\
+- PRELU with 16-bit slopes. The reference reads them as bytes. 8-bit slopes are supported.\n\
+- Integers without scales, if the operator needs scales. The reference divides by zero.\n\
+- LSTM with 12 inner scales (8-bit gates). The reference reads beyond the end of its own table of scales.\n\
+- complex128 in operators that move slices by index.\n\
+- Tensors of strings, in every operator.\n";
+
+/// The most characters of a line of names.
+const LINE: usize = 120;
+
+/// Names with commas between, in lines.
+fn in_lines(names: &[impl AsRef<str>]) -> String {
+    let mut text = String::new();
+    let mut line = String::new();
+    for (position, name) in names.iter().map(AsRef::as_ref).enumerate() {
+        let comma = if position + 1 < names.len() { "," } else { "" };
+        if !line.is_empty() && line.len() + name.len() > LINE {
+            text.extend([line.as_str(), "\n"]);
+            line.clear();
+        }
+        let space = if line.is_empty() { "" } else { " " };
+        line.extend([space, name, comma]);
+    }
+    text + &line + "\n"
+}
 
 fn document() -> String {
     let mut text = String::from(
-        "# Operators\n\nMade from the compiler's tables; a test compares. An operator or combination of types that is not compiled is an error that \
-         names it.\n\n## What front ends read\n",
+        "# Operators\n\nThis page is generated from the compiler's tables. An unsupported operator, or an unsupported combination of types, is an error that names \
+         the operator.\n\n## Supported operators\n",
     );
     for (format, operators) in modelc::frontend::operators() {
-        let _ = writeln!(text, "\n### {format}: {}\n\n{}", operators.len(), operators.join(", "));
+        let _ = writeln!(text, "\n### {format}: {}\n\n```text\n{}```", operators.len(), in_lines(&operators));
     }
-    text.push_str("\n## What TFLite's runtime has and modelc refuses\n\n| operator | why |\n|---|---|\n");
+    text.push_str("\n## Unsupported operators of TFLite's runtime\n\n| operator | why |\n|---|---|\n");
     for (name, reason) in modelc::frontend::tflite::refused() {
         let _ = writeln!(text, "| {name} | {reason} |");
     }
     text.push_str(TYPES_REFUSED);
-    text.push_str("\n## The tensor language\n\nRows marked with a dash are read and interpreted, and have no kernel yet.\n\n");
+    text.push_str("\n## The tensor language\n\nAn operator with a dash is read and interpreted, but has no kernel yet.\n\n");
     text.push_str("| operator | compiled | meaning |\n|---|---|---|\n");
     for row in OPS {
         let compiled = if modelc::schedule::is_compiled(row.op) { "yes" } else { "–" };
         let _ = writeln!(text, "| `{}` | {compiled} | {} |", row.name, row.meaning);
     }
-    let scalars: Vec<String> = ScalarOp::PLAIN.iter().map(|op| format!("`{}`", op.name())).collect();
-    let _ = writeln!(text, "\n## Scalar operations of `map`\n\n{}, and `lut`, `round_to`.", scalars.join(", "));
+    let scalars: Vec<&str> = ScalarOp::PLAIN.iter().map(|op| op.name()).chain(["lut", "round_to"]).collect();
+    let _ = writeln!(text, "\n## Scalar operations of `map`\n\n```text\n{}```", in_lines(&scalars));
     text
 }
 

@@ -1,11 +1,16 @@
 //! What the documents promise of themselves: short sentences, and links that lead somewhere.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-/// The most words of a sentence in `docs/ARCHITECTURE.md`.
+/// The most words of a sentence in `docs/ARCHITECTURE.md`, where a colon or a semicolon ends one too.
 const MOST_WORDS: usize = 25;
 /// The most lines of that page.
 const MOST_LINES: usize = 120;
+/// The most words of a sentence anywhere in README.md, `docs/` and `--help`, from stop to stop.
+const MOST_WORDS_ANYWHERE: usize = 30;
+/// The commands whose `--help` is read; the first is that of the compiler itself.
+const COMMANDS: &[&[&str]] = &[&[], &["run"], &["bench"], &["verify"], &["inspect"], &["ops"], &["targets"], &["weights"], &["runtime"]];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -29,7 +34,16 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// The prose of a document: neither code nor the rows of tables.
+/// README.md, CONTRIBUTING.md and the pages of `docs/`: what strangers read.
+fn pages() -> Vec<PathBuf> {
+    let is_page = |path: &PathBuf| {
+        let folder = path.parent().expect("a document is in a folder");
+        folder == root().join("docs") || folder == root()
+    };
+    documents().into_iter().filter(is_page).collect()
+}
+
+/// The prose of a document: neither code nor the rows of tables. Items of lists and paragraphs start sentences.
 fn prose(text: &str) -> String {
     let mut code = false;
     let line = |line: &&str| {
@@ -39,21 +53,24 @@ fn prose(text: &str) -> String {
         }
         !code && !line.starts_with('|') && !line.starts_with('#')
     };
-    // An item of a list starts a sentence.
-    text.lines().filter(line).map(|line| if line.is_empty() || line.starts_with("- ") { ". " } else { " " }.to_owned() + line).collect()
+    let starts = |line: &str| {
+        let line = line.trim_start();
+        let after_number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        line.is_empty() || line.starts_with("- ") || (after_number.len() < line.len() && after_number.starts_with(". "))
+    };
+    text.lines().filter(line).map(|line| if starts(line) { ".\n" } else { " " }.to_owned() + line).collect()
 }
 
-/// The sentences of prose that have more words than they may.
-fn too_long(prose: &str) -> Vec<&str> {
-    let ends = |c: char| matches!(c, '.' | ';' | ':' | '?');
+/// The sentences of prose, up to one of these characters, that have more words than they may.
+fn too_long<'p>(prose: &'p str, ends: &[char], most: usize) -> Vec<&'p str> {
     let (mut long, mut first, mut end) = (vec![], 0, 0);
     for piece in prose.split_inclusive(ends) {
         end += piece.len();
         // A dot inside a name or a number ends nothing.
-        if prose[end..].starts_with(|c: char| !c.is_whitespace() && c != '*') {
+        if prose[end..].starts_with(|c: char| !c.is_whitespace() && !"*)".contains(c)) {
             continue;
         }
-        if prose[first..end].split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() > MOST_WORDS {
+        if prose[first..end].split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() > most {
             long.push(prose[first..end].trim());
         }
         first = end;
@@ -61,19 +78,50 @@ fn too_long(prose: &str) -> Vec<&str> {
     long
 }
 
+/// What a command prints for `--help`, a paragraph a line.
+fn help(command: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_modelc")).args(command).arg("--help").output().expect("the compiler runs");
+    assert!(output.status.success(), "{command:?} --help");
+    String::from_utf8(output.stdout).expect("help is text")
+}
+
 #[test]
 fn the_architecture_is_one_page_of_short_sentences() {
     let text = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).expect("the page is there");
     let long = prose(&text);
-    assert_eq!(too_long(&long), Vec::<&str>::new(), "sentences of more than {MOST_WORDS} words");
+    assert_eq!(too_long(&long, &['.', ';', ':', '?'], MOST_WORDS), Vec::<&str>::new(), "sentences of more than {MOST_WORDS} words");
     assert!(text.lines().count() <= MOST_LINES, "{} lines are more than one page", text.lines().count());
 }
 
 #[test]
 fn long_sentences_are_found() {
     let long = format!("Short one. {}end. A `file.rs` here.", "word ".repeat(MOST_WORDS));
-    assert_eq!(too_long(&long).len(), 1);
-    assert!(too_long(&long)[0].starts_with("word"));
+    let found = too_long(&long, &['.', ';', ':', '?'], MOST_WORDS);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].starts_with("word"));
+    let list = format!("A list:\n\n- {0}\n  - {0}\n1. {0}\n\n| {0} | {0} |\n", "word ".repeat(MOST_WORDS));
+    assert_eq!(too_long(&prose(&list), &['.'], MOST_WORDS), Vec::<&str>::new());
+    assert_eq!(too_long(&prose(&list), &['.'], MOST_WORDS - 1).len(), 3);
+}
+
+/// Readers whose English is their third language read them.
+#[test]
+fn sentences_that_strangers_meet_are_short() {
+    let mut long = vec![];
+    let mut look = |place: &str, prose: &str| {
+        let found = too_long(prose, &['.', '?', '!'], MOST_WORDS_ANYWHERE);
+        long.extend(found.into_iter().map(|sentence| format!("{place}: {sentence}")));
+    };
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).expect("a page is text");
+        look(&page.display().to_string(), &(prose(&text) + "."));
+    }
+    for command in COMMANDS {
+        for line in help(command).lines() {
+            look(&format!("modelc {} --help", command.join(" ")), &format!("{line}."));
+        }
+    }
+    assert_eq!(long, Vec::<String>::new(), "sentences of more than {MOST_WORDS_ANYWHERE} words");
 }
 
 #[test]
