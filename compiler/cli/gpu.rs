@@ -43,7 +43,7 @@ enum RuntimeArgument {
 /// What is said of GPUs.
 #[derive(Args)]
 pub struct GpuArguments {
-    /// Use of a GPU. auto: the CPU does the work if there is none [default: auto; off without an operating system]
+    /// Use of a GPU. auto: only a GPU that is estimated to be faster than the CPU [default: auto; off without an operating system]
     #[arg(long = "gpu", value_enum)]
     gpu: Option<GpuArgument>,
     /// Operators to run on the GPU: all, a name pattern (CONV*), or positions (3-17)
