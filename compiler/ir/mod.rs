@@ -38,6 +38,6 @@ pub use operators::{
     Word,
 };
 pub use scalar::{Comparison, Exactness, Expression, ExpressionBuilder, NanRule, Node, NodeData, RequantizeRule, Scalar, ScalarOp};
-pub use tensor::Tensor;
-pub use types::{ElementType, Extent, Interval, Layout, TensorType, Type};
+pub use tensor::{Tensor, has_room};
+pub use types::{ElementType, Extent, Interval, Layout, TensorType, Type, list_text};
 pub use verify::{Verified, VerifyError, verify};

@@ -15,10 +15,10 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// A tensor of zeros; `None` when the size overflows.
+    /// A tensor of zeros; `None` when the size overflows, or there is no memory.
     pub fn zeros(element: ElementType, shape: &[u64]) -> Option<Self> {
-        let bytes = TensorType::of(element, shape).static_bytes()?;
-        Some(Self { element, shape: shape.to_vec(), bytes: vec![0; usize::try_from(bytes).ok()?] })
+        let bytes = usize::try_from(TensorType::of(element, shape).static_bytes()?).ok()?;
+        has_room(bytes).then(|| Self { element, shape: shape.to_vec(), bytes: vec![0; bytes] })
     }
 
     /// Number of elements.
@@ -36,6 +36,14 @@ impl Tensor {
     }
 }
 
+/// Whether this many bytes can be allocated now. An allocation that fails ends the process, so large ones whose size a model or a file names ask
+/// before.
+pub fn has_room(bytes: usize) -> bool {
+    /// Smaller ones do not ask: they are few.
+    const LARGE: usize = 1 << 20;
+    bytes < LARGE || Vec::<u8>::new().try_reserve_exact(bytes).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,5 +56,11 @@ mod tests {
         assert_eq!(turned.permuted(&[1, 0]).unwrap(), tensor);
         assert_eq!(tensor.permuted(&[1, 1]), None);
         assert_eq!(tensor.permuted(&[0]), None);
+    }
+
+    #[test]
+    fn a_tensor_without_room_is_none() {
+        assert_eq!(Tensor::zeros(ElementType::U8, &[1 << 60]), None);
+        assert!(Tensor::zeros(ElementType::U8, &[1 << 21]).is_some());
     }
 }

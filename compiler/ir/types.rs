@@ -98,6 +98,19 @@ impl ElementType {
         Self::ALL[self as usize].1
     }
 
+    /// NumPy's name, or the one that NumPy would give it: `int8`, `float32`, `bfloat16`, `int4`.
+    pub fn numpy_name(self) -> String {
+        let family = match self {
+            Self::Bool => return "bool".into(),
+            Self::Bf16 => "bfloat",
+            Self::C64 | Self::C128 => "complex",
+            _ if self.is_float() => "float",
+            _ if self.is_unsigned_integer() => "uint",
+            _ => "int",
+        };
+        format!("{family}{}", self.bits())
+    }
+
     /// The element type of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, n)| *n == name).map(|(e, _)| *e)
@@ -161,6 +174,21 @@ impl Extent {
     }
 }
 
+/// `?` for an extent that is known only when the program runs.
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Static(n) => write!(f, "{n}"),
+            Self::Value(_) => f.write_str("?"),
+        }
+    }
+}
+
+/// `[1, ?, 3]`: a list as messages show it.
+pub fn list_text<T: fmt::Display>(items: &[T]) -> String {
+    format!("[{}]", items.iter().map(T::to_string).collect::<Vec<_>>().join(", "))
+}
+
 /// A closed interval of integers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Interval {
@@ -222,6 +250,13 @@ pub struct TensorType {
     pub shape: Vec<Extent>,
     /// The order of dimensions in memory.
     pub layout: Layout,
+}
+
+/// `f32[1, ?, 3]`: a type as messages show it.
+impl fmt::Display for TensorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.element, list_text(&self.shape))
+    }
 }
 
 impl TensorType {
