@@ -2,12 +2,14 @@
 //!
 //! The driver generates code for it, the header declares it, the JIT calls through it; so it is worked out in one place.
 
+mod argument;
 pub mod device;
 mod footprint;
 mod layout;
 mod method_memory;
 mod state;
 
+pub use argument::Taken;
 pub use footprint::Footprint;
 pub use layout::{CONFIG, Config, HOST, Host, Layout, TENSOR, Tensor};
 pub use method_memory::MethodMemory;

@@ -7,8 +7,9 @@ use super::quantize;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend::given::Sample;
 use crate::frontend::{Bound, LoadOptions};
+use crate::interface::Taken;
 use crate::ir::random::Random;
-use crate::ir::{ElementType, Extent, Function, Module, Port, Quantization, Scalar, Tensor, TensorType};
+use crate::ir::{Data, ElementType, Function, Module, Port, Quantization, Scalar, Tensor, TensorType};
 use crate::npz::{self, Archive};
 use crate::{input, pipeline};
 use clap::ValueEnum;
@@ -165,7 +166,7 @@ impl Inputs {
                 Source::Archive(archive) => archive.input(call, position),
                 Source::Arrays(list) => list.iter().find(|(i, _)| *i == position).map(|(_, tensor)| tensor),
                 Source::Random { .. } if let Some(value) = &port.value => {
-                    inputs.push(Tensor { element: ty.element, shape: shape_of(function, ty, None), bytes: value.bytes().to_vec() });
+                    inputs.push(Tensor { element: ty.element, shape: largest_shape(function, ty), bytes: value.bytes().to_vec() });
                     continue;
                 }
                 Source::Random { seed, below } => {
@@ -216,15 +217,9 @@ fn offer(error: Diagnostic, given: &Tensor, scales: Option<&Quantization>) -> Di
     error.help(format!("`--input-type f32` quantizes floats by the input's {by}"))
 }
 
-/// The shape of an input: a dynamic extent is the given one if it may be, else the largest.
-fn shape_of(function: &Function, ty: &TensorType, given: Option<&[u64]>) -> Vec<u64> {
-    let extent = |(d, &extent): (usize, &Extent)| {
-        let interval = function.interval(extent);
-        let inside = |n: &u64| i64::try_from(*n).is_ok_and(|n| (interval.low..=interval.high).contains(&n));
-        let largest = u64::try_from(interval.high).unwrap_or(0);
-        given.filter(|given| given.len() == ty.rank()).and_then(|given| given.get(d)).copied().filter(inside).unwrap_or(largest)
-    };
-    ty.shape.iter().enumerate().map(extent).collect()
+/// The largest shape of an input.
+fn largest_shape(function: &Function, ty: &TensorType) -> Vec<u64> {
+    ty.shape.iter().map(|&extent| u64::try_from(function.interval(extent).high).unwrap_or(0)).collect()
 }
 
 /// The input, by number or name, and the file of `in0=a.npy`.

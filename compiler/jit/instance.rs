@@ -8,7 +8,7 @@ use super::regions::{RegionTimes, Regions};
 use super::threads::Order;
 use super::{Loaded, failed};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::interface::{CONFIG, Config, E_GPU, Field, STATUSES, has_shape};
+use crate::interface::{CONFIG, Config, E_GPU, Field, STATUSES, Taken, has_shape};
 use crate::ir::Tensor;
 use crate::program::{ALIGNMENT, Method, Port};
 use std::sync::Arc;
@@ -128,7 +128,7 @@ impl Instance {
     /// Calls a method on tensors whose shapes need not be the largest ones.
     ///
     /// # Errors
-    /// As [`Instance::call`]; `MODELC_E_SHAPE` for shapes that the method does not take.
+    /// As [`Instance::write_tensors`]; or when the call ends with a status, `MODELC_E_SHAPE` for extents that disagree.
     pub fn call_tensors(&mut self, method: usize, inputs: &[Tensor]) -> Result<Vec<Tensor>, Diagnostic> {
         self.write_tensors(method, inputs)?;
         let status = self.run(method)?;
@@ -136,7 +136,8 @@ impl Instance {
         Ok(self.output_tensors(method))
     }
 
-    /// Calls a method: copies the inputs in, runs, copies the outputs out. Where extents are dynamic, inputs are of the largest shapes.
+    /// Calls a method: copies the inputs in, runs, copies the outputs out. Where extents are dynamic, inputs are of the largest shapes. Bytes
+    /// have no element type, so only their number is checked; [`Instance::call_tensors`] checks types and shapes too.
     ///
     /// # Errors
     /// When inputs do not fit the method, or the call ends with a status.
@@ -160,8 +161,17 @@ impl Instance {
     /// Copies tensors, whose shapes need not be the largest ones, to where [`Instance::run`] takes them from.
     ///
     /// # Errors
-    /// As [`Instance::write_inputs`].
+    /// When there is no such method (MC0512), when inputs are missing (MC0510), or one has another type or shape than the method takes (as
+    /// [`Taken::check`]).
     pub fn write_tensors(&mut self, method: usize, inputs: &[Tensor]) -> Result<(), Diagnostic> {
+        let described = self.model.methods.get(method).filter(|described| described.inputs.len() == inputs.len());
+        if let Some(description) = described {
+            for (number, (port, given)) in description.inputs.iter().zip(inputs).enumerate() {
+                let place = if port.name.is_empty() { format!("in{number}") } else { port.name.clone() };
+                let misfit = |error: Diagnostic| error.in_function(&description.name).about_tensor(place);
+                Taken::of_port(port).check(given).map_err(misfit)?;
+            }
+        }
         let slices: Vec<(&[u8], Option<&[u64]>)> = inputs.iter().map(|t| (t.bytes.as_slice(), Some(t.shape.as_slice()))).collect();
         self.write(method, &slices)
     }

@@ -2,6 +2,7 @@
 
 use super::header::{self, Header, Type, invalid};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::interface::Taken;
 use crate::ir::{ElementType, Tensor, TensorType};
 use std::io::Read;
 
@@ -63,19 +64,20 @@ pub fn to_npy(tensor: &Tensor) -> Vec<u8> {
 /// # Errors
 /// When element type or shape differ.
 pub fn conform(array: &Tensor, element: ElementType, shape: &[u64], name: &str) -> Result<Tensor, Diagnostic> {
-    if array.shape != shape {
-        let error = Diagnostic::new(codes::ARRAY_SHAPE, "the shape of the array does not match the input").about_tensor(name);
-        return Err(error.expected(format!("{shape:?}"), format!("{:?}", array.shape)));
-    }
-    match (array.element, element) {
-        (have, want) if have == want => Ok(array.clone()),
-        (ElementType::U16, ElementType::Bf16) => Ok(Tensor { element, ..array.clone() }),
-        (ElementType::I8, ElementType::I4) => Ok(packed(array)),
-        (have, want) => {
-            let error = Diagnostic::new(codes::ARRAY_TYPE, "the element type of the array does not match the input").about_tensor(name);
-            Err(error.expected(header::description(want), header::description(have)))
-        }
-    }
+    fitting(array, &Taken::of_shape(element, shape), name)
+}
+
+/// An array as the tensor that an input takes, `name` in the error.
+///
+/// # Errors
+/// As [`Taken::check`].
+pub fn fitting(array: &Tensor, taken: &Taken<'_>, name: &str) -> Result<Tensor, Diagnostic> {
+    let tensor = match (array.element, taken.element) {
+        (ElementType::U16, element @ ElementType::Bf16) => Tensor { element, ..array.clone() },
+        (ElementType::I8, ElementType::I4) => packed(array),
+        _ => array.clone(),
+    };
+    taken.check(&tensor).map(|()| tensor).map_err(|error| error.about_tensor(name))
 }
 
 fn packed(tensor: &Tensor) -> Tensor {
@@ -197,7 +199,7 @@ mod tests {
         let shape = conform(&array, ElementType::F32, &[1, 2], "in0").unwrap_err();
         let element = conform(&array, ElementType::I8, &[2], "in0").unwrap_err();
         assert_eq!((shape.code, element.code), (codes::ARRAY_SHAPE, codes::ARRAY_TYPE));
-        assert!(element.to_string().contains("|i1") && element.to_string().contains("<f4"), "{element}");
+        assert!(element.to_string().contains("int8") && element.to_string().contains("float32"), "{element}");
     }
 
     #[test]

@@ -63,6 +63,26 @@ fn bad_calls_are_errors() {
     assert_eq!(outputs, [[1, 2]]);
 }
 
+/// Tensors of other types or shapes than a method takes are refused with the codes of the command line, although their bytes are as many.
+#[test]
+fn types_and_shapes_are_checked() {
+    use modelc::ir::{ElementType, Tensor};
+    let text = "func @main(v0: i8[1, 8, 8, 1], v1: f32[3]) {\n  return v0, v1\n}\n";
+    let jit = Jit::new(&super::lowered(text).program, host_machine().unwrap()).unwrap();
+    let mut instance = jit.instance().unwrap();
+    let zeros = |element, shape: &[u64]| Tensor::zeros(element, shape).unwrap();
+    let (bytes, floats) = (zeros(ElementType::I8, &[1, 8, 8, 1]), zeros(ElementType::F32, &[3]));
+    let mut refused = |inputs: &[Tensor]| instance.call_tensors(0, inputs).unwrap_err().code.number();
+    assert_eq!(refused(&[zeros(ElementType::U8, &[1, 8, 8, 1]), floats.clone()]), 503);
+    assert_eq!(refused(&[bytes.clone(), zeros(ElementType::I32, &[3])]), 503);
+    assert_eq!(refused(&[zeros(ElementType::I8, &[64]), floats.clone()]), 502);
+    assert_eq!(refused(&[zeros(ElementType::I8, &[1, 64, 1, 1]), floats.clone()]), 502);
+    assert_eq!(refused(&[Tensor { bytes: vec![0; 63], ..bytes.clone() }, floats.clone()]), 511);
+    assert_eq!(refused(std::slice::from_ref(&bytes)), 510);
+    let outputs = instance.call_tensors(0, &[bytes.clone(), floats.clone()]).unwrap();
+    assert_eq!(outputs, [bytes, floats]);
+}
+
 /// `count_to` counts in a loop of this many rounds.
 #[test]
 fn a_loop_beyond_its_limit_is_aborted() {

@@ -1,0 +1,104 @@
+//! Checks an array against the input that it is given for. The command line, the Rust API and readers of archives all use this check.
+
+use crate::diagnostic::{Diagnostic, codes};
+use crate::ir::{ElementType, Function, Tensor, TensorType};
+use crate::program::Port;
+use std::ops::RangeInclusive;
+
+/// What an input takes.
+#[derive(Clone, Debug)]
+pub struct Taken<'a> {
+    /// Type of the elements.
+    pub element: ElementType,
+    /// The smallest and the largest extent of each dimension.
+    pub extents: Vec<RangeInclusive<u64>>,
+    /// The only bytes that the input may have.
+    pub value: Option<&'a [u8]>,
+}
+
+impl<'a> Taken<'a> {
+    /// An input of one shape.
+    pub fn of_shape(element: ElementType, shape: &[u64]) -> Self {
+        Self { element, extents: shape.iter().map(|&extent| extent..=extent).collect(), value: None }
+    }
+
+    /// An input of a type of the tensor language; a run-time extent has the interval of its value.
+    pub fn of_type(function: &Function, ty: &TensorType, value: Option<&'a [u8]>) -> Self {
+        let extent = |&extent| {
+            let interval = function.interval(extent);
+            let [low, high] = [interval.low, interval.high].map(|n| u64::try_from(n).unwrap_or(0));
+            low..=high
+        };
+        Self { element: ty.element, extents: ty.shape.iter().map(extent).collect(), value }
+    }
+
+    /// An input of a compiled method. The smallest extents are not known there: the method itself refuses smaller ones.
+    pub fn of_port(port: &'a Port) -> Self {
+        let dynamic = |dimension: usize| port.dynamic.get(dimension).copied().unwrap_or(false);
+        let extents = port.shape.iter().enumerate().map(|(dimension, &most)| if dynamic(dimension) { 0..=most } else { most..=most });
+        Self { element: port.element, extents: extents.collect(), value: port.value.as_ref().map(crate::ir::Data::bytes) }
+    }
+
+    /// Checks shape, element type, size and value of an array.
+    ///
+    /// # Errors
+    /// MC0502 for another rank or extent, MC0503 for another element type, MC0511 where the bytes do not fill the shape, MC0507 for another
+    /// value than the one that the model is compiled for.
+    pub fn check(&self, given: &Tensor) -> Result<(), Diagnostic> {
+        let fits = given.shape.len() == self.extents.len() && self.extents.iter().zip(&given.shape).all(|(range, n)| range.contains(n));
+        if !fits {
+            let error = Diagnostic::new(codes::ARRAY_SHAPE, "the array does not have the input's shape");
+            return Err(error.expected(self.shape_text(), format!("{:?}", given.shape)));
+        }
+        if given.element != self.element {
+            let error = Diagnostic::new(codes::ARRAY_TYPE, "the array does not have the input's type");
+            return Err(error.expected(self.element.numpy_name(), given.element.numpy_name()));
+        }
+        let bytes = TensorType::of(given.element, &given.shape).static_bytes();
+        if bytes != Some(given.bytes.len() as u64) {
+            let expected = bytes.map_or_else(|| "fewer elements".into(), |bytes| format!("{bytes} bytes"));
+            let error = Diagnostic::new(codes::INPUT_SIZE, "the bytes of the array do not fill its shape");
+            return Err(error.expected(expected, format!("{} bytes", given.bytes.len())));
+        }
+        if self.value.is_some_and(|value| value != given.bytes) {
+            return Err(Diagnostic::new(codes::KNOWN_VALUE, "the array does not have the value that the model is compiled for"));
+        }
+        Ok(())
+    }
+
+    /// `[1 to 40, 3]`: the shapes that the input takes.
+    fn shape_text(&self) -> String {
+        let extent = |range: &RangeInclusive<u64>| match (*range.start(), *range.end()) {
+            (low, high) if low == high => low.to_string(),
+            (0, high) => format!("at most {high}"),
+            (low, high) => format!("{low} to {high}"),
+        };
+        format!("[{}]", self.extents.iter().map(extent).collect::<Vec<_>>().join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn zeros(element: ElementType, shape: &[u64]) -> Tensor {
+        Tensor::zeros(element, shape).expect("a small tensor")
+    }
+
+    #[test]
+    fn type_rank_extents_size_and_value_are_checked() {
+        let taken = Taken { element: ElementType::I8, extents: vec![1..=4, 8..=8], value: None };
+        assert_eq!(taken.check(&zeros(ElementType::I8, &[3, 8])), Ok(()));
+        let refused = |given: &Tensor| taken.check(given).expect_err("it does not fit");
+        for shape in [&[8][..], &[0, 8], &[5, 8], &[2, 4], &[1, 8, 1]] {
+            let error = refused(&zeros(ElementType::I8, shape));
+            assert_eq!((error.code, error.expected.as_deref()), (codes::ARRAY_SHAPE, Some("[1 to 4, 8]")), "{shape:?}");
+        }
+        let error = refused(&zeros(ElementType::U8, &[1, 8]));
+        assert_eq!((error.code, error.expected.as_deref(), error.found.as_deref()), (codes::ARRAY_TYPE, Some("int8"), Some("uint8")));
+        let short = Tensor { bytes: vec![0; 7], ..zeros(ElementType::I8, &[1, 8]) };
+        assert_eq!(refused(&short).code, codes::INPUT_SIZE);
+        let known = Taken { value: Some(&[1; 8]), ..Taken::of_shape(ElementType::I8, &[8]) };
+        assert_eq!(known.check(&zeros(ElementType::I8, &[8])).map_err(|error| error.code), Err(codes::KNOWN_VALUE));
+    }
+}
