@@ -1,7 +1,7 @@
 //! NumPy's `.npz` and `.npy` files: maps of names to tensors, read with nothing taken on trust.
 //!
 //! An `.npz` is a zip of `.npy` files. Inputs and outputs of call *c* are called `in{c}_{i}` and `out{c}_{i}`; for a single call
-//! `in{i}` is read too. Types that NumPy lacks travel as others: bfloat16 as its bits in uint16, 4-bit integers as int8.
+//! `in{i}` and `out{i}` are read too. An `.npy` file is read as an archive of one array, `arr_0`. Types that NumPy lacks travel as others: bfloat16 as its bits in uint16, 4-bit integers as int8.
 
 mod array;
 mod header;
@@ -20,6 +20,15 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 /// Deflate makes of one byte at most this many.
 const MOST_EXPANSION: u64 = 1032;
+
+/// NumPy's name of the first array that is given without one.
+pub const ONLY: &str = "arr_0";
+
+/// The comment of archives that modelc writes, by which it knows them.
+pub const COMMENT: &str = "Made by modelc";
+
+/// Arrays that a message lists.
+const LISTED: usize = 16;
 
 /// The contents of an `.npz` file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,12 +53,15 @@ impl Archive {
         Self::parse(&bytes).map_err(|diagnostic| diagnostic.in_file(name))
     }
 
-    /// Reads the bytes of a file.
+    /// Reads the bytes of a file: an archive, or one array, which is then called `arr_0`.
     ///
     /// # Errors
-    /// When they are no sound `.npz` file.
+    /// When they are no sound `.npz` or `.npy` file.
     pub fn parse(bytes: &[u8]) -> Result<Self, Diagnostic> {
-        let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| invalid(format!("the file is not an .npz archive: {error}")))?;
+        if bytes.starts_with(header::MAGIC) {
+            return Ok(Self { tensors: [(ONLY.to_owned(), parse_npy(bytes)?)].into(), ..Self::default() });
+        }
+        let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| invalid(format!("the file is no .npz archive: {error}")))?;
         let mut archive = Self::default();
         // Entries do not share bytes, so a small file cannot be many large arrays.
         let mut unread = Unread { stored: bytes.len() as u64, expanded: MAX_BYTES };
@@ -96,6 +108,29 @@ impl Archive {
         let inputs = self.tensors.keys().filter_map(|name| of_input(name));
         let methods = self.texts.keys().filter_map(|name| of_method(name));
         inputs.chain(methods).max().map_or(0, |last| last.saturating_add(1))
+    }
+
+    /// Whether no name is of another call than the first.
+    pub fn is_of_one_call(&self) -> bool {
+        let of_another = |name: &String| {
+            let rest = ["in", "out"].into_iter().find_map(|prefix| name.strip_prefix(prefix)).and_then(|rest| rest.split_once('_'));
+            rest.is_some_and(|(call, index)| index.parse::<usize>().is_ok() && call.parse::<usize>().is_ok_and(|call| call > 0))
+        };
+        self.calls() <= 1 && !self.tensors.keys().any(of_another)
+    }
+
+    /// The arrays with their types and shapes, for messages: `in0 float32[1, 64], label (str)`.
+    pub fn contents(&self) -> String {
+        let tensors = self.tensors.iter().map(|(name, tensor)| format!("{name} {}{:?}", tensor.element.numpy_name(), tensor.shape));
+        let texts = self.texts.keys().map(|name| format!("{name} (str)"));
+        let others = self.others.iter().map(|(name, ty)| format!("{name} ({ty})"));
+        let mut list: Vec<String> = tensors.chain(texts).chain(others).collect();
+        let more = list.len().saturating_sub(LISTED);
+        list.truncate(LISTED);
+        if more > 0 {
+            list.push(format!("{more} more"));
+        }
+        if list.is_empty() { "no array".into() } else { list.join(", ") }
     }
 
     /// An input of a call.

@@ -1,5 +1,6 @@
 //! Calls with the outputs that they should give: recorded ones, and those that a bundle brings.
 
+use super::arrays;
 use super::io::{Inputs, conforming, in_buffer};
 use super::run::Methods;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
@@ -53,7 +54,7 @@ pub fn expecting(module: &Module, mut cases: Vec<Case>, expected: &Archive) -> R
         case.expected = expected_outputs(&module.methods[case.method], case.number, expected);
     }
     if cases.iter().flat_map(|case| &case.expected).all(Option::is_none) {
-        return Err(Diagnostic::new(codes::NOTHING_TO_COMPARE, "the file of expected outputs contains none of the model's outputs"));
+        return Err(arrays::nothing_to_compare(expected));
     }
     Ok(cases)
 }

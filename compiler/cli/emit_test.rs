@@ -3,9 +3,11 @@
 //! A bundle brings its cases. Of other models calls are recorded in archives, or made up from a fixed seed; where nothing is expected of
 //! them, the interpreter says what they give.
 
+use super::arrays::{self, Side};
 use super::cases::{self, Case};
 use super::io::{INTEGERS_BELOW, InputType, Inputs, Source};
 use super::output::usage;
+use super::ports::Ports;
 use super::run::Methods;
 use super::tolerance::ToleranceArguments;
 use crate::bisect::interpreter_failed;
@@ -16,9 +18,7 @@ use crate::frontend::{self, Format};
 use crate::ir::data::Bytes;
 use crate::ir::interpret::{Interpreter, Limits};
 use crate::ir::{Module, Tensor};
-use crate::npz::Archive;
 use clap::Args;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What `--emit test` tests.
@@ -81,13 +81,15 @@ impl TestArguments {
     pub fn text(&self, compiled: &Compiled, model: &TestedModel<'_>, header: &str) -> Result<String, Diagnostics> {
         let module = &compiled.module;
         let is_bundle = Format::detect((*model.bytes).as_ref()) == Some(Format::BundledExecutorch) && self.inputs.is_none();
+        let ports = Ports { model: model.path };
         let (cases, tolerance) = match (&self.inputs, &self.expected) {
             (Some(inputs), Some(expected)) => {
-                let cases = cases::recorded(module, &self.methods, &self.archive(inputs)?)?;
-                (cases::expecting(module, cases, &read(expected)?)?, self.tolerance.of_recorded())
+                let cases = cases::recorded(module, &self.methods, &self.inputs(inputs, ports)?)?;
+                let expected = arrays::read(expected, Side::Outputs, ports, self.methods.first_name())?;
+                (cases::expecting(module, cases, &expected)?, self.tolerance.of_recorded())
             }
             (Some(inputs), None) => {
-                let cases = cases::recorded(module, &self.methods, &self.archive(inputs)?)?;
+                let cases = cases::recorded(module, &self.methods, &self.inputs(inputs, ports)?)?;
                 (model.answered(cases)?, self.tolerance.of_another(module))
             }
             _ if is_bundle => (cases::of_bundle(module, &model.bytes, &self.methods)?, self.tolerance.of_another(module)),
@@ -104,8 +106,9 @@ impl TestArguments {
         Ok(test_program(tested, &calls, tolerance)?)
     }
 
-    fn archive(&self, path: &str) -> Result<Inputs, Diagnostic> {
-        Ok(Inputs { source: Source::Archive(read(path)?), given_as: self.input_type })
+    fn inputs(&self, path: &str, ports: Ports<'_>) -> Result<Inputs, Diagnostics> {
+        let archive = arrays::read(path, Side::Inputs, ports, self.methods.first_name())?;
+        Ok(Inputs { source: Source::Archive(archive), given_as: self.input_type })
     }
 
     /// Calls made up from fixed seeds, with what the interpreter computes.
@@ -129,10 +132,6 @@ impl TestArguments {
         }
         made
     }
-}
-
-fn read(path: &str) -> Result<Archive, Diagnostic> {
-    Archive::read(Path::new(path)).map_err(|error| error.in_file(path))
 }
 
 impl TestedModel<'_> {

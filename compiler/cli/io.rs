@@ -1,5 +1,6 @@
 //! Models mapped into memory, and inputs of calls.
 
+use super::arrays;
 use super::options::Common;
 use super::output::usage;
 use super::ports::Ports;
@@ -176,8 +177,13 @@ impl Inputs {
                 }
             };
             let given = given.ok_or_else(|| {
-                Diagnostic::new(codes::ARRAY_MISSING, format!("the inputs contain no {name}"))
-                    .expected(format!("{} {:?}, {:?}", ty.element, shape_of(function, ty, None), method.inputs[index].name), "nothing")
+                let wanted = format!("{}{:?}", ty.element.numpy_name(), largest_shape(function, ty));
+                match &self.source {
+                    Source::Archive(archive) => arrays::missing(archive, position, call, (&port.name, wanted)),
+                    _ => Diagnostic::new(codes::ARRAY_MISSING, format!("no array is given for in{position} {:?}", port.name))
+                        .expected(wanted, "nothing")
+                        .help(format!("give it too: `--input in{position}=a.npy`")),
+                }
             })?;
             let scales = quantize::of_input(port, ty.element);
             let given = in_buffer(port, given);

@@ -3,6 +3,7 @@
 // A closed pipe ends these with a panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod arrays;
 mod batches;
 mod bench;
 mod cases;

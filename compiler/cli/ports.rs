@@ -57,8 +57,12 @@ impl Ports<'_> {
         }
     }
 
-    fn methods(&self) -> Result<Vec<MethodNames>, Diagnostics> {
-        let bytes: Arc<dyn Bytes> = input::map(Path::new(self.model))?;
+    /// The methods of the model, with the names of their inputs and outputs.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no sound model.
+    pub fn methods(&self) -> Result<Vec<MethodNames>, Diagnostics> {
+        let bytes = input::map(Path::new(self.model))?;
         Ok(frontend::survey(&bytes, self.model, &[])?.methods)
     }
 }

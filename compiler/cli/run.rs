@@ -1,6 +1,7 @@
 //! `modelc run MODEL`
 
 use super::Outcome;
+use super::arrays::{self, Side};
 use super::batches::{Batch, Call, batches};
 use super::console::{note, print};
 use super::engine::Engine;
@@ -17,7 +18,6 @@ use crate::ir::{ElementType, Module, Scalar, Tensor};
 use crate::jit::JitOptions;
 use crate::npz::Archive;
 use clap::Args;
-use std::path::Path;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -43,7 +43,7 @@ pub struct Arguments {
 pub struct Calls {
     #[command(flatten)]
     methods: Methods,
-    /// Archive with the inputs of all calls. Array names: in{call}_{index}
+    /// Inputs of all calls: in{call}_{index}; of one call also in{index}, the inputs' names, or an .npy
     #[arg(long, value_name = "IN.npz", conflicts_with_all = ["input", "random"])]
     inputs: Option<String>,
     /// One input of a single call, by number or name: in0=a.npy
@@ -102,6 +102,11 @@ impl Methods {
         self.method.as_deref().map(|name| Self::find(module, Some(name))).transpose()
     }
 
+    /// The name of the first call's method, where the command line says one.
+    pub fn first_name(&self) -> Option<&str> {
+        self.calls.first().or(self.method.as_ref()).map(String::as_str)
+    }
+
     /// Whether `--calls` says several methods.
     pub fn are_a_sequence(&self) -> bool {
         self.calls.len() > 1
@@ -152,7 +157,7 @@ impl Calls {
     /// When a file cannot be read or is no array, or an argument names no input of the model.
     pub fn read(&self, model: &str) -> Result<Inputs, Diagnostics> {
         let source = match &self.inputs {
-            Some(path) => Source::Archive(Archive::read(Path::new(path)).map_err(|d| d.in_file(path))?),
+            Some(path) => Source::Archive(arrays::read(path, Side::Inputs, Ports { model }, self.methods.first_name())?),
             None if self.input.is_empty() => Source::Random { seed: self.random.unwrap_or(1), below: INTEGERS_BELOW[0] },
             None => Source::Arrays(self.input.iter().map(|a| read_array(a, Ports { model })).collect::<Result<_, _>>()?),
         };

@@ -1,6 +1,7 @@
 //! `modelc verify MODEL`: outputs of the compiled model against expected ones.
 
 use super::Outcome;
+use super::arrays::{self, Side};
 use super::batches::{Batch, Call};
 use super::cases::{self, Case, counted};
 use super::console::print;
@@ -8,6 +9,7 @@ use super::engine::{Engine, machine};
 use super::io::{INTEGERS_BELOW, InputType, Inputs, Model, Source, read_model};
 use super::options::Common;
 use super::output::{numbered, table, usage};
+use super::ports::Ports;
 use super::run::Methods;
 use super::tolerance::ToleranceArguments;
 use crate::compare::{Difference, Tolerance, compare};
@@ -15,10 +17,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend::Format;
 use crate::ir::data::Bytes;
 use crate::jit::JitOptions;
-use crate::npz::Archive;
 use crate::{bisect, pipeline};
 use clap::Args;
-use std::path::Path;
 use std::sync::Arc;
 
 #[derive(Args)]
@@ -27,10 +27,10 @@ pub struct Arguments {
     model: String,
     #[command(flatten)]
     methods: Methods,
-    /// Archive with the inputs of all calls. Array names: in{call}_{index}
+    /// Inputs of all calls: in{call}_{index}; of one call also in{index}, the inputs' names, or an .npy
     #[arg(long, value_name = "IN.npz", requires = "expected")]
     inputs: Option<String>,
-    /// Archive with the expected outputs. Array names: out{call}_{index}
+    /// Expected outputs: out{call}_{index}; of one call also out{index}, the outputs' names, or an .npy
     #[arg(long, value_name = "OUT.npz", requires = "inputs")]
     expected: Option<String>,
     /// Accept arrays of this type for quantized inputs, and quantize them
@@ -230,8 +230,10 @@ fn finding_text(finding: &bisect::Finding, case: &str) -> String {
 }
 
 fn recorded_cases(arguments: &Arguments, inputs: &str, expected: &str) -> Result<Batches, Diagnostics> {
-    let read = |path: &str| Archive::read(Path::new(path)).map_err(|d| d.in_file(path));
-    let (archive, expected) = (read(inputs)?, read(expected)?);
+    let (ports, method) = (Ports { model: &arguments.model }, arguments.methods.first_name());
+    let archive = arrays::read(inputs, Side::Inputs, ports, method)?;
+    let method = method.or(archive.texts.get("method0").map(String::as_str));
+    let expected = arrays::read(expected, Side::Outputs, ports, method)?;
     let inputs = Inputs { source: Source::Archive(archive), given_as: arguments.input_type };
     let batches = super::batches::batches(&arguments.model, &arguments.common, &arguments.methods, &inputs)?;
     let with_expected = |Batch { model, calls, .. }: Batch| {
@@ -242,5 +244,9 @@ fn recorded_cases(arguments: &Arguments, inputs: &str, expected: &str) -> Result
         let cases = calls.into_iter().map(case).collect();
         (model, cases)
     };
-    Ok(batches.into_iter().map(with_expected).collect())
+    let batches: Batches = batches.into_iter().map(with_expected).collect();
+    if batches.iter().flat_map(|(_, cases)| cases).flat_map(|case| &case.expected).all(Option::is_none) {
+        return Err(arrays::nothing_to_compare(&expected).into());
+    }
+    Ok(batches)
 }

@@ -4,7 +4,8 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType;
 use std::io::Read;
 
-const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// How an `.npy` file begins.
+pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// NumPy itself refuses longer headers.
 const MAX_HEADER: usize = 10_000;
 /// NumPy's limit.
@@ -91,8 +92,23 @@ pub(super) fn description(element: ElementType) -> &'static str {
     TYPES.iter().find(|(e, _)| *e == element).map_or("?", |(_, name)| name)
 }
 
+/// NumPy's name of a type that no model has: `datetime64[ns]` for `<M8[ns]`.
+fn other_name(description: &str) -> String {
+    let kind = description.trim_start_matches(['<', '>', '|', '=']);
+    let unit = kind.get(2..).unwrap_or_default();
+    match kind.as_bytes() {
+        [b'O', ..] => "object".into(),
+        [b'V', ..] => "void".into(),
+        [b'M', b'8', ..] => format!("datetime64{unit}"),
+        [b'm', b'8', ..] => format!("timedelta64{unit}"),
+        b"f16" => "float128".into(),
+        b"c32" => "complex256".into(),
+        _ => description.into(),
+    }
+}
+
 fn type_of(description: &str) -> Type {
-    let other = || Type::Other(description.into());
+    let other = || Type::Other(other_name(description));
     let (order, kind) = description.split_at_checked(1).unwrap_or_default();
     if !matches!(order, "<" | ">" | "|" | "=") {
         return other();
@@ -239,7 +255,7 @@ mod tests {
         let records = parse("{'descr': [('shape', '<f4'), ('b', '<i2', (2,))], 'fortran_order': False, 'shape': (), }");
         assert_eq!(records, Some((Type::Other("records".into()), false, vec![])));
         let date = parse("{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (1,), }");
-        assert_eq!(date, Some((Type::Other("<M8[ns]".into()), false, vec![1])));
+        assert_eq!(date, Some((Type::Other("datetime64[ns]".into()), false, vec![1])));
     }
 
     #[test]

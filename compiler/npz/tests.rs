@@ -40,7 +40,26 @@ fn what_is_not_compressed_is_read_and_other_files_are_skipped() {
     }
     let read = Archive::parse(&zip.finish().unwrap().into_inner()).unwrap();
     assert_eq!(read.tensors, of_one("in0", array).tensors);
-    assert_eq!(read.others, [("records".to_owned(), "<M8[s]".to_owned())].into());
+    assert_eq!(read.others, [("records".to_owned(), "datetime64[s]".to_owned())].into());
+}
+
+#[test]
+fn an_array_alone_is_an_archive_of_one() {
+    let array = tensor(ElementType::F32, &[2], vec![1; 8]);
+    let read = Archive::parse(&to_npy(&array)).unwrap();
+    assert_eq!((read.contents(), read.is_of_one_call()), ("arr_0 float32[2]".into(), true));
+    assert_eq!(read, of_one(ONLY, array));
+    assert!(Archive::parse(&header::write("|O", &[2])).unwrap_err().to_string().contains("object"));
+}
+
+#[test]
+fn contents_are_listed_by_numpy_s_names() {
+    let mut archive = of_one("out1_0", tensor(ElementType::I8, &[1, 2], vec![0; 2]));
+    assert!(!archive.is_of_one_call());
+    archive.texts.insert("method0".into(), "forward".into());
+    archive.others.insert("when".into(), "datetime64[s]".into());
+    assert_eq!(archive.contents(), "out1_0 int8[1, 2], method0 (str), when (datetime64[s])");
+    assert_eq!(Archive::default().contents(), "no array");
 }
 
 #[test]

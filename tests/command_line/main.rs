@@ -1,61 +1,12 @@
 //! The command line: what it refuses to write, how it ends, what it says of files that are no models.
 
+mod arrays;
+mod folder;
+
+use folder::{Folder, MODEL, json, text};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/digits/digits_int8.tflite");
-
-/// A folder with a model in it, in which commands run.
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    fn new() -> Self {
-        let folder = Self(tempfile::tempdir().expect("a folder"));
-        fs::copy(MODEL, folder.at("m.tflite")).expect("the model is copied");
-        folder
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn put(&self, name: &str, contents: impl AsRef<[u8]>) {
-        fs::write(self.at(name), contents).expect("a file is written");
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_modelc"));
-        command.args(arguments).current_dir(self.0.path());
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("the command runs")
-    }
-
-    /// Runs a command that must not do what it is told; gives what it says.
-    fn refused(&self, arguments: &[&str]) -> String {
-        let before = self.contents();
-        let output = self.run(arguments);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert_eq!(self.contents(), before, "{arguments:?} wrote something");
-        said
-    }
-
-    /// All files and what is in them.
-    fn contents(&self) -> Vec<(PathBuf, Vec<u8>)> {
-        let entries = fs::read_dir(self.0.path()).expect("the folder is read").map(|entry| entry.expect("an entry").path());
-        let mut files: Vec<_> = entries.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read(path).expect("a file"))).collect();
-        files.sort();
-        files
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use std::path::Path;
+use std::process::Stdio;
 
 #[test]
 fn outputs_replace_no_input() {
@@ -221,11 +172,6 @@ fn defined(header: &str, name: &str) -> u64 {
     line.parse().unwrap_or_else(|_| panic!("{name} is {line}"))
 }
 
-fn json(output: &Output) -> serde_json::Value {
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("standard output is JSON")
-}
-
 /// A number as it is printed.
 fn grouped(number: u64) -> String {
     modelc::plan::thousands(number)
@@ -329,17 +275,10 @@ fn files_of_other_formats_have_a_next_step() {
     }
 }
 
-/// What the model calls its input, and its shape.
-fn input_of(folder: &Folder) -> (String, Vec<u64>, f64) {
-    let input = json(&folder.run(&["inspect", "m.tflite", "--json"]))["methods"][0]["inputs"][0].clone();
-    let shape = input["shape"].as_array().expect("a shape").iter().map(|n| n.as_u64().expect("an extent")).collect();
-    (input["name"].as_str().expect("a name").to_owned(), shape, input["scale"][0].as_f64().expect("a scale"))
-}
-
 #[test]
 fn inputs_may_be_called_by_name() {
     let folder = Folder::new();
-    let (name, shape, _) = input_of(&folder);
+    let (name, shape, _) = folder.input();
     let compile = |arguments: &[&str]| {
         let output = folder.run(&[&["m.tflite", "-o", "net.o"], arguments].concat());
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
@@ -360,7 +299,7 @@ fn inputs_may_be_called_by_name() {
 fn floats_are_quantized_for_who_asks() {
     use modelc::ir::{ElementType, Tensor};
     let folder = Folder::new();
-    let (name, shape, scale) = input_of(&folder);
+    let (name, shape, scale) = folder.input();
     let elements = shape.iter().product::<u64>() as usize;
     let floats: Vec<f32> = (0..elements).map(|n| ((n % 256) as f64 * scale) as f32).collect();
     let tensor = Tensor { element: ElementType::F32, shape, bytes: floats.iter().flat_map(|value| value.to_le_bytes()).collect() };
