@@ -6,6 +6,7 @@ mod argument;
 pub mod device;
 mod footprint;
 mod layout;
+pub mod limits;
 mod method_memory;
 mod state;
 

@@ -10,6 +10,7 @@ mod instance;
 pub mod memory;
 pub mod peaks;
 pub mod regions;
+pub mod room;
 mod threads;
 mod weights;
 
@@ -279,7 +280,7 @@ fn placed(
     let isa = isa_for(&host.triple(), machine, Optimise::Driver).map_err(|error| failed(&error))?;
     let forwards = imports::forwards(program, compiled, customs, &*isa)?;
     let mut builder = JITBuilder::with_isa(isa, Box::new(|call| format!("{call:?}")));
-    let provider = ArenaMemoryProvider::new_with_size(reserved_bytes(compiled)).map_err(|error| failed(&error))?;
+    let provider = ArenaMemoryProvider::new_with_size(reserved_bytes(compiled)).map_err(memory::no_memory)?;
     builder.memory_provider(Box::new(provider));
     let mut module = JITModule::new(builder);
     let functions = place(&mut module, program, compiled, &forwards).map_err(|error| failed(&error))?;

@@ -9,6 +9,8 @@ use super::options::Common;
 use super::run::Methods;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::Tensor;
+use crate::jit::room;
+use std::borrow::Cow;
 
 /// A call with its inputs as the model takes them.
 #[derive(Clone)]
@@ -25,36 +27,53 @@ pub struct Call {
 pub struct Batch {
     /// The model.
     pub model: Model,
-    /// At least one.
+    /// At least one. Made-up inputs are not in them: [`Batch::settle`] makes them.
     pub calls: Vec<Call>,
     /// The seed of numbers that are made up.
     seed: Option<u64>,
 }
 
 impl Batch {
-    /// Does something with the calls; gives them and what it gave. Where their numbers are made up and the model takes a call for failed, it is done
-    /// again with smaller integers, which may be positions in tables.
+    /// Does something with the calls, of which one uses `bytes` at most; gives the calls and what it gave. Where their numbers are made up and the
+    /// model takes a call for failed, it is done again with smaller integers, which may be positions in tables.
     ///
     /// # Errors
-    /// What was done the first time failed with, and no smaller numbers helped.
-    pub fn settle<T>(&self, mut act: impl FnMut(&[Call]) -> Result<T, Diagnostics>) -> Result<(Vec<Call>, T), Diagnostics> {
-        let error = match act(&self.calls) {
-            Ok(done) => return Ok((self.calls.clone(), done)),
-            Err(error) => error,
-        };
-        let failed = error.0.iter().any(|diagnostic| diagnostic.code == codes::CALL_FAILED);
-        let Some(seed) = self.seed.filter(|_| failed) else { return Err(error) };
-        for &below in &INTEGERS_BELOW[1..] {
-            let inputs = Inputs { source: Source::Random { seed, below }, given_as: None };
-            let smaller = |call: &Call| Ok(Call { inputs: inputs.of_call(&self.model.module, call.method, call.number)?, ..*call });
-            let calls = self.calls.iter().map(smaller).collect::<Result<Vec<_>, Diagnostic>>()?;
-            if let Ok(done) = act(&calls) {
-                console::note(&format!("made-up integers are below {below}: the model does not take larger ones"));
-                return Ok((calls, done));
+    /// What was done the first time failed with, and no smaller numbers helped; MC0711 where there is no memory for numbers.
+    pub fn settle<T>(
+        &self,
+        bytes: u64,
+        mut act: impl FnMut(&[Call]) -> Result<T, Diagnostics>,
+    ) -> Result<(Cow<'_, [Call]>, T), Diagnostics> {
+        let Some(seed) = self.seed else { return act(&self.calls).map(|done| (Cow::Borrowed(&*self.calls), done)) };
+        room::check_used(bytes)?;
+        let mut first: Option<Diagnostics> = None;
+        for below in INTEGERS_BELOW {
+            let calls = self.made_up(seed, below)?;
+            match act(&calls) {
+                Ok(done) => {
+                    if first.is_some() {
+                        console::note(&format!("made-up integers are below {below}: the model does not take larger ones"));
+                    }
+                    return Ok((Cow::Owned(calls), done));
+                }
+                Err(error) if first.is_some() || is_failed_call(&error) => drop(first.get_or_insert(error)),
+                Err(error) => return Err(error),
             }
         }
-        Err(Diagnostics(error.0.into_iter().map(|diagnostic| diagnostic.help("give the inputs: --inputs in.npz")).collect()))
+        let list = first.map_or_else(Vec::new, |Diagnostics(list)| list);
+        Err(Diagnostics(list.into_iter().map(|diagnostic| diagnostic.help("give the inputs: --inputs in.npz")).collect()))
     }
+
+    /// The calls with numbers of a seed.
+    fn made_up(&self, seed: u64, below: u64) -> Result<Vec<Call>, Diagnostic> {
+        let inputs = Inputs { source: Source::Random { seed, below }, given_as: None };
+        let made_up = |call: &Call| Ok(Call { inputs: inputs.of_call(&self.model.module, call.method, call.number)?, ..*call });
+        self.calls.iter().map(made_up).collect()
+    }
+}
+
+fn is_failed_call(error: &Diagnostics) -> bool {
+    error.0.iter().any(|diagnostic| diagnostic.code == codes::CALL_FAILED)
 }
 
 /// Reads a model once for each set of calls that one module can run.
@@ -71,7 +90,9 @@ pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) 
         let (mut calls, mut others) = (Vec::new(), Vec::new());
         for number in left {
             let method = Methods::find(&model.module, names[number].as_deref())?;
-            match inputs.of_call(&model.module, method, number) {
+            // Numbers are made up when it is known that there is memory for them.
+            let arrays = if seed.is_some() { Ok(vec![]) } else { inputs.of_call(&model.module, method, number) };
+            match arrays {
                 Ok(inputs) => calls.push(Call { number, method, inputs }),
                 // The model is made for the first call: whatever does not fit there fits nowhere.
                 Err(error) if number == first => return Err(unnamed(error, &model, names[number].as_deref()).into()),

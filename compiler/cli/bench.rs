@@ -130,7 +130,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         write_perf_map(&files, &engine.symbols)?;
     }
     let measured = |calls: &[Sequenced]| if is_sequence { calls.len() } else { calls.len().min(1) };
-    let (calls, first) = batch.settle(|calls| {
+    let (calls, first) = batch.settle(engine.bytes_of_call(), |calls| {
         engine.instance.reset()?;
         engine.instance.write_tensors(calls[0].method, &calls[0].inputs)?;
         measure(&mut engine, &calls[..measured(calls)], 1, Duration::ZERO, Duration::MAX, Duration::ZERO)

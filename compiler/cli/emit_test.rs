@@ -13,11 +13,12 @@ use super::tolerance::ToleranceArguments;
 use crate::bisect::interpreter_failed;
 use crate::compile::{Compiled, Settings};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::emit::{TestCall, Tested, WeightsPlace, test_program};
+use crate::emit::{TestCall, Tested, WeightsPlace, check_test_size, test_program};
 use crate::frontend::{self, Format};
 use crate::ir::data::Bytes;
 use crate::ir::interpret::{Interpreter, Limits};
 use crate::ir::{Module, Tensor};
+use crate::jit::room;
 use clap::Args;
 use std::sync::Arc;
 
@@ -93,7 +94,7 @@ impl TestArguments {
                 (model.answered(cases)?, self.tolerance.of_another(module))
             }
             _ if is_bundle => (cases::of_bundle(module, &model.bytes, &self.methods)?, self.tolerance.of_another(module)),
-            _ => (self.made_up(module, model)?, self.tolerance.of_another(module)),
+            _ => (self.made_up(compiled, model)?, self.tolerance.of_another(module)),
         };
         let kind = if is_bundle { "case" } else { "call" };
         let calls: Vec<TestCall> = cases.into_iter().map(|case| test_call(module, case, kind)).collect();
@@ -112,8 +113,12 @@ impl TestArguments {
     }
 
     /// Calls made up from fixed seeds, with what the interpreter computes.
-    fn made_up(&self, module: &Module, model: &TestedModel<'_>) -> Result<Vec<Case>, Diagnostics> {
+    fn made_up(&self, compiled: &Compiled, model: &TestedModel<'_>) -> Result<Vec<Case>, Diagnostics> {
+        let module = &compiled.module;
         let methods = self.methods.sequence(module, TURNS)?;
+        // The interpreter needs as much as the model, at least.
+        room::check_used(compiled.files.record.footprint.arena_bytes())?;
+        check_test_size(methods.iter().map(|&method| &compiled.lowered.program.methods[method]))?;
         let with = |below: u64| {
             let call = |(number, &method): (usize, &usize)| {
                 let source = Source::Random { seed: 1 + ((number as u64) << 16), below };

@@ -9,7 +9,7 @@ use crate::ir::Tensor;
 use crate::jit::{Instance, Jit, JitOptions, Symbol};
 use crate::lower::{self, Lowered, Threads};
 use crate::machine::Machine;
-use crate::program::Program;
+use crate::program::{Method, Port, Program};
 use crate::{pipeline, target};
 use std::time::{Duration, Instant};
 
@@ -68,6 +68,15 @@ impl Engine {
     /// The program.
     pub fn program(&self) -> &Program {
         &self.lowered.program
+    }
+
+    /// The most bytes that one call uses: the model's own memory, and arguments as arrays, in their buffers, and as files have them.
+    pub fn bytes_of_call(&self) -> u64 {
+        let bytes = |ports: &[Port]| ports.iter().fold(0u64, |sum, port| sum.saturating_add(port.bytes));
+        let of_method = |method: &Method| bytes(&method.inputs).saturating_mul(2).saturating_add(bytes(&method.outputs).saturating_mul(4));
+        let arguments = self.program().methods.iter().map(of_method).max().unwrap_or(0);
+        let own = self.footprint.area_bytes.iter().fold(self.footprint.arena_bytes(), |sum, &bytes| sum.saturating_add(bytes));
+        own.saturating_add(arguments)
     }
 
     /// The position of an output among those of the source's method, by which files name it.

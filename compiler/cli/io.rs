@@ -10,7 +10,7 @@ use crate::frontend::given::Sample;
 use crate::frontend::{Bound, LoadOptions};
 use crate::interface::Taken;
 use crate::ir::random::Random;
-use crate::ir::{Data, ElementType, Function, Module, Port, Quantization, Scalar, Tensor, TensorType};
+use crate::ir::{Data, ElementType, Function, Module, Port, Quantization, Scalar, Tensor, TensorType, has_room};
 use crate::npz::{self, Archive};
 use crate::{input, pipeline};
 use clap::ValueEnum;
@@ -171,8 +171,8 @@ impl Inputs {
                     continue;
                 }
                 Source::Random { seed, below } => {
-                    let shape = shape_of(function, ty, None);
-                    inputs.push(random(ty.element, &shape, seed.wrapping_add(index as u64), *below));
+                    let shape = largest_shape(function, ty);
+                    inputs.push(random(ty.element, &shape, seed.wrapping_add(index as u64), *below)?);
                     continue;
                 }
             };
@@ -185,6 +185,10 @@ impl Inputs {
                         .help(format!("give it too: `--input in{position}=a.npy`")),
                 }
             })?;
+            // It is put in order, converted and copied to where the model reads it.
+            if !has_room(given.bytes.len().saturating_mul(4)) {
+                return Err(no_memory(given.element, &given.shape));
+            }
             let scales = quantize::of_input(port, ty.element);
             let given = in_buffer(port, given);
             let quantized = || quantize::quantized(&given, scales.filter(|_| self.given_as == Some(InputType::F32))?, ty.element);
@@ -250,8 +254,8 @@ pub fn read_array(argument: &str, ports: Ports<'_>) -> Result<(usize, Tensor), D
 
 /// A tensor of random numbers: floats in −1..1, truth values, integers over the whole range of 8 bits and
 /// from 0 to `below` beyond.
-fn random(element: ElementType, shape: &[u64], seed: u64, below: u64) -> Tensor {
-    let mut tensor = Tensor::zeros(element, shape).unwrap_or(Tensor { element, shape: vec![0], bytes: vec![] });
+fn random(element: ElementType, shape: &[u64], seed: u64, below: u64) -> Result<Tensor, Diagnostic> {
+    let mut tensor = Tensor::zeros(element, shape).ok_or_else(|| no_memory(element, shape))?;
     let element = element.part();
     let size = (element.bits() / 8).max(1) as usize;
     let mut numbers = Random::new(seed);
@@ -265,5 +269,9 @@ fn random(element: ElementType, shape: &[u64], seed: u64, below: u64) -> Tensor 
         };
         slot.copy_from_slice(&scalar.to_bytes()[..size]);
     }
-    tensor
+    Ok(tensor)
+}
+
+fn no_memory(element: ElementType, shape: &[u64]) -> Diagnostic {
+    Diagnostic::new(codes::NO_MEMORY, format!("there is no memory for an input {element}{shape:?}"))
 }

@@ -215,6 +215,7 @@ fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Resu
     let source = if arguments.tap.is_empty() { Module::default() } else { source_module(model)? };
     let taps = Taps::new(&arguments.tap, &source)?;
     let before = results.rows.len();
+    let bytes = engine.bytes_of_call();
     let run_all = |calls: &[Call]| {
         let mut interpreter = Interpreter::new(&source);
         engine.instance.reset()?;
@@ -234,7 +235,7 @@ fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Resu
         }
         Ok(())
     };
-    batch.settle(run_all).map(drop)
+    batch.settle(bytes, run_all).map(drop)
 }
 
 /// Where outputs go: into the archive, and without one onto the screen.

@@ -16,7 +16,8 @@ use crate::compare::{Difference, Tolerance, compare};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend::Format;
 use crate::ir::data::Bytes;
-use crate::jit::JitOptions;
+use crate::ir::{Module, Type};
+use crate::jit::{JitOptions, room};
 use crate::{bisect, pipeline};
 use clap::Args;
 use std::sync::Arc;
@@ -199,8 +200,16 @@ fn random_case(model: &Model) -> Result<Vec<Case>, Diagnostics> {
     if model.module.methods.is_empty() {
         return Err(usage("the model has no method to run").into());
     }
+    room::check_used(bytes_of_values(&model.module))?;
     let inputs = Inputs { source: Source::Random { seed: 1, below: INTEGERS_BELOW[0] }, given_as: None }.of_call(&model.module, 0, 0)?;
     Ok(vec![Case { method: 0, number: 0, inputs, expected: vec![] }])
+}
+
+/// The bytes of all tensors of the first method at their bounds, in the compiled model and in the interpreter: all of them are compared.
+fn bytes_of_values(module: &Module) -> u64 {
+    let function = &module.functions[module.methods[0].function];
+    let bytes = function.values.values().filter_map(|value| if let Type::Tensor(ty) = &value.ty { function.bound_bytes(ty) } else { None });
+    bytes.fold(0u64, u64::saturating_add).saturating_mul(2)
 }
 
 fn first_difference(

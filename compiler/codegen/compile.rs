@@ -13,7 +13,7 @@ use super::select::back_end;
 use super::weights::{Topology, WeightsHeader};
 use super::{BackEnd, Code, CodegenError};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::interface::{ABI, Footprint, Interface};
+use crate::interface::{ABI, Footprint, Interface, limits};
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::narrow;
 use crate::kernel::{BufferKind, Kernel};
@@ -106,6 +106,7 @@ pub(crate) fn compile_with(
         constants.check_size()?;
     }
     let interface = Interface::new(program, &options.name, back_end.layout());
+    limits::check(&interface, program)?;
     let external = (!embeds).then(|| {
         let topology = if options.weights == WeightsFrom::File { Topology::new(levels) } else { Topology::default() };
         (WeightsHeader::new(&topology, &interface, &constants), topology)

@@ -327,8 +327,8 @@ codes! {
         "An output cannot be written."
         "Check the path, its permissions and the free disk space.";
     711 NO_MEMORY Io
-        "Not enough memory to run the model."
-        "Use a computer with more memory, or smaller shapes.";
+        "The model needs more memory than there is, or than its target can address."
+        "Give smaller extents (`--bound`, `--shape`), or run it where there is more.";
     712 OUTPUT_IS_INPUT Usage
         "An output would overwrite an input file."
         "Choose another name for the output.";

@@ -6,11 +6,11 @@ use super::hooks::{self, Hooks};
 use super::memory::{Memory, Placement};
 use super::regions::{RegionTimes, Regions};
 use super::threads::Order;
-use super::{Loaded, failed};
+use super::{Loaded, failed, room};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::{CONFIG, Config, E_GPU, Field, STATUSES, Taken, has_shape};
 use crate::ir::Tensor;
-use crate::program::{ALIGNMENT, Method, Port};
+use crate::program::{ALIGNMENT, Method, Port, calls};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,6 +77,10 @@ impl Instance {
     pub(super) fn new(model: Arc<Loaded>, threads: u32, order: Order, host: *const u8) -> Result<Self, Diagnostic> {
         let alignment = ALIGNMENT as usize;
         let placement = if model.options.placement == Placement::Aligned { Placement::Aligned } else { Placement::AgainstGuard };
+        room::check_reserved(model.footprint.arena_bytes().saturating_add(model.footprint.area_bytes.iter().sum::<u64>()))?;
+        if model.options.observe {
+            room::check_used(kept_bytes(&model.methods))?;
+        }
         let mut state = Memory::new(model.interface.state_bytes as usize, alignment, placement)?;
         let scratch = Memory::new(model.interface.scratch_bytes as usize, alignment, placement)?;
         let areas = Areas::new(&model.interface.area_bytes, placement)?;
@@ -322,6 +326,8 @@ impl Instance {
             return Err(Diagnostic::new(codes::METHOD_INDEX, format!("there is no method {method}")));
         };
         if self.arguments[method].is_none() {
+            let ports = description.inputs.iter().chain(&description.outputs);
+            room::check_reserved(ports.fold(0, |sum, port| port.bytes.saturating_add(sum)))?;
             let fields = &self.model.interface.methods[method];
             let placement = self.model.options.placement;
             self.arguments[method] = Some(Arguments {
@@ -353,6 +359,12 @@ fn scratch_bytes(model: &Loaded, method: usize, inputs: &Side) -> usize {
     let scratch: Scratch = unsafe { std::mem::transmute(scratch) };
     // SAFETY: the struct of inputs outlives the call, which only reads it.
     unsafe { scratch(inputs.record.contents().as_ptr()) }
+}
+
+/// The bytes of all that kernels write in a call of each method: what an observing instance keeps, and its reader copies.
+fn kept_bytes(methods: &[Method]) -> u64 {
+    let written = methods.iter().flat_map(|method| calls(&method.steps)).flat_map(|call| &call.origin.results);
+    written.fold(0u64, |sum, written| sum.saturating_add(written.bytes)).saturating_mul(2)
 }
 
 /// The dynamic extents of inputs, each once, no larger than they may be.

@@ -41,8 +41,10 @@ impl Memory {
             Placement::Aligned | Placement::AgainstGuard => 0,
             Placement::Odd => alignment,
         };
-        let contents = (bytes + lead).max(1).next_multiple_of(page);
-        let mut pages = MmapOptions::new().len(contents + 2 * page).map_anon().map_err(no_memory)?;
+        let contents = bytes.checked_add(lead).and_then(|bytes| bytes.max(1).checked_next_multiple_of(page));
+        let pages = contents.and_then(|contents| Some((contents, contents.checked_add(2 * page)?)));
+        let (contents, whole) = pages.ok_or_else(|| no_memory("its size overflows"))?;
+        let mut pages = MmapOptions::new().len(whole).map_anon().map_err(no_memory)?;
         #[cfg(target_os = "linux")]
         if placement == Placement::Aligned && bytes >= LARGE_FROM {
             // Where there are none, small ones do.
@@ -96,8 +98,9 @@ impl Memory {
     }
 }
 
-fn no_memory(error: impl std::fmt::Display) -> Diagnostic {
-    Diagnostic::new(codes::NO_MEMORY, format!("not enough memory to run the model: {error}"))
+/// The error where the system gives no memory.
+pub(super) fn no_memory(error: impl std::fmt::Display) -> Diagnostic {
+    Diagnostic::new(codes::NO_MEMORY, format!("no memory to run the model: {error}"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The weights of a model in memory of their own, laid out as a file of weights is.
 
 use super::failed;
+use super::memory::no_memory;
 use crate::codegen::ConstantLayout;
 use crate::codegen::weights::{HEADER_BYTES, WeightsHeader};
 use crate::diagnostic::Diagnostic;
@@ -28,7 +29,7 @@ pub fn gather(constants: &mut [Blob], layout: &ConstantLayout, header: &WeightsH
             ranges.push(range);
         }
     });
-    let weights = Arc::new(weights.map_err(|error| failed(&error))?);
+    let weights = Arc::new(weights.map_err(no_memory)?);
     for (blob, range) in constants.iter_mut().zip(ranges) {
         let moved = Data::range_of(weights.clone(), range);
         blob.data = moved.ok_or_else(|| failed(&"a constant lies outside the weights"))?;

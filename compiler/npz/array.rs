@@ -3,7 +3,7 @@
 use super::header::{self, Header, Type, invalid};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::Taken;
-use crate::ir::{ElementType, Tensor, TensorType};
+use crate::ir::{ElementType, Tensor, TensorType, has_room};
 use std::io::Read;
 
 /// Arrays larger than this are refused; the largest inputs of real models have some megabytes.
@@ -103,8 +103,15 @@ fn contents(reader: &mut dyn Read, count: u64, left: u64) -> Result<Vec<u8>, Dia
     let mut bytes = Vec::new();
     // One byte more than there should be: the end must be seen, for a compressed array's checksum is compared there.
     let read = reader.take(count.saturating_add(1)).read_to_end(&mut bytes);
-    read.map_err(|error| invalid(format!("the array cannot be read: {error}")))?;
+    read.map_err(|error| match error.kind() {
+        std::io::ErrorKind::OutOfMemory => no_memory(count),
+        _ => invalid(format!("the array cannot be read: {error}")),
+    })?;
     if bytes.len() as u64 == count { Ok(bytes) } else { Err(differs(bytes.len() as u64)) }
+}
+
+fn no_memory(bytes: u64) -> Diagnostic {
+    Diagnostic::new(codes::NO_MEMORY, format!("there is no memory for an array of {bytes} bytes"))
 }
 
 fn numbers(reader: &mut dyn Read, header: &Header, left: u64, element: ElementType, big_endian: bool) -> Result<Tensor, Diagnostic> {
@@ -121,6 +128,9 @@ fn numbers(reader: &mut dyn Read, header: &Header, left: u64, element: ElementTy
         bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
     }
     if header.fortran_order {
+        if !has_room(bytes.len()) {
+            return Err(no_memory(size));
+        }
         bytes = row_major(&bytes, &header.shape, element.bits() as usize / 8);
     }
     Ok(Tensor { element, shape: header.shape.clone(), bytes })

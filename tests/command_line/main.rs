@@ -2,6 +2,9 @@
 
 mod arrays;
 mod folder;
+#[path = "../made/mod.rs"]
+mod made;
+mod memory;
 
 use folder::{Folder, MODEL, json, text};
 use std::fs;

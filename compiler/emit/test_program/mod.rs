@@ -42,6 +42,22 @@ pub struct Tested<'a> {
 /// Bytes of inputs and expected outputs that a test may have: C compilers take several hundred bytes of memory for eight of them.
 const MOST_BYTES: usize = 64 << 20;
 
+/// Checks that the arguments of calls, at their largest shapes, fit a test, before any is made.
+///
+/// # Errors
+/// When all together are too large for a C compiler.
+pub fn check_test_size<'p>(calls: impl IntoIterator<Item = &'p Method>) -> Result<(), Diagnostic> {
+    let ports = calls.into_iter().flat_map(|method| method.inputs.iter().chain(&method.outputs));
+    let bytes = ports.fold(0u64, |sum, port| sum.saturating_add(port.bytes));
+    if bytes > MOST_BYTES as u64 { Err(too_large(bytes)) } else { Ok(()) }
+}
+
+fn too_large(bytes: u64) -> Diagnostic {
+    let error = Diagnostic::new(codes::TEST_SIZE, "the inputs and outputs are too large for a test in C");
+    let error = error.expected(format!("at most {MOST_BYTES} bytes"), format!("{bytes} bytes"));
+    error.help("give fewer calls: --inputs in.npz --expected out.npz")
+}
+
 const SUPPORT: &str = include_str!("support.c");
 
 /// The source code of a test.
@@ -56,9 +72,7 @@ pub fn test_program(tested: Tested<'_>, calls: &[TestCall], tolerance: Tolerance
         tables.add(&tested.program.methods[call.method], call, tolerance).map_err(|error| error.about_tensor(&call.name))?;
     }
     if tables.bytes() > MOST_BYTES {
-        let error = Diagnostic::new(codes::TEST_SIZE, "the inputs and outputs are too large for a test in C");
-        let error = error.expected(format!("at most {MOST_BYTES} bytes"), tables.bytes().to_string());
-        return Err(error.help("give fewer calls: --inputs in.npz --expected out.npz"));
+        return Err(too_large(tables.bytes() as u64));
     }
     Ok(Writer { tested, interface: &interface, calls, tables: &tables }.text())
 }

@@ -1,8 +1,8 @@
 //! Tensors as the interpreter holds them: little-endian bytes, row major, one element every whole number of bytes
 //! (4-bit integers are unpacked to a byte each), shared without copying.
 
-use super::error::{Step, fail};
-use crate::ir::tensor::Tensor;
+use super::error::{InterpretError, Step, fail};
+use crate::ir::tensor::{Tensor, has_room};
 use crate::ir::types::ElementType;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -41,12 +41,22 @@ pub(in crate::ir) fn width(element: ElementType) -> usize {
 }
 
 /// Elements of a shape, when the tensor stays below the limit.
-pub(in crate::ir) fn elements(element: ElementType, shape: &[usize]) -> Step<usize> {
+fn elements_within_limit(element: ElementType, shape: &[usize]) -> Step<usize> {
     let count = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
     match count.filter(|n| n.checked_mul(width(element)).is_some_and(|bytes| bytes <= MAX_BYTES)) {
         Some(n) => Ok(n),
         None => fail(format!("a tensor {element}{shape:?} is larger than the interpreter's limit of {MAX_BYTES} bytes")),
     }
+}
+
+/// Elements of a result, when it stays below the limit and there is memory for it and a copy.
+pub(in crate::ir) fn elements(element: ElementType, shape: &[usize]) -> Step<usize> {
+    let count = elements_within_limit(element, shape)?;
+    if has_room(2 * count * width(element)) {
+        return Ok(count);
+    }
+    let error = InterpretError::new(format!("there is no memory for a tensor {element}{shape:?}"));
+    Err(InterpretError { is_out_of_memory: true, ..error })
 }
 
 impl<'m> Array<'m> {
@@ -59,7 +69,7 @@ impl<'m> Array<'m> {
     /// An array over the packed bytes of a constant.
     pub fn from_packed(element: ElementType, shape: &[u64], bytes: &'m [u8]) -> Step<Self> {
         let shape: Vec<usize> = shape.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
-        let count = elements(element, &shape)?;
+        let count = elements_within_limit(element, &shape)?;
         if element.bytes_for(count as u64) != Some(bytes.len() as u64) {
             return fail(format!("{} bytes do not fill {element}{shape:?}", bytes.len()));
         }

@@ -12,12 +12,14 @@ pub struct InterpretError {
     pub source: Option<SourceData>,
     /// What is wrong.
     pub message: String,
+    /// Whether there was no memory for a tensor.
+    pub is_out_of_memory: bool,
 }
 
 impl InterpretError {
     /// A mistake that belongs to no instruction yet.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { op: None, source: None, message: message.into() }
+        Self { op: None, source: None, message: message.into(), is_out_of_memory: false }
     }
 }
 
