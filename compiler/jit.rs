@@ -143,7 +143,7 @@ impl Jit {
         options: JitOptions,
         (compiled, weights): (&CompiledModel, Arc<Pages>),
     ) -> Result<Self, Diagnostic> {
-        let host = target::host()?;
+        let host = target::in_process()?;
         let (module, functions) = placed(program, host, machine, &options.customs, compiled)?;
         let entry = |name: &str| {
             let position = compiled.functions.iter().position(|f| f.entry && f.name == name);
@@ -238,7 +238,7 @@ impl Jit {
 
 /// A program's code for this computer, with its weights in a file.
 fn compiled(program: &Program, machine: &Machine, options: &JitOptions) -> Result<CompiledModel, Diagnostics> {
-    let host = target::host()?;
+    let host = target::in_process()?;
     check_host(host, machine)?;
     let profile_hooks = options.profile || options.live.is_some() || options.observe;
     let gpu = GpuOptions { measures: options.profile, ..options.gpu.clone() };

@@ -182,8 +182,28 @@ pub fn target(spelling: &str) -> Result<&'static Target, Diagnostic> {
 /// # Errors
 /// A usage diagnostic, when nothing can be generated for it.
 pub fn host() -> Result<&'static Target, Diagnostic> {
-    let isa = host_isa().ok_or_else(|| unknown(std::env::consts::ARCH))?;
-    Ok(TARGETS.iter().find(|t| t.isa == isa && t.platform == Platform::Linux).expect("each instruction set has a hosted row"))
+    let (architecture, system) = (std::env::consts::ARCH, std::env::consts::OS);
+    hosted(architecture, system).ok_or_else(|| unknown(&format!("{architecture}-{system}")))
+}
+
+/// The target of code that runs in this process. It is placed by modelc itself, so the system's object format and conventions do not matter.
+///
+/// # Errors
+/// A usage diagnostic, when nothing can be generated for this computer's instruction set.
+pub fn in_process() -> Result<&'static Target, Diagnostic> {
+    hosted(std::env::consts::ARCH, "linux").ok_or_else(|| unknown(std::env::consts::ARCH))
+}
+
+/// The target of an architecture and a system, as Rust names them. Systems without a row of their own have ELF objects, as Linux has.
+fn hosted(architecture: &str, system: &str) -> Option<&'static Target> {
+    let platform = match system {
+        "macos" => Platform::MacOs,
+        "ios" => Platform::Ios,
+        "windows" => Platform::Windows,
+        _ => Platform::Linux,
+    };
+    let isa = isa_of(architecture)?;
+    TARGETS.iter().find(|target| target.isa == isa && target.platform == platform)
 }
 
 /// `aarch64-linux-android24` is `aarch64-linux-android` with the API level after it, and `arm64-apple-macos13.1` has a version.
@@ -287,7 +307,7 @@ pub fn host_machines() -> Vec<&'static Machine> {
 /// # Errors
 /// A usage diagnostic, when nothing can be generated for this computer.
 pub fn host_machine() -> Result<&'static Machine, Diagnostic> {
-    best_here(host()?.isa)
+    best_here(in_process()?.isa)
 }
 
 fn best_here(isa: Isa) -> Result<&'static Machine, Diagnostic> {
@@ -345,7 +365,12 @@ pub fn required_features(machine: &Machine) -> u64 {
 }
 
 fn host_isa() -> Option<Isa> {
-    match std::env::consts::ARCH {
+    isa_of(std::env::consts::ARCH)
+}
+
+/// The instruction set of an architecture, as Rust names it.
+fn isa_of(architecture: &str) -> Option<Isa> {
+    match architecture {
         "x86_64" => Some(Isa::X86_64),
         "aarch64" => Some(Isa::Aarch64),
         "riscv64" => Some(Isa::Riscv64),
@@ -479,6 +504,25 @@ mod tests {
         assert_eq!(names("aarch64", Some("aarch64,aarch64+dotprod")), ["aarch64+dotprod", "aarch64"]);
         assert_eq!(names("riscv64", Some("rv64gc,rv64gcv_zvl256b,rv64gcv")), ["rv64gcv", "riscv64"]);
         assert_eq!(levels(super::target("x86_64").unwrap(), Some("x86-64-v2,")).unwrap_err().code, codes::UNKNOWN_LEVEL);
+    }
+
+    #[test]
+    fn the_default_is_the_computer_s_own_target() {
+        let name = |architecture, system| hosted(architecture, system).map(|target| (target.name, target.format));
+        for (architecture, system, expected) in [
+            ("x86_64", "linux", "x86_64-unknown-linux-gnu"),
+            ("x86_64", "freebsd", "x86_64-unknown-linux-gnu"),
+            ("x86_64", "macos", "x86_64-apple-darwin"),
+            ("aarch64", "macos", "aarch64-apple-darwin"),
+            ("x86_64", "windows", "x86_64-pc-windows-msvc"),
+            ("aarch64", "android", "aarch64-unknown-linux-gnu"),
+            ("aarch64", "ios", "aarch64-apple-ios"),
+        ] {
+            assert_eq!(hosted(architecture, system).map(|target| target.name), Some(expected), "{architecture} {system}");
+        }
+        assert_eq!(name("aarch64", "macos"), Some(("aarch64-apple-darwin", ObjectFormat::MachO)));
+        assert_eq!([name("aarch64", "windows"), name("mips", "linux")], [None, None]);
+        assert!(unknown("aarch64-windows").message.contains("x86-64 only"));
     }
 
     #[test]

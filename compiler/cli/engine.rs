@@ -37,7 +37,7 @@ pub struct Engine {
 /// When there is no such CPU level, or no code can be made for this computer.
 pub fn machine(common: &Common) -> Result<&'static Machine, Diagnostic> {
     let Some(names) = &common.cpu else { return target::host_machine() };
-    let machines = target::levels(target::host()?, Some(names))?;
+    let machines = target::levels(target::in_process()?, Some(names))?;
     let runs = |machine: &&&Machine| target::required_features(machine) & !target::host_features() == 0;
     Ok(machines.iter().find(runs).unwrap_or(&machines[0]))
 }
@@ -52,7 +52,7 @@ impl Engine {
         let start = Instant::now();
         let threads = Threads::new(common.threads.unwrap_or(options.threads));
         let gpu = common.gpu.settings();
-        let lower_options = gpu.lowering(target::host()?, lower::Options { threads, ..common.lower_options(machine) })?;
+        let lower_options = gpu.lowering(target::in_process()?, lower::Options { threads, ..common.lower_options(machine) })?;
         let mut lowered = pipeline::lower(&model.module, &model.path, lower_options)?;
         gpu.check(&model.module, &lowered)?;
         lowered.set_max_iterations(common.max_iterations);

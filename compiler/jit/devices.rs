@@ -56,7 +56,7 @@ type Rows = Result<Vec<[u32; ROW]>, (Option<&'static str>, i32)>;
 /// # Errors
 /// When no code can be made for this computer.
 pub fn devices() -> Result<Found, Diagnostics> {
-    let host = target::host()?;
+    let host = target::in_process()?;
     let machine = target::host_machine()?;
     let compiled = survey(machine, host)?;
     let (module, functions) = placed(&Program::default(), host, machine, &[], &compiled)?;
