@@ -91,9 +91,11 @@ impl Archive {
     /// When the archive cannot be written.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Diagnostic> {
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        let commented = zip.set_comment(COMMENT);
         let tensors = self.tensors.iter().map(|(name, tensor)| (name, to_npy(tensor)));
         let texts = self.texts.iter().map(|(name, text)| (name, text_to_npy(text)));
-        let written = tensors.chain(texts).try_for_each(|(name, npy)| add_file(&mut zip, &format!("{name}.npy"), &npy));
+        let written =
+            commented.and_then(|()| tensors.chain(texts).try_for_each(|(name, npy)| add_file(&mut zip, &format!("{name}.npy"), &npy)));
         let bytes = written.and_then(|()| zip.finish());
         let bytes = bytes.map_err(|error| Diagnostic::new(codes::DATA_FILE, format!("the archive cannot be written: {error}")))?;
         Ok(bytes.into_inner())

@@ -7,7 +7,8 @@ use super::batches::Call as Sequenced;
 use super::console;
 use super::engine::Engine;
 use super::files::Files;
-use super::options::Common;
+use super::interrupt::{self, Measuring};
+use super::options::{Common, MessageFormat};
 use super::output::{grouped, numbered, table, usage};
 use super::pin;
 use super::run::Calls;
@@ -129,6 +130,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     if arguments.perf_map {
         write_perf_map(&files, &engine.symbols)?;
     }
+    let measuring = Measuring::begin();
     let measured = |calls: &[Sequenced]| if is_sequence { calls.len() } else { calls.len().min(1) };
     let (calls, first) = batch.settle(engine.bytes_of_call(), |calls| {
         engine.instance.reset()?;
@@ -141,16 +143,25 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     engine.instance.clear_kernel_times();
     let before = engine.instance.calls_in_parts();
     let steady = measure(&mut engine, calls, arguments.num_runs, seconds(arguments.min_secs), seconds(arguments.max_secs), delay)?;
+    drop(measuring);
     let calls_in_parts = (engine.instance.calls_in_parts() - before) / steady.0.len().max(1) as u64;
     if let Some(path) = &arguments.csv {
         let lines: String = steady.totals().iter().enumerate().map(|(run, ns)| format!("{run},{ns}\n")).collect();
-        files.write(path, OutputKind::Csv, format!("run,latency_ns\n{lines}").into_bytes())?;
+        files.write(path, OutputKind::Csv, format!("{}{lines}", crate::emit::CSV_BEGINNING).into_bytes())?;
     }
     let phases =
         [("first", &first), ("warm-up", &warmup), ("steady", &steady)].map(|(name, times)| (name, Statistics::new(&times.totals())));
     let profile = if arguments.profile { Some(profile(&mut engine, calls, calls_in_parts)?) } else { None };
     let measured = Measured { calls, phases: &phases, steady: &steady, profile: profile.as_ref() };
-    console::print(&if arguments.json { json_text(arguments, &engine, &measured) } else { text(arguments, &engine, &measured) })?;
+    if interrupt::is_asked() {
+        let runs = grouped(steady.0.len() as u64);
+        console::note(&format!("interrupted: {runs} of at least {} runs were measured", grouped(arguments.num_runs)));
+    }
+    console::print(&if arguments.json || arguments.common.message_format == MessageFormat::Json {
+        json_text(arguments, &engine, &measured)
+    } else {
+        text(arguments, &engine, &measured)
+    })?;
     Ok(Outcome::Done)
 }
 
@@ -201,15 +212,24 @@ fn measure(
     let begin = Instant::now();
     let mut times = Times::default();
     while (times.0.len() as u64) < runs || begin.elapsed() < least {
-        if !times.0.is_empty() && begin.elapsed() >= most {
+        if !times.0.is_empty() && (begin.elapsed() >= most || interrupt::is_asked()) {
             break;
         }
         times.0.push(run(engine, calls)?);
         if delay > Duration::ZERO {
-            std::thread::sleep(delay);
+            sleep(delay);
         }
     }
     Ok(times)
+}
+
+/// Waits, but not when the measurement is to end.
+fn sleep(delay: Duration) {
+    const STEP: Duration = Duration::from_millis(50);
+    let begin = Instant::now();
+    while !interrupt::is_asked() && begin.elapsed() < delay {
+        std::thread::sleep(STEP.min(delay.saturating_sub(begin.elapsed())));
+    }
 }
 
 /// Nanoseconds of each call.

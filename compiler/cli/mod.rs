@@ -14,6 +14,7 @@ mod engine;
 mod files;
 mod gpu;
 mod inspect;
+mod interrupt;
 mod io;
 mod lists;
 mod options;
@@ -80,6 +81,7 @@ const BUG: u8 = 101;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    interrupt::handle();
     if let Some(mistake) = mistyped() {
         let format = if wants_json() { options::MessageFormat::Json } else { options::MessageFormat::Text };
         return report(&mistake.into(), format);

@@ -14,6 +14,15 @@ pub fn depfile(target: &str, inputs: &[&str]) -> String {
     text
 }
 
+/// Whether a text is a dependency file as [`depfile`] writes them.
+pub fn is_own(text: &str) -> bool {
+    let Some((rule, rest)) = text.split_once("\n\n") else { return false };
+    let mut lines = rule.split(" \\\n  ");
+    let has_target = lines.next().is_some_and(|target| target.ends_with(':'));
+    let empty_rules: String = lines.map(|input| format!("\n{input}:\n")).collect();
+    has_target && !empty_rules.is_empty() && empty_rules == format!("\n{rest}")
+}
+
 fn escape(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
     for c in path.chars() {

@@ -4,11 +4,11 @@
 
 use super::image::Image;
 use super::kind::OutputKind;
+use super::own::is_foreign;
+use super::pending::{self, Pending};
 use crate::diagnostic::{Diagnostic, codes};
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// A file to be written.
 #[derive(Clone, Debug)]
@@ -46,18 +46,12 @@ pub fn check_places(outputs: &[(&Path, OutputKind)], inputs: &[&Path]) -> Result
             )
             .help("choose another name for one of them"));
         }
-        if kind.beginning().is_some_and(|beginning| is_another(path, beginning)) {
-            let what = match kind {
-                OutputKind::Header => "header",
-                OutputKind::Test => "test",
-                _ => "file of weights",
-            };
-            let error =
-                Diagnostic::new(codes::FOREIGN_FILE, format!("{} exists, and it is not a {what} that modelc wrote", path.display()));
-            return Err(match kind {
-                OutputKind::Header => error.help("say where the header goes: --header PATH.h"),
-                _ => error.help("choose another name, or move the file away"),
-            });
+        if is_foreign(path, kind) {
+            let message = format!("{} exists, and modelc did not write it as {}", path.display(), kind.description());
+            return Err(Diagnostic::new(codes::FOREIGN_FILE, message).help(match kind {
+                OutputKind::Header => "say where the header goes: --header PATH.h",
+                _ => "choose another name, or move the file away",
+            }));
         }
         taken.push((place, path));
     }
@@ -99,16 +93,6 @@ fn file_number(_: &fs::Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// Whether a file is there that has something in it and begins otherwise.
-fn is_another(path: &Path, beginning: &[u8]) -> bool {
-    if !fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() > 0) {
-        return false;
-    }
-    let mut found = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(beginning.len() as u64).read_to_end(&mut found));
-    read.is_err() || found != beginning
-}
-
 /// The folder of a path.
 fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -128,18 +112,25 @@ pub fn write_all(outputs: &[Output], inputs: &[&Path]) -> Result<(), Diagnostic>
         }
         ready.push((output, prepare(output).map_err(|error| cannot_write(&output.path, &error))?));
     }
-    for (output, file) in ready {
-        let done = match file {
-            Some((file, place)) => file.persist(place).map(|_| ()).map_err(|error| error.error),
-            None => fs::File::options().write(true).open(&output.path).and_then(|mut file| output.contents.write_to(&mut file)),
-        };
-        done.map_err(|error| cannot_write(&output.path, &error))?;
+    let mut devices = Vec::new();
+    {
+        // An interrupt waits until all are in place.
+        let _all = pending::hold();
+        for (output, file) in ready {
+            match file {
+                Some((file, place)) => file.persist(&place).map_err(|error| cannot_write(&output.path, &error))?,
+                None => devices.push(output),
+            }
+        }
     }
-    Ok(())
+    devices.into_iter().try_for_each(|output| {
+        let written = fs::File::options().write(true).open(&output.path).and_then(|mut file| output.contents.write_to(&mut file));
+        written.map_err(|error| cannot_write(&output.path, &error))
+    })
 }
 
 /// The contents in a temporary file, and where it is to go; nothing for a device or a pipe, which cannot be replaced.
-fn prepare(output: &Output) -> std::io::Result<Option<(NamedTempFile, PathBuf)>> {
+fn prepare(output: &Output) -> std::io::Result<Option<(Pending, PathBuf)>> {
     // A link stays, and what it leads to is replaced.
     let place = fs::canonicalize(&output.path).unwrap_or_else(|_| output.path.clone());
     match fs::metadata(&place) {
@@ -148,15 +139,8 @@ fn prepare(output: &Output) -> std::io::Result<Option<(NamedTempFile, PathBuf)>>
         Ok(there) if there.permissions().readonly() => return Err(std::io::Error::from(std::io::ErrorKind::PermissionDenied)),
         _ => {}
     }
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The user's mask applies, as to any file made anew.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.prefix(".modelc-").tempfile_in(folder(&place))?;
-    output.contents.write_to(&mut file)?;
+    let mut file = Pending::new(folder(&place))?;
+    output.contents.write_to(file.file())?;
     Ok(Some((file, place)))
 }
 

@@ -14,7 +14,7 @@ use crate::interface::{ABI, Footprint};
 use serde_json::{Value, json};
 
 /// The bytes it is found by.
-const MAGIC: &[u8; 16] = b"modelc net_info\0";
+pub(super) const MAGIC: &[u8; 16] = b"modelc net_info\0";
 const MAGIC_AT: usize = 8;
 const STRINGS_AT: usize = 96;
 /// Larger records are something else that happens to hold the magic.

@@ -1,7 +1,5 @@
 //! Kinds of outputs: how they are called, which suffixes files of them have, and how they begin.
 
-use super::header;
-use crate::codegen::weights;
 use crate::diagnostic::{Diagnostic, codes};
 use std::path::Path;
 
@@ -120,14 +118,9 @@ impl OutputKind {
         self.row().suffixes[0]
     }
 
-    /// What every file of the kind begins with, for kinds that stand beside another output without being named: what begins otherwise
-    /// is a file of the user's.
-    pub fn beginning(self) -> Option<&'static [u8]> {
-        match self {
-            Self::Header | Self::Test => Some(header::BEGINNING.as_bytes()),
-            Self::Weights => Some(&weights::MAGIC),
-            _ => None,
-        }
+    /// What it is: `a C header`.
+    pub fn description(self) -> &'static str {
+        self.row().what
     }
 
     /// Whether a file that is the same already is left alone, with its time: what includes a header is then not built again.

@@ -31,7 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("interface", &["ir", "program"]),
     ("codegen", &["ir", "kernel", "machine", "program", "interface", "target", "parallel"]),
     ("input", &["frontend", "ir"]),
-    ("emit", &["codegen", "compare", "interface", "ir", "kernel", "machine", "program", "target"]),
+    ("emit", &["codegen", "compare", "interface", "ir", "kernel", "machine", "npz", "program", "target"]),
     ("jit", &["codegen", "interface", "ir", "kernel", "machine", "program", "target"]),
 ];
 

@@ -2,6 +2,8 @@
 
 mod arrays;
 mod folder;
+mod foreign;
+mod interrupt;
 #[path = "../made/mod.rs"]
 mod made;
 mod memory;

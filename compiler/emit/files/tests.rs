@@ -100,7 +100,8 @@ fn links_stay_and_modes_follow_the_mask() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let folder = tempfile::tempdir().unwrap();
     let (path, link) = (folder.path().join("a.o"), folder.path().join("link.o"));
-    fs::write(&path, b"0").unwrap();
+    // An object that modelc made.
+    fs::write(&path, b"modelc net_info\0").unwrap();
     symlink(&path, &link).unwrap();
     write_all(&[object(link.clone(), b"1")], &[]).unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());

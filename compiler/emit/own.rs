@@ -1,0 +1,142 @@
+//! Recognises files that modelc made, by their contents: no output replaces another file.
+
+use super::info;
+use super::kind::OutputKind;
+use super::{depfile, header};
+use crate::codegen::weights;
+use crate::npz;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What tells a file of a kind.
+enum Sign {
+    /// It begins so.
+    Beginning(&'static [u8]),
+    /// It holds one of these anywhere.
+    Holds(&'static [&'static [u8]]),
+    /// A function of the whole text says so.
+    Text(fn(&str) -> bool),
+    /// Nothing: files of the kind are replaced. Their name is taken for this process.
+    Any,
+}
+
+/// A symbol of the runtime of GPUs, which has no record of a model.
+const RUNTIME: &[u8] = b"modelc_vulkan_open";
+
+/// The comment of an archive of arrays.
+const ARCHIVE: &[u8] = npz::COMMENT.as_bytes();
+
+/// The schema that a report names, with the quotation marks of JSON.
+const REPORT: &[u8] = b"\"modelc.report/";
+
+fn sign(kind: OutputKind) -> Sign {
+    match kind {
+        OutputKind::Object | OutputKind::Archive => Sign::Holds(&[info::MAGIC, RUNTIME]),
+        OutputKind::Weights => Sign::Beginning(&weights::MAGIC),
+        OutputKind::Header | OutputKind::Test => Sign::Beginning(header::BEGINNING.as_bytes()),
+        OutputKind::Json | OutputKind::Html => Sign::Holds(&[REPORT]),
+        OutputKind::Ir => Sign::Text(is_module),
+        OutputKind::Kernels => Sign::Beginning(b"kernel @"),
+        OutputKind::Driver => Sign::Beginning(b"function "),
+        OutputKind::Clif | OutputKind::Asm => Sign::Text(is_listing),
+        OutputKind::Plan => Sign::Text(|text| text.lines().next().is_some_and(|line| line.contains(": scratch ") && line.contains(" B"))),
+        OutputKind::Depfile => Sign::Text(depfile::is_own),
+        OutputKind::Arrays => Sign::Holds(&[ARCHIVE]),
+        OutputKind::Csv => Sign::Beginning(CSV_BEGINNING.as_bytes()),
+        OutputKind::PerfMap => Sign::Any,
+    }
+}
+
+/// The first line of a table of measurements.
+pub const CSV_BEGINNING: &str = "run,latency_ns\n";
+
+/// Whether a text is one of the tensor language: its first constant, state, source or function comes first.
+fn is_module(text: &str) -> bool {
+    ["const0: ", "state0 ", "src0 = ", "func @"].iter().any(|start| text.starts_with(start))
+}
+
+/// Whether a text is a listing: each function has a line that names it and its CPU level.
+fn is_listing(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| line.starts_with("; ") && line.contains(" for "))
+}
+
+/// Whether a file is there that has something in it and that modelc did not make as this kind of output.
+pub fn is_foreign(path: &Path, kind: OutputKind) -> bool {
+    if !std::fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() > 0) {
+        return false;
+    }
+    !is_own(path, kind).unwrap_or(false)
+}
+
+fn is_own(path: &Path, kind: OutputKind) -> io::Result<bool> {
+    /// Texts that are longer are looked at up to here.
+    const LONGEST: u64 = 1 << 20;
+    let file = File::open(path)?;
+    match sign(kind) {
+        Sign::Any => Ok(true),
+        Sign::Beginning(beginning) => Ok(start(file, beginning.len() as u64)? == beginning),
+        Sign::Text(is_own) => Ok(is_own(&String::from_utf8_lossy(&start(file, LONGEST)?))),
+        Sign::Holds(signs) => holds(file, signs),
+    }
+}
+
+fn start(file: File, bytes: u64) -> io::Result<Vec<u8>> {
+    let mut found = Vec::new();
+    file.take(bytes).read_to_end(&mut found).map(|_| found)
+}
+
+/// Whether something that is read holds one of some strings of bytes, piece by piece.
+fn holds(mut reader: impl Read, signs: &[&[u8]]) -> io::Result<bool> {
+    const PIECE: usize = 1 << 20;
+    let longest = signs.iter().map(|sign| sign.len()).max().unwrap_or(0);
+    let mut window = Vec::new();
+    loop {
+        let read = reader.by_ref().take(PIECE as u64).read_to_end(&mut window)?;
+        if signs.iter().any(|sign| contains(&window, sign)) {
+            return Ok(true);
+        }
+        if read == 0 {
+            return Ok(false);
+        }
+        // A sign may begin at the end of a piece.
+        window.drain(..window.len().saturating_sub(longest.saturating_sub(1)));
+    }
+}
+
+fn contains(bytes: &[u8], sign: &[u8]) -> bool {
+    let Some(&first) = sign.first() else { return false };
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|&byte| byte == first) {
+        rest = &rest[at..];
+        if rest.starts_with(sign) {
+            return true;
+        }
+        rest = &rest[1..];
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_are_found_wherever_they_lie() {
+        let mut bytes = vec![b'm'; (1 << 20) - 3];
+        assert!(!holds(&*bytes, &[b"modelc net"]).unwrap());
+        bytes.extend(b"modelc net and more");
+        assert!(holds(&*bytes, &[b"absent", b"modelc net"]).unwrap());
+        assert!(!holds(&*bytes, &[b"more and more"]).unwrap());
+    }
+
+    #[test]
+    fn texts_of_others_are_told_apart() {
+        assert!(is_module("const0: i8[1] = [1]\n\nfunc @main(v0: i8[1]) {\n") && !is_module("void func() {}\n"));
+        assert!(is_listing("; op000_conv for x86-64-v3\n  push rbp\n") && !is_listing("\t.text\n"));
+        assert!(depfile::is_own(&depfile::depfile("a b.o", &["m.tflite", "w.ptd"])));
+        for other in ["main.o: main.c a.h\n\na.h:\n", "all:\n\tcc main.c\n", "net.o: \\\n  m.tflite\n\nother:\n", ""] {
+            assert!(!depfile::is_own(other), "{other}");
+        }
+    }
+}
