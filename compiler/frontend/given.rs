@@ -3,6 +3,7 @@
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Scalar, Tensor};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A number as users write it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -26,6 +27,15 @@ impl Number {
                 (low..=high).contains(&i128::from(number)).then(|| Scalar::int(element, number))
             }
             Self::Float(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(number) => write!(f, "{number}"),
+            Self::Float(number) => write!(f, "{number}"),
         }
     }
 }
@@ -56,8 +66,7 @@ pub fn elements(numbers: &[Number], element: ElementType) -> Result<Vec<u8>, Dia
     }
     let mut bytes = Vec::with_capacity(numbers.len() * element.bits() as usize / 8);
     for number in numbers {
-        let error =
-            || Diagnostic::new(codes::VALUE_GIVEN, "a number does not fit the input").expected(element.name(), format!("{number:?}"));
+        let error = || Diagnostic::new(codes::VALUE_GIVEN, "a number does not fit the input").expected(element.name(), number.to_string());
         bytes.extend(number.element(element).ok_or_else(error)?.to_bytes());
     }
     Ok(bytes)

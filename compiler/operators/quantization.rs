@@ -2,6 +2,7 @@
 
 use super::Error;
 use crate::ir::ElementType;
+use std::fmt;
 
 /// One scale and one zero point: `real = scale × (integer − zero point)`.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -10,6 +11,12 @@ pub struct Affine {
     pub scale: f32,
     /// The integer that stands for zero.
     pub zero_point: i32,
+}
+
+impl fmt::Display for Affine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "scale {}, zero point {}", self.scale, self.zero_point)
+    }
 }
 
 /// The multiplier of a ratio of scales.

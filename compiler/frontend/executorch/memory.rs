@@ -18,6 +18,7 @@ use crate::ir::{Extent, Value};
 use crate::operators::graph::movement::inverse;
 use crate::operators::{Graph, extents};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::rc::Rc;
 
 /// A contiguous piece of memory that no other overlaps.
@@ -27,6 +28,15 @@ pub enum Area {
     Planned(u32),
     /// The own memory of a register.
     Private(usize),
+}
+
+impl fmt::Display for Area {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Planned(id) => write!(f, "planned memory {id}"),
+            Self::Private(value) => write!(f, "the memory of value {value}"),
+        }
+    }
 }
 
 /// Bytes of an area.
@@ -144,7 +154,7 @@ impl Memory {
             at = until;
         }
         if at < end {
-            return Err(Fault::invalid(format!("reads memory that nothing has written: byte {at} of {area:?}")));
+            return Err(Fault::invalid(format!("reads memory that nothing has written: byte {at} of {area}")));
         }
         Ok(pieces)
     }

@@ -5,7 +5,7 @@ use super::memory::{self, Area, ByteRange, Content, Definition, Part};
 use super::program::{EValue, Form};
 use super::registers::{Handle, Register, TensorPlace};
 use super::translate::Translator;
-use crate::ir::{Extent, Type, Value};
+use crate::ir::{Extent, Type, Value, list_text};
 use std::rc::Rc;
 
 impl Translator<'_, '_> {
@@ -181,6 +181,5 @@ impl Translator<'_, '_> {
 
 /// A shape for a message: `?` for an extent that is known only when the program runs.
 pub fn shape_text(shape: &[Extent]) -> String {
-    let extents: Vec<String> = shape.iter().map(|extent| extent.as_static().map_or_else(|| "?".to_owned(), |n| n.to_string())).collect();
-    format!("[{}]", extents.join(", "))
+    list_text(shape)
 }

@@ -41,9 +41,7 @@ pub(super) fn concatenation(operator: &mut Operator<'_, '_, '_>) -> Lowered {
                 let differs = if input.element() == I16 { from.zero_point != 0 || to.zero_point != 0 } else { from != to };
                 if differs {
                     let message = "the scale or zero point of an input differs from the output's";
-                    return Err(invalid(codes::SCALE, message)
-                        .about_tensor(&input.info.name)
-                        .expected(format!("{to:?}"), format!("{from:?}")));
+                    return Err(invalid(codes::SCALE, message).about_tensor(&input.info.name).expected(to.to_string(), from.to_string()));
                 }
                 input.value
             }

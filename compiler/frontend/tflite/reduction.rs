@@ -71,7 +71,7 @@ pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: Reduce) -> Lower
                 let Rescaling { from, to, .. } = reduction.rescaling(operator)?;
                 if from != to {
                     let message = "the output's scale or zero point differs from the input's";
-                    return Err(invalid(codes::SCALE, message).about_tensor(&output.name).expected(format!("{from:?}"), format!("{to:?}")));
+                    return Err(invalid(codes::SCALE, message).about_tensor(&output.name).expected(from.to_string(), to.to_string()));
                 }
             }
             reduction::reduce(operator.graph(), input, kind, axes, Axes::Kept)?

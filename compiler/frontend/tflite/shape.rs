@@ -6,7 +6,7 @@ use super::extents::ListItem;
 use super::operator::{Lowered, Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::size::Size;
-use crate::ir::{ElementType, Extent, Scalar, Value};
+use crate::ir::{ElementType, Extent, Scalar, Value, list_text};
 use crate::operators::joins;
 use crate::operators::terms::Terms;
 use crate::schema::tflite::TensorType as TypeCode;
@@ -33,7 +33,7 @@ pub(super) fn reshape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let all = count(operator, &input.extents);
     let error = || {
         let expected = format!("{} elements", input.elements());
-        invalid(codes::SHAPES_DIFFER, "the elements do not fill the new shape").expected(expected, format!("{wanted:?}"))
+        invalid(codes::SHAPES_DIFFER, "the elements do not fill the new shape").expected(expected, list_text(&wanted))
     };
     if open.len() > 1 || (0..wanted.len()).any(|d| wanted[d].extent().is_none() && !open.contains(&d)) {
         return Err(error());
@@ -152,8 +152,7 @@ fn extent_list(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Vec<
     let bounds = output_bounds(operator);
     let items = operator.extent_list(&list, "shapes", &bounds)?;
     let extent = |item: &ListItem| {
-        item.extent()
-            .ok_or_else(|| invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative").expected("0 or more", format!("{item:?}")))
+        item.extent().ok_or_else(|| invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative").expected("0 or more", item.to_string()))
     };
     items.iter().map(extent).collect()
 }
@@ -233,7 +232,8 @@ pub(super) fn broadcast_args(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (left, right) = (shape_list(operator, 0)?, shape_list(operator, 1)?);
     let (left, right) = (extents(&left), extents(&right));
     let error = || {
-        invalid(codes::SHAPES_DIFFER, "the shapes do not broadcast").expected("equal dimensions, or 1", format!("{left:?} and {right:?}"))
+        invalid(codes::SHAPES_DIFFER, "the shapes do not broadcast")
+            .expected("equal dimensions, or 1", format!("{} and {}", list_text(&left), list_text(&right)))
     };
     let joined = crate::ir::operators::broadcast_shapes(&[&left, &right]).ok_or_else(error)?;
     let numbers: Vec<u64> = joined.iter().filter_map(|extent| extent.as_static()).collect();

@@ -44,7 +44,7 @@ impl Variables {
             module.states.push(data)
         });
         if module.states[state].ty != *ty {
-            let (want, have) = (format!("{:?}", module.states[state].ty), format!("{ty:?}"));
+            let (want, have) = (module.states[state].ty.to_string(), ty.to_string());
             return Err(invalid(codes::VARIABLE, format!("the variable {:?} changes its type", variable.name)).expected(want, have));
         }
         Ok(state)

@@ -138,7 +138,7 @@ impl Operator<'_, '_, '_> {
         let found = &self.lowering.graph.builder.module.states[state].ty;
         if *found != ty {
             let message = "an operator that keeps something from call to call is called with inputs of several shapes";
-            return Err(invalid(codes::VARIABLE, message).about_tensor(&name).expected(format!("{found:?}"), format!("{ty:?}")));
+            return Err(invalid(codes::VARIABLE, message).about_tensor(&name).expected(found.to_string(), ty.to_string()));
         }
         Ok(state)
     }

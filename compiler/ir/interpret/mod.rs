@@ -223,7 +223,7 @@ impl<'m> Interpreter<'m> {
                     };
                     if ty.element != tensor.element || ty.rank() != tensor.shape.len() || !tensor.shape.iter().zip(&ty.shape).all(fits) {
                         let (element, shape) = (tensor.element, &tensor.shape);
-                        return fail(format!("input {i} is {element}{shape:?}, the method takes {}{:?}", ty.element, ty.shape));
+                        return fail(format!("input {i} is {element}{shape:?}, the method takes {ty}"));
                     }
                     arguments.push(Slot::Tensor(array.into_owned()));
                 }

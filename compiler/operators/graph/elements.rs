@@ -8,6 +8,7 @@ use crate::ir::{Comparison, ElementType, Extent, InstData, Operation, Reduction,
 use crate::operators::Error;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
+use std::fmt;
 
 /// Elements are followed through this many operators.
 const MAX_DEPTH: usize = 64;
@@ -21,6 +22,16 @@ pub enum ListItem {
     Number(i64),
     /// Known when the program runs; 0 or more, unless the list was asked for with less.
     Index(Value),
+}
+
+/// `?` for a number that is known when the program runs.
+impl fmt::Display for ListItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Index(_) => f.write_str("?"),
+        }
+    }
 }
 
 impl ListItem {

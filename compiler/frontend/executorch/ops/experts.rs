@@ -39,7 +39,7 @@ fn experts(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     let gates = match c.text(11)?.as_deref() {
         Some("sigmoid") => Gates::Logistic { added: has_bias.then_some(bias), total: c.double(12)? as f32 },
         Some("softmax") if !has_bias => Gates::Softmax,
-        other => return Err(Fault::unsupported(format!("scores by {other:?} are not supported"))),
+        other => return Err(Fault::unsupported(format!("scores by {} are not supported", other.unwrap_or("no function")))),
     };
     let names: Vec<String> = (0..=experts.len()).map(|number| c.translator.shared.function_name(&format!("expert{number}"))).collect();
     let router = Router { weights, count: count as u64, gates };

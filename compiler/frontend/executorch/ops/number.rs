@@ -7,7 +7,7 @@ use super::super::registers::Register;
 use super::super::translate::Row;
 use super::call::{Call, Translate};
 use super::whole::Whole;
-use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, IndexOperation, Interval, NanRule, Node, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, ExpressionBuilder, Extent, IndexOperation, Interval, NanRule, Node, ScalarOp, Value, list_text};
 use crate::operators::extents;
 use crate::operators::promotion::Number;
 
@@ -350,14 +350,18 @@ fn copy_index(c: &mut Call<'_, '_, '_>) -> Outcome {
     let rows = u64::try_from(index).ok().and_then(|i| i.checked_add(1)).ok_or_else(|| Fault::invalid("the index is negative"))?;
     let fits = handle.form.shape.get(1..) == Some(&extents(&shape)[..]);
     if !fits || c.element(source) != handle.form.element || handle.form.layout.order().is_some() {
-        return Err(Fault::invalid("the source does not fit the destination").expected(format!("{:?}", handle.form), format!("{shape:?}")));
+        return Err(Fault::invalid("the source does not fit the destination").expected(
+            format!("{} rows of {}", handle.form.element, list_text(handle.form.shape.get(1..).unwrap_or_default())),
+            format!("{} {}", c.element(source), list_text(&extents(&shape))),
+        ));
     }
     handle.form.shape[0] = Extent::Static(rows);
     let row = Form::row_major(handle.form.element, shape);
     handle.bytes = handle.form.known().map_or(u64::MAX, |form| form.bytes());
     let bound = c.translator.bound_of(register);
     if bound.is_some_and(|bytes| handle.bytes > bytes) {
-        return Err(Fault::invalid("the index is out of range").expected(format!("at most {bound:?} bytes"), handle.bytes.to_string()));
+        return Err(Fault::invalid("the index is out of range")
+            .expected(format!("at most {} bytes", bound.unwrap_or(0)), format!("{} bytes", handle.bytes)));
     }
     let Some(range) = handle.range() else { return Err(Fault::invalid("an operator writes to a constant")) };
     let start = range.end - row.bytes();

@@ -231,7 +231,7 @@ fn blocks(c: &mut Call<'_, '_, '_>, x: Value, argument: usize) -> Result<[Vec<Ex
             (Extent::Static(n), Some(size)) if n.is_multiple_of(size) => Extent::Static(n / size),
             _ => {
                 return Err(
-                    Fault::unsupported("blocks do not divide their tensor").expected(format!("a divisor of {extent:?}"), size.to_string())
+                    Fault::unsupported("blocks do not divide their tensor").expected(format!("a divisor of {extent}"), size.to_string())
                 );
             }
         };

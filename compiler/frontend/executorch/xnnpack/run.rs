@@ -83,7 +83,7 @@ impl<'m> Run<'_, '_, 'm> {
         }
         if tensor.datatype != Datatype::Element(found) || tensor.dims.len() != rank {
             return Err(Fault::invalid("an argument of the delegate is not what its graph takes")
-                .expected(format!("{:?} of {} dimensions", tensor.datatype, tensor.dims.len()), format!("{found} of {rank}")));
+                .expected(format!("{} of {} dimensions", tensor.datatype, tensor.dims.len()), format!("{found} of {rank} dimensions")));
         }
         let order = self.translator.handle(register)?.form.order();
         Ok(self.graph().transpose(value, &order)?)
@@ -176,7 +176,7 @@ impl<'m> Run<'_, '_, 'm> {
     pub(super) fn element(&self, tensor: usize) -> Result<ElementType, Fault> {
         match self.info(tensor).datatype {
             Datatype::Element(element) => Ok(element),
-            other => Err(Fault::unsupported(format!("{other:?} are not results of this node"))),
+            other => Err(Fault::unsupported(format!("{other} are no results of this node"))),
         }
     }
 
