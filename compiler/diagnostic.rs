@@ -2,12 +2,14 @@
 
 pub mod codes;
 mod kind;
+mod suggest;
 
 pub use codes::Code;
 pub use kind::Kind;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+pub use suggest::nearest;
 
 /// A place in a model.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -87,6 +89,14 @@ impl Diagnostic {
     pub fn about_tensor(mut self, tensor: impl Into<String>) -> Self {
         self.location.tensor.get_or_insert(tensor.into());
         self
+    }
+}
+
+/// A diagnostic about a word that is none of some names, with the nearest one as its help.
+pub fn did_you_mean<'a>(error: Diagnostic, word: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+    match nearest(word, names) {
+        Some(name) => error.help(format!("did you mean {name}?")),
+        None => error,
     }
 }
 

@@ -1,8 +1,11 @@
 //! Targets: the spellings of GCC, Rust and the Android NDK, one name each; CPU levels and the bits that stand for them in
 //! `modelc_config`. Everything is checked here, before a back end sees it.
 
-use crate::diagnostic::{Diagnostic, codes};
+mod names;
+
+use crate::diagnostic::{Diagnostic, codes, did_you_mean, nearest};
 use crate::machine::{Isa, MACHINES, Machine, default_machine};
+pub use names::CORES;
 use target_lexicon::Triple;
 
 /// Object file formats that are written.
@@ -172,12 +175,16 @@ impl Target {
 /// # Errors
 /// A usage diagnostic, when there is no such target or it is not there yet.
 pub fn target(spelling: &str) -> Result<&'static Target, Diagnostic> {
-    let plain = without_vendor(&without_api_level(&spelling.to_ascii_lowercase()));
+    let lower = spelling.to_ascii_lowercase();
+    if let Some(name) = names::target_of(&lower) {
+        return TARGETS.iter().find(|target| target.name == name).ok_or_else(|| unknown(spelling));
+    }
+    let plain = without_vendor(&without_api_level(&lower));
     let found = TARGETS.iter().find(|t| without_vendor(t.name) == plain || t.aliases.contains(&plain.as_str()) || t.name == spelling);
     found.ok_or_else(|| unknown(spelling))
 }
 
-/// The target of the machine this program runs on.
+/// The target of programs on this computer: what objects are for where nothing is said.
 ///
 /// # Errors
 /// A usage diagnostic, when nothing can be generated for it.
@@ -234,11 +241,16 @@ fn unknown(spelling: &str) -> Diagnostic {
     }
     // `arm64…` and `x86-64…` are misspelled 64-bit targets, not 32-bit ones.
     let narrow = NARROW.iter().any(|prefix| lower.starts_with(prefix)) && !lower.starts_with("arm64") && !lower.starts_with("x86-64");
-    if narrow {
-        return Diagnostic::new(codes::TARGET_NOT_YET, format!("target {spelling} is not supported: only 64-bit targets are"))
-            .help(format!("supported targets: {here}"));
+    if narrow || names::is_narrow(&lower) {
+        let message = format!("target {spelling} is not there yet: it is a 32-bit processor, and only 64-bit targets are there");
+        return Diagnostic::new(codes::TARGET_NOT_YET, message).help(format!("targets that are: {here}"));
     }
-    Diagnostic::new(codes::UNKNOWN_TARGET, format!("unknown target {spelling}")).help("`modelc targets` lists targets and their spellings")
+    let error = Diagnostic::new(codes::UNKNOWN_TARGET, format!("unknown target {spelling}"));
+    let known = TARGETS.iter().flat_map(|target| target.aliases.iter().copied().chain([target.name]));
+    match nearest(&lower, known) {
+        Some(name) => error.help(format!("did you mean {name}? `modelc targets` lists targets and their spellings")),
+        None => error.help("`modelc targets` lists targets and their spellings"),
+    }
 }
 
 /// The machine of a CPU level for a target: the level named, `native` for the best of this computer, or the default.
@@ -327,7 +339,11 @@ fn unknown_level(target: &Target, name: &str) -> Diagnostic {
         (_, Some(_)) => format!("CPU level {name} is not one of {}", target.name),
         _ => format!("unknown CPU level {name}"),
     };
-    Diagnostic::new(codes::UNKNOWN_LEVEL, message).expected(format!("one of {known}"), name)
+    let error = Diagnostic::new(codes::UNKNOWN_LEVEL, message).expected(format!("one of {known}"), name);
+    match names::level_meant(name).filter(|meant| all_levels(target.isa).any(|machine| machine.level == *meant)) {
+        Some(meant) => error.help(format!("did you mean {meant}?")),
+        None => did_you_mean(error, name, all_levels(target.isa).map(|machine| machine.level)),
+    }
 }
 
 /// Bits of `modelc_config.cpu_features`. The names are those of the generated header.

@@ -10,7 +10,7 @@ use super::output::{grouped, usage};
 use super::sizes;
 use crate::codegen::listing::{Listing, listing};
 use crate::compile::is_library;
-use crate::diagnostic::{Diagnostic, Diagnostics, codes};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
 use crate::emit::{self, Image, Output, OutputKind};
 use crate::interface::MethodMemory;
 use crate::{Compiled, Compiler, ir};
@@ -132,7 +132,10 @@ impl Arguments {
             }
         }
         if requests.is_empty() {
-            return Err(usage("nothing to write").help("say where the object goes: -o OUT.o"));
+            // Of a model that is not there, that is the mistake.
+            let model = self.model.as_deref().unwrap_or_default();
+            map(model)?;
+            return Err(usage("nothing to write").help(format!("say where the object goes: `modelc {model} -o OUT.o`")));
         }
         if requests.iter().filter(|r| r.path == "-").count() > 1 {
             return Err(usage("two outputs go to standard output"));
@@ -153,7 +156,7 @@ impl Arguments {
             let (name, path) = item.split_once('=').map_or((item.as_str(), None), |(name, path)| (name, Some(path)));
             let Some(kind) = OutputKind::from_name(name) else {
                 let known: Vec<&str> = OutputKind::emitted().map(OutputKind::name).collect();
-                return Err(usage(format!("--emit {name} is not known")).expected(known.join(", "), name));
+                return Err(did_you_mean(usage(format!("--emit {name} is not known")).expected(known.join(", "), name), name, known));
             };
             let own = self.main().filter(|(main, _)| *main == kind).map(|(_, path)| path);
             let header = self.header.as_deref().filter(|_| kind == OutputKind::Header);

@@ -3,11 +3,11 @@
 use super::Outcome;
 use super::console::print;
 use super::output::{table, usage};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, did_you_mean};
 use crate::frontend;
 use crate::jit::devices::{Found, FoundDevice, devices};
 use crate::machine::MACHINES;
-use crate::target::TARGETS;
+use crate::target::{CORES, TARGETS};
 use clap::Args;
 
 #[derive(Args)]
@@ -27,7 +27,7 @@ pub fn ops(arguments: &OpsArguments) -> Result<Outcome, Diagnostics> {
         && formats.iter().all(|(format, _)| *format != name)
     {
         let known: Vec<&str> = formats.iter().map(|(format, _)| *format).collect();
-        return Err(usage(format!("there is no format {name}")).expected(known.join(", "), name).into());
+        return Err(did_you_mean(usage(format!("there is no format {name}")).expected(known.join(", "), name), name, known).into());
     }
     let mut text = String::new();
     for (format, operators) in formats.iter().filter(|(format, _)| wanted.is_none_or(|w| w == *format)) {
@@ -50,7 +50,8 @@ pub fn targets() -> Result<Outcome, Diagnostics> {
         rows.push(vec![target.name.to_owned(), target.format.name().to_owned(), levels.join(" "), target.aliases.join(" ")]);
     }
     let devices = devices().map_or_else(|_| "No code for Vulkan can be made for this computer.\n".into(), |found| devices_text(&found));
-    print(&format!("{}\n{devices}", table(&rows, &[])))?;
+    let cores = CORES.iter().map(|(cores, target)| format!("{target} is meant by names that begin with {}\n", cores.join(", ")));
+    print(&format!("{}\n{}\n{devices}", table(&rows, &[]), cores.collect::<String>()))?;
     Ok(Outcome::Done)
 }
 

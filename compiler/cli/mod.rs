@@ -26,14 +26,15 @@ mod require;
 mod run;
 mod runtime;
 mod sizes;
-mod suggest;
 mod tap;
 mod tolerance;
 mod verify;
 mod weights;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Kind, codes};
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind, codes, nearest};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Compile TFLite and ExecuTorch models to native object files.
@@ -83,11 +84,11 @@ const BUG: u8 = 101;
 pub fn main() -> ExitCode {
     interrupt::handle();
     if let Some(mistake) = mistyped() {
-        let format = if wants_json() { options::MessageFormat::Json } else { options::MessageFormat::Text };
-        return report(&mistake.into(), format);
+        return report(&mistake.into(), json_or_text());
     }
     let arguments = match CommandLine::try_parse() {
         Ok(arguments) => arguments,
+        Err(error) if let Some(mistake) = second_model(&error) => return report(&mistake.into(), json_or_text()),
         Err(error) if error.use_stderr() && wants_json() => return report(&misused(&error).into(), options::MessageFormat::Json),
         Err(error) => error.exit(),
     };
@@ -125,24 +126,56 @@ fn wants_json() -> bool {
         || arguments.windows(2).any(|pair| pair[0] == "--message-format" && pair[1] == "json")
 }
 
-/// The error for a first argument that is neither a command nor the name of a file, and nearly a command or before another name. It would be taken
-/// for a model.
+fn json_or_text() -> options::MessageFormat {
+    if wants_json() { options::MessageFormat::Json } else { options::MessageFormat::Text }
+}
+
+/// What people type for a command that has another name.
+const SYNONYMS: &[(&[&str], &str)] = &[
+    (&["version"], "--version"),
+    (&["info", "show", "print", "dump", "describe", "analyze"], "inspect"),
+    (&["benchmark", "measure", "profile", "time"], "bench"),
+    (&["exec", "execute", "infer", "predict", "eval"], "run"),
+    (&["test", "check", "compare", "validate"], "verify"),
+    (&["operators", "list"], "ops"),
+    (&["devices", "cpus", "platforms"], "targets"),
+];
+
+/// The error for a first argument that is a word, neither a command nor the name of a file. It would be taken for a model.
 fn mistyped() -> Option<Diagnostic> {
     let argument = std::env::args_os().nth(1)?;
-    let word = argument.to_str().filter(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()))?;
+    let word = argument.to_str().filter(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()))?;
     let line = CommandLine::command();
     let names: Vec<&str> = line.get_subcommands().map(clap::Command::get_name).collect();
-    if names.contains(&word) || word == "help" || std::path::Path::new(word).exists() {
+    if names.contains(&word) || word == "help" || Path::new(word).exists() {
         return None;
     }
     let next = std::env::args_os().nth(2).and_then(|next| next.into_string().ok()).filter(|next| !next.starts_with('-'));
-    let help = match (suggest::nearest(word, names.iter().copied()), next) {
+    let synonym = SYNONYMS.iter().find(|(words, _)| words.contains(&word)).map(|(_, name)| *name);
+    let help = match (synonym.or_else(|| nearest(word, names.iter().copied())), next) {
         (Some(meant), _) => format!("did you mean `modelc {meant}`?"),
         (None, Some(next)) => format!("a model is compiled without a command: `modelc {next} -o NET.o`"),
-        (None, None) => return None,
+        (None, None) => "`modelc --help` lists the commands".into(),
     };
     let mistake = output::usage(format!("there is no command and no model file called {word}"));
     Some(mistake.expected(names.join(", "), word).help(help))
+}
+
+/// Suffixes of model files.
+const MODELS: &[&str] = &["tflite", "pte", "bpte"];
+
+/// The error for a model after another one, where the arguments could not be understood: every command takes one.
+fn second_model(error: &clap::Error) -> Option<Diagnostic> {
+    if !matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict | ErrorKind::InvalidSubcommand) {
+        return None;
+    }
+    let arguments: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let is_model = |argument: &str| Path::new(argument).extension().is_some_and(|suffix| MODELS.iter().any(|model| suffix == *model));
+    // After an option stands its value.
+    let models = arguments.windows(2).filter(|pair| !pair[0].starts_with('-') && !pair[1].starts_with('-') && is_model(&pair[1]));
+    let second = models.map(|pair| &pair[1]).nth(1)?;
+    let mistake = output::usage(format!("modelc takes one model at a time, and {second} is a second one"));
+    Some(mistake.help(format!("compile each by itself: `modelc {second} -o {}`", Path::new(second).with_extension("o").display())))
 }
 
 /// What is wrong with the arguments, in one sentence.

@@ -1,8 +1,7 @@
 //! Inputs and outputs as the command line names them: by number, `in0`, or by the name that the file gives them.
 
 use super::output::usage;
-use super::suggest::nearest;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, did_you_mean};
 use crate::frontend;
 use crate::frontend::survey::MethodNames;
 use crate::input;
@@ -101,10 +100,7 @@ fn find(methods: &[MethodNames], text: &str, sides: &[bool]) -> Result<PortNumbe
             let what = if sides.len() > 1 { "input or output" } else { "input" };
             let list: Vec<&str> = known.iter().map(String::as_str).collect();
             let error = usage(format!("the model has no {what} {text:?}")).expected(list.join(", "), text);
-            Err(match nearest(text, list) {
-                Some(name) => error.help(format!("did you mean {name}?")).into(),
-                None => error.into(),
-            })
+            Err(did_you_mean(error, text, list).into())
         }
         _ => {
             let numbers: Vec<String> = found.iter().map(PortNumber::to_string).collect();

@@ -11,7 +11,7 @@ use super::options::Common;
 use super::output::{grouped, table, usage};
 use super::ports::Ports;
 use super::tap::{Taps, Way, entry_name, in_order, source_module};
-use crate::diagnostic::{Diagnostic, Diagnostics, codes};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
 use crate::emit::OutputKind;
 use crate::ir::interpret::Interpreter;
 use crate::ir::{ElementType, Module, Scalar, Tensor};
@@ -87,7 +87,7 @@ impl Methods {
                 return Diagnostic::new(codes::PROGRAM_UNSUPPORTED, "strings cannot be outputs").in_function(name);
             }
             let known: Vec<&str> = methods.iter().map(|m| m.name.as_str()).collect();
-            usage(format!("the model has no method {name:?}")).expected(known.join(", "), name)
+            did_you_mean(usage(format!("the model has no method {name:?}")).expected(known.join(", "), name), name, known)
         })
     }
 

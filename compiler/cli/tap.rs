@@ -7,7 +7,7 @@ use super::engine::Engine;
 use super::io::Model;
 use super::output::usage;
 use crate::bisect::interpreter_failed;
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use crate::frontend;
 use crate::ir::interpret::Interpreter;
 use crate::ir::{Func, Inst, Module, Op, Tensor};
@@ -51,8 +51,11 @@ impl Taps {
         let all = asked.iter().any(|name| name == "all");
         let known: BTreeSet<&str> = names(source).collect();
         match asked.iter().find(|name| *name != "all" && !known.contains(name.as_str())) {
-            Some(unknown) => Err(usage(format!("the model computes no tensor {unknown:?}"))
-                .help("`--tap all` shows every tensor; inputs and constants are not computed")),
+            Some(unknown) => {
+                let error = usage(format!("the model computes no tensor {unknown:?}"))
+                    .help("`--tap all` shows every tensor; inputs and constants are not computed");
+                Err(did_you_mean(error, unknown, known))
+            }
             None => Ok(Self { wanted: asked.iter().cloned().collect(), all }),
         }
     }

@@ -48,10 +48,14 @@ const GGUF: Finding = (
 );
 const ZIP: Finding = ("a zip archive", "unpack it: `unzip FILE`");
 const ARRAYS: Finding = ("NumPy arrays", "these are inputs: `modelc run MODEL --inputs FILE`");
-const OBJECT: Finding = (
-    "an object file, a library or a program",
-    "`modelc inspect FILE` says which compiled models are in it; other commands take the model itself",
+const OBJECT: Finding =
+    ("an object file, a library or a program, in which modelc put no model", "give the model itself, a .tflite, .pte or .bpte file");
+const COMPILED: Finding = (
+    "an object file, a library or a program that holds a compiled model",
+    "`modelc inspect FILE` describes the compiled model; other commands take the file that it was made from",
 );
+/// What every object of modelc holds (`emit/info.rs`).
+const RECORD: &[u8] = b"modelc net_info\0";
 
 /// Offset, bytes there, what that is.
 const SIGNATURES: &[(usize, &[u8], Finding)] = &[
@@ -132,7 +136,13 @@ fn recognize(bytes: &[u8]) -> Option<Finding> {
     if at(0, b"PK\x03\x04") {
         return Some(zipped(bytes));
     }
+    let signed = || signed().map(|finding| if finding == OBJECT && holds_model(bytes) { COMPILED } else { finding });
     signed().or_else(|| safetensors(bytes)).or_else(|| pickle(bytes)).or_else(|| protobuf(bytes))
+}
+
+/// Whether modelc's record of a model is in an object or program.
+fn holds_model(bytes: &[u8]) -> bool {
+    bytes.windows(RECORD.len()).any(|window| window == RECORD)
 }
 
 /// What a zip archive holds, as the names in its directory tell.
@@ -231,7 +241,8 @@ mod tests {
             (b"\x1F\x8B\x08\0", "gzip"),
             (&tar, "tar archive"),
             (b"\x30\0\0\0FT01\x1C\0\0\0", ".ptd"),
-            (b"\x7FELF\x02\x01", "object file"),
+            (b"\x7FELF\x02\x01", "no model"),
+            (b"\x7FELF\x02\x01 modelc net_info\0 and more", "holds a compiled model"),
             (b"<!DOCTYPE html><html>", "web page"),
         ];
         for (bytes, what) in files {

@@ -1,5 +1,6 @@
 //! The command line: what it refuses to write, how it ends, what it says of files that are no models.
 
+mod advice;
 mod arrays;
 mod folder;
 mod foreign;

@@ -3,6 +3,30 @@
 use super::operator::Lower;
 use super::{convolution, detection, signal, unpooling};
 
+/// Custom operators that hold what another compiler made of a model: the name, that compiler, what it makes code for.
+const COMPILED: &[(&str, &str, &str)] = &[
+    ("ethos-u", "Vela", "Arm Ethos-U"),
+    ("edgetpu-custom-op", "edgetpu_compiler", "the Edge TPU"),
+    ("NeutronGraph", "NXP's Neutron converter", "the eIQ Neutron NPU"),
+    ("vsi-npu", "VeriSilicon's compiler", "a VeriSilicon NPU"),
+    ("DISPATCH_OP", "LiteRT's compiler plug-in", "an NPU"),
+];
+
+/// What to do about a custom operator that is not compiled.
+pub(super) fn help(name: &str) -> String {
+    if let Some((_, compiler, processor)) = COMPILED.iter().find(|(compiled, ..)| *compiled == name) {
+        return format!("{compiler} made this file for {processor}: give the .tflite file that was its input");
+    }
+    let is_identifier = !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if is_identifier {
+        format!("`--custom {name}` leaves it to a function of that name in your program")
+    } else {
+        format!("`--custom \"{name}=FUNCTION\"` leaves it to the function FUNCTION of your program")
+    }
+}
+
 /// Every custom operator that is compiled, in the order of their names.
 pub(super) const SUPPORTED: &[(&str, Lower)] = &[
     ("Convolution2DTransposeBias", convolution::transpose_bias),
@@ -24,3 +48,17 @@ pub(super) const SUPPORTED: &[(&str, Lower)] = &[
     ("SignalWindow", signal::window),
     ("TFLite_Detection_PostProcess", detection::post_process),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::help;
+
+    #[test]
+    fn what_another_compiler_made_is_named_with_it() {
+        for (name, compiler) in [("ethos-u", "Vela"), ("edgetpu-custom-op", "edgetpu_compiler")] {
+            let help = help(name);
+            assert!(help.contains(compiler) && !help.contains("--custom"), "{help}");
+        }
+        assert!(help("Decode").contains("`--custom Decode`") && help("de-code").contains("\"de-code=FUNCTION\""));
+    }
+}

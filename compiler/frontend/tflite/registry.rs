@@ -205,8 +205,8 @@ pub(super) fn lowering(code: &OperatorCode) -> Result<Lower, Diagnostic> {
         let message = format!("the operator {} is not supported{reason}", code.name);
         let diagnostic = Diagnostic::new(codes::OPERATOR_UNSUPPORTED, message);
         match code.name.strip_prefix(CUSTOM) {
-            Some(name) => diagnostic.help(format!("`--custom {name}` leaves it to a function of that name in your program")),
-            None => diagnostic.help("`modelc ops tflite` lists the supported operators"),
+            Some(name) => diagnostic.help(custom::help(name)),
+            None => diagnostic.help("`modelc ops tflite` lists the operators that are"),
         }
     };
     Ok(found.ok_or_else(error)?.1)

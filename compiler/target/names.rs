@@ -1,0 +1,162 @@
+//! Names that people have for processors: architectures, cores and boards instead of targets, features instead of CPU levels.
+
+/// How names begin, and the target that they stand for.
+pub const CORES: &[(&[&str], &str)] = &[
+    (
+        &[
+            "armv8",
+            "armv9",
+            "cortex-a34",
+            "cortex-a35",
+            "cortex-a53",
+            "cortex-a55",
+            "cortex-a57",
+            "cortex-a510",
+            "cortex-a520",
+            "cortex-a65",
+            "cortex-a72",
+            "cortex-a73",
+            "cortex-a75",
+            "cortex-a76",
+            "cortex-a77",
+            "cortex-a78",
+            "cortex-x",
+            "neoverse",
+            "rpi3",
+            "rpi4",
+            "rpi5",
+            "raspberrypi3",
+            "raspberrypi4",
+            "raspberrypi5",
+            "jetson",
+            "graviton",
+            "imx8",
+            "rk3588",
+        ],
+        "aarch64-unknown-linux-gnu",
+    ),
+    (&["apple-m", "apple-silicon"], "aarch64-apple-darwin"),
+];
+
+/// How names of 32-bit processors and boards begin.
+const NARROW: &[&str] = &[
+    "armv8-m",
+    "armv8.1-m",
+    "armv8-r",
+    "cortex-m",
+    "cortex-r",
+    "cortex-a5",
+    "cortex-a7",
+    "cortex-a8",
+    "cortex-a9",
+    "cortex-a12",
+    "cortex-a15",
+    "cortex-a17",
+    "cortex-a32",
+    "stm32",
+    "nrf5",
+    "nrf9",
+    "rp2",
+    "pico",
+    "esp",
+    "samd",
+    "same5",
+    "lpc",
+    "imxrt",
+    "mimxrt",
+    "efr32",
+    "gd32",
+    "ch32",
+    "rpi",
+    "raspberrypi",
+    "arduino",
+    "teensy",
+    "bl602",
+    "msp430",
+    "rv32",
+];
+
+/// What people say for a CPU level.
+const LEVELS: &[(&[&str], &str)] = &[
+    (&["sse4", "sse4.1", "sse4.2", "sse42", "nehalem", "westmere"], "x86-64-v2"),
+    (&["avx", "avx2", "fma", "haswell", "broadwell", "skylake", "znver1", "znver2", "znver3", "zen", "zen2", "zen3"], "x86-64-v3"),
+    (
+        &[
+            "avx512",
+            "avx512f",
+            "avx512vnni",
+            "avx-512",
+            "vnni",
+            "skylake-avx512",
+            "icelake",
+            "icelake-server",
+            "sapphirerapids",
+            "znver4",
+            "zen4",
+        ],
+        "x86-64-v4",
+    ),
+    (&["neon", "armv8", "armv8-a", "arm64", "asimd", "simd"], "aarch64"),
+    (&["dotprod", "sdot", "armv8.2-a", "armv8.2-a+dotprod", "cortex-a55", "cortex-a76", "neoverse-n1"], "aarch64+dotprod"),
+    (&["v", "rvv", "rvv1.0", "riscv-v"], "rv64gcv"),
+];
+
+/// The target that the name of an architecture, core or board stands for; the name is in small letters.
+pub fn target_of(name: &str) -> Option<&'static str> {
+    if is_narrow(name) || name.contains("-none") || name.contains("-linux") {
+        return None;
+    }
+    CORES.iter().find(|(cores, _)| cores.iter().any(|core| begins(name, core))).map(|(_, target)| *target)
+}
+
+/// Whether a name is that of a 32-bit processor or board.
+pub fn is_narrow(name: &str) -> bool {
+    let is_wide = CORES.iter().flat_map(|(cores, _)| cores.iter()).filter(|core| begins(name, core)).map(|core| core.len()).max();
+    let narrow = NARROW.iter().filter(|core| begins(name, core)).map(|core| core.len()).max();
+    narrow > is_wide
+}
+
+/// The level that somebody means who names a feature or a processor.
+pub fn level_meant(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    LEVELS.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, level)| *level)
+}
+
+/// Whether a name begins so. After a number another digit makes another name, so `cortex-a5` is not the beginning of `cortex-a53`.
+fn begins(name: &str, start: &str) -> bool {
+    let Some(rest) = name.strip_prefix(start) else { return false };
+    let is_number = |text: &str, at_end: bool| {
+        let byte = if at_end { text.bytes().next_back() } else { text.bytes().next() };
+        byte.is_some_and(|byte| byte.is_ascii_digit())
+    };
+    !(start.starts_with("cortex-a") && is_number(start, true) && is_number(rest, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_and_boards_stand_for_targets() {
+        for name in
+            ["armv8", "armv8-a", "armv8.2-a", "armv9-a", "cortex-a53", "cortex-a35", "cortex-a78ae", "neoverse-n1", "rpi4", "imx8mp"]
+        {
+            assert_eq!(target_of(name), Some("aarch64-unknown-linux-gnu"), "{name}");
+        }
+        assert_eq!(target_of("apple-m1"), Some("aarch64-apple-darwin"));
+        for name in
+            ["cortex-m4", "cortex-m33", "cortex-a7", "cortex-a5", "armv8-m.main", "esp32", "esp32c3", "stm32f4", "rp2040", "rpi", "rpi2"]
+        {
+            assert!(is_narrow(name) && target_of(name).is_none(), "{name}");
+        }
+        assert!(target_of("aarch64").is_none() && !is_narrow("aarch64"));
+    }
+
+    #[test]
+    fn features_stand_for_levels() {
+        assert_eq!(
+            [level_meant("avx2"), level_meant("AVX512"), level_meant("neon"), level_meant("x")],
+            [Some("x86-64-v3"), Some("x86-64-v4"), Some("aarch64"), None]
+        );
+    }
+}
