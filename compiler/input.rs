@@ -4,9 +4,10 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::foreign;
 use crate::ir::data::Bytes;
 use std::fs::File;
+use std::io::{self, Read};
 use std::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes whose memory is worth a call of the system.
 const WORTH_RELEASING: usize = 1 << 16;
@@ -24,15 +25,28 @@ impl Bytes for memmap2::Mmap {
     }
 }
 
-/// Maps a file.
+/// Standard input, where a model file could be named.
+pub const STANDARD: &str = "-";
+
+/// What was read from pipes and devices, which give their bytes once.
+static STREAMS: Mutex<Vec<(PathBuf, Arc<dyn Bytes>)>> = Mutex::new(Vec::new());
+
+/// The bytes of a file: mapped, or read where it is standard input (`-`), a pipe or a device.
 ///
 /// # Errors
-/// When it cannot be opened or mapped.
-pub fn map(path: &Path) -> Result<Arc<memmap2::Mmap>, Diagnostic> {
+/// When it cannot be opened, mapped or read.
+pub fn map(path: &Path) -> Result<Arc<dyn Bytes>, Diagnostic> {
     let unreadable = |message: String| Diagnostic::new(codes::UNREADABLE_FILE, message).in_file(path.display().to_string());
-    let failed = |error: std::io::Error| unreadable(format!("the file cannot be read: {error}"));
+    let failed = |error: io::Error| unreadable(format!("the file cannot be read: {error}"));
+    if path == Path::new(STANDARD) {
+        return stream(path, || Ok(std::io::stdin())).map_err(failed);
+    }
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if !metadata.is_file() && !metadata.is_dir() {
+        return stream(path, || File::open(path)).map_err(failed);
+    }
     let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
+    if metadata.is_dir() {
         let error = unreadable("it is a folder, not a file".into());
         return Err(match foreign::folder(path) {
             Some((what, next)) => error.expected("a .tflite, .pte or .bpte file", what).help(next),
@@ -43,6 +57,19 @@ pub fn map(path: &Path) -> Result<Arc<memmap2::Mmap>, Diagnostic> {
     // does for every program that maps its input, and corrupts nothing.
     let mapped = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
     Ok(Arc::new(mapped))
+}
+
+/// All bytes of something that gives them once; they are kept, for a model is read several times.
+fn stream<R: Read>(path: &Path, open: impl FnOnce() -> io::Result<R>) -> io::Result<Arc<dyn Bytes>> {
+    let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, bytes)) = streams.iter().find(|(known, _)| known == path) {
+        return Ok(bytes.clone());
+    }
+    let mut read = Vec::new();
+    open()?.read_to_end(&mut read)?;
+    let bytes: Arc<dyn Bytes> = Arc::new(read);
+    streams.push((path.to_owned(), bytes.clone()));
+    Ok(bytes)
 }
 
 #[cfg(test)]

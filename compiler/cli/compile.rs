@@ -12,6 +12,7 @@ use crate::codegen::listing::{Listing, listing};
 use crate::compile::is_library;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
 use crate::emit::{self, Image, Output, OutputKind};
+use crate::input::STANDARD;
 use crate::interface::MethodMemory;
 use crate::{Compiled, Compiler, ir};
 use clap::Args;
@@ -19,7 +20,7 @@ use std::path::Path;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The model: a .tflite, .pte or .bpte file
+    /// The model: a .tflite, .pte or .bpte file; `-` is standard input
     #[arg(required = true)]
     model: Option<String>,
     /// Object file to write; the header goes into the same folder. `-` is standard output
@@ -169,7 +170,8 @@ impl Arguments {
     /// The path of an output that is not named: beside the object, or of the model's stem in the current folder.
     fn beside(&self, kind: OutputKind) -> String {
         let output = self.output.as_deref().filter(|output| *output != "-");
-        let file = Path::new(output.or(self.model.as_deref()).unwrap_or("net")).with_extension(kind.suffix());
+        let file =
+            Path::new(output.or(self.model.as_deref()).filter(|path| *path != STANDARD).unwrap_or("net")).with_extension(kind.suffix());
         if output.is_some() { file } else { file.file_name().map(Into::into).unwrap_or(file) }.to_string_lossy().into_owned()
     }
 }

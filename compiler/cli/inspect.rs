@@ -16,7 +16,6 @@ use crate::emit::info::{abi_hash, hex};
 use crate::emit::{self, ModelRecord, OutputKind};
 use crate::frontend::{self, Format};
 use crate::interface::MethodMemory;
-use crate::ir::data::Bytes;
 use crate::lower::Lowered;
 use crate::program::{Method, Port, calls};
 use crate::{Compiled, Compiler};
@@ -24,7 +23,6 @@ use clap::Args;
 use contents::Detail;
 use listing::Listing;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -57,7 +55,8 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let files = Files::new(arguments.common.inputs().chain([file.as_str()]));
     files.check(arguments.html.as_deref().map(|path| (path, OutputKind::Html)))?;
     let bytes = map(file)?;
-    let records = if Format::detect(&bytes).is_none() { ModelRecord::find_all(&bytes) } else { vec![] };
+    let slice = (*bytes).as_ref();
+    let records = if Format::detect(slice).is_none() { ModelRecord::find_all(slice) } else { vec![] };
     if !records.is_empty() {
         if arguments.html.is_some() {
             let message = format!("{file} holds a compiled model: the page is made from a model file");
@@ -68,7 +67,6 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     }
     let settings = arguments.object.settings(&arguments.common, file, file)?;
     let customs = settings.customs.clone();
-    let bytes: Arc<dyn Bytes> = bytes;
     let compiled = Compiler { settings }.compile(bytes.clone(), file);
     let detail = Detail { nodes: arguments.nodes, frames: arguments.frames };
     let listing = |errors: &Diagnostics| {

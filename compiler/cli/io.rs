@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend::given::Sample;
 use crate::frontend::{Bound, LoadOptions};
 use crate::interface::Taken;
+use crate::ir::data::Bytes;
 use crate::ir::random::Random;
 use crate::ir::{Data, ElementType, Function, Module, Port, Quantization, Scalar, Tensor, TensorType, has_room};
 use crate::npz::{self, Archive};
@@ -22,7 +23,7 @@ pub struct Model {
     /// The path as the user spelled it.
     pub path: String,
     /// The file's bytes.
-    pub bytes: Arc<memmap2::Mmap>,
+    pub bytes: Arc<dyn Bytes>,
     /// What the front end was told.
     pub options: LoadOptions,
     /// In the tensor language.
@@ -33,7 +34,7 @@ pub struct Model {
 ///
 /// # Errors
 /// When it cannot be opened or mapped.
-pub fn map(path: &str) -> Result<Arc<memmap2::Mmap>, Diagnostic> {
+pub fn map(path: &str) -> Result<Arc<dyn Bytes>, Diagnostic> {
     input::map(Path::new(path))
 }
 
@@ -209,12 +210,7 @@ pub fn in_buffer(port: &Port, given: &Tensor) -> Tensor {
 /// # Errors
 /// When it is of another type or shape, or has another value than the model is compiled for.
 pub fn conforming(port: &Port, function: &Function, ty: &TensorType, given: &Tensor, name: &str) -> Result<Tensor, Diagnostic> {
-    let given = npz::conform(given, ty.element, &shape_of(function, ty, Some(&given.shape)), name)?;
-    if port.value.as_ref().is_some_and(|value| value.bytes() != given.bytes) {
-        let message = "the input differs from the value that the model was compiled for";
-        return Err(Diagnostic::new(codes::KNOWN_VALUE, message).about_tensor(name));
-    }
-    Ok(given)
+    npz::fitting(given, &Taken::of_type(function, ty, port.value.as_ref().map(Data::bytes)), name)
 }
 
 /// An error about an array of floats for a quantized input says how these can be given.
@@ -249,7 +245,7 @@ pub fn read_array(argument: &str, ports: Ports<'_>) -> Result<(usize, Tensor), D
     let (input, path) = array_argument(argument)?;
     let input = ports.input(input)?;
     let bytes = map(path)?;
-    Ok((input, npz::parse_npy(&bytes).map_err(|d| d.in_file(path))?))
+    Ok((input, npz::parse_npy((*bytes).as_ref()).map_err(|d| d.in_file(path))?))
 }
 
 /// A tensor of random numbers: floats in −1..1, truth values, integers over the whole range of 8 bits and

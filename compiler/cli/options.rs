@@ -8,6 +8,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::WeightsPlace;
 use crate::frontend::given::Number;
 use crate::frontend::{Bound, LoadOptions};
+use crate::input::STANDARD;
 use crate::lower;
 use crate::machine::Machine;
 use clap::{Args, ValueEnum};
@@ -177,7 +178,10 @@ impl ObjectArguments {
     /// # Errors
     /// When an option is malformed, or names what the model does not have.
     pub fn settings(&self, common: &Common, model: &str, named_after: &str) -> Result<Settings, Diagnostics> {
-        let stem = || Path::new(named_after).file_stem().map_or_else(|| "net".into(), |s| s.to_string_lossy().into_owned());
+        let stem = || match Path::new(named_after).file_stem() {
+            Some(stem) if named_after != STANDARD => stem.to_string_lossy().into_owned(),
+            _ => "net".into(),
+        };
         Ok(Settings {
             target: self.target.clone(),
             abi: self.abi.clone(),

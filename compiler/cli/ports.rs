@@ -5,11 +5,9 @@ use crate::diagnostic::{Diagnostics, did_you_mean};
 use crate::frontend;
 use crate::frontend::survey::MethodNames;
 use crate::input;
-use crate::ir::data::Bytes;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 
 /// An input or output of a model, the same of all its methods.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -15,12 +15,10 @@ use super::tolerance::ToleranceArguments;
 use crate::compare::{Difference, Tolerance, compare};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend::Format;
-use crate::ir::data::Bytes;
 use crate::ir::{Module, Type};
 use crate::jit::{JitOptions, room};
 use crate::{bisect, pipeline};
 use clap::Args;
-use std::sync::Arc;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -126,10 +124,9 @@ fn batches(arguments: &Arguments) -> Result<(Origin, Batches), Diagnostics> {
         return Ok((Origin::Recorded, recorded_cases(arguments, inputs, expected)?));
     }
     let model = read_model(&arguments.model, &arguments.common)?;
-    if Format::detect(&model.bytes) == Some(Format::BundledExecutorch) {
-        let bytes: Arc<dyn Bytes> = model.bytes.clone();
+    if Format::detect((*model.bytes).as_ref()) == Some(Format::BundledExecutorch) {
         let in_file = |Diagnostics(list): Diagnostics| Diagnostics(list.into_iter().map(|d| d.in_file(&model.path)).collect());
-        let cases = cases::of_bundle(&model.module, &bytes, &arguments.methods).map_err(in_file)?;
+        let cases = cases::of_bundle(&model.module, &model.bytes, &arguments.methods).map_err(in_file)?;
         return Ok((Origin::Bundle, vec![(model, cases)]));
     }
     if !arguments.bisect {

@@ -39,7 +39,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     files.check([(arguments.output.as_str(), OutputKind::Weights)])?;
     let object = map(&arguments.like)?;
     let in_object = |diagnostic: Diagnostic| diagnostic.in_file(&arguments.like);
-    let record = TopologyRecord::find(&object).ok_or_else(|| {
+    let record = TopologyRecord::find((*object).as_ref()).ok_or_else(|| {
         let message = "the file says nothing of a model whose weights are a file of their own";
         in_object(Diagnostic::new(codes::NO_RECORD, message).expected("an object made with --weights external", "none"))
     })?;
