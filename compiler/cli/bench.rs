@@ -263,7 +263,7 @@ fn text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) -> Stri
     let mut text = format!("{} on {}, {threads}{pinned}\n", arguments.model, engine.machine.level);
     text.push_str(&format!("init (compile)  {:.1} ms\n", engine.compile_time.as_secs_f64() * 1e3));
     let memory = sizes::arena(&engine.footprint) + &sizes::areas(&engine.footprint);
-    text.push_str(&format!("memory          {memory}\n\n"));
+    text.push_str(&format!("memory          {memory}; with code for {} only\n\n", engine.machine.level));
     let header = ["µs", "runs", "min", "median", "mean", "p90", "p99", "std"].map(String::from).to_vec();
     let mut rows: Vec<_> = std::iter::once(header).chain(measured.phases.iter().map(|(name, s)| s.cells(name))).collect();
     rows.extend(by_call(engine, measured).iter().enumerate().map(|(number, (name, s))| s.cells(&format!("  call {number} {name}"))));

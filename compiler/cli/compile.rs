@@ -1,11 +1,11 @@
 //! `modelc MODEL -o OUT.o`
 
 use super::Outcome;
-use super::console::note;
+use super::console::{message, note};
 use super::emit_test::{TestArguments, TestedModel};
 use super::files::Files;
 use super::io::map;
-use super::options::{Common, ObjectArguments};
+use super::options::{Common, MessageFormat, ObjectArguments};
 use super::output::{grouped, usage};
 use super::sizes;
 use crate::codegen::listing::{Listing, listing};
@@ -16,6 +16,7 @@ use crate::input::STANDARD;
 use crate::interface::MethodMemory;
 use crate::{Compiled, Compiler, ir};
 use clap::Args;
+use serde_json::{Value, json};
 use std::path::Path;
 
 #[derive(Args)]
@@ -85,7 +86,11 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let outputs = requests.iter().map(write).collect::<Result<_, Diagnostics>>()?;
     files.write_all(outputs)?;
     if requests.iter().all(|r| r.path != "-") {
-        summary(&requests, &compiled);
+        if arguments.common.message_format == MessageFormat::Json {
+            message(&summary_json(path, &requests, &compiled).to_string());
+        } else {
+            summary(&requests, &compiled);
+        }
         let lowered = &compiled.lowered;
         let of_device = (lowered.program.device.as_deref(), &lowered.not_on_device[..]);
         if let Some(remark) = arguments.common.gpu.remark(&compiled.module, compiled.options.target, of_device) {
@@ -228,7 +233,8 @@ fn summary(requests: &[Request], compiled: &Compiled) {
     let proof = plan.map_or(String::new(), sizes::proof);
     let footprint = &record.footprint;
     let (arena, areas) = (sizes::arena(footprint), sizes::areas(footprint));
-    note(&format!("  memory  {arena}{proof}{areas}; stack {} B", grouped(footprint.stack_bytes)));
+    let levels = sizes::levels(&record.levels);
+    note(&format!("  memory  {arena}{proof}{areas}; stack {} B{levels}", grouped(footprint.stack_bytes)));
     for method in &lowered.program.methods {
         if let Some(alone) = method.scratch_bytes_alone {
             let bytes = [method.scratch_bytes, alone].map(|bytes| grouped(sizes::whole(bytes)));
@@ -242,6 +248,27 @@ fn summary(requests: &[Request], compiled: &Compiled) {
     for name in &compiled.module.left_out {
         note(&format!("  {name}: left out, gives strings"));
     }
+}
+
+/// The same as JSON, schema `modelc.compile/1`.
+fn summary_json(model: &str, requests: &[Request], compiled: &Compiled) -> Value {
+    let record = &compiled.files.record;
+    let output = |request: &Request| json!({ "kind": request.kind.name(), "path": request.path });
+    let method = |(name, memory): (&str, MethodMemory)| {
+        let mut json = json!({ "name": name, "scratch_bytes": memory.scratch_bytes });
+        memory.add_json(&mut json);
+        json
+    };
+    json!({
+        "schema": "modelc.compile/1",
+        "model": model,
+        "outputs": requests.iter().map(output).collect::<Vec<_>>(),
+        "target": record.target,
+        "cpu_levels": record.levels.split(',').collect::<Vec<_>>(),
+        "memory": record.footprint.to_json(),
+        "methods": memories(compiled).into_iter().map(method).collect::<Vec<_>>(),
+        "left_out": compiled.module.left_out,
+    })
 }
 
 /// What each method needs with its arguments.

@@ -5,7 +5,9 @@
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::emit::Image;
+use serde_json::json;
 use std::io::{self, ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Prints text.
 ///
@@ -23,8 +25,25 @@ pub fn print_image(image: &Image) -> Result<(), Diagnostic> {
     to_standard_output(|out| image.write_to(out))
 }
 
-/// A line for people beside the results.
+/// Whether messages are JSON.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// Makes messages JSON from now on.
+pub fn speak_json() {
+    JSON.store(true, Ordering::Relaxed);
+}
+
+/// A message beside the results: a line for people, or an object of JSON, schema `modelc.note/1`.
 pub fn note(line: &str) {
+    if JSON.load(Ordering::Relaxed) {
+        message(&json!({ "schema": "modelc.note/1", "message": line.trim() }).to_string());
+    } else {
+        message(line);
+    }
+}
+
+/// A line on standard error, as it is.
+pub fn message(line: &str) {
     // There is nowhere left to tell that this failed.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

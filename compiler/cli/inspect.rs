@@ -8,7 +8,7 @@ use super::Outcome;
 use super::console::print;
 use super::files::Files;
 use super::io::map;
-use super::options::{Common, ObjectArguments};
+use super::options::{Common, MessageFormat, ObjectArguments};
 use super::output::{grouped, table, usage};
 use super::sizes;
 use crate::diagnostic::{Diagnostics, Kind};
@@ -46,6 +46,12 @@ pub struct Arguments {
     pub common: Common,
 }
 
+impl Arguments {
+    fn wants_json(&self) -> bool {
+        self.json || self.common.message_format == MessageFormat::Json
+    }
+}
+
 /// Shows what a file contains.
 ///
 /// # Errors
@@ -77,7 +83,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
             let listing = listing(&Diagnostics(vec![]))?;
             match &arguments.html {
                 Some(path) => files.write(path, OutputKind::Html, emit::html::page(&compiled.files.report).into_bytes())?,
-                None if arguments.json => print(&format!("{:#}\n", model_json(&listing, &compiled)))?,
+                None if arguments.wants_json() => print(&format!("{:#}\n", model_json(&listing, &compiled)))?,
                 None => print(&model_text(&listing, &compiled, detail))?,
             }
             Ok(Outcome::Done)
@@ -87,7 +93,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         Err(errors) => {
             // Of a file that is no sound model nothing can be listed, and the errors say why.
             if let Ok(listing) = listing(&errors) {
-                print(&if arguments.json { format!("{:#}\n", listing.to_json()) } else { listing.text(detail) })?;
+                print(&if arguments.wants_json() { format!("{:#}\n", listing.to_json()) } else { listing.text(detail) })?;
             }
             Err(errors)
         }
@@ -95,7 +101,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
 }
 
 fn records_text(arguments: &Arguments, records: &[ModelRecord]) -> String {
-    if arguments.json {
+    if arguments.wants_json() {
         let records: Vec<Value> = records.iter().map(ModelRecord::to_json).collect();
         return format!("{:#}\n", json!({ "schema": "modelc.inspect/1", "file": arguments.file, "compiled": records }));
     }
@@ -107,7 +113,7 @@ fn records_text(arguments: &Arguments, records: &[ModelRecord]) -> String {
             ("target", format!("{} ({})", record.target, record.levels)),
             ("modelc", format!("{}, ABI {}, interface {}", record.version, record.abi, abi_hash(record.abi_hash))),
             ("model", format!("SHA-256 {}", hex(&record.model_sha256))),
-            ("arena", sizes::arena(footprint) + &sizes::areas(footprint)),
+            ("arena", sizes::arena(footprint) + &sizes::areas(footprint) + &sizes::levels(&record.levels)),
             ("stack", format!("{} B", grouped(footprint.stack_bytes))),
             ("flash", sizes::flash(footprint, &record.levels)),
         ];
@@ -130,7 +136,7 @@ fn model_text(listing: &Listing, compiled: &Compiled, detail: Detail) -> String 
     let mut text = listing.text(detail);
     let sizes = [
         ("compiled for", format!("{} ({})", record.target, record.levels)),
-        ("arena", sizes::arena(&record.footprint) + &sizes::areas(&record.footprint)),
+        ("arena", sizes::arena(&record.footprint) + &sizes::areas(&record.footprint) + &sizes::levels(&record.levels)),
         ("stack", format!("{} B", grouped(record.footprint.stack_bytes))),
         ("flash", sizes::flash(&record.footprint, &record.levels)),
     ];

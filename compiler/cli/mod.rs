@@ -93,6 +93,9 @@ pub fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let format = arguments.message_format();
+    if format == options::MessageFormat::Json {
+        console::speak_json();
+    }
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| execute(arguments))) {
         Ok(Ok(Outcome::Done)) => ExitCode::SUCCESS,
         Ok(Ok(Outcome::Differs)) => ExitCode::from(DIFFERS),
@@ -203,8 +206,8 @@ fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
 fn report(diagnostics: &Diagnostics, format: options::MessageFormat) -> ExitCode {
     for diagnostic in &diagnostics.0 {
         match format {
-            options::MessageFormat::Text => console::note(&diagnostic.to_string()),
-            options::MessageFormat::Json => console::note(&output::diagnostic_json(diagnostic)),
+            options::MessageFormat::Text => console::message(&diagnostic.to_string()),
+            options::MessageFormat::Json => console::message(&output::diagnostic_json(diagnostic)),
         }
     }
     let has = |kind| diagnostics.0.iter().any(|d| d.kind() == kind);

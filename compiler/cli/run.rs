@@ -7,7 +7,7 @@ use super::console::{note, print};
 use super::engine::Engine;
 use super::files::Files;
 use super::io::{INTEGERS_BELOW, InputType, Inputs, Source, array_argument, read_array};
-use super::options::Common;
+use super::options::{Common, MessageFormat};
 use super::output::{grouped, table, usage};
 use super::ports::Ports;
 use super::tap::{Taps, Way, entry_name, in_order, source_module};
@@ -18,6 +18,7 @@ use crate::ir::{ElementType, Module, Scalar, Tensor};
 use crate::jit::JitOptions;
 use crate::npz::Archive;
 use clap::Args;
+use serde_json::{Value, json};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -197,14 +198,17 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     files.check(arguments.outputs.as_deref().map(|path| (path, OutputKind::Arrays)))?;
     let batches = arguments.calls.batches(&arguments.model, &arguments.common)?;
     let is_single = batches.iter().map(|batch| batch.calls.len()).sum::<usize>() == 1;
-    let mut results = Results { archive: Archive::default(), silent: arguments.outputs.is_some(), rows: vec![] };
+    let mut results = Results { archive: Archive::default(), silent: arguments.outputs.is_some(), rows: vec![], arrays: vec![] };
     for batch in &batches {
         run(arguments, batch, is_single, &mut results)?;
     }
     if let Some(path) = &arguments.outputs {
         files.write(path, OutputKind::Arrays, results.archive.to_bytes()?)?;
     }
-    print(&table(&results.rows, &[]))?;
+    print(&match arguments.common.message_format {
+        MessageFormat::Text => table(&results.rows, &[]),
+        MessageFormat::Json => results.json(arguments),
+    })?;
     Ok(Outcome::Done)
 }
 
@@ -214,17 +218,19 @@ fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Resu
     let mut engine = Engine::new(model, &arguments.common, options)?;
     let source = if arguments.tap.is_empty() { Module::default() } else { source_module(model)? };
     let taps = Taps::new(&arguments.tap, &source)?;
-    let before = results.rows.len();
+    let before = (results.rows.len(), results.arrays.len());
     let bytes = engine.bytes_of_call();
     let run_all = |calls: &[Call]| {
         let mut interpreter = Interpreter::new(&source);
         engine.instance.reset()?;
-        results.rows.truncate(before);
+        results.rows.truncate(before.0);
+        results.arrays.truncate(before.1);
         for &Call { number, method, ref inputs } in calls {
             let outputs = engine.call(method, inputs)?;
             for (index, output) in outputs.into_iter().enumerate() {
                 let entry = format!("out{number}_{}", engine.position(method, index));
-                results.show(&entry, &format!("{:?}", engine.program().methods[method].outputs[index].name), &output);
+                let name = &engine.program().methods[method].outputs[index].name;
+                results.show(&entry, (name, format!("{name:?}")), &output);
                 results.archive.tensors.insert(entry, output);
             }
             if !arguments.tap.is_empty() {
@@ -244,13 +250,23 @@ struct Results {
     silent: bool,
     /// What is printed: what it is, type, elements, name.
     rows: Vec<Vec<String>>,
+    /// The same as JSON, of all arrays.
+    arrays: Vec<Value>,
 }
 
 impl Results {
-    fn show(&mut self, what: &str, name: &str, tensor: &Tensor) {
+    /// All arrays as a line of JSON, schema `modelc.run/1`.
+    fn json(&self, arguments: &Arguments) -> String {
+        let report = json!({ "schema": "modelc.run/1", "model": arguments.model, "written_to": arguments.outputs, "arrays": self.arrays });
+        format!("{report}\n")
+    }
+
+    fn show(&mut self, what: &str, (name, shown): (&str, String), tensor: &Tensor) {
+        let first: Vec<String> = first_numbers(tensor).collect();
+        self.arrays.push(json!({ "what": what, "name": name, "element": tensor.element.name(), "shape": tensor.shape, "first": first }));
         if !self.silent {
             let ty = format!("{}{:?}", tensor.element, tensor.shape);
-            self.rows.push(vec![what.into(), ty, first_elements(tensor), name.into()]);
+            self.rows.push(vec![what.into(), ty, first_elements(tensor), shown]);
         }
     }
 
@@ -266,7 +282,7 @@ impl Results {
                 // A tensor may be called as an output of the archive is.
                 let taken = self.archive.tensors.contains_key(&entry);
                 let entry = if taken { format!("{entry}#tap") } else { entry };
-                self.show(way.name(), &entry, &tensor);
+                self.show(way.name(), (&entry, entry.clone()), &tensor);
                 self.archive.tensors.insert(entry, tensor);
             }
         }
@@ -278,12 +294,17 @@ const SHOWN: usize = 8;
 
 /// The first elements of a tensor, and how many more there are.
 fn first_elements(tensor: &Tensor) -> String {
-    let element = tensor.element.part();
-    let size = (element.bits() / 8).max(1) as usize;
-    let numbers = tensor.bytes.chunks_exact(size).take(SHOWN).map(|bytes| number(element, bytes));
+    let numbers = first_numbers(tensor);
     let more = tensor.elements().saturating_sub(SHOWN);
     let rest = if more > 0 { format!(" … {} more", grouped(more as u64)) } else { String::new() };
     format!("{}{rest}", numbers.collect::<Vec<_>>().join(" "))
+}
+
+/// The first elements of a tensor.
+fn first_numbers(tensor: &Tensor) -> impl Iterator<Item = String> {
+    let element = tensor.element.part();
+    let size = (element.bits() / 8).max(1) as usize;
+    tensor.bytes.chunks_exact(size).take(SHOWN).map(move |bytes| number(element, bytes))
 }
 
 fn number(element: ElementType, bytes: &[u8]) -> String {

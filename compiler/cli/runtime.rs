@@ -1,7 +1,7 @@
 //! `modelc runtime -o modelc_runtime.o`
 
 use super::Outcome;
-use super::console::note;
+use super::console::{message, note};
 use super::files::Files;
 use super::gpu::VulkanLoader;
 use super::options::MessageFormat;
@@ -10,6 +10,7 @@ use crate::diagnostic::Diagnostics;
 use crate::emit::{OutputKind, RiscvAbi, runtime_object, runtime_options};
 use crate::target;
 use clap::Args;
+use serde_json::json;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -47,7 +48,10 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let object = runtime_object(target, machine, &options)?;
     let bytes = object.len();
     files.write(&arguments.output, OutputKind::Object, object)?;
-    if arguments.output != "-" {
+    if arguments.output != "-" && arguments.message_format == MessageFormat::Json {
+        let json = json!({ "schema": "modelc.runtime/1", "target": target.name, "path": arguments.output, "bytes": bytes });
+        message(&json.to_string());
+    } else if arguments.output != "-" {
         note(&format!("{} for {}: {} B", arguments.output, target.name, grouped(bytes)));
     }
     Ok(Outcome::Done)

@@ -18,6 +18,12 @@ pub fn areas(footprint: &Footprint) -> String {
     if areas.is_empty() { String::new() } else { format!("; {}", areas.join(", ")) }
 }
 
+/// `; enough for each of x86-64-v2, x86-64-v3`, where an object has code for several CPU levels: the arena is the same for all, and one level
+/// alone may need less.
+pub fn levels(levels: &str) -> String {
+    if levels.contains(',') { format!("; enough for each of {}", levels.replace(',', ", ")) } else { String::new() }
+}
+
 /// `3,500 B: 1,000 B constants, 2,500 B code (1,100 B x86-64-v2, 1,200 B x86-64-v3, 200 B shared)`; `levels` are names with commas.
 pub fn flash(footprint: &Footprint, levels: &str) -> String {
     let [all, constants, code] = [footprint.flash_bytes(), footprint.weights_bytes, footprint.code_bytes].map(grouped);
@@ -76,6 +82,12 @@ mod tests {
         let memory = MethodMemory { state_bytes: 64, scratch_bytes: 1024, input_bytes: 12, output_bytes: 4, planned: vec![0, 2000] };
         assert_eq!(with_ports(&memory), "with state, inputs and outputs 1,104 B; the file plans 2,000 B");
         assert_eq!(with_ports(&MethodMemory { planned: vec![], ..memory }), "with state, inputs and outputs 1,104 B");
+    }
+
+    #[test]
+    fn sizes_of_several_levels_name_them() {
+        assert_eq!(levels("x86-64-v2,x86-64-v3"), "; enough for each of x86-64-v2, x86-64-v3");
+        assert_eq!(levels("aarch64"), "");
     }
 
     #[test]

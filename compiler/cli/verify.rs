@@ -7,7 +7,7 @@ use super::cases::{self, Case, counted};
 use super::console::print;
 use super::engine::{Engine, machine};
 use super::io::{INTEGERS_BELOW, InputType, Inputs, Model, Source, read_model};
-use super::options::Common;
+use super::options::{Common, MessageFormat};
 use super::output::{numbered, table, usage};
 use super::ports::Ports;
 use super::run::Methods;
@@ -19,6 +19,7 @@ use crate::ir::{Module, Type};
 use crate::jit::{JitOptions, room};
 use crate::{bisect, pipeline};
 use clap::Args;
+use serde_json::{Value, json};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -80,40 +81,71 @@ impl Origin {
 /// Whatever is wrong with the model or the data. Differing outputs are no error but an outcome.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let (origin, mut batches) = batches(arguments)?;
+    let format = arguments.common.message_format;
     if arguments.bisect {
         for (model, cases) in &mut batches {
             let tolerance = origin.tolerance(model, &arguments.tolerance);
             if let Some(finding) = first_difference(model, &arguments.common, cases, tolerance)? {
-                print(&finding_text(&finding, &origin.name(model, &cases[finding.call])))?;
+                let case = origin.name(model, &cases[finding.call]);
+                print(&match format {
+                    MessageFormat::Text => finding_text(&finding, &case),
+                    MessageFormat::Json => finding_json(&arguments.model, &finding, &case),
+                })?;
                 return Ok(Outcome::Differs);
             }
         }
-        print("every kernel computes what the interpreter does\n")?;
+        if format == MessageFormat::Text {
+            print("every kernel computes what the interpreter does\n")?;
+        }
         if origin == Origin::Random {
-            return Ok(Outcome::Done);
+            return if format == MessageFormat::Json { report(arguments, Verdict::default()) } else { Ok(Outcome::Done) };
         }
     }
-    let mut compared = Vec::new();
+    let mut verdict = Verdict { calls: batches.iter().map(|(_, cases)| cases.len()).sum(), ..Verdict::default() };
     for (model, cases) in &batches {
         let tolerance = origin.tolerance(model, &arguments.tolerance);
         let found = compare_batch(model, arguments, cases, tolerance)?;
-        match origin {
-            Origin::Bundle => print(&table_text(&found, tolerance))?,
+        match (format, origin) {
+            (MessageFormat::Json, _) => verdict.rows.extend(found.iter().map(|row| row.json(&origin.name(model, row.case)))),
+            (_, Origin::Bundle) => print(&table_text(&found, tolerance))?,
             _ => print(&differing_text(&found, |case| origin.name(model, case)))?,
         }
-        compared.extend(found.into_iter().filter_map(|row| row.difference));
+        let compared = found.iter().filter_map(|row| row.difference.as_ref());
+        verdict.outputs += compared.clone().count();
+        verdict.differing += compared.filter(|difference| !difference.agrees()).count();
     }
-    if compared.is_empty() {
-        return Err(Diagnostic::new(codes::NOTHING_TO_COMPARE, "the file of expected outputs contains none of the model's outputs").into());
+    if verdict.outputs == 0 {
+        return Err(Diagnostic::new(codes::NOTHING_TO_COMPARE, "the expected outputs hold none of the model's outputs").into());
     }
-    let differing = compared.iter().filter(|difference| !difference.agrees()).count();
-    if differing > 0 {
-        print(&format!("{differing} of {} differ\n", counted(compared.len(), "output")))?;
-        return Ok(Outcome::Differs);
-    }
-    let calls = batches.iter().map(|(_, cases)| cases.len()).sum();
-    print(&format!("{} of {} agree\n", counted(compared.len(), "output"), counted(calls, "call")))?;
-    Ok(Outcome::Done)
+    report(arguments, verdict)
+}
+
+/// What became of all outputs.
+#[derive(Default)]
+struct Verdict {
+    calls: usize,
+    /// Outputs of which something is expected.
+    outputs: usize,
+    /// Those that differ from it.
+    differing: usize,
+    /// Each output as JSON, where that is asked for.
+    rows: Vec<Value>,
+}
+
+/// Prints the verdict, as a line or as JSON of schema `modelc.verify/1`.
+fn report(arguments: &Arguments, verdict: Verdict) -> Result<Outcome, Diagnostics> {
+    let Verdict { calls, outputs, differing, rows } = verdict;
+    print(&match arguments.common.message_format {
+        MessageFormat::Json => {
+            let agrees = differing == 0;
+            let json = json!({ "schema": "modelc.verify/1", "model": arguments.model, "agrees": agrees, "calls": calls, "outputs": outputs,
+                               "differing": differing, "rows": rows, "finding": null });
+            format!("{json}\n")
+        }
+        MessageFormat::Text if differing > 0 => format!("{differing} of {} differ\n", counted(outputs, "output")),
+        MessageFormat::Text => format!("{} of {} agree\n", counted(outputs, "output"), counted(calls, "call")),
+    })?;
+    Ok(if differing > 0 { Outcome::Differs } else { Outcome::Done })
 }
 
 /// Models, each with the calls that it can run.
@@ -144,6 +176,15 @@ struct Row<'c> {
     name: String,
     /// `None` where nothing is expected.
     difference: Option<Difference>,
+}
+
+impl Row<'_> {
+    fn json(&self, call: &str) -> Value {
+        let difference = self.difference.as_ref();
+        json!({ "call": call, "method": self.method, "output": format!("out{}", self.position), "name": self.name,
+                "agrees": difference.map(Difference::agrees),
+                "difference": difference.filter(|difference| !difference.agrees()).map(Difference::to_string) })
+    }
 }
 
 /// Runs the calls of one model.
@@ -233,6 +274,13 @@ fn finding_text(finding: &bisect::Finding, case: &str) -> String {
         text.push_str(&format!("  worst      element {position}: compiled {found}, interpreted {expected}\n"));
     }
     text
+}
+
+/// A finding of `--bisect` as JSON.
+fn finding_json(model: &str, finding: &bisect::Finding, case: &str) -> String {
+    let found = json!({ "call": case, "kernel": finding.kernel, "operators": finding.operators, "schedule": finding.schedule,
+                        "tensor": finding.tensor, "difference": finding.difference.to_string() });
+    format!("{}\n", json!({ "schema": "modelc.verify/1", "model": model, "agrees": false, "finding": found }))
 }
 
 fn recorded_cases(arguments: &Arguments, inputs: &str, expected: &str) -> Result<Batches, Diagnostics> {

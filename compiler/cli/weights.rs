@@ -1,7 +1,7 @@
 //! `modelc weights NEW --like net.o -o net.bin`
 
 use super::Outcome;
-use super::console::note;
+use super::console::{message, note};
 use super::files::Files;
 use super::io::map;
 use super::options::MessageFormat;
@@ -10,6 +10,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::emit::{OutputKind, TopologyRecord, weights_for};
 use crate::{Compiler, Settings};
 use clap::Args;
+use serde_json::json;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -57,7 +58,10 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     for port in weights.rescaled {
         note(&format!("note: the scale or zero point of {port} differs from the header of {}", arguments.like));
     }
-    if arguments.output != "-" {
+    if arguments.output != "-" && arguments.message_format == MessageFormat::Json {
+        let json = json!({ "schema": "modelc.weights/1", "model": arguments.model, "like": arguments.like, "path": arguments.output, "bytes": bytes });
+        message(&json.to_string());
+    } else if arguments.output != "-" {
         note(&format!("{} for {}: {} B", arguments.output, arguments.like, grouped(bytes)));
     }
     Ok(Outcome::Done)

@@ -8,6 +8,7 @@ mod interrupt;
 #[path = "../made/mod.rs"]
 mod made;
 mod memory;
+mod messages;
 
 use folder::{Folder, MODEL, json, text};
 use std::fs;
