@@ -15,7 +15,7 @@ pub use gpu::{GpuMode, GpuSettings};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::{self, Image, ModelInfo, ObjectFiles, ObjectOptions, Output, OutputKind, RiscvAbi, WeightsPlace};
 use crate::frontend::given::Number;
-use crate::frontend::{Bound, GpuOperators, LoadOptions};
+use crate::frontend::{self, Bound, GpuOperators, LoadOptions};
 use crate::ir::data::Bytes;
 use crate::ir::{Data, Module};
 use crate::lower::{self, Goal, Lowered, PlanSource, Threads};
@@ -197,7 +197,8 @@ impl Compiler {
             settings: serde_json::to_value(self.settings.of_module(&module)).unwrap_or_default(),
             ..ObjectOptions::new(self.settings.name.clone().unwrap_or_else(stem), target, machines[0])
         };
-        let info = ModelInfo { sha256: digest(&*bytes), file: file.to_owned() };
+        let named = if file == input::STANDARD { "standard input" } else { file };
+        let info = ModelInfo { sha256: digest(&*bytes), file: named.to_owned(), labels: labels((*bytes).as_ref()) };
         let mut files = emit::object_of_levels(&lowered.levels(), &info, &options)?;
         emit::report::add_plans(&mut files.report, &lowered.program, &module, &files.record);
         let inputs = std::iter::once(file).chain(self.settings.data.iter().map(String::as_str)).map(PathBuf::from).collect();
@@ -217,6 +218,11 @@ impl Compiler {
         lowered.set_max_iterations(self.settings.max_iterations);
         Ok((module, lowered))
     }
+}
+
+/// The first list of labels of a model file.
+fn labels(bytes: &[u8]) -> Option<(String, Vec<String>)> {
+    frontend::labels(bytes).into_iter().next().map(|list| (list.file, list.labels)).filter(|(_, labels)| !labels.is_empty())
 }
 
 /// Bytes that are hashed before the memory of their pages is given back.

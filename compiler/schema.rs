@@ -7,7 +7,7 @@
 
 use flatbuffers::VerifierOptions;
 
-pub use generated::{bundled_program, flat_tensor, program, scalar_type, tflite, vulkan, xnnpack};
+pub use generated::{bundled_program, flat_tensor, metadata, program, scalar_type, tflite, vulkan, xnnpack};
 
 #[allow(
     dead_code,
@@ -22,6 +22,10 @@ mod generated {
     /// TensorFlow Lite models.
     pub mod tflite {
         include!(concat!(env!("OUT_DIR"), "/tflite.rs"));
+    }
+    /// What TensorFlow Lite models say of their tensors beside their graphs.
+    pub mod metadata {
+        include!(concat!(env!("OUT_DIR"), "/metadata.rs"));
     }
     /// ExecuTorch's element types.
     pub mod scalar_type {

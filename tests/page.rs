@@ -18,7 +18,7 @@ fn report() -> Value {
     let machine = target::level(target, None).expect("its default level");
     let options = Options::new(machine);
     let lowered = pipeline::lower(&module, "digits", options).expect("the example compiles");
-    let info = ModelInfo { sha256: [0x5a; 32], file: "folder/digits_int8.tflite".into() };
+    let info = ModelInfo { sha256: [0x5a; 32], file: "folder/digits_int8.tflite".into(), ..ModelInfo::default() };
     emit::object(&lowered.program, &info, &ObjectOptions::new("net", target, machine)).expect("the example compiles").report
 }
 

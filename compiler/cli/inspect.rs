@@ -2,6 +2,7 @@
 
 mod contents;
 mod gpu;
+mod labels;
 mod listing;
 
 use super::Outcome;

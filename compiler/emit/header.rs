@@ -49,6 +49,9 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
         gpu::declare(&mut text, name);
     }
     custom_operators(&mut text, compiled);
+    if let Some((file, list)) = &model.labels {
+        labels(&mut text, &upper, file, list);
+    }
     for (method, names) in program.methods.iter().zip(&interface.methods) {
         declare_method(&mut text, interface, method, names);
     }
@@ -203,6 +206,20 @@ fn custom_operators(text: &mut String, compiled: &CompiledModel) {
         );
     }
     text.push('\n');
+}
+
+/// The labels that the model file has for an output, mostly: what its elements stand for.
+fn labels(text: &mut String, upper: &str, file: &str, labels: &[String]) {
+    let _ = writeln!(
+        text,
+        "/* Labels, from {} in the model file. */\n#define {upper}_LABELS_COUNT {}\nstatic const char *const {upper}_LABELS[{upper}_LABELS_COUNT] = {{",
+        comment(file),
+        labels.len()
+    );
+    for label in labels {
+        let _ = writeln!(text, "  {},", string(label));
+    }
+    text.push_str("};\n\n");
 }
 
 fn declare_method(text: &mut String, interface: &Interface, method: &Method, names: &MethodInterface) {

@@ -19,12 +19,14 @@ use crate::target::Target;
 use object::elf;
 
 /// The model that an object is made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelInfo {
     /// SHA-256 of the file.
     pub sha256: [u8; 32],
     /// The file's name; directories in it are dropped, for outputs hold no paths.
     pub file: String,
+    /// The file's list of labels, where it has one: its name, and the labels.
+    pub labels: Option<(String, Vec<String>)>,
 }
 
 impl ModelInfo {
@@ -243,7 +245,7 @@ mod tests {
         let (target, program) = (target("aarch64-none-elf").unwrap(), Program::default());
         let options = ObjectOptions::new("net", target, crate::target::level(target, None).unwrap());
         let levels = [Level { machine: options.machine, program: &program }];
-        let model = ModelInfo { sha256: [0; 32], file: String::new() };
+        let model = ModelInfo { sha256: [0; 32], file: String::new(), ..ModelInfo::default() };
         let mut compiled = compile(&levels, &model.sha256, target, &DriverOptions { name: "net".into(), ..Default::default() }).unwrap();
         assert_eq!(compiled.data, [], "a model without constants has no weights");
         compiled.data.push(Section { name: "table", alignment: 16, contents: Contents::Bytes(vec![1, 2, 3]) });

@@ -86,6 +86,11 @@ pub fn survey(bytes: &Arc<dyn Bytes>, file_name: &str, customs: &[(String, Strin
     found.map_err(|diagnostics| Diagnostics(diagnostics.0.into_iter().map(in_file).collect()))
 }
 
+/// The lists of labels that a file has for inputs and outputs; nothing for formats without them.
+pub fn labels(bytes: &[u8]) -> Vec<survey::LabelFile> {
+    if Format::detect(bytes) == Some(Format::Tflite) { tflite::labels(bytes) } else { vec![] }
+}
+
 /// The operators that each front end lowers, by the name of the format. Those of `vulkan` stand in delegates of ExecuTorch programs.
 pub fn operators() -> [(&'static str, Vec<String>); 3] {
     let executorch = executorch::operators().map(String::from).collect();

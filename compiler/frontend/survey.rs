@@ -7,6 +7,8 @@ pub struct Survey {
     pub methods: Vec<MethodNames>,
     /// The operators in the order of their first use.
     pub operators: Vec<OperatorCount>,
+    /// Lists of labels of inputs and outputs.
+    pub labels: Vec<LabelFile>,
     /// What else a file says of each method, in formats that say it.
     pub contents: Vec<MethodContents>,
 }
@@ -73,6 +75,21 @@ pub struct MethodNames {
     pub inputs: Vec<String>,
     /// Names of its outputs.
     pub outputs: Vec<String>,
+}
+
+/// A list of labels: what the elements of an output stand for, mostly.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LabelFile {
+    /// Whether the tensor is an output.
+    pub is_output: bool,
+    /// The number of the input or output.
+    pub port: usize,
+    /// The name of the list.
+    pub file: String,
+    /// Its language; empty for none.
+    pub locale: String,
+    /// The labels in order.
+    pub labels: Vec<String>,
 }
 
 /// An operator of a file.

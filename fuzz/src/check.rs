@@ -69,7 +69,7 @@ fn object(bytes: &[u8]) -> Result<(), Diagnostics> {
     let machine = target::level(target, None)?;
     let lowered = pipeline::lower(&module, "fuzzed", Options::new(machine))?;
     let options = ObjectOptions::new("net", target, machine);
-    let files = emit::object(&lowered.program, &ModelInfo { sha256: [0; 32], file: "fuzzed".into() }, &options)?;
+    let files = emit::object(&lowered.program, &ModelInfo { sha256: [0; 32], file: "fuzzed".into(), ..ModelInfo::default() }, &options)?;
     assert!(!files.object.is_empty());
     Ok(())
 }

@@ -5,6 +5,7 @@ mod arrays;
 mod folder;
 mod foreign;
 mod interrupt;
+mod labels;
 #[path = "../made/mod.rs"]
 mod made;
 mod memory;

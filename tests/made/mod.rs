@@ -9,8 +9,8 @@ pub use flexbuffer::{Number, options};
 
 use flatbuffers::FlatBufferBuilder;
 use modelc::schema::tflite::{
-    Buffer, BufferArgs, BuiltinOperator, Model, ModelArgs, Operator, OperatorArgs, OperatorCode, OperatorCodeArgs, SubGraph, SubGraphArgs,
-    Tensor, TensorArgs, TensorType, finish_model_buffer,
+    Buffer, BufferArgs, BuiltinOperator, Metadata, MetadataArgs, Model, ModelArgs, Operator, OperatorArgs, OperatorCode, OperatorCodeArgs,
+    SubGraph, SubGraphArgs, Tensor, TensorArgs, TensorType, finish_model_buffer,
 };
 
 /// A tensor: its type, its shape, and its contents if it is a constant.
@@ -34,9 +34,16 @@ struct Step {
 pub struct Made {
     tensors: Vec<Record>,
     steps: Vec<Step>,
+    /// An entry of the model's metadata: its name and its buffer.
+    metadata: Option<(String, Vec<u8>)>,
 }
 
 impl Made {
+    /// A model with an entry of metadata.
+    pub fn with_metadata(name: &str, bytes: Vec<u8>) -> Self {
+        Self { metadata: Some((name.to_owned(), bytes)), ..Self::default() }
+    }
+
     /// A tensor that is computed, or given by the caller.
     pub fn tensor(&mut self, element: TensorType, shape: &[i32]) -> i32 {
         self.constant(element, shape, vec![])
@@ -95,8 +102,14 @@ impl Made {
         let (inputs, outputs) = (Some(b.create_vector(inputs)), Some(b.create_vector(outputs)));
         let graph = SubGraph::create(&mut b, &SubGraphArgs { tensors, inputs, outputs, operators, ..Default::default() });
         let (operator_codes, subgraphs) = (Some(b.create_vector(&codes)), Some(b.create_vector(&[graph])));
+        let metadata = self.metadata.as_ref().map(|(name, bytes)| {
+            let (name, data) = (Some(b.create_string(name)), Some(b.create_vector(bytes)));
+            buffers.push(Buffer::create(&mut b, &BufferArgs { data, ..Default::default() }));
+            let entry = Metadata::create(&mut b, &MetadataArgs { name, buffer: buffers.len() as u32 - 1 });
+            b.create_vector(&[entry])
+        });
         let buffers = Some(b.create_vector(&buffers));
-        let root = Model::create(&mut b, &ModelArgs { version: 3, operator_codes, subgraphs, buffers, ..Default::default() });
+        let root = Model::create(&mut b, &ModelArgs { version: 3, operator_codes, subgraphs, buffers, metadata, ..Default::default() });
         finish_model_buffer(&mut b, root);
         b.finished_data().to_vec()
     }

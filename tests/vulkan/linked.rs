@@ -47,7 +47,7 @@ pub fn source(name: &str) -> PathBuf {
 fn object(triple: &str, gpu: GpuOptions) -> ObjectFiles {
     let target = target(triple).unwrap();
     let options = ObjectOptions { gpu, ..ObjectOptions::new("net", target, level(target, None).unwrap()) };
-    let model = ModelInfo { sha256: [7; 32], file: "hand.pte".into() };
+    let model = ModelInfo { sha256: [7; 32], file: "hand.pte".into(), ..ModelInfo::default() };
     modelc::emit::object(&program(), &model, &options).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -1,6 +1,7 @@
 //! What `modelc inspect` says of every model, also of one that cannot be compiled: format, methods, operators.
 
 use super::contents::{self, Detail};
+use super::labels;
 use crate::cli::output::{grouped, table};
 use crate::diagnostic::Diagnostics;
 use crate::frontend::Format;
@@ -56,6 +57,7 @@ impl Listing {
             rows.push(vec![operator.name.clone(), grouped(operator.count as u64), compiles]);
         }
         text.push_str(&format!("\n{}", table(&rows, &[1])));
+        text.push_str(&labels::text(&self.survey.labels));
         if self.is_refused {
             text.push_str(&self.methods_text(detail));
         }
@@ -104,6 +106,7 @@ impl Listing {
         };
         let methods = self.survey.methods.iter().enumerate().map(method);
         json!({
+            "labels": labels::json(&self.survey.labels),
             "schema": "modelc.inspect/1",
             "file": self.file,
             "format": self.format,
