@@ -63,7 +63,7 @@ fn options(name: &str, triple: &str) -> ObjectOptions {
 }
 
 fn build(program: &Program, options: &ObjectOptions) -> ObjectFiles {
-    let model = ModelInfo { sha256: [7; 32], file: "models/hand */ made.tflite".into() };
+    let model = ModelInfo { sha256: [7; 32], file: "models/hand */ made.tflite".into(), ..ModelInfo::default() };
     modelc::emit::object(program, &model, options).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -153,7 +153,7 @@ fn an_object_holds_several_levels_and_uses_one() {
     let program = handmade::program();
     let machines = levels(target(tools.triple).unwrap(), Some("x86-64-v2,x86-64-v3,x86-64-v4")).unwrap();
     let object_levels: Vec<Level> = machines.iter().map(|machine| Level { machine, program: &program }).collect();
-    let model = ModelInfo { sha256: [7; 32], file: "model".into() };
+    let model = ModelInfo { sha256: [7; 32], file: "model".into(), ..ModelInfo::default() };
     let files = modelc::emit::object_of_levels(&object_levels, &model, &options("net", tools.triple)).unwrap();
     let net = bench.add("net", &files);
     let lifecycle = bench.compile("lifecycle.c", &[], &[&net], "lifecycle");
@@ -213,7 +213,7 @@ fn riscv64_vectors_are_a_level() {
     let tools = &RISCV64_VECTORS;
     let bench = Bench::new(tools);
     let program = handmade::program();
-    let model = ModelInfo { sha256: [7; 32], file: "model".into() };
+    let model = ModelInfo { sha256: [7; 32], file: "model".into(), ..ModelInfo::default() };
     for (list, needs_vectors) in [("rv64gcv", true), ("rv64gc,rv64gcv", false)] {
         let machines = levels(target(tools.triple).unwrap(), Some(list)).unwrap();
         let object_levels: Vec<Level> = machines.iter().map(|machine| Level { machine, program: &program }).collect();
@@ -355,7 +355,7 @@ fn build_error(program: &Program, options: &ObjectOptions, symbol: &str) -> mode
             external.symbol = symbol.into();
         }
     }
-    let model = ModelInfo { sha256: [7; 32], file: String::new() };
+    let model = ModelInfo { sha256: [7; 32], file: String::new(), ..ModelInfo::default() };
     modelc::emit::object(&program, &model, options).unwrap_err().0.remove(0)
 }
 
@@ -402,6 +402,9 @@ fn headers_are_clean_in_c_and_cpp_two_models_to_a_file() {
     bench.run(&program, &[]);
     let flags = ["-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"];
     let compiled = bench.try_compile("two_models.c", &flags, &[], "two_models.o").unwrap_or_else(|error| panic!("{error}"));
+    // The header itself has no cast of C's.
+    let strict = [&flags[..], &["-Wold-style-cast"]].concat();
+    bench.try_compile("headers_only.c", &strict, &[], "headers_only.o").unwrap_or_else(|error| panic!("{error}"));
     let cpp = Bench { tools: &Toolchain { triple: "", compiler: "c++", ..NATIVE }, ..bench };
     let program = cpp.try_compile("", &[], &[&compiled, &net, &other], "two_models_cpp").unwrap_or_else(|error| panic!("{error}"));
     cpp.run(&program, &[]);
@@ -478,7 +481,7 @@ fn a_mistake_in_a_program_is_an_error_that_names_the_operator() {
         let mut program = handmade::program();
         let Step::Call(call) = &mut program.methods[0].steps[2] else { panic!("the third step is a call") };
         edit(call);
-        let model = ModelInfo { sha256: [0; 32], file: String::new() };
+        let model = ModelInfo { sha256: [0; 32], file: String::new(), ..ModelInfo::default() };
         modelc::emit::object(&program, &model, &options("net", "x86_64-linux-gnu")).unwrap_err().0.remove(0)
     };
     for edit in [

@@ -19,7 +19,11 @@ pub fn declare(text: &mut String, method: &Method, upper: &str) {
         return;
     }
     if let ([number], [Port { scalar: true, .. }]) = (&numbers[..], &method.outputs[..]) {
-        let _ = writeln!(text, "#define {upper}_VALUE (({}){number})", c_type(element));
+        let ty = c_type(element);
+        let _ = write!(
+            text,
+            "#ifdef __cplusplus\n#define {upper}_VALUE static_cast<{ty}>({number})\n#else\n#define {upper}_VALUE (({ty}){number})\n#endif\n"
+        );
         return;
     }
     let _ = writeln!(text, "#define {upper}_COUNT {}", numbers.len());
@@ -106,12 +110,17 @@ mod tests {
 
     #[test]
     fn numbers_are_macros_and_lists_arrays() {
+        let cast = |ty: &str, number: &str| {
+            format!(
+                "#ifdef __cplusplus\n#define NET_M_VALUE static_cast<{ty}>({number})\n#else\n#define NET_M_VALUE (({ty}){number})\n#endif\n"
+            )
+        };
         let number = |value: i64| output(ElementType::I64, &[], &value.to_le_bytes());
-        assert_eq!(declared(vec![number(16)]), "#define NET_M_VALUE ((int64_t)16)\n");
+        assert_eq!(declared(vec![number(16)]), cast("int64_t", "16"));
         let list = "#define NET_M_COUNT 2\nstatic const int64_t NET_M_VALUES[NET_M_COUNT] = { 1, (-9223372036854775807 - 1) };\n";
         assert_eq!(declared(vec![number(1), number(i64::MIN)]), list);
-        assert_eq!(declared(vec![output(ElementType::F64, &[], &7.5f64.to_le_bytes())]), "#define NET_M_VALUE ((double)7.5)\n");
-        assert_eq!(declared(vec![output(ElementType::Bool, &[], &[1])]), "#define NET_M_VALUE ((uint8_t)1)\n");
+        assert_eq!(declared(vec![output(ElementType::F64, &[], &7.5f64.to_le_bytes())]), cast("double", "7.5"));
+        assert_eq!(declared(vec![output(ElementType::Bool, &[], &[1])]), cast("uint8_t", "1"));
         let table = output(ElementType::F32, &[2], &[0.1f32, f32::NEG_INFINITY].map(f32::to_le_bytes).concat());
         assert!(declared(vec![table]).ends_with("static const float NET_M_VALUES[NET_M_COUNT] = { 0.1f, (-1.0f / 0.0f) };\n"));
     }

@@ -7,6 +7,11 @@ use std::fmt::Write;
 /// The shared conversions: TFLite's rounding (to nearest, halves away from zero) without libm. The product of a scale and a
 /// difference of up to 24 bits is rounded once, as in TFLite's double arithmetic.
 pub const SHARED: &str = "\
+#ifdef __cplusplus
+#define MODELC_CAST(type, value) static_cast<type>(value)
+#else
+#define MODELC_CAST(type, value) ((type)(value))
+#endif
 static inline int32_t modelc_quantize(float value, float scale, int32_t zero_point, int32_t low, int32_t high)
 {
   float scaled = value / scale;
@@ -14,8 +19,8 @@ static inline int32_t modelc_quantize(float value, float scale, int32_t zero_poi
   if (scaled != scaled) return zero_point; /* not a number */
   if (scaled >= 16777216.0f) return high;
   if (scaled <= -16777216.0f) return low;
-  whole = (int32_t)scaled;
-  scaled -= (float)whole;
+  whole = MODELC_CAST(int32_t, scaled);
+  scaled -= MODELC_CAST(float, whole);
   if (scaled >= 0.5f) whole++;
   if (scaled <= -0.5f) whole--;
   whole += zero_point;
@@ -39,9 +44,9 @@ pub fn declare(text: &mut String, port: &Port, lower: &str, upper: &str) {
     let (more, index) = if per_channel { (", size_t channel", "[channel]") } else { ("", "") };
     let _ = write!(
         text,
-        "static inline {ty} {lower}_quantize(float value{more})\n{{\n  return ({ty})modelc_quantize(value, {upper}_SCALE{index}, \
-         {upper}_ZERO_POINT{index}, {low}, {high});\n}}\n\
-         static inline float {lower}_dequantize({ty} value{more})\n{{\n  return {upper}_SCALE{index} * (float)((int32_t)value - \
+        "static inline {ty} {lower}_quantize(float value{more})\n{{\n  return MODELC_CAST({ty}, modelc_quantize(value, {upper}_SCALE{index}, \
+         {upper}_ZERO_POINT{index}, {low}, {high}));\n}}\n\
+         static inline float {lower}_dequantize({ty} value{more})\n{{\n  return {upper}_SCALE{index} * MODELC_CAST(float, MODELC_CAST(int32_t, value) - \
          {upper}_ZERO_POINT{index});\n}}\n"
     );
 }
