@@ -6,7 +6,7 @@
 mod disk;
 
 use crate::Outcome;
-use crate::process::{find, root, run};
+use crate::process::{find, root, run, target};
 use disk::CYLINDER;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub fn emulate(words: &[String]) -> Outcome {
     if find("bochs-bin").is_none() {
         return Err("Bochs is not here: install Debian's packages bochs and bochsbios".into());
     }
-    let session = root().join(format!("target/emulate/{}", std::process::id()));
+    let session = target().join(format!("emulate/{}", std::process::id()));
     std::fs::create_dir_all(&session).map_err(|error| format!("cannot make {}: {error}", session.display()))?;
     let outcome = prepare(&session, data.as_deref(), &sources).and_then(|()| execute(&session));
     // What Bochs says may be of use after a failure; the disk is large and can be made again.

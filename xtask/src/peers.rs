@@ -112,9 +112,9 @@ pub fn run(arguments: &[String]) -> Outcome {
 
 /// One format's models beside their peers.
 fn compare(options: &Options, suite: &Suite, models: &[&PathBuf]) -> Outcome {
-    let folder = root().join("target/peers");
+    let folder = process::target().join("peers");
     let tools = suite.tools(&folder)?;
-    let modelc = root().join("target/release/modelc");
+    let modelc = process::target().join("release/modelc");
     let conditions = machine::conditions(options, &modelc, models[0], suite.packages[0])?;
     let runner =
         Runner { modelc, tools, processors: options.processors(), threads: options.threads, seconds: options.seconds, folder: &folder };

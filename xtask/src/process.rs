@@ -12,7 +12,12 @@ pub fn root() -> &'static Path {
 
 /// Cargo's target folder.
 pub fn target() -> PathBuf {
-    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+    target_of(std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from))
+}
+
+/// A relative folder is one of the workspace: Cargo is started there.
+fn target_of(given: Option<PathBuf>) -> PathBuf {
+    root().join(given.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or_else(|| "target".into()))
 }
 
 /// Cargo itself: the one that started us where one did.
@@ -53,4 +58,16 @@ pub fn shown(command: &Command) -> String {
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_folder_is_cargo_s() {
+        assert_eq!(target_of(None), root().join("target"));
+        assert_eq!(target_of(Some("elsewhere".into())), root().join("elsewhere"));
+        assert_eq!(target_of(Some("/elsewhere".into())), PathBuf::from("/elsewhere"));
+    }
 }
