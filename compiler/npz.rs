@@ -61,7 +61,7 @@ impl Archive {
         if bytes.starts_with(header::MAGIC) {
             return Ok(Self { tensors: [(ONLY.to_owned(), parse_npy(bytes)?)].into(), ..Self::default() });
         }
-        let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| invalid(format!("the file is no .npz archive: {error}")))?;
+        let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| invalid(format!("the file is not an .npz archive: {error}")))?;
         let mut archive = Self::default();
         // Entries do not share bytes, so a small file cannot be many large arrays.
         let mut unread = Unread { stored: bytes.len() as u64, expanded: MAX_BYTES };

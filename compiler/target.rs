@@ -242,8 +242,8 @@ fn unknown(spelling: &str) -> Diagnostic {
     // `arm64…` and `x86-64…` are misspelled 64-bit targets, not 32-bit ones.
     let narrow = NARROW.iter().any(|prefix| lower.starts_with(prefix)) && !lower.starts_with("arm64") && !lower.starts_with("x86-64");
     if narrow || names::is_narrow(&lower) {
-        let message = format!("target {spelling} is not there yet: it is a 32-bit processor, and only 64-bit targets are there");
-        return Diagnostic::new(codes::TARGET_NOT_YET, message).help(format!("targets that are: {here}"));
+        let message = format!("target {spelling} is not supported: it is a 32-bit processor, and only 64-bit targets are supported");
+        return Diagnostic::new(codes::TARGET_NOT_YET, message).help(format!("supported targets: {here}"));
     }
     let error = Diagnostic::new(codes::UNKNOWN_TARGET, format!("unknown target {spelling}"));
     let known = TARGETS.iter().flat_map(|target| target.aliases.iter().copied().chain([target.name]));

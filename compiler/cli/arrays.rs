@@ -75,7 +75,7 @@ pub fn missing(archive: &Archive, number: usize, call: usize, (name, wanted): (&
 
 /// The error where an archive has none of the outputs of a model.
 pub fn nothing_to_compare(archive: &Archive) -> Diagnostic {
-    let error = Diagnostic::new(codes::NOTHING_TO_COMPARE, "the expected outputs hold none of the model's outputs");
+    let error = Diagnostic::new(codes::NOTHING_TO_COMPARE, "the file of expected outputs contains none of the model's outputs");
     error.expected("out0, out1, … for one call, or the outputs' names; out{call}_{number} for several calls", archive.contents())
 }
 

@@ -115,7 +115,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         verdict.differing += compared.filter(|difference| !difference.agrees()).count();
     }
     if verdict.outputs == 0 {
-        return Err(Diagnostic::new(codes::NOTHING_TO_COMPARE, "the expected outputs hold none of the model's outputs").into());
+        return Err(Diagnostic::new(codes::NOTHING_TO_COMPARE, "the file of expected outputs contains none of the model's outputs").into());
     }
     report(arguments, verdict)
 }

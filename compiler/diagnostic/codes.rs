@@ -229,7 +229,7 @@ codes! {
         "A data file cannot be read or written."
         "Check the path and its permissions.";
     501 DAMAGED_ARCHIVE Invalid
-        "A data file is no sound `.npz` or `.npy`."
+        "A data file is corrupt, or is not a `.npz` or `.npy` file."
         "Write it again with `numpy.savez`.";
     502 ARRAY_SHAPE Invalid
         "The shape of an array does not match the input."

@@ -39,7 +39,7 @@ impl Translator<'_, '_> {
         };
         let ty = self.graph.builder.tensor(value);
         if ty.element != ElementType::Bool || ty.static_elements() != Some(1) {
-            return Err(Fault::invalid("the condition of a jump is no truth value").expected("one bool", ty.to_string()));
+            return Err(Fault::invalid("the condition of a jump is not a boolean").expected("one bool", ty.to_string()));
         }
         let join = self.flow()?.join(pc);
         let join = join.ok_or_else(|| Fault::unsupported("the two ways of a jump never meet: the control flow cannot be structured"))?;

@@ -206,7 +206,7 @@ pub(super) fn lowering(code: &OperatorCode) -> Result<Lower, Diagnostic> {
         let diagnostic = Diagnostic::new(codes::OPERATOR_UNSUPPORTED, message);
         match code.name.strip_prefix(CUSTOM) {
             Some(name) => diagnostic.help(custom::help(name)),
-            None => diagnostic.help("`modelc ops tflite` lists the operators that are"),
+            None => diagnostic.help("`modelc ops tflite` lists the supported operators"),
         }
     };
     Ok(found.ok_or_else(error)?.1)

@@ -176,7 +176,7 @@ impl<'m> Run<'_, '_, 'm> {
     pub(super) fn element(&self, tensor: usize) -> Result<ElementType, Fault> {
         match self.info(tensor).datatype {
             Datatype::Element(element) => Ok(element),
-            other => Err(Fault::unsupported(format!("{other} are no results of this node"))),
+            other => Err(Fault::unsupported(format!("{other} are not results of this node"))),
         }
     }
 
