@@ -59,28 +59,37 @@ impl DataFile {
         self.tensors.get(name).map(|named| named.data.clone())
     }
 
-    /// The bytes of a tensor of a form; `None` when the file has no tensor of the name.
+    /// The bytes of a tensor, and which of some forms they have: the one that the file says, else the first. `None` when the file has no tensor of the
+    /// name.
     ///
     /// # Errors
     /// When it has one that is another.
-    pub fn tensor(&self, name: &str, form: &Form) -> Result<Option<Data>, Diagnostic> {
-        let Some(named) = self.tensors.get(name) else { return Ok(None) };
-        if let Some(layout) = &named.layout {
-            let row_major: Vec<u8> = (0..form.shape.len() as u8).collect();
-            let order = form.layout.order().map_or(row_major, <[u8]>::to_vec);
-            if (layout.element, &layout.sizes, &layout.order) != (form.element, &form.shape, &order) {
-                return Err(invalid("the tensor in the tensor file does not match the program").expected(
-                    format!("{} {:?} in order {order:?}", form.element, form.shape),
-                    format!("{} {:?} in order {:?}", layout.element, layout.sizes, layout.order),
-                ));
-            }
-        }
+    pub fn tensor<'f>(&self, name: &str, forms: &'f [Form]) -> Result<Option<(&'f Form, Data)>, Diagnostic> {
+        let (Some(named), Some(first)) = (self.tensors.get(name), forms.first()) else { return Ok(None) };
+        let fits = |form: &&Form| named.layout.as_ref().is_none_or(|layout| layout.is_of(form));
+        let form = forms.iter().find(fits).ok_or_else(|| {
+            let layout = named.layout.as_ref().map_or_else(String::new, |l| format!("{} {:?} in order {:?}", l.element, l.sizes, l.order));
+            invalid("the tensor in the file of tensors is another than the program's")
+                .expected(format!("{} {:?} in order {:?}", first.element, first.shape, order(first)), layout)
+        })?;
         let bytes = usize::try_from(form.bytes()).ok().and_then(|length| named.data.slice(0..length));
         let found = named.data.len();
-        bytes.map(Some).ok_or_else(|| {
+        bytes.map(|bytes| Some((form, bytes))).ok_or_else(|| {
             invalid("the tensor in the file of tensors is too short").expected(format!("{} bytes", form.bytes()), found.to_string())
         })
     }
+}
+
+impl Layout {
+    fn is_of(&self, form: &Form) -> bool {
+        (self.element, &self.sizes, &self.order) == (form.element, &form.shape, &order(form))
+    }
+}
+
+/// The order of dimensions as files write it.
+fn order(form: &Form) -> Vec<u8> {
+    let row_major = || (0..form.shape.len() as u8).collect();
+    form.layout.order().map_or_else(row_major, <[u8]>::to_vec)
 }
 
 /// Where segments begin: in the header after the identifier.

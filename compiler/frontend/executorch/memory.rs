@@ -4,7 +4,8 @@
 //! where they are told. [`Memory`] knows for each byte the definition that reaches it. A write defines a range. A read resolves to
 //!
 //! - *one whole definition* of the same form: the value itself;
-//! - *a view*: all bytes of one definition under another shape or dimension order: a reshape, with transposes if need be;
+//! - *a view*: one whole definition under other sizes or another dimension order. Exporters leave out the instruction of such a view, which means the
+//!   elements in their logical order, as in PyTorch: a reshape, wherever the bytes lie;
 //! - *parts* of one or more definitions: slices of their bytes joined. The element type must be the same.
 //!
 //! A tensor whose extents are known only when the program runs holds the bytes that it has at its bound. It is read whole: under the same form, or
@@ -203,7 +204,7 @@ pub fn assemble(g: &mut Graph<'_>, parts: &[Part], want: &Form<Extent>) -> Resul
             .help("a program whose memory is planned so gives other results than the model that it was exported from"));
     }
     let joined = match parts {
-        [part] if part.is_whole() => g.transpose(part.value, &part.form.order())?,
+        [part] if part.is_whole() => return Ok(g.reshape(part.value, &want.shape)?),
         [part] => flat_part(g, part)?,
         _ => {
             let flat = parts.iter().map(|part| flat_part(g, part)).collect::<Result<Vec<_>, _>>()?;
@@ -294,16 +295,27 @@ mod tests {
     }
 
     #[test]
-    fn another_dimension_order_shows_the_bytes_as_they_lie() {
+    fn a_view_in_another_dimension_order_has_the_elements_and_not_the_bytes() {
         let (mut module, mut memory) = (Module::default(), Memory::default());
         let mut g = Graph::new(&mut module, "f");
         let last = Form { layout: Layout::from_order(&[0, 2, 1]).unwrap(), ..form(&[1, 2, 3]) };
-        define(&mut g, &mut memory, 0, last.clone());
+        let x = define(&mut g, &mut memory, 0, last.clone());
+        assert_eq!(read(&mut g, &memory, 0, &form(&[1, 2, 3])), Ok(x));
         let y = read(&mut g, &memory, 0, &form(&[6])).unwrap();
         assert_eq!(g.shape(y).unwrap(), [6]);
-        assert_eq!(ops(&g), [Op::Transpose, Op::Reshape]);
+        assert_eq!(ops(&g), [Op::Reshape]);
         // Reading it back as it was written needs nothing.
-        assert_eq!(read(&mut g, &memory, 0, &last), Ok(g.function().params[0]));
+        assert_eq!(read(&mut g, &memory, 0, &last), Ok(x));
+    }
+
+    #[test]
+    fn a_part_in_another_dimension_order_is_one_of_the_bytes() {
+        let (mut module, mut memory) = (Module::default(), Memory::default());
+        let mut g = Graph::new(&mut module, "f");
+        define(&mut g, &mut memory, 0, Form { layout: Layout::from_order(&[0, 2, 1]).unwrap(), ..form(&[2, 2, 3]) });
+        let y = read(&mut g, &memory, 24, &form(&[6])).unwrap();
+        assert_eq!(g.shape(y).unwrap(), [6]);
+        assert_eq!(ops(&g), [Op::Transpose, Op::Reshape, Op::Slice]);
     }
 
     #[test]

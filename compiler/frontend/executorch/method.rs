@@ -133,7 +133,10 @@ fn state_registers(plan: &Plan, shared: &SharedStates) -> Result<Vec<usize>, Fau
     for &output in &plan.outputs {
         read(output, &mut written);
     }
-    found.sort_unstable_by_key(|(range, register)| (range.area, range.start, std::cmp::Reverse(range.end), *register));
+    // Views of a state are row major: the tensor that they are views of says how its first value lies.
+    let is_row_major = |register: usize| !matches!(&plan.values[register], EValue::Tensor(meta) if meta.form.layout.order().is_some());
+    let key = |register: usize| (is_row_major(register), register);
+    found.sort_unstable_by_key(|(range, register)| (range.area, range.start, std::cmp::Reverse(range.end), key(*register)));
     let mut states: Vec<(ByteRange, usize)> = Vec::new();
     for (range, register) in found {
         match states.last() {

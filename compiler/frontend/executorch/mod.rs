@@ -25,6 +25,7 @@ mod extents;
 mod fault;
 mod flow;
 mod graph;
+mod layouts;
 mod memory;
 mod merge;
 mod method;
@@ -81,7 +82,7 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     let all_known = faults.is_empty();
     let open = |(path, data): &(String, Data)| data_file::DataFile::open(data).map_err(|fault| fault.in_file(path));
     let data = options.data.iter().map(open).collect::<Result<_, _>>().map_err(|fault| vec![fault])?;
-    let mut shared = shared::Shared::new(file, options, data);
+    let mut shared = shared::Shared::new(file, options, data, &plans);
     check_bounds(&shared.bounds, &plans)?;
     method::note_states(&mut shared.states, &plans);
     let (mut module, more) = translate(&mut shared, &plans).map_err(|fault| vec![fault])?;

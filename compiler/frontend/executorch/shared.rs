@@ -2,7 +2,8 @@
 
 use super::container::Source;
 use super::data_file::DataFile;
-use super::program::Form;
+use super::layouts::Layouts;
+use super::program::{Form, Plan};
 use super::reader::File;
 use super::states::SharedStates;
 use crate::diagnostic::{Diagnostic, codes};
@@ -40,6 +41,8 @@ pub struct Shared {
     pub most_steps: usize,
     /// States of methods that others have too.
     pub states: SharedStates,
+    /// How constants lie.
+    layouts: Layouts,
     /// Files of tensors beside the program.
     data: Vec<DataFile>,
     constants: HashMap<(u32, u64), Vec<(Form, Constant)>>,
@@ -52,7 +55,7 @@ pub struct Shared {
 
 impl Shared {
     /// Nothing loaded yet.
-    pub fn new(file: File, options: &LoadOptions, data: Vec<DataFile>) -> Self {
+    pub fn new(file: File, options: &LoadOptions, data: Vec<DataFile>, plans: &[Plan]) -> Self {
         Self {
             file,
             shapes: options.shapes.clone(),
@@ -66,6 +69,7 @@ impl Shared {
             renewed: false,
             most_steps: options.most_steps.unwrap_or(MOST_STEPS),
             states: SharedStates::default(),
+            layouts: Layouts::of(plans),
             data,
             constants: HashMap::new(),
             external: HashMap::new(),
@@ -95,7 +99,7 @@ impl Shared {
             return Ok(*constant);
         }
         let data = self.file.constant(buffer, form.bytes())?;
-        let constant = add_row_major(module, form, data);
+        let constant = add_view(module, &self.layouts.of_buffer(buffer, form), &form.shape, data);
         known.push((form.clone(), constant));
         Ok(constant)
     }
@@ -110,8 +114,8 @@ impl Shared {
             return Ok(*constant);
         }
         for file in &self.data {
-            if let Some(data) = file.tensor(name, form)? {
-                let constant = add_row_major(module, form, data);
+            if let Some((lies, data)) = file.tensor(name, &self.layouts.of_name(name, form))? {
+                let constant = add_view(module, lies, &form.shape, data);
                 known.push((form.clone(), constant));
                 return Ok(constant);
             }
@@ -180,12 +184,12 @@ fn elsewhere(name: &str) -> Diagnostic {
 
 /// Adds a constant whose bytes lie in the order of a form.
 pub fn add_row_major(module: &mut Module, form: &Form, data: Data) -> Constant {
-    let physical = ConstantData { ty: TensorType::of(form.element, &form.physical_shape()), data };
-    if form.layout.order().is_none() {
-        return module.add_constant(physical.ty, physical.data);
-    }
-    match physical.permuted(&inverse(&form.order())) {
-        Some(logical) => module.add_constant(logical.ty, logical.data),
-        None => module.add_constant(physical.ty, physical.data),
-    }
+    add_view(module, form, &form.shape, data)
+}
+
+/// Adds a constant of a shape, whose elements are those of a tensor of a form.
+fn add_view(module: &mut Module, lies: &Form, shape: &[u64], data: Data) -> Constant {
+    let physical = ConstantData { ty: TensorType::of(lies.element, &lies.physical_shape()), data };
+    let ordered = lies.layout.order().and_then(|_| physical.permuted(&inverse(&lies.order())));
+    module.add_constant(TensorType::of(lies.element, shape), ordered.unwrap_or(physical).data)
 }

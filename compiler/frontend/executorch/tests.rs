@@ -76,7 +76,7 @@ impl Program {
     fn module_with(self, options: &LoadOptions) -> Result<Module, Vec<Diagnostic>> {
         // An empty table, which is a sound program without contents.
         let bytes = [&12u32.to_le_bytes()[..], b"ET12", &[4, 0, 4, 0], &4i32.to_le_bytes()].concat();
-        let mut shared = Shared::new(reader::File::open(Arc::new(bytes)).unwrap(), options, vec![]);
+        let mut shared = Shared::new(reader::File::open(Arc::new(bytes)).unwrap(), options, vec![], &[]);
         let Self { values, inputs, outputs, operators, instructions } = self;
         let name = "forward".to_owned();
         let plan = Plan { name, values, inputs, outputs, operators, delegates: vec![], instructions, area_bytes: vec![0, 64], drawn: None };

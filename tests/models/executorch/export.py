@@ -30,6 +30,7 @@ from executorch.exir import pass_base
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge, to_edge_transform_and_lower
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.passes import MemoryPlanningPass
+from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
 from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  registers the operators of namespace llama
 from torch import nn
 from torch._higher_order_ops import scan
@@ -97,6 +98,72 @@ class Attention(nn.Module):
         q, k, v = self.inner(self.norm(x)).chunk(3, dim=-1)
         scores = torch.softmax(q @ k.transpose(-1, -2) / 8**0.5, dim=-1)
         return x + scores @ v
+
+
+class ElidedViews(nn.Module):
+    """Views of tensors, of a weight and of a buffer that lie channels last. The exporter leaves no instruction, only tensors of other sizes at the same
+    place, which PyTorch and not the runtime reads as the elements."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Conv2d(3, 4, 3, padding=1).to(memory_format=torch.channels_last)
+        self.rows, self.columns = nn.Linear(20, 3), nn.Linear(9, 2)
+        self.register_buffer("seen", torch.randn(2, 3, 4, 5).contiguous(memory_format=torch.channels_last))
+
+    def forward(self, x, positive):
+        view = torch.ops.aten.view_copy
+        y = self.layer(x)
+        seen = torch.tanh(view(self.seen, [2, 12, 5]))
+        self.seen.add_(x)
+        weights = self.columns(view(self.layer.weight, [12, 9]))
+        chosen = torch.cond(positive.sum() > 0, lambda y: view(y, [2, 80]) * 2, lambda y: view(y, [2, 80]) + 1, [y])
+        return self.rows(view(view(y, [2, 8, 10]), [2, 4, 20])), torch.sin(view(y, [4, 2, 5, 4])), weights, chosen, seen
+
+
+class ElidedViewsOfBatches(nn.Module):
+    """The same of a batch that is known only when the program runs, where the exporter leaves an instruction that moves nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.rows = nn.Conv2d(3, 4, 3, padding=1).to(memory_format=torch.channels_last), nn.Linear(20, 3)
+
+    def forward(self, x):
+        view = torch.ops.aten.view_copy
+        return torch.relu(self.rows(view(self.layer(x), [x.shape[0], 4, 20])))
+
+
+class ComplexNumbers(nn.Module):
+    """Arithmetic on complex numbers, with each other and with real ones, and what becomes of it as real numbers."""
+
+    def forward(self, x, y, z, factors, angles):
+        a, b = torch.fft.rfft(x), torch.fft.rfft(y)
+        turned = torch.polar(factors.abs(), angles)
+        products = a * b + a.conj() * turned - b * factors + (a / b) * 0.5 - 1.5
+        sums = torch.stack([products.sum(1), products.mean(1), (-products)[:, 1] / factors[:, 1]])
+        parts = torch.view_as_real(torch.cat([products, z / (z * z + 2.0)], 1))
+        chosen = torch.where(factors > 0, a, torch.complex(factors, angles))
+        return torch.fft.irfft(products), sums, parts, products.abs(), products.angle(), torch.bmm(a[:, None] * 1.0, b[:, :, None]), chosen, a == chosen
+
+
+class Comparisons(nn.Module):
+    """Nodes that compare, where NaN is among the numbers: which operand wins is the runtime's own."""
+
+    def forward(self, x, y, image):
+        column = x[:, :1]
+        pools = [functional.max_pool2d(image, 2), functional.max_pool2d(image, 3, 2, 1), functional.relu(functional.max_pool2d(image, 3, 1, 1))]
+        means = [functional.avg_pool2d(image, 2), functional.relu6(functional.avg_pool2d(image, 3, 1))]
+        extremes = [torch.maximum(x, y), torch.minimum(x, y), torch.maximum(x, column), torch.minimum(column, x), torch.maximum(x, y[0]), torch.minimum(y[0], x)]
+        clamped = [torch.clamp(x, -0.5, 0.5), functional.hardtanh(y), functional.relu6(x), functional.leaky_relu(x, 0.2), functional.elu(y), functional.hardswish(x)]
+        return *pools, *means, *extremes, *clamped
+
+
+def with_nan(*shape):
+    """Numbers of which every seventh is NaN, and some are infinite."""
+    numbers = torch.randn(*shape).flatten()
+    numbers[torch.rand(numbers.numel()) < 0.2] = float("nan")
+    numbers[torch.rand(numbers.numel()) < 0.05] = float("inf")
+    numbers[torch.rand(numbers.numel()) < 0.05] = float("-inf")
+    return numbers.reshape(shape)
 
 
 class Counter(nn.Module):
@@ -540,7 +607,9 @@ class Columns(nn.Module):
 
 def lowered(model, inputs, dynamic=None, planning=MemoryPlanningPass):
     edge = to_edge(export(model, inputs, dynamic_shapes=dynamic, strict=True), compile_config=EdgeCompileConfig(_check_ir_validity=False))
-    return edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=planning()))
+    # The buffers that have a value before the first call.
+    begun = [InitializedMutableBufferPass(["seen"])] if hasattr(model, "seen") else []
+    return edge.to_executorch(ExecutorchBackendConfig(passes=begun, memory_planning_pass=planning()))
 
 
 def delegated(model, inputs, dynamic=None):
@@ -588,6 +657,7 @@ def make_delegated(wanted):
         "delegated_columns": lambda: (Columns(), [(randn(n, 4, k),) for n, k in ((9, 11), (3, 4), (1, 1))], {"x": {0: Dim("rows", max=9), 2: Dim("columns", max=11)}}, None),
         "delegated_cancelled": lambda: (Cancelled(), [cancelling() for _ in range(2)], None, False),
         "delegated_resizes": lambda: (Resizes(), [(randn(1, 3, 5, 7),) for _ in range(2)], None, None),
+        "delegated_comparisons": lambda: (Comparisons(), [(with_nan(3, 19), with_nan(3, 19), with_nan(1, 5, 7, 8)) for _ in range(3)], None, None),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:
@@ -598,7 +668,7 @@ def make_delegated(wanted):
             model = quantized(model, inputs, is_dynamic, dynamic)
         write(stem, delegated(model, inputs[0], dynamic), model, inputs)
         # The exporter does not mark the border as a result of its delegate, so the runtime does not load that program.
-        if (is_dynamic is not None or stem in ("delegated_averages", "delegated_resizes")) and stem != "delegated_border":
+        if (is_dynamic is not None or stem in ("delegated_averages", "delegated_comparisons", "delegated_resizes")) and stem != "delegated_border":
             answers_of_runtime(stem, inputs)
 
 
@@ -913,6 +983,7 @@ def main():
     make_vulkan(wanted)
     torch.manual_seed(1)
     randn, length = torch.randn, Dim("length", min=1, max=12)
+    last = lambda image: image.contiguous(memory_format=torch.channels_last)
     models = {
         "perceptron": (Perceptron(), [(randn(2, 6),) for _ in range(2)], None),
         "image": (Image().eval(), [(randn(1, 3, 16, 16),) for _ in range(2)], None),
@@ -982,6 +1053,17 @@ def main():
             [(randn(n, 4, m) > 0, randn(n, 4, m), randn(n, 4, m)) for n, m in ((9, 11), (1, 4), (3, 1), (5, 7))],
             {name: {0: Dim("rows", min=1, max=9), 2: Dim("columns", min=1, max=11)} for name in ("mask", "x", "y")},
         ),
+        "elided_views": (ElidedViews().requires_grad_(False), [(last(randn(2, 3, 4, 5)), torch.tensor([s])) for s in (1.0, -1.0)], None),
+        "elided_views_of_batches": (
+            ElidedViewsOfBatches().requires_grad_(False),
+            [(last(randn(n, 3, 4, 5)),) for n in (4, 1, 3)],
+            {"x": {0: Dim("batch", min=1, max=4)}},
+        ),
+        "complex_numbers": (
+            ComplexNumbers(),
+            [(randn(2, 6), randn(2, 6), torch.complex(randn(2, 3), randn(2, 3)), randn(2, 4), randn(2, 4)) for _ in range(2)],
+            None,
+        ),
     }
     # What `map` runs over is taken apart row by row when it is exported, which makes a number of its extent. One row says as much.
     pass_base._unstack_pytree = lambda tensors: [[tensor[0] for tensor in tensors]]
@@ -991,7 +1073,7 @@ def main():
         program = lowered(model, inputs[0], dynamic, InAreas if stem == "areas" else MemoryPlanningPass)
         if stem in ("counter", "recent"):
             model.total.zero_()
-        write(stem, program, model, inputs, stateful=stem in ("counter", "recent", "draws"))
+        write(stem, program, model, inputs, stateful=stem in ("counter", "recent", "draws", "elided_views"))
         if stem == "perceptron":
             with torch.no_grad():
                 cases = [MethodTestCase(inputs=x, expected_outputs=(model(*x),)) for x in inputs]

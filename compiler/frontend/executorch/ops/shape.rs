@@ -1,6 +1,7 @@
 //! The same elements under another shape, order, or element type.
 
 use super::super::fault::Fault;
+use super::super::program::Form;
 use super::super::registers::{Register, TensorPlace};
 use super::call::{Call, Translate};
 use super::whole::Whole;
@@ -87,13 +88,11 @@ fn view(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(y)
 }
 
-/// The result names the operand's bytes under another shape: no bytes move.
+/// The result names the operand's elements under another shape: no bytes move. In which order these lie matters as little as in views without an
+/// instruction ([`assemble`](super::super::memory::assemble)).
 fn alias(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (source, result) = (c.register(0)?, c.register(2)?);
     let (list, mut handle) = (c.wholes(1)?, c.translator.handle(source)?.clone());
-    if handle.form.layout.order().is_some() {
-        return Err(Fault::unsupported("views of tensors that are not row major are not supported"));
-    }
     let place = c.translator.handle(result)?.form.element;
     if place != handle.form.element {
         return Err(Fault::invalid("the element type of the view is wrong").expected(handle.form.element.to_string(), place.to_string()));
@@ -105,7 +104,7 @@ fn alias(c: &mut Call<'_, '_, '_>) -> Outcome {
         let y = c.reshape_to(x, &shape)?;
         return c.define(2, y);
     }
-    handle.form.shape = shape;
+    handle.form = Form::row_major(place, shape);
     c.translator.environment.registers[result] = Register::Tensor(handle);
     Ok(())
 }
