@@ -2,6 +2,7 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
+use super::complex;
 use super::unary::{number, with_number, with_sign};
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, NanRule, Node, Scalar, ScalarOp};
 use crate::operators::promotion::{Number, Operand, compute_type, float_type};
@@ -15,10 +16,10 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::sub.out", |c| sum(c, ScalarOp::Sub)),
     ("aten::sub.Scalar_out", |c| sum(c, ScalarOp::Sub)),
     ("aten::rsub.Scalar_out", reverse_difference),
-    ("aten::mul.out", |c| arithmetic(c, product)),
-    ("aten::mul.Scalar_out", |c| arithmetic(c, product)),
-    ("aten::div.out", |c| real(c, |b, x, y| op(b, ScalarOp::Div, &[x, y]))),
-    ("aten::div.Scalar_out", |c| real(c, |b, x, y| op(b, ScalarOp::Div, &[x, y]))),
+    ("aten::mul.out", product_of_call),
+    ("aten::mul.Scalar_out", product_of_call),
+    ("aten::div.out", quotient_of_call),
+    ("aten::div.Scalar_out", quotient_of_call),
     ("aten::atan2.out", |c| real(c, |b, y, x| op(b, ScalarOp::Atan2, &[y, x]))),
     ("aten::hypot.out", |c| real(c, hypotenuse)),
     ("aten::copysign.out", |c| real(c, with_sign)),
@@ -94,6 +95,9 @@ fn bits(c: &mut Call<'_, '_, '_>, operation: ScalarOp) -> Outcome {
 fn sum(c: &mut Call<'_, '_, '_>, operation: ScalarOp) -> Outcome {
     let operands = [c.operand(0)?, c.operand(1)?];
     let alpha = c.number(2)?;
+    if complex::is_result(c)? {
+        return complex::sum(c, operands, operation, alpha);
+    }
     let ty = counting_type(compute_type(c.common_type(&operands)?));
     pair(c, operands, ty, move |b, x, y| {
         let y = scaled(b, y, alpha)?;
@@ -104,11 +108,30 @@ fn sum(c: &mut Call<'_, '_, '_>, operation: ScalarOp) -> Outcome {
 fn reverse_difference(c: &mut Call<'_, '_, '_>) -> Outcome {
     let operands = [c.operand(0)?, c.operand(1)?];
     let alpha = c.number(2)?;
+    if complex::is_result(c)? {
+        return complex::sum(c, [operands[1], operands[0]], ScalarOp::Sub, alpha);
+    }
     let ty = compute_type(c.common_type(&operands)?);
     pair(c, operands, ty, move |b, x, y| {
         let x = scaled(b, x, alpha)?;
         op(b, ScalarOp::Sub, &[y, x])
     })
+}
+
+fn product_of_call(c: &mut Call<'_, '_, '_>) -> Outcome {
+    if complex::is_result(c)? {
+        let operands = [c.operand(0)?, c.operand(1)?];
+        return complex::product(c, operands);
+    }
+    arithmetic(c, product)
+}
+
+fn quotient_of_call(c: &mut Call<'_, '_, '_>) -> Outcome {
+    if complex::is_result(c)? {
+        let operands = [c.operand(0)?, c.operand(1)?];
+        return complex::quotient(c, operands);
+    }
+    real(c, |b, x, y| op(b, ScalarOp::Div, &[x, y]))
 }
 
 fn counting_type(ty: ElementType) -> ElementType {
@@ -215,6 +238,9 @@ fn remainder(b: &mut ExpressionBuilder, x: Node, y: Node) -> Built {
 fn power_of_number(c: &mut Call<'_, '_, '_>) -> Outcome {
     let operands = [c.operand(0)?, c.operand(1)?];
     let exponent = c.number(1)?.as_f64();
+    if exponent == 2.0 && complex::is_result(c)? {
+        return complex::square(c);
+    }
     let ty = compute_type(c.common_type(&operands)?);
     pair(c, operands, ty, move |b, x, y| {
         let is_float = b.ty(x).is_float();

@@ -2,6 +2,7 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
+use super::complex;
 use crate::ir::{Comparison, ElementType, ScalarOp};
 use crate::operators::promotion::Operand;
 
@@ -25,6 +26,9 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
 
 fn compare(c: &mut Call<'_, '_, '_>, comparison: Comparison) -> Result<(), Fault> {
     let operands = [c.operand(0)?, c.operand(1)?];
+    if complex::is_among(c, &operands) {
+        return complex::compare(c, operands, comparison);
+    }
     let ty = c.common_type(&operands)?;
     apply(c, &operands, ty, ScalarOp::Compare(comparison))
 }

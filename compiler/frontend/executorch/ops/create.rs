@@ -3,7 +3,8 @@
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
 use super::whole::Whole;
-use crate::ir::{ElementType, Extent, IndexOperation, Scalar, ScalarOp};
+use crate::ir::{ElementType, Extent, IndexOperation, Scalar, ScalarOp, Value};
+use crate::operators::complex::is_complex;
 use crate::operators::promotion::{Number, Operand, float_type};
 
 type Outcome = Result<(), Fault>;
@@ -35,9 +36,15 @@ fn filled(c: &mut Call<'_, '_, '_>, size: Size, number: Number) -> Outcome {
         Size::List => c.sizes(0)?,
     };
     let element = c.out_form(c.out())?.element;
-    let one = c.graph().scalar(number.to_scalar(element))?;
+    let one = one_number(c, number, element)?;
     let y = c.graph().broadcast(one, &shape)?;
     c.finish(y)
+}
+
+/// A number as a tensor of a type; a complex one has no imaginary part.
+fn one_number(c: &mut Call<'_, '_, '_>, number: Number, element: ElementType) -> Result<Value, Fault> {
+    let real = c.graph().scalar(number.to_scalar(element.part()))?;
+    if is_complex(element) { c.cast(real, element) } else { Ok(real) }
 }
 
 /// (self, value): the one element of a tensor, in the shape of another.
@@ -51,7 +58,7 @@ fn filled_with_element(c: &mut Call<'_, '_, '_>) -> Outcome {
 fn scalar(c: &mut Call<'_, '_, '_>) -> Outcome {
     let element = c.out_form(c.out())?.element;
     let y = match c.operand(0)? {
-        Operand::Number(number) => c.graph().scalar(number.to_scalar(element))?,
+        Operand::Number(number) => one_number(c, number, element)?,
         Operand::Tensor(value) => c.reshape(value, &[])?,
     };
     c.finish(y)

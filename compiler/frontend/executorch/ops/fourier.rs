@@ -1,76 +1,16 @@
-//! Fourier transforms, and complex numbers as pairs of floats.
+//! Fourier transforms.
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
 use crate::ir::{ElementType, Extent, Scalar, ScalarOp, Value};
-use crate::operators::complex::{from_pairs, from_real, is_complex};
+use crate::operators::complex::{from_pairs, from_real, pairs};
 use crate::operators::fourier::any_length::{self, Direction};
 use crate::operators::graph::movement::inverse;
 
 type Outcome = Result<(), Fault>;
 
-pub(super) const OPERATORS: &[(&str, Translate)] = &[
-    ("aten::_fft_r2c.out", real_to_complex),
-    ("aten::_fft_c2r.out", complex_to_real),
-    ("aten::_fft_c2c.out", complex_to_complex),
-    ("aten::view_as_real_copy.out", as_pairs),
-    ("aten::view_as_complex_copy.out", as_complex),
-    ("aten::_conj_physical.out", conjugate),
-];
-
-/// Complex numbers as floats with a last dimension of two.
-pub(super) fn pairs(c: &mut Call<'_, '_, '_>, value: Value) -> Result<Value, Fault> {
-    let part = c.element(value).part();
-    Ok(c.graph().bitcast(value, part)?)
-}
-
-/// Absolute values of complex numbers; squares of binary32 are taken in binary64, where they do not overflow.
-pub(super) fn magnitude(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let value = c.tensor(0)?;
-    let pairs = pairs(c, value)?;
-    let (rank, shape) = (c.rank(value), c.extents(value));
-    let mut parts = Vec::new();
-    for part in 0..2 {
-        let part = c.graph().slice_along(pairs, rank, Extent::Static(part), Extent::Static(1))?;
-        parts.push(c.reshape_to(part, &shape)?);
-    }
-    let y = c.map(&parts, |b, n| {
-        let mut squares = Vec::new();
-        for &part in n {
-            let wide = b.convert(part, ElementType::F64);
-            squares.push(b.op(ScalarOp::Mul, &[wide, wide])?);
-        }
-        let sum = b.op(ScalarOp::Add, &squares)?;
-        Ok(b.op(ScalarOp::Sqrt, &[sum])?)
-    })?;
-    c.finish(y)
-}
-
-fn as_pairs(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let value = c.tensor(0)?;
-    let y = pairs(c, value)?;
-    c.finish(y)
-}
-
-fn as_complex(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let value = c.tensor(0)?;
-    let y = from_pairs(c.graph(), value)?;
-    c.finish(y)
-}
-
-fn conjugate(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let value = c.tensor(0)?;
-    if !is_complex(c.element(value)) {
-        return c.finish(value);
-    }
-    let x = pairs(c, value)?;
-    let part = c.element(x);
-    let signs = [1.0, -1.0].map(|sign| Scalar::float(part, sign));
-    let signs = c.graph().numbers(part, &[2], &signs)?;
-    let y = c.map(&[x, signs], |b, n| Ok(b.op(ScalarOp::Mul, n)?))?;
-    let y = from_pairs(c.graph(), y)?;
-    c.finish(y)
-}
+pub(super) const OPERATORS: &[(&str, Translate)] =
+    &[("aten::_fft_r2c.out", real_to_complex), ("aten::_fft_c2r.out", complex_to_real), ("aten::_fft_c2c.out", complex_to_complex)];
 
 /// The dimensions that are transformed, argument 1: at least one.
 fn dimensions(c: &Call<'_, '_, '_>, rank: usize) -> Result<(usize, Vec<usize>), Fault> {
@@ -162,7 +102,7 @@ fn real_to_complex(c: &mut Call<'_, '_, '_>) -> Outcome {
     } else {
         let complex = if c.element(x) == ElementType::F64 { ElementType::C128 } else { ElementType::C64 };
         let x = from_real(c.graph(), x, complex)?;
-        let x = pairs(c, x)?;
+        let x = pairs(c.graph(), x)?;
         transformed(c, x, &[&others[..], &[last]].concat(), Direction::Forward)?
     };
     let y = scaled(c, y, &counts)?;
@@ -182,7 +122,7 @@ fn complex_to_real(c: &mut Call<'_, '_, '_>) -> Outcome {
     }
     let mut counts = counts(c, value, &others);
     counts.push(length);
-    let x = pairs(c, value)?;
+    let x = pairs(c.graph(), value)?;
     let x = transformed(c, x, &others, Direction::Backward)?;
     let (line, back) = moved(c, x, last, 1)?;
     let line = any_length::real_numbers(c.graph(), line, length)?;
@@ -199,7 +139,7 @@ fn complex_to_complex(c: &mut Call<'_, '_, '_>) -> Outcome {
     axes.push(last);
     let counts = counts(c, value, &axes);
     let direction = if c.flag(3)? { Direction::Forward } else { Direction::Backward };
-    let x = pairs(c, value)?;
+    let x = pairs(c.graph(), value)?;
     let y = transformed(c, x, &axes, direction)?;
     let y = scaled(c, y, &counts)?;
     let y = from_pairs(c.graph(), y)?;

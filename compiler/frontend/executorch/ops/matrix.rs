@@ -5,6 +5,7 @@ use super::binary::scaled;
 use super::call::{Call, Translate};
 use crate::ir::{ElementType, ScalarOp, Value};
 use crate::operators::activation::Activation;
+use crate::operators::complex;
 use crate::operators::contraction::Numerics;
 use crate::operators::contraction::products::{self, matmul, swapped};
 use crate::operators::promotion::compute_type;
@@ -45,6 +46,9 @@ pub(super) fn plain(accumulator: ElementType, result: ElementType) -> Numerics {
 
 /// [… M, K] × [… K, N].
 fn multiply(c: &mut Call<'_, '_, '_>, left: Value, right: Value) -> Result<Value, Fault> {
+    if complex::is_complex(c.element(left)) && complex::is_complex(c.element(right)) {
+        return multiply_complex(c, left, right);
+    }
     let sum = accumulator(c.element(left))?;
     let (left, right) = (widened(c, left)?, widened(c, right)?);
     let g = c.graph();
@@ -53,6 +57,15 @@ fn multiply(c: &mut Call<'_, '_, '_>, left: Value, right: Value) -> Result<Value
     }
     let right = swapped(g, right)?;
     Ok(matmul(g, left, right, None, &plain(sum, sum))?)
+}
+
+/// The product of complex matrices by four of their parts.
+fn multiply_complex(c: &mut Call<'_, '_, '_>, left: Value, right: Value) -> Result<Value, Fault> {
+    let ([a, b], [x, y]) = (complex::parts(c.graph(), left)?, complex::parts(c.graph(), right)?);
+    let (ax, by, ay, bx) = (multiply(c, a, x)?, multiply(c, b, y)?, multiply(c, a, y)?, multiply(c, b, x)?);
+    let real = c.map(&[ax, by], |b, n| Ok(b.op(ScalarOp::Sub, n)?))?;
+    let imaginary = c.map(&[ay, bx], |b, n| Ok(b.op(ScalarOp::Add, n)?))?;
+    Ok(complex::joined(c.graph(), [real, imaginary])?)
 }
 
 fn product(c: &mut Call<'_, '_, '_>) -> Outcome {

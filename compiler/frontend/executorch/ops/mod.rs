@@ -6,6 +6,7 @@ mod binary;
 mod call;
 mod close;
 mod compare;
+mod complex;
 pub mod convolution;
 mod create;
 mod displace;
@@ -49,6 +50,7 @@ const FAMILIES: &[Family] = &[
     binary::OPERATORS,
     close::OPERATORS,
     compare::OPERATORS,
+    complex::OPERATORS,
     convolution::OPERATORS,
     create::OPERATORS,
     displace::OPERATORS,

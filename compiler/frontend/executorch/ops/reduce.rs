@@ -3,6 +3,7 @@
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
 use crate::ir::{ElementType, Extent, Reduction, Search, Value};
+use crate::operators::complex::{from_pairs, is_complex, pairs};
 use crate::operators::promotion::{Number, compute_type, float_type};
 use crate::operators::reduction::{self, Axes};
 
@@ -67,6 +68,16 @@ fn sum_or_mean(c: &mut Call<'_, '_, '_>, x: Value, axes: &[usize], keep: bool, m
     let ty = compute_type(c.out_form(c.out())?.element);
     let x = c.cast(x, ty)?;
     let g = c.graph();
+    if is_complex(ty) {
+        // Sums are those of the parts, which lie in a dimension of their own.
+        let pairs = pairs(g, x)?;
+        let sums = if mean {
+            reduction::mean(g, pairs, axes, shape(keep))?
+        } else {
+            reduction::reduce(g, pairs, Reduction::Sum, axes, shape(keep))?
+        };
+        return Ok(from_pairs(g, sums)?);
+    }
     Ok(if mean { reduction::mean(g, x, axes, shape(keep))? } else { reduction::reduce(g, x, Reduction::Sum, axes, shape(keep))? })
 }
 

@@ -3,6 +3,7 @@
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
 use crate::ir::{Reduction, Scan};
+use crate::operators::complex::{from_pairs, is_complex, pairs};
 use crate::operators::promotion::compute_type;
 
 pub(super) const OPERATORS: &[(&str, Translate)] =
@@ -19,6 +20,13 @@ fn up_to_each(c: &mut Call<'_, '_, '_>, reduction: Reduction) -> Result<(), Faul
     if rank == 0 {
         return c.finish(x);
     }
-    let found = c.builder().scan(x, Scan { reduction, axis, exclusive: false, reverse: false })?;
+    let scan = Scan { reduction, axis, exclusive: false, reverse: false };
+    if is_complex(ty) && reduction == Reduction::Sum {
+        let pairs = pairs(c.graph(), x)?;
+        let sums = c.builder().scan(pairs, scan)?;
+        let sums = from_pairs(c.graph(), sums)?;
+        return c.finish(sums);
+    }
+    let found = c.builder().scan(x, scan)?;
     c.finish(found)
 }

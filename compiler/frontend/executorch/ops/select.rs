@@ -2,6 +2,7 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
+use super::complex;
 use crate::ir::{ElementType, ScalarOp, Value};
 use crate::operators::promotion::Operand;
 
@@ -23,6 +24,9 @@ fn masked_fill(c: &mut Call<'_, '_, '_>) -> Outcome {
 fn select(c: &mut Call<'_, '_, '_>, condition: Operand, x: Operand, y: Operand) -> Outcome {
     let Operand::Tensor(condition) = condition else { return Err(Fault::unsupported("the condition is a number")) };
     let condition = c.cast(condition, ElementType::Bool)?;
+    if complex::is_result(c)? {
+        return complex::chosen(c, condition, [x, y]);
+    }
     let out = c.out_form(c.out())?.element;
     let ty = c.common_type(&[x, y])?;
     let numbers: Vec<Operand> = vec![x, y];

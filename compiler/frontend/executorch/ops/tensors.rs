@@ -3,7 +3,7 @@
 use super::super::fault::Fault;
 use super::call::Call;
 use crate::ir::{ElementType, ExpressionBuilder, Extent, Node, Value};
-use crate::operators::complex::{from_real, is_complex};
+use crate::operators::complex::{from_pairs, from_real, is_complex, pairs, parts};
 use crate::operators::extents;
 use crate::operators::promotion::{self, Operand};
 
@@ -55,13 +55,25 @@ impl Call<'_, '_, '_> {
         self.graph().compute(operands, |terms, x| build(terms.builder(), x))
     }
 
-    /// A value converted to another element type: integers wrap, floats truncate, to bool whether it is not zero.
+    /// A value converted to another element type: integers wrap, floats truncate, to bool whether it is not zero. Of complex numbers other types take
+    /// the real part.
     ///
     /// # Errors
     /// Never for the element types that files have.
     pub fn cast(&mut self, value: Value, element: ElementType) -> Result<Value, Fault> {
-        if is_complex(element) && !is_complex(self.element(value)) {
-            return Ok(from_real(self.graph(), value, element)?);
+        let from = self.element(value);
+        match (is_complex(from), is_complex(element)) {
+            (true, true) if from != element => {
+                let pairs = pairs(self.graph(), value)?;
+                let pairs = self.graph().convert(pairs, element.part())?;
+                return Ok(from_pairs(self.graph(), pairs)?);
+            }
+            (true, false) => {
+                let [real, _] = parts(self.graph(), value)?;
+                return self.cast(real, element);
+            }
+            (false, true) => return Ok(from_real(self.graph(), value, element)?),
+            _ => {}
         }
         let wraps = matches!(element, ElementType::I8 | ElementType::U8 | ElementType::I16 | ElementType::U16);
         if wraps && self.element(value).is_float() {

@@ -2,6 +2,7 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
+use super::complex;
 use crate::ir::{Comparison, ElementType, ExpressionBuilder, NanRule, Node, Scalar, ScalarOp};
 use crate::operators::complex::is_complex;
 use crate::operators::nonlinear::{self, Below, Gelu};
@@ -13,7 +14,7 @@ type Built = Result<Node, Fault>;
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::abs.out", magnitude),
-    ("aten::neg.out", |c| arithmetic(c, negative)),
+    ("aten::neg.out", negative_of_call),
     ("aten::sign.out", |c| arithmetic(c, sign)),
     ("aten::relu.out", |c| arithmetic(c, |b, x| with_zero(b, ScalarOp::Max(NanRule::Propagate), x))),
     ("aten::ceil.out", |c| rounding(c, ScalarOp::Ceil)),
@@ -22,10 +23,10 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::round.out", |c| rounding(c, ScalarOp::RoundEven)),
     ("aten::bitwise_not.out", |c| plain(c, ScalarOp::Not)),
     ("aten::logical_not.out", |c| test(c, |b, x| against(b, Comparison::Equal, x, 0.0))),
-    ("aten::isnan.out", |c| test(c, |b, x| op(b, ScalarOp::Compare(Comparison::NotEqual), &[x, x]))),
+    ("aten::isnan.out", is_nan),
     ("aten::signbit.out", |c| test(c, is_signed)),
     ("aten::isinf.out", |c| test(c, is_infinite)),
-    ("aten::exp.out", |c| real(c, ScalarOp::Exp)),
+    ("aten::exp.out", exponential),
     ("aten::log.out", |c| real(c, ScalarOp::Log)),
     ("aten::sqrt.out", |c| real(c, ScalarOp::Sqrt)),
     ("aten::rsqrt.out", |c| real(c, ScalarOp::Rsqrt)),
@@ -42,7 +43,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::atan.out", |c| function(c, arc_tangent)),
     ("aten::asin.out", |c| function(c, arc_sine)),
     ("aten::acos.out", |c| function(c, arc_cosine)),
-    ("aten::reciprocal.out", |c| function(c, |b, x| from_number(b, ScalarOp::Div, 1.0, x))),
+    ("aten::reciprocal.out", reciprocal),
     ("aten::log2.out", |c| function(c, |b, x| scaled_log(b, x, std::f64::consts::LOG2_E))),
     ("aten::log10.out", |c| function(c, |b, x| scaled_log(b, x, std::f64::consts::LOG10_E))),
     ("aten::log1p.out", |c| function(c, log1p)),
@@ -194,11 +195,31 @@ fn of_library(c: &mut Call<'_, '_, '_>, build: impl FnOnce(&mut Terms, Node) -> 
 
 fn magnitude(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    if is_complex(c.element(x)) { super::fourier::magnitude(c) } else { arithmetic(c, absolute) }
+    if is_complex(c.element(x)) { complex::magnitude(c) } else { arithmetic(c, absolute) }
 }
 
 fn absolute(b: &mut ExpressionBuilder, x: Node) -> Built {
     if b.ty(x).is_unsigned_integer() { Ok(x) } else { op(b, ScalarOp::Abs, &[x]) }
+}
+
+fn is_nan(c: &mut Call<'_, '_, '_>) -> Outcome {
+    let x = c.operand(0)?;
+    if complex::is_among(c, &[x]) {
+        return complex::is_nan(c);
+    }
+    test(c, |b, x| op(b, ScalarOp::Compare(Comparison::NotEqual), &[x, x]))
+}
+
+fn reciprocal(c: &mut Call<'_, '_, '_>) -> Outcome {
+    if complex::is_result(c)? { complex::reciprocal(c) } else { function(c, |b, x| from_number(b, ScalarOp::Div, 1.0, x)) }
+}
+
+fn exponential(c: &mut Call<'_, '_, '_>) -> Outcome {
+    if complex::is_result(c)? { complex::exponential(c) } else { real(c, ScalarOp::Exp) }
+}
+
+fn negative_of_call(c: &mut Call<'_, '_, '_>) -> Outcome {
+    if complex::is_result(c)? { complex::negative(c) } else { arithmetic(c, negative) }
 }
 
 fn negative(b: &mut ExpressionBuilder, x: Node) -> Built {
