@@ -22,6 +22,15 @@ pub fn max(g: &mut Graph<'_>, input: Value, windows: &Windows, search: Search) -
     reduced(g, input, search.reduction(), &windows.signed_size()?, geometry)
 }
 
+/// The largest element of each window as XNNPACK finds it, where NaN is among them ([`Summation::Nines`]); −∞ of nothing but NaN.
+///
+/// # Errors
+/// When elements are no binary32, or the windows do not fit.
+pub fn max_of_nines(g: &mut Graph<'_>, input: Value, windows: &Windows) -> Result<Value, Error> {
+    let geometry = windows.geometry(g, &spatial(g, input))?;
+    Ok(g.builder.window_in(input, Reduction::Max, Summation::Nines, windows.signed_size()?, geometry)?)
+}
+
 /// Windows of an image reduced. Those of more than two dimensions are reduced along the last two and then along the others, which makes no
 /// difference but for the order of sums.
 fn reduced(g: &mut Graph<'_>, input: Value, reduction: Reduction, size: &[i64], geometry: WindowGeometry) -> Result<Value, Error> {

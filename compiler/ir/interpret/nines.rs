@@ -1,33 +1,69 @@
-//! `window` whose elements are summed nine at a time.
+//! `window` whose elements are combined nine at a time.
 
 use super::array::{Array, elements};
 use super::column::Column;
 use super::contract::RunTime;
 use super::error::{Step, fail};
 use super::reduce::placed;
-use crate::ir::operators::WindowGeometry;
+use crate::ir::operators::{Reduction, WindowGeometry};
 use crate::ir::types::ElementType;
 
-/// The sums of windows of f32 over one spatial dimension or two, as [`crate::ir::Summation::Nines`] has them.
-pub(in crate::ir) fn window<'m>(input: &Array<'m>, size: &[usize], geometry: &WindowGeometry, run_time: &RunTime) -> Step<Array<'m>> {
+/// The sums of windows of f32 over one spatial dimension or two, or their largest elements, as [`crate::ir::Summation::Nines`] has them.
+pub(in crate::ir) fn window<'m>(
+    input: &Array<'m>,
+    reduction: Reduction,
+    size: &[usize],
+    geometry: &WindowGeometry,
+    run_time: &RunTime,
+) -> Step<Array<'m>> {
     let (shape, windows) = placed(input, size, geometry, run_time)?;
     let total = elements(ElementType::F32, &shape)?;
     let column = Column::decode(input.element, &input.bytes, 0..input.len());
-    let Some(numbers) = column.singles() else { return fail(format!("sums of nine {}", input.element)) };
+    let Some(numbers) = column.singles() else { return fail(format!("nines of {}", input.element)) };
     let last = input.rank() - 1;
     let (batches, channels) = (input.shape[0], input.shape[last]);
-    let spatial: usize = input.shape[1..last].iter().product();
-    let windows: Vec<_> = windows.iter().map(|taps| down_the_columns(taps, size)).collect();
+    let extents = &input.shape[1..last];
+    let spatial: usize = extents.iter().product();
+    let is_sum = reduction == Reduction::Sum;
+    let taps_of = |(position, taps): (usize, &Vec<(usize, usize)>)| {
+        if is_sum { down_the_columns(taps, size) } else { nearest(position, &shape[1..last], extents, size, (geometry, run_time)) }
+    };
+    let windows: Vec<_> = windows.iter().enumerate().map(taps_of).collect();
     let mut bytes = Vec::with_capacity(4 * total);
     for batch in 0..batches {
         for taps in &windows {
             for channel in 0..channels {
-                let sum = sum(taps, |element| numbers[(batch * spatial + element) * channels + channel]);
-                bytes.extend(sum.to_le_bytes());
+                let number = |element| numbers[(batch * spatial + element) * channels + channel];
+                let combined = if is_sum { sum(taps, number) } else { largest(taps, number) };
+                bytes.extend(combined.to_le_bytes());
             }
         }
     }
     Ok(Array::new(ElementType::F32, shape, bytes))
+}
+
+/// The taps of a window, with their places down the columns; what lies outside is the nearest element inside.
+fn nearest(
+    position: usize,
+    positions: &[usize],
+    extents: &[usize],
+    size: &[usize],
+    (geometry, run_time): (&WindowGeometry, &RunTime),
+) -> Vec<(usize, usize)> {
+    let coordinate = |d: usize, position: usize, tap: usize| {
+        let first =
+            position as i64 * geometry.strides[d] - geometry.padding_low[d] + run_time.shift.get(d).map_or(0, |&shift| shift as i64);
+        (first + tap as i64 * geometry.dilation[d]).clamp(0, extents[d] as i64 - 1) as usize
+    };
+    let elements: Vec<usize> = match *size {
+        [rows, columns] => {
+            let (y, x) = (position / positions[1], position % positions[1]);
+            let tap = |tap: usize| coordinate(0, y, tap % rows) * extents[1] + coordinate(1, x, tap / rows);
+            (0..rows * columns).map(tap).collect()
+        }
+        _ => (0..size[0]).map(|tap| coordinate(0, position, tap)).collect(),
+    };
+    elements.into_iter().enumerate().collect()
 }
 
 /// Taps of a window, each with its place down the columns instead of along the rows.
@@ -47,4 +83,18 @@ fn sum(taps: &[(usize, usize)], number: impl Fn(usize) -> f32) -> f32 {
         sum += ((i[2] + i[3]) + (i[4] + i[5])) + (((i[0] + i[1]) + i[8]) + (i[6] + i[7]));
     }
     sum
+}
+
+/// The largest of what taps have, by the instruction of x86: where one of two is NaN the second one is the result. A group of nine that is not full
+/// repeats its first, and what comes out of it as NaN is left out.
+fn largest(taps: &[(usize, usize)], number: impl Fn(usize) -> f32) -> f32 {
+    let larger = |a: f32, b: f32| if a > b { a } else { b };
+    let mut largest = f32::NEG_INFINITY;
+    for group in taps.chunks(9) {
+        let i: [f32; 9] = std::array::from_fn(|place| number(group.get(place).unwrap_or(&group[0]).1));
+        let middle = larger(larger(i[2], i[3]), larger(i[4], i[5]));
+        let ends = larger(larger(larger(i[0], i[1]), i[8]), larger(i[6], i[7]));
+        largest = larger(larger(middle, ends), largest);
+    }
+    largest
 }

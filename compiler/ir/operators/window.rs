@@ -121,7 +121,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Nines are sums of f32, down the columns of a plane.
+    /// Nines are sums and maxima of f32, down the columns of a plane.
     fn check_summation(&self, cx: &Context<'_>) -> Result<(), TypeError> {
         if self.summation == Summation::Rows {
             return Ok(());
@@ -129,14 +129,15 @@ impl Window {
         cx.operand_element(0, Elements::Among(vec![ElementType::F32]))?;
         cx.rank(Subject::Field("size"), self.size.len(), Ranks::AtMost(2))?;
         let found = || self.reduction.word().to_owned();
-        cx.require(self.reduction == Reduction::Sum, || Misfit::Malformed { field: "reduction", expected: "sum", found: found() })
+        let is_known = matches!(self.reduction, Reduction::Sum | Reduction::Max);
+        cx.require(is_known, || Misfit::Malformed { field: "reduction", expected: "sum or max", found: found() })
     }
 }
 
 impl Operator for Window {
     const NAME: &'static str = "window";
     const OPERANDS: Arity = Arity::Exactly(1);
-    const MEANING: &'static str = "A reduction over each position of a sliding window on [N, spatial…, C]; padded taps are left out. `summation` is the order of sums: row by row, or nines, of f32 and of one spatial dimension or two, down the columns: of i0 to i8 `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6 + i7))`, which is added to the sum of those before them, with 0 for padding. `positions` and `shift` as `conv` has them.";
+    const MEANING: &'static str = "A reduction over each position of a sliding window on [N, spatial…, C]; padded taps are left out. `summation` is the order of sums: row by row, or nines, of f32 and of one spatial dimension or two, down the columns: of i0 to i8 `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6 + i7))`, which is added to the sum of those before them, with 0 for padding. Maxima of nines go the same way; where one of two is NaN the second one is the result, missing taps repeat the first, padding the nearest element, and nines that come out as NaN are left out. `positions` and `shift` as `conv` has them.";
 
     fields! {
         "reduction" => reduction,
@@ -170,7 +171,7 @@ impl Operator for Window {
         let size: Vec<usize> = self.size.iter().map(|&n| n as usize).collect();
         match self.summation {
             Summation::Rows => reduce::window(input, self.reduction, &size, &self.geometry, &run_time),
-            Summation::Nines => nines::window(input, &size, &self.geometry, &run_time),
+            Summation::Nines => nines::window(input, self.reduction, &size, &self.geometry, &run_time),
         }
         .map(Slot::one)
     }
@@ -183,7 +184,7 @@ impl Operator for Window {
         let input = generator.image()?;
         let (element, spatial) = (generator.b.tensor(input).element, generator.b.tensor(input).rank() - 2);
         let (reduction, size) = (generator.reduction(element), generator.ints(spatial, 1, 3));
-        let may_be_nines = reduction == Reduction::Sum && element == ElementType::F32 && spatial <= 2;
+        let may_be_nines = matches!(reduction, Reduction::Sum | Reduction::Max) && element == ElementType::F32 && spatial <= 2;
         let summation = if may_be_nines && generator.random.one_in(2) { Summation::Nines } else { Summation::Rows };
         Some((vec![input], Self { reduction, summation, size, geometry: generator.geometry(input)? }))
     }
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn nines_are_sums_of_singles_in_a_plane() {
+    fn nines_are_sums_and_maxima_of_singles_in_a_plane() {
         let refused = |element, spatial: usize, reduction| {
             let mut module = Module::default();
             let mut b = FunctionBuilder::new(&mut module, "f");
@@ -227,6 +228,7 @@ mod tests {
             b.window_in(input, reduction, Summation::Nines, vec![2; spatial], geometry).is_err()
         };
         assert!(!refused(ElementType::F32, 1, Reduction::Sum) && !refused(ElementType::F32, 2, Reduction::Sum));
+        assert!(!refused(ElementType::F32, 2, Reduction::Max));
         assert!(refused(ElementType::F16, 2, Reduction::Sum), "halves");
         assert!(refused(ElementType::F32, 3, Reduction::Sum), "a volume");
         assert!(refused(ElementType::F32, 2, Reduction::Product), "products");

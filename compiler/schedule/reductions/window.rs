@@ -21,6 +21,8 @@ pub struct WindowSchedule<'a> {
     writer: ElementWise<'a>,
     reduction: Reduction,
     summation: Summation,
+    /// Whether the largest element is wanted, and not a sum.
+    is_largest: bool,
     sizes: Sizes,
     /// Rows and width of the window; strides, dilation, padding. One spatial dimension is a single row.
     size: [u64; 2],
@@ -58,6 +60,7 @@ impl<'a> WindowSchedule<'a> {
             writer,
             reduction: Reduction::new(operator.reduction, cx.element(operand))?,
             summation: operator.summation,
+            is_largest: operator.reduction == crate::ir::Reduction::Max,
             sizes: sizes.unwrap_or_else(|| {
                 let plane = |list: &[u64]| {
                     let [rows, columns] = pair(list, 1);
@@ -163,11 +166,41 @@ impl Taps<'_> {
         outcome.map(|()| sum[0])
     }
 
-    /// Nine at a time, down the columns; taps outside the input are 0.
-    fn in_nines(&self, b: &mut KernelBuilder, zero: Value) -> Result<Value, Unsupported> {
+    /// The largest, nine at a time, down the columns; taps outside the input are the nearest element inside.
+    fn largest_of_nines(&self, b: &mut KernelBuilder, neutral: Value) -> Result<Value, Unsupported> {
+        let WindowSchedule { size, dilation, padded, .. } = self.schedule;
+        let mut outcome = Ok(());
+        let extents = [self.numbers.input[1].value(b), self.numbers.input[2].value(b)];
+        let inside = |b: &mut KernelBuilder, place: Value, extent: Value| {
+            if !padded {
+                return place;
+            }
+            let (zero, last) = (b.index(0), b.scale_index(extent, 1, -1));
+            let place = b.binary(BinaryOp::SignedMax, place, zero);
+            b.binary(BinaryOp::SignedMin, place, last)
+        };
+        let largest = nines::combined(b, *size, neutral, nines::largest, |b, [ky, kx]| {
+            let row = b.scale_index(ky, dilation[0] as i64, 0);
+            let row = b.add(self.top, row);
+            let row = inside(b, row, extents[0]);
+            let line = b.add(self.first, row);
+            let line = self.numbers.input[2].scale(b, line);
+            let column = b.scale_index(kx, dilation[1] as i64, 0);
+            let column = b.add(self.left, column);
+            let column = inside(b, column, extents[1]);
+            self.element(b, line, column).unwrap_or_else(|error| {
+                outcome = Err(error);
+                neutral
+            })
+        });
+        outcome.map(|()| largest)
+    }
+
+    /// Sums of nine at a time, down the columns; taps outside the input are 0.
+    fn sum_of_nines(&self, b: &mut KernelBuilder, zero: Value) -> Result<Value, Unsupported> {
         let WindowSchedule { size, dilation, .. } = self.schedule;
         let mut outcome = Ok(());
-        let sum = nines::sum(b, *size, zero, |b, [ky, kx]| {
+        let sum = nines::combined(b, *size, zero, nines::added, |b, [ky, kx]| {
             let ky = b.scale_index(ky, dilation[0] as i64, 0);
             let (row, line) = self.line(b, ky);
             let kx = b.scale_index(kx, dilation[1] as i64, 0);
@@ -239,7 +272,8 @@ impl WindowSchedule<'_> {
         let taps = Taps { schedule: self, numbers, reader, hoisted, lanes, active, top, left, first, channel };
         match self.summation {
             Summation::Rows => taps.in_rows(b, neutral),
-            Summation::Nines => taps.in_nines(b, neutral),
+            Summation::Nines if self.is_largest => taps.largest_of_nines(b, neutral),
+            Summation::Nines => taps.sum_of_nines(b, neutral),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::super::fault::Fault;
 use super::run::{Datum, Run};
 use super::subgraph::{Combination, Function, Node, Quantization};
-use crate::ir::{Node as Term, ScalarOp};
+use crate::ir::{Extent, Node as Term, ScalarOp, Value};
 use crate::operators::contraction::rows::spanning_rows;
 use crate::operators::nonlinear::{self, Below, Gelu, Sixth};
 use crate::operators::terms::Terms;
@@ -53,9 +53,23 @@ impl Run<'_, '_, '_> {
             self.set(node.output, Datum::Tensor(value));
             return Ok(());
         }
-        let operands = [self.real(inputs[0])?, self.real(inputs[1])?];
+        let mut operands = [self.real(inputs[0])?, self.real(inputs[1])?];
+        if matches!(combination, Combination::Maximum | Combination::Minimum) && self.is_first_repeated(operands) {
+            operands.reverse();
+        }
         let value = self.graph().compute::<Error>(&operands, |terms, x| combine(terms, combination, [x[0], x[1]]))?;
         self.finish_real(node, value)
+    }
+
+    /// Whether the first of two operands, and not the second one, is repeated along the innermost dimension of both that has more than one element.
+    /// The runtime's kernels take the repeated operand second.
+    fn is_first_repeated(&mut self, operands: [Value; 2]) -> bool {
+        let [first, second] = operands.map(|operand| self.graph().extents(operand));
+        let one = Extent::Static(1);
+        let innermost_first = |shape: Vec<Extent>| shape.into_iter().rev().chain(std::iter::repeat(one));
+        let dimensions = first.len().max(second.len());
+        let mut pairs = innermost_first(first).zip(innermost_first(second)).take(dimensions);
+        pairs.find(|pair| *pair != (one, one)).is_some_and(|(first, _)| first == one)
     }
 }
 
@@ -94,8 +108,9 @@ fn combine(terms: &mut Terms, combination: Combination, [a, b]: [Term; 2]) -> Re
         Combination::Subtract => terms.sub(a, b)?,
         Combination::Multiply => terms.mul(a, b)?,
         Combination::Divide => terms.div(a, b)?,
-        Combination::Maximum => terms.max(a, b)?,
-        Combination::Minimum => terms.min(a, b)?,
+        // Where one of two is NaN the second one is the result, as of the instructions of x86.
+        Combination::Maximum => terms.max(b, a)?,
+        Combination::Minimum => terms.min(b, a)?,
         Combination::Prelu => nonlinear::leaky_relu(terms, a, b, Below::Less)?,
     })
 }

@@ -27,13 +27,26 @@ impl Run<'_, '_, '_> {
         match pooling {
             Pooling::Max => {
                 let image = self.image(input, true)?;
-                let value = pooling::max(self.graph(), image, &windows(window), Search::Max)?;
+                let is_single = self.graph().element(image) == F32;
+                let value = if is_single {
+                    pooling::max_of_nines(self.graph(), image, &windows(window))?
+                } else {
+                    pooling::max(self.graph(), image, &windows(window), Search::Max)?
+                };
                 self.finish_moved(node, value, input)
             }
             Pooling::Average => {
                 let image = self.image(input, false)?;
                 let means = self.means(input)?;
-                let value = pooling::average(self.graph(), image, &windows(window), &means)?;
+                let mut value = pooling::average(self.graph(), image, &windows(window), &means)?;
+                if self.affine(node.output).is_none() {
+                    // The kernel clamps by x86's maximum, which of a NaN and a bound gives the bound.
+                    let low = node.clamp.map_or(f32::NEG_INFINITY, |(low, _)| low);
+                    value = self.graph().compute::<Error>(&[value], |terms, x| {
+                        let low = terms.f32(low);
+                        Ok(terms.max(low, x[0])?)
+                    })?;
+                }
                 self.finish_real(node, value)
             }
         }
