@@ -46,6 +46,7 @@ mod selection;
 mod shape;
 mod shared;
 mod sigmoid16;
+mod short_rows;
 mod signal;
 mod slicing;
 mod sparse;

@@ -2,6 +2,7 @@
 
 use super::error::{invalid, unsupported};
 use super::operator::{Lowered, Operand, Operator};
+use super::short_rows;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Reduction as Reduce, Scalar, Search};
 use crate::operators::reduction::{self, Axes, Rescaling};
@@ -120,7 +121,7 @@ pub(super) fn mean(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     reduction.bind(operator, value)
 }
 
-/// ARG_MAX and ARG_MIN: the first position of the extreme element.
+/// ARG_MAX and ARG_MIN: the first position of the extreme element; NaN is left out.
 pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: Search) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let (input, list, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(0)?);
@@ -131,6 +132,11 @@ pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: Search) -
     {
         return Err(operator.type_error(&[input.element(), output.element]));
     }
-    let value = reduction::position(operator.graph(), input.value, search, axis, output.element)?;
+    let is_short_row = input.element() == F32 && axis + 1 == input.rank() && short_rows::LENGTHS.contains(&input.shape[axis]);
+    let value = if is_short_row && input.extents[axis].as_static().is_some() {
+        short_rows::positions(operator, input.value, search, output.element)?
+    } else {
+        reduction::position(operator.graph(), input.value, search, axis, output.element)?
+    };
     operator.bind(0, value)
 }

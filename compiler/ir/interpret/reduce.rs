@@ -217,6 +217,6 @@ pub(in crate::ir) fn arg_reduce<'m>(input: &Array<'m>, search: Search, axis: usi
 
 /// Whether a float takes the place of the best one so far.
 fn is_better(search: Search, x: f64, best: f64) -> bool {
-    let nan = search.finds_nan() && x.is_nan() && !best.is_nan();
-    nan || if search.finds_largest() { x > best } else { x < best }
+    let by_kind = if search.finds_nan() { x.is_nan() && !best.is_nan() } else { best.is_nan() && !x.is_nan() };
+    by_kind || if search.finds_largest() { x > best } else { x < best }
 }

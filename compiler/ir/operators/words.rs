@@ -117,10 +117,10 @@ impl Word for Combination {
 /// What `arg_reduce` looks for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Search {
-    /// The largest element; NaN is never better than another.
+    /// The largest element; NaN is worse than every number.
     #[default]
     Max,
-    /// The smallest element; NaN is never better than another.
+    /// The smallest element; NaN is worse than every number.
     Min,
     /// The first NaN, else the largest element.
     MaxOrNan,

@@ -65,17 +65,20 @@ impl<'a> ArgReduceSchedule<'a> {
         Ok(Self { cx, operand, shape: parts, element, lane: memory_lane(element)?, result_lane, search: operator.search })
     }
 
-    /// Where x is strictly better than y. Nothing is better than NaN, and NaN is better than numbers where the search finds it.
+    /// Where x is strictly better than y. NaN is better than every number where the search finds it, else worse.
     fn better(&self, b: &mut KernelBuilder, x: Value, y: Value) -> Value {
         let wide_unsigned = self.element.is_unsigned_integer() && self.element.bits() >= 32;
         let op = if wide_unsigned { CompareOp::UnsignedLess } else { CompareOp::Less };
         let better = if self.search.finds_largest() { b.compare(op, y, x) } else { b.compare(op, x, y) };
-        if !self.search.finds_nan() || !self.element.is_float() {
+        if !self.element.is_float() {
             return better;
         }
-        let (nan, number) = (b.compare(CompareOp::NotEqual, x, x), b.compare(CompareOp::Equal, y, y));
-        let first_nan = b.binary(BinaryOp::And, nan, number);
-        b.binary(BinaryOp::Or, better, first_nan)
+        // A number equals itself, NaN does not.
+        let (nan, number) = (CompareOp::NotEqual, CompareOp::Equal);
+        let [of_x, of_y] = if self.search.finds_nan() { [nan, number] } else { [number, nan] };
+        let (of_x, of_y) = (b.compare(of_x, x, x), b.compare(of_y, y, y));
+        let by_kind = b.binary(BinaryOp::And, of_x, of_y);
+        b.binary(BinaryOp::Or, better, by_kind)
     }
 
     /// The better of the best so far and new elements, with their positions.
@@ -168,13 +171,37 @@ impl<'a> ArgReduceSchedule<'a> {
         if let Some(last) = last {
             best = step(b, last, &best);
         }
-        let extreme = reduction.horizontal(b, best[0]);
-        let extreme = b.splat(extreme, lanes);
-        // With NaN in front no lane has anything better, and all hold position 0. Where NaN is found, lanes without it are worse.
-        let worse = self.better(b, extreme, best[0]);
+        self.best_lane(b, reduction, &best)
+    }
+
+    /// The least of the positions in lanes whose elements are the best. Lanes that met nothing but NaN hold position 0, which is that of no number; it
+    /// is the result where all lanes are such.
+    fn best_lane(&self, b: &mut KernelBuilder, reduction: &Reduction, best: &[Value]) -> Value {
+        let (elements, positions) = (best[0], best[1]);
+        let lanes = b.ty(elements).lanes;
         let beyond = b.int(Type::vector(Lane::I32, lanes), i64::from(i32::MAX));
-        let candidates = b.select(worse, beyond, best[1]);
-        b.horizontal(HorizontalOp::Min, candidates)
+        // Extremes across lanes leave NaN out or not, as the machine has it.
+        let skipped = (self.element.is_float() && !self.search.finds_nan()).then(|| b.compare(CompareOp::NotEqual, elements, elements));
+        let elements = match skipped {
+            Some(skipped) => {
+                let neutral = reduction.neutral(b, lanes);
+                b.select(skipped, neutral, elements)
+            }
+            None => elements,
+        };
+        let extreme = reduction.horizontal(b, elements);
+        let extreme = b.splat(extreme, lanes);
+        let worse = self.better(b, extreme, elements);
+        let worse = skipped.map_or(worse, |skipped| b.binary(BinaryOp::Or, worse, skipped));
+        let candidates = b.select(worse, beyond, positions);
+        let found = b.horizontal(HorizontalOp::Min, candidates);
+        if skipped.is_none() {
+            return found;
+        }
+        let ty = Type::scalar(Lane::I32);
+        let (zero, none) = (b.int(ty, 0), b.int(ty, i64::from(i32::MAX)));
+        let is_none = b.compare(CompareOp::Equal, found, none);
+        b.select(is_none, zero, found)
     }
 }
 
