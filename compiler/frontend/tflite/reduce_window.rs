@@ -6,11 +6,11 @@
 use super::error::{invalid, missing_options, unsupported};
 use super::operator::{Lowered, Operand, Operator};
 use super::padding::{padded, spread};
-use super::stablehlo_indexing::body;
+use super::regions::computation;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, NanRule, Reduction, Scalar, ScalarOp, Value, WindowGeometry};
 use crate::operators::terms::{Term, Terms};
-use crate::schema::tflite::{BuiltinOperator as Code, ReduceWindowFunction as Function};
+use crate::schema::tflite::ReduceWindowFunction as Function;
 use ElementType::{Bool, I32};
 
 /// The window along each dimension.
@@ -149,18 +149,8 @@ pub(super) fn stablehlo_reduce_window(operator: &mut Operator<'_, '_, '_>) -> Lo
     operator.arity(2..=2, 1..=1)?;
     let options = operator.record.builtin_options_2_as_stablehlo_reduce_window_options().ok_or_else(missing_options)?;
     let (input, first) = input_and_first(operator)?;
-    let function = match body(operator, options.body_subgraph_index())? {
-        Some(Code::STABLEHLO_ADD) => Function::ADD,
-        Some(Code::STABLEHLO_MULTIPLY) => Function::MUL,
-        Some(Code::STABLEHLO_MAXIMUM) => Function::MAXIMUM,
-        Some(Code::STABLEHLO_MINIMUM) => Function::MINIMUM,
-        Some(Code::LOGICAL_AND) => Function::ALL,
-        Some(Code::LOGICAL_OR) => Function::ANY,
-        other => {
-            let found = other.map_or("nothing".into(), |code| format!("{code:?}"));
-            return Err(unsupported(format!("reductions by {found} are not supported")));
-        }
-    };
+    let function = computation(operator, options.body_subgraph_index())?;
+    let function = function.ok_or_else(|| unsupported("a reduction that computes nothing is not supported"))?;
     let rank = input.rank();
     // What the file leaves out is 1, or no padding.
     let list = |list: Option<flatbuffers::Vector<'_, i64>>, default: i64, count: usize| -> Vec<i64> {

@@ -2,10 +2,11 @@
 
 use super::error::{invalid, missing_options, unsupported};
 use super::operator::{Lowered, Operand, Operator};
+use super::regions::computation;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Combination, ElementType};
 use crate::operators::indexing::boxes::{self, Corners, others};
-use crate::schema::tflite::BuiltinOperator as Code;
+use crate::schema::tflite::ReduceWindowFunction as Function;
 use ElementType::{Bool, C64, C128, I32, I64};
 
 type List<'a> = Option<flatbuffers::Vector<'a, i64>>;
@@ -77,35 +78,17 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// What a subgraph of two parameters computes: its one operator, or none where it gives back the second parameter.
-pub(super) fn body(operator: &Operator<'_, '_, '_>, index: i32) -> Result<Option<Code>, Diagnostic> {
-    let file = operator.lowering.shared.file;
-    let record = usize::try_from(index).ok().and_then(|index| file.records.get(index));
-    let record = record.ok_or_else(|| {
-        invalid(codes::SUBGRAPH_INDEX, "there is no such subgraph").expected(format!("below {}", file.records.len()), index.to_string())
-    })?;
-    let operators: Vec<u32> = record.operators().into_iter().flatten().map(|operator| operator.opcode_index()).collect();
-    match operators[..] {
-        [] => Ok(None),
-        [code] => {
-            let code = usize::try_from(code).ok().and_then(|code| file.codes.get(code));
-            Ok(Some(code.ok_or_else(|| invalid(codes::OPERATOR_CODE, "there is no such operator code"))?.code))
-        }
-        _ => Err(unsupported("a computation of several operators is not supported here")),
-    }
-}
-
 /// STABLEHLO_SCATTER: elements of updates that would be outside of the tensor are left out.
 pub(super) fn scatter(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
     let options = operator.record.builtin_options_2_as_stablehlo_scatter_options().ok_or_else(missing_options)?;
-    let combination = match body(operator, options.update_computation_subgraph_index())? {
+    let combination = match computation(operator, options.update_computation_subgraph_index())? {
         None => Combination::Set,
-        Some(Code::STABLEHLO_ADD) => Combination::Sum,
-        Some(Code::STABLEHLO_MULTIPLY) => Combination::Product,
-        Some(Code::STABLEHLO_MAXIMUM) => Combination::Max,
-        Some(Code::STABLEHLO_MINIMUM) => Combination::Min,
-        Some(code) => return Err(unsupported(format!("updates by {code:?} are not supported"))),
+        Some(Function::ADD) => Combination::Sum,
+        Some(Function::MUL) => Combination::Product,
+        Some(Function::MAXIMUM) => Combination::Max,
+        Some(Function::MINIMUM) => Combination::Min,
+        Some(function) => return Err(unsupported(format!("updates by {function:?} are not supported"))),
     };
     let ((tensor, indices), updates) = (tensor_and_indices(operator)?, operator.input(2)?);
     let element = tensor.element();
