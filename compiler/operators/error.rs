@@ -173,7 +173,7 @@ pub enum Error {
         /// How many there are.
         factors: u64,
     },
-    /// A scale of a softmax's operand on which no difference is a fixed-point number.
+    /// A scale of a softmax's operand that is, times beta, negative or not finite.
     #[error("the input's scale times beta is out of range")]
     ScaleTimesBeta {
         /// The scale.
@@ -316,7 +316,7 @@ impl Error {
             Self::TooManyIndices { rank } => pair(format!("at most {rank}"), "more".into()),
             Self::RanksDiffer { expected, found } => pair(expected.to_string(), found.to_string()),
             Self::TooManyPositions { most, shape } => pair(format!("at most {most}"), format!("{shape:?}")),
-            Self::ScaleTimesBeta { scale, beta } => pair("above 2^-26".into(), format!("{scale} × {beta}")),
+            Self::ScaleTimesBeta { scale, beta } => pair("a finite number, 0 or more".into(), format!("{scale} × {beta}")),
             Self::TooManyFactors { most, factors } => pair(format!("1 to {most}"), factors.to_string()),
             Self::TooManyWindows { most } => pair(format!("at most {most}"), "more".into()),
             Self::TooManyPhases { phases, most } => pair(format!("a product of at most {most}"), phases.to_string()),

@@ -148,7 +148,8 @@ impl Operands {
         let output = operator.output(0)?;
         let (from, to) = (operator.affine(&self.input.info)?, operator.affine(&output)?);
         let scales = filter_scales(&self.filter, self.channel_axis, self.channels())?;
-        let filter_zero_point = self.filter.info.quantization.as_ref().map_or(0, |q| q.zero_points[0]);
+        let is_read = legacy || scales.len() == 1;
+        let filter_zero_point = self.filter.info.quantization.as_ref().filter(|_| is_read).map_or(0, |q| q.zero_points[0]);
         if legacy && scales.len() > 1 {
             return Err(unsupported("uint8 filters with a scale for each channel are not supported"));
         }
@@ -177,8 +178,8 @@ impl Operands {
         if accumulator == I32 && self.bias_type != TypeCode::INT32 {
             return Err(unsupported("a 32-bit bias of a 16-bit convolution needs quantized_bias_type INT32"));
         }
-        if matches!(&scaling, Scaling::FixedPoint(list) if list.iter().any(|m| m.shift >= 8)) {
-            return Err(invalid(codes::SCALE, "the ratio of the scales is out of range").expected("below 2^7", "more"));
+        if matches!(&scaling, Scaling::FixedPoint(list) if list.iter().any(|m| m.shift >= 15)) {
+            return Err(invalid(codes::SCALE, "the ratio of the scales is out of range").expected("below 2^14", "more"));
         }
         let output = IntegerOutput::new(output.element, to, self.activation)?;
         Ok((bias.map(|(value, _)| value), Numerics::Integer { zero_points: (0, 0), accumulator, scaling, output }))

@@ -24,7 +24,8 @@ pub(super) fn filter_scales(filter: &Operand, axis: usize, channels: u64) -> Res
         return Err(at(invalid(codes::SCALE_COUNT, "the filter's scales do not fit its channels")
             .expected(format!("{channels} along dimension {axis}"), found)));
     }
-    if quantization.zero_points.iter().any(|&zero_point| zero_point != 0) {
+    // LiteRT's depthwise kernels, whose channels lie along the last dimension, do not read the zero points.
+    if axis == 0 && quantization.zero_points.iter().any(|&zero_point| zero_point != 0) {
         return Err(at(invalid(codes::ZERO_POINT, "zero points of a filter with a scale for each channel must be 0")));
     }
     Ok(scales.clone())

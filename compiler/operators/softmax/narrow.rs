@@ -4,7 +4,7 @@
 use crate::ir::{Comparison, Constant, ElementType, Node, Reduction, ScalarOp, Value};
 use crate::operators::fixed;
 use crate::operators::fixed_point::{divide_by_power_of_two, exp_of_negative, multiply_high};
-use crate::operators::quantization::{Multiplier, integer_range};
+use crate::operators::quantization::{Multiplier, integer_range, multiplier};
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
 use ElementType::I32;
@@ -14,19 +14,28 @@ const DIFFERENCE_BITS: u32 = 5;
 /// Integer bits of the sum of exponentials.
 const SUM_BITS: u32 = 12;
 
-/// Exponentials of `difference × scale × beta` for differences from −255 to 0, without integer bits; zero where the reference
-/// leaves them out.
-fn exponentials(scale: f32, beta: f32) -> Option<Vec<i32>> {
-    let factor = difference_factor(scale, beta)?;
+/// Exponentials of differences from −255 to 0, each times a factor, without integer bits; zero where the reference leaves them out. Without a factor
+/// every difference vanishes.
+fn exponentials(factor: Option<Multiplier>) -> Vec<i32> {
+    let Some(factor) = factor else { return vec![exp_of_negative(0); 256] };
     let smallest = smallest_difference(factor);
     let exponential = |difference: i32| if difference < smallest { 0 } else { exp_of_negative(scaled_difference(difference, factor)) };
-    Some((-255..=0).map(exponential).collect())
+    (-255..=0).map(exponential).collect()
 }
 
-/// What brings a difference to [`DIFFERENCE_BITS`] integer bits; `None` when that is not above 1.
-fn difference_factor(scale: f32, beta: f32) -> Option<Multiplier> {
-    let real = (f64::from(beta) * f64::from(scale) * f64::from(1 << (31 - DIFFERENCE_BITS))).min(f64::from(u32::MAX >> 1));
-    Multiplier::from_real(real).filter(|_| real > 1.0)
+/// What brings a difference to [`DIFFERENCE_BITS`] integer bits. There is none where that is not above 1, as in networks that were never trained:
+/// LiteRT's optimized kernels compute with floats there, in which all exponentials round to 1.
+///
+/// # Errors
+/// [`Error::ScaleTimesBeta`] where the product is negative or not finite.
+fn difference_factor(scale: f32, beta: f32) -> Result<Option<Multiplier>, Error> {
+    let error = || Error::ScaleTimesBeta { scale, beta };
+    let product = f64::from(beta) * f64::from(scale);
+    if !(0.0..f64::INFINITY).contains(&product) {
+        return Err(error());
+    }
+    let real = (product * f64::from(1 << (31 - DIFFERENCE_BITS))).min(f64::from(u32::MAX >> 1));
+    if real > 1.0 { Multiplier::from_real(real).map(Some).ok_or_else(error) } else { Ok(None) }
 }
 
 /// The smallest difference that still fits.
@@ -43,10 +52,10 @@ fn scaled_difference(difference: i32, factor: Multiplier) -> i32 {
 /// Softmax of the last dimension of 8-bit integers on a scale, times `beta`, in 8 or 16 bits; differences are below 32.
 ///
 /// # Errors
-/// [`Error::ScaleTimesBeta`] where no difference fits.
+/// [`Error::ScaleTimesBeta`] where the scale times beta is negative or not finite.
 pub fn softmax(g: &mut Graph<'_>, input: Value, scale: f32, beta: f32, output: ElementType) -> Result<Value, Error> {
     let error = || Error::ScaleTimesBeta { scale, beta };
-    let table = exponentials(scale, beta).filter(|_| beta.is_finite()).ok_or_else(error)?;
+    let table = exponentials(difference_factor(scale, beta)?);
     let bytes = |entry: fn(i32) -> i32| table.iter().flat_map(|&n| entry(n).to_le_bytes()).collect::<Vec<u8>>();
     let exponentials = g.table(I32, bytes(|n| n));
     let addends = g.table(I32, bytes(|n| divide_by_power_of_two(n, SUM_BITS)));
@@ -103,18 +112,19 @@ fn reciprocal(terms: &mut Terms, output: ElementType) -> Result<(Node, Node), Er
 /// bits. Differences that would leave the range with the logarithm give the smallest integer.
 ///
 /// # Errors
-/// [`Error::ScaleTimesBeta`] where no difference fits.
+/// [`Error::ScaleTimesBeta`] where the scale is not finite.
 pub fn log_softmax(g: &mut Graph<'_>, input: Value, scale: f32) -> Result<Value, Error> {
     const RESULT_BITS: i32 = 4;
     let element = g.element(input);
     let axis = vec![g.rank(input).saturating_sub(1)];
     let error = || Error::ScaleTimesBeta { scale, beta: 1.0 };
-    let factor = difference_factor(scale, 1.0).ok_or_else(error)?;
-    let table = exponentials(scale, 1.0).ok_or_else(error)?;
+    let factor = difference_factor(scale, 1.0)?;
+    let table = exponentials(factor);
     let bytes = |list: &[i32]| list.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
     let addends: Vec<i32> = table.iter().map(|&n| divide_by_power_of_two(n, SUM_BITS)).collect();
     let addends = g.table(I32, bytes(&addends));
-    let scaled: Vec<i32> = (-255..=0).map(|difference| scaled_difference(difference, factor)).collect();
+    let scaled = |difference| factor.map_or(0, |factor| scaled_difference(difference, factor));
+    let scaled: Vec<i32> = (-255..=0).map(scaled).collect();
     let scaled = g.table(I32, bytes(&scaled));
 
     let largest = g.builder.reduce(input, Reduction::Max, axis.clone())?;
@@ -123,16 +133,14 @@ pub fn log_softmax(g: &mut Graph<'_>, input: Value, scale: f32) -> Result<Value,
     let addends = g.map(&[input, largest], terms.finish(addend))?;
     let sums = g.builder.reduce(addends, Reduction::Sum, axis)?;
 
-    // The smallest difference that the row's logarithm leaves room for.
-    let inverse = Multiplier::from_real(2f64.powi(31 - factor.shift) / f64::from(factor.mantissa)).ok_or_else(error)?;
     let mut terms = Terms::new(&[I32]);
     let sum = terms.input(0);
     let logarithm = fixed::logarithm(&mut terms, sum, SUM_BITS as i32, DIFFERENCE_BITS as i32)?;
-    let lowest = terms.i32(i32::MIN);
-    let room = terms.add(logarithm, lowest)?;
-    let least = terms.requantize_by(room, inverse)?;
-    let bound = terms.i32(smallest_difference(factor) - 1);
-    let least = terms.max(bound, least)?;
+    let least = match factor {
+        Some(factor) => least_difference(&mut terms, logarithm, factor)?,
+        // Below every difference.
+        None => terms.i32(-256),
+    };
     let row = g.map_many(&[sums], terms.finish_many(vec![logarithm, least]))?;
 
     let (lowest, highest) = integer_range(element).ok_or_else(error)?;
@@ -149,4 +157,15 @@ pub fn log_softmax(g: &mut Graph<'_>, input: Value, scale: f32) -> Result<Value,
     let result = terms.select(fits, result, smallest)?;
     let result = terms.convert(result, element);
     g.map(&[input, largest, row[0], row[1]], terms.finish(result))
+}
+
+/// The smallest difference that the logarithm of a row leaves room for.
+fn least_difference(terms: &mut Terms, logarithm: Node, factor: Multiplier) -> Result<Node, Error> {
+    // A mantissa is 2³⁰ or more, so the ratio is finite.
+    let inverse = multiplier(2f64.powi(31 - factor.shift) / f64::from(factor.mantissa))?;
+    let lowest = terms.i32(i32::MIN);
+    let room = terms.add(logarithm, lowest)?;
+    let least = terms.requantize_by(room, inverse)?;
+    let bound = terms.i32(smallest_difference(factor) - 1);
+    Ok(terms.max(bound, least)?)
 }

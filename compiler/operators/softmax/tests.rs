@@ -72,10 +72,23 @@ fn integers_of_sixteen_bits_follow_the_floats() {
 }
 
 #[test]
-fn scales_without_a_difference_are_refused() {
-    let mut module = Module::default();
-    let mut g = Graph::new(&mut module, "f");
-    let x = g.constant(ElementType::I8, &[1, 2], vec![0; 2]).unwrap();
-    let refused = narrow::softmax(&mut g, x, 1e-12, 1.0, ElementType::I8);
-    assert_eq!(refused, Err(Error::ScaleTimesBeta { scale: 1e-12, beta: 1.0 }));
+fn differences_too_small_to_be_seen_vanish() {
+    // Untrained networks: every element has its share, whatever it is.
+    for scale in [1.0 / (1 << 26) as f32, 1e-12, 1e-42] {
+        let found = integers(ElementType::I8, vec![0, 127, 128], |g, x| narrow::softmax(g, x, scale, 1.0, ElementType::I8));
+        assert_eq!(found.iter().map(|&b| b as i8).collect::<Vec<_>>(), [-43; 3], "{scale}");
+        let found = integers(ElementType::I8, vec![0, 127, 128], |g, x| narrow::log_softmax(g, x, scale));
+        assert_eq!(found.iter().map(|&b| b as i8).collect::<Vec<_>>(), [109; 3], "{scale}");
+    }
+}
+
+#[test]
+fn scales_that_are_no_number_are_refused() {
+    for beta in [-1.0, f32::INFINITY] {
+        let mut module = Module::default();
+        let mut g = Graph::new(&mut module, "f");
+        let x = g.constant(ElementType::I8, &[1, 2], vec![0; 2]).unwrap();
+        let refused = narrow::softmax(&mut g, x, 1e-12, beta, ElementType::I8);
+        assert_eq!(refused, Err(Error::ScaleTimesBeta { scale: 1e-12, beta }));
+    }
 }
