@@ -69,7 +69,7 @@ impl DataFile {
         let fits = |form: &&Form| named.layout.as_ref().is_none_or(|layout| layout.is_of(form));
         let form = forms.iter().find(fits).ok_or_else(|| {
             let layout = named.layout.as_ref().map_or_else(String::new, |l| format!("{} {:?} in order {:?}", l.element, l.sizes, l.order));
-            invalid("the tensor in the file of tensors is another than the program's")
+            invalid("the tensor in the tensor file does not match the program")
                 .expected(format!("{} {:?} in order {:?}", first.element, first.shape, order(first)), layout)
         })?;
         let bytes = usize::try_from(form.bytes()).ok().and_then(|length| named.data.slice(0..length));
