@@ -11,6 +11,9 @@ const UNKNOWN_ROUNDS: u64 = 8;
 /// Instructions that loops need themselves, each round.
 const PER_ROUND: u64 = 2;
 
+/// What looking up a register of bytes costs.
+const OF_BYTES: u64 = 24;
+
 /// The instructions of a kernel whose integer parameters are these.
 pub fn instructions(kernel: &Kernel, parameters: &[i64], vector_bytes: u64) -> u64 {
     let parameters = parameters.iter().map(|&number| Interval::number(number)).collect();
@@ -40,6 +43,7 @@ impl Count<'_> {
             }
             Inst::Loop { body, .. } => UNKNOWN_ROUNDS.saturating_mul(self.region(body)),
             Inst::If { then, otherwise, .. } => self.region(then).max(self.region(otherwise)).saturating_add(1),
+            Inst::Gather { indices, .. } if self.kernel.ty(*indices).lane == Lane::I8 => self.registers(results, inst) * OF_BYTES,
             _ => self.registers(results, inst) * weight(inst),
         }
     }

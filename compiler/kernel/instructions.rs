@@ -59,7 +59,7 @@ pub enum Inst {
     /// A group of consecutive elements as one wider scalar in every lane, then seen as lanes of the buffer's type again: the
     /// operand broadcast of dot products (4 × i8 or 2 × i16). Needs no alignment.
     LoadSplatGroup { buffer: Buffer, index: Value, offset: i64, group: u16 },
-    /// Each lane from `buffer[indices[lane] + offset]`; indices are i32 or i64 lanes.
+    /// Each lane from `buffer[indices[lane] + offset]`; indices are i8, i32 or i64 lanes, with a sign. Those of i8 are proven to lie inside.
     Gather { buffer: Buffer, indices: Value, offset: i64, bounds: Bounds },
     /// `active` lanes to `buffer[index + offset …]`; of these only the ones whose lane of the mask is true, if there is one.
     Store { buffer: Buffer, index: Value, offset: i64, active: u16, value: Value, mask: Option<Value> },

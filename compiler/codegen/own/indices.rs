@@ -209,6 +209,12 @@ impl<S: Select> Lowering<'_, S> {
         Address::at(register)
     }
 
+    /// The address of an element by its number.
+    pub fn element_at(&mut self, buffer: Buffer, element: i64) -> Address {
+        let bytes = i64::from(self.kernel.buffer(buffer).lane.bytes());
+        self.place(buffer, &Linear::number(element * bytes))
+    }
+
     /// The address of one element by an index in a register.
     pub fn element(&mut self, buffer: Buffer, index: VReg) -> Address {
         let (base, displacement) = self.bases[buffer.index()];

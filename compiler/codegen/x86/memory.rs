@@ -5,13 +5,14 @@ use super::encode::Condition;
 use super::held::{Held, Vector, is_general};
 use super::inst::{Arg, Op, Shift, Width};
 use super::length::Length;
+use super::look_up::ENTRIES;
 use super::lowering::Lowering;
 use super::permute::broadcast;
 use super::registers::{MASK, VECTOR};
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
-use crate::kernel::{Bounds, Buffer, BufferKind, Inst, Type, Value};
+use crate::kernel::{Bounds, Buffer, BufferKind, Inst, Lane, Type, Value};
 use regalloc2::VReg;
 
 /// Index and offset of an access.
@@ -282,12 +283,18 @@ impl Lowering<'_> {
         Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] }))
     }
 
-    /// Each lane from its own index, one by one.
+    /// Each lane from its own index: bytes from a table of all bytes in registers, others one by one.
     pub fn gather(&mut self, buffer: Buffer, (indices, offset): At, bounds: Bounds, ty: Type) -> Result<Held, CodegenError> {
         let bytes = ty.lane.bytes();
         let elements = self.kernel.buffer(buffer).elements;
         if elements == 0 {
             return self.zeros(ty);
+        }
+        let by_bytes = self.ty(indices).lane == Lane::I8 && ty.lane == Lane::I8 && ty.lanes > 1;
+        if by_bytes && offset >= 128 && elements.saturating_sub(offset as u64 - 128) >= ENTRIES {
+            let table = self.element_at(buffer, offset - 128);
+            let bytes = self.vector(indices)?;
+            return Ok(Held::Vector(self.look_up(table, &bytes)));
         }
         let places = match self.get(indices)? {
             Held::General(register) => vec![register],

@@ -15,6 +15,7 @@ mod held;
 mod inst;
 mod length;
 mod listing;
+mod look_up;
 mod lowering;
 mod mask;
 mod memory;

@@ -328,6 +328,7 @@ rows! {
     VPADDW = both("vpaddw", P66, M0F, 0xFD, 0, Rvm);
     VPADDD = both("vpaddd", P66, M0F, 0xFE, 0, Rvm).repeats().commutes();
     VPADDQ = both("vpaddq", P66, M0F, 0xD4, 1, Rvm);
+    VPADDUSB = both("vpaddusb", P66, M0F, 0xDC, 0, Rvm);
     VPSUBB = both("vpsubb", P66, M0F, 0xF8, 0, Rvm);
     VPSUBW = both("vpsubw", P66, M0F, 0xF9, 0, Rvm);
     VPSUBD = both("vpsubd", P66, M0F, 0xFA, 0, Rvm).repeats();
@@ -447,6 +448,9 @@ rows! {
     VPCMPUQ = evex("vpcmpuq", P66, M3A, 0x1E, 1, Rvm).reg(K).number();
     VCMPPS_K = evex("vcmpps", Prefix::None, M0F, 0xC2, 0, Rvm).reg(K).number();
     VCMPPD_K = evex("vcmppd", P66, M0F, 0xC2, 1, Rvm).reg(K).number();
+    VPTESTMB = evex("vptestmb", P66, M38, 0x26, 0, Rvm).reg(K);
+    VPTESTMW = evex("vptestmw", P66, M38, 0x26, 1, Rvm).reg(K);
+    VPMOVW2M = evex("vpmovw2m", PF3, M38, 0x29, 1, Rm).reg(K).memory(Memory::No);
     VPBLENDMB = evex("vpblendmb", P66, M38, 0x66, 0, Rvm);
     VPBLENDMW = evex("vpblendmw", P66, M38, 0x66, 1, Rvm);
     VPBLENDMD = evex("vpblendmd", P66, M38, 0x64, 0, Rvm);
@@ -552,6 +556,7 @@ rows! {
     VPMOVSDB = evex("vpmovsdb", PF3, M38, 0x21, 0, Mr).tuple(Quarter);
     VPMOVUSDB = evex("vpmovusdb", PF3, M38, 0x11, 0, Mr).tuple(Quarter);
     VPMOVDW = evex("vpmovdw", PF3, M38, 0x33, 0, Mr).tuple(Half);
+    VPMOVWB = evex("vpmovwb", PF3, M38, 0x30, 0, Mr).tuple(Half);
     VPMOVSWB = evex("vpmovswb", PF3, M38, 0x20, 0, Mr).tuple(Half);
     VPMOVUSWB = evex("vpmovuswb", PF3, M38, 0x10, 0, Mr).tuple(Half);
     VCVTPD2PS = both("vcvtpd2ps", P66, M0F, 0x5A, 1, Rm);

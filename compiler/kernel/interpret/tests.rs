@@ -177,6 +177,20 @@ fn gathers_clamp_or_are_checked() {
 }
 
 #[test]
+fn bytes_are_indices_with_a_sign() {
+    let mut b = KernelBuilder::new("gather");
+    let input = b.buffer("input", BufferKind::Input, Lane::I8, 257, 1);
+    let output = b.buffer("output", BufferKind::Output, Lane::I8, 4, 1);
+    let indices = vector(&mut b, Lane::I8, &[-128, -1, 0, 127]);
+    let value = b.gather(input, indices, 129, Bounds::Proven);
+    let zero = b.index(0);
+    b.store(output, zero, 0, value);
+    let mut buffers = [(0..257u16).map(|n| n as u8).collect(), vec![0; 4]];
+    interpret(&b.finish(), &mut buffers, &[]).expect("indices inside");
+    assert_eq!(buffers[1], [1, 128, 129, 0]);
+}
+
+#[test]
 fn splats_and_groups_repeat() {
     let lanes = lanes_of(|b| {
         let numbers = b.buffer("numbers", BufferKind::Local, Lane::I16, 4, 8);

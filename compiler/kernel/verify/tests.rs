@@ -74,6 +74,22 @@ fn accesses_of_counted_loops_are_followed() {
 }
 
 #[test]
+fn tables_of_bytes_have_an_entry_for_each() {
+    let gather = |offset: i64, bounds: Bounds| {
+        mistake(|b, _, _| {
+            let table = b.buffer("table", BufferKind::Local, Lane::I8, 257, 1);
+            let bytes = b.int(Type::vector(Lane::I8, 4), 3);
+            b.gather(table, bytes, offset, bounds);
+        })
+    };
+    assert_eq!([128, 129].map(|offset| gather(offset, Bounds::Proven)), ["good", "good"]);
+    for (offset, bounds) in [(127, Bounds::Proven), (130, Bounds::Proven), (128, Bounds::Clamp)] {
+        let verdict = gather(offset, bounds);
+        assert!(verdict.contains(&format!("bytes as indices of 257 elements from {offset} on")), "{verdict}");
+    }
+}
+
+#[test]
 fn differences_of_counters_are_exact() {
     let verdict = mistake(|b, x, _| {
         b.for_range(3, 20, 1, |b, i| {

@@ -155,14 +155,22 @@ impl Verifier<'_> {
                 let fits = group.is_power_of_two() && *group <= ty.lanes;
                 require(fits, || format!("a group of {group} for {ty}"))
             }
-            Inst::Gather { buffer, indices, .. } => {
+            Inst::Gather { buffer, indices, offset, bounds } => {
                 let from = self.ty(*indices)?;
                 self.element(*buffer, ty)?;
-                let fits = from.lanes == ty.lanes && matches!(from.lane, Lane::I32 | Lane::I64);
-                require(fits, || format!("indices of type {from} for {ty}"))
+                let fits = from.lanes == ty.lanes && matches!(from.lane, Lane::I8 | Lane::I32 | Lane::I64);
+                require(fits, || format!("indices of type {from} for {ty}"))?;
+                if from.lane == Lane::I8 { self.bytes_lie_inside(*buffer, *offset, *bounds) } else { Ok(()) }
             }
             _ => Ok(()),
         }
+    }
+
+    /// That a buffer has an element for every byte, some elements further on.
+    fn bytes_lie_inside(&self, buffer: Buffer, offset: i64, bounds: Bounds) -> Check {
+        let last = self.kernel.buffer(buffer).elements as i64 - 1;
+        let inside = offset >= 128 && offset.saturating_add(127) <= last;
+        require(inside && bounds == Bounds::Proven, || format!("bytes as indices of {} elements from {offset} on", last + 1))
     }
 
     /// That a buffer has elements of the lane of a type.

@@ -147,6 +147,38 @@ fn gathers() {
     check(&cases);
 }
 
+/// Bytes as indices of a table that has an entry for each, in vectors of every length; also of tables that lie inside longer ones.
+#[test]
+fn gathers_by_bytes() {
+    const ALL_LANES: [u16; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+    let mut random = Random(15);
+    let mut cases = vec![];
+    for (lane, before) in [(Lane::I8, 0), (Lane::I8, 3), (Lane::I16, 0)] {
+        let elements = 256 + 2 * before;
+        let data = random.elements(lane, elements);
+        // Each byte comes first, then any.
+        let indices: Vec<u64> = (0..512).map(|i| if i < 256 { i } else { random.below(256) }).collect();
+        let entry = |&byte: &u64| data[(i64::from(byte as i8) + 128) as usize + before];
+        let mut b = KernelBuilder::new(format!("gather_by_bytes_{lane:?}_{before}"));
+        let table = b.buffer("table", BufferKind::Input, lane, elements as u64, lane.bytes());
+        let places = b.buffer("indices", BufferKind::Input, Lane::I8, 512, 1);
+        let out = b.buffer("out", BufferKind::Output, lane, 512, lane.bytes());
+        let zero = b.index(0);
+        let mut look_up = |b: &mut KernelBuilder, offset: i64, lanes: u16| {
+            let index = b.load(places, zero, offset, lanes);
+            let value = b.gather(table, index, 128 + before as i64, Bounds::Proven);
+            b.store(out, zero, offset, value);
+        };
+        for (offset, lanes) in [(0, 128), (128, 64), (192, 64), (256, 1)].into_iter().chain(ALL_LANES.map(|n| (256 + i64::from(n), n))) {
+            look_up(&mut b, offset, lanes);
+        }
+        cases.push(Case::new(b.finish(), vec![bytes(lane, &data), bytes(Lane::I8, &indices)], {
+            bytes(lane, &indices.iter().map(entry).collect::<Vec<u64>>())
+        }));
+    }
+    check(&cases);
+}
+
 /// Index arithmetic: sums, products, differences, shifts, negative strides, offsets beyond a displacement's reach.
 #[test]
 fn addresses() {
