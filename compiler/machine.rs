@@ -124,6 +124,8 @@ pub struct Machine {
     pub widens_halves: bool,
     /// Whether rounds of a kernel's loops run at the same time, so that none may use scratch memory that another has used.
     pub at_once: bool,
+    /// Whether bytes are looked up in a table of 256 bytes in registers, by far fewer instructions than one by one.
+    pub byte_tables: bool,
     /// Instructions that interleave two vectors work within blocks of this many bytes.
     pub interleaved_bytes: u16,
     /// The shortest lanes, in bytes, that one instruction picks from anywhere in two vectors; `None` where there is no such instruction.
@@ -189,6 +191,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         splits_bytes: false,
         widens_halves: false,
         at_once: false,
+        byte_tables: false,
         interleaved_bytes: 16,
         picked_lanes: None,
         masked_lanes: 0,
@@ -215,6 +218,7 @@ const X86_64_V3: Machine = Machine {
     splits_bytes: true,
     widens_halves: true,
     at_once: false,
+    byte_tables: true,
     interleaved_bytes: 16,
     picked_lanes: None,
     masked_lanes: 0,

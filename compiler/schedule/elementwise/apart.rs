@@ -25,7 +25,7 @@ impl ElementWise<'_> {
         let lanes = channels * neighbours;
         let all = join(b, accumulators);
         let hoisted = self.load_neighbours(b, Neighbours { first: place, channels, count: neighbours }, hoisted);
-        let results = self.values(b, place, &[all], &hoisted, lanes, lanes)?;
+        let results = self.results(b, place, &[all], &hoisted, lanes, lanes.into())?;
         for ((tensor, buffer), computed) in self.outputs.iter().zip(results) {
             let stored = narrow(b, computed, self.cx.element(*tensor));
             if self.shape.last().is_some_and(|extent| extent.is(channels.into())) {

@@ -3,13 +3,14 @@
 //! In registers, integers up to 32 bits are held in 32-bit lanes, extended by their own sign; 16-bit floats are binary32, rounded after every
 //! operation; truth values are masks. Interval analysis tells where wrapping to a narrow type does nothing, and where storing may saturate and so drop a clamp.
 
-use super::lanes::{widen, wrap};
+use super::lanes::{narrow, widen, wrap};
+use super::look_ups::{LookUps, Needed, ZERO, stored};
 use super::ranges::{Range, clamped, ranges, raw_range, type_range, within};
 use super::requantize::{MOST_ADDED, Requantizer};
 use super::scalar_operations::{Call, round_to};
 use crate::ir::scalar::interval::Operands;
-use crate::ir::{ElementType, Exactness, Expression, Node, ScalarOp};
-use crate::kernel::{BinaryOp, Bounds, Buffer, KernelBuilder, Value};
+use crate::ir::{Constant, ElementType, Exactness, Expression, Node, ScalarOp};
+use crate::kernel::{BinaryOp, Bounds, Buffer, KernelBuilder, Lane, Value};
 use crate::schedule::unsupported::Unsupported;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
@@ -23,86 +24,68 @@ pub struct Evaluator<'a> {
     /// The range of each input, where it is narrower than its type's.
     pub input_ranges: &'a [Option<(i64, i64)>],
     /// The buffer and length of each look-up table, by constant.
-    pub tables: &'a dyn Fn(crate::ir::Constant) -> (Buffer, u64),
+    pub tables: &'a dyn Fn(Constant) -> (Buffer, u64),
     /// How requantizations are computed whose operands are an offset sum and tables.
     pub requantizers: &'a FxHashMap<Node, Requantizer>,
+    /// The nodes that look bytes up as they are stored.
+    pub look_ups: &'a LookUps,
     /// Whether a fused multiply-add is one instruction.
     pub fma: bool,
 }
 
 struct State {
+    /// The nodes in the form that others compute with.
     values: Vec<Option<Value>>,
+    /// Bytes as they are stored.
+    bytes: Vec<Option<Value>>,
     ranges: Vec<Range>,
 }
 
 impl Evaluator<'_> {
-    /// The results on the given inputs, which are in their register form. Narrow integers are as a store takes them: it saturates them. Whoever reads
-    /// them otherwise does that itself, by [`exact`].
+    /// The results on the given inputs, which are in their register form, or bytes where these are only looked up. Narrow integers are as a store takes
+    /// them: it saturates them. Whoever reads them otherwise does that itself, by [`exact`]. What is looked up last stays bytes.
     ///
     /// # Errors
     /// When an operation is not defined on its types in any back end.
     pub fn run(&self, b: &mut KernelBuilder, inputs: &[Value]) -> Result<Vec<Value>, Unsupported> {
         let ranges = ranges(self.expression, self.input_ranges);
-        let mut state = State { values: vec![None; self.expression.nodes.len()], ranges };
-        let stored: Vec<Node> = self.expression.results.iter().map(|&n| self.stored(&state, n)).collect();
-        let needed = self.needed(&stored);
+        let none = vec![None; self.expression.nodes.len()];
+        let mut state = State { values: none.clone(), bytes: none, ranges };
+        let results: Vec<Node> = self.expression.results.iter().map(|&n| stored(self.expression, &state.ranges, n)).collect();
+        let needed = Needed::new(self.expression, self.look_ups, &state.ranges, &results);
         for (node, data) in &self.expression.nodes {
-            if needed[node.index()] {
-                let value = match data.op {
-                    ScalarOp::Input(i) => inputs[i as usize],
-                    _ => self.node(b, &state, node)?,
-                };
-                state.values[node.index()] = Some(value);
+            if !needed.any(node) {
+                continue;
             }
-        }
-        let value = |n: &Node| state.values[n.index()].expect("stored nodes are needed");
-        Ok(stored.iter().map(value).collect())
-    }
-
-    /// The node that gives the same result when it is stored with saturation: conversions and clamps that saturation repeats
-    /// are left out.
-    fn stored(&self, state: &State, result: Node) -> Node {
-        let data = &self.expression.nodes[result];
-        let converts = matches!(data.op, ScalarOp::Convert | ScalarOp::ConvertSaturating);
-        if !converts || data.ty.bits() >= 32 || !data.ty.is_integer() {
-            return result;
-        }
-        let source = data.operands[0];
-        let fits = data.op == ScalarOp::ConvertSaturating || within(state.ranges[source.index()], type_range(data.ty));
-        let from_i32 = self.expression.nodes[source].ty == ElementType::I32;
-        if from_i32 && fits { self.strip_clamps(source, data.ty) } else { result }
-    }
-
-    /// The node under clamps that are no tighter than the type.
-    fn strip_clamps(&self, mut node: Node, ty: ElementType) -> Node {
-        let (low, high) = type_range(ty);
-        loop {
-            let data = &self.expression.nodes[node];
-            let bound = match data.operands.get(1).map(|&n| self.expression.nodes[n].op) {
-                Some(ScalarOp::Constant(value)) => i128::from(value.as_i64()),
-                _ => return node,
+            let value = match (data.op, self.look_ups.get(&node)) {
+                (ScalarOp::Input(i), _) => inputs[i as usize],
+                (ScalarOp::Lut(table), Some(&bytes)) => self.look_up(b, &mut state, table, bytes),
+                _ => self.node(b, &state, node)?,
             };
-            match data.op {
-                ScalarOp::Min(_) if bound == high => node = data.operands[0],
-                ScalarOp::Max(_) if bound == low => node = data.operands[0],
-                _ => return node,
+            let is_stored = data.ty.bits() == 8 && b.ty(value).lane == Lane::I8;
+            state.bytes[node.index()] = Some(value).filter(|_| is_stored);
+            if needed.wide[node.index()] || !is_stored {
+                state.values[node.index()] = Some(if is_stored { widen(b, value, data.ty) } else { value });
             }
         }
+        let value = |n: &Node| state.bytes[n.index()].or(state.values[n.index()]).expect("results are needed");
+        Ok(results.iter().map(value).collect())
     }
 
-    fn needed(&self, stored: &[Node]) -> Vec<bool> {
-        let mut needed = vec![false; self.expression.nodes.len()];
-        for node in stored {
-            needed[node.index()] = true;
+    /// The entries of bytes in a table, as bytes.
+    fn look_up(&self, b: &mut KernelBuilder, state: &mut State, table: Constant, node: Node) -> Value {
+        let element = self.expression.nodes[node].ty;
+        let mut bytes = state.bytes[node.index()].unwrap_or_else(|| {
+            let source = stored(self.expression, &state.ranges, node);
+            narrow(b, state.values[source.index()].expect("what is looked up is needed"), element)
+        });
+        state.bytes[node.index()] = Some(bytes);
+        if element == ElementType::U8 {
+            let ty = b.ty(bytes);
+            let zero = b.int(ty, -ZERO);
+            bytes = b.binary(BinaryOp::Xor, bytes, zero);
         }
-        for index in (0..needed.len()).rev() {
-            if needed[index] {
-                for operand in &self.expression.nodes[Node::new(index)].operands {
-                    needed[operand.index()] = true;
-                }
-            }
-        }
-        needed
+        b.gather((self.tables)(table).0, bytes, ZERO, Bounds::Proven)
     }
 
     /// Whether a sum of 32-bit integers is known to be one, from the range of the exact sum, or as scaled sums leave room for small numbers.

@@ -5,6 +5,7 @@ mod apart;
 pub mod epilogue;
 pub mod expression;
 pub mod lanes;
+mod look_ups;
 pub mod map;
 pub mod neighbours;
 pub mod operands;

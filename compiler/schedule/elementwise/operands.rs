@@ -3,6 +3,7 @@
 use super::access::{Access, Picked, Starts, access, fits};
 use super::epilogue::{epilogue_of, identity};
 use super::lanes::memory_lane;
+use super::look_ups::{LookUps, TABLE_ALIGNMENT, look_ups, only_looked_up};
 use super::specialise::{Accumulator, Source, Specialised, specialise};
 use super::sums::SumRanges;
 use crate::ir::{self, ElementType, Value as Tensor};
@@ -23,6 +24,8 @@ pub(super) struct Operand {
     pub element: ElementType,
     /// Where they lie.
     pub access: Access,
+    /// Whether nothing is done with it but that it is looked up, as it lies in memory.
+    pub is_looked_up: bool,
     /// Where it is declared.
     pub buffer: Option<Buffer>,
     /// What is picked: where the slices of each dimension begin that is picked along.
@@ -44,6 +47,7 @@ pub struct ElementWise<'a> {
     pub(super) given: Vec<usize>,
     pub(super) special: Arc<Specialised>,
     pub(super) operands: Vec<Operand>,
+    pub(super) look_ups: Arc<LookUps>,
     pub(super) tables: Vec<(ir::Constant, Option<Buffer>)>,
     pub(super) outputs: Vec<(Tensor, Option<Buffer>)>,
 }
@@ -103,8 +107,10 @@ impl<'a> ElementWise<'a> {
         shape: Vec<Quantity>,
     ) -> Result<Self, Unsupported> {
         let special = specialise(&cx, work, accumulator);
+        let look_ups = look_ups_of(&cx, &special.expression);
+        let only_looked_up = only_looked_up(&special.expression, &look_ups, &special.ranges);
         let mut operands = Vec::new();
-        for source in &special.sources {
+        for (i, source) in special.sources.iter().enumerate() {
             let (element, access) = match source {
                 Source::Tensor(value) => {
                     let operand = cx.quantities(*value);
@@ -117,7 +123,8 @@ impl<'a> ElementWise<'a> {
                 Source::Channels(element, _) => (*element, Access::Channel),
             };
             memory_lane(element)?;
-            operands.push(Operand { source: source.clone(), element, access, buffer: None, starts: vec![] });
+            let is_looked_up = only_looked_up.contains(&i);
+            operands.push(Operand { source: source.clone(), element, access, is_looked_up, buffer: None, starts: vec![] });
         }
         let input = |value: &Tensor| special.sources.iter().position(|s| matches!(s, Source::Tensor(v) if v == value));
         let given = given.iter().map(|value| input(value).unwrap_or(NO_INPUT)).collect();
@@ -133,7 +140,8 @@ impl<'a> ElementWise<'a> {
             memory_lane(cx.element(output))?;
         }
         let outputs = outputs.into_iter().map(|v| (v, None)).collect();
-        Ok(Self { cx, shape, extents: vec![], strides: vec![], given, special: Arc::new(special), operands, tables, outputs })
+        let (special, look_ups) = (Arc::new(special), Arc::new(look_ups));
+        Ok(Self { cx, shape, extents: vec![], strides: vec![], given, special, operands, look_ups, tables, outputs })
     }
 
     /// What is added to the first sum of each output channel: nothing where it is empty, one number for all channels, or one a channel.
@@ -235,7 +243,9 @@ impl<'a> ElementWise<'a> {
         for (i, (table, buffer)) in self.tables.iter_mut().enumerate() {
             let data = &self.cx.module.constants[*table];
             let lane = memory_lane(data.ty.element)?;
-            *buffer = Some(arguments.data(b, format!("table{i}"), data.data.clone(), lane, lane.bytes()));
+            let is_looked_up = self.look_ups.keys().any(|&node| self.special.expression.nodes[node].op == ir::ScalarOp::Lut(*table));
+            let alignment = if is_looked_up { TABLE_ALIGNMENT } else { lane.bytes() };
+            *buffer = Some(arguments.data(b, format!("table{i}"), data.data.clone(), lane, alignment));
         }
         for (i, (value, buffer)) in self.outputs.iter_mut().enumerate() {
             let lane = memory_lane(self.cx.element(*value))?;
@@ -293,4 +303,10 @@ impl<'a> ElementWise<'a> {
         self.extents = self.shape.iter().map(|extent| cells.number(b, extent)).collect();
         self.strides = strides.iter().map(|strides| strides.iter().map(|stride| cells.number(b, stride)).collect()).collect();
     }
+}
+
+/// The look-ups of an expression that a machine does in registers.
+fn look_ups_of(cx: &Context<'_>, expression: &ir::Expression) -> LookUps {
+    let length = |table: ir::Constant| cx.module.constants[table].ty.static_elements().unwrap_or(0);
+    if cx.machine.byte_tables { look_ups(expression, length) } else { LookUps::default() }
 }

@@ -5,7 +5,7 @@ use super::expression::Evaluator;
 use super::lanes::{narrow, widen};
 use super::operands::{ElementWise, NO_INPUT};
 use crate::ir;
-use crate::kernel::{Active, BinaryOp, KernelBuilder, Value};
+use crate::kernel::{Active, BinaryOp, KernelBuilder, Lane, Value};
 use crate::schedule::quantity::{Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
@@ -40,7 +40,7 @@ impl ElementWise<'_> {
         self.hoist_operands(&vec![None; self.operands.len()], &Access::Single, |i| {
             let operand = &self.operands[i];
             let raw = b.load_splat(operand.buffer.expect("declared"), zero, 0, lanes);
-            widen(b, raw, operand.element)
+            self.held(b, i, raw)
         })
     }
 
@@ -86,7 +86,7 @@ impl ElementWise<'_> {
                 Access::Single | Access::Same | Access::Channel => continue,
             };
             let raw = b.load_splat(operand.buffer.expect("declared"), index, 0, lanes);
-            all[i] = Some(Hoisted::Value(widen(b, raw, operand.element)));
+            all[i] = Some(Hoisted::Value(self.held(b, i, raw)));
         }
         all
     }
@@ -106,7 +106,13 @@ impl ElementWise<'_> {
     pub(super) fn load_channels(&self, b: &mut KernelBuilder, i: usize, channel: Value, (lanes, active): (u16, u16)) -> Value {
         let operand = &self.operands[i];
         let raw = b.load_active(operand.buffer.expect("declared"), channel, 0, lanes, active);
-        widen(b, raw, operand.element)
+        self.held(b, i, raw)
+    }
+
+    /// What is loaded of an operand, as expressions take it: bytes that are only looked up stay bytes.
+    fn held(&self, b: &mut KernelBuilder, i: usize, raw: Value) -> Value {
+        let operand = &self.operands[i];
+        if operand.is_looked_up { raw } else { widen(b, raw, operand.element) }
     }
 
     /// What is loaded of each operand that is reached in one way, beside what `hoisted` has already.
@@ -137,7 +143,7 @@ impl ElementWise<'_> {
         active: impl Into<Active>,
     ) -> Result<(), Unsupported> {
         let active = active.into();
-        let results = self.values(b, place, accumulator.as_slice(), hoisted, lanes, active)?;
+        let results = self.results(b, place, accumulator.as_slice(), hoisted, lanes, active)?;
         for ((tensor, buffer), computed) in self.outputs.iter().zip(results) {
             let stored = narrow(b, computed, self.cx.element(*tensor));
             b.store_active(buffer.expect("declared"), place.flat, self.flat_offset(place), stored, active);
@@ -164,14 +170,32 @@ impl ElementWise<'_> {
         lanes: u16,
         active: impl Into<Active>,
     ) -> Result<Vec<Value>, Unsupported> {
-        let active = active.into();
+        let results = self.results(b, place, given, hoisted, lanes, active.into())?;
+        let expression = &self.special.expression;
+        let registers = expression.results.iter().zip(results).map(|(&node, value)| match b.ty(value).lane {
+            Lane::I8 => widen(b, value, expression.nodes[node].ty),
+            _ => value,
+        });
+        Ok(registers.collect())
+    }
+
+    /// The same, but bytes that were looked up stay as they are stored.
+    pub(super) fn results(
+        &self,
+        b: &mut KernelBuilder,
+        place: &OutputPosition,
+        given: &[Value],
+        hoisted: &[Option<Hoisted>],
+        lanes: u16,
+        active: Active,
+    ) -> Result<Vec<Value>, Unsupported> {
         let mut inputs = vec![place.flat; self.operands.len()];
         for i in self.used() {
             inputs[i] = match hoisted[i] {
                 Some(Hoisted::Value(value)) => value,
                 Some(Hoisted::Row(first)) => {
                     let raw = self.load_strided(b, i, first, place, (lanes, active));
-                    widen(b, raw, self.operands[i].element)
+                    self.held(b, i, raw)
                 }
                 None => self.load(b, i, place, lanes, active),
             };
@@ -196,7 +220,7 @@ impl ElementWise<'_> {
                 self.load_strided(b, i, first, place, (lanes, active))
             }
         };
-        widen(b, raw, operand.element)
+        self.held(b, i, raw)
     }
 
     /// Elements of an operand whose element in channel 0 has an index.
@@ -247,6 +271,7 @@ impl ElementWise<'_> {
             input_ranges: &self.special.ranges,
             requantizers: &self.special.requantizers,
             tables: &table,
+            look_ups: &self.look_ups,
             fma: self.cx.machine.fma,
         };
         evaluator.run(b, inputs)

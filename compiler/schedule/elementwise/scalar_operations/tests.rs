@@ -26,10 +26,17 @@ fn is_lowered(op: ScalarOp, types: &[ElementType]) -> bool {
     let expression = builder.finish(vec![node]);
     let mut b = KernelBuilder::new("operation");
     let inputs: Vec<Value> = types.iter().map(|&ty| zero(&mut b, ty)).collect();
-    let (requantizers, ranges) = (FxHashMap::default(), vec![None; types.len()]);
+    let (requantizers, look_ups, ranges) = (FxHashMap::default(), FxHashMap::default(), vec![None; types.len()]);
     let tables = |_| unreachable!("no table");
-    let evaluator =
-        Evaluator { expression: &expression, lanes: 4, input_ranges: &ranges, tables: &tables, requantizers: &requantizers, fma: true };
+    let evaluator = Evaluator {
+        expression: &expression,
+        lanes: 4,
+        input_ranges: &ranges,
+        tables: &tables,
+        requantizers: &requantizers,
+        look_ups: &look_ups,
+        fma: true,
+    };
     let is_lowered = evaluator.run(&mut b, &inputs).is_ok();
     if is_lowered {
         crate::kernel::verify::verify(&b.finish()).unwrap_or_else(|error| panic!("{} on {types:?}: {error}", op.name()));

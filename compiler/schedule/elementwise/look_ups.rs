@@ -1,0 +1,117 @@
+//! Bytes that are looked up in a table with an entry for each of them: machines that do it in registers take the bytes as they lie in memory.
+
+use super::ranges::{Range, ranges, type_range, within};
+use crate::ir::{Constant, ElementType, Expression, Node, ScalarOp};
+use cranelift_entity::EntityRef;
+use rustc_hash::FxHashMap;
+
+/// The index of the first entry in a table whose bytes have a sign.
+pub(super) const ZERO: i64 = 128;
+
+/// Tables do not lie across two lines of a cache more often than they have to.
+pub(super) const TABLE_ALIGNMENT: u32 = 64;
+
+/// The nodes that look bytes up, and the bytes.
+pub(super) type LookUps = FxHashMap<Node, Node>;
+
+/// The look-ups of bytes in an expression; `length` says how many entries a table has.
+pub(super) fn look_ups(expression: &Expression, length: impl Fn(Constant) -> u64) -> LookUps {
+    let bytes = |node: Node| {
+        let data = &expression.nodes[node];
+        let ScalarOp::Lut(table) = data.op else { return None };
+        let of_bytes = data.ty.is_integer() && data.ty.bits() == 8 && length(table) == 256;
+        of_bytes.then(|| indexed(expression, data.operands[0])).flatten()
+    };
+    expression.nodes.keys().filter_map(|node| Some((node, bytes(node)?))).collect()
+}
+
+/// The bytes of which a node is the number of an entry: an unsigned byte, or a signed one plus 128.
+fn indexed(expression: &Expression, index: Node) -> Option<Node> {
+    let data = &expression.nodes[index];
+    let widened = |node: Node, from: ElementType| {
+        let data = &expression.nodes[node];
+        let widens = data.op == ScalarOp::Convert && data.ty == ElementType::I32;
+        data.operands.first().copied().filter(|&bytes| widens && expression.nodes[bytes].ty == from)
+    };
+    if data.op != ScalarOp::Add {
+        return widened(index, ElementType::U8);
+    }
+    let is_zero = |node: Node| matches!(expression.nodes[node].op, ScalarOp::Constant(number) if number.as_i64() == ZERO);
+    let &[x, zero] = &data.operands[..] else { return None };
+    widened(x, ElementType::I8).filter(|_| is_zero(zero))
+}
+
+/// The inputs that are looked up and needed for nothing else; ranges are those of the inputs.
+pub(super) fn only_looked_up(expression: &Expression, look_ups: &LookUps, inputs: &[Option<(i64, i64)>]) -> Vec<usize> {
+    if look_ups.is_empty() {
+        return vec![];
+    }
+    let ranges = ranges(expression, inputs);
+    let results: Vec<Node> = expression.results.iter().map(|&node| stored(expression, &ranges, node)).collect();
+    let needed = Needed::new(expression, look_ups, &ranges, &results);
+    let is_bytes = |node: Node| look_ups.values().any(|&bytes| bytes == node) && !needed.wide[node.index()] && !results.contains(&node);
+    let input = |(node, op): (Node, ScalarOp)| if let ScalarOp::Input(i) = op { is_bytes(node).then_some(i as usize) } else { None };
+    expression.nodes.iter().filter_map(|(node, data)| input((node, data.op))).collect()
+}
+
+/// How the nodes of an expression are needed.
+pub(super) struct Needed {
+    /// In the form that others compute with.
+    pub wide: Vec<bool>,
+    /// As they are stored.
+    pub stored: Vec<bool>,
+}
+
+impl Needed {
+    /// What some results need that are stored; ranges are those of the nodes.
+    pub fn new(expression: &Expression, look_ups: &LookUps, ranges: &[Range], results: &[Node]) -> Self {
+        let none = vec![false; expression.nodes.len()];
+        let mut needed = Self { wide: none.clone(), stored: none };
+        for &result in results {
+            needed.stored[result.index()] = true;
+        }
+        for (node, data) in expression.nodes.iter().rev() {
+            match look_ups.get(&node) {
+                _ if !needed.any(node) => {}
+                Some(&bytes) => needed.stored[stored(expression, ranges, bytes).index()] = true,
+                None => data.operands.iter().for_each(|operand| needed.wide[operand.index()] = true),
+            }
+        }
+        needed
+    }
+
+    /// Whether a node is needed.
+    pub fn any(&self, node: Node) -> bool {
+        self.wide[node.index()] || self.stored[node.index()]
+    }
+}
+
+/// The node that gives the same result when it is stored with saturation: conversions and clamps that saturation repeats are left out.
+pub(super) fn stored(expression: &Expression, ranges: &[Range], result: Node) -> Node {
+    let data = &expression.nodes[result];
+    let converts = matches!(data.op, ScalarOp::Convert | ScalarOp::ConvertSaturating);
+    if !converts || data.ty.bits() >= 32 || !data.ty.is_integer() {
+        return result;
+    }
+    let source = data.operands[0];
+    let fits = data.op == ScalarOp::ConvertSaturating || within(ranges[source.index()], type_range(data.ty));
+    let from_i32 = expression.nodes[source].ty == ElementType::I32;
+    if from_i32 && fits { strip_clamps(expression, source, data.ty) } else { result }
+}
+
+/// The node under clamps that are no tighter than the type.
+fn strip_clamps(expression: &Expression, mut node: Node, ty: ElementType) -> Node {
+    let (low, high) = type_range(ty);
+    loop {
+        let data = &expression.nodes[node];
+        let bound = match data.operands.get(1).map(|&n| expression.nodes[n].op) {
+            Some(ScalarOp::Constant(value)) => i128::from(value.as_i64()),
+            _ => return node,
+        };
+        match data.op {
+            ScalarOp::Min(_) if bound == high => node = data.operands[0],
+            ScalarOp::Max(_) if bound == low => node = data.operands[0],
+            _ => return node,
+        }
+    }
+}
