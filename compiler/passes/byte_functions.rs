@@ -1,90 +1,56 @@
 //! Element-wise work from one byte to another is what it does to the 256 bytes.
 //!
-//! Contract: a chain of maps that begins and ends with bytes of one type, and reads nothing else but numbers, is evaluated for every byte. What leaves all
-//! as they are goes; what only limits them becomes a clamp; a longer chain in which a function is approximated becomes a table. All else stays.
+//! Contract: maps that compute bytes from one tensor of bytes, and read nothing else but numbers, are evaluated for every byte. They may fork from it and
+//! join again. What leaves all bytes as they are goes; what only limits them becomes a clamp; what costs more than a table becomes one. All else stays.
 
+use super::byte_chains::{Chain, byte, longest};
 use super::edit::{Edit, Visit, rewrite};
-use super::unary::{Unary, unary};
-use crate::ir::scalar::Exactness;
 use crate::ir::*;
+
+/// The cost of operations on four lanes of 32 bits that a table takes the place of: looked up one by one, sixteen bytes take some sixty
+/// instructions. A requantization alone costs less.
+const TABLE: u64 = 15;
 
 /// Applies the rewrite.
 pub(super) fn run(module: &mut Module) -> bool {
-    rewrite(module, |edit, inst| simpler(edit, inst).map_or(Visit::Keep, |value| Visit::Replace(vec![value])))
+    rewrite(module, |edit, inst| simpler(edit, inst).map_or(Visit::Keep, Visit::Replace))
 }
 
-/// What a chain does to every byte.
-pub(super) struct Chain {
-    /// The bytes that it begins with.
-    pub root: Value,
-    /// The result for each, from the least integer on.
-    pub results: Vec<Scalar>,
-    /// Whether a function in it is approximated.
-    approximated: bool,
-    /// How many operations it has.
-    operations: usize,
-}
-
-fn simpler(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
+fn simpler(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
-    let [result] = data.results[..] else { return None };
-    let element = byte(edit, result).filter(|_| data.op() == Op::Map)?;
-    let chain = chain(edit, result)?;
-    if byte(edit, chain.root) != Some(element) {
-        return None;
+    let results = data.results.clone();
+    let elements: Vec<ElementType> = results.iter().map(|&result| byte(edit, result)).collect::<Option<_>>()?;
+    let chain = longest(edit, *results.first().filter(|_| data.op() == Op::Map)?)?;
+    let bytes =
+        |result: usize| -> Option<Vec<i64>> { Some(chain.results(edit.module, result)?.iter().map(|scalar| scalar.as_i64()).collect()) };
+    let columns: Vec<Vec<i64>> = (0..results.len()).map(bytes).collect::<Option<_>>()?;
+    // What a replaceable table holds is not counted on.
+    let is_known = !edit.module.open_constants || !chain.looks_up();
+    if let ([element], [column]) = (&elements[..], &columns[..])
+        && is_known
+        && let Some(bounds) = limits(column, *element).filter(|_| byte(edit, chain.root) == Some(*element))
+    {
+        return within(edit, &chain, *element, bounds).map(|value| vec![value]);
     }
-    let bytes: Vec<i64> = chain.results.iter().map(|scalar| scalar.as_i64()).collect();
-    let (first, last) = element.integer_range().map(|(low, high)| (low as i64, high as i64))?;
-    let (low, high) = (*bytes.iter().min()?, *bytes.iter().max()?);
-    let limits = (first..=last).zip(&bytes).all(|(byte, &result)| byte.clamp(low, high) == result);
-    match (limits, (low, high) == (first, last)) {
-        (true, true) => Some(chain.root),
-        (true, false) if chain.operations > 2 => clamp(edit, &chain, element, [low, high]),
-        (false, _) if chain.approximated => table(edit, &chain, element, &bytes),
-        _ => None,
+    (chain.cost > TABLE).then(|| tables(edit, chain.root, &elements, &columns))?
+}
+
+/// The least and the greatest of the results for every byte, where these are the bytes limited to them.
+fn limits(results: &[i64], element: ElementType) -> Option<[i64; 2]> {
+    let (first, last) = element.integer_range()?;
+    let [low, high] = [*results.iter().min()?, *results.iter().max()?];
+    let limits = (first as i64..=last as i64).zip(results).all(|(byte, &result)| byte.clamp(low, high) == result);
+    limits.then_some([low, high])
+}
+
+/// The bytes of a chain's root between two of them.
+fn within(edit: &mut Edit<'_>, chain: &Chain, element: ElementType, bounds: [i64; 2]) -> Option<Value> {
+    let limits_nothing = element.integer_range() == Some((bounds[0].into(), bounds[1].into()));
+    match limits_nothing {
+        true => Some(chain.root),
+        false if chain.cost > 2 => clamp(edit, chain, element, bounds),
+        false => None,
     }
-}
-
-/// The type of a tensor of bytes.
-pub(super) fn byte(edit: &Edit<'_>, value: Value) -> Option<ElementType> {
-    let element = edit.function.values[value].ty.as_tensor()?.element;
-    matches!(element, ElementType::I8 | ElementType::U8).then_some(element)
-}
-
-/// The chain of maps that computes a value from bytes of the same shape.
-pub(super) fn chain(edit: &Edit<'_>, value: Value) -> Option<Chain> {
-    let Unary { operand, expression } = unary(edit, value)?;
-    let mut chain = match byte(edit, operand) {
-        Some(element) => Chain { root: operand, results: every_byte(element)?, approximated: false, operations: 0 },
-        None => chain(edit, operand)?,
-    };
-    chain.results = applied(edit.module, expression, &chain.results)?;
-    let work = || expression.nodes.values().filter(|data| !matches!(data.op, ScalarOp::Input(_) | ScalarOp::Constant(_)));
-    chain.operations += work().count();
-    chain.approximated |= work().any(|data| data.op.row().exactness == Exactness::Near);
-    Some(chain)
-}
-
-/// Every integer of eight bits, from the least one on.
-fn every_byte(element: ElementType) -> Option<Vec<Scalar>> {
-    let (low, high) = element.integer_range()?;
-    Some((low as i64..=high as i64).map(|byte| Scalar::int(element, byte)).collect())
-}
-
-/// An expression over bytes at each of them, from the least one on.
-pub(super) fn at_each_byte(module: &Module, element: ElementType, expression: &Expression) -> Option<Vec<Scalar>> {
-    applied(module, expression, &every_byte(element)?)
-}
-
-/// An expression over one operand at each of some numbers.
-fn applied(module: &Module, expression: &Expression, numbers: &[Scalar]) -> Option<Vec<Scalar>> {
-    let element = numbers.first()?.element();
-    let bytes = numbers.iter().flat_map(|number| number.to_bytes()).collect();
-    let column = Tensor { element, shape: vec![numbers.len() as u64], bytes };
-    let result = interpret::evaluate_map(module, expression, &column)?;
-    let size = result.element.bits() as usize / 8;
-    let number = |bytes: &[u8]| Scalar::from_bytes(result.element, bytes);
-    Some(result.bytes.chunks(size.max(1)).map(number).collect())
 }
 
 fn clamp(edit: &mut Edit<'_>, chain: &Chain, element: ElementType, bounds: [i64; 2]) -> Option<Value> {
@@ -153,14 +119,19 @@ impl Clamp {
     }
 }
 
-fn table(edit: &mut Edit<'_>, chain: &Chain, element: ElementType, bytes: &[i64]) -> Option<Value> {
-    let entries: Vec<u8> = bytes.iter().map(|&byte| byte as u8).collect();
-    let table = edit.module.add_constant(TensorType::of(element, &[entries.len() as u64]), entries.into());
-    let (first, _) = element.integer_range()?;
-    let mut b = ExpressionBuilder::new(&[element]);
+/// The map that looks up each result in a table of its own.
+fn tables(edit: &mut Edit<'_>, root: Value, elements: &[ElementType], columns: &[Vec<i64>]) -> Option<Vec<Value>> {
+    let from = byte(edit, root)?;
+    let (first, _) = from.integer_range()?;
+    let mut b = ExpressionBuilder::new(&[from]);
     let x = b.input(0);
     let (x, first) = (b.convert(x, ElementType::I32), b.constant(Scalar::i32(-first as i32)));
     let index = b.op(ScalarOp::Add, &[x, first]).ok()?;
-    let x = b.lut(table, element, index);
-    edit.insert_one(operators::Map { expression: b.finish(vec![x]) }, &[chain.root])
+    let mut results = vec![];
+    for (&element, column) in elements.iter().zip(columns) {
+        let entries: Vec<u8> = column.iter().map(|&byte| byte as u8).collect();
+        let table = edit.module.add_constant(TensorType::of(element, &[entries.len() as u64]), entries.into());
+        results.push(b.lut(table, element, index));
+    }
+    edit.insert(operators::Map { expression: b.finish(results) }, &[root]).ok()
 }

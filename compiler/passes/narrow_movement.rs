@@ -5,7 +5,7 @@
 //! own pass. Those of widened halves come first here, which that pass keeps: they move fewer bytes so. What else moves may be no kernel at all where the
 //! widening is one.
 
-use super::byte_functions::at_each_byte;
+use super::byte_chains::at_each_byte;
 use super::edit::{Edit, replace};
 use super::unary::{Unary, as_halves, unary};
 use crate::ir::*;

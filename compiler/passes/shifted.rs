@@ -4,7 +4,7 @@
 //! bytes, as from `u8` to `i8` or back. The contraction takes the bytes before that, and its zero point is less by the number: every difference
 //! that it sums stays what it is. Models with inputs of `u8` that compute with `i8` begin like this.
 
-use super::byte_functions::{byte, chain};
+use super::byte_chains::{byte, nearest};
 use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;
 
@@ -23,9 +23,9 @@ fn unshifted(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     };
     let element = byte(edit, data.operands[0])?;
     // Of one type, only what changes nothing adds the same to all.
-    let chain = chain(edit, data.operands[0]).filter(|chain| byte(edit, chain.root) != Some(element))?;
+    let chain = nearest(edit, data.operands[0]).filter(|chain| byte(edit, chain.root) != Some(element))?;
     let (first, _) = edit.function.tensor(chain.root).element.integer_range()?;
-    let mut added = (first as i64..).zip(&chain.results).map(|(byte, result)| result.as_i64() - byte);
+    let mut added = (first as i64..).zip(chain.results(edit.module, 0)?).map(|(byte, result)| result.as_i64() - byte);
     let number = added.next()?;
     if !added.all(|other| other == number) {
         return None;
