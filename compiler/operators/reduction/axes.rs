@@ -95,14 +95,19 @@ pub fn mean(g: &mut Graph<'_>, input: Value, axes: &[usize], shape: Axes) -> Res
 /// The mean of integers along axes, summed in 64 bits, without its fraction.
 ///
 /// # Errors
-/// When the number of elements is not known.
+/// When there are too many elements, or an axis is out of range.
 pub fn integer_mean(g: &mut Graph<'_>, input: Value, axes: &[usize], shape: Axes) -> Result<Value, Error> {
     let element = g.element(input);
-    let count = count(g, input, axes)?.as_static().and_then(|n| i64::try_from(n).ok()).ok_or(Error::DynamicExtent)?;
+    let count = count(g, input, axes)?;
+    let count = g.max(count, Extent::Static(1))?;
+    let known = count.as_static().map(|n| i64::try_from(n).map_err(|_| Error::TooManyElements)).transpose()?;
     let wide = g.convert(input, I64)?;
-    let sums = reduce(g, wide, Reduction::Sum, axes, shape)?;
-    g.compute(&[sums], |terms, x| {
-        let count = terms.i64(count);
+    let mut operands = vec![reduce(g, wide, Reduction::Sum, axes, shape)?];
+    if known.is_none() {
+        operands.push(g.extent_tensor(count, I64)?);
+    }
+    g.compute(&operands, |terms, x| {
+        let count = if let Some(count) = known { terms.i64(count) } else { x[1] };
         let mean = terms.div(x[0], count)?;
         Ok(terms.convert(mean, element))
     })
