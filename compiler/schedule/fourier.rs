@@ -5,6 +5,7 @@
 use super::arguments::{Arguments, Elements};
 use super::context::Context;
 use super::interface::{Lowered, Requirements, Schedule};
+use super::quantity::{Cells, Quantity, product as product_of};
 use super::unsupported::Unsupported;
 use crate::ir::{ElementType, Inst, Op, Value as Tensor};
 use crate::kernel::{Buffer, KernelBuilder, Lane, Type, Value};
@@ -15,7 +16,9 @@ pub struct FourierSchedule<'a> {
     input: Tensor,
     output: Tensor,
     /// Transforms one after another.
-    rows: u64,
+    rows: Quantity,
+    /// Numbers that one of them reads and writes.
+    row: [u64; 2],
     /// Complex numbers of the passes.
     length: u64,
     /// Whether the input is real, and `length` half of it.
@@ -34,26 +37,29 @@ impl<'a> FourierSchedule<'a> {
     /// The schedule of an `fft` or `rfft`.
     ///
     /// # Errors
-    /// For dynamic shapes, and elements other than binary32.
+    /// For transforms whose length is known only when the program runs, and elements other than binary32.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let (input, output) = (data.operands[0], data.results[0]);
         if cx.element(input) != ElementType::F32 {
             return Err(Unsupported::new(format!("{} of {}", data.op().name(), cx.element(input))));
         }
-        let shape = cx.shape(input)?;
         let real = data.op() == Op::RealFourier;
-        let last = shape.last().copied().unwrap_or(1);
+        let shape = cx.quantities(input);
+        let (rows, each) = shape.split_at(shape.len().saturating_sub(if real { 1 } else { 2 }));
+        let each = each.iter().map(Quantity::as_known).collect::<Option<Vec<i64>>>();
+        let each = each.ok_or_else(|| Unsupported::new("a transform of a length that is known only when the program runs"))?;
+        let numbers = each.iter().product::<i64>() as u64;
         // A real transform of one number has nothing to halve.
-        let length = if real { (last / 2).max(1) } else { shape[shape.len() - 2] };
-        let rows = shape.iter().product::<u64>() / if real { last } else { 2 * length };
+        let length = if real { (numbers / 2).max(1) } else { numbers / 2 };
+        let row = [numbers, if real { 2 * (numbers / 2 + 1) } else { numbers }];
         let half = u16::try_from(length / 2).unwrap_or(u16::MAX).max(1);
-        Ok(Self { cx, input, output, rows, length, real, lanes: cx.machine.lanes(4).min(half) })
+        Ok(Self { cx, input, output, rows: product_of(rows), row, length, real, lanes: cx.machine.lanes(4).min(half) })
     }
 
     /// Whether the transform is that of one real number: itself.
-    fn is_single(&self) -> Result<bool, Unsupported> {
-        Ok(self.real && self.cx.shape(self.input)?.last() == Some(&1))
+    fn is_single(&self) -> bool {
+        self.real && self.row[0] == 1
     }
 
     /// Elements of a plane; a real transform reads one more than there are, the first one again.
@@ -285,7 +291,7 @@ impl Schedule for FourierSchedule<'_> {
     }
 
     fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
-        let single = self.is_single()?;
+        let single = self.is_single();
         let mut factors = Factors::default();
         let (length, half) = (self.length, self.length / 2);
         let mut passes = Vec::new();
@@ -296,7 +302,8 @@ impl Schedule for FourierSchedule<'_> {
         }
         let apart: Vec<[f32; 2]> = if self.real { (0..length).map(|k| root_of_unity(k, 2 * length)).collect() } else { vec![] };
         let apart = factors.add(&apart);
-        let (into, out) = (self.cx.shape(self.input)?.iter().product(), self.cx.shape(self.output)?.iter().product());
+        let rows = self.rows.most(self.cx.function)?;
+        let [into, out] = self.row.map(|numbers| rows.saturating_mul(numbers));
         let numbers = factors.numbers;
         let mut b = KernelBuilder::new(if self.real { "rfft" } else { "fft" });
         let mut arguments = Arguments::default();
@@ -310,9 +317,10 @@ impl Schedule for FourierSchedule<'_> {
             passes,
             apart,
         };
-        let per_row = |total: u64| (total / self.rows.max(1)) as i64;
-        b.for_range(0, self.rows as i64, 1, |b, row| {
-            let (source, target) = (b.scale_index(row, per_row(into), 0), b.scale_index(row, per_row(out), 0));
+        let mut cells = Cells::default();
+        cells.load(&mut b, &mut arguments, self.rows.extents());
+        cells.number(&mut b, &self.rows).repeat(&mut b, |b, row| {
+            let [source, target] = self.row.map(|numbers| b.scale_index(row, numbers as i64, 0));
             if length == 1 {
                 writer.copy(b, single, source, target);
             }

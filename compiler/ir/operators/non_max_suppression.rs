@@ -30,12 +30,11 @@ impl Operator for NonMaxSuppression {
         }
         for operand in 0..2 {
             cx.rank(Subject::Operand(operand), cx.tensor(operand)?.rank(), Ranks::Exactly(2))?;
-            (0..2).try_for_each(|dimension| cx.known(operand, dimension).map(drop))?;
         }
         let (boxes, scores) = (&cx.tensor(0)?.shape, &cx.tensor(1)?.shape);
         cx.extent(Subject::Operand(0), 1, boxes[1], Extent::Static(4))?;
         cx.extent(Subject::Operand(1), 1, scores[1], boxes[0])?;
-        let fits = cx.known(0, 0)? <= i32::MAX as u64 / 8;
+        let fits = cx.function.interval(boxes[0]).high <= i64::from(i32::MAX / 8);
         cx.require(fits, || Misfit::TooLarge { subject: Subject::Operand(0) })?;
         (2..5).try_for_each(|operand| cx.count(operand, 1))?;
         cx.number("count", None, self.count, 0, i32::MAX.into())?;

@@ -7,6 +7,7 @@ use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::movement::iota::lane_numbers;
+use crate::schedule::quantity::{Cells, Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
 /// Columns of the scratch memory: lower y and x, higher y and x, area, and the scores that are left, −∞ for a box that is out.
@@ -18,9 +19,9 @@ const SCORE: u64 = 5;
 pub struct SuppressSchedule<'a> {
     cx: Context<'a>,
     operands: Vec<Tensor>,
-    rows: u64,
-    boxes: u64,
-    /// Boxes rounded up to whole vectors.
+    rows: Quantity,
+    boxes: Quantity,
+    /// Boxes rounded up to whole vectors, or the most there may be.
     padded: u64,
     count: u64,
     lanes: u16,
@@ -34,6 +35,9 @@ struct Parts {
     positions: Buffer,
     chosen_scores: Buffer,
     counts: Buffer,
+    boxes_count: Number,
+    /// Boxes rounded up to whole vectors.
+    padded: Number,
     /// 0, 1, 2, … one a lane.
     numbers: Value,
     overlap: Value,
@@ -48,13 +52,14 @@ impl<'a> SuppressSchedule<'a> {
     /// The schedule of a `non_max_suppression`.
     ///
     /// # Errors
-    /// For dynamic shapes.
+    /// When their number has no bound.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::NonMaxSuppression(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
-        let [rows, boxes] = cx.shape(data.operands[1])?[..] else { return Err(Unsupported::new("scores without rows")) };
+        let [rows, boxes] = &cx.quantities(data.operands[1])[..] else { return Err(Unsupported::new("scores without rows")) };
+        let (rows, boxes) = (rows.clone(), boxes.clone());
         let lanes = cx.machine.lanes(4);
-        let padded = boxes.next_multiple_of(lanes.into());
+        let padded = boxes.most(cx.function)?.next_multiple_of(lanes.into());
         Ok(Self { cx, operands: data.operands.clone(), rows, boxes, padded, count: operator.count as u64, lanes })
     }
 
@@ -62,9 +67,16 @@ impl<'a> SuppressSchedule<'a> {
         (column * self.padded) as i64
     }
 
+    /// A number of boxes rounded up to whole vectors.
+    fn rounded_up(&self, b: &mut KernelBuilder, boxes: Number) -> Number {
+        let Number::Computed(boxes) = boxes else { return Number::Known(self.padded as i64) };
+        let beyond = b.scale_index(boxes, 1, i64::from(self.lanes) - 1);
+        Number::Computed(Number::Computed(beyond).whole(b, self.lanes))
+    }
+
     /// Corners to columns, once for all rows; lanes after the last box have no area.
     fn prepare(&self, b: &mut KernelBuilder, parts: &Parts) {
-        b.for_range(0, self.boxes as i64, 1, |b, i| {
+        parts.boxes_count.repeat(b, |b, i| {
             let first = b.scale_index(i, 4, 0);
             let [y, x, other_y, other_x] = [0, 1, 2, 3].map(|corner| b.load(parts.boxes, first, corner, 1));
             let mut sides = Vec::new();
@@ -78,7 +90,7 @@ impl<'a> SuppressSchedule<'a> {
             b.store(parts.columns, i, self.column(AREA), area);
         });
         let zero = b.float(Type::scalar(Lane::F32), 0.0);
-        b.for_range(self.boxes as i64, self.padded as i64, 1, |b, i| {
+        parts.boxes_count.up_to(b, parts.padded, 1, |b, i| {
             (0..=AREA).for_each(|column| b.store(parts.columns, i, self.column(column), zero));
         });
     }
@@ -104,7 +116,7 @@ impl<'a> SuppressSchedule<'a> {
     fn pass(&self, b: &mut KernelBuilder, parts: &Parts, mut score: impl FnMut(&mut KernelBuilder, Value) -> Value) -> Best {
         let none = b.float(Type::vector(Lane::F32, self.lanes), f64::NEG_INFINITY);
         let first = b.int(Type::vector(Lane::I32, self.lanes), 0);
-        let (start, end) = (b.index(0), b.index(self.padded as i64));
+        let (start, end) = (b.index(0), parts.padded.value(b));
         b.for_carry(start, end, self.lanes.into(), &[none, first], |b, i, best| {
             let score = score(b, i);
             self.update(b, parts, i, score, best)
@@ -113,14 +125,14 @@ impl<'a> SuppressSchedule<'a> {
 
     /// The scores of a row, from the operand to the column.
     fn begin(&self, b: &mut KernelBuilder, parts: &Parts, row: Value) -> Best {
-        let base = b.scale_index(row, self.boxes as i64, 0);
-        b.for_range(0, self.boxes as i64, 1, |b, i| {
+        let base = parts.boxes_count.scale(b, row);
+        parts.boxes_count.repeat(b, |b, i| {
             let place = b.add(base, i);
             let score = b.load(parts.scores, place, 0, 1);
             b.store(parts.columns, i, self.column(SCORE), score);
         });
         let out = b.float(Type::scalar(Lane::F32), f64::NEG_INFINITY);
-        b.for_range(self.boxes as i64, self.padded as i64, 1, |b, i| b.store(parts.columns, i, self.column(SCORE), out));
+        parts.boxes_count.up_to(b, parts.padded, 1, |b, i| b.store(parts.columns, i, self.column(SCORE), out));
         self.pass(b, parts, |b, i| {
             let score = b.load(parts.columns, i, self.column(SCORE), self.lanes);
             self.kept(b, parts, score)
@@ -224,18 +236,25 @@ impl Schedule for SuppressSchedule<'_> {
         let mut b = KernelBuilder::new("non_max_suppression");
         let mut arguments = Arguments::default();
         let numbers = lane_numbers(&mut b, &mut arguments, self.lanes);
-        let sizes = [4 * self.boxes, self.rows * self.boxes, 1, 1, 1];
+        let function = self.cx.function;
+        let (most_boxes, most_rows) = (self.boxes.most(function)?, self.rows.most(function)?);
+        let sizes = [4 * most_boxes, self.rows.times(&self.boxes).most(function)?, 1, 1, 1];
         let names = ["boxes", "scores", "overlap", "threshold", "sigma"];
         let inputs = [0, 1, 2, 3, 4].map(|i| arguments.input(&mut b, names[i], self.operands[i], Elements::new(Lane::F32, sizes[i])));
         let columns = arguments.scratch(&mut b, "columns", 0, Lane::F32, COLUMNS * self.padded);
         let outputs = [("positions", Lane::I32, self.count), ("chosen_scores", Lane::F32, self.count), ("counts", Lane::I32, 1)];
         let outputs = [0, 1, 2].map(|i| {
             let (name, lane, each) = outputs[i];
-            arguments.output(&mut b, name, self.cx.group.outputs[i], Elements::new(lane, self.rows * each))
+            arguments.output(&mut b, name, self.cx.group.outputs[i], Elements::new(lane, most_rows.saturating_mul(each)))
         });
         let zero = b.index(0);
         let [overlap, threshold, sigma] = [2, 3, 4].map(|i| b.load_splat(inputs[i], zero, 0, self.lanes));
+        let mut cells = Cells::default();
+        cells.load(&mut b, &mut arguments, self.rows.extents().chain(self.boxes.extents()));
+        let [rows, boxes_count] = [&self.rows, &self.boxes].map(|quantity| cells.number(&mut b, quantity));
         let parts = Parts {
+            boxes_count,
+            padded: self.rounded_up(&mut b, boxes_count),
             boxes: inputs[0],
             scores: inputs[1],
             columns,
@@ -249,12 +268,12 @@ impl Schedule for SuppressSchedule<'_> {
         };
         if self.count == 0 {
             let none = b.int(Type::scalar(Lane::I32), 0);
-            b.for_range(0, self.rows as i64, 1, |b, row| b.store(parts.counts, row, 0, none));
+            rows.repeat(&mut b, |b, row| b.store(parts.counts, row, 0, none));
         } else {
             self.prepare(&mut b, &parts);
-            b.for_range(0, self.rows as i64, 1, |b, row| self.row(b, &parts, row));
+            rows.repeat(&mut b, |b, row| self.row(b, &parts, row));
         }
-        let description = format!("non_max_suppression {} of {} by {}", self.count, self.boxes, self.lanes);
+        let description = format!("non_max_suppression {} of {} by {}", self.count, most_boxes, self.lanes);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

@@ -8,6 +8,7 @@ use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::indexed::slices::copy_lanes;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::loops::if_then;
 use crate::schedule::movement::iota::{integer_as, lane_numbers};
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
@@ -53,10 +54,6 @@ impl<'a> ArgReduceSchedule<'a> {
         let operand = data.operands[0];
         let (shape, axis) = (cx.quantities(operand), operator.axis);
         let parts = [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])];
-        let may_be_empty = |index| cx.function.interval(Extent::Value(index)).low < 1;
-        if parts[1].extents().any(may_be_empty) {
-            return Err(Unsupported::new("a search along an extent that may be 0 when the program runs"));
-        }
         if parts[1].most(cx.function)? > i32::MAX as u64 {
             return Err(Unsupported::new("positions beyond 31 bits"));
         }
@@ -65,7 +62,18 @@ impl<'a> ArgReduceSchedule<'a> {
         Ok(Self { cx, operand, shape: parts, element, lane: memory_lane(element)?, result_lane, search: operator.search })
     }
 
-    /// Where x is strictly better than y. NaN is better than every number where the search finds it, else worse.
+    /// Whether there may be nothing to choose from.
+    fn may_be_empty(&self) -> bool {
+        self.shape[1].extents().any(|index| self.cx.function.interval(Extent::Value(index)).low < 1)
+    }
+
+    /// Where there is nothing to choose from all positions are 0, as in the tensor language.
+    fn nothing(&self, b: &mut KernelBuilder, results: Number, output: Buffer) {
+        let zero = b.int(Type::scalar(self.result_lane), 0);
+        results.repeat(b, |b, i| b.store(output, i, 0, zero));
+    }
+
+    /// Where x is strictly better than y. Nothing is better than NaN, and NaN is better than numbers where the search finds it.
     fn better(&self, b: &mut KernelBuilder, x: Value, y: Value) -> Value {
         let wide_unsigned = self.element.is_unsigned_integer() && self.element.bits() >= 32;
         let op = if wide_unsigned { CompareOp::UnsignedLess } else { CompareOp::Less };
@@ -229,16 +237,24 @@ impl Schedule for ArgReduceSchedule<'_> {
         let line = cells.number(&mut b, &product(&self.shape[1..]));
         let results = cells.number(&mut b, &self.shape[0].times(&self.shape[2]));
         let counts = Counts { outer, extent, inner, line };
-        let mut used = lanes;
-        if self.shape[1].is(0) {
-            // Nothing to choose from: position 0, as in the tensor language.
-            let zero = b.int(Type::scalar(self.result_lane), 0);
-            results.repeat(&mut b, |b, i| b.store(target, i, 0, zero));
-        } else if let Some(numbers) = numbers {
-            self.along(&mut b, &counts, (input, target), (numbers, lanes))?;
-        } else {
-            used = copy_lanes(&self.cx, self.lane, self.shape[2].most(self.cx.function)?);
-            self.across_results(&mut b, &counts, (input, target), used);
+        let used = if numbers.is_some() { lanes } else { copy_lanes(&self.cx, self.lane, self.shape[2].most(self.cx.function)?) };
+        let search = |b: &mut KernelBuilder| match numbers {
+            Some(numbers) => self.along(b, &counts, (input, target), (numbers, lanes)),
+            None => {
+                self.across_results(b, &counts, (input, target), used);
+                Ok(())
+            }
+        };
+        match extent {
+            Number::Known(0) => self.nothing(&mut b, results, target),
+            Number::Computed(extent) if self.may_be_empty() => {
+                let one = b.index(1);
+                let is_empty = b.compare(CompareOp::Less, extent, one);
+                let is_searched = b.compare(CompareOp::LessEqual, one, extent);
+                if_then(&mut b, is_empty, |b| self.nothing(b, results, target));
+                if_then(&mut b, is_searched, search)?;
+            }
+            _ => search(&mut b)?,
         }
         let description = format!("arg_reduce by {used}");
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
