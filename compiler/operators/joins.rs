@@ -38,6 +38,27 @@ pub fn stacked(g: &mut Graph<'_>, values: &[Value], axis: usize) -> Result<Value
     joined(g, &slices, axis)
 }
 
+/// The shape that two shapes broadcast to; `None` where they do not. Of two extents that are known only when the program runs, one must then be 1 or
+/// both the same, so the larger is meant.
+///
+/// # Errors
+/// When extents leave 64 bits.
+pub fn broadcast(g: &mut Graph<'_>, a: &[Extent], b: &[Extent]) -> Result<Option<Vec<Extent>>, Error> {
+    let rank = a.len().max(b.len());
+    let mut joined = Vec::with_capacity(rank);
+    for d in 0..rank {
+        let of = |shape: &[Extent]| (d + shape.len()).checked_sub(rank).map_or(Extent::Static(1), |d| shape[d]);
+        joined.push(match (of(a), of(b)) {
+            (x, y) if x == y => x,
+            (x, Extent::Static(1)) | (Extent::Static(1), x) => x,
+            (Extent::Static(_), Extent::Static(_)) => return Ok(None),
+            (x @ Extent::Static(_), Extent::Value(_)) | (Extent::Value(_), x @ Extent::Static(_)) => x,
+            (x, y) => g.max(x, y)?,
+        });
+    }
+    Ok(Some(joined))
+}
+
 /// A tensor set side by side this many times along each axis. More numbers than it has axes are new axes in front.
 ///
 /// # Errors
@@ -103,6 +124,23 @@ mod tests {
         }
         let found = run(&[&x, &x], &|g, v| stacked(g, v, 1));
         assert_eq!((found.shape, found.numbers), (vec![2, 2, 1], vec![1.0, 1.0, 2.0, 2.0]));
+    }
+
+    #[test]
+    fn shapes_broadcast_to_the_larger_of_open_extents() {
+        let (x, y) = (Floats::new(&[2, 1], vec![1.0, 2.0]), Floats::new(&[1, 3], vec![0.0; 3]));
+        for open in [&[][..], &[(0, 0)], &[(0, 0), (1, 1)]] {
+            let found = run_with(&[&x, &y], open, &|g, v| {
+                let (a, b) = (g.extents(v[0]), g.extents(v[1]));
+                let shape = broadcast(g, &a, &b)?.ok_or(Error::NoAxis)?;
+                g.broadcast(v[0], &shape)
+            });
+            assert_eq!((found.shape, found.numbers), (vec![2, 3], vec![1.0, 1.0, 1.0, 2.0, 2.0, 2.0]));
+        }
+        run(&[&x], &|g, v| {
+            assert_eq!(broadcast(g, &[Extent::Static(2)], &[Extent::Static(3)]), Ok(None));
+            Ok(v[0])
+        });
     }
 
     #[test]

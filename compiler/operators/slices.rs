@@ -101,7 +101,7 @@ pub fn reversed(g: &mut Graph<'_>, x: Value, axes: &[usize]) -> Result<Value, Er
 /// for, the call ends with an error. So `start..start + count` is `count` elements, whatever `start` is.
 ///
 /// # Errors
-/// [`Error::DynamicExtent`] of steps backwards where not all is known.
+/// [`Error::DynamicExtent`] of steps backwards between positions that are known only when the program runs.
 pub fn strided(g: &mut Graph<'_>, extent: Extent, begin: Option<ListItem>, end: End, step: i64) -> Result<Cut, Error> {
     let known_begin = match begin {
         None => Some(None),
@@ -113,7 +113,10 @@ pub fn strided(g: &mut Graph<'_>, extent: Extent, begin: Option<ListItem>, end: 
     {
         return known(extent, begin, end, step);
     }
-    let steps = Extent::Static(u64::try_from(step).map_err(|_| Error::DynamicExtent)?);
+    if step < 0 {
+        return backwards(g, extent, begin, end, step);
+    }
+    let steps = Extent::Static(step.unsigned_abs());
     if let (Some(ListItem::Index(from)), End::At(ListItem::Index(to))) = (begin, end)
         && !g.interval(Extent::Value(from)).is_bounded()
         && let Some(length) = g.difference(Extent::Value(to), Extent::Value(from))
@@ -137,6 +140,24 @@ pub fn strided(g: &mut Graph<'_>, extent: Extent, begin: Option<ListItem>, end: 
     };
     let length = g.sub(stop, cut_off)?;
     Ok(Cut { start, count: g.ceil_div(length, steps)?, step })
+}
+
+/// The same backwards, of numbers along an extent that is known only when the program runs.
+fn backwards(g: &mut Graph<'_>, extent: Extent, begin: Option<ListItem>, end: End, step: i64) -> Result<Cut, Error> {
+    // One more than a position, which may be in front of the first.
+    let mut after = |g: &mut Graph<'_>, position: ListItem| match position {
+        ListItem::Number(n) if n >= 0 => g.min(Extent::Static(n.unsigned_abs().saturating_add(1)), extent),
+        ListItem::Number(n) => g.sub(extent, Extent::Static(n.unsigned_abs() - 1)),
+        ListItem::Index(_) => Err(Error::DynamicExtent),
+    };
+    let first = begin.map_or(Ok(extent), |begin| after(g, begin))?;
+    let stop = match end {
+        End::Open => Extent::Static(0),
+        End::At(end) => after(g, end)?,
+        End::After(_) => return Err(Error::DynamicExtent),
+    };
+    let (start, length) = (g.sub(first, Extent::Static(1))?, g.sub(first, stop)?);
+    Ok(Cut { start, count: g.ceil_div(length, Extent::Static(step.unsigned_abs()))?, step })
 }
 
 /// The same of numbers. A slice of no elements begins at 0.
@@ -292,6 +313,12 @@ mod tests {
             (Some(5), at(2), 1),
             (Some(4), at(6), 1),
             (Some(9), at(12), 1),
+            (None, End::Open, -1),
+            (None, End::Open, -3),
+            (Some(-2), at(1), -2),
+            (Some(4), End::Open, -1),
+            (Some(9), at(-4), -1),
+            (None, at(-9), -2),
         ] {
             let build = |g: &mut Graph<'_>, v: &[Value]| {
                 let extent = g.extents(v[0])[0];

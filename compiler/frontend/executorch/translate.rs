@@ -10,6 +10,7 @@ use super::shared::Shared;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Extent, Function, Module, Placement, Value};
 use crate::operators::Graph;
+use crate::operators::graph::Compared;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -94,7 +95,7 @@ impl<'a, 'm> Translator<'a, 'm> {
             registers.push(initial_register(shared, module, i, value));
         }
         let mut graph = Graph::new(module, name);
-        graph.checks_extents = shared.checks_extents;
+        graph.compares = if shared.checks_extents { Compared::All } else { Compared::None };
         Self {
             shared,
             plan,

@@ -5,6 +5,7 @@ use super::error::invalid;
 use super::operator::{Lowered, Operand, Operator, extents};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Node, Scalar, ScalarOp, Value};
+use crate::operators::joins;
 use crate::operators::terms::{Term, Terms};
 use ElementType::{C64, C128, F32, F64};
 
@@ -16,12 +17,9 @@ pub(super) fn bitcast(operator: &mut Operator<'_, '_, '_>, value: Value, element
 /// Real parts (0) or imaginary parts (1) of complex numbers.
 pub(super) fn part(operator: &mut Operator<'_, '_, '_>, input: &Operand, index: u64) -> Result<Value, Diagnostic> {
     let pairs = parts(operator, input.value)?;
-    let mut starts = vec![Extent::Static(0); input.rank()];
-    starts.push(Extent::Static(index));
-    let mut sizes = extents(&input.shape);
-    sizes.push(Extent::Static(1));
-    let parts = operator.builder().slice(pairs, starts, sizes, vec![1; input.rank() + 1])?;
-    operator.reshape(parts, &input.shape)
+    let g = operator.graph();
+    let parts = g.slice_along(pairs, input.rank(), Extent::Static(index), Extent::Static(1))?;
+    Ok(g.reshape(parts, &input.extents)?)
 }
 
 /// Complex numbers as floats with a last dimension of two.
@@ -37,12 +35,12 @@ pub(super) fn from_parts(operator: &mut Operator<'_, '_, '_>, pairs: Value) -> R
 
 /// Complex numbers from real and imaginary parts, which have one shape and type.
 fn join(operator: &mut Operator<'_, '_, '_>, parts: [Value; 2]) -> Result<Value, Diagnostic> {
-    let mut shape = operator.shape(parts[0])?;
+    let mut shape = operator.extents_of(parts[0]);
     let rank = shape.len();
-    shape.push(1);
+    shape.push(Extent::Static(1));
     let mut columns = Vec::new();
     for part in parts {
-        columns.push(operator.reshape(part, &shape)?);
+        columns.push(operator.reshape_to(part, &shape)?);
     }
     let pairs = operator.builder().concat(&columns, rank)?;
     from_parts(operator, pairs)
@@ -50,18 +48,18 @@ fn join(operator: &mut Operator<'_, '_, '_>, parts: [Value; 2]) -> Result<Value,
 
 /// The `c64` of binary32 real parts.
 pub(super) fn from_real(operator: &mut Operator<'_, '_, '_>, value: Value) -> Result<Value, Diagnostic> {
-    let mut shape = operator.shape(value)?;
+    let mut shape = operator.extents_of(value);
     let mut high = vec![0; shape.len()];
-    shape.push(1);
+    shape.push(Extent::Static(1));
     high.push(1);
-    let column = operator.reshape(value, &shape)?;
-    let pairs = operator.builder().pad(column, vec![0; high.len()], high, Scalar::f32(0.0))?;
+    let column = operator.reshape_to(value, &shape)?;
+    let pairs = operator.graph().pad(column, &vec![0; high.len()], &high, Scalar::f32(0.0))?;
     bitcast(operator, pairs, C64)
 }
 
 fn complex(operator: &mut Operator<'_, '_, '_>) -> Result<Operand, Diagnostic> {
     operator.arity(1..=1, 1..=1)?;
-    let (input, output) = (operator.input(0)?, operator.output(0)?);
+    let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     let types = [input.element(), output.element];
     if matches!(types, [C64, F32] | [C128, F64]) { Ok(input) } else { Err(operator.type_error(&types)) }
 }
@@ -131,10 +129,30 @@ pub(super) fn product(operator: &mut Operator<'_, '_, '_>, binary: &Binary) -> L
     operator.bind(0, value)
 }
 
+/// A tensor with these numbers of elements along its last dimensions: the first of those that it has, and zeros after its last.
+fn of_lengths(operator: &mut Operator<'_, '_, '_>, input: &Operand, lengths: &[i64]) -> Result<Value, Diagnostic> {
+    let g = operator.graph();
+    let (first, none) = (input.rank() - lengths.len(), vec![0; input.rank()]);
+    let (mut value, mut high, mut missing) = (input.value, extents(&vec![0; input.rank()]), none.clone());
+    for (d, &length) in (first..).zip(lengths) {
+        let whole = Extent::Static(length as u64);
+        match input.extents[d] {
+            Extent::Static(extent) => missing[d] = length - extent as i64,
+            open => {
+                let kept = g.min(open, whole)?;
+                value = g.slice_along(value, d, Extent::Static(0), kept)?;
+                high[d] = g.sub(whole, kept)?;
+            }
+        }
+    }
+    let value = g.pad(value, &none, &missing, Scalar::f32(0.0))?;
+    Ok(joins::bordered(g, value, &extents(&vec![0; input.rank()]), &high, Scalar::f32(0.0))?)
+}
+
 /// RFFT2D of the last two dimensions, which the lengths crop or fill up with zeros: rows of real numbers, then columns of what they gave.
 pub(super) fn real_fourier(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let (input, list, output) = (operator.input(0)?, operator.input(1)?, operator.output(0)?);
+    let (input, list, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(0)?);
     if [input.element(), output.element] != [F32, C64] {
         return Err(operator.type_error(&[input.element(), output.element]));
     }
@@ -146,13 +164,7 @@ pub(super) fn real_fourier(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(invalid(codes::OPTION_RANGE, "the lengths of the transform do not fit")
             .expected("two powers of two for two dimensions or more", found));
     }
-    let mut value = input.value;
-    let missing: Vec<i64> = (0..2).map(|d| lengths[d] - input.shape[rank - 2 + d] as i64).collect();
-    if missing != [0, 0] {
-        let mut high = vec![0; rank - 2];
-        high.extend(missing);
-        value = operator.builder().pad(value, vec![0; rank], high, Scalar::f32(0.0))?;
-    }
+    let mut value = of_lengths(operator, &input, &lengths)?;
     value = operator.builder().real_fourier(value)?;
     if lengths[0] > 1 {
         let mut swapped: Vec<usize> = (0..=rank).collect();
@@ -168,7 +180,7 @@ pub(super) fn real_fourier(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// BITCAST: the same bytes under another type; a wider one takes a last dimension of as many elements as it holds.
 pub(super) fn bitcast_operator(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
-    let (input, output) = (operator.input(0)?, operator.output(0)?);
+    let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     if input.element().bits() < 8 || output.element.bits() < 8 {
         return Err(operator.type_error(&[input.element(), output.element]));
     }

@@ -257,9 +257,10 @@ fn windows_3d(options: &Conv3DOptions<'_>, size: &[u64]) -> Result<Windows, Diag
 
 /// Image and filter of three dimensions, of floats alone, as the reference has them.
 fn volumes(operator: &mut Operator<'_, '_, '_>, input: usize) -> Result<(Operand, Operand), Diagnostic> {
-    let (input, filter) = (operator.input(input)?, operator.input(1)?);
+    let (input, filter) = (operator.any_input(input)?, operator.input(1)?);
     require_rank(&input, 5, "five")?;
     require_rank(&filter, 5, "five")?;
+    operator.require_known(&input, 4)?;
     let types = [input.element(), filter.element(), operator.output(0)?.element];
     if types == [F32; 3] { Ok((input, filter)) } else { Err(operator.type_error(&types)) }
 }
@@ -270,7 +271,7 @@ pub(super) fn conv_3d(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = options_3d(operator)?;
     let (input, filter) = volumes(operator, 0)?;
     let groups = groups(&input, filter.shape[3])?;
-    let geometry = windows_3d(&options, &filter.shape[..3])?.known_geometry(&input.shape[1..4])?;
+    let geometry = windows_3d(&options, &filter.shape[..3])?.geometry(operator.graph(), &input.extents[1..4])?;
     let weights = operator.graph().transpose(filter.value, &[4, 0, 1, 2, 3])?;
     let convolution = Convolution::new(input.value, weights, groups, geometry);
     let activation = activation(options.fused_activation_function())?;
@@ -283,16 +284,19 @@ pub(super) fn conv_3d_transpose(operator: &mut Operator<'_, '_, '_>) -> Lowered 
     let options = options_3d(operator)?;
     let list = operator.input(0)?;
     let (input, filter) = volumes(operator, 2)?;
-    let wanted: Result<Vec<u64>, _> = operator.integers(&list, "shapes")?.into_iter().map(u64::try_from).collect();
-    let wanted = wanted.map_err(|_| invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative"))?;
-    if wanted.len() != 5 || wanted[0] != input.shape[0] || wanted[4] != filter.shape[3] || filter.shape[4] != input.shape[4] {
-        let found = format!("{wanted:?} from {:?} with {:?}", input.shape, filter.shape);
+    let bounds = output_bounds(operator);
+    let wanted: Option<Vec<Extent>> = operator.extent_list(&list, "shapes", &bounds)?.into_iter().map(|item| item.extent()).collect();
+    let wanted = wanted.ok_or_else(|| invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative"))?;
+    let largest: Vec<u64> = wanted.iter().map(|&extent| operator.graph().bound(extent)).collect();
+    let fits = wanted.len() == 5 && wanted[0] == input.extents[0] && wanted[4] == Extent::Static(filter.shape[3]);
+    if !fits || filter.shape[4] != input.shape[4] {
+        let found = format!("{largest:?} from {:?} with {:?}", input.shape, filter.shape);
         let expected = "[N, D, H, W, O] from [N, d, h, w, C] with [kd, kh, kw, O, C]";
         return Err(invalid(codes::SHAPES_DIFFER, "shapes of result, input and filter do not fit").expected(expected, found));
     }
     let windows = windows_3d(&options, &filter.shape[..3])?;
     let weights = operator.graph().transpose(filter.value, &[3, 0, 1, 2, 4])?;
-    let transposed = transpose(operator, windows, (&input, weights), &extents(&wanted[1..4]))?;
+    let transposed = transpose(operator, windows, (&input, weights), &wanted[1..4])?;
     let activation = activation(options.fused_activation_function())?;
     let operands = Operands { input, filter, channel_axis: 3, bias: 3, activation, bias_type: TypeCode::FLOAT32 };
     lower_transposed(operator, &transposed, &operands)

@@ -73,6 +73,22 @@ impl Operator<'_, '_, '_> {
         if known { Ok(()) } else { Err(dynamic().about_tensor(&operand.info.name)) }
     }
 
+    /// Makes the first extents of an operand others that they have to be, and says whether they can be these. Extents of inputs become one; those of
+    /// other tensors are to be asked for again afterwards.
+    pub fn require_first(&mut self, operand: &mut Operand, wanted: &[Extent]) -> Result<bool, Diagnostic> {
+        if operand.rank() < wanted.len() {
+            return Ok(false);
+        }
+        for (axis, &extent) in wanted.iter().enumerate() {
+            if matches!((operand.extents[axis], extent), (Extent::Static(a), Extent::Static(b)) if a != b) {
+                return Ok(false);
+            }
+            operand.value = self.graph().agree(operand.value, axis, extent)?;
+        }
+        *operand = self.operand(operand.value, operand.info.clone());
+        Ok(true)
+    }
+
     /// Appends a change of shape, unless it changes nothing.
     pub fn reshape_to(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Diagnostic> {
         Ok(self.graph().reshape(value, shape)?)

@@ -2,7 +2,7 @@
 
 use super::error::{invalid, missing_options, unsupported};
 use super::extents::dynamic;
-use super::operator::{Lowered, Operand, Operator, extents};
+use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Combination, ElementType, Extent, Scalar};
 use crate::operators::indexing::{boxes, picked, placed, sequences};
@@ -33,11 +33,12 @@ pub(super) fn gather_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// A shape that a constant of the file gives.
-fn constant_shape(operator: &mut Operator<'_, '_, '_>, list: &Operand) -> Result<Vec<u64>, Diagnostic> {
-    let numbers = operator.integers(list, "shapes")?;
-    let shape: Result<Vec<u64>, _> = numbers.iter().map(|&n| u64::try_from(n)).collect();
-    shape.map_err(|_| {
+/// The shape of a result as an operand gives it: a constant, or computed from extents.
+fn given_shape(operator: &mut Operator<'_, '_, '_>, list: &Operand) -> Result<Vec<Extent>, Diagnostic> {
+    let bounds = super::shape::output_bounds(operator);
+    let numbers = operator.extent_list(list, "shapes", &bounds)?;
+    let shape: Option<Vec<Extent>> = numbers.iter().map(|number| number.extent()).collect();
+    shape.ok_or_else(|| {
         invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative")
             .about_tensor(&list.info.name)
             .expected("0 or more", format!("{numbers:?}"))
@@ -47,48 +48,51 @@ fn constant_shape(operator: &mut Operator<'_, '_, '_>, list: &Operand) -> Result
 /// SCATTER_ND: updates that meet are added.
 pub(super) fn scatter_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
-    let (indices, updates, list) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
-    let shape = constant_shape(operator, &list)?;
+    let (indices, mut updates, list) = (operator.any_input(0)?, operator.any_input(1)?, operator.input(2)?);
+    operator.require_known(&indices, indices.rank().saturating_sub(1))?;
+    let shape = given_shape(operator, &list)?;
     let element = updates.element();
     if !matches!(indices.element(), I32 | I64) || element == I4 || element == ElementType::C64 {
         return Err(operator.type_error(&[indices.element(), element]));
     }
     let count = components(&indices, shape.len())?;
-    let wanted = [&indices.shape[..indices.rank() - 1], &shape[count..]].concat();
-    if updates.shape != wanted {
+    let wanted = [&indices.extents[..indices.rank() - 1], &shape[count..]].concat();
+    if updates.rank() != wanted.len() || !operator.require_first(&mut updates, &wanted)? {
         let expected = format!("{wanted:?}");
         return Err(invalid(codes::SHAPES_DIFFER, "the updates do not fit the indices").expected(expected, format!("{:?}", updates.shape)));
     }
     let zero = operator.graph().scalar(Scalar::from_bits(element, 0))?;
     let operands = [indices.value, updates.value];
-    let value = placed::slices(operator.graph(), zero, &extents(&shape), operands, Combination::Sum)?;
+    let value = placed::slices(operator.graph(), zero, &shape, operands, Combination::Sum)?;
     operator.bind(0, value)
 }
 
 /// SPARSE_TO_DENSE: the last of several values for one element stays.
 pub(super) fn sparse_to_dense(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(4..=4, 1..=1)?;
-    let (mut indices, list) = (operator.input(0)?, operator.input(1)?);
-    let (values, default) = (operator.input(2)?, operator.input(3)?);
-    let shape = constant_shape(operator, &list)?;
+    let (mut indices, list) = (operator.any_input(0)?, operator.input(1)?);
+    let (mut values, default) = (operator.any_input(2)?, operator.input(3)?);
+    let shape = given_shape(operator, &list)?;
     if !matches!(indices.element(), I32 | I64) || values.element() == I4 || values.element() != default.element() {
         return Err(operator.type_error(&[indices.element(), values.element(), default.element()]));
     }
     if indices.rank() < 2 {
-        indices.shape = vec![indices.elements(), 1];
-        indices.value = operator.reshape(indices.value, &indices.shape)?;
+        let count = operator.graph().product(&indices.extents)?;
+        let column = operator.reshape_to(indices.value, &[count, Extent::Static(1)])?;
+        indices = operator.operand(column, indices.info);
     }
-    let fits = indices.rank() == 2 && indices.shape[1] == shape.len() as u64 && default.elements() == 1;
-    if !fits || !(values.rank() == 0 || values.shape == [indices.shape[0]]) {
+    let fits = indices.rank() == 2 && indices.extents[1] == Extent::Static(shape.len() as u64) && default.elements() == 1;
+    if !fits || values.rank() > 1 || values.rank() == 1 && !operator.require_first(&mut values, &indices.extents[..1])? {
         let found = format!("indices {:?}, values {:?}", indices.shape, values.shape);
         return Err(
             invalid(codes::SHAPES_DIFFER, "indices and values do not fit the result").expected(format!("those of {shape:?}"), found)
         );
     }
     let background = operator.reshape(default.value, &[1])?;
-    let updates = operator.broadcast_to(values.value, &extents(&indices.shape[..1]))?;
+    let count = operator.extents_of(indices.value)[0];
+    let updates = operator.broadcast_to(values.value, &[count])?;
     let operands = [indices.value, updates];
-    let value = placed::slices(operator.graph(), background, &extents(&shape), operands, Combination::Set)?;
+    let value = placed::slices(operator.graph(), background, &shape, operands, Combination::Set)?;
     operator.bind(0, value)
 }
 
@@ -120,13 +124,13 @@ pub(super) fn dynamic_update_slice(operator: &mut Operator<'_, '_, '_>) -> Lower
 pub(super) fn reverse_sequence(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let options = operator.record.builtin_options_as_reverse_sequence_options().ok_or_else(missing_options)?;
-    let (input, lengths) = (operator.input(0)?, operator.input(1)?);
+    let (input, mut lengths) = (operator.any_input(0)?, operator.any_input(1)?);
     let sequence = operator.axis(i64::from(options.seq_dim()), input.rank())?;
     let batch = operator.axis(i64::from(options.batch_dim()), input.rank())?;
     if !matches!(lengths.element(), I32 | I64) || input.element() == I4 {
         return Err(operator.type_error(&[input.element(), lengths.element()]));
     }
-    if sequence == batch || lengths.shape != [input.shape[batch]] {
+    if sequence == batch || lengths.rank() != 1 || !operator.require_first(&mut lengths, &[input.extents[batch]])? {
         let found = format!("dimensions {batch} and {sequence}, lengths {:?}", lengths.shape);
         return Err(invalid(codes::SHAPES_DIFFER, "the sequences do not fit the input").expected("a length for each sequence", found));
     }

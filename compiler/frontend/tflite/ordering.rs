@@ -80,7 +80,7 @@ pub(super) fn bucketize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
     let options = operator.record.builtin_options_as_bucketize_options().ok_or_else(missing_options)?;
     let boundaries: Vec<f32> = options.boundaries().into_iter().flatten().collect();
-    let input = operator.input(0)?;
+    let input = operator.any_input(0)?;
     // C++ compares integers with binary32 in binary32, and binary64 with it in binary64.
     let compared = match input.element() {
         F32 | I32 | I64 => F32,
@@ -91,7 +91,8 @@ pub(super) fn bucketize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(invalid(codes::OPTION_RANGE, "the boundaries of the buckets fall"));
     }
     let list = operator.constant_f32(&[boundaries.len() as u64], &boundaries)?;
-    let column = operator.reshape(input.value, &[input.elements(), 1])?;
+    let count = operator.graph().product(&input.extents)?;
+    let column = operator.reshape_to(input.value, &[count, Extent::Static(1)])?;
     let mut terms = Terms::new(&[input.element(), F32]);
     let (x, boundary) = (terms.input_as(0, compared), terms.input_as(1, compared));
     let below = terms.compare(Comparison::Less, x, boundary)?;
@@ -99,7 +100,7 @@ pub(super) fn bucketize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let reached = terms.convert(reached, I32);
     let table = operator.map(&[column, list], terms.finish(reached))?;
     let counts = operator.builder().reduce(table, Reduction::Sum, vec![1])?;
-    let counts = operator.reshape(counts, &input.shape)?;
+    let counts = operator.reshape_to(counts, &input.extents)?;
     operator.bind(0, counts)
 }
 
@@ -107,18 +108,20 @@ pub(super) fn bucketize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn non_max_suppression(operator: &mut Operator<'_, '_, '_>, is_soft: bool) -> Lowered {
     let (inputs, outputs) = if is_soft { (6, 3) } else { (5, 2) };
     operator.arity(inputs..=inputs, outputs..=outputs)?;
-    let (boxes, scores, count) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
+    let (mut boxes, scores, count) = (operator.any_input(0)?, operator.any_input(1)?, operator.input(2)?);
     let bounds = super::shape::output_bounds(operator);
     let asked = asked(operator, &count, bounds[0])?;
     let count = operator.interval(asked).high;
     if boxes.element() != F32 || scores.element() != F32 {
         return Err(operator.type_error(&[boxes.element(), scores.element()]));
     }
-    if scores.rank() != 1 || boxes.shape != [scores.shape[0], 4] {
+    let fits = scores.rank() == 1 && boxes.rank() == 2 && boxes.extents[1] == Extent::Static(4);
+    if !fits || !operator.require_first(&mut boxes, &scores.extents)? {
         let found = format!("boxes {:?}, scores {:?}", boxes.shape, scores.shape);
         return Err(invalid(codes::SHAPES_DIFFER, "boxes and scores do not fit").expected("four numbers and one score for each box", found));
     }
-    let rows = operator.reshape(scores.value, &[1, scores.shape[0]])?;
+    let extent = operator.extents_of(scores.value)[0];
+    let rows = operator.reshape_to(scores.value, &[Extent::Static(1), extent])?;
     // An overlap and a score; a sigma of 0 where there is none.
     let mut thresholds = Vec::new();
     for index in 3..inputs {

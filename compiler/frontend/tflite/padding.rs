@@ -3,7 +3,7 @@
 use super::borders::numbers;
 use super::complex;
 use super::error::{invalid, missing_options};
-use super::operator::{Lowered, Operand, Operator, extents};
+use super::operator::{Lowered, Operand, Operator};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Scalar, Value};
@@ -99,7 +99,7 @@ fn pad_with(
 /// DILATE: this many elements less one of a number between neighbours in each dimension.
 pub(super) fn dilate(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
-    let (input, list, number) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
+    let (input, list, number) = (operator.any_input(0)?, operator.input(1)?, operator.input(2)?);
     let steps = operator.integers(&list, "dilations")?;
     let value = spread(operator, &input, &steps, &number)?.value;
     operator.bind(0, value)
@@ -112,7 +112,7 @@ pub(super) fn stablehlo_pad(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let list = |list: Option<flatbuffers::Vector<'_, i64>>| list.into_iter().flatten().collect::<Vec<i64>>();
     let (low, high) = (list(options.edge_padding_low()), list(options.edge_padding_high()));
     let between = list(options.interior_padding());
-    let (input, number) = (operator.input(0)?, operator.input(1)?);
+    let (input, number) = (operator.any_input(0)?, operator.input(1)?);
     let rank = input.rank();
     let small = |n: &i64| n.unsigned_abs() <= 1 << 31;
     if [&low, &high, &between].iter().any(|list| list.len() != rank || !list.iter().all(small)) {
@@ -137,18 +137,21 @@ pub(super) fn spread(operator: &mut Operator<'_, '_, '_>, input: &Operand, steps
     }
     // A dimension of gaps after each dimension; then both are one, less the gap after the last element.
     let (mut apart, mut gaps, mut joined) = (vec![], vec![], vec![]);
-    for (&extent, &step) in input.shape.iter().zip(steps) {
-        apart.extend([extent, 1]);
+    let mut kept = vec![];
+    for ((&extent, &most), &step) in input.extents.iter().zip(&input.shape).zip(steps) {
+        apart.extend([extent, Extent::Static(1)]);
         gaps.extend([0, step - 1]);
-        joined.push(extent.checked_mul(step as u64).ok_or_else(|| invalid(codes::TOO_MANY_ELEMENTS, "the result has too many elements"))?);
+        most.checked_mul(step as u64).ok_or_else(|| invalid(codes::TOO_MANY_ELEMENTS, "the result has too many elements"))?;
+        let whole = operator.graph().mul(extent, Extent::Static(step as u64))?;
+        joined.push(whole);
+        kept.push(operator.graph().sub(whole, Extent::Static(step as u64 - 1))?);
     }
-    let kept: Vec<u64> = joined.iter().zip(steps).map(|(&whole, &step)| whole.saturating_sub(step as u64 - 1)).collect();
-    let value = operator.reshape(input.value, &apart)?;
+    let value = operator.reshape_to(input.value, &apart)?;
     let between = operator.operand(value, input.info.clone());
     let value = padded(operator, &between, number, vec![0; gaps.len()], gaps)?;
-    let value = operator.reshape(value, &joined)?;
-    let starts = vec![Extent::Static(0); kept.len()];
-    let value = operator.builder().slice(value, starts, extents(&kept), vec![1; kept.len()])?;
+    let value = operator.reshape_to(value, &joined)?;
+    let (starts, strides) = (vec![Extent::Static(0); kept.len()], vec![1; kept.len()]);
+    let value = operator.builder().slice(value, starts, kept, strides)?;
     Ok(operator.operand(value, input.info.clone()))
 }
 

@@ -8,9 +8,10 @@ use super::operator::{Lowered, Operand, Operator};
 use super::padding::{padded, spread};
 use super::regions::computation;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{Comparison, ElementType, NanRule, Reduction, Scalar, ScalarOp, Value, WindowGeometry};
+use crate::ir::{Comparison, ElementType, Extent, NanRule, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::terms::{Term, Terms};
-use crate::schema::tflite::ReduceWindowFunction as Function;
+use crate::operators::windows::{self, Padding};
+use crate::schema::tflite::{BuiltinOperator as Code, ReduceWindowFunction as Function};
 use ElementType::{Bool, I32};
 
 /// The window along each dimension.
@@ -36,30 +37,32 @@ impl Windows {
         &self,
         operator: &mut Operator<'_, '_, '_>,
         mut value: Value,
-        shape: &[u64],
+        shape: &[Extent],
         reduction: Reduction,
     ) -> Result<Value, Diagnostic> {
         let mut shape = shape.to_vec();
         for d in 0..shape.len() {
             let (size, stride) = (self.size[d] as u64, self.strides[d] as u64);
             let reach = (size - 1).saturating_mul(self.dilation[d] as u64).saturating_add(1);
-            let Some(room) = shape[d].checked_sub(reach) else {
+            let most = operator.graph().bound(shape[d]);
+            if most < reach {
                 let message = format!("the window does not fit dimension {d}");
-                return Err(invalid(codes::OPTION_RANGE, message).expected(format!("at least {reach} elements"), shape[d].to_string()));
-            };
+                return Err(invalid(codes::OPTION_RANGE, message).expected(format!("at least {reach} elements"), most.to_string()));
+            }
             if (size, stride) != (1, 1) {
-                let around = [&shape[..d], &shape[d + 1..]].map(|extents| extents.iter().product::<u64>());
-                let geometry = WindowGeometry {
+                let g = operator.graph();
+                let around = [g.product(&shape[..d])?, g.product(&shape[d + 1..])?];
+                let windows = windows::Windows {
+                    size: vec![size],
                     strides: vec![self.strides[d]],
                     dilation: vec![self.dilation[d]],
-                    padding_low: vec![0],
-                    padding_high: vec![0],
-                    ..WindowGeometry::default()
+                    padding: Padding::Valid,
                 };
-                value = operator.reshape(value, &[around[0], shape[d], around[1]])?;
-                value = operator.builder().window(value, reduction, vec![self.size[d]], geometry)?;
-                shape[d] = room / stride + 1;
-                value = operator.reshape(value, &shape)?;
+                let geometry = windows.geometry(g, &shape[d..=d])?;
+                value = g.reshape(value, &[around[0], shape[d], around[1]])?;
+                value = g.builder.window(value, reduction, vec![self.size[d]], geometry)?;
+                shape[d] = g.extents(value)[1];
+                value = g.reshape(value, &shape)?;
             }
         }
         Ok(value)
@@ -111,7 +114,7 @@ fn reduced(
         let x = input_as(&mut terms, 0, ty)?;
         value = operator.map(&[value], terms.finish(x))?;
     }
-    let value = windows.reduce(operator, value, &input.shape, word)?;
+    let value = windows.reduce(operator, value, &input.extents, word)?;
     let first = operator.reshape(first.value, &[])?;
     let mut terms = Terms::new(&[ty, element]);
     let (x, first_term) = (terms.input(0), input_as(&mut terms, 1, ty)?);
@@ -122,7 +125,7 @@ fn reduced(
 
 /// The tensor and the number that every reduction begins with.
 fn input_and_first(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, Operand), Diagnostic> {
-    let (input, first) = (operator.input(0)?, operator.input(1)?);
+    let (input, first) = (operator.any_input(0)?, operator.input(1)?);
     if first.element() != input.element() || first.elements() != 1 {
         return Err(operator.type_error(&[input.element(), first.element()]));
     }

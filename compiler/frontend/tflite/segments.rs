@@ -22,44 +22,49 @@ fn neutral(combination: Combination, element: ElementType) -> Scalar {
 /// Slices of `data` after the dimensions of `ids` combined into `count` segments.
 fn combined(
     operator: &mut Operator<'_, '_, '_>,
-    data: &Operand,
-    ids: &Operand,
-    count: u64,
+    data: Operand,
+    mut ids: Operand,
+    count: Extent,
     combination: Combination,
     skips_negative: bool,
 ) -> Lowered {
     if !matches!(data.element(), F32 | I32) || ids.element() != I32 {
         return Err(operator.type_error(&[data.element(), ids.element()]));
     }
-    let Some(rest) = data.shape.strip_prefix(ids.shape.as_slice()) else {
+    let first = data.extents.get(..ids.rank()).map(<[Extent]>::to_vec);
+    let fits = first.map_or(Ok(false), |first| operator.require_first(&mut ids, &first))?;
+    if !fits {
         let expected = format!("{:?} and more dimensions", ids.shape);
         return Err(
             invalid(codes::SHAPES_DIFFER, "the segment numbers do not fit the data").expected(expected, format!("{:?}", data.shape))
         );
-    };
-    super::tensor::checked_bytes(data.element(), &[&[count], rest].concat())?;
+    }
+    let most = operator.graph().bound(count);
+    super::tensor::checked_bytes(data.element(), &[&[most], &data.shape[ids.rank()..]].concat())?;
     let neutral = operator.graph().scalar(neutral(combination, data.element()))?;
     let operands = [data.value, ids.value, neutral];
-    let value = placed::segments(operator.graph(), operands, Extent::Static(count), combination, skips_negative)?;
+    let value = placed::segments(operator.graph(), operands, count, combination, skips_negative)?;
     operator.bind(0, value)
 }
 
 /// UNSORTED_SEGMENT_*: as many segments as the third operand says; rows of negative segments are left out.
 pub(super) fn unsorted(operator: &mut Operator<'_, '_, '_>, combination: Combination) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
-    let (data, ids, count) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
-    let count = match operator.integers(&count, "numbers of segments")?[..] {
-        [count] => u64::try_from(count)
-            .map_err(|_| invalid(codes::OPTION_RANGE, "the number of segments is negative").expected("0 or more", count.to_string())),
+    let (data, ids, count) = (operator.any_input(0)?, operator.any_input(1)?, operator.input(2)?);
+    let bounds = super::shape::output_bounds(operator);
+    let count = match operator.extent_list(&count, "numbers of segments", &bounds[..1])?[..] {
+        [count] => {
+            count.extent().ok_or_else(|| invalid(codes::OPTION_RANGE, "the number of segments is negative").expected("0 or more", "fewer"))
+        }
         ref list => Err(invalid(codes::SHAPES_DIFFER, "there must be one number of segments").expected("1", list.len().to_string())),
     }?;
-    combined(operator, &data, &ids, count, combination, true)
+    combined(operator, data, ids, count, combination, true)
 }
 
 /// SEGMENT_SUM: numbers that do not fall; the last is the number of segments less one, so they must be known.
 pub(super) fn segment_sum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let (data, ids) = (operator.input(0)?, operator.input(1)?);
+    let (data, ids) = (operator.any_input(0)?, operator.input(1)?);
     if ids.rank() != 1 {
         return Err(invalid(codes::RANK, "the segment numbers must be a list").expected("rank 1", format!("{:?}", ids.shape)));
     }
@@ -69,5 +74,5 @@ pub(super) fn segment_sum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(invalid(codes::OPTION_RANGE, "segment numbers must not be negative, nor fall").about_tensor(&ids.info.name));
     }
     let count = numbers.last().map_or(0, |&last| last as u64 + 1);
-    combined(operator, &data, &ids, count, Combination::Sum, false)
+    combined(operator, data, ids, Extent::Static(count), Combination::Sum, false)
 }

@@ -1,7 +1,7 @@
 //! WHERE and UNIQUE: results as long as the values of their operand say. They are computed at their largest size, and cut.
 
 use super::error::{invalid, unsupported};
-use super::operator::{Lowered, Operator, extents};
+use super::operator::{Lowered, Operator};
 use crate::diagnostic::codes;
 use crate::ir::{Comparison, ElementType, Extent, Search, Value};
 use crate::operators::selection;
@@ -14,7 +14,7 @@ const MOST_COMPARED: u64 = 1 << 12;
 /// WHERE: the coordinates of all elements that are not zero, in row-major order.
 pub(super) fn where_not_zero(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
-    let (input, output) = (operator.input(0)?, operator.output(0)?);
+    let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     if !matches!(input.element(), Bool | F32 | I8 | I32 | I64 | U8 | U32) || output.element != I64 || input.rank() == 0 {
         return Err(operator.type_error(&[input.element(), output.element]));
     }
@@ -34,7 +34,7 @@ pub(super) fn where_not_zero(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// UNIQUE: each element once, in the order in which they first come, and for each element where it then stands.
 pub(super) fn unique(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 2..=2)?;
-    let (input, output) = (operator.input(0)?, operator.output(1)?);
+    let (input, output) = (operator.any_input(0)?, operator.output(1)?);
     let element = input.element();
     if !matches!(element, F32 | I8 | I16 | I32 | I64 | U8) || !matches!(output.element, I32 | I64) {
         return Err(operator.type_error(&[element, output.element]));
@@ -50,16 +50,17 @@ pub(super) fn unique(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         operator.bind(0, input.value)?;
         return operator.bind(1, nothing);
     }
-    let (column, row) = (operator.reshape(input.value, &[count, 1])?, operator.reshape(input.value, &[1, count])?);
+    let (count, one) = (input.extents[0], Extent::Static(1));
+    let (column, row) = (operator.reshape_to(input.value, &[count, one])?, operator.reshape_to(input.value, &[one, count])?);
     let mut terms = Terms::new(&[element, element]);
     let (x, y) = (terms.input(0), terms.input(1));
     let equal = terms.compare(Comparison::Equal, x, y)?;
     let equal = terms.convert(equal, I8);
     let table = operator.map(&[column, row], terms.finish(equal))?;
     let first = operator.builder().arg_reduce(table, Search::Max, 1, I32)?;
-    let first = operator.reshape(first, &[count])?;
+    let first = operator.reshape_to(first, &[count])?;
     // What is not equal to itself, NaN, is its own first.
-    let all = operator.graph().positions(&extents(&[count]), 0, I32)?;
+    let all = operator.graph().positions(&[count], 0, I32)?;
     let mut terms = Terms::new(&[element, I32, I32]);
     let (x, first_term, position) = (terms.input(0), terms.input(1), terms.input(2));
     let known = terms.compare(Comparison::Equal, x, x)?;

@@ -3,7 +3,7 @@
 
 use super::error::{invalid, missing_options};
 use super::extents::ListItem;
-use super::operator::{Lowered, Operand, Operator, extents};
+use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::size::Size;
 use crate::ir::{ElementType, Extent, Scalar, Value, list_text};
@@ -39,8 +39,15 @@ pub(super) fn reshape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return Err(error());
     }
     if let ([open], Some(all), Some(known)) = (&open[..], &all, count(operator, &shape)) {
-        let rest = quotient(all, &known).ok_or_else(error)?;
-        shape[*open] = operator.graph().product(&rest)?;
+        shape[*open] = match quotient(all, &known) {
+            Some(rest) => operator.graph().product(&rest)?,
+            // Whether it divides is seen when the model runs.
+            None if !all.extents.is_empty() && known.known > 0 => {
+                let fixed: Vec<Extent> = (0..shape.len()).filter(|d| d != open).map(|d| shape[d]).collect();
+                operator.graph().quotient(&input.extents, &fixed)?
+            }
+            None => return Err(error()),
+        };
     }
     let (has, wants) = (all, count(operator, &shape));
     let is_known = |size: &Option<Size>| size.as_ref().is_some_and(|size| size.extents.is_empty());
@@ -136,16 +143,6 @@ pub(super) fn tile(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// A list of extents in a tensor.
-fn shape_list(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Vec<u64>, Diagnostic> {
-    let list = operator.input(index)?;
-    let numbers = operator.integers(&list, "shapes")?;
-    let extent = |&n: &i64| {
-        u64::try_from(n).map_err(|_| invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative").expected("0 or more", n.to_string()))
-    };
-    numbers.iter().map(extent).collect()
-}
-
 /// A list of extents in a tensor, which may be known only when the model runs.
 fn extent_list(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Vec<Extent>, Diagnostic> {
     let list = operator.input(index)?;
@@ -199,21 +196,7 @@ pub(super) fn shape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_shape_options().ok_or_else(missing_options)?;
     let input = operator.any_input(0)?;
     let element = if options.out_type() == TypeCode::INT64 { I64 } else { I32 };
-    if operator.require_known(&input, 0).is_ok() {
-        let value = integer_constant(operator, element, &[input.rank() as u64], &input.shape)?;
-        return operator.bind(0, value);
-    }
-    let mut numbers = Vec::new();
-    for &extent in &input.extents {
-        numbers.push(match extent {
-            Extent::Static(n) => integer_constant(operator, element, &[1], &[n])?,
-            Extent::Value(index) => {
-                let number = operator.builder().index_tensor(index, element)?;
-                operator.reshape(number, &[1])?
-            }
-        });
-    }
-    let value = operator.builder().concat(&numbers, 0)?;
+    let value = extents_tensor(operator, element, &input.extents)?;
     operator.bind(0, value)
 }
 
@@ -229,16 +212,32 @@ pub(super) fn rank(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn broadcast_args(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let element = operator.output(0)?.element;
-    let (left, right) = (shape_list(operator, 0)?, shape_list(operator, 1)?);
-    let (left, right) = (extents(&left), extents(&right));
+    let (left, right) = (extent_list(operator, 0)?, extent_list(operator, 1)?);
     let error = || {
         invalid(codes::SHAPES_DIFFER, "the shapes do not broadcast")
             .expected("equal dimensions, or 1", format!("{} and {}", list_text(&left), list_text(&right)))
     };
-    let joined = crate::ir::operators::broadcast_shapes(&[&left, &right]).ok_or_else(error)?;
-    let numbers: Vec<u64> = joined.iter().filter_map(|extent| extent.as_static()).collect();
-    let value = integer_constant(operator, element, &[numbers.len() as u64], &numbers)?;
+    let joined = joins::broadcast(operator.graph(), &left, &right)?.ok_or_else(error)?;
+    let value = extents_tensor(operator, element, &joined)?;
     operator.bind(0, value)
+}
+
+/// A list of extents as a tensor.
+fn extents_tensor(operator: &mut Operator<'_, '_, '_>, element: ElementType, list: &[Extent]) -> Result<Value, Diagnostic> {
+    if let Some(numbers) = list.iter().map(|extent| extent.as_static()).collect::<Option<Vec<u64>>>() {
+        return integer_constant(operator, element, &[numbers.len() as u64], &numbers);
+    }
+    let mut numbers = Vec::new();
+    for &extent in list {
+        numbers.push(match extent {
+            Extent::Static(n) => integer_constant(operator, element, &[1], &[n])?,
+            Extent::Value(index) => {
+                let number = operator.builder().index_tensor(index, element)?;
+                operator.reshape(number, &[1])?
+            }
+        });
+    }
+    Ok(operator.builder().concat(&numbers, 0)?)
 }
 
 /// RANGE of numbers known while compiling: integers, or floats as `start + index × step` in binary32.

@@ -193,25 +193,33 @@ pub(super) fn split(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=parts.max(1))?;
     let (list, input) = (operator.input(0)?, operator.any_input(1)?);
     let axis = one_axis(operator, &list, input.rank())?;
-    known_axis(&input, axis)?;
-    if input.shape[axis] % parts as u64 != 0 {
+    let (extent, count) = (input.extents[axis], Extent::Static(parts as u64));
+    if extent.as_static().is_some_and(|extent| extent % parts as u64 != 0) {
         let expected = format!("a multiple of {parts}");
         return Err(invalid(codes::SHAPES_DIFFER, "the dimension does not divide into the outputs")
             .expected(expected, input.shape[axis].to_string()));
     }
-    let size = Extent::Static(input.shape[axis] / parts as u64);
+    let size = operator.graph().floor_div(extent, count)?;
+    let input = made_of(operator, input, axis, &vec![size; parts])?;
     bind_parts(operator, &input, axis, &vec![size; parts])
+}
+
+/// An operand whose extent along an axis is the sum of others, which is checked when the model runs where it is not known.
+fn made_of(operator: &mut Operator<'_, '_, '_>, input: Operand, axis: usize, sizes: &[Extent]) -> Result<Operand, Diagnostic> {
+    let mut shape = input.extents.clone();
+    if shape[axis].as_static().is_some() {
+        return Ok(input);
+    }
+    let g = operator.graph();
+    shape[axis] = sizes.iter().try_fold(Extent::Static(0), |sum, &size| g.add(sum, size))?;
+    let value = g.reshape(input.value, &shape)?;
+    Ok(operator.operand(value, input.info))
 }
 
 /// Binds the parts of a tensor along an axis.
 fn bind_parts(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: usize, sizes: &[Extent]) -> Lowered {
     let values = slices::parts(operator.graph(), input.value, axis, sizes)?;
     values.into_iter().enumerate().try_for_each(|(index, value)| operator.bind(index, value))
-}
-
-/// Refuses to cut along a dimension whose extent is known only when the model runs.
-fn known_axis(input: &Operand, axis: usize) -> Lowered {
-    if input.extents[axis].as_static().is_some() { Ok(()) } else { Err(super::extents::dynamic().about_tensor(&input.info.name)) }
 }
 
 fn one_axis(operator: &mut Operator<'_, '_, '_>, list: &Operand, rank: usize) -> Result<usize, Diagnostic> {
@@ -227,8 +235,10 @@ pub(super) fn split_v(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 1..=parts.max(1))?;
     let (input, sizes, list) = (operator.any_input(0)?, operator.input(1)?, operator.input(2)?);
     let axis = one_axis(operator, &list, input.rank())?;
-    known_axis(&input, axis)?;
     let mut sizes = operator.integers(&sizes, "sizes")?;
+    if input.extents[axis].as_static().is_none() {
+        return split_open(operator, input, axis, &sizes);
+    }
     let known: i64 = sizes.iter().filter(|&&size| size != -1).fold(0, |sum: i64, &size| sum.saturating_add(size));
     let extent = input.shape[axis] as i64;
     if let Some(open) = sizes.iter().position(|&size| size == -1) {
@@ -242,6 +252,21 @@ pub(super) fn split_v(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             .expected(format!("{parts} sizes, {extent} together"), format!("{sizes:?}")));
     }
     let sizes: Vec<Extent> = sizes.iter().map(|&size| Extent::Static(size as u64)).collect();
+    bind_parts(operator, &input, axis, &sizes)
+}
+
+/// SPLIT_V along an extent that is known only when the model runs.
+fn split_open(operator: &mut Operator<'_, '_, '_>, input: Operand, axis: usize, sizes: &[i64]) -> Lowered {
+    let known: Vec<u64> = sizes.iter().filter_map(|&size| u64::try_from(size).ok()).collect();
+    let open = sizes.iter().filter(|&&size| size == -1).count();
+    if sizes.len() != operator.output_count() || known.len() + open != sizes.len() || open > 1 {
+        let expected = format!("{} sizes, one of them -1 at most", operator.output_count());
+        return Err(invalid(codes::SHAPES_DIFFER, "the sizes do not add up to the dimension").expected(expected, format!("{sizes:?}")));
+    }
+    let sum = known.iter().fold(0u64, |sum, &size| sum.saturating_add(size));
+    let rest = operator.graph().sub(input.extents[axis], Extent::Static(sum))?;
+    let sizes: Vec<Extent> = sizes.iter().map(|&size| u64::try_from(size).map_or(rest, Extent::Static)).collect();
+    let input = made_of(operator, input, axis, &sizes)?;
     bind_parts(operator, &input, axis, &sizes)
 }
 

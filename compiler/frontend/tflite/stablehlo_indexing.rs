@@ -4,7 +4,7 @@ use super::error::{invalid, missing_options, unsupported};
 use super::operator::{Lowered, Operand, Operator};
 use super::regions::computation;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{Combination, ElementType};
+use crate::ir::{Combination, ElementType, Extent};
 use crate::operators::indexing::boxes::{self, Corners, others};
 use crate::schema::tflite::ReduceWindowFunction as Function;
 use ElementType::{Bool, C64, C128, I32, I64};
@@ -32,8 +32,8 @@ fn dimensions(what: &str, list: List<'_>, rank: usize, rising: bool) -> Result<V
 fn vector_dimension(indices: &Operand, dimension: i64, numbers: usize) -> Result<usize, Diagnostic> {
     let found = usize::try_from(dimension).ok().filter(|&d| d <= indices.rank());
     let found = found.ok_or_else(|| misfit("the vectors of indices", format!("0 to {}", indices.rank()), &dimension))?;
-    let length = indices.shape.get(found).copied().unwrap_or(1);
-    if length != numbers as u64 {
+    let length = indices.extents.get(found).copied().unwrap_or(Extent::Static(1));
+    if length != Extent::Static(numbers as u64) {
         return Err(misfit("the vectors of indices", format!("{numbers} numbers each"), &length));
     }
     Ok(found)
@@ -41,7 +41,7 @@ fn vector_dimension(indices: &Operand, dimension: i64, numbers: usize) -> Result
 
 /// The tensor and its indices, of types that can be moved and counted.
 fn tensor_and_indices(operator: &mut Operator<'_, '_, '_>) -> Result<(Operand, Operand), Diagnostic> {
-    let (tensor, indices) = (operator.input(0)?, operator.input(1)?);
+    let (tensor, indices) = (operator.any_input(0)?, operator.any_input(1)?);
     let moved = tensor.element().bits() >= 8 && tensor.element() != C128;
     if !moved || !matches!(indices.element(), I32 | I64) {
         return Err(operator.type_error(&[tensor.element(), indices.element()]));
@@ -56,7 +56,8 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (tensor, indices) = tensor_and_indices(operator)?;
     let rank = tensor.rank();
     let size: Vec<i64> = options.slice_sizes().into_iter().flatten().collect();
-    let fits = size.len() == rank && size.iter().zip(&tensor.shape).all(|(&n, &extent)| u64::try_from(n).is_ok_and(|n| n <= extent));
+    // What is known only when the model runs has to hold a slice whatever it is.
+    let fits = size.len() == rank && size.iter().zip(&tensor.extents).all(|(n, &extent)| (0..=operator.interval(extent).low).contains(n));
     if !fits {
         return Err(misfit("the sizes of slices", format!("at most {:?}", tensor.shape), &size));
     }
@@ -90,7 +91,7 @@ pub(super) fn scatter(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         Some(Function::MINIMUM) => Combination::Min,
         Some(function) => return Err(unsupported(format!("updates by {function:?} are not supported"))),
     };
-    let ((tensor, indices), updates) = (tensor_and_indices(operator)?, operator.input(2)?);
+    let ((tensor, indices), mut updates) = (tensor_and_indices(operator)?, operator.any_input(2)?);
     let element = tensor.element();
     if updates.element() != element || combination != Combination::Set && matches!(element, Bool | C64) {
         return Err(operator.type_error(&[element, updates.element()]));
@@ -102,12 +103,19 @@ pub(super) fn scatter(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let vector = vector_dimension(&indices, options.index_vector_dim(), indexed.len())?;
     let kept = others(rank, &inserted);
     let vectors = others(updates.rank(), &windows);
-    let numbered: Vec<u64> = (0..indices.rank()).filter(|&d| d != vector).map(|d| indices.shape[d]).collect();
+    let numbered: Vec<Extent> = (0..indices.rank()).filter(|&d| d != vector).map(|d| indices.extents[d]).collect();
+    let least = |extent: Extent| operator.interval(extent).low;
+    let inside = |(&along, &d): (&usize, &usize)| {
+        let (window, whole) = (updates.extents[along], tensor.extents[d]);
+        window == whole || operator.interval(window).high <= least(whole)
+    };
     let fits = windows.len() == kept.len()
-        && windows.iter().zip(&kept).all(|(&along, &d)| updates.shape[along] <= tensor.shape[d])
-        && inserted.iter().all(|&d| tensor.shape[d] >= 1)
-        && vectors.iter().map(|&d| updates.shape[d]).eq(numbered);
-    if !fits {
+        && windows.iter().zip(&kept).all(inside)
+        && inserted.iter().all(|&d| least(tensor.extents[d]) >= 1)
+        && vectors.len() == numbered.len();
+    let mut wanted = updates.extents.clone();
+    vectors.iter().zip(&numbered).for_each(|(&d, &extent)| wanted[d] = extent);
+    if !fits || !operator.require_first(&mut updates, &wanted)? {
         let found = format!("tensor {:?}, indices {:?}, updates {:?}", tensor.shape, indices.shape, updates.shape);
         return Err(misfit("the updates", "a window of the tensor for each vector of indices", &found));
     }

@@ -7,6 +7,7 @@ use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Func, Module, TensorType, Type, Value};
 use crate::operators::Graph;
+use crate::operators::graph::Compared;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -40,7 +41,8 @@ pub(super) struct Lowering<'a, 'm> {
 
 impl<'a, 'm> Lowering<'a, 'm> {
     pub(super) fn new(subgraph: Rc<Subgraph<'a>>, shared: &'m mut Shared<'a>, module: &'m mut Module, is_initialising: bool) -> Self {
-        let graph = Graph::new(module, shared.function_name(&subgraph.name));
+        let mut graph = Graph::new(module, shared.function_name(&subgraph.name));
+        graph.compares = Compared::Read;
         let slots = vec![Slot::Unwritten; subgraph.tensors.len()];
         Self { graph, shared, effect: None, is_initialising, subgraph, slots, inputs: HashMap::new(), diagnostics: Vec::new() }
     }

@@ -91,7 +91,7 @@ pub(super) fn embedding_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// HASHTABLE_LOOKUP: rows of a table by key; zeros, and no hit, for a key that is not there.
 pub(super) fn hashtable_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 2..=2)?;
-    let (wanted, keys, table, hits) = (operator.input(0)?, operator.input(1)?, operator.input(2)?, operator.output(1)?);
+    let (wanted, keys, table, hits) = (operator.any_input(0)?, operator.input(1)?, operator.input(2)?, operator.output(1)?);
     if [wanted.element(), keys.element(), hits.element] != [I32, I32, U8] || table.element() == I4 {
         return Err(operator.type_error(&[wanted.element(), keys.element(), table.element(), hits.element]));
     }
@@ -100,25 +100,26 @@ pub(super) fn hashtable_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         let found = format!("{:?} among {:?} for {:?}", wanted.shape, keys.shape, table.shape);
         return Err(invalid(codes::RANK, "keys and table do not fit").expected("lists, and a row for each key", found));
     }
-    let column = operator.reshape(wanted.value, &[wanted.elements(), 1])?;
+    let each = wanted.extents[0];
+    let column = operator.reshape_to(wanted.value, &[each, Extent::Static(1)])?;
     let mut terms = Terms::new(&[I32, I32]);
     let (want, key) = (terms.input(0), terms.input(1));
     let equal = terms.compare(Comparison::Equal, want, key)?;
     let equal = operator.map(&[column, keys.value], terms.finish(equal))?;
     let place = operator.builder().arg_reduce(equal, Search::Max, 1, I32)?;
     let hit = operator.builder().reduce(equal, Reduction::Any, vec![1])?;
-    let place = operator.reshape(place, &[wanted.elements()])?;
+    let place = operator.reshape_to(place, &[each])?;
     let rows = gather_rows(operator, table.value, place)?;
-    let mut shape = vec![1; table.rank()];
-    shape[0] = wanted.elements();
-    let mask = operator.reshape(hit, &shape)?;
+    let mut shape = vec![Extent::Static(1); table.rank()];
+    shape[0] = each;
+    let mask = operator.reshape_to(hit, &shape)?;
     let mut terms = Terms::new(&[Bool, table.element()]);
     let (found, number) = (terms.input(0), terms.input(1));
     let zero = terms.constant(Scalar::from_bits(table.element(), 0));
     let number = terms.select(found, number, zero)?;
     let value = operator.map(&[mask, rows], terms.finish(number))?;
     operator.bind(0, value)?;
-    let hit = operator.reshape(hit, &[wanted.elements()])?;
+    let hit = operator.reshape_to(hit, &[each])?;
     let mut terms = Terms::new(&[Bool]);
     let byte = terms.input_as(0, U8);
     let hit = operator.map(&[hit], terms.finish(byte))?;
@@ -130,11 +131,11 @@ fn with_diagonal(
     operator: &mut Operator<'_, '_, '_>,
     diagonal: Value,
     rest: Option<&Operand>,
-    [rows, columns]: [u64; 2],
+    [rows, columns]: [Extent; 2],
 ) -> Result<Value, Diagnostic> {
     let element = operator.builder().tensor(diagonal).element;
-    let (down, across) =
-        (operator.graph().positions(&extents(&[rows, 1]), 0, I32)?, operator.graph().positions(&extents(&[1, columns]), 1, I32)?);
+    let one = Extent::Static(1);
+    let (down, across) = (operator.graph().positions(&[rows, one], 0, I32)?, operator.graph().positions(&[one, columns], 1, I32)?);
     let mut terms = Terms::new(&[I32, I32, element, element]);
     let (row, column, number) = (terms.input(0), terms.input(1), terms.input(2));
     let other = if rest.is_some() { terms.input(3) } else { terms.constant(Scalar::from_bits(element, 0)) };
@@ -143,17 +144,33 @@ fn with_diagonal(
     operator.map(&[down, across, diagonal, rest.map_or(diagonal, |rest| rest.value)], terms.finish(number))
 }
 
+/// A diagonal beside all rows of matrices, the last ones of which it may not reach: `[…, rows, 1]`.
+fn along_rows(operator: &mut Operator<'_, '_, '_>, diagonal: Value, rows: Extent, length: Extent) -> Result<Value, Diagnostic> {
+    let g = operator.graph();
+    let (axis, last) = (g.rank(diagonal) - 1, g.extent_tensor(length, I32)?);
+    let all = g.iota(rows, I32)?;
+    let places = g.compute::<crate::operators::Error>(&[all, last], |terms, x| {
+        let one = terms.i32(1);
+        let last = terms.sub(x[1], one)?;
+        Ok(terms.min(x[0], last)?)
+    })?;
+    let picked = g.gather(diagonal, places, axis)?;
+    let mut shape = g.extents(picked);
+    shape.push(Extent::Static(1));
+    Ok(g.reshape(picked, &shape)?)
+}
+
 /// MATRIX_DIAG
 pub(super) fn matrix_diag(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
-    let input = operator.input(0)?;
-    let Some((&extent, outer)) = input.shape.split_last() else {
+    let input = operator.any_input(0)?;
+    let Some((&extent, outer)) = input.extents.split_last() else {
         return Err(invalid(codes::RANK, "the input must have a dimension").about_tensor(&input.info.name));
     };
     if input.element() == I4 {
         return Err(operator.type_error(&[input.element()]));
     }
-    let diagonal = operator.reshape(input.value, &[outer, &[1, extent]].concat())?;
+    let diagonal = operator.reshape_to(input.value, &[outer, &[Extent::Static(1), extent]].concat())?;
     let value = with_diagonal(operator, diagonal, None, [extent, extent])?;
     operator.bind(0, value)
 }
@@ -161,8 +178,8 @@ pub(super) fn matrix_diag(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// MATRIX_SET_DIAG
 pub(super) fn matrix_set_diag(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
-    let (input, diagonal) = (operator.input(0)?, operator.input(1)?);
-    let [outer @ .., rows, columns] = input.shape.as_slice() else {
+    let (input, mut diagonal) = (operator.any_input(0)?, operator.any_input(1)?);
+    let &[ref outer @ .., rows, columns] = input.extents.as_slice() else {
         return Err(invalid(codes::RANK, "the input must be matrices")
             .about_tensor(&input.info.name)
             .expected("rank 2", format!("{:?}", input.shape)));
@@ -170,15 +187,21 @@ pub(super) fn matrix_set_diag(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if input.element() != diagonal.element() || input.element() == I4 {
         return Err(operator.type_error(&[input.element(), diagonal.element()]));
     }
-    let length = *rows.min(columns);
+    let length = operator.graph().min(rows, columns)?;
     let wanted = [outer, &[length]].concat();
-    if diagonal.shape != wanted {
+    if diagonal.rank() != wanted.len() || !operator.require_first(&mut diagonal, &wanted)? {
         let found = format!("{:?}", diagonal.shape);
         return Err(invalid(codes::SHAPES_DIFFER, "the diagonal does not fit the matrices").expected(format!("{wanted:?}"), found));
     }
+    let (shape, length) = (operator.extents_of(input.value), operator.extents_of(diagonal.value)[outer.len()]);
+    let (outer, sides) = shape.split_at(outer.len());
     // Along the shorter side, so that its position names the element.
-    let shape = if rows <= columns { [outer, &[length, 1]].concat() } else { [outer, &[1, length]].concat() };
-    let list = operator.reshape(diagonal.value, &shape)?;
-    let value = with_diagonal(operator, list, Some(&input), [*rows, *columns])?;
+    let column = [outer, &[length, Extent::Static(1)]].concat();
+    let list = match sides.iter().position(|&side| side == length) {
+        Some(0) => operator.reshape_to(diagonal.value, &column)?,
+        Some(_) => operator.reshape_to(diagonal.value, &[outer, &[Extent::Static(1), length]].concat())?,
+        None => along_rows(operator, diagonal.value, sides[0], length)?,
+    };
+    let value = with_diagonal(operator, list, Some(&input), [sides[0], sides[1]])?;
     operator.bind(0, value)
 }

@@ -50,8 +50,8 @@ impl Operator for Concat {
                     continue;
                 }
                 let dynamic = |operand: usize| cx.error(Misfit::Dynamic { operand, dimension: axis, field: Some("extent") });
-                let Extent::Static(a) = *joined else { return Err(dynamic(0)) };
-                let Extent::Static(b) = ty.shape[d] else { return Err(dynamic(i)) };
+                let Extent::Static(a) = cx.function.resolved(*joined) else { return Err(dynamic(0)) };
+                let Extent::Static(b) = cx.function.resolved(ty.shape[d]) else { return Err(dynamic(i)) };
                 let sum = a.checked_add(b).ok_or_else(|| cx.error(Misfit::TooLarge { subject: Subject::Result }))?;
                 *joined = Extent::Static(sum);
             }

@@ -1,9 +1,12 @@
 //! Arithmetic on extents, numbers where both operands are; extents of inputs that must be equal.
 
-use super::Graph;
+use super::{Compared, Graph};
 use crate::ir::operators::IndexBinary;
 use crate::ir::{Definition, ElementType, Extent, Function, IndexOperation, Interval, Op, Operation, Type, Value, interval};
 use crate::operators::Error;
+
+/// At most this many operations are followed to where an extent comes from.
+const MOST_FOLLOWED: usize = 64;
 
 /// An extent, or why there is none.
 type Computed = Result<Extent, Error>;
@@ -89,6 +92,12 @@ impl Graph<'_> {
             Minimum if y.high <= x.low => return Ok(b),
             Maximum if x.high <= y.low => return Ok(b),
             Maximum if y.high <= x.low => return Ok(a),
+            // What was taken away comes back.
+            Add => {
+                if let Some(sum) = self.known_sum(a, b) {
+                    return Ok(sum);
+                }
+            }
             Subtract => {
                 if let Some(difference) = self.difference(a, b) {
                     return Ok(difference);
@@ -202,12 +211,33 @@ impl Graph<'_> {
         // A reshape compares numbers of elements: of two extents it would compare the product.
         let is_unequal = self.are_never_equal(shape[axis], extent);
         let is_compared = self.function().defining_inst(value).is_some_and(|inst| self.function().insts[inst].op() == Op::Reshape);
-        if !self.checks_extents || is_compared || is_unequal || !matches!(error, Error::FixedExtent { .. } | Error::UnrelatedExtents { .. })
-        {
+        let may_compare = match self.compares {
+            Compared::None => false,
+            Compared::Read => self.is_read(shape[axis]) || self.is_read(extent),
+            Compared::All => true,
+        };
+        if !may_compare || is_compared || is_unequal || !matches!(error, Error::FixedExtent { .. } | Error::UnrelatedExtents { .. }) {
             return Err(error);
         }
         shape[axis] = extent;
         Ok(self.builder.reshape(value, shape)?)
+    }
+
+    /// Whether an extent depends on what the function reads from a tensor.
+    fn is_read(&self, extent: Extent) -> bool {
+        let (mut left, mut followed) = (vec![extent], 0);
+        while let Some(extent) = left.pop() {
+            let Extent::Value(index) = self.function().resolved(extent) else { continue };
+            let Some(inst) = self.function().defining_inst(index) else { continue };
+            let data = &self.function().insts[inst];
+            followed += 1;
+            match data.op() {
+                Op::IndexLoad => return true,
+                Op::IndexBinary if followed < MOST_FOLLOWED => left.extend(data.operands.iter().map(|&operand| Extent::Value(operand))),
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Makes two extents one, if both are extents of inputs; known ones that differ are for the type rules.

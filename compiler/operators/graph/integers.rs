@@ -52,6 +52,13 @@ impl Graph<'_> {
         }
     }
 
+    /// a + b, where what is known only at run time cancels so that a number is left.
+    pub(super) fn known_sum(&self, a: Extent, b: Extent) -> Option<Extent> {
+        let mut linear = Linear { function: self.function(), followed: 0 };
+        let sum = linear.of(a)?.plus(&linear.of(b)?, 1)?;
+        u64::try_from(sum.as_known()?).ok().map(Extent::Static)
+    }
+
     /// How often the product of some extents holds that of others, rounded down.
     ///
     /// # Errors

@@ -31,10 +31,21 @@ pub struct Graph<'m> {
     /// The builder, for what is no operator's: parameters, states, control flow.
     pub builder: FunctionBuilder<'m>,
     evaluated: fold::Evaluated,
-    /// Whether extents that must be equal, which nothing tells, are compared when the function runs; else they are errors.
-    pub checks_extents: bool,
+    /// Extents that must be equal, which nothing tells: which of them are compared when the function runs. Others are errors.
+    pub compares: Compared,
     /// Extents that were computed before.
     combined: FxHashMap<(IndexOperation, Extent, Extent), Extent>,
+}
+
+/// Extents that are compared when a function runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compared {
+    /// None.
+    None,
+    /// Those that the function reads from its tensors: of how many elements something holds, for instance. No caller gives them.
+    Read,
+    /// All.
+    All,
 }
 
 /// Numbers as extents.
@@ -48,7 +59,7 @@ impl<'m> Graph<'m> {
         Self {
             builder: FunctionBuilder::new(module, name),
             evaluated: fold::Evaluated::default(),
-            checks_extents: false,
+            compares: Compared::None,
             combined: FxHashMap::default(),
         }
     }
