@@ -7,6 +7,7 @@ use super::subgraph::Lowering;
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Constant, ElementType, State, StateData, TensorType, Value};
+use std::rc::Rc;
 
 /// First contents that are made here and become a constant of the object. States of recurrent operators have some kilobytes.
 const MOST_FILLED: u64 = 1 << 26;
@@ -84,27 +85,36 @@ impl Lowering<'_, '_> {
 
     /// The contents of a variable tensor.
     pub(super) fn load_variable_tensor(&mut self, tensor: usize, info: &TensorInfo) -> Result<Value, Diagnostic> {
-        let state = self.variable_tensor(tensor, info)?;
+        let state = self.variable_tensor(tensor, info, &info.shape)?;
         self.load_state(state)
     }
 
     /// New contents of a variable tensor, in its own shape.
     fn store_variable_tensor(&mut self, tensor: usize, info: &TensorInfo, value: Value) -> Lowered {
-        let state = self.variable_tensor(tensor, info)?;
+        let state = self.variable_tensor(tensor, info, &info.shape)?;
         self.store_state(state, value)?;
         self.write(tensor, value);
         Ok(())
     }
 
-    /// The state of a variable tensor, made at its first use. Integers of 8 bits begin at their zero point, which the reference
+    /// The state of a variable tensor, made at its first use, of its own shape or another one. Integers of 8 bits begin at their zero point, which the reference
     /// fills them with; everything else begins at zero.
-    fn variable_tensor(&mut self, tensor: usize, info: &TensorInfo) -> Result<State, Diagnostic> {
+    fn variable_tensor(&mut self, tensor: usize, info: &TensorInfo, shape: &[u64]) -> Result<State, Diagnostic> {
         let key = (self.subgraph.index, tensor);
-        if let Some(&state) = self.shared.variables.tensors.get(&key) {
-            return Ok(state);
-        }
         let module = &mut *self.graph.builder.module;
-        let ty = TensorType::of(info.element, &info.shape);
+        let ty = TensorType::of(info.element, shape);
+        if let Some(&state) = self.shared.variables.tensors.get(&key) {
+            let found = &module.states[state].ty;
+            if *found == ty {
+                return Ok(state);
+            }
+            let message = "a variable tensor is used with several shapes";
+            return Err(unsupported(message).about_tensor(&info.name).expected(format!("{found:?}"), format!("{ty:?}")));
+        }
+        if info.data.is_some() && *shape != info.shape[..] {
+            let message = "a variable tensor of another batch than the file's cannot begin with the file's contents";
+            return Err(unsupported(message).about_tensor(&info.name));
+        }
         let zero_point = info.quantization.as_ref().and_then(|q| q.zero_points.first()).map_or(0, |&zero_point| zero_point as u8);
         let initial = match &info.data {
             Some(data) => Some(module.add_constant(ty.clone(), data.clone())),
@@ -167,6 +177,18 @@ impl Operator<'_, '_, '_> {
             );
         }
         Ok(operand)
+    }
+
+    /// The state of operand number `index`, a variable tensor, where its shape is another one than in the file.
+    pub(super) fn variable_state(&mut self, index: usize, shape: &[u64]) -> Result<(State, Rc<TensorInfo>), Diagnostic> {
+        let tensor = self.inputs.get(index).copied().flatten();
+        let tensor = tensor.ok_or_else(|| invalid(codes::OPERAND_COUNT, format!("input {index} is missing")))?;
+        let info = self.lowering.info(tensor)?;
+        if !info.is_variable {
+            let message = format!("input {index} must be a variable tensor");
+            return Err(invalid(codes::VARIABLE, message).about_tensor(&info.name));
+        }
+        Ok((self.lowering.variable_tensor(tensor, &info, shape)?, info))
     }
 
     /// New contents of operand number `index`, a variable tensor; their shape may be another one.

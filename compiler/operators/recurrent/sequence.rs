@@ -33,18 +33,24 @@ impl Step<'_, '_> {
         let inside = match constant {
             Some(constant) => self.graph.builder.constant(constant)?,
             _ => {
-                let mut ty = outer.values[value].ty.clone();
-                if let Type::Tensor(tensor) = &mut ty {
-                    for extent in &mut tensor.shape {
-                        *extent = self.extent(outer.resolved(*extent))?;
-                    }
-                }
+                let ty = self.ty(outer, value)?;
                 self.given.push(value);
                 self.graph.builder.param(ty, outer.values[value].name.clone())
             }
         };
         self.known.push((value, inside));
         Ok(inside)
+    }
+
+    /// The type of a value of the function around the loop, with the extents of this one.
+    fn ty(&mut self, outer: &Function, value: Value) -> Result<Type, Error> {
+        let mut ty = outer.values[value].ty.clone();
+        if let Type::Tensor(tensor) = &mut ty {
+            for extent in &mut tensor.shape {
+                *extent = self.extent(outer.resolved(*extent))?;
+            }
+        }
+        Ok(ty)
     }
 
     /// An extent of the function around the loop.
@@ -97,14 +103,14 @@ fn single(
 }
 
 fn without_time(g: &mut Graph<'_>, value: Value) -> Result<Value, Error> {
-    let shape = g.builder.tensor(value).static_shape().unwrap_or_default();
-    Ok(g.builder.reshape(value, extents(&shape[1..]))?)
+    let shape = g.extents(value);
+    Ok(g.builder.reshape(value, shape[1..].to_vec())?)
 }
 
 fn with_time(g: &mut Graph<'_>, value: Value) -> Result<Value, Error> {
-    let mut shape = g.builder.tensor(value).static_shape().unwrap_or_default();
-    shape.insert(0, 1);
-    Ok(g.builder.reshape(value, extents(&shape))?)
+    let mut shape = g.extents(value);
+    shape.insert(0, Extent::Static(1));
+    Ok(g.builder.reshape(value, shape)?)
 }
 
 fn step_number_type() -> Type {
@@ -154,10 +160,12 @@ fn looped(
     body.builder.source = *source;
     let number = body.builder.param(step_number_type(), "step_number".to_owned());
     let mut step = Step { graph: &mut body, outer: Some(outer), known: Vec::new(), given: vec![first] };
-    let mut carried = Vec::new();
+    let (mut carried, mut places) = (Vec::new(), Vec::new());
     for &state in states {
+        let ty = step.ty(outer, state)?;
+        places.push(step.given.len());
         // States are no constants here even where they begin as one.
-        carried.push(step.graph.builder.param(outer.values[state].ty.clone(), outer.values[state].name.clone()));
+        carried.push(step.graph.builder.param(ty, outer.values[state].name.clone()));
         step.given.push(state);
     }
     let mut inputs_now = Vec::new();
@@ -179,20 +187,23 @@ fn looped(
         let increment = terms.i32(increment);
         terms.add(x, increment)
     })?;
-    let unchanged = body.builder.function.params[1 + states.len()..body.function().params.len() - 1].to_vec();
-    debug_assert!(unchanged.iter().all(|param| known.iter().any(|(_, inside)| inside == param)));
     let params: Vec<(Value, Type)> =
         body.builder.function.params.iter().map(|&param| (param, body.builder.function.values[param].ty.clone())).collect();
-    let results = [vec![next], new_states, unchanged, vec![written]].concat();
+    // What is no state stays as it is.
+    let mut results = body.function().params.clone();
+    let last = results.len() - 1;
+    (results[0], results[last]) = (next, written);
+    places.iter().zip(new_states).for_each(|(&place, state)| results[place] = state);
     let body = body.finish(results);
     let condition = condition(g, &params, condition_name, steps_inside, backward)?;
     let zero = g.constant(whole_type.element, &[], vec![0; whole_type.element.alignment() as usize])?;
-    whole_type.shape[0] = steps;
+    let outside = |extent: Extent| known.iter().find(|(_, inside)| Extent::Value(*inside) == extent);
+    whole_type.shape.iter_mut().for_each(|extent| *extent = outside(*extent).map_or(*extent, |(outside, _)| Extent::Value(*outside)));
     let blank = g.builder.broadcast(zero, whole_type.shape)?;
     let operands = [given, vec![blank]].concat();
     let results = g.builder.while_loop(&operands, condition, body)?;
     let output = results[results.len() - 1];
-    Ok((output, results[1..=states.len()].to_vec()))
+    Ok((output, places.iter().map(|&place| results[place]).collect()))
 }
 
 /// Whether there is a step of the number that the loop has come to. `params` are those of the loop's body.

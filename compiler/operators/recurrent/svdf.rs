@@ -6,7 +6,7 @@ use super::matrix::Matrix;
 use crate::ir::{ElementType, Extent, Node, Reduction, Value};
 use crate::operators::quantization::{Affine, integer_range, multiplier};
 use crate::operators::terms::{Term, Terms};
-use crate::operators::{Error, Graph, extents};
+use crate::operators::{Error, Graph};
 use ElementType::{F32, I8, I32};
 
 /// The operands.
@@ -30,7 +30,7 @@ pub struct Svdf {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Memory {
     /// Batches.
-    pub batch: u64,
+    pub batch: Extent,
     /// Filters, a multiple of the units.
     pub filters: u64,
     /// Features that each filter remembers.
@@ -43,11 +43,12 @@ impl Svdf {
     /// The memory with the features `[batch, filters]` after the others and the oldest gone, `[batch, filters, memory]`.
     fn remember(&self, g: &mut Graph<'_>, features: Value) -> Result<Value, Error> {
         let Memory { batch, filters, features: count, .. } = self.memory;
-        let newest = g.reshape(features, &extents(&[batch, filters, 1]))?;
+        let [filters, features_kept] = [filters, count].map(Extent::Static);
+        let newest = g.reshape(features, &[batch, filters, Extent::Static(1)])?;
         if count == 1 {
             return Ok(newest);
         }
-        let state = g.reshape(self.state, &extents(&[batch, filters, count]))?;
+        let state = g.reshape(self.state, &[batch, filters, features_kept])?;
         let kept = g.slice_along(state, 2, Extent::Static(1), Extent::Static(count - 1))?;
         Ok(g.builder.concat(&[kept, newest], 2)?)
     }
@@ -61,9 +62,10 @@ impl Svdf {
         let products = g.map(&[memory, self.time_weights.value], terms.finish(product))?;
         let sums = g.builder.reduce(products, Reduction::Sum, vec![2])?;
         let rank = filters.checked_div(units).unwrap_or(0);
-        let sums = g.reshape(sums, &extents(&[batch, units, rank]))?;
+        let [units, rank_kept] = [units, rank].map(Extent::Static);
+        let sums = g.reshape(sums, &[batch, units, rank_kept])?;
         let sums = if rank == 1 { sums } else { g.builder.reduce(sums, Reduction::Sum, vec![2])? };
-        g.reshape(sums, &extents(&[batch, units]))
+        g.reshape(sums, &[batch, units])
     }
 
     /// Floats, with weights of f32 or int8: the result, and the new memory.

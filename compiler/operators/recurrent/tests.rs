@@ -1,7 +1,7 @@
 //! Cells against their formulas, step by step; loops of known and of run-time length.
 
 use super::{Cell, CellActivation, Gate, Memory, Rnn, Settings, Svdf, Weights, float_lstm, rnn, swapped};
-use crate::ir::Value;
+use crate::ir::{Extent, Value};
 use crate::operators::activation::Activation;
 use crate::operators::testing::{Floats, run, run_with};
 use crate::operators::{Error, Graph};
@@ -74,7 +74,7 @@ fn a_basic_cell_follows_its_formula_in_both_directions() {
 fn cell(g: &mut Graph<'_>, numbers: Value) -> Result<Cell, Error> {
     let mut gate = |index: u64| {
         let mut part = |start: u64, shape: &[u64]| {
-            let (start, size) = (crate::ir::Extent::Static(start + index), crate::ir::Extent::Static(1));
+            let (start, size) = (Extent::Static(start + index), Extent::Static(1));
             let part = g.slice_along(numbers, 0, start, size)?;
             g.reshape(part, &crate::operators::extents(shape))
         };
@@ -127,7 +127,7 @@ fn a_filter_remembers_its_last_features() {
         sum += memory.iter().zip(&weights.numbers[3 * filter..]).map(|(a, b)| a * b).sum::<f32>();
     }
     let found = run(&[&x, &features, &weights, &state, &bias], &|g, v| {
-        let memory = Memory { batch: 1, filters: 2, features: 3, units: 1 };
+        let memory = Memory { batch: Extent::Static(1), filters: 2, features: 3, units: 1 };
         let svdf = Svdf { input: v[0], feature_weights: floats(v[1]), time_weights: floats(v[2]), bias: Some(v[4]), state: v[3], memory };
         Ok(svdf.float(g, CellActivation::Clamp(Activation::NONE), false)?[0])
     });

@@ -4,9 +4,10 @@ use super::super::error::{invalid, missing_options, unsupported};
 use super::super::operator::{Lowered, Operand, Operator};
 use super::common::{Part, activation, build, expect_alike, expect_element, expect_shape, swapped, weights};
 use super::lstm_basic;
-use super::sequence::{bind_directions, known_batch, same_sequence, sequence_input, wrong_rank};
+use super::sequence::{bind_directions, same_sequence, sequence_input, wrong_rank};
+use super::states::Batch;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Value};
+use crate::ir::{ElementType, Extent, Value};
 use crate::operators::recurrent::{self, CellActivation, InnerScales, Scales, Settings};
 use crate::schema::tflite::LSTMKernelType;
 use ElementType::{F32, I8, I16, I32, I64};
@@ -250,9 +251,9 @@ pub(in super::super) fn unidirectional_sequence_lstm(operator: &mut Operator<'_,
     };
     let input = sequence_input(operator, 0)?;
     let time_major = options.time_major();
-    known_batch(operator, &input, time_major)?;
+    let batch = Batch::of(operator, &input, usize::from(time_major))?;
     let rows = if time_major { input.value } else { swapped(operator.graph(), input.value)? };
-    let output = run(operator, &FORWARD, &input, rows, None, settings, false)?;
+    let output = run(operator, &FORWARD, &batch, &input, rows, None, settings, false)?;
     let output = if time_major { output } else { swapped(operator.graph(), output)? };
     operator.bind(0, output)
 }
@@ -271,12 +272,14 @@ pub(in super::super) fn lstm(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return lstm_basic::basic(operator, settings);
     }
     operator.arity(20..=24, 1..=1)?;
-    let input = operator.input(0)?;
-    let [batch, depth] = input.shape[..] else { return Err(wrong_rank(&input, 2)) };
-    let rows = operator.reshape(input.value, &[1, batch, depth])?;
-    let output = run(operator, &FORWARD, &input, rows, None, settings, false)?;
-    let shape = operator.shape(output)?;
-    let output = operator.reshape(output, &shape[1..])?;
+    let input = operator.any_input(0)?;
+    let [sequences, depth] = input.extents[..] else { return Err(wrong_rank(&input, 2)) };
+    operator.require_known(&input, 1)?;
+    let batch = Batch::of(operator, &input, 0)?;
+    let rows = operator.reshape_to(input.value, &[Extent::Static(1), sequences, depth])?;
+    let output = run(operator, &FORWARD, &batch, &input, rows, None, settings, false)?;
+    let shape = operator.extents_of(output);
+    let output = operator.reshape_to(output, &shape[1..])?;
     operator.bind(0, output)
 }
 
@@ -329,24 +332,18 @@ fn is_micro(operator: &Operator<'_, '_, '_>, input: &Operand) -> Result<bool, Di
 fn run(
     operator: &mut Operator<'_, '_, '_>,
     places: &Places,
+    batch: &Batch,
     input: &Operand,
     rows: Value,
     auxiliary: Option<Value>,
     settings: Settings,
     backward: bool,
 ) -> Result<Value, Diagnostic> {
-    let shape = operator.graph().bounds(rows);
-    let mut cell = Cell::read(operator, places, shape[2], settings)?;
-    let batch = shape[1];
-    let mut values = [rows; 2];
-    let mut operands = Vec::new();
-    for (i, (place, width)) in [(places.output_state, cell.outputs), (places.cell_state, cell.cells)].into_iter().enumerate() {
-        let elements = batch.checked_mul(width).ok_or_else(|| invalid(codes::TOO_MANY_ELEMENTS, "the state has too many elements"))?;
-        let state = operator.variable_input(place, elements)?;
-        values[i] = operator.reshape(state.value, &[batch, width])?;
-        operands.push(state);
-    }
-    let states = [&operands[0], &operands[1]];
+    let depth = operator.graph().bounds(rows)[2];
+    let mut cell = Cell::read(operator, places, depth, settings)?;
+    let before = [batch.load(operator, places.output_state, cell.outputs)?, batch.load(operator, places.cell_state, cell.cells)?];
+    let states = before.each_ref().map(|before| &before.operand);
+    let values = states.map(|state| state.value);
     let (element, weights) = (input.element(), cell.gates()[0].input_weights.element());
     let (output, after) = match (element, weights) {
         (F32, F32 | I8) => {
@@ -365,8 +362,8 @@ fn run(
         }
         types => return Err(operator.type_error(&[types.0, types.1])),
     };
-    for (place, state) in [places.output_state, places.cell_state].into_iter().zip(after) {
-        operator.update_variable(place, state)?;
+    for ((place, before), state) in [places.output_state, places.cell_state].into_iter().zip(&before).zip(after) {
+        batch.store(operator, place, before, state)?;
     }
     Ok(output)
 }
@@ -382,13 +379,13 @@ pub(in super::super) fn bidirectional_sequence_lstm(operator: &mut Operator<'_, 
         projection_clip: options.proj_clip(),
         asymmetric: options.asymmetric_quantize_inputs(),
     };
-    let (input, time_major) = (sequence_input(operator, 0)?, options.time_major());
-    known_batch(operator, &input, time_major)?;
+    let (mut input, time_major) = (sequence_input(operator, 0)?, options.time_major());
     if input.element() != F32 {
         return Err(operator.type_error(&[input.element()]));
     }
-    let second = operator.optional_input(39)?;
-    second.iter().try_for_each(|second| same_sequence(operator, second, &input))?;
+    let mut second = operator.any_optional_input(39)?;
+    second.iter_mut().try_for_each(|second| same_sequence(operator, second, &mut input))?;
+    let batch = Batch::of(operator, &input, usize::from(time_major))?;
     let mut ordered = |operand: &Operand| if time_major { Ok(operand.value) } else { swapped(operator.graph(), operand.value) };
     let rows = ordered(&input)?;
     let second_rows = second.as_ref().map(&mut ordered).transpose()?;
@@ -398,7 +395,7 @@ pub(in super::super) fn bidirectional_sequence_lstm(operator: &mut Operator<'_, 
         Some((operand, value)) if !cross_linked => (operand, value),
         _ => (&input, rows),
     };
-    let forward = run(operator, &BIDIRECTIONAL[0], &input, rows, auxiliary, settings, false)?;
-    let backward = run(operator, &BIDIRECTIONAL[1], backward_input, backward_rows, auxiliary, settings, true)?;
+    let forward = run(operator, &BIDIRECTIONAL[0], &batch, &input, rows, auxiliary, settings, false)?;
+    let backward = run(operator, &BIDIRECTIONAL[1], &batch, backward_input, backward_rows, auxiliary, settings, true)?;
     bind_directions(operator, [forward, backward], time_major, options.merge_outputs())
 }

@@ -14,14 +14,20 @@ const STATE_EXPONENT: i32 = -11;
 
 /// The operands of a cell, their shapes checked, and the cell.
 fn read(operator: &mut Operator<'_, '_, '_>) -> Result<([Operand; 5], Basic), Diagnostic> {
-    let [input, hidden, weights, bias, before] = [0, 1, 2, 3, 4].map(|index| operator.input(index));
-    let (input, hidden, weights, bias, before) = (input?, hidden?, weights?, bias?, before?);
+    let [input, hidden, before] = [0, 1, 4].map(|index| operator.any_input(index));
+    let (input, mut hidden, mut before) = (input?, hidden?, before?);
+    let (weights, bias) = (operator.input(2)?, operator.input(3)?);
+    [&input, &hidden, &before].into_iter().try_for_each(|operand| operator.require_known(operand, 1))?;
     let ([batch, depth], [_, cells]) = (matrix_shape(&input)?, matrix_shape(&hidden)?);
     let rows = cells.checked_mul(4).ok_or_else(|| invalid(codes::TOO_MANY_ELEMENTS, "the weights have too many rows"))?;
     expect_shape(&hidden, &[batch, cells])?;
     expect_shape(&before, &[batch, cells])?;
     expect_shape(&weights, &[rows, depth.saturating_add(cells)])?;
     expect_shape(&bias, &[rows])?;
+    for state in [&mut hidden, &mut before] {
+        let batch = operator.extents_of(input.value)[0];
+        operator.require_first(state, &[batch])?;
+    }
     let operands = [input, hidden, weights, bias, before];
     let [input, hidden, weights, bias, before] = operands.each_ref().map(|operand| operand.value);
     Ok((operands, Basic { input, hidden, weights, bias, before, cells }))

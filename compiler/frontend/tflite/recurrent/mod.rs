@@ -5,6 +5,7 @@ mod lstm;
 mod lstm_basic;
 mod rnn;
 mod sequence;
+mod states;
 mod svdf;
 
 pub(super) use lstm::{bidirectional_sequence_lstm, lstm, unidirectional_sequence_lstm};

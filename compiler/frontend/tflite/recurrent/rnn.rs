@@ -3,9 +3,10 @@
 use super::super::error::{invalid, missing_options, unsupported};
 use super::super::operator::{Lowered, Operand, Operator};
 use super::common::{Part, activation, build, expect_alike, expect_element, expect_shape, swapped, weights};
-use super::sequence::{bind_directions, known_batch, same_sequence};
+use super::sequence::{bind_directions, same_sequence};
+use super::states::Batch;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType::F32, Value};
+use crate::ir::{ElementType::F32, Extent, Value};
 use crate::operators::recurrent::{self, CellActivation, Rnn, Weights};
 
 /// The options of an operator.
@@ -33,22 +34,20 @@ fn input_weights(operator: &mut Operator<'_, '_, '_>, place: usize, units: u64, 
 fn run(
     operator: &mut Operator<'_, '_, '_>,
     places: &Places,
+    batch: &Batch,
     rows: Value,
     auxiliary: Option<Value>,
     settings: Settings,
     backward: bool,
 ) -> Result<Value, Diagnostic> {
-    let batch = operator.graph().bounds(rows)[1];
     let recurrent = operator.input(places.weights + 1)?;
     let units = recurrent.shape.first().copied().unwrap_or(0);
     expect_shape(&recurrent, &[units, units])?;
     let bias = operator.input(places.weights + 2)?;
     expect_shape(&bias, &[units])?;
     expect_element(&bias, F32)?;
-    let elements = batch.checked_mul(units).ok_or_else(|| invalid(codes::TOO_MANY_ELEMENTS, "the state has too many elements"))?;
-    let state = operator.variable_input(places.weights + 3, elements)?;
-    expect_element(&state, F32)?;
-    let before = operator.reshape(state.value, &[batch, units])?;
+    let before = batch.load(operator, places.weights + 3, units)?;
+    expect_element(&before.operand, F32)?;
     let mut inputs = vec![rows];
     let mut matrices = vec![input_weights(operator, places.weights, units, rows)?];
     if let (Some(place), Some(auxiliary)) = (places.auxiliary_weights, auxiliary) {
@@ -63,14 +62,14 @@ fn run(
         activation: settings.activation,
         asymmetric: settings.asymmetric,
     };
-    let (output, states) = build(operator, |place| recurrent::rnn(place, &cell, &inputs, before, backward))?;
-    operator.update_variable(places.weights + 3, states[0])?;
+    let (output, states) = build(operator, |place| recurrent::rnn(place, &cell, &inputs, before.operand.value, backward))?;
+    batch.store(operator, places.weights + 3, &before, states[0])?;
     Ok(output)
 }
 
-/// The input, which must be floats of this many dimensions. Of those of a sequence the steps may be known only when the model runs.
+/// The input, which must be floats of this many dimensions; all but the last may be known only when the model runs.
 fn float_input(operator: &mut Operator<'_, '_, '_>, index: usize, rank: usize) -> Result<Operand, Diagnostic> {
-    let input = if rank == 3 { operator.any_input(index)? } else { operator.input(index)? };
+    let input = operator.any_input(index)?;
     if input.element() != F32 {
         return Err(operator.type_error(&[input.element()]));
     }
@@ -78,6 +77,7 @@ fn float_input(operator: &mut Operator<'_, '_, '_>, index: usize, rank: usize) -
         let error = invalid(codes::RANK, format!("the input must have {rank} dimensions")).about_tensor(&input.info.name);
         return Err(error.expected(format!("rank {rank}"), format!("{:?}", input.shape)));
     }
+    operator.require_known(&input, rank - 1)?;
     Ok(input)
 }
 
@@ -90,10 +90,11 @@ pub(in super::super) fn rnn(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let settings =
         Settings { activation: activation(options.fused_activation_function())?, asymmetric: options.asymmetric_quantize_inputs() };
     let input = float_input(operator, 0, 2)?;
-    let rows = operator.reshape(input.value, &[1, input.shape[0], input.shape[1]])?;
-    let output = run(operator, &SINGLE, rows, None, settings, false)?;
-    let shape = operator.shape(output)?;
-    let output = operator.reshape(output, &shape[1..])?;
+    let batch = Batch::of(operator, &input, 0)?;
+    let rows = operator.reshape_to(input.value, &[&[Extent::Static(1)], &input.extents[..]].concat())?;
+    let output = run(operator, &SINGLE, &batch, rows, None, settings, false)?;
+    let shape = operator.extents_of(output);
+    let output = operator.reshape_to(output, &shape[1..])?;
     operator.bind(0, output)
 }
 
@@ -104,9 +105,9 @@ pub(in super::super) fn unidirectional_sequence_rnn(operator: &mut Operator<'_, 
     let settings =
         Settings { activation: activation(options.fused_activation_function())?, asymmetric: options.asymmetric_quantize_inputs() };
     let input = float_input(operator, 0, 3)?;
-    known_batch(operator, &input, options.time_major())?;
+    let batch = Batch::of(operator, &input, usize::from(options.time_major()))?;
     let rows = if options.time_major() { input.value } else { swapped(operator.graph(), input.value)? };
-    let output = run(operator, &SINGLE, rows, None, settings, false)?;
+    let output = run(operator, &SINGLE, &batch, rows, None, settings, false)?;
     let output = if options.time_major() { output } else { swapped(operator.graph(), output)? };
     operator.bind(0, output)
 }
@@ -119,10 +120,10 @@ pub(in super::super) fn bidirectional_sequence_rnn(operator: &mut Operator<'_, '
     let settings =
         Settings { activation: activation(options.fused_activation_function())?, asymmetric: options.asymmetric_quantize_inputs() };
     let time_major = options.time_major();
-    let input = float_input(operator, 0, 3)?;
-    let second_input = if operator.inputs.get(9).is_some_and(Option::is_some) { Some(float_input(operator, 9, 3)?) } else { None };
-    known_batch(operator, &input, time_major)?;
-    second_input.iter().try_for_each(|second| same_sequence(operator, second, &input))?;
+    let mut input = float_input(operator, 0, 3)?;
+    let mut second_input = if operator.inputs.get(9).is_some_and(Option::is_some) { Some(float_input(operator, 9, 3)?) } else { None };
+    second_input.iter_mut().try_for_each(|second| same_sequence(operator, second, &mut input))?;
+    let batch = Batch::of(operator, &input, usize::from(time_major))?;
     let mut rows = |input: &Operand| if time_major { Ok(input.value) } else { swapped(operator.graph(), input.value) };
     let first = rows(&input)?;
     let second = second_input.as_ref().map(rows).transpose()?;
@@ -133,7 +134,7 @@ pub(in super::super) fn bidirectional_sequence_rnn(operator: &mut Operator<'_, '
     let auxiliary = second.filter(|_| cross_linked);
     let backward_rows = second.filter(|_| !cross_linked).unwrap_or(first);
     let place = |weights: usize, auxiliary: usize| Places { weights, auxiliary_weights: cross_linked.then_some(auxiliary) };
-    let forward = run(operator, &place(1, 10), first, auxiliary, settings, false)?;
-    let backward = run(operator, &place(5, 11), backward_rows, auxiliary, settings, true)?;
+    let forward = run(operator, &place(1, 10), &batch, first, auxiliary, settings, false)?;
+    let backward = run(operator, &place(5, 11), &batch, backward_rows, auxiliary, settings, true)?;
     bind_directions(operator, [forward, backward], time_major, options.merge_outputs())
 }

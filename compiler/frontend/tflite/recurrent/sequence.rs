@@ -1,38 +1,31 @@
 //! Inputs and outputs that are sequences: batches, steps, and two directions.
 
-use super::super::error::{invalid, unsupported};
+use super::super::error::invalid;
 use super::super::operator::{Lowered, Operand, Operator};
 use super::common::swapped;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Value;
 
 /// The second input of a bidirectional operator has the steps and batches of the first.
-pub(super) fn same_sequence(operator: &Operator<'_, '_, '_>, second: &Operand, first: &Operand) -> Result<(), Diagnostic> {
-    operator.require_known(second, 0)?;
-    if second.rank() == 3 && second.extents[..2] == first.extents[..2] {
+pub(super) fn same_sequence(operator: &mut Operator<'_, '_, '_>, second: &mut Operand, first: &mut Operand) -> Result<(), Diagnostic> {
+    operator.require_known(second, 2)?;
+    let wanted = first.extents[..2].to_vec();
+    if second.rank() == 3 && operator.require_first(second, &wanted)? {
+        *first = operator.operand(first.value, first.info.clone());
         return Ok(());
     }
     let error = invalid(codes::SHAPES_DIFFER, "the second input has other steps or batches than the first").about_tensor(&second.info.name);
     Err(error.expected(format!("{:?}", first.shape), format!("{:?}", second.shape)))
 }
 
-/// An input `[batch, steps, depth]` or `[steps, batch, depth]` whose steps may be known only when the model runs.
+/// An input `[batch, steps, depth]` or `[steps, batch, depth]`; batch and steps may be known only when the model runs.
 pub(super) fn sequence_input(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Operand, Diagnostic> {
     let input = operator.any_input(index)?;
     if input.rank() != 3 {
         return Err(wrong_rank(&input, 3));
     }
+    operator.require_known(&input, 2)?;
     Ok(input)
-}
-
-/// Variables hold the states of a known batch.
-pub(super) fn known_batch(operator: &Operator<'_, '_, '_>, input: &Operand, time_major: bool) -> Result<(), Diagnostic> {
-    let batch = input.extents[usize::from(time_major)];
-    if batch.as_static().is_none() {
-        let message = "a recurrent operator keeps its state from call to call, and a batch that is known only when the model runs has none";
-        return Err(unsupported(message).about_tensor(&input.info.name));
-    }
-    operator.require_known(input, 2)
 }
 
 /// The error for an input of another rank.

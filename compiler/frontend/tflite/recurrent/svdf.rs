@@ -4,15 +4,28 @@
 use super::super::error::{invalid, missing_options};
 use super::super::operator::{Lowered, Operand, Operator};
 use super::common::{Part, activation, expect_shape, matrix_shape, weights};
+use super::states::{Batch, Before};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType::{F32, I8, I16, I32};
 use crate::operators::recurrent::{Memory, Svdf, Weights};
 
-/// The operands, checked: input, feature weights, time weights, state, and the bias.
-fn read(operator: &mut Operator<'_, '_, '_>, rank: i32) -> Result<([Operand; 4], Option<Operand>, Memory), Diagnostic> {
-    let (input, feature_weights, time_weights) = (operator.input(0)?, operator.input(1)?, operator.input(2)?);
+/// The operands, checked.
+struct Read {
+    /// Input, feature weights, and time weights.
+    operands: [Operand; 3],
+    bias: Option<Operand>,
+    memory: Memory,
+    batch: Batch,
+    /// The memory before the call.
+    before: Before,
+}
+
+/// Reads the operands.
+fn read(operator: &mut Operator<'_, '_, '_>, rank: i32) -> Result<Read, Diagnostic> {
+    let (input, feature_weights, time_weights) = (operator.any_input(0)?, operator.input(1)?, operator.input(2)?);
     let bias = operator.optional_input(3)?;
-    let ([batch, depth], [filters, features]) = (matrix_shape(&input)?, matrix_shape(&time_weights)?);
+    let ([_, depth], [filters, features]) = (matrix_shape(&input)?, matrix_shape(&time_weights)?);
+    operator.require_known(&input, 1)?;
     expect_shape(&feature_weights, &[filters, depth])?;
     let rank = u64::try_from(rank).ok().filter(|&rank| rank > 0 && filters % rank == 0);
     let rank = rank
@@ -25,9 +38,11 @@ fn read(operator: &mut Operator<'_, '_, '_>, rank: i32) -> Result<([Operand; 4],
     let units = filters / rank;
     bias.iter().try_for_each(|bias| expect_shape(bias, &[units]))?;
     let error = || invalid(codes::TOO_MANY_ELEMENTS, "the state has too many elements");
-    let elements = batch.checked_mul(filters).and_then(|n| n.checked_mul(features)).ok_or_else(error)?;
-    let state = operator.variable_input(4, elements)?;
-    Ok(([input, feature_weights, time_weights, state], bias, Memory { batch, filters, features, units }))
+    let width = filters.checked_mul(features).ok_or_else(error)?;
+    let batch = Batch::of(operator, &input, 0)?;
+    let before = batch.load(operator, 4, width)?;
+    let memory = Memory { batch: batch.extent(), filters, features, units };
+    Ok(Read { operands: [input, feature_weights, time_weights], bias, memory, batch, before })
 }
 
 /// Integers on their scale; floats have none.
@@ -42,9 +57,9 @@ pub(in super::super) fn svdf(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(5..=5, 1..=1)?;
     let options = operator.record.builtin_options_as_svdf_options().ok_or_else(missing_options)?;
     let activation = activation(options.fused_activation_function())?;
-    let (operands, bias, memory) = read(operator, options.rank())?;
-    let elements = operands.each_ref().map(Operand::element);
-    let [input, feature, time, state] = &operands;
+    let Read { operands: [input, feature, time], bias, memory, batch, before } = read(operator, options.rank())?;
+    let (input, feature, time, state) = (&input, &feature, &time, &before.operand);
+    let elements = [input, feature, time, state].map(Operand::element);
     let is_float = match (elements, bias.as_ref().map(Operand::element)) {
         ([F32, F32, F32, F32] | [F32, I8, F32 | I8, F32], None | Some(F32)) => true,
         ([I8, I8, I16, I16] | [I8, I8, I8, I8], None | Some(I32)) => false,
@@ -65,6 +80,6 @@ pub(in super::super) fn svdf(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         let scales = [operator.affine(&input.info)?, operator.affine(&state.info)?, operator.affine(&output)?];
         svdf.integer(operator.graph(), scales)?
     };
-    operator.update_variable(4, after)?;
+    batch.store(operator, 4, &before, after)?;
     operator.bind(0, result)
 }
