@@ -63,13 +63,24 @@ fn loaded(model: &Path, options: LoadOptions) -> Module {
     module
 }
 
-/// What the JIT computes, each call in an instance of its own.
-fn called(mut module: Module, calls: &[&[Tensor]]) -> Vec<Vec<Tensor>> {
+fn compiled(mut module: Module) -> Jit {
     passes::run_all(&mut module);
     let machine = target::host_machine().expect("the host has a machine description");
     let options = Options::new(machine);
     let lowered = pipeline::lower(&module, "model", options).unwrap_or_else(|error| panic!("{error}"));
-    let jit = Jit::new(&lowered.program, machine).unwrap_or_else(|error| panic!("{error}"));
+    Jit::new(&lowered.program, machine).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What the JIT computes, one call after another.
+fn in_one_instance(module: Module, calls: &[&[Tensor]]) -> Vec<Vec<Tensor>> {
+    let jit = compiled(module);
+    let mut instance = jit.instance().unwrap_or_else(|error| panic!("{error}"));
+    calls.iter().map(|arguments| instance.call_tensors(0, arguments).unwrap_or_else(|error| panic!("{error}"))).collect()
+}
+
+/// What the JIT computes, each call in an instance of its own.
+fn called(module: Module, calls: &[&[Tensor]]) -> Vec<Vec<Tensor>> {
+    let jit = compiled(module);
     let call = |arguments: &&[Tensor]| jit.instance().and_then(|mut instance| instance.call_tensors(0, arguments));
     calls.iter().map(|arguments| call(arguments).unwrap_or_else(|error| panic!("{error}"))).collect()
 }
@@ -94,6 +105,95 @@ fn images_of_sizes_known_when_the_model_runs_match() {
         }
     }
 }
+
+/// The dimensions of each input whose extents differ from call to call, with the largest.
+fn recorded_bounds(model: &Path) -> Vec<Bound> {
+    let recorded = support::recorded(model, "inputs.npz").expect("inputs are recorded");
+    let mut bounds = Vec::new();
+    for port in (0..).take_while(|&port| recorded.input(0, port).is_some()) {
+        let shapes: Vec<&Vec<u64>> = (0..).map_while(|call| recorded.input(call, port)).map(|input| &input.shape).collect();
+        for dimension in (0..shapes[0].len()).filter(|&d| shapes.iter().any(|shape| shape[d] != shapes[0][d])) {
+            let most = shapes.iter().map(|shape| shape[dimension]).max().unwrap_or(0);
+            bounds.push(Bound { is_output: false, port, dimension, most });
+        }
+    }
+    bounds
+}
+
+/// Of every kind of operator over extents that are known when the model runs, and of extents that are read from tensors: one instance computes
+/// inputs of all sizes as LiteRT does.
+fn operators_over_extents_known_when_the_model_runs_match() {
+    let models = support::models_in(&support::own("tests/models/bounds"), "tflite");
+    harness::at_least(models.len(), 24, "models");
+    for model in models {
+        let module = loaded(&model, LoadOptions { bounds: recorded_bounds(&model), ..LoadOptions::default() });
+        let runs = support::interpreted(&model, &module).unwrap_or_else(|error| panic!("{}: {error}", model.display()));
+        support::check_runs(&model, &module, &runs, FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("{}: {error}", model.display()));
+        let calls: Vec<&[Tensor]> = runs.iter().map(|run| run.arguments.as_slice()).collect();
+        for (found, run) in in_one_instance(module, &calls).iter().zip(&runs) {
+            assert_equal(found, &run.outputs, &format!("{} on {:?}", model.display(), run.arguments[0].shape));
+        }
+    }
+}
+
+/// Rows of sequences by number, along a dimension.
+fn rows_of(tensor: &Tensor, batch: usize, rows: &[usize]) -> Tensor {
+    let outer: usize = tensor.shape[..batch].iter().product::<u64>() as usize;
+    let each = tensor.bytes.len() / outer / tensor.shape[batch] as usize;
+    let mut result = Tensor { bytes: vec![], ..tensor.clone() };
+    for line in tensor.bytes.chunks_exact(tensor.bytes.len() / outer) {
+        rows.iter().for_each(|&row| result.bytes.extend(&line[row * each..][..each]));
+    }
+    result.shape[batch] = rows.len() as u64;
+    result
+}
+
+/// One module computes any number of sequences side by side as one for the number in the file does. As many as in the call before go on with their
+/// states; another number begins anew.
+fn batches_known_when_the_model_runs_match() {
+    for (name, batch) in BATCHES {
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(name).with_extension("tflite");
+        let recorded = support::recorded(&model, "inputs.npz").expect("inputs are recorded");
+        let inputs: Vec<Tensor> = (0..).map_while(|port| recorded.input(0, port).cloned()).collect();
+        let bounds = (0..inputs.len()).map(|port| Bound { is_output: false, port, dimension: *batch, most: 7 }).collect();
+        let module = loaded(&model, LoadOptions { bounds, ..LoadOptions::default() });
+        let known = loaded(&model, LoadOptions::default());
+        let mut interpreter = Interpreter::new(&known);
+        let mut of_file = |inputs: &[Tensor]| interpreter.run(0, inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (first, second) = (of_file(&inputs), of_file(&inputs));
+        let count = inputs[0].shape[*batch] as usize;
+        let rows = |count: usize, of: usize| (0..count).map(|row| row % of).collect::<Vec<usize>>();
+        let chosen = |tensors: &[Tensor], many: usize| -> Vec<Tensor> {
+            tensors.iter().map(|tensor| rows_of(tensor, *batch, &rows(many, count))).collect()
+        };
+        let expected: Vec<Vec<Tensor>> =
+            [(1, &first), (7, &first), (7, &second), (2, &first)].map(|(many, outputs)| chosen(outputs, many)).into();
+        let calls = [1, 7, 7, 2].map(|many| chosen(&inputs, many));
+        let mut interpreter = Interpreter::new(&module);
+        for (call, expected) in calls.iter().zip(&expected) {
+            let found = interpreter.run(0, call).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_equal(&found, expected, &format!("{name}, {:?}, interpreted", call[0].shape));
+        }
+        let calls: Vec<&[Tensor]> = calls.iter().map(Vec::as_slice).collect();
+        for (found, expected) in in_one_instance(module, &calls).iter().zip(&expected) {
+            assert_equal(found, expected, &format!("{name}, {:?}", expected[0].shape));
+        }
+    }
+}
+
+/// Recurrent models and the dimension of their batch, of inputs and outputs.
+const BATCHES: &[(&str, usize)] = &[
+    ("bilstm_f32_cross", 1),
+    ("bilstm_hyb_merge_bm", 0),
+    ("lstm_int_proj4", 0),
+    ("rnnbi_f32_own", 1),
+    ("rnnseq_hyb", 0),
+    ("seq_f32_all", 0),
+    ("seq_i16_time_major", 1),
+    ("seq_int_lnpeepcifg", 0),
+    ("svdf_f32_r2", 0),
+    ("svdf_int_r3", 0),
+];
 
 /// One module computes sequences of every length as a module for that length does.
 fn sequences_of_lengths_known_when_the_model_runs_match() {
@@ -196,6 +296,8 @@ fn main() -> std::process::ExitCode {
         ("other_real_models_match_their_recorded_outputs", Needs::Corpus("tflite"), other_real_models_match_their_recorded_outputs),
         ("small_models_made_for_these_tests_match", Needs::Nothing, small_models_made_for_these_tests_match),
         ("images_of_sizes_known_when_the_model_runs_match", Needs::Nothing, images_of_sizes_known_when_the_model_runs_match),
+        ("operators_over_extents_known_when_the_model_runs_match", Needs::Nothing, operators_over_extents_known_when_the_model_runs_match),
+        ("batches_known_when_the_model_runs_match", Needs::Nothing, batches_known_when_the_model_runs_match),
         ("sequences_of_lengths_known_when_the_model_runs_match", Needs::Nothing, sequences_of_lengths_known_when_the_model_runs_match),
         ("given_shapes_are_inferred_through_the_model", Needs::Nothing, given_shapes_are_inferred_through_the_model),
         ("single_operators_match", Needs::Corpus("tflite_ops"), single_operators_match),
