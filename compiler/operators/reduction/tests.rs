@@ -112,6 +112,17 @@ fn the_first_extreme_is_found() {
 }
 
 #[test]
+fn nan_is_worse_than_every_number() {
+    let nan = f32::NAN;
+    let infinite = f32::NEG_INFINITY;
+    for (row, expected) in [([nan, 2.0, 5.0, 3.0], 2), ([1.0, nan, 0.5, nan], 0), ([nan; 4], 0), ([nan, infinite, infinite, nan], 1)] {
+        let bytes: Vec<u8> = row.iter().flat_map(|n| n.to_le_bytes()).collect();
+        let found = of_constant(&bytes, ElementType::F32, |g, x| position(g, x, Search::Max, 0, ElementType::I32).unwrap());
+        assert_eq!(found, i32::to_le_bytes(expected), "{row:?}");
+    }
+}
+
+#[test]
 fn quantized_products_of_unknown_numbers_are_refused() {
     let mut module = Module::default();
     let mut g = Graph::new(&mut module, "f");

@@ -73,7 +73,7 @@ impl<'a> ArgReduceSchedule<'a> {
         results.repeat(b, |b, i| b.store(output, i, 0, zero));
     }
 
-    /// Where x is strictly better than y. Nothing is better than NaN, and NaN is better than numbers where the search finds it.
+    /// Where x is strictly better than y. NaN is better than every number where the search finds it, else worse.
     fn better(&self, b: &mut KernelBuilder, x: Value, y: Value) -> Value {
         let wide_unsigned = self.element.is_unsigned_integer() && self.element.bits() >= 32;
         let op = if wide_unsigned { CompareOp::UnsignedLess } else { CompareOp::Less };
