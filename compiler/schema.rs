@@ -1,7 +1,8 @@
 //! Readers and writers of the model formats, made by `build.rs` from `schemas/*.fbs`.
 //!
 //! A file is verified once, as a whole, by its `root_as_…_with_opts`; after that no accessor can fail
-//! or read outside the file. What is verified is structure: offsets, lengths, alignment, UTF-8. That
+//! or read outside the file. What is verified is structure: offsets, lengths, UTF-8. Alignment is not:
+//! readers copy numbers from where they lie, and files exist whose numbers lie anywhere. That
 //! an index points at something, that a shape is sane, that an enum has a value we know, is for the
 //! front ends to check.
 
@@ -55,15 +56,10 @@ mod generated {
 
 /// How a file of `length` bytes is verified.
 ///
-/// The limits only exist against files that refer to the same bytes again and again: a table takes
-/// four bytes at least, so an honest file has at most `length / 4` of them, and one that shares
+/// The limit only exists against files that refer to the same bytes again and again: an honest file that shares
 /// strings or vectors still names each byte a few times at most.
 pub fn verifier_options(length: usize) -> VerifierOptions {
-    VerifierOptions {
-        max_tables: length / 4 + 16,
-        max_apparent_size: length.saturating_mul(16).saturating_add(1 << 20),
-        ..VerifierOptions::default()
-    }
+    VerifierOptions { max_apparent_size: length.saturating_mul(16).saturating_add(1 << 20), ..VerifierOptions::default() }
 }
 
 /// The part of `file` that a FlatBuffer can be in: offsets within it are 32-bit and signed. Data that

@@ -130,6 +130,24 @@ fn fields_stand_in_the_slots_of_the_format() {
     assert_eq!(tflite::BuiltinOperator(206).variant_name(), Some("STABLEHLO_COMPOSITE"));
 }
 
+/// Everything in a file moved so many bytes away from where its numbers were aligned; offsets are relative but for the first.
+fn moved(file: &[u8], by: usize) -> Vec<u8> {
+    let root = u32::from_le_bytes(file[..4].try_into().expect("four bytes")) + by as u32;
+    [&root.to_le_bytes()[..], &file[4..8], &vec![0; by], &file[8..]].concat()
+}
+
+#[test]
+fn numbers_are_read_wherever_they_lie() {
+    let file = unusual_model();
+    let read = |file: &[u8]| {
+        let options = schema::verifier_options(file.len());
+        format!("{:?}", tflite::root_as_model_with_opts(&options, file).expect("the model verifies"))
+    };
+    for by in 1..8 {
+        assert_eq!(read(&moved(&file, by)), read(&file), "{by} bytes further");
+    }
+}
+
 /// A model that uses what few files do: new operators, options of the second set, blocks, sparsity.
 fn unusual_model() -> Vec<u8> {
     let mut builder = FlatBufferBuilder::new();

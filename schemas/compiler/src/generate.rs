@@ -7,6 +7,7 @@
 mod enums;
 mod roots;
 mod tables;
+mod verifiers;
 mod writers;
 
 use crate::model::{Element, FieldKind, Module, Reference};
@@ -22,7 +23,7 @@ pub(crate) fn generate(module: &Module) -> String {
         enums::union(&mut text, module, declared);
     }
     if !module.tables.is_empty() {
-        tables::verifier_helpers(&mut text);
+        verifiers::helpers(&mut text);
     }
     for table in &module.tables {
         tables::table(&mut text, module, table);

@@ -1,6 +1,6 @@
 //! Open enums, and unions' tags, which are open enums too.
 
-use super::{path, push};
+use super::{push, verifiers};
 use crate::model::{Enum, Module, Scalar, Union};
 use crate::names;
 
@@ -19,34 +19,7 @@ pub(super) fn union(text: &mut String, module: &Module, declared: &Union) {
     members.extend((1..).zip(&declared.members).map(|(tag, member)| (member.name.as_str(), tag)));
     newtype(text, &doc, &declared.name, Scalar::U8, &members);
 
-    push(
-        text,
-        0,
-        &format!(
-            "
-impl {name} {{
-    /// Verifies the table that the offset at `position` leads to as the one that this tag announces.
-    /// The value of an unknown tag is never read, and so not looked at.
-    ///
-    /// # Errors
-    /// What is wrong with the value.
-    pub fn verify_value(
-        self,
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> ::core::result::Result<(), ::flatbuffers::InvalidFlatbuffer> {{
-        let table = position.saturating_add(verifier.get_uoffset(position)? as usize);
-        match self {{",
-            name = names::identifier(&declared.name),
-        ),
-    );
-    for member in &declared.members {
-        let name = names::identifier(&member.name);
-        let table = path(module, &member.table);
-        let verify = "as ::flatbuffers::Verifiable>::run_verifier(verifier, table)";
-        push(text, 3, &format!("Self::{name} => <{table}<'_> {verify},"));
-    }
-    push(text, 0, "            _ => ::core::result::Result::Ok(()),\n        }\n    }\n}");
+    verifiers::union(text, module, &names::identifier(&declared.name), &declared.members);
 }
 
 fn newtype(text: &mut String, doc: &str, name: &str, base: Scalar, members: &[(&str, i128)]) {
@@ -108,19 +81,7 @@ impl ::flatbuffers::Push for {name} {{
     unsafe fn push(&self, destination: &mut [u8], _written: usize) {{
         unsafe {{ ::flatbuffers::emplace_scalar::<{base}>(destination, self.0) }}
     }}
-}}
-
-impl ::flatbuffers::Verifiable for {name} {{
-    #[inline]
-    fn run_verifier(
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> ::core::result::Result<(), ::flatbuffers::InvalidFlatbuffer> {{
-        <{base} as ::flatbuffers::Verifiable>::run_verifier(verifier, position)
-    }}
-}}
-
-impl ::flatbuffers::SimpleToVerifyInSlice for {name} {{}}"
+}}"
         ),
     );
 }

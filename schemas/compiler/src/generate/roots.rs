@@ -37,7 +37,7 @@ pub fn {snake}_buffer_has_identifier(buffer: &[u8]) -> bool {{
 /// Verifies all of `buffer` and returns its root. The identifier is not looked at.
 ///
 /// # Errors
-/// The first thing found wrong, with the fields that lead to it.
+/// The first thing found wrong. Alignment is no condition: readers copy numbers from wherever they lie.
 pub fn root_as_{snake}_with_opts<'a>(
     options: &::flatbuffers::VerifierOptions,
     buffer: &'a [u8],

@@ -1,6 +1,6 @@
-//! Tables: the view, its accessors, its verifier, its `Debug` form.
+//! Tables: the view, its accessors, its `Debug` form.
 
-use super::{default_value, path, push, slot, value_type};
+use super::{default_value, path, push, slot, value_type, verifiers};
 use crate::model::{Element, Field, FieldKind, Module, Reference, Scalar, Table, UnionMember};
 use crate::names;
 
@@ -29,7 +29,7 @@ pub unsafe fn init_from_table(table: ::flatbuffers::Table<'a>) -> Self {
         }
     }
     push(text, 0, "}");
-    verifier(text, module, table);
+    verifiers::table(text, module, table);
     debug(text, module, table);
 }
 
@@ -136,89 +136,6 @@ pub fn {field}_as_{snake}(&self) -> ::core::option::Option<{table}<'a>> {{
             ),
         );
     }
-}
-
-/// What the verifiers of all tables share. Not inlined: the calls are many and their speed is that of
-/// memory, so one copy for each type of field keeps the compiler's work down.
-pub(super) fn verifier_helpers(text: &mut String) {
-    push(
-        text,
-        0,
-        "
-type Verified<T> = ::core::result::Result<T, ::flatbuffers::InvalidFlatbuffer>;
-
-#[inline(never)]
-fn verify_table<'ver, 'opts, 'buf>(
-    verifier: &'ver mut ::flatbuffers::Verifier<'opts, 'buf>,
-    position: usize,
-) -> Verified<::flatbuffers::TableVerifier<'ver, 'opts, 'buf>> {
-    verifier.visit_table(position)
-}
-
-#[inline(never)]
-fn verify_field<'ver, 'opts, 'buf, T: ::flatbuffers::Verifiable>(
-    table: ::flatbuffers::TableVerifier<'ver, 'opts, 'buf>,
-    name: &'static str,
-    slot: ::flatbuffers::VOffsetT,
-) -> Verified<::flatbuffers::TableVerifier<'ver, 'opts, 'buf>> {
-    table.visit_field::<T>(name, slot, false)
-}
-
-/// A vector of numbers of eight bytes. Writers align numbers, so an empty vector may lie where none could.
-struct Numbers<T>(::core::marker::PhantomData<T>);
-
-impl<T> ::flatbuffers::Verifiable for Numbers<T> {
-    fn run_verifier(
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> Verified<()> {
-        let count = verifier.get_uoffset(position)? as usize;
-        let start = position.saturating_add(::flatbuffers::SIZE_UOFFSET);
-        if count > 0 {
-            verifier.is_aligned::<T>(start)?;
-        }
-        verifier.range_in_buffer(start, count.saturating_mul(::core::mem::size_of::<T>()))
-    }
-}",
-    );
-}
-
-fn verifier(text: &mut String, module: &Module, table: &Table) {
-    push(
-        text,
-        0,
-        &format!(
-            "
-impl<'a> ::flatbuffers::Verifiable for {}<'a> {{
-    fn run_verifier(
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> Verified<()> {{
-        let table = verify_table(verifier, position)?;",
-            names::identifier(&table.name)
-        ),
-    );
-    for field in &table.fields {
-        let value = value_type(module, &field.kind);
-        let name = &field.name;
-        let slot = slot(name);
-        let visit = match &field.kind {
-            FieldKind::Scalar { scalar, .. } | FieldKind::Enum { base: scalar, .. } => {
-                format!("verify_field::<{}>(table, {name:?}, Self::{slot})?", scalar.rust())
-            }
-            FieldKind::Union { name: union, .. } => format!(
-                "table.visit_union::<{tag}, _>(\"{name}_type\", Self::{tag_slot}, {name:?}, Self::{slot}, false, {tag}::verify_value)?",
-                tag = path(module, union),
-                tag_slot = super::slot(&format!("{name}_type")),
-            ),
-            FieldKind::Vector(Element::Scalar(scalar @ (Scalar::I64 | Scalar::U64 | Scalar::F64))) => {
-                format!("verify_field::<::flatbuffers::ForwardsUOffset<Numbers<{}>>>(table, {name:?}, Self::{slot})?", scalar.rust())
-            }
-            _ => format!("verify_field::<::flatbuffers::ForwardsUOffset<{value}>>(table, {name:?}, Self::{slot})?"),
-        };
-        push(text, 2, &format!("let table = {visit};"));
-    }
-    push(text, 0, "        table.finish();\n        ::core::result::Result::Ok(())\n    }\n}");
 }
 
 fn debug(text: &mut String, module: &Module, table: &Table) {

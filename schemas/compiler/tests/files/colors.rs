@@ -48,15 +48,3 @@ impl ::flatbuffers::Push for Color {
         unsafe { ::flatbuffers::emplace_scalar::<u8>(destination, self.0) }
     }
 }
-
-impl ::flatbuffers::Verifiable for Color {
-    #[inline]
-    fn run_verifier(
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> ::core::result::Result<(), ::flatbuffers::InvalidFlatbuffer> {
-        <u8 as ::flatbuffers::Verifiable>::run_verifier(verifier, position)
-    }
-}
-
-impl ::flatbuffers::SimpleToVerifyInSlice for Color {}

@@ -47,18 +47,6 @@ impl ::flatbuffers::Push for Sign {
     }
 }
 
-impl ::flatbuffers::Verifiable for Sign {
-    #[inline]
-    fn run_verifier(
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> ::core::result::Result<(), ::flatbuffers::InvalidFlatbuffer> {
-        <i8 as ::flatbuffers::Verifiable>::run_verifier(verifier, position)
-    }
-}
-
-impl ::flatbuffers::SimpleToVerifyInSlice for Sign {}
-
 /// The tag of union `Value`: any `u8`, with those that the schema knows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Value(pub u8);
@@ -110,73 +98,176 @@ impl ::flatbuffers::Push for Value {
     }
 }
 
-impl ::flatbuffers::Verifiable for Value {
-    #[inline]
-    fn run_verifier(
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> ::core::result::Result<(), ::flatbuffers::InvalidFlatbuffer> {
-        <u8 as ::flatbuffers::Verifiable>::run_verifier(verifier, position)
-    }
-}
-
-impl ::flatbuffers::SimpleToVerifyInSlice for Value {}
-
 impl Value {
-    /// Verifies the table that the offset at `position` leads to as the one that this tag announces.
-    /// The value of an unknown tag is never read, and so not looked at.
-    ///
-    /// # Errors
-    /// What is wrong with the value.
-    pub fn verify_value(
-        self,
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> ::core::result::Result<(), ::flatbuffers::InvalidFlatbuffer> {
-        let table = position.saturating_add(verifier.get_uoffset(position)? as usize);
-        match self {
-            Self::String => <String<'_> as ::flatbuffers::Verifiable>::run_verifier(verifier, table),
-            Self::Vector => <Vector<'_> as ::flatbuffers::Verifiable>::run_verifier(verifier, table),
-            Self::Other => <Vector<'_> as ::flatbuffers::Verifiable>::run_verifier(verifier, table),
-            Self::Empty => <Empty<'_> as ::flatbuffers::Verifiable>::run_verifier(verifier, table),
-            _ => ::core::result::Result::Ok(()),
+    /// The verifier of the table that a tag announces; none of an unknown one.
+    pub fn table_verifier(tag: u8) -> ::core::option::Option<fn(&mut ::flatbuffers::Verifier<'_, '_>, usize, u32) -> ::core::result::Result<(), ::flatbuffers::InvalidFlatbuffer>> {
+        match Self(tag) {
+            Self::String => ::core::option::Option::Some(String::verify),
+            Self::Vector => ::core::option::Option::Some(Vector::verify),
+            Self::Other => ::core::option::Option::Some(Vector::verify),
+            Self::Empty => ::core::option::Option::Some(Empty::verify),
+            _ => ::core::option::Option::None,
         }
     }
 }
 
 type Verified<T> = ::core::result::Result<T, ::flatbuffers::InvalidFlatbuffer>;
 
-#[inline(never)]
-fn verify_table<'ver, 'opts, 'buf>(
-    verifier: &'ver mut ::flatbuffers::Verifier<'opts, 'buf>,
+/// Checks the table at a position, which so many tables are around.
+type Check = fn(&mut ::flatbuffers::Verifier<'_, '_>, usize, u32) -> Verified<()>;
+
+/// How deeply tables may be nested.
+const MOST_NESTED: u32 = 64;
+
+/// A table that is being checked: where it is, where its slots are, and their bytes.
+struct Fields {
     position: usize,
-) -> Verified<::flatbuffers::TableVerifier<'ver, 'opts, 'buf>> {
-    verifier.visit_table(position)
+    slots: usize,
+    bytes: usize,
+    depth: u32,
 }
 
-#[inline(never)]
-fn verify_field<'ver, 'opts, 'buf, T: ::flatbuffers::Verifiable>(
-    table: ::flatbuffers::TableVerifier<'ver, 'opts, 'buf>,
-    name: &'static str,
-    slot: ::flatbuffers::VOffsetT,
-) -> Verified<::flatbuffers::TableVerifier<'ver, 'opts, 'buf>> {
-    table.visit_field::<T>(name, slot, false)
-}
-
-/// A vector of numbers of eight bytes. Writers align numbers, so an empty vector may lie where none could.
-struct Numbers<T>(::core::marker::PhantomData<T>);
-
-impl<T> ::flatbuffers::Verifiable for Numbers<T> {
-    fn run_verifier(
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> Verified<()> {
-        let count = verifier.get_uoffset(position)? as usize;
-        let start = position.saturating_add(::flatbuffers::SIZE_UOFFSET);
-        if count > 0 {
-            verifier.is_aligned::<T>(start)?;
+impl Fields {
+    fn of(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize, depth: u32) -> Verified<Self> {
+        if depth >= MOST_NESTED {
+            return ::core::result::Result::Err(::flatbuffers::InvalidFlatbuffer::DepthLimitReached);
         }
-        verifier.range_in_buffer(start, count.saturating_mul(::core::mem::size_of::<T>()))
+        let back = i32::from_le_bytes(bytes_at(verifier, position)?);
+        let slots = (position as u64).checked_add_signed(-i64::from(back)).and_then(|slots| usize::try_from(slots).ok());
+        let slots = slots.ok_or(::flatbuffers::InvalidFlatbuffer::SignedOffsetOutOfBounds {
+            soffset: back,
+            position,
+            error_trace: ::core::default::Default::default(),
+        })?;
+        let bytes = usize::from(u16::from_le_bytes(bytes_at(verifier, slots)?));
+        verifier.range_in_buffer(slots, bytes)?;
+        ::core::result::Result::Ok(Self { position, slots, bytes, depth })
+    }
+
+    /// Where a field is, if the table has it.
+    fn find(&self, verifier: &mut ::flatbuffers::Verifier<'_, '_>, slot: ::flatbuffers::VOffsetT) -> Verified<::core::option::Option<usize>> {
+        let slot = usize::from(slot);
+        if slot + 2 > self.bytes {
+            return ::core::result::Result::Ok(::core::option::Option::None);
+        }
+        let offset = u16::from_le_bytes(bytes_at(verifier, self.slots + slot)?);
+        ::core::result::Result::Ok((offset != 0).then(|| self.position.saturating_add(usize::from(offset))))
+    }
+
+    fn scalar(&self, verifier: &mut ::flatbuffers::Verifier<'_, '_>, slot: ::flatbuffers::VOffsetT, size: usize) -> Verified<()> {
+        match self.find(verifier, slot)? {
+            ::core::option::Option::Some(place) => verifier.range_in_buffer(place, size),
+            ::core::option::Option::None => ::core::result::Result::Ok(()),
+        }
+    }
+
+    /// A field that is an offset, and what it leads to.
+    fn behind(
+        &self,
+        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
+        slot: ::flatbuffers::VOffsetT,
+        check: impl ::core::ops::Fn(&mut ::flatbuffers::Verifier<'_, '_>, usize) -> Verified<()>,
+    ) -> Verified<()> {
+        let ::core::option::Option::Some(place) = self.find(verifier, slot)? else { return ::core::result::Result::Ok(()) };
+        let place = target(verifier, place)?;
+        check(verifier, place)
+    }
+
+    fn numbers(&self, verifier: &mut ::flatbuffers::Verifier<'_, '_>, slot: ::flatbuffers::VOffsetT, size: usize) -> Verified<()> {
+        self.behind(verifier, slot, |verifier, vector| elements(verifier, vector, size).map(|_| ()))
+    }
+
+    fn string(&self, verifier: &mut ::flatbuffers::Verifier<'_, '_>, slot: ::flatbuffers::VOffsetT) -> Verified<()> {
+        self.behind(verifier, slot, text)
+    }
+
+    fn strings(&self, verifier: &mut ::flatbuffers::Verifier<'_, '_>, slot: ::flatbuffers::VOffsetT) -> Verified<()> {
+        self.behind(verifier, slot, |verifier, vector| each(verifier, vector, text))
+    }
+
+    fn table(&self, verifier: &mut ::flatbuffers::Verifier<'_, '_>, slot: ::flatbuffers::VOffsetT, check: Check) -> Verified<()> {
+        self.behind(verifier, slot, |verifier, table| check(verifier, table, self.depth + 1))
+    }
+
+    fn tables(&self, verifier: &mut ::flatbuffers::Verifier<'_, '_>, slot: ::flatbuffers::VOffsetT, check: Check) -> Verified<()> {
+        self.behind(verifier, slot, |verifier, vector| each(verifier, vector, |verifier, table| check(verifier, table, self.depth + 1)))
+    }
+
+    /// A union: the tag says which table the value is. That of an unknown tag is never read, and so not looked at.
+    fn union(
+        &self,
+        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
+        name: &'static str,
+        [tag, slot]: [::flatbuffers::VOffsetT; 2],
+        check: fn(u8) -> ::core::option::Option<Check>,
+    ) -> Verified<()> {
+        match (self.find(verifier, tag)?, self.find(verifier, slot)?) {
+            (::core::option::Option::None, ::core::option::Option::None) => ::core::result::Result::Ok(()),
+            (::core::option::Option::Some(tag), ::core::option::Option::Some(_)) => match check(verifier.get_u8(tag)?) {
+                ::core::option::Option::Some(check) => self.table(verifier, slot, check),
+                ::core::option::Option::None => self.scalar(verifier, slot, ::flatbuffers::SIZE_UOFFSET),
+            },
+            _ => ::flatbuffers::InvalidFlatbuffer::new_inconsistent_union("the tag of a union", name),
+        }
+    }
+}
+
+fn bytes_at<const N: usize>(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize) -> Verified<[u8; N]> {
+    let mut bytes = [0; N];
+    for (i, byte) in bytes.iter_mut().enumerate() {
+        *byte = verifier.get_u8(position.saturating_add(i))?;
+    }
+    ::core::result::Result::Ok(bytes)
+}
+
+/// Where the offset at a position leads to.
+fn target(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize) -> Verified<usize> {
+    ::core::result::Result::Ok(position.saturating_add(u32::from_le_bytes(bytes_at(verifier, position)?) as usize))
+}
+
+/// The first element of a vector, and how many it has.
+fn elements(verifier: &mut ::flatbuffers::Verifier<'_, '_>, vector: usize, size: usize) -> Verified<(usize, usize)> {
+    let count = u32::from_le_bytes(bytes_at(verifier, vector)?) as usize;
+    let first = vector.saturating_add(::flatbuffers::SIZE_UOFFSET);
+    verifier.range_in_buffer(first, count.saturating_mul(size))?;
+    ::core::result::Result::Ok((first, count))
+}
+
+/// A vector of offsets, and what each leads to.
+fn each(
+    verifier: &mut ::flatbuffers::Verifier<'_, '_>,
+    vector: usize,
+    check: impl ::core::ops::Fn(&mut ::flatbuffers::Verifier<'_, '_>, usize) -> Verified<()>,
+) -> Verified<()> {
+    let (first, count) = elements(verifier, vector, ::flatbuffers::SIZE_UOFFSET)?;
+    for i in 0..count {
+        let place = target(verifier, first + i * ::flatbuffers::SIZE_UOFFSET)?;
+        check(verifier, place)?;
+    }
+    ::core::result::Result::Ok(())
+}
+
+/// A string: UTF-8 with a zero after it.
+fn text(verifier: &mut ::flatbuffers::Verifier<'_, '_>, vector: usize) -> Verified<()> {
+    let count = u32::from_le_bytes(bytes_at(verifier, vector)?) as usize;
+    let range = vector.saturating_add(::flatbuffers::SIZE_UOFFSET)..vector.saturating_add(::flatbuffers::SIZE_UOFFSET).saturating_add(count);
+    let mut bytes = ::std::vec::Vec::new();
+    for position in range.clone() {
+        bytes.push(verifier.get_u8(position)?);
+    }
+    if let ::core::result::Result::Err(error) = ::core::str::from_utf8(&bytes) {
+        return ::core::result::Result::Err(::flatbuffers::InvalidFlatbuffer::Utf8Error {
+            error,
+            range,
+            error_trace: ::core::default::Default::default(),
+        });
+    }
+    match verifier.get_u8(range.end) {
+        ::core::result::Result::Ok(0) => ::core::result::Result::Ok(()),
+        _ => ::core::result::Result::Err(::flatbuffers::InvalidFlatbuffer::MissingNullTerminator {
+            range,
+            error_trace: ::core::default::Default::default(),
+        }),
     }
 }
 
@@ -212,15 +303,21 @@ impl<'a> String<'a> {
     }
 }
 
-impl<'a> ::flatbuffers::Verifiable for String<'a> {
-    fn run_verifier(
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> Verified<()> {
-        let table = verify_table(verifier, position)?;
-        let table = verify_field::<::flatbuffers::ForwardsUOffset<&'a str>>(table, "text", Self::VT_TEXT)?;
-        table.finish();
+impl String<'_> {
+    /// Checks the table at `position`, which `depth` tables are around.
+    ///
+    /// # Errors
+    /// The first thing found wrong.
+    pub fn verify(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize, depth: u32) -> Verified<()> {
+        let table = Fields::of(verifier, position, depth)?;
+        table.string(verifier, Self::VT_TEXT)?;
         ::core::result::Result::Ok(())
+    }
+}
+
+impl ::flatbuffers::Verifiable for String<'_> {
+    fn run_verifier(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize) -> Verified<()> {
+        Self::verify(verifier, position, 0)
     }
 }
 
@@ -296,15 +393,21 @@ impl<'a> Vector<'a> {
     }
 }
 
-impl<'a> ::flatbuffers::Verifiable for Vector<'a> {
-    fn run_verifier(
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> Verified<()> {
-        let table = verify_table(verifier, position)?;
-        let table = verify_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'a, i32>>>(table, "items", Self::VT_ITEMS)?;
-        table.finish();
+impl Vector<'_> {
+    /// Checks the table at `position`, which `depth` tables are around.
+    ///
+    /// # Errors
+    /// The first thing found wrong.
+    pub fn verify(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize, depth: u32) -> Verified<()> {
+        let table = Fields::of(verifier, position, depth)?;
+        table.numbers(verifier, Self::VT_ITEMS, 4)?;
         ::core::result::Result::Ok(())
+    }
+}
+
+impl ::flatbuffers::Verifiable for Vector<'_> {
+    fn run_verifier(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize) -> Verified<()> {
+        Self::verify(verifier, position, 0)
     }
 }
 
@@ -374,14 +477,21 @@ impl<'a> Empty<'a> {
     }
 }
 
-impl<'a> ::flatbuffers::Verifiable for Empty<'a> {
-    fn run_verifier(
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> Verified<()> {
-        let table = verify_table(verifier, position)?;
-        table.finish();
+impl Empty<'_> {
+    /// Checks the table at `position`, which `depth` tables are around.
+    ///
+    /// # Errors
+    /// The first thing found wrong.
+    pub fn verify(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize, depth: u32) -> Verified<()> {
+        let table = Fields::of(verifier, position, depth)?;
+        let _ = table;
         ::core::result::Result::Ok(())
+    }
+}
+
+impl ::flatbuffers::Verifiable for Empty<'_> {
+    fn run_verifier(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize) -> Verified<()> {
+        Self::verify(verifier, position, 0)
     }
 }
 
@@ -574,29 +684,35 @@ impl<'a> Sample<'a> {
     }
 }
 
-impl<'a> ::flatbuffers::Verifiable for Sample<'a> {
-    fn run_verifier(
-        verifier: &mut ::flatbuffers::Verifier<'_, '_>,
-        position: usize,
-    ) -> Verified<()> {
-        let table = verify_table(verifier, position)?;
-        let table = verify_field::<bool>(table, "flag", Self::VT_FLAG)?;
-        let table = verify_field::<i8>(table, "small", Self::VT_SMALL)?;
-        let table = verify_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'a, u8>>>(table, "bytes", Self::VT_BYTES)?;
-        let table = verify_field::<u64>(table, "wide", Self::VT_WIDE)?;
-        let table = verify_field::<f64>(table, "ratio", Self::VT_RATIO)?;
-        let table = verify_field::<f32>(table, "limit", Self::VT_LIMIT)?;
-        let table = verify_field::<i8>(table, "type", Self::VT_TYPE)?;
-        let table = verify_field::<u8>(table, "color", Self::VT_COLOR)?;
-        let table = table.visit_union::<Value, _>("value_type", Self::VT_VALUE_TYPE, "value", Self::VT_VALUE, false, Value::verify_value)?;
-        let table = verify_field::<::flatbuffers::ForwardsUOffset<&'a str>>(table, "name", Self::VT_NAME)?;
-        let table = verify_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'a, Sign>>>(table, "signs", Self::VT_SIGNS)?;
-        let table = verify_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'a, ::flatbuffers::ForwardsUOffset<&'a str>>>>(table, "names", Self::VT_NAMES)?;
-        let table = verify_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'a, ::flatbuffers::ForwardsUOffset<Sample<'a>>>>>(table, "children", Self::VT_CHILDREN)?;
-        let table = verify_field::<::flatbuffers::ForwardsUOffset<Vector<'a>>>(table, "only", Self::VT_ONLY)?;
-        let table = verify_field::<::flatbuffers::ForwardsUOffset<::flatbuffers::Vector<'a, i16>>>(table, "halves", Self::VT_HALVES)?;
-        table.finish();
+impl Sample<'_> {
+    /// Checks the table at `position`, which `depth` tables are around.
+    ///
+    /// # Errors
+    /// The first thing found wrong.
+    pub fn verify(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize, depth: u32) -> Verified<()> {
+        let table = Fields::of(verifier, position, depth)?;
+        table.scalar(verifier, Self::VT_FLAG, 1)?;
+        table.scalar(verifier, Self::VT_SMALL, 1)?;
+        table.numbers(verifier, Self::VT_BYTES, 1)?;
+        table.scalar(verifier, Self::VT_WIDE, 8)?;
+        table.scalar(verifier, Self::VT_RATIO, 8)?;
+        table.scalar(verifier, Self::VT_LIMIT, 4)?;
+        table.scalar(verifier, Self::VT_TYPE, 1)?;
+        table.scalar(verifier, Self::VT_COLOR, 1)?;
+        table.union(verifier, "value", [Self::VT_VALUE_TYPE, Self::VT_VALUE], Value::table_verifier)?;
+        table.string(verifier, Self::VT_NAME)?;
+        table.numbers(verifier, Self::VT_SIGNS, ::core::mem::size_of::<Sign>())?;
+        table.strings(verifier, Self::VT_NAMES)?;
+        table.tables(verifier, Self::VT_CHILDREN, Sample::verify)?;
+        table.table(verifier, Self::VT_ONLY, Vector::verify)?;
+        table.numbers(verifier, Self::VT_HALVES, 2)?;
         ::core::result::Result::Ok(())
+    }
+}
+
+impl ::flatbuffers::Verifiable for Sample<'_> {
+    fn run_verifier(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize) -> Verified<()> {
+        Self::verify(verifier, position, 0)
     }
 }
 
@@ -731,7 +847,7 @@ pub fn sample_buffer_has_identifier(buffer: &[u8]) -> bool {
 /// Verifies all of `buffer` and returns its root. The identifier is not looked at.
 ///
 /// # Errors
-/// The first thing found wrong, with the fields that lead to it.
+/// The first thing found wrong. Alignment is no condition: readers copy numbers from wherever they lie.
 pub fn root_as_sample_with_opts<'a>(
     options: &::flatbuffers::VerifierOptions,
     buffer: &'a [u8],
