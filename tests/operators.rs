@@ -15,6 +15,18 @@ These combinations of types are errors, though the operator is supported and the
 - complex128 in operators that move slices by index.\n\
 - Tensors of strings, in every operator.\n";
 
+/// Where reference kernels differ from each other, or from what they are meant to compute, and what modelc does.
+const DECIDED: &str = "\n\
+## Where kernels disagree\n\n\
+- Infinite results stay infinite, as in XNNPACK. LiteRT's builtin kernels give the largest finite number where the operator has a field for an \
+activation, even if that is none.\n\
+- SUM of 8-bit integers is TFLite Micro's. LiteRT's reference kernel reads int8 as uint8.\n\
+- ARG_MAX and ARG_MIN leave NaN out. LiteRT searches rows of floats in four lanes: in rows of eight elements or more, a lane with nothing but NaN \
+may hide other lanes from it.\n\
+- SOFTMAX and LOG_SOFTMAX of 8-bit integers take any scale. Where it is too small to tell elements apart, they are all equal, as in LiteRT's \
+optimized kernels; the reference kernels abort.\n\
+- Of NaN in an XNNPACK delegate, maximum, minimum, pooling and clamps give what the runtime gives on x86.\n";
+
 /// The most characters of a line of names.
 const LINE: usize = 120;
 
@@ -47,6 +59,7 @@ fn document() -> String {
         let _ = writeln!(text, "| {name} | {reason} |");
     }
     text.push_str(TYPES_REFUSED);
+    text.push_str(DECIDED);
     text.push_str("\n## The tensor language\n\nAn operator with a dash is read and interpreted, but has no kernel yet.\n\n");
     text.push_str("| operator | compiled | meaning |\n|---|---|---|\n");
     for row in OPS {
