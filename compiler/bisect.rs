@@ -126,6 +126,6 @@ fn difference(written: &Written, bytes: Vec<u8>, expected: &Tensor, tolerance: T
 
 /// An error of the interpreter as a diagnostic.
 pub fn interpreter_failed(error: &crate::ir::interpret::InterpretError) -> Diagnostic {
-    let code = if error.is_out_of_memory { codes::NO_MEMORY } else { codes::INTERPRETER_FAILED };
+    let code = if error.is_out_of_memory() { codes::NO_MEMORY } else { codes::INTERPRETER_FAILED };
     Diagnostic::new(code, format!("the model cannot be interpreted on these inputs: {error}"))
 }

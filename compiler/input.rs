@@ -28,7 +28,7 @@ impl Bytes for memmap2::Mmap {
 /// Standard input, where a model file could be named.
 pub const STANDARD: &str = "-";
 
-/// What was read from pipes and devices, which give their bytes once.
+/// The bytes of pipes and devices, which give them once.
 static STREAMS: Mutex<Vec<(PathBuf, Arc<dyn Bytes>)>> = Mutex::new(Vec::new());
 
 /// The bytes of a file: mapped, or read where it is standard input (`-`), a pipe or a device.

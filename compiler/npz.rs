@@ -1,7 +1,8 @@
 //! NumPy's `.npz` and `.npy` files: maps of names to tensors, read with nothing taken on trust.
 //!
 //! An `.npz` is a zip of `.npy` files. Inputs and outputs of call *c* are called `in{c}_{i}` and `out{c}_{i}`; for a single call
-//! `in{i}` and `out{i}` are read too. An `.npy` file is read as an archive of one array, `arr_0`. Types that NumPy lacks travel as others: bfloat16 as its bits in uint16, 4-bit integers as int8.
+//! `in{i}` and `out{i}` are read too. An `.npy` file is read as an archive of one array, `arr_0`. Types that NumPy lacks travel as others:
+//! bfloat16 as its bits in uint16, 4-bit integers as int8.
 
 mod array;
 mod header;
@@ -112,7 +113,7 @@ impl Archive {
         inputs.chain(methods).max().map_or(0, |last| last.saturating_add(1))
     }
 
-    /// Whether no name is of another call than the first.
+    /// Tests that every name is of the first call.
     pub fn is_of_one_call(&self) -> bool {
         let of_another = |name: &String| {
             let rest = ["in", "out"].into_iter().find_map(|prefix| name.strip_prefix(prefix)).and_then(|rest| rest.split_once('_'));

@@ -24,7 +24,7 @@ mod generated {
     pub mod tflite {
         include!(concat!(env!("OUT_DIR"), "/tflite.rs"));
     }
-    /// What TensorFlow Lite models say of their tensors beside their graphs.
+    /// Metadata of TensorFlow Lite models: names and labels of tensors.
     pub mod metadata {
         include!(concat!(env!("OUT_DIR"), "/metadata.rs"));
     }

@@ -38,7 +38,7 @@ impl Batch {
     /// model takes a call for failed, it is done again with smaller integers, which may be positions in tables.
     ///
     /// # Errors
-    /// What was done the first time failed with, and no smaller numbers helped; MC0711 where there is no memory for numbers.
+    /// The error of the first attempt, where no smaller numbers helped; MC0711 where there is no memory for numbers.
     pub fn settle<T>(
         &self,
         bytes: u64,

@@ -250,7 +250,7 @@ fn summary(requests: &[Request], compiled: &Compiled) {
     }
 }
 
-/// The same as JSON, schema `modelc.compile/1`.
+/// The summary as JSON, schema `modelc.compile/1`.
 fn summary_json(model: &str, requests: &[Request], compiled: &Compiled) -> Value {
     let record = &compiled.files.record;
     let output = |request: &Request| json!({ "kind": request.kind.name(), "path": request.path });

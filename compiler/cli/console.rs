@@ -25,7 +25,7 @@ pub fn print_image(image: &Image) -> Result<(), Diagnostic> {
     to_standard_output(|out| image.write_to(out))
 }
 
-/// Whether messages are JSON.
+/// Set where messages are JSON.
 static JSON: AtomicBool = AtomicBool::new(false);
 
 /// Makes messages JSON from now on.

@@ -3,9 +3,9 @@
 use crate::emit::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the command ends by itself when it is asked to.
+/// Set while the command ends by itself when it is asked to.
 static ENDS_ITSELF: AtomicBool = AtomicBool::new(false);
-/// Whether it was asked to.
+/// Set when it was asked to.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// The exit status of a process that SIGINT ended, as shells give it.
@@ -41,7 +41,7 @@ impl Drop for Measuring {
     }
 }
 
-/// Whether the work is to end.
+/// Says that the work is to end.
 pub fn is_asked() -> bool {
     ASKED.load(Ordering::SeqCst)
 }

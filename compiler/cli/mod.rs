@@ -133,7 +133,7 @@ fn json_or_text() -> options::MessageFormat {
     if wants_json() { options::MessageFormat::Json } else { options::MessageFormat::Text }
 }
 
-/// What people type for a command that has another name.
+/// Words that people type for a command that has another name.
 const SYNONYMS: &[(&[&str], &str)] = &[
     (&["version"], "--version"),
     (&["info", "show", "print", "dump", "describe", "analyze"], "inspect"),

@@ -250,7 +250,7 @@ struct Results {
     silent: bool,
     /// What is printed: what it is, type, elements, name.
     rows: Vec<Vec<String>>,
-    /// The same as JSON, of all arrays.
+    /// All arrays, as JSON.
     arrays: Vec<Value>,
 }
 

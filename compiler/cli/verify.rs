@@ -120,13 +120,13 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     report(arguments, verdict)
 }
 
-/// What became of all outputs.
+/// The verdict on all outputs.
 #[derive(Default)]
 struct Verdict {
     calls: usize,
     /// Outputs of which something is expected.
     outputs: usize,
-    /// Those that differ from it.
+    /// Outputs that differ from it.
     differing: usize,
     /// Each output as JSON, where that is asked for.
     rows: Vec<Value>,

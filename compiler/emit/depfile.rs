@@ -14,7 +14,7 @@ pub fn depfile(target: &str, inputs: &[&str]) -> String {
     text
 }
 
-/// Whether a text is a dependency file as [`depfile`] writes them.
+/// Recognises a dependency file as [`depfile`] writes them.
 pub fn is_own(text: &str) -> bool {
     let Some((rule, rest)) = text.split_once("\n\n") else { return false };
     let mut lines = rule.split(" \\\n  ");

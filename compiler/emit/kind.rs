@@ -118,7 +118,7 @@ impl OutputKind {
         self.row().suffixes[0]
     }
 
-    /// What it is: `a C header`.
+    /// Its description: `a C header`.
     pub fn description(self) -> &'static str {
         self.row().what
     }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What tells a file of a kind.
+/// The mark of a kind of file.
 enum Sign {
     /// It begins so.
     Beginning(&'static [u8]),
@@ -51,17 +51,17 @@ fn sign(kind: OutputKind) -> Sign {
 /// The first line of a table of measurements.
 pub const CSV_BEGINNING: &str = "run,latency_ns\n";
 
-/// Whether a text is one of the tensor language: its first constant, state, source or function comes first.
+/// Recognises a text of the tensor language: its first constant, state, source or function comes first.
 fn is_module(text: &str) -> bool {
     ["const0: ", "state0 ", "src0 = ", "func @"].iter().any(|start| text.starts_with(start))
 }
 
-/// Whether a text is a listing: each function has a line that names it and its CPU level.
+/// Recognises a listing: each function has a line that names it and its CPU level.
 fn is_listing(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.starts_with("; ") && line.contains(" for "))
 }
 
-/// Whether a file is there that has something in it and that modelc did not make as this kind of output.
+/// Finds that a file exists, is not empty, and was not made by modelc as this kind of output.
 pub fn is_foreign(path: &Path, kind: OutputKind) -> bool {
     if !std::fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() > 0) {
         return false;
@@ -86,7 +86,7 @@ fn start(file: File, bytes: u64) -> io::Result<Vec<u8>> {
     file.take(bytes).read_to_end(&mut found).map(|_| found)
 }
 
-/// Whether something that is read holds one of some strings of bytes, piece by piece.
+/// Looks for one of some strings of bytes, piece by piece.
 fn holds(mut reader: impl Read, signs: &[&[u8]]) -> io::Result<bool> {
     const PIECE: usize = 1 << 20;
     let longest = signs.iter().map(|sign| sign.len()).max().unwrap_or(0);

@@ -21,7 +21,7 @@ pub fn hold() -> MutexGuard<'static, ()> {
     MOVING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What keeps this process from making and moving files.
+/// Locks that keep this process from making and moving files.
 pub struct Stopped {
     _moving: MutexGuard<'static, ()>,
     _pending: MutexGuard<'static, Vec<PathBuf>>,

@@ -54,7 +54,7 @@ const COMPILED: Finding = (
     "an object file, a library or a program that holds a compiled model",
     "`modelc inspect FILE` describes the compiled model; other commands take the file that it was made from",
 );
-/// What every object of modelc holds (`emit/info.rs`).
+/// The mark in every object of modelc (`emit/info.rs`).
 const RECORD: &[u8] = b"modelc net_info\0";
 
 /// Offset, bytes there, what that is.
@@ -140,7 +140,7 @@ fn recognize(bytes: &[u8]) -> Option<Finding> {
     signed().or_else(|| safetensors(bytes)).or_else(|| pickle(bytes)).or_else(|| protobuf(bytes))
 }
 
-/// Whether modelc's record of a model is in an object or program.
+/// Looks for modelc's record of a model in an object or program.
 fn holds_model(bytes: &[u8]) -> bool {
     bytes.windows(RECORD.len()).any(|window| window == RECORD)
 }

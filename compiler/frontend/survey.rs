@@ -80,7 +80,7 @@ pub struct MethodNames {
 /// A list of labels: what the elements of an output stand for, mostly.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LabelFile {
-    /// Whether the tensor is an output.
+    /// Set for an output.
     pub is_output: bool,
     /// The number of the input or output.
     pub port: usize,

@@ -5,7 +5,7 @@ use crate::ir::{ElementType, Function, Tensor, TensorType};
 use crate::program::Port;
 use std::ops::RangeInclusive;
 
-/// What an input takes.
+/// The arrays that an input takes.
 #[derive(Clone, Debug)]
 pub struct Taken<'a> {
     /// Type of the elements.

@@ -36,7 +36,7 @@ impl Tensor {
     }
 }
 
-/// Whether this many bytes can be allocated now. An allocation that fails ends the process, so large ones whose size a model or a file names ask
+/// Tests that this many bytes can be allocated now. An allocation that fails ends the process, so large ones whose size a model or a file names ask
 /// before.
 pub fn has_room(bytes: usize) -> bool {
     /// Smaller ones do not ask: they are few.

@@ -32,7 +32,7 @@ fn check<const N: usize>(bytes: u64, limits: [Option<u64>; N]) -> Result<(), Dia
     Err(error.expected(format!("at most {} bytes", room.saturating_sub(SPARE)), format!("{bytes} bytes")))
 }
 
-/// What the system can give without ending processes.
+/// The memory that the system can give without ending processes.
 fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     Some(kilobytes(&text, "MemAvailable:")?.saturating_add(kilobytes(&text, "SwapFree:").unwrap_or(0)))
@@ -44,7 +44,7 @@ fn installed() -> Option<u64> {
     Some(kilobytes(&text, "MemTotal:")?.saturating_add(kilobytes(&text, "SwapTotal:").unwrap_or(0)))
 }
 
-/// What is left of the limit of this process's address space, where it has one (`ulimit -v`).
+/// The rest of the limit of this process's address space, where it has one (`ulimit -v`).
 fn address_space() -> Option<u64> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;

@@ -76,7 +76,7 @@ const NARROW: &[&str] = &[
     "rv32",
 ];
 
-/// What people say for a CPU level.
+/// Names that people use for a CPU level.
 const LEVELS: &[(&[&str], &str)] = &[
     (&["sse4", "sse4.1", "sse4.2", "sse42", "nehalem", "westmere"], "x86-64-v2"),
     (&["avx", "avx2", "fma", "haswell", "broadwell", "skylake", "znver1", "znver2", "znver3", "zen", "zen2", "zen3"], "x86-64-v3"),
@@ -109,7 +109,7 @@ pub fn target_of(name: &str) -> Option<&'static str> {
     CORES.iter().find(|(cores, _)| cores.iter().any(|core| begins(name, core))).map(|(_, target)| *target)
 }
 
-/// Whether a name is that of a 32-bit processor or board.
+/// Recognises the name of a 32-bit processor or board.
 pub fn is_narrow(name: &str) -> bool {
     let is_wide = CORES.iter().flat_map(|(cores, _)| cores.iter()).filter(|core| begins(name, core)).map(|core| core.len()).max();
     let narrow = NARROW.iter().filter(|core| begins(name, core)).map(|core| core.len()).max();
@@ -122,7 +122,7 @@ pub fn level_meant(name: &str) -> Option<&'static str> {
     LEVELS.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, level)| *level)
 }
 
-/// Whether a name begins so. After a number another digit makes another name, so `cortex-a5` is not the beginning of `cortex-a53`.
+/// Compares the beginning of a name. After a number another digit makes another name: `cortex-a5` is not the beginning of `cortex-a53`.
 fn begins(name: &str, start: &str) -> bool {
     let Some(rest) = name.strip_prefix(start) else { return false };
     let is_number = |text: &str, at_end: bool| {

@@ -67,7 +67,7 @@ impl Folder {
         said
     }
 
-    /// What the model calls its input, its shape and its scale.
+    /// The name, the shape and the scale of the model's input.
     pub fn input(&self) -> (String, Vec<u64>, f64) {
         let input = json(&self.run(&["inspect", "m.tflite", "--json"]))["methods"][0]["inputs"][0].clone();
         let shape = input["shape"].as_array().expect("a shape").iter().map(|n| n.as_u64().expect("an extent")).collect();

@@ -69,7 +69,7 @@ fn labels_are_shown_and_in_the_header() {
     assert!(!fs::read_to_string(folder.at("plain.h")).expect("a header").contains("_LABELS"));
 }
 
-/// What cannot be read gives no labels, and no error: the graph does not depend on it.
+/// Labels that cannot be read are none, and no error: the graph does not depend on them.
 #[test]
 fn damaged_labels_are_none() {
     let folder = Folder::new();

@@ -11,7 +11,7 @@ fn port(list: &LabelFile) -> String {
     format!("{}{}", if list.is_output { "out" } else { "in" }, list.port)
 }
 
-/// As text; nothing where there are none.
+/// The lists as text; nothing where there are none.
 pub fn text(lists: &[LabelFile]) -> String {
     let row = |list: &LabelFile| {
         let first: Vec<&str> = list.labels.iter().take(SHOWN).map(String::as_str).collect();
@@ -22,7 +22,7 @@ pub fn text(lists: &[LabelFile]) -> String {
     if lists.is_empty() { String::new() } else { format!("\nlabels\n{}", table(&lists.iter().map(row).collect::<Vec<_>>(), &[2])) }
 }
 
-/// As a list of JSON.
+/// The lists as JSON.
 pub fn json(lists: &[LabelFile]) -> Vec<Value> {
     lists.iter().map(|list| json!({ "port": port(list), "file": list.file, "locale": list.locale, "labels": list.labels })).collect()
 }

@@ -12,7 +12,7 @@ const COMPILED: &[(&str, &str, &str)] = &[
     ("DISPATCH_OP", "LiteRT's compiler plug-in", "an NPU"),
 ];
 
-/// What to do about a custom operator that is not compiled.
+/// The advice about a custom operator that is not compiled.
 pub(super) fn help(name: &str) -> String {
     if let Some((_, compiler, processor)) = COMPILED.iter().find(|(compiled, ..)| *compiled == name) {
         return format!("{compiler} made this file for {processor}: give the .tflite file that was its input");

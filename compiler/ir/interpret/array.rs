@@ -55,8 +55,7 @@ pub(in crate::ir) fn elements(element: ElementType, shape: &[usize]) -> Step<usi
     if has_room(2 * count * width(element)) {
         return Ok(count);
     }
-    let error = InterpretError::new(format!("there is no memory for a tensor {element}{shape:?}"));
-    Err(InterpretError { is_out_of_memory: true, ..error })
+    Err(InterpretError::no_memory(format!("{element}{shape:?}")))
 }
 
 impl<'m> Array<'m> {

@@ -3,6 +3,9 @@
 use crate::ir::module::SourceData;
 use std::fmt;
 
+/// The beginning of the message where there is no memory. A field of its own would make every result of a step larger.
+const NO_MEMORY: &str = "there is no memory for a tensor";
+
 /// A failure that depends on the data, or a limit that was reached. It names where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InterpretError {
@@ -12,14 +15,22 @@ pub struct InterpretError {
     pub source: Option<SourceData>,
     /// What is wrong.
     pub message: String,
-    /// Whether there was no memory for a tensor.
-    pub is_out_of_memory: bool,
 }
 
 impl InterpretError {
     /// A mistake that belongs to no instruction yet.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { op: None, source: None, message: message.into(), is_out_of_memory: false }
+        Self { op: None, source: None, message: message.into() }
+    }
+
+    /// The error where there is no memory for a tensor.
+    pub(in crate::ir) fn no_memory(tensor: impl fmt::Display) -> Self {
+        Self::new(format!("{NO_MEMORY} {tensor}"))
+    }
+
+    /// Says that there was no memory for a tensor.
+    pub fn is_out_of_memory(&self) -> bool {
+        self.message.starts_with(NO_MEMORY)
     }
 }
 
