@@ -29,6 +29,7 @@ mod places;
 mod planned;
 mod pool;
 mod resolver;
+mod shortened;
 mod staged;
 mod steps;
 mod streams;

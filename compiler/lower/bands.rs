@@ -35,17 +35,26 @@ pub(super) struct Terms {
     pub size: f64,
     /// Work done twice is at most this share of all work.
     extra: f64,
+    /// Less is done for an arena that is at most this much above the smallest.
+    pub nearly: f64,
 }
 
 impl Terms {
     /// Those of whoever wants as little memory as there can be.
-    pub const MAX: Self = Self { size: 0.98, extra: 0.25 };
+    pub const MAX: Self = Self { size: 0.98, extra: 0.25, nearly: NEARLY };
     /// Speed is dear: a few percent of it must buy much memory.
-    const NORMAL: Self = Self { size: 0.8, extra: 0.05 };
+    const NORMAL: Self = Self { size: 0.8, extra: 0.05, nearly: NEARLY };
+    /// Any byte is worth any time.
+    pub const SIZE: Self = Self { size: 1.0, extra: f64::INFINITY, nearly: 1.0 };
 
     /// What the options say.
     pub fn of(options: Options) -> Self {
         if options.effort == Effort::Max || options.plan == PlanSource::Smallest { Self::MAX } else { Self::NORMAL }
+    }
+
+    /// Work that may be done beside so much.
+    pub fn allowed(&self, work: u64) -> u64 {
+        (self.extra * work as f64) as u64
     }
 }
 
@@ -72,7 +81,7 @@ pub(super) fn choose(
         return Ok(whole);
     }
     let bytes = arena(&whole)?;
-    let allowed = (terms.extra * work as f64) as u64;
+    let allowed = terms.allowed(work);
     let (mut chains, mut extra) = (0, 0u64);
     let is_allowed = |cut: &&Cut| {
         chains += usize::from(matches!(cut, Cut::Rows(_)));

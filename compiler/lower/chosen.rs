@@ -68,7 +68,8 @@ fn of_group<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group, purpo
     let work = Work::Group(group);
     if let Purpose::Trial(known) = purpose {
         let needs = || Ok(together(&scheduled(frame, grouped, group)?));
-        return Ok(Item { work, needs: known.of(group, needs)?, schedules: vec![] });
+        let needs = if frame.is_special(group) { needs()? } else { known.of(group, needs)? };
+        return Ok(Item { work, needs, schedules: vec![] });
     }
     let schedules = scheduled(frame, grouped, group)?;
     Ok(Item { work, needs: together(&schedules), schedules })

@@ -1,6 +1,7 @@
 //! What a method is lowered from and for: what all stages read and none changes.
 
 use super::options::Options;
+use super::shortened::Shortened;
 use super::staged::Staged;
 use super::variables::Variables;
 use crate::diagnostic::{Diagnostic, codes};
@@ -25,6 +26,8 @@ pub(super) struct Frame<'a> {
     pub orders: &'a Orders,
     /// The groups that stage their rows to overwrite their operand.
     pub staged: &'a Staged,
+    /// The roots of the groups that compute a row in short sections.
+    pub shortened: &'a Shortened,
 }
 
 /// The orders of steps that were found, of requests at the effort of a trial.
@@ -47,7 +50,18 @@ impl<'a> Frame<'a> {
             goal: self.options.goal,
             threads: self.options.threads,
             stages: self.staged.holds(group),
+            in_short_sections: self.shortens(group),
         }
+    }
+
+    /// Whether a group computes a row in short sections.
+    fn shortens(&self, group: &Group) -> bool {
+        group.root.is_some_and(|root| self.shortened.contains(&root))
+    }
+
+    /// Whether a group needs something else here than where nothing is staged or shortened to save memory.
+    pub fn is_special(&self, group: &Group) -> bool {
+        self.staged.holds(group) || self.shortens(group)
     }
 
     /// The error for a group that has no schedule.

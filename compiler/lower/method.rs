@@ -14,6 +14,7 @@ use super::overwriting;
 use super::placed::Placed;
 use super::planned::{self, Planned};
 use super::pool::Pool;
+use super::shortened::{self, Shortened};
 use super::staged::Staged;
 use super::trials;
 use super::variables::Variables;
@@ -44,11 +45,23 @@ pub(super) fn lower(
     let module = verified.module();
     let flow = unroll::unroll(verified, method.function).map_err(|error| flow_diagnostic(module, method, &error))?;
     let (packed, plans, orders) = (&PackedWeights::default(), &Memo::default(), &Memo::default());
-    let frame = Frame { module, method, options, machines, variables, packed, plans, orders, staged: &Staged::None };
+    let frame = Frame {
+        module,
+        method,
+        options,
+        machines,
+        variables,
+        packed,
+        plans,
+        orders,
+        staged: &Staged::None,
+        shortened: &Shortened::default(),
+    };
     let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };
     let (candidate, fusions) = cut_and_merged(&frame, &trial, flow)?;
     let staged = &overwriting::choose(&trial, &candidate, &fusions)?;
-    let frame = Frame { staged, ..frame };
+    let shortened = &shortened::choose(&Frame { staged, ..trial }, &candidate, &fusions)?;
+    let frame = Frame { staged, shortened, ..frame };
     let alone = Frame { options: Options { threads: Threads::ALONE, ..options }, ..frame };
     let alone = match options.threads.count {
         0 | 1 => None,

@@ -3,6 +3,7 @@
 use super::frame::Frame;
 use super::grouped::Grouped;
 use super::options::Options;
+use super::shortened::Shortened;
 use super::staged::Staged;
 use super::variables::Variables;
 use crate::fuse::{Fusions, unroll};
@@ -53,6 +54,7 @@ pub(super) fn with_groups(
         plans: &plans,
         orders: &Memo::default(),
         staged: &Staged::None,
+        shortened: &Shortened::default(),
     };
     let grouped = Grouped::new(&frame, flow, &Fusions::none()).expect("static shapes");
     check(&frame, &grouped);

@@ -34,6 +34,8 @@ pub struct Context<'a> {
     /// Whether products of pixels that need not stage their rows do so, and may then write them over their input. That costs scratch memory
     /// and some time.
     pub stages: bool,
+    /// Whether rows that are staged are computed in short sections. That costs some time, and saves scratch memory.
+    pub in_short_sections: bool,
 }
 
 /// The threads that kernels are cut for.

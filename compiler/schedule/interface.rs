@@ -22,6 +22,9 @@ pub struct Requirements {
     /// Pairs that [`Self::may_share`] has, or would have, because rows are staged for that alone: see
     /// [`Context::stages`](super::Context::stages).
     pub if_staged: Vec<(Value, Value)>,
+    /// Elements that are moved more where a row is computed in short sections, of which less is staged at once: see
+    /// [`Context::in_short_sections`](super::Context::in_short_sections). None where there are none, and where they are short already.
+    pub shorter: Option<u64>,
 }
 
 impl Requirements {
@@ -35,6 +38,7 @@ impl Requirements {
         self.may_share.retain(|pair| other.may_share.contains(pair));
         self.may_slide.retain(|pair| other.may_slide.contains(pair));
         self.if_staged.retain(|pair| other.if_staged.contains(pair));
+        self.shorter = self.shorter.max(other.shorter);
         self
     }
 

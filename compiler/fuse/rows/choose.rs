@@ -45,7 +45,7 @@ pub fn candidates(module: &Module, flow: &Flow, uses: &FxHashMap<Value, usize>, 
 }
 
 /// Multiply-accumulate operations of the outermost body.
-fn work(flow: &Flow) -> u64 {
+pub fn work(flow: &Flow) -> u64 {
     let function = &flow.function;
     let of = |item: &Item| {
         let Item::Inst(inst) = item else { return 0 };

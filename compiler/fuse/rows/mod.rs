@@ -15,5 +15,5 @@ mod rearranged;
 mod split;
 mod window;
 
-pub use choose::{Split, candidates};
+pub use choose::{Split, candidates, work};
 pub use split::apply;

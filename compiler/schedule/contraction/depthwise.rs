@@ -50,6 +50,8 @@ pub struct DepthwiseSchedule<'a> {
     element_wise: ElementWise<'a>,
     form: Form,
     staging: Option<Staging>,
+    /// See [`Requirements::shorter`].
+    shorter: Option<u64>,
     /// A panel is all taps of a block of channels.
     panels: Panels,
     /// The blocks.
@@ -65,9 +67,7 @@ impl<'a> DepthwiseSchedule<'a> {
         let form = if work.weights.are_floats() { Form::Float } else { Form::Signed16 };
         let repeat = work.outputs / work.channels;
         let staged = form != Form::Float || work.reads_halves() || work.is_padded() || repeat != 1;
-        if staged && !cx.machine.at_once {
-            work.cut_row();
-        }
+        let shorter = if staged && !cx.machine.at_once { work.cut_row(cx.in_short_sections) } else { None };
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let step = if form == Form::Float { 1 } else { 2 };
         let lanes = u64::from(cx.machine.lanes(2));
@@ -88,7 +88,7 @@ impl<'a> DepthwiseSchedule<'a> {
         }
         let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);
-        Ok(Self { cx, work, element_wise, form, staging, panels, cuts })
+        Ok(Self { cx, work, element_wise, form, staging, shorter, panels, cuts })
     }
 
     fn taps(&self) -> Vec<(u64, u64)> {
@@ -154,7 +154,8 @@ impl<'a> DepthwiseSchedule<'a> {
 
 impl Schedule for DepthwiseSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        needs::requirements(self.cx, (&self.work, &self.element_wise), self.staging.as_ref(), true)
+        let needs = needs::requirements(self.cx, (&self.work, &self.element_wise), self.staging.as_ref(), true);
+        Requirements { shorter: self.shorter, ..needs }
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {

@@ -45,6 +45,8 @@ pub struct DirectSchedule<'a> {
     pub(super) staging: Option<Staging>,
     /// Its input and its output, where rows would be staged only for the one to be written over the other.
     pub(super) if_staged: Option<(Tensor, Tensor)>,
+    /// See [`Requirements::shorter`](crate::schedule::Requirements::shorter).
+    pub(super) shorter: Option<u64>,
     pub(super) tile: Tile,
     /// Output channels of an accumulator vector.
     pub(super) lanes: u64,
@@ -144,11 +146,12 @@ impl<'a> DirectSchedule<'a> {
         let must_stage = !form.is_of_floats() || work.reads_halves() || work.is_padded() || work.channel_planes.is_some();
         let if_staged = if must_stage { None } else { overwritten_if_staged(cx, &work) };
         let staged = must_stage || cx.stages && if_staged.is_some();
-        if work.is_pointwise() && work.groups == 1 {
-            fold_pixels(&mut work, staged, cx.threads.count.into());
-        } else if staged && !cx.machine.at_once {
-            work.cut_row();
-        }
+        let may_be_cut = staged && !cx.machine.at_once;
+        let shorter = match work.is_pointwise() && work.groups == 1 {
+            true => fold_pixels(&mut work, (staged, may_be_cut && cx.in_short_sections), cx.threads.count.into()).filter(|_| may_be_cut),
+            false if may_be_cut => work.cut_row(cx.in_short_sections),
+            false => None,
+        };
         let window_rows = work.planes.window * work.window[0];
         if window_rows > MAX_WINDOW_ROWS {
             return Err(Unsupported::new(format!("a window of {window_rows} rows")));
@@ -158,7 +161,7 @@ impl<'a> DirectSchedule<'a> {
         let tile = choose_tile(&cx, &work, form, cx.block.is_some());
         let in_32_bits = work.products_in_32_bits();
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
-        let mut schedule = Self { cx, work, element_wise, form, staging, if_staged, tile, lanes, parts: vec![], in_32_bits };
+        let mut schedule = Self { cx, work, element_wise, form, staging, if_staged, shorter, tile, lanes, parts: vec![], in_32_bits };
         schedule.parts = schedule.all_parts();
         if schedule.form.has_excess() {
             // Each part leaves out other taps, and with them their excess.
@@ -354,8 +357,9 @@ fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<(Tensor,
 }
 
 /// Turns a pointwise contraction's pixels into rows of a length that keeps a staged row in the first-level cache and cuts the pixels without a
-/// rest. Rows that are not staged are one, or enough for parts.
-fn fold_pixels(work: &mut Contraction, staged: bool, threads: u64) {
+/// rest. Rows that are not staged are one, or enough for parts. `in_short` says that all pixels are one row in short sections. Otherwise gives the
+/// elements that these would move beside what rows do, if they are shorter.
+fn fold_pixels(work: &mut Contraction, (staged, in_short): (bool, bool), threads: u64) -> Option<u64> {
     let pixels = work.batch * work.planes.input * work.input_size[0] * work.input_size[1];
     let width = match (staged, threads > 1) {
         (true, _) => staged_row(pixels, work, threads),
@@ -363,10 +367,20 @@ fn fold_pixels(work: &mut Contraction, staged: bool, threads: u64) {
         // Rows without staging may be as long as they like.
         (false, false) => pixels,
     };
-    (work.batch, work.planes) = (1, Planes::ONE);
-    work.input_size = [pixels / width.max(1), width];
-    work.output_size = work.input_size;
-    work.phases = [1, work.input_size[0], work.input_size[1]].map(pointwise);
+    let of_rows = |work: &mut Contraction, width: u64| {
+        (work.batch, work.planes) = (1, Planes::ONE);
+        work.input_size = [pixels / width.max(1), width];
+        work.output_size = work.input_size;
+        work.phases = [1, work.input_size[0], work.input_size[1]].map(pointwise);
+    };
+    of_rows(work, pixels);
+    let is_shorter = work.short_section().is_some_and(|length| length < width);
+    if in_short && is_shorter {
+        work.cut_row(true);
+        return None;
+    }
+    of_rows(work, width);
+    is_shorter.then_some(0)
 }
 
 /// The length of a row that is staged.

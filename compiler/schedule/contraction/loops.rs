@@ -25,6 +25,7 @@ impl Schedule for DirectSchedule<'_> {
     fn requirements(&self) -> Requirements {
         let mut needs = needs::requirements(self.cx, (&self.work, &self.element_wise), self.staging.as_ref(), !self.are_filled());
         needs.if_staged.extend(self.if_staged);
+        needs.shorter = self.shorter;
         if self.are_filled() {
             let lane = self.parts.iter().map(|part| u64::from(part.panels.lane().bytes())).max().unwrap_or(0);
             needs.scratch.push(self.matrices_at_once() * self.filled_elements() * lane);

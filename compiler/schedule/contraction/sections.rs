@@ -26,20 +26,58 @@ const SHORTEST_OF_MANY: u64 = 128;
 const MANY: u64 = 8;
 const WHOLE_TILES: u64 = 48;
 
+/// Pixels of a short section: some tiles. Of a window, whose pixels are moved from section to section, and of single pixels, which have small rings.
+const SHORT: u64 = 4;
+const SHORT_OF_PIXELS: u64 = 8;
+
 impl Contraction {
-    /// Cuts a long row into sections, where the image is one whose rows are staged.
-    pub fn cut_row(&mut self) {
+    /// Cuts a long row into sections, where the image is one whose rows are staged. Sections are short if `short` says so. Otherwise gives the
+    /// elements that short ones would move beside what these move, if the row has short ones.
+    pub fn cut_row(&mut self, short: bool) -> Option<u64> {
+        if !self.is_long_row() {
+            return None;
+        }
+        let pixels = self.row_pixels();
+        let weights = self.outputs * self.window[1] * (self.channels / self.groups);
+        let long = section(pixels, self.channels * self.strides[1], weights);
+        let shorter = self.short_section().filter(|&length| length < long.unwrap_or(pixels));
+        let more = shorter.map(|length| self.moved_by_sections(length).saturating_sub(self.moved_by_sections(long.unwrap_or(pixels))));
+        let length = if short { shorter.or(long) } else { long };
+        if let Some(length) = length {
+            self.cut_into(length);
+        }
+        more.filter(|_| !short)
+    }
+
+    /// Whether the image is a single row that may be cut.
+    fn is_long_row(&self) -> bool {
         let is_row =
             self.sizes.is_none() && self.is_one_plane() && self.input_size[0] == 1 && self.window[0] == 1 && self.output_size[0] == 1;
         let is_plain = self.channel_planes.is_none() && self.matrices.is_empty() && self.phases[1] == pointwise(1);
-        if !is_row || !is_plain || matches!(self.weights, Weights::Computed { .. }) {
-            return;
-        }
+        is_row && is_plain && !matches!(self.weights, Weights::Computed { .. })
+    }
+
+    /// Output pixels of the row, of the phase that has most.
+    fn row_pixels(&self) -> u64 {
+        self.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0)
+    }
+
+    /// The output pixels of a short section, if the row has some of them.
+    pub fn short_section(&self) -> Option<u64> {
+        if self.is_long_row() { short_section(self.row_pixels(), if self.is_pointwise() { SHORT_OF_PIXELS } else { SHORT }) } else { None }
+    }
+
+    /// Elements of the ring that sections of a length move to its start.
+    fn moved_by_sections(&self, length: u64) -> u64 {
+        let sections = self.row_pixels().div_ceil(length.max(1));
+        let both = self.phases[2].reach().saturating_sub(self.strides[1]);
+        sections.saturating_sub(1).saturating_mul(both.saturating_mul(self.channels))
+    }
+
+    /// Cuts the row into sections of so many output pixels.
+    fn cut_into(&mut self, length: u64) {
+        let sections = self.row_pixels().div_ceil(length);
         let columns = &mut self.phases[2];
-        let pixels = columns.list.iter().map(|phase| phase.count).max().unwrap_or(0);
-        let weights = self.outputs * self.window[1] * (self.channels / self.groups);
-        let Some(length) = section(pixels, self.channels * self.strides[1], weights) else { return };
-        let sections = pixels.div_ceil(length);
         self.sections = Some(LongRow { input: self.input_size[1], output: self.output_size[1], sections, length });
         let step = length * self.strides[1];
         let span = (length - 1) * self.strides[1] + columns.reach();
@@ -63,6 +101,13 @@ fn section(pixels: u64, elements: u64, weights: u64) -> Option<u64> {
     let nearest = even.min_by_key(|&length| (length.trailing_zeros() < 3, length.abs_diff(wanted)));
     let many = wanted.next_multiple_of(WHOLE_TILES);
     nearest.or_else(|| (pixels >= MANY * many).then_some(many))
+}
+
+/// The pixels of the short sections of a row: about as many as wanted, such that all are as long if there is such a number.
+fn short_section(pixels: u64, wanted: u64) -> Option<u64> {
+    let even = (wanted / 2 + 1..=wanted + wanted / 2).filter(|length| pixels.is_multiple_of(*length));
+    let length = even.min_by_key(|length| length.abs_diff(wanted)).unwrap_or(wanted);
+    (length < pixels).then_some(length)
 }
 
 /// Stages what the windows of a section need. Gives the first padded pixel not staged then.
@@ -119,7 +164,7 @@ pub fn stage(
 
 #[cfg(test)]
 mod tests {
-    use super::section;
+    use super::{SHORT, section, short_section};
 
     #[test]
     fn sections_are_as_long_as_each_other_or_many() {
@@ -129,5 +174,13 @@ mod tests {
         assert_eq!(section(199, 512, 1 << 10), None, "a prime number of pixels");
         assert_eq!(section(1999, 512, 1 << 10), Some(48), "one section is cut short");
         assert_eq!(section(200, 512, 1 << 20), None, "weights are loaded for each section");
+    }
+
+    #[test]
+    fn short_sections_are_some_tiles() {
+        let of = |pixels| short_section(pixels, SHORT);
+        assert_eq!([of(24), of(15), of(18), of(25)], [Some(4), Some(3), Some(3), Some(5)]);
+        assert_eq!(of(29), Some(4), "the last one is cut short");
+        assert_eq!([of(0), of(1), of(4)], [None; 3], "one section");
     }
 }

@@ -44,6 +44,7 @@ fn check_for(
         goal: crate::schedule::Goal::Speed,
         threads: crate::schedule::Threads::ALONE,
         stages: false,
+        in_short_sections: false,
     };
     check(&RowwiseSchedule::new(cx, rows).expect("floats"), function.results[0]);
 }
