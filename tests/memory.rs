@@ -1,6 +1,7 @@
-//! `docs/MEMORY.md` is what the programs of the corpus need and how their products are taken. `MODELC_BLESS=1 cargo test --test memory` writes it anew.
+//! `docs/MEMORY.md` is what the models of the corpus need and how products of programs are taken. `MODELC_BLESS=1 cargo test --test memory` writes it
+//! anew.
 //!
-//! Read the difference: a product of bytes that becomes one of floats, or a program that needs more than its file plans, is seen here and in no output.
+//! Read the difference: a product of bytes that becomes one of floats, or a model that needs more, is seen here and in no output.
 
 mod support;
 
@@ -12,11 +13,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::harness::{self, Needs};
 
-const HEAD: &str = "# Memory of the ExecuTorch corpus\n\n\
+const HEAD: &str = "# Memory\n\n## Memory of the ExecuTorch corpus\n\n\
      A test writes this page from the programs of the corpus, compiled for x86-64-v3. `bytes needed` is scratch memory, state, inputs and outputs of a \
      method, without the 64 bytes of an instance. `bytes planned` is `non_const_buffer_sizes` of the file. It does not include the memory of \
      delegates. The last two columns count kernels of convolutions and matrix products.\n\n\
      | program | method | bytes needed | bytes planned | kernels | float products | integer products |\n|---|---|--:|--:|--:|--:|--:|\n";
+
+const HEAD_OF_TFLITE: &str = "\n## Memory of the TFLite corpus\n\n\
+     A test compiles the models of the corpus for x86-64-v3. The arena is state and scratch memory. The stack is the most that any call takes. \
+     The last column is the arena that TFLite Micro takes, where it was measured.\n\n\
+     | model | arena | stack | code | TFLite Micro's arena |\n|---|--:|--:|--:|--:|\n";
+
+/// Arenas of TFLite Micro in bytes, by the end of the model's name.
+const MICRO_ARENAS: [(&str, u64); 8] = [
+    ("vww_96_int8", 103_680),
+    ("pretrainedResnet_quant", 55_984),
+    ("kws_ref_model", 24_272),
+    ("ad01_int8", 3_984),
+    ("str_ww_ref_model", 16_640),
+    ("person_detect", 85_264),
+    ("v2-okay_nabu", 23_424),
+    ("tf2_mobilenet_v2_1.0_224_ptq", 1_665_776),
+];
 
 /// Larger files take long, and have small twins.
 const LARGEST_FILE: u64 = 24 << 20;
@@ -65,28 +83,78 @@ fn rows(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-fn the_table_of_memory_holds() {
-    let mut wanted = String::from(HEAD);
+/// The row of a TFLite model.
+fn row_of_tflite(path: &Path) -> Result<String, String> {
+    let compiler = Compiler::new().target("x86_64-unknown-linux-gnu").cpu("x86-64-v3");
+    let compiled = compiler.compile_file(path).map_err(|error| error.to_string())?;
+    let (name, footprint) = (support::stem(path), &compiled.files.record.footprint);
+    let micro = MICRO_ARENAS.iter().find(|(end, _)| name.ends_with(end)).map_or("–".into(), |(_, bytes)| bytes.to_string());
+    let [arena, stack, code] = [footprint.arena_bytes(), footprint.stack_bytes, footprint.code_bytes];
+    Ok(format!("| {name} | {arena} | {stack} | {code} | {micro} |\n"))
+}
+
+/// Appends the rows of some models. Gives how many there are.
+fn append(text: &mut String, models: Vec<PathBuf>, rows: impl Fn(&Path) -> Result<String, String>) -> usize {
     let mut count = 0;
-    for path in programs() {
+    for path in models {
         match rows(&path) {
             Ok(rows) => {
-                wanted.push_str(&rows);
+                text.push_str(&rows);
                 count += 1;
             }
             Err(error) => harness::progress(|| format!("{}: {error}", path.display())),
         }
     }
+    count
+}
+
+/// Rows of a text by their names, which are the cells before the first number, and their numbers.
+fn figures(text: &str) -> Vec<(String, Vec<u64>)> {
+    let of = |line: &str| {
+        let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
+        let names = cells.iter().take_while(|cell| cell.parse::<u64>().is_err()).count();
+        (cells[..names].join(" "), cells[names..].iter().filter_map(|cell| cell.parse().ok()).collect())
+    };
+    text.lines().filter(|line| line.starts_with("| ")).map(of).collect()
+}
+
+/// Rows of which a figure is larger than it was.
+fn grown(found: &str, wanted: &str) -> Vec<String> {
+    let before = figures(found);
+    let is_larger = |(name, now): &(String, Vec<u64>)| {
+        let then = before.iter().find(|(other, _)| other == name).map(|(_, then)| then);
+        then.is_some_and(|then| now.iter().zip(then).any(|(now, then)| now > then))
+    };
+    figures(wanted).into_iter().filter(is_larger).map(|(name, _)| name).collect()
+}
+
+fn a_figure_that_grows_is_named() {
+    let row = |arena: u64| format!("| model | method | bytes |\n|---|---|--:|\n| kws | forward | {arena} | 8 |\n");
+    assert_eq!(grown(&row(100), &row(101)), ["kws forward"]);
+    assert!(grown(&row(100), &row(99)).is_empty());
+}
+
+fn the_table_of_memory_holds() {
+    let mut wanted = String::from(HEAD);
+    let count = append(&mut wanted, programs(), rows);
+    wanted.push_str(HEAD_OF_TFLITE);
+    let models = append(&mut wanted, support::models("tflite", "tflite"), row_of_tflite);
     let path = support::own("docs/MEMORY.md");
     if std::env::var_os("MODELC_BLESS").is_some() {
         std::fs::write(&path, &wanted).expect("the document can be written");
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     let others = wanted.lines().filter(|line| !found.lines().any(|other| other == *line)).collect::<Vec<_>>().join("\n");
-    assert!(found == wanted, "docs/MEMORY.md is another: read what changed, then run MODELC_BLESS=1 cargo test --test memory\n{others}");
+    let larger = grown(&found, &wanted).join(", ");
+    let advice = "read what changed, then run MODELC_BLESS=1 cargo test --test memory";
+    assert!(found == wanted, "docs/MEMORY.md is another: {advice}\nlarger: {larger}\n{others}");
     harness::at_least(count, 60, "programs");
+    harness::at_least(models, 45, "models");
 }
 
 fn main() -> std::process::ExitCode {
-    harness::run(&[("the_table_of_memory_holds", Needs::Corpus("executorch"), the_table_of_memory_holds)])
+    harness::run(&[
+        ("a_figure_that_grows_is_named", Needs::Nothing, a_figure_that_grows_is_named),
+        ("the_table_of_memory_holds", Needs::Corpus("executorch"), the_table_of_memory_holds),
+    ])
 }
