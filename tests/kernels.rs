@@ -243,6 +243,52 @@ fn sums_of_scaled_bytes_match_on_every_machine() {
     }
 }
 
+/// Bytes with a sign and without are looked up, alone and beside arithmetic; a clamped sum is looked up too. Vectors of all lengths. Machines that look bytes
+/// up in registers take them as they are stored.
+#[test]
+fn bytes_are_looked_up_on_every_machine() {
+    for (element, first) in [(ElementType::I8, 128), (ElementType::U8, 0)] {
+        for length in [1, 7, 16, 33, 64, 100, 700] {
+            let mut module = Module::default();
+            let entries = |salt: u64| (0..256).map(|i| (number(i + salt) >> 30) as u8).collect::<Vec<u8>>();
+            let tables =
+                [element, ElementType::I8].map(|to| module.add_constant(TensorType::of(to, &[256]), entries(to.bits().into()).into()));
+            let mut builder = FunctionBuilder::new(&mut module, "main");
+            let types = [element, ElementType::I8];
+            let inputs = types.map(|ty| builder.param(Type::Tensor(TensorType::of(ty, &[length])), None));
+            let mut e = ExpressionBuilder::new(&types);
+            let [x, y] = [0, 1].map(|input| e.input(input));
+            let number_of = |e: &mut ExpressionBuilder, op, x, n| {
+                let number = e.constant(Scalar::i32(n));
+                e.op(op, &[x, number]).expect("numbers of 32 bits")
+            };
+            let wide = e.convert(x, ElementType::I32);
+            let index = if first == 0 { wide } else { number_of(&mut e, ScalarOp::Add, wide, first) };
+            let alone = e.lut(tables[0], element, index);
+            let terms = [alone, y].map(|term| e.convert(term, ElementType::I32));
+            let sum = e.op(ScalarOp::Add, &terms).expect("numbers of 32 bits");
+            let above = number_of(&mut e, ScalarOp::Max(NanRule::First), sum, -128);
+            let clamped = number_of(&mut e, ScalarOp::Min(NanRule::First), above, 127);
+            let narrow = e.convert(clamped, ElementType::I8);
+            let wide = e.convert(narrow, ElementType::I32);
+            let index = number_of(&mut e, ScalarOp::Add, wide, 128);
+            let after = e.lut(tables[1], ElementType::I8, index);
+            let expression = e.finish(vec![alone, after]);
+            let results = builder.map_many(&inputs, expression).expect("tensors of one shape");
+            builder.finish_method("forward", results);
+            let bytes = |salt: u64| (0..length).map(|i| (number(i + salt) >> 20) as u8).collect();
+            let inputs = [bytes(1 << 20), bytes(1 << 21)].into_iter().zip(types);
+            let inputs: Vec<Tensor> = inputs.map(|(bytes, element)| Tensor { element, shape: vec![length], bytes }).collect();
+            for machine in MACHINES {
+                assert_eq!(check(&module, &inputs, &[machine]), Ok(Ok(())), "{length} of {element} on {}", machine.level);
+                let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("a map has a schedule");
+                let by_bytes = lowered.program.kernels.iter().any(|kernel| kernel.to_string().contains("+ 128] proven"));
+                assert_eq!(by_bytes, machine.byte_tables, "{length} of {element} on {}", machine.level);
+            }
+        }
+    }
+}
+
 /// Matrices are turned in squares, or their rows interleaved, by vectors as long as a machine picks lanes from.
 #[test]
 fn transposes_match_on_every_machine() {
