@@ -15,6 +15,8 @@ pub(super) struct Chain {
     pub expression: Expression,
     /// The cost of its operations, without those of other bytes that are needed anyway.
     pub cost: u64,
+    /// Whether one of these operations looks a table up.
+    pub has_table: bool,
 }
 
 impl Chain {
@@ -96,17 +98,19 @@ fn chain(edit: &Edit<'_>, value: Value, root: Value) -> Option<Chain> {
     }
     let mut builder = ExpressionBuilder::new(&[byte(edit, root)?]);
     let mut nodes = FxHashMap::from_iter([(root, builder.input(0))]);
-    let (mut cost, mut last) = (0, vec![]);
+    let (mut cost, mut has_table, mut last) = (0, false, vec![]);
     for &inst in &maps {
         let data = &edit.function.insts[inst];
         let inputs: Vec<Node> = data.operands.iter().map(|operand| nodes[operand]).collect();
         last = builder.inline(data.expression(), &inputs);
         nodes.extend(data.results.iter().copied().zip(last.iter().copied()));
         if !data.results.iter().any(|result| needed.contains(result)) {
-            cost += data.expression().nodes.values().map(|node| node.op.row().cost).sum::<u64>();
+            let operations = || data.expression().nodes.values().map(|node| node.op);
+            cost += operations().map(|op| op.row().cost).sum::<u64>();
+            has_table |= operations().any(|op| matches!(op, ScalarOp::Lut(_)));
         }
     }
-    Some(Chain { root, expression: builder.finish(last), cost })
+    Some(Chain { root, expression: builder.finish(last), cost, has_table })
 }
 
 /// The maps between some bytes and a value, each after those that it reads.

@@ -32,7 +32,10 @@ fn simpler(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     {
         return within(edit, &chain, *element, bounds).map(|value| vec![value]);
     }
-    (chain.cost > TABLE).then(|| tables(edit, chain.root, &elements, &columns))?
+    // The index, and a look-up for each result. What looks a table up already is never dearer.
+    let alone = 2 + 3 * results.len() as u64;
+    let least = if chain.has_table { alone } else { alone.max(TABLE) };
+    (chain.cost > least).then(|| tables(edit, chain.root, &elements, &columns))?
 }
 
 /// The least and the greatest of the results for every byte, where these are the bytes limited to them.
