@@ -145,7 +145,7 @@ pub fn strided(g: &mut Graph<'_>, extent: Extent, begin: Option<ListItem>, end: 
 /// The same backwards, of numbers along an extent that is known only when the program runs.
 fn backwards(g: &mut Graph<'_>, extent: Extent, begin: Option<ListItem>, end: End, step: i64) -> Result<Cut, Error> {
     // One more than a position, which may be in front of the first.
-    let mut after = |g: &mut Graph<'_>, position: ListItem| match position {
+    let after = |g: &mut Graph<'_>, position: ListItem| match position {
         ListItem::Number(n) if n >= 0 => g.min(Extent::Static(n.unsigned_abs().saturating_add(1)), extent),
         ListItem::Number(n) => g.sub(extent, Extent::Static(n.unsigned_abs() - 1)),
         ListItem::Index(_) => Err(Error::DynamicExtent),

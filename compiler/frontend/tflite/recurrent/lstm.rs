@@ -253,7 +253,7 @@ pub(in super::super) fn unidirectional_sequence_lstm(operator: &mut Operator<'_,
     let time_major = options.time_major();
     let batch = Batch::of(operator, &input, usize::from(time_major))?;
     let rows = if time_major { input.value } else { swapped(operator.graph(), input.value)? };
-    let output = run(operator, &FORWARD, &batch, &input, rows, None, settings, false)?;
+    let output = run(operator, &FORWARD, &batch, &input, (rows, None), settings, false)?;
     let output = if time_major { output } else { swapped(operator.graph(), output)? };
     operator.bind(0, output)
 }
@@ -277,7 +277,7 @@ pub(in super::super) fn lstm(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.require_known(&input, 1)?;
     let batch = Batch::of(operator, &input, 0)?;
     let rows = operator.reshape_to(input.value, &[Extent::Static(1), sequences, depth])?;
-    let output = run(operator, &FORWARD, &batch, &input, rows, None, settings, false)?;
+    let output = run(operator, &FORWARD, &batch, &input, (rows, None), settings, false)?;
     let shape = operator.extents_of(output);
     let output = operator.reshape_to(output, &shape[1..])?;
     operator.bind(0, output)
@@ -334,8 +334,7 @@ fn run(
     places: &Places,
     batch: &Batch,
     input: &Operand,
-    rows: Value,
-    auxiliary: Option<Value>,
+    (rows, auxiliary): (Value, Option<Value>),
     settings: Settings,
     backward: bool,
 ) -> Result<Value, Diagnostic> {
@@ -395,7 +394,7 @@ pub(in super::super) fn bidirectional_sequence_lstm(operator: &mut Operator<'_, 
         Some((operand, value)) if !cross_linked => (operand, value),
         _ => (&input, rows),
     };
-    let forward = run(operator, &BIDIRECTIONAL[0], &batch, &input, rows, auxiliary, settings, false)?;
-    let backward = run(operator, &BIDIRECTIONAL[1], &batch, backward_input, backward_rows, auxiliary, settings, true)?;
+    let forward = run(operator, &BIDIRECTIONAL[0], &batch, &input, (rows, auxiliary), settings, false)?;
+    let backward = run(operator, &BIDIRECTIONAL[1], &batch, backward_input, (backward_rows, auxiliary), settings, true)?;
     bind_directions(operator, [forward, backward], time_major, options.merge_outputs())
 }
