@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, NanRule, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::terms::{Term, Terms};
 use crate::operators::windows::{self, Padding};
-use crate::schema::tflite::{BuiltinOperator as Code, ReduceWindowFunction as Function};
+use crate::schema::tflite::ReduceWindowFunction as Function;
 use ElementType::{Bool, I32};
 
 /// The window along each dimension.

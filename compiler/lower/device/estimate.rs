@@ -61,7 +61,7 @@ pub(in crate::lower) fn estimate<'a>(
         let moved: Vec<&Call> = methods.iter().flat_map(|method| substitutes(&method.steps)).flat_map(calls).collect();
         let products = |rate: &dyn Fn(Factor) -> u64, call: &&Call| call.origin.multiply_accumulates / rate(factor(&kernels[call.kernel]));
         let on_host = |call: &&Call| products(&|factor| host_rate(machine, factor), call).max(call.origin.bytes / COPIED);
-        host_ns.push(sum(moved.iter().map(|call| on_host(call))));
+        host_ns.push(sum(moved.iter().map(on_host)));
         if number == 0 {
             device_ns = device_ns.saturating_add(sum(moved.iter().map(|call| products(&|factor| device_rate(&gpu, factor), call))));
         }

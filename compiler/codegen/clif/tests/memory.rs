@@ -164,7 +164,7 @@ fn gathers_by_bytes() {
         let places = b.buffer("indices", BufferKind::Input, Lane::I8, 512, 1);
         let out = b.buffer("out", BufferKind::Output, lane, 512, lane.bytes());
         let zero = b.index(0);
-        let mut look_up = |b: &mut KernelBuilder, offset: i64, lanes: u16| {
+        let look_up = |b: &mut KernelBuilder, offset: i64, lanes: u16| {
             let index = b.load(places, zero, offset, lanes);
             let value = b.gather(table, index, 128 + before as i64, Bounds::Proven);
             b.store(out, zero, offset, value);
