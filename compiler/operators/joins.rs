@@ -1,7 +1,8 @@
 //! Tensors put together: joined along an axis, stacked along a new one, repeated, with a border. Extents may be known only when the program runs.
 
+use super::indexing::placed;
 use super::{Error, Graph};
-use crate::ir::{Extent, Scalar, Value};
+use crate::ir::{Extent, Operation, Scalar, Value};
 
 /// Tensors joined along an axis. Extents of inputs that have to be equal for it are made one.
 ///
@@ -18,7 +19,35 @@ pub fn joined(g: &mut Graph<'_>, values: &[Value], axis: usize) -> Result<Value,
             }
         }
     }
-    g.concat(&values, axis)
+    match replaced(g, &values, axis)? {
+        Some(list) => Ok(list),
+        None => g.concat(&values, axis),
+    }
+}
+
+/// A list of which some elements are replaced, where that is what is joined: the elements before, others, and the elements after. So converters write an
+/// element of a list in each round of a loop; here it is written in place, and a position outside the list is an error of the call.
+fn replaced(g: &mut Graph<'_>, values: &[Value], axis: usize) -> Result<Option<Value>, Error> {
+    let &[before, others, after] = values else { return Ok(None) };
+    let runs = (run_of(g, before, axis), run_of(g, after, axis));
+    let (Some((list, Extent::Static(0))), Some((same, from))) = runs else { return Ok(None) };
+    let [first, count, rest] = [before, others, after].map(|value| g.extents(value)[axis]);
+    let whole = g.extents(list)[axis];
+    let is_replaced = g.follows_rounds && list == same && count.as_static().is_some_and(|count| count > 0);
+    if !is_replaced || g.difference(from, first) != Some(count) || !g.add_up(&[from, rest], whole) {
+        return Ok(None);
+    }
+    placed::run(g, [list, others], axis, first).map(Some)
+}
+
+/// The tensor of which a value is a run of neighbours along an axis and all along others, and where the run begins.
+fn run_of(g: &Graph<'_>, value: Value, axis: usize) -> Option<(Value, Extent)> {
+    let data = &g.function().insts[g.function().defining_inst(value)?];
+    let Operation::Slice(slice) = &data.operation else { return None };
+    let (list, sizes) = (data.operands[0], g.extents(value));
+    let is_whole = |(d, &extent): (usize, &Extent)| d == axis || slice.start[d] == Extent::Static(0) && sizes[d] == extent;
+    let is_run = slice.stride.iter().all(|&step| step == 1) && g.extents(list).iter().enumerate().all(is_whole);
+    is_run.then(|| (list, g.function().resolved(slice.start[axis])))
 }
 
 /// Tensors of one shape joined along a new axis.

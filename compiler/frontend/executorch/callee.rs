@@ -8,8 +8,9 @@ use super::graph;
 use super::program::Form;
 use super::registers::{Environment, Handle, Register};
 use super::translate::{Scope, Translator};
-use crate::ir::{Definition, ElementType, Extent, Func, Function, Inst, Placement, Type, Value, ValueData};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use crate::ir::{Definition, ElementType, Extent, Func, Function, Placement, Type, Value, ValueData};
+use crate::operators::graph::captured;
+use std::collections::{BTreeSet, HashMap};
 
 /// A function whose instructions have run, and the registers and memory after them.
 pub struct Callee {
@@ -123,15 +124,8 @@ impl Translator<'_, '_> {
     pub fn close(&mut self, callee: &mut Callee) -> Result<(), Fault> {
         let results = callee.results.clone();
         self.inside(callee, |t| t.lift_types(&results))?;
-        let (function, captures) = (&mut callee.function, &callee.scope.captures);
-        let mut computed: HashSet<Inst> = HashSet::new();
-        for &(_, inner) in captures {
-            if let (Type::Index(_), Definition::Result(inst, _)) = (&function.values[inner].ty, function.values[inner].definition) {
-                function.values[inner].definition = Definition::Param(0);
-                computed.insert(inst);
-            }
-        }
-        function.body.retain(|inst| !computed.contains(inst));
+        let function = &mut callee.function;
+        captured::settle(&callee.scope.captures, function);
         function.results = results;
         graph::sweep(function);
         Ok(())
@@ -159,7 +153,7 @@ impl Translator<'_, '_> {
         let function = self.graph.function();
         let (mut indices, mut tensors) = (Vec::new(), Vec::new());
         for callee in callees {
-            let used = used(&callee.function);
+            let used = captured::used(&callee.function);
             for &(outer, inner) in &callee.scope.captures {
                 let is_index = matches!(function.values[outer].ty, Type::Index(_));
                 let list = if is_index { &mut indices } else { &mut tensors };
@@ -213,14 +207,4 @@ impl Translator<'_, '_> {
 /// Whether some extents are known only when the program runs.
 pub fn is_dynamic(form: &Form<Extent>) -> bool {
     form.shape.iter().any(|extent| extent.as_static().is_none())
-}
-
-/// The values that a function reads, and the indices in the types of its values.
-fn used(function: &Function) -> HashSet<Value> {
-    let mut used: HashSet<Value> = function.results.iter().copied().collect();
-    used.extend(function.body.iter().flat_map(|&inst| function.uses(inst)));
-    let named = function.params.iter().chain(function.body.iter().flat_map(|&inst| &function.insts[inst].results)).chain(&function.results);
-    let tensors = named.filter_map(|&value| function.values[value].ty.as_tensor());
-    used.extend(tensors.flat_map(|ty| &ty.shape).filter_map(|extent| if let Extent::Value(index) = extent { Some(*index) } else { None }));
-    used
 }

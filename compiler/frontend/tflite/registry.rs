@@ -5,8 +5,8 @@ use super::operator::Lower;
 use super::unary::{self, exp_f32};
 use super::{
     arithmetic, blocks, branches, comparison, complex, concatenation, convolution, custom, densify, division, fully_connected, indexing,
-    matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduce_window, reduction, resize, segments, selection, shape,
-    slicing, stablehlo_indexing, tables, variables,
+    loops, matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduce_window, reduction, resize, segments, selection,
+    shape, slicing, stablehlo_indexing, tables, variables,
 };
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType::{I8, I16};
@@ -174,7 +174,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::UNSORTED_SEGMENT_SUM, |o| segments::unsorted(o, Combination::Sum)),
     (Code::VAR_HANDLE, variables::handle),
     (Code::WHERE, selection::where_not_zero),
-    (Code::WHILE, branches::while_loop),
+    (Code::WHILE, loops::while_loop),
     (Code::ZEROS_LIKE, unary::zeros_like),
 ];
 

@@ -69,9 +69,14 @@ fn quotient(all: &Size, part: &Size) -> Option<Vec<Extent>> {
 
 /// The bounds that the user gives for the first result, where it is an output of the model.
 pub(super) fn output_bounds(operator: &Operator<'_, '_, '_>) -> Vec<Option<u64>> {
+    bounds_of_output(operator, 0)
+}
+
+/// The bounds that the user gives for a result, where it is an output of the model.
+pub(super) fn bounds_of_output(operator: &Operator<'_, '_, '_>, result: usize) -> Vec<Option<u64>> {
     let lowering = &operator.lowering;
     let outputs = lowering.indices(lowering.subgraph.record.outputs()).unwrap_or_default();
-    let port = outputs.iter().position(|output| output.is_some() && *output == operator.outputs.first().copied());
+    let port = outputs.iter().position(|output| output.is_some() && *output == operator.outputs.get(result).copied());
     let mut bounds = vec![None; crate::ir::operators::MAX_RANK];
     for bound in lowering.shared.file.bounds.iter().filter(|bound| bound.is_output && Some(bound.port) == port) {
         if let Some(slot) = bounds.get_mut(bound.dimension) {
@@ -144,7 +149,7 @@ pub(super) fn tile(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 }
 
 /// A list of extents in a tensor, which may be known only when the model runs.
-fn extent_list(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Vec<Extent>, Diagnostic> {
+pub(super) fn extent_list(operator: &mut Operator<'_, '_, '_>, index: usize) -> Result<Vec<Extent>, Diagnostic> {
     let list = operator.input(index)?;
     let bounds = output_bounds(operator);
     let items = operator.extent_list(&list, "shapes", &bounds)?;
@@ -196,7 +201,12 @@ pub(super) fn shape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_shape_options().ok_or_else(missing_options)?;
     let input = operator.any_input(0)?;
     let element = if options.out_type() == TypeCode::INT64 { I64 } else { I32 };
-    let value = extents_tensor(operator, element, &input.extents)?;
+    if operator.require_known(&input, 0).is_ok() {
+        let value = integer_constant(operator, element, &[input.rank() as u64], &input.shape)?;
+        return operator.bind(0, value);
+    }
+    let items: Vec<ListItem> = input.extents.iter().map(|&extent| ListItem::of(extent)).collect();
+    let value = operator.graph().list(&items, element)?;
     operator.bind(0, value)
 }
 

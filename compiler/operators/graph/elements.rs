@@ -4,7 +4,7 @@
 use super::Graph;
 use super::multiples::Multiple;
 use super::ranges::{Range, apply};
-use crate::ir::{Comparison, ElementType, Extent, InstData, Operation, Reduction, Scalar, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, Extent, InstData, Interval, Operation, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::Error;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
@@ -91,12 +91,19 @@ impl Elements {
         self.range(g, value, position, 0).map(|range| range.high.max(0.0) as u64)
     }
 
+    /// Between which integers one element of a tensor is.
+    pub fn interval(&mut self, g: &Graph<'_>, value: Value, position: u64) -> Option<Interval> {
+        let Range { low, high } = self.range(g, value, position, 0)?;
+        Some(Interval { low: low.floor() as i64, high: high.ceil() as i64 })
+    }
+
     fn known(&mut self, g: &mut Graph<'_>, value: Value, position: u64, depth: usize) -> Result<Option<Known>, Error> {
         if let Some(known) = self.items.get(&(value, position)) {
             return Ok(*known);
         }
         let known = match origin(g, value, position).filter(|_| depth < MAX_DEPTH) {
-            Some((data, position)) => self.known_of(g, &data, position, depth)?,
+            Some(Origin::Result(data, position)) => self.known_of(g, &data, position, depth)?,
+            Some(Origin::Counter(index)) => Some(Known::Item(ListItem::Index(index))),
             None => None,
         };
         self.items.insert((value, position), known);
@@ -153,8 +160,11 @@ impl Elements {
         if let Some(known) = self.ranges.get(&(value, position)) {
             return *known;
         }
-        let origin = origin(g, value, position).filter(|_| depth < MAX_DEPTH);
-        let range = origin.and_then(|(data, position)| self.range_of(g, &data, position, depth));
+        let range = match origin(g, value, position).filter(|_| depth < MAX_DEPTH) {
+            Some(Origin::Result(data, position)) => self.range_of(g, &data, position, depth),
+            Some(Origin::Counter(index)) => Range::of(g.interval(Extent::Value(index))),
+            None => None,
+        };
         self.ranges.insert((value, position), range);
         range
     }
@@ -189,10 +199,21 @@ impl Elements {
     }
 }
 
-/// Follows an element through what only moves it, to the instruction that makes it and its position there.
-fn origin(g: &Graph<'_>, mut value: Value, mut position: u64) -> Option<(InstData, u64)> {
+/// What makes an element.
+enum Origin {
+    /// An instruction, at a position of its result.
+    Result(InstData, u64),
+    /// A loop, which counts its rounds with it: an index.
+    Counter(Value),
+}
+
+/// Follows an element through what only moves it to what makes it.
+fn origin(g: &Graph<'_>, mut value: Value, mut position: u64) -> Option<Origin> {
     let function = g.function();
     for _ in 0..MAX_DEPTH {
+        if let Some(index) = g.round.counter(value) {
+            return Some(Origin::Counter(index));
+        }
         let data = &function.insts[function.defining_inst(value)?];
         value = match &data.operation {
             Operation::Reshape(_) => data.operands[0],
@@ -204,11 +225,11 @@ fn origin(g: &Graph<'_>, mut value: Value, mut position: u64) -> Option<(InstDat
             }
             Operation::Concat(concat) => joined(g, data, concat.axis, &mut position)?,
             Operation::Gather(_) if g.extents(data.operands[0]).len() == 1 => {
-                let (indices, at) = origin(g, data.operands[1], position)?;
+                let Origin::Result(indices, at) = origin(g, data.operands[1], position)? else { return None };
                 position = u64::try_from(constant_element(g, &indices, at)?.as_i64()).ok()?;
                 data.operands[0]
             }
-            _ => return Some((data.clone(), position)),
+            _ => return Some(Origin::Result(data.clone(), position)),
         };
     }
     None
@@ -298,6 +319,8 @@ fn combined(g: &mut Graph<'_>, op: ScalarOp, a: Extent, b: Extent) -> Result<Opt
         ScalarOp::Mul => g.mul(a, b)?,
         ScalarOp::Min(_) => g.min(a, b)?,
         ScalarOp::Max(_) => g.max(a, b)?,
+        // Extents are cut to 0, integers are not.
+        ScalarOp::Sub if g.follows_rounds && g.interval(a).low >= g.interval(b).high => g.sub(a, b)?,
         _ => return Ok(None),
     }))
 }

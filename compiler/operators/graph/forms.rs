@@ -28,6 +28,30 @@ impl Graph<'_> {
         (forms.of_extent(a)? == forms.of_extent(b)?).then_some(forms.assumed)
     }
 
+    /// The form of an extent, if nothing has to hold for it.
+    pub(super) fn form(&self, extent: Extent) -> Option<Sum> {
+        let mut forms = Forms { function: self.function(), followed: 0, assumed: vec![] };
+        forms.of_extent(extent).filter(|_| forms.assumed.is_empty())
+    }
+
+    /// The form of an extent wherever what has to hold for it does.
+    pub(super) fn form_where(&self, extent: Extent) -> Option<Sum> {
+        Forms { function: self.function(), followed: 0, assumed: vec![] }.of_extent(extent)
+    }
+
+    /// Whether some extents are together another one, wherever none of their differences is below 0.
+    pub fn add_up(&self, parts: &[Extent], whole: Extent) -> bool {
+        let mut forms = Forms { function: self.function(), followed: 0, assumed: vec![] };
+        let whole = forms.of_extent(whole);
+        let sum = parts.iter().try_fold(Sum::default(), |sum, &part| sum.plus(&forms.of_extent(part)?, 1));
+        sum.is_some() && sum == whole
+    }
+
+    /// The two indices of which an index is the smaller.
+    pub(super) fn smaller_of(&self, index: Value) -> Option<[Value; 2]> {
+        operation_of(self.function(), index).filter(|(operation, _)| *operation == IndexOperation::Minimum).map(|(_, operands)| operands)
+    }
+
     /// What one index must be for two extents to be equal, if they are only where it is that.
     pub fn equal_only_where(&self, a: Extent, b: Extent) -> Option<Vanishing> {
         let mut forms = Forms { function: self.function(), followed: 0, assumed: vec![] };

@@ -1,8 +1,9 @@
 //! Arithmetic on extents, numbers where both operands are; extents of inputs that must be equal.
 
 use super::{Compared, Graph};
+use super::elements::ListItem;
 use crate::ir::operators::IndexBinary;
-use crate::ir::{Definition, ElementType, Extent, Function, IndexOperation, Interval, Op, Operation, Type, Value, interval};
+use crate::ir::{Definition, ElementType, Extent, Function, IndexOperation, Interval, Op, Operation, Scalar, Type, Value, interval};
 use crate::operators::Error;
 
 /// At most this many operations are followed to where an extent comes from.
@@ -98,6 +99,8 @@ impl Graph<'_> {
                     return Ok(sum);
                 }
             }
+            Minimum if self.round.has_limits() && self.is_at_most(a, b) => return Ok(a),
+            Minimum if self.round.has_limits() && self.is_at_most(b, a) => return Ok(b),
             Subtract => {
                 if let Some(difference) = self.difference(a, b) {
                     return Ok(difference);
@@ -147,6 +150,24 @@ impl Graph<'_> {
             }
             Extent::Value(index) => Ok(self.builder.index_tensor(index, element)?),
         }
+    }
+
+    /// A list of integers, some of which are known only when the program runs.
+    ///
+    /// # Errors
+    /// When the element type holds none.
+    pub fn list(&mut self, items: &[ListItem], element: ElementType) -> Result<Value, Error> {
+        let mut numbers = Vec::with_capacity(items.len());
+        for &item in items {
+            numbers.push(match item {
+                ListItem::Number(n) => self.numbers(element, &[1], &[Scalar::int(element, n)])?,
+                ListItem::Index(index) => {
+                    let number = self.builder.index_tensor(index, element)?;
+                    self.reshape(number, &[Extent::Static(1)])?
+                }
+            });
+        }
+        Ok(self.builder.concat(&numbers, 0)?)
     }
 
     /// The integers from 0 up to an extent.
@@ -259,7 +280,7 @@ impl Graph<'_> {
             self.combined.clear();
             return Ok(());
         }
-        if self.equal_where(Extent::Value(a), Extent::Value(b)).is_some_and(|assumed| assumed.is_empty()) {
+        if self.are_equal(Extent::Value(a), Extent::Value(b)) {
             return self.unify(a, b);
         }
         Err(Error::UnrelatedExtents { a: Extent::Value(a), b: Extent::Value(b) })

@@ -6,8 +6,10 @@
 //! - `movement.rs`: reshapes, transposes, slices and their like, none of them where it would change nothing;
 //! - `constants.rs`, `fold.rs`: constants, and values that depend on constants only;
 //! - `elements.rs`, `ranges.rs`: single elements of integer tensors as extents, and between which numbers they are;
-//! - `multiples.rs`: reals that are multiples of an extent.
+//! - `multiples.rs`: reals that are multiples of an extent;
+//! - `captured.rs`, `rounds.rs`: indices that a function has in common with the function around it, what is known in a round of a loop.
 
+pub mod captured;
 mod constants;
 pub mod elements;
 mod fold;
@@ -17,6 +19,7 @@ pub mod integers;
 pub mod movement;
 mod multiples;
 mod ranges;
+mod rounds;
 pub mod sums;
 #[cfg(test)]
 mod tests;
@@ -33,6 +36,9 @@ pub struct Graph<'m> {
     evaluated: fold::Evaluated,
     /// Extents that must be equal, which nothing tells: which of them are compared when the function runs. Others are errors.
     pub compares: Compared,
+    /// Whether shapes and lists are followed from round to round of a loop: an element of a list that is joined anew each time is written in place.
+    pub follows_rounds: bool,
+    round: rounds::Round,
     /// Extents that were computed before.
     combined: FxHashMap<(IndexOperation, Extent, Extent), Extent>,
 }
@@ -60,6 +66,8 @@ impl<'m> Graph<'m> {
             builder: FunctionBuilder::new(module, name),
             evaluated: fold::Evaluated::default(),
             compares: Compared::None,
+            follows_rounds: false,
+            round: rounds::Round::default(),
             combined: FxHashMap::default(),
         }
     }
@@ -68,6 +76,7 @@ impl<'m> Graph<'m> {
     pub fn exchange(&mut self, function: Function) -> Function {
         self.evaluated.forget();
         self.combined.clear();
+        self.round = rounds::Round::default();
         std::mem::replace(&mut self.builder.function, function)
     }
 

@@ -1,6 +1,6 @@
 //! Sums of a number and multiples of indices, their products and their quotients.
 
-use crate::ir::{IndexOperation, Value, interval};
+use crate::ir::{IndexOperation, Interval, Value, interval};
 use std::collections::BTreeMap;
 
 /// A number and multiples of terms.
@@ -71,6 +71,24 @@ impl Sum {
             (0, 1, Some((&Term::Index(index), 1))) => Some(index),
             _ => None,
         }
+    }
+
+    /// The indices that it is a sum of, and how often each; other terms are not among them.
+    pub fn indices(&self) -> impl Iterator<Item = (Value, i64)> + '_ {
+        self.terms.iter().filter_map(|(term, &factor)| if let Term::Index(index) = *term { Some((index, factor)) } else { None })
+    }
+
+    /// The smallest that it can be, from what indices can be. `None` where that is unknown or beyond 64 bits.
+    pub fn least(&self, interval: impl Fn(Value) -> Interval) -> Option<i64> {
+        let terms = self.indices().map(|(index, factor)| {
+            let Interval { low, high } = interval(index);
+            factor.checked_mul(if factor > 0 { low } else { high })
+        });
+        let mut sum = (self.indices().count() == self.terms.len()).then_some(self.constant)?;
+        for term in terms {
+            sum = sum.checked_add(term?)?;
+        }
+        Some(sum)
     }
 
     /// What one index must be for the sum to be 0, if that says it: a number, or another index.
@@ -241,6 +259,15 @@ mod tests {
         assert_eq!(many.shared(&times(72, 1)).unwrap(), times(2, 2));
         assert_eq!(product.shared(&product).unwrap(), Sum::known(1));
         assert_eq!((many.shared(&times(7, 1)), product.shared(&index(3)), sum.shared(&x)), (None, None, None));
+    }
+
+    #[test]
+    fn the_least_of_a_sum_is_that_of_its_terms() {
+        let interval = |index: Value| if index == Value::from_u32(1) { Interval { low: 2, high: 5 } } else { Interval::UNBOUNDED };
+        assert_eq!(times(3, 1).raised(1).unwrap().least(interval), Some(7));
+        assert_eq!(times(-3, 1).raised(1).unwrap().least(interval), Some(-14));
+        assert_eq!(times(3, 2).least(interval), None);
+        assert_eq!(index(1).divided(2).unwrap().least(interval), None);
     }
 
     #[test]

@@ -19,6 +19,21 @@ pub fn at_positions(
     Ok(g.builder.scatter([data, positions, updates], Scatter { axis, batch: 0, combination, skips_negative: false })?)
 }
 
+/// A tensor with neighbours along an axis set to those of another tensor, the first of them at a position. One that does not exist is an error of the
+/// call.
+///
+/// # Errors
+/// When the other tensor does not fit.
+pub fn run(g: &mut Graph<'_>, [data, updates]: [Value; 2], axis: usize, first: Extent) -> Result<Value, Error> {
+    let count = *g.extents(updates).get(axis).ok_or(Error::NoAxis)?;
+    let mut positions = g.iota(count, ElementType::I64)?;
+    if first != Extent::Static(0) {
+        let first = g.extent_tensor(first, ElementType::I64)?;
+        positions = g.compute(&[positions, first], |terms, x| Ok::<_, Error>(terms.add(x[0], x[1])?))?;
+    }
+    at_positions(g, [data, positions, updates], axis, Combination::Set)
+}
+
 /// A tensor whose elements that a list names are set to values, or combined with them; `shape` is that of the tensor.
 ///
 /// # Errors

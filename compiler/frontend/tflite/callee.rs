@@ -1,0 +1,368 @@
+//! Subgraphs as functions of their own: the ways of a branch, the condition and a round of a loop.
+//!
+//! A function takes the run-time extents that it needs of the function around it (`operators/graph/captured.rs`), then tensors, then an effect token if
+//! it has effects. Integers that are computed from such extents are computed again inside, so that they are known there.
+
+use super::error::{invalid, unsupported};
+use super::growth::{self, Change, Grown};
+use super::subgraph::{Lowering, Slot};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::ir::{Constant, Definition, ElementType, Extent, Func, Function, Interval, Module, Op, TensorType, Type, Value, ValueData};
+use crate::operators::Graph;
+use crate::operators::graph::captured::{self, Captures};
+use crate::operators::graph::elements::{Elements, ListItem};
+
+/// Integers of a tensor that are known inside where they follow from run-time extents; longer tensors are parameters.
+const MOST_SIZES: u64 = 32;
+
+/// What a subgraph is given for one of its inputs when it becomes a function.
+#[derive(Clone)]
+pub(super) enum Argument {
+    /// A tensor of the function around, which is a parameter.
+    Tensor(Value),
+    /// A constant, known inside.
+    Constant(Constant),
+    /// Integers that follow from extents of the function around, in a tensor of this type; known inside.
+    Sizes(Vec<ListItem>, TensorType),
+    /// A tensor that changes its length from round to round: two parameters.
+    Grown(Grown),
+    /// A handle of a variable, known inside.
+    Variable(usize),
+}
+
+/// One output of a subgraph that became a function.
+pub(super) enum Returned {
+    /// The next result of the function.
+    Value,
+    /// A handle of a variable.
+    Variable(usize),
+}
+
+/// A number that a loop counts with, as a round sees it.
+#[derive(Clone, Copy)]
+pub(super) struct Counter {
+    /// The input that it is.
+    pub input: usize,
+    /// What it may be in a round.
+    pub interval: Interval,
+    /// How much it is more in the next round.
+    pub step: i64,
+    /// The input that it is below in a round.
+    pub below: Option<usize>,
+    /// Whether the condition limits it.
+    pub is_limited: bool,
+}
+
+impl Counter {
+    /// How many rounds there may be.
+    pub fn rounds(&self) -> Option<i64> {
+        let interval = Some(self.interval).filter(|_| self.is_limited)?;
+        interval.high.checked_sub(interval.low)?.checked_div(self.step.checked_abs()?)?.checked_add(1)
+    }
+}
+
+/// What a subgraph is within the loop that it is lowered for.
+#[derive(Clone, Copy)]
+pub(super) enum Part<'c> {
+    /// None of one: the way of a branch. Extents of results are those of the function around.
+    Way,
+    /// The condition.
+    Condition,
+    /// A round, with what counts them. Extents of results are those of the parameters.
+    Round(&'c [Counter]),
+}
+
+/// A subgraph as a function that has not got its parameters yet.
+pub(super) struct Callee {
+    pub function: Function,
+    captures: Captures,
+    /// The parameters that are tensors, in the order of the arguments.
+    tensors: Vec<Value>,
+    pub outputs: Vec<Returned>,
+    /// Extents of a round's results that are not those that it began with.
+    pub changes: Vec<Change>,
+    pub has_effect: bool,
+}
+
+impl<'a> Lowering<'a, '_> {
+    /// Lowers subgraph number `index` as a function; `None` when that failed, and the diagnostics are kept.
+    pub fn callee(&mut self, index: usize, arguments: &[Argument], part: Part<'_>) -> Result<Option<Callee>, Diagnostic> {
+        let subgraph = self.shared.open(index)?;
+        let name = subgraph.name.clone();
+        let mut inner = Lowering::new(subgraph, &mut *self.shared, &mut *self.graph.builder.module, self.is_initialising);
+        inner.graph.compares = Compared::All;
+        inner.graph.follows_rounds = self.graph.follows_rounds;
+        let outcome = inner.function_of(&mut self.graph.builder.function, arguments, part);
+        let found = std::mem::take(&mut inner.diagnostics);
+        self.shared.close();
+        let failed = !found.is_empty();
+        self.diagnostics.extend(found.into_iter().map(|diagnostic| diagnostic.in_function(&name)));
+        if failed { Ok(None) } else { outcome.map(Some).map_err(|diagnostic| diagnostic.in_function(name)) }
+    }
+
+    /// Lowers everything of this subgraph and ends its function.
+    fn function_of(&mut self, around: &mut Function, arguments: &[Argument], part: Part<'_>) -> Result<Callee, Diagnostic> {
+        let (mut captures, mut tensors, mut given) = (Captures::new(), Vec::new(), Vec::new());
+        for argument in arguments {
+            given.push(self.argument(around, &mut captures, &mut tensors, argument)?);
+        }
+        if let Part::Round(counters) = part {
+            counters.iter().try_for_each(|counter| self.count(counter, &given))?;
+        }
+        self.give(&given)?;
+        self.operators();
+        let (mut values, mut outputs, mut changes) = (Vec::new(), Vec::new(), Vec::new());
+        for (position, slot) in self.outputs()?.into_iter().enumerate() {
+            outputs.push(match slot {
+                Slot::Value(value) => {
+                    match (part, arguments.get(position), given.get(position)) {
+                        (Part::Round(_), Some(argument), Some(&Slot::Value(before))) => {
+                            changes.extend(self.handed_on(position, argument, [before, value], &mut values)?);
+                        }
+                        _ => values.push(value),
+                    }
+                    Returned::Value
+                }
+                Slot::Variable(variable) => Returned::Variable(variable),
+                Slot::Unwritten | Slot::Poisoned => return Err(unsupported("an output depends on what is not supported")),
+            });
+        }
+        if matches!(part, Part::Way) {
+            self.lift(around, &mut captures, &values)?;
+        }
+        let has_effect = self.effect.is_some();
+        values.extend(self.effect);
+        let mut function = std::mem::take(&mut self.graph.builder.function);
+        captured::settle(&captures, &mut function);
+        function.results = values;
+        Ok(Callee { function, captures, tensors, outputs, changes, has_effect })
+    }
+
+    /// Adds what a round hands on of an output to the results; says what changes.
+    fn handed_on(
+        &mut self,
+        output: usize,
+        argument: &Argument,
+        [before, after]: [Value; 2],
+        results: &mut Vec<Value>,
+    ) -> Result<Option<Change>, Diagnostic> {
+        match argument {
+            Argument::Tensor(_) => {
+                let (value, change) = self.kept(output, [after, before], None)?;
+                results.push(value);
+                Ok(change)
+            }
+            Argument::Grown(grown) => {
+                let (after, change) = self.kept(output, [after, before], Some(grown.axis))?;
+                let (written, longer) = grown.written(&mut self.graph, [before, after], output)?;
+                results.extend(written);
+                Ok(change.or(longer))
+            }
+            // What is known is the next round's anyway.
+            Argument::Constant(_) | Argument::Sizes(..) | Argument::Variable(_) => Ok(None),
+        }
+    }
+
+    /// A tensor of the function around as a parameter.
+    fn parameter(&mut self, around: &Function, captures: &mut Captures, value: Value) -> Value {
+        let mut ty = around.tensor(value).clone();
+        for extent in &mut ty.shape {
+            *extent = captured::capture_extent(captures, around, &mut self.graph.builder.function, *extent);
+        }
+        self.graph.builder.param(Type::Tensor(ty), None)
+    }
+
+    fn argument(
+        &mut self,
+        around: &Function,
+        captures: &mut Captures,
+        tensors: &mut Vec<Value>,
+        argument: &Argument,
+    ) -> Result<Slot, Diagnostic> {
+        Ok(match argument {
+            Argument::Tensor(value) => {
+                tensors.push(self.parameter(around, captures, *value));
+                Slot::Value(tensors[tensors.len() - 1])
+            }
+            Argument::Grown(grown) => {
+                let [buffer, length] = [grown.buffer, grown.length].map(|value| self.parameter(around, captures, value));
+                tensors.extend([buffer, length]);
+                Slot::Value(grown.tensor(&mut self.graph, buffer, length)?)
+            }
+            Argument::Constant(constant) => Slot::Value(self.graph.builder.constant(*constant)?),
+            Argument::Sizes(list, ty) => {
+                let mut inside = |item: &ListItem, function: &mut Function| match *item {
+                    ListItem::Index(index) => ListItem::Index(captured::capture(captures, around, function, index)),
+                    known @ ListItem::Number(_) => known,
+                };
+                let mut items = Vec::new();
+                for item in list {
+                    items.push(inside(item, &mut self.graph.builder.function));
+                }
+                let value = self.graph.list(&items, ty.element)?;
+                Slot::Value(self.graph.reshape(value, &ty.shape)?)
+            }
+            Argument::Variable(variable) => Slot::Variable(*variable),
+        })
+    }
+
+    /// Makes a number that counts rounds an index.
+    fn count(&mut self, counter: &Counter, given: &[Slot]) -> Result<(), Diagnostic> {
+        let Some(Slot::Value(tensor)) = given.get(counter.input) else { return Ok(()) };
+        let limit = match counter.below.and_then(|input| given.get(input)) {
+            Some(Slot::Value(limit)) => Elements::default().item(&mut self.graph, *limit, 0)?,
+            _ => None,
+        };
+        let limit = limit.and_then(ListItem::extent);
+        Ok(self.graph.count(*tensor, counter.interval, limit)?)
+    }
+
+    /// A result of a round with the extents that the next one begins with, but for one axis if that may change; says which one changes.
+    fn kept(&mut self, output: usize, [after, before]: [Value; 2], free: Option<usize>) -> Result<(Value, Option<Change>), Diagnostic> {
+        let [(element, shape), (wanted, extents)] = [after, before].map(|value| (self.graph.element(value), self.graph.extents(value)));
+        if element != wanted || shape.len() != extents.len() {
+            return Err(growth::changes(output));
+        }
+        let info = self.indices(self.subgraph.record.outputs())?.get(output).copied().flatten().map(|tensor| self.info(tensor));
+        let mut value = after;
+        for axis in (0..shape.len()).filter(|&axis| Some(axis) != free) {
+            let claimed = matches!(&info, Some(Ok(info)) if info.open.get(axis) == Some(&false));
+            let Some(kept) = self.graph.kept(value, axis, extents[axis], claimed)? else {
+                let by = self.graph.increase(shape[axis], extents[axis]);
+                return Ok((after, Some(Change { output, axis, by, most: self.graph.interval(shape[axis]).high })));
+            };
+            value = kept;
+        }
+        Ok((value, None))
+    }
+
+    /// Makes the extents of results known in the function around.
+    fn lift(&mut self, around: &mut Function, captures: &mut Captures, results: &[Value]) -> Result<(), Diagnostic> {
+        for &value in results {
+            let extents = self.graph.extents(value);
+            for extent in &extents {
+                if let Extent::Value(index) = *extent
+                    && captured::lift(captures, around, self.graph.function(), index).is_none()
+                {
+                    return Err(unsupported("the shape of a result is known only within one way of a branch"));
+                }
+            }
+            if let Type::Tensor(ty) = &mut self.graph.builder.function.values[value].ty {
+                ty.shape = extents;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Argument {
+    /// What a subgraph is given for an operand. Numbers are known inside where every call gives the same ones, and integers that follow from extents
+    /// where they are asked for.
+    pub fn of(graph: &mut Graph<'_>, slot: Slot, same_in_every_call: bool, with_sizes: bool) -> Result<Self, Diagnostic> {
+        let value = match slot {
+            Slot::Value(value) if same_in_every_call => value,
+            Slot::Value(value) => return Ok(Self::Tensor(value)),
+            Slot::Variable(variable) => return Ok(Self::Variable(variable)),
+            Slot::Unwritten | Slot::Poisoned => return Err(invalid(codes::READ_BEFORE_WRITTEN, "an operand has no contents")),
+        };
+        if let Some(constant) = graph.constant_of(value) {
+            return Ok(Self::Constant(constant));
+        }
+        let sizes = if with_sizes { sizes(graph, value)? } else { None };
+        Ok(sizes.map_or(Self::Tensor(value), |list| Self::Sizes(list, graph.function().tensor(value).clone())))
+    }
+
+    /// The tensors among arguments.
+    pub fn tensors(arguments: &[Self]) -> impl Iterator<Item = Value> + '_ {
+        let values = |argument: &Self| match argument {
+            Self::Tensor(value) => vec![*value],
+            Self::Grown(grown) => vec![grown.buffer, grown.length],
+            Self::Constant(_) | Self::Sizes(..) | Self::Variable(_) => vec![],
+        };
+        arguments.iter().flat_map(values)
+    }
+}
+
+/// The integers of a tensor, where all are known and some of them are run-time extents.
+fn sizes(graph: &mut Graph<'_>, value: Value) -> Result<Option<Vec<ListItem>>, Diagnostic> {
+    let ty = graph.function().tensor(value);
+    let count = ty.static_elements().filter(|&count| count <= MOST_SIZES && matches!(ty.element, ElementType::I32 | ElementType::I64));
+    let (mut elements, mut list) = (Elements::default(), Vec::new());
+    for position in 0..count.unwrap_or(0) {
+        let Some(item) = elements.item(graph, value, position)? else { return Ok(None) };
+        list.push(item);
+    }
+    Ok(Some(list).filter(|list| list.iter().any(|item| matches!(item, ListItem::Index(_)))))
+}
+
+impl Callee {
+    /// The types of what it gives, as the function around it sees them.
+    pub fn types(&self, around: &Function) -> Vec<TensorType> {
+        let outside = |extent: &Extent| match *extent {
+            Extent::Value(index) => self.outer(index).map_or(*extent, |outer| around.resolved(Extent::Value(outer))),
+            known @ Extent::Static(_) => known,
+        };
+        let tensors = self.function.results.iter().filter_map(|&value| self.function.values[value].ty.as_tensor());
+        tensors.map(|ty| TensorType { shape: ty.shape.iter().map(outside).collect(), ..ty.clone() }).collect()
+    }
+
+    fn outer(&self, inner: Value) -> Option<Value> {
+        self.captures.iter().find(|(_, other)| *other == inner).map(|(outer, _)| *outer)
+    }
+
+    /// Gives the function an effect token to take, and to return if `returns`, where it has none of its own.
+    pub fn take_effect(&mut self, returns: bool) {
+        match (self.has_effect, returns) {
+            (false, _) => {
+                let token = self.function.add_param(Type::Effect, None);
+                self.function.results.extend(returns.then_some(token));
+            }
+            (true, false) => {
+                self.function.results.pop();
+            }
+            (true, true) => {}
+        }
+        self.has_effect = true;
+    }
+
+    /// Whether it may write variables itself, or call what may.
+    pub fn may_write(&self) -> bool {
+        let insts = self.function.body.iter().map(|&inst| self.function.insts[inst].op());
+        self.has_effect && insts.into_iter().any(|op| matches!(op, Op::StoreState | Op::If | Op::While))
+    }
+
+    /// The indices of the function around that some functions take, each once.
+    pub fn common(callees: &[&Self]) -> Vec<Value> {
+        let mut indices = Vec::new();
+        for callee in callees {
+            let used = captured::used(&callee.function);
+            for &(outer, inner) in &callee.captures {
+                if used.contains(&inner) && !indices.contains(&outer) {
+                    indices.push(outer);
+                }
+            }
+        }
+        indices
+    }
+
+    /// Gives the function its parameters, indices of the function around in front, and adds it to the module. A round of a loop hands the indices on.
+    pub fn finish(self, module: &mut Module, around: &Function, indices: &[Value], hands_on: bool) -> Func {
+        let Self { mut function, captures, mut tensors, .. } = self;
+        let mut params = Vec::new();
+        for &outer in indices {
+            let known = captures.iter().find(|(other, _)| *other == outer).map(|(_, inner)| *inner);
+            let ty = around.values[outer].ty.clone();
+            params.push(known.unwrap_or_else(|| function.values.push(ValueData { ty, definition: Definition::Param(0), name: None })));
+        }
+        if hands_on {
+            function.results.splice(0..0, params.iter().copied());
+        }
+        params.append(&mut tensors);
+        params.extend(function.params.iter().copied().find(|&param| function.values[param].ty == Type::Effect));
+        for (number, &param) in params.iter().enumerate() {
+            function.values[param].definition = Definition::Param(number as u32);
+        }
+        function.params = params;
+        module.functions.push(function)
+    }
+}

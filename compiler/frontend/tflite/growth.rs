@@ -1,0 +1,174 @@
+//! Tensors that change their length from round to round of a loop: lists that a round appends to, queues that it takes from.
+//!
+//! Such a tensor lies at the beginning of a buffer that has room for the longest, and a number that goes round with it is its length. How long it may
+//! get follows from the number of rounds, from what limits its length in a round, or from a bound that the user gives for the loop's output.
+
+use super::callee::{Argument, Callee, Counter};
+use super::error::unsupported;
+use super::operator::Operator;
+use super::shape::bounds_of_output;
+use crate::diagnostic::Diagnostic;
+use crate::ir::{ElementType, Extent, Interval, Value};
+use crate::operators::graph::elements::ListItem;
+use crate::operators::indexing::placed;
+use crate::operators::{Graph, slices};
+
+/// How often a loop is looked at again with what was found so far.
+const MOST_LOOKS: usize = 8;
+
+/// A tensor with a length of its own in a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grown {
+    /// The buffer, in the function around the loop.
+    pub buffer: Value,
+    /// The length before the loop, one i64.
+    pub length: Value,
+    /// The axis along which the tensor changes.
+    pub axis: usize,
+    /// The extent of the buffer along it.
+    pub most: i64,
+    /// Whether the number of rounds or the user says that there is room. Else each round must show it.
+    pub has_room: bool,
+}
+
+/// An extent of a result of a round that is not that of the input.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change {
+    /// The output.
+    pub output: usize,
+    /// The axis.
+    pub axis: usize,
+    /// How much longer it is than before the round, where it is as much in each.
+    pub by: Option<i64>,
+    /// The largest that it may be.
+    pub most: i64,
+}
+
+/// A tensor that is found to change.
+#[derive(Clone, Copy)]
+struct Found {
+    input: usize,
+    axis: usize,
+    most: i64,
+    has_room: bool,
+}
+
+/// Looks at a loop until every tensor that changes has a buffer with room enough; `look` gives the functions for the arguments.
+///
+/// # Errors
+/// When a tensor may get longer than anything tells.
+pub(super) fn with_buffers(
+    operator: &mut Operator<'_, '_, '_>,
+    arguments: &[Argument],
+    counters: &[Counter],
+    mut look: impl FnMut(&mut Operator<'_, '_, '_>, &[Argument]) -> Result<Option<[Callee; 2]>, Diagnostic>,
+) -> Result<Option<(Vec<Argument>, [Callee; 2])>, Diagnostic> {
+    let mut found: Vec<Found> = Vec::new();
+    for _ in 0..MOST_LOOKS {
+        let mut with = arguments.to_vec();
+        for &Found { input, axis, most, has_room } in &found {
+            let Argument::Tensor(value) = arguments[input] else { return Err(changes(input)) };
+            with[input] = Argument::Grown(buffer(operator.graph(), value, axis, (most, has_room))?);
+        }
+        let Some(callees) = look(operator, &with)? else { return Ok(None) };
+        let changed = callees[1].changes.clone();
+        if changed.is_empty() {
+            return Ok(Some((with, callees)));
+        }
+        for change in changed {
+            let room = room(operator, arguments, counters, &change, &found)?;
+            found.retain(|known| known.input != change.output);
+            found.push(room);
+        }
+    }
+    Err(no_bound(found.first().map_or(0, |known| known.input)))
+}
+
+/// The error for a tensor that may get longer than anything tells.
+fn no_bound(output: usize) -> Diagnostic {
+    let error = unsupported(format!("output {output} of the loop's body gets longer from round to round, and nothing says how long"));
+    error.help("let the loop count its rounds up to an extent; if the result is an output, give it a bound with --bound out0.DIMENSION=N")
+}
+
+/// The error for an output that is not what the next round begins with.
+pub(super) fn changes(output: usize) -> Diagnostic {
+    unsupported(format!("output {output} of the loop's body has another shape than its input"))
+}
+
+/// The buffer for a tensor that a round changes.
+fn room(
+    operator: &Operator<'_, '_, '_>,
+    arguments: &[Argument],
+    counters: &[Counter],
+    change: &Change,
+    found: &[Found],
+) -> Result<Found, Diagnostic> {
+    let &Change { output: input, axis, by, most } = change;
+    let Some(Argument::Tensor(value)) = arguments.get(input) else { return Err(changes(input)) };
+    let graph = &operator.lowering.graph;
+    let first = graph.interval(*graph.extents(*value).get(axis).ok_or_else(|| changes(input))?).high;
+    let known = found.iter().find(|known| known.input == input);
+    if known.is_some_and(|known| known.axis != axis || known.has_room) {
+        return Err(unsupported(format!("output {input} of the loop's body changes along more than one dimension")));
+    }
+    let Some(known) = known else {
+        // What it is at first may be enough.
+        return Ok(Found { input, axis, most: first, has_room: false });
+    };
+    let rounds = counters.iter().filter_map(Counter::rounds).min();
+    let grown = by.zip(rounds).and_then(|(by, rounds)| first.checked_add(by.checked_mul(rounds)?));
+    let given = bounds_of_output(operator, input).get(axis).copied().flatten().and_then(|most| i64::try_from(most).ok());
+    let room = grown.into_iter().chain(given).min().map(|most| (most.max(first), true));
+    let room = room.or(Some((most, false)).filter(|(most, _)| *most < i64::from(i32::MAX) && *most > known.most && by.is_none()));
+    let (most, has_room) = room.ok_or_else(|| no_bound(input))?;
+    Ok(Found { input, axis, most, has_room })
+}
+
+/// A tensor at the beginning of a buffer, and its length.
+fn buffer(graph: &mut Graph<'_>, value: Value, axis: usize, (most, has_room): (i64, bool)) -> Result<Grown, Diagnostic> {
+    let mut shape = graph.extents(value);
+    let count = shape[axis];
+    shape[axis] = Extent::Static(u64::try_from(most).unwrap_or(0));
+    let element = graph.element(value);
+    let zero = graph.constant(element, &[], vec![0; element.bytes_for(1).unwrap_or(1) as usize])?;
+    let blank = graph.broadcast(zero, &shape)?;
+    let buffer = if count == shape[axis] { value } else { placed::run(graph, [blank, value], axis, Extent::Static(0))? };
+    let length = graph.list(&[ListItem::of(count)], ElementType::I64)?;
+    Ok(Grown { buffer, length, axis, most, has_room })
+}
+
+impl Grown {
+    /// The tensor that a buffer and a length are: in a round, or after the loop.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn tensor(&self, graph: &mut Graph<'_>, buffer: Value, length: Value) -> Result<Value, Diagnostic> {
+        let count = graph.load_integer(length, Interval { low: 0, high: self.most })?;
+        Ok(slices::part(graph, buffer, self.axis, slices::Cut::run(Extent::Static(0), Extent::Value(count)))?)
+    }
+
+    /// The buffer and the length after a round that makes one tensor of another, and whether there may be no room for it. A result that begins with
+    /// what it was before is written behind that.
+    ///
+    /// # Errors
+    /// When there are too many elements.
+    pub fn written(
+        &self,
+        graph: &mut Graph<'_>,
+        [before, after]: [Value; 2],
+        output: usize,
+    ) -> Result<([Value; 2], Option<Change>), Diagnostic> {
+        let buffer = graph.whole_of(before);
+        let [from, count] = [before, after].map(|value| graph.extents(value)[self.axis]);
+        let most = graph.interval(count).high;
+        let by = graph.increase(count, from);
+        let change = Change { output, axis: self.axis, by, most };
+        let (added, first) = match graph.appended(after, before, self.axis)? {
+            Some(added) => (added, from),
+            None => (after, Extent::Static(0)),
+        };
+        let buffer = placed::run(graph, [buffer, added], self.axis, first)?;
+        let length = graph.list(&[ListItem::of(count)], ElementType::I64)?;
+        Ok(([buffer, length], Some(change).filter(|_| !self.has_room && most > self.most)))
+    }
+}

@@ -1,0 +1,192 @@
+//! What is known in a round of a loop: numbers that count rounds, and extents that stay from round to round.
+
+use super::Graph;
+use super::forms::AtLeast;
+use super::sums::{Sum, Term};
+use crate::ir::{Extent, Interval, Op, Operation, Value};
+use crate::operators::Error;
+use rustc_hash::FxHashMap;
+
+/// Bounds that are put in place of indices one after the other to find out whether a sum is below 0.
+const MOST_STEPS: usize = 4;
+
+/// What is known in a round beyond the intervals of indices.
+#[derive(Default)]
+pub(super) struct Round {
+    /// Tensors of one integer that count rounds, and the index that each is.
+    counters: FxHashMap<Value, Value>,
+    /// Indices and what each is below.
+    below: Vec<(Value, Extent)>,
+}
+
+impl Round {
+    /// The index that a tensor of one integer is.
+    pub fn counter(&self, tensor: Value) -> Option<Value> {
+        self.counters.get(&tensor).copied()
+    }
+
+    /// Whether there are indices that are known to be below others.
+    pub fn has_limits(&self) -> bool {
+        !self.below.is_empty()
+    }
+}
+
+impl Graph<'_> {
+    /// Makes a tensor of one integer, which counts rounds, an index: within an interval, and below an extent.
+    ///
+    /// # Errors
+    /// When the tensor holds no integer.
+    pub fn count(&mut self, tensor: Value, interval: Interval, below: Option<Extent>) -> Result<(), Error> {
+        let index = self.load_integer(tensor, interval)?;
+        self.round.counters.insert(tensor, index);
+        self.round.below.extend(below.map(|limit| (index, limit)));
+        Ok(())
+    }
+
+    /// A tensor whose extent along an axis is to be another extent, that of the round before. Where the two may differ, they are compared when the
+    /// program runs if the file says that the extent stays (`claimed`). `None` where it changes.
+    ///
+    /// # Errors
+    /// When there are too many elements.
+    pub fn kept(&mut self, value: Value, axis: usize, extent: Extent, claimed: bool) -> Result<Option<Value>, Error> {
+        let mut shape = self.extents(value);
+        let own = shape[axis];
+        if own == extent || self.equate_unless_known(own, extent) {
+            return Ok(Some(value));
+        }
+        let is_compared = self.function().defining_inst(value).is_some_and(|inst| self.function().insts[inst].op() == Op::Reshape);
+        if !self.follows_rounds || self.are_never_equal(own, extent) || !(self.are_equal(own, extent) || claimed && !is_compared) {
+            return Ok(None);
+        }
+        shape[axis] = extent;
+        Ok(Some(self.builder.reshape(value, shape)?))
+    }
+
+    /// What follows a tensor in another one, where that is joined of the two along an axis.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn appended(&mut self, joined: Value, first: Value, axis: usize) -> Result<Option<Value>, Error> {
+        let Some(inst) = self.function().defining_inst(joined) else { return Ok(None) };
+        let data = &self.function().insts[inst];
+        match (&data.operation, &data.operands[..]) {
+            (Operation::Concat(concat), [begin, rest @ ..]) if concat.axis == axis && *begin == first && !rest.is_empty() => {
+                let rest = rest.to_vec();
+                self.concat(&rest, axis).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The tensor that a value is a part of; itself where it is none.
+    pub fn whole_of(&self, part: Value) -> Value {
+        let data = self.function().defining_inst(part).map(|inst| &self.function().insts[inst]);
+        data.filter(|data| data.op() == Op::Slice).map_or(part, |data| data.operands[0])
+    }
+
+    /// How much more one extent is than another, where that is always the same.
+    pub fn increase(&self, extent: Extent, than: Extent) -> Option<i64> {
+        self.form_where(extent)?.plus(&self.form_where(than)?, -1)?.as_known()
+    }
+
+    /// Makes two extents one, of which one at least is an index; says whether they are.
+    fn equate_unless_known(&mut self, a: Extent, b: Extent) -> bool {
+        (a.as_static().is_none() || b.as_static().is_none()) && self.equate(a, b).is_ok()
+    }
+
+    /// Whether two extents are always equal.
+    pub(super) fn are_equal(&self, a: Extent, b: Extent) -> bool {
+        self.equal_where(a, b).is_some_and(|assumed| assumed.iter().all(|&assumed| self.holds(assumed)))
+    }
+
+    /// Whether an index is always at least what is assumed.
+    fn holds(&self, assumed: AtLeast) -> bool {
+        let sum = self.form(Extent::Value(assumed.index)).and_then(|sum| sum.raised(assumed.low.checked_neg()?));
+        sum.is_some_and(|sum| self.is_natural(&sum, MOST_STEPS))
+    }
+
+    /// Whether an extent is never more than another one.
+    pub(super) fn is_at_most(&self, a: Extent, b: Extent) -> bool {
+        let rest = self.form(b).zip(self.form(a)).and_then(|(b, a)| b.plus(&a, -1));
+        rest.is_some_and(|rest| self.is_natural(&rest, MOST_STEPS))
+    }
+
+    /// Whether a sum is never below 0: for its smallest terms, or with bounds in place of what is subtracted.
+    fn is_natural(&self, sum: &Sum, left: usize) -> bool {
+        if sum.least(|index| self.interval(Extent::Value(index))).is_some_and(|least| least >= 0) {
+            return true;
+        }
+        let Some(left) = left.checked_sub(1) else { return false };
+        let replaced =
+            |index: Value, factor: i64, bound: &Sum| sum.clone().plus(&Sum::of(Term::Index(index)), -factor)?.plus(bound, factor);
+        let mut bounded = sum.indices().filter(|&(_, factor)| factor < 0);
+        bounded.any(|(index, factor)| {
+            let mut bounds = self.ceilings(index).into_iter();
+            bounds.any(|bound| replaced(index, factor, &bound).is_some_and(|sum| self.is_natural(&sum, left)))
+        })
+    }
+
+    /// Sums that an index never exceeds.
+    fn ceilings(&self, index: Value) -> Vec<Sum> {
+        let limits = self.round.below.iter().filter(|(below, _)| *below == index);
+        let mut ceilings: Vec<Sum> = limits.filter_map(|&(_, limit)| self.form(limit)?.raised(-1)).collect();
+        ceilings.extend(self.smaller_of(index).into_iter().flatten().filter_map(|operand| self.form(Extent::Value(operand))));
+        ceilings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{ElementType, Module, TensorType, Type};
+    use crate::operators::slices;
+
+    /// A round that is below the extent of an input of 1 to 9 rows.
+    fn counted<'m>(module: &'m mut Module) -> (Graph<'m>, Value, Extent, Extent) {
+        let mut g = Graph::new(module, "round");
+        let x = g.builder.param(Type::Tensor(TensorType::of(ElementType::F32, &[9, 2])), None);
+        let n = Extent::Value(g.measure(x, 0, Interval { low: 1, high: 9 }));
+        let counter = g.builder.param(Type::Tensor(TensorType::of(ElementType::I32, &[])), None);
+        g.follows_rounds = true;
+        g.count(counter, Interval { low: 0, high: 8 }, Some(n)).unwrap();
+        let i = Extent::Value(g.round.counter(counter).unwrap());
+        (g, x, i, n)
+    }
+
+    #[test]
+    fn a_counter_is_below_its_limit() {
+        let mut module = Module::default();
+        let (mut g, _, i, n) = counted(&mut module);
+        let next = g.add(i, Extent::Static(1)).unwrap();
+        assert!(g.is_at_most(next, n) && !g.is_at_most(n, next));
+        assert_eq!(g.min(next, n), Ok(next));
+        let after = g.add(i, Extent::Static(2)).unwrap();
+        assert!(!g.is_at_most(after, n));
+    }
+
+    #[test]
+    fn what_is_before_and_after_a_counter_is_all() {
+        let mut module = Module::default();
+        let (mut g, x, i, n) = counted(&mut module);
+        let next = g.add(i, Extent::Static(1)).unwrap();
+        let rest = g.sub(n, next).unwrap();
+        let before = slices::part(&mut g, x, 0, slices::Cut::run(Extent::Static(0), next)).unwrap();
+        let after = slices::part(&mut g, x, 0, slices::Cut::run(next, rest)).unwrap();
+        let joined = g.concat(&[after, before], 0).unwrap();
+        assert_eq!(g.kept(joined, 0, n, false), Ok(Some(joined)));
+        assert_eq!(g.extents(joined)[0], n);
+    }
+
+    #[test]
+    fn an_extent_that_changes_is_not_kept() {
+        let mut module = Module::default();
+        let (mut g, x, i, n) = counted(&mut module);
+        let one = slices::part(&mut g, x, 0, slices::Cut::at(i)).unwrap();
+        let longer = g.concat(&[x, one], 0).unwrap();
+        assert_eq!(g.kept(longer, 0, n, true), Ok(None));
+        // What nothing is known of is compared where the file says that it stays.
+        let part = slices::part(&mut g, x, 0, slices::Cut::run(Extent::Static(0), i)).unwrap();
+        assert_eq!(g.kept(part, 0, Extent::Static(3), false), Ok(None));
+        assert!(g.kept(part, 0, Extent::Static(3), true).unwrap().is_some_and(|value| g.extents(value)[0] == Extent::Static(3)));
+    }
+}
