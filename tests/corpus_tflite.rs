@@ -221,6 +221,44 @@ fn sequences_of_lengths_known_when_the_model_runs_match() {
     }
 }
 
+/// One module runs loops over extents of every size on one instance: Keras' recurrent layers, folds, maps and scans, lists that get longer.
+fn loops_over_extents_known_when_the_model_runs_match() {
+    for (name, open) in LOOPS {
+        let model = support::own("tests/models/loops").join(name).with_extension("tflite");
+        let bounds = open.iter().map(|&(port, dimension)| Bound { is_output: false, port, dimension, most: 9 }).collect();
+        let module = loaded(&model, LoadOptions { bounds, ..LoadOptions::default() });
+        let runs = support::interpreted(&model, &module).unwrap_or_else(|error| panic!("{name}: {error}"));
+        support::check_runs(&model, &module, &runs, FLOAT_TOLERANCE).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let calls: Vec<&[Tensor]> = runs.iter().map(|run| run.arguments.as_slice()).collect();
+        for (found, run) in called(module, &calls).iter().zip(&runs) {
+            assert_equal(found, &run.outputs, &format!("{name} on {:?}", run.arguments[0].shape));
+        }
+    }
+}
+
+/// Models of loops with their open dimensions: input and dimension.
+const LOOPS: &[(&str, &[(usize, usize)])] = &[
+    ("bi_concat", &[(0, 1)]),
+    ("cond_body", &[(0, 0)]),
+    ("dtw", &[(0, 0), (1, 0)]),
+    ("eos", &[(0, 0)]),
+    ("fifo", &[(0, 0)]),
+    ("foldl", &[(0, 0)]),
+    ("grow", &[(0, 0)]),
+    ("gru_before", &[(0, 1)]),
+    ("halve", &[(0, 0)]),
+    ("lstm_seq_b1", &[(0, 1)]),
+    ("map_fn_two", &[(0, 0), (1, 0)]),
+    ("mask_lstm", &[(0, 1)]),
+    ("nested_mapfold", &[(0, 0), (0, 1)]),
+    ("rnn_batch", &[(0, 0), (0, 1)]),
+    ("scan_pair", &[(0, 0)]),
+    ("scatter_upd", &[(0, 0)]),
+    ("ta_half", &[(0, 0)]),
+    ("triangle", &[(0, 0)]),
+    ("wl_rot", &[(0, 0)]),
+];
+
 /// Recurrent models and the dimension of their steps.
 const SEQUENCES: &[(&str, usize)] = &[
     ("bilstm_hyb_merge_bm", 1),
@@ -299,6 +337,7 @@ fn main() -> std::process::ExitCode {
         ("operators_over_extents_known_when_the_model_runs_match", Needs::Nothing, operators_over_extents_known_when_the_model_runs_match),
         ("batches_known_when_the_model_runs_match", Needs::Nothing, batches_known_when_the_model_runs_match),
         ("sequences_of_lengths_known_when_the_model_runs_match", Needs::Nothing, sequences_of_lengths_known_when_the_model_runs_match),
+        ("loops_over_extents_known_when_the_model_runs_match", Needs::Nothing, loops_over_extents_known_when_the_model_runs_match),
         ("given_shapes_are_inferred_through_the_model", Needs::Nothing, given_shapes_are_inferred_through_the_model),
         ("single_operators_match", Needs::Corpus("tflite_ops"), single_operators_match),
         ("the_digits_examples_match_their_recorded_outputs", Needs::Nothing, the_digits_examples_match_their_recorded_outputs),
