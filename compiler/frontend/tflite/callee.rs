@@ -4,11 +4,12 @@
 //! it has effects. Integers that are computed from such extents are computed again inside, so that they are known there.
 
 use super::error::{invalid, unsupported};
-use super::growth::{self, Change, Grown};
+use super::lengths::{Change, Grown, changes};
 use super::subgraph::{Lowering, Slot};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Constant, Definition, ElementType, Extent, Func, Function, Interval, Module, Op, TensorType, Type, Value, ValueData};
 use crate::operators::Graph;
+use crate::operators::graph::Compared;
 use crate::operators::graph::captured::{self, Captures};
 use crate::operators::graph::elements::{Elements, ListItem};
 
@@ -221,7 +222,7 @@ impl<'a> Lowering<'a, '_> {
     fn kept(&mut self, output: usize, [after, before]: [Value; 2], free: Option<usize>) -> Result<(Value, Option<Change>), Diagnostic> {
         let [(element, shape), (wanted, extents)] = [after, before].map(|value| (self.graph.element(value), self.graph.extents(value)));
         if element != wanted || shape.len() != extents.len() {
-            return Err(growth::changes(output));
+            return Err(changes(output));
         }
         let info = self.indices(self.subgraph.record.outputs())?.get(output).copied().flatten().map(|tensor| self.info(tensor));
         let mut value = after;

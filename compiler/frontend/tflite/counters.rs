@@ -4,7 +4,6 @@ use super::callee::{Argument, Counter};
 use super::error::unsupported;
 use super::file::Subgraph;
 use super::operator::Operator;
-use super::registry;
 use super::subgraph::Slot;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ElementType, Interval, Scalar};
@@ -52,7 +51,7 @@ impl<'a> Half<'a> {
         let mut codes = HashMap::new();
         for record in subgraph.record.operators().into_iter().flatten() {
             let Some(code) = shared.file.codes.get(record.opcode_index() as usize) else { continue };
-            if registry::symbol(code, shared.file.customs).is_none() {
+            if shared.file.customs.iter().all(|(name, _)| *name != code.name) {
                 codes.extend(tensors(record.outputs()).into_iter().map(|tensor| (tensor, (code.code, record))));
             }
         }

@@ -5,44 +5,17 @@
 
 use super::callee::{Argument, Callee, Counter};
 use super::error::unsupported;
+use super::lengths::{Change, Grown, changes};
 use super::operator::Operator;
 use super::shape::bounds_of_output;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, Extent, Interval, Value};
+use crate::ir::{ElementType, Extent, Value};
+use crate::operators::Graph;
 use crate::operators::graph::elements::ListItem;
 use crate::operators::indexing::placed;
-use crate::operators::{Graph, slices};
 
 /// How often a loop is looked at again with what was found so far.
 const MOST_LOOKS: usize = 8;
-
-/// A tensor with a length of its own in a buffer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Grown {
-    /// The buffer, in the function around the loop.
-    pub buffer: Value,
-    /// The length before the loop, one i64.
-    pub length: Value,
-    /// The axis along which the tensor changes.
-    pub axis: usize,
-    /// The extent of the buffer along it.
-    pub most: i64,
-    /// Whether the number of rounds or the user says that there is room. Else each round must show it.
-    pub has_room: bool,
-}
-
-/// An extent of a result of a round that is not that of the input.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Change {
-    /// The output.
-    pub output: usize,
-    /// The axis.
-    pub axis: usize,
-    /// How much longer it is than before the round, where it is as much in each.
-    pub by: Option<i64>,
-    /// The largest that it may be.
-    pub most: i64,
-}
 
 /// A tensor that is found to change.
 #[derive(Clone, Copy)]
@@ -90,11 +63,6 @@ fn no_bound(output: usize) -> Diagnostic {
     error.help("let the loop count its rounds up to an extent; if the result is an output, give it a bound with --bound out0.DIMENSION=N")
 }
 
-/// The error for an output that is not what the next round begins with.
-pub(super) fn changes(output: usize) -> Diagnostic {
-    unsupported(format!("output {output} of the loop's body has another shape than its input"))
-}
-
 /// The buffer for a tensor that a round changes.
 fn room(
     operator: &Operator<'_, '_, '_>,
@@ -135,40 +103,4 @@ fn buffer(graph: &mut Graph<'_>, value: Value, axis: usize, (most, has_room): (i
     let buffer = if count == shape[axis] { value } else { placed::run(graph, [blank, value], axis, Extent::Static(0))? };
     let length = graph.list(&[ListItem::of(count)], ElementType::I64)?;
     Ok(Grown { buffer, length, axis, most, has_room })
-}
-
-impl Grown {
-    /// The tensor that a buffer and a length are: in a round, or after the loop.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn tensor(&self, graph: &mut Graph<'_>, buffer: Value, length: Value) -> Result<Value, Diagnostic> {
-        let count = graph.load_integer(length, Interval { low: 0, high: self.most })?;
-        Ok(slices::part(graph, buffer, self.axis, slices::Cut::run(Extent::Static(0), Extent::Value(count)))?)
-    }
-
-    /// The buffer and the length after a round that makes one tensor of another, and whether there may be no room for it. A result that begins with
-    /// what it was before is written behind that.
-    ///
-    /// # Errors
-    /// When there are too many elements.
-    pub fn written(
-        &self,
-        graph: &mut Graph<'_>,
-        [before, after]: [Value; 2],
-        output: usize,
-    ) -> Result<([Value; 2], Option<Change>), Diagnostic> {
-        let buffer = graph.whole_of(before);
-        let [from, count] = [before, after].map(|value| graph.extents(value)[self.axis]);
-        let most = graph.interval(count).high;
-        let by = graph.increase(count, from);
-        let change = Change { output, axis: self.axis, by, most };
-        let (added, first) = match graph.appended(after, before, self.axis)? {
-            Some(added) => (added, from),
-            None => (after, Extent::Static(0)),
-        };
-        let buffer = placed::run(graph, [buffer, added], self.axis, first)?;
-        let length = graph.list(&[ListItem::of(count)], ElementType::I64)?;
-        Ok(([buffer, length], Some(change).filter(|_| !self.has_room && most > self.most)))
-    }
 }

@@ -5,7 +5,8 @@
 use super::callee::{Argument, Callee, Counter, Part, Returned};
 use super::counters::counters;
 use super::error::{invalid, missing_options, unsupported};
-use super::growth::{changes, with_buffers};
+use super::growth::with_buffers;
+use super::lengths::changes;
 use super::operator::{Lowered, Operator};
 use super::subgraph::Slot;
 use crate::diagnostic::{Diagnostic, Kind, codes};

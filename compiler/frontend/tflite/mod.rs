@@ -30,6 +30,7 @@ mod given;
 mod growth;
 mod indexing;
 mod labels;
+mod lengths;
 mod loops;
 mod matrix;
 mod normalization;

@@ -1,7 +1,7 @@
 //! Arithmetic on extents, numbers where both operands are; extents of inputs that must be equal.
 
-use super::{Compared, Graph};
 use super::elements::ListItem;
+use super::{Compared, Graph};
 use crate::ir::operators::IndexBinary;
 use crate::ir::{Definition, ElementType, Extent, Function, IndexOperation, Interval, Op, Operation, Scalar, Type, Value, interval};
 use crate::operators::Error;
