@@ -164,6 +164,11 @@ const CASES: &[(&str, Change)] = &[
     ("a shape beyond memory", |p| p.tensors[0].shape = vec![i32::MAX; 4]),
     ("too many dimensions", |p| p.tensors[0].shape = vec![1; 17]),
     ("weights shorter than their shape", |p| p.tensors[1].data = Some(20)),
+    ("packed weights shorter than their shape", |p| (p.tensors[1].ty, p.tensors[1].data) = (TensorType::INT2, Some(5))),
+    ("packed weights of a type that the operator does not take", |p| (p.tensors[1].ty, p.tensors[1].data) = (TensorType::UINT4, Some(12))),
+    ("a zero point outside a packed type", |p| {
+        (p.tensors[1].ty, p.tensors[1].scales, p.tensors[1].zero_points) = (TensorType::INT2, vec![0.1], vec![2]);
+    }),
     ("a buffer that is not there", |p| p.tensors[1].buffer = Some(9)),
     ("a scale that is no number", |p| p.tensors[0].scales = vec![f32::NAN]),
     ("a negative scale", |p| p.tensors[1].scales[2] = -0.3),

@@ -12,6 +12,7 @@ These combinations of types are errors, though the operator is supported and the
 - PRELU with 16-bit slopes. The reference reads them as bytes. 8-bit slopes are supported.\n\
 - Integers without scales, if the operator needs scales. The reference divides by zero.\n\
 - LSTM with 12 inner scales (8-bit gates). The reference reads beyond the end of its own table of scales.\n\
+- Inputs and outputs of a model in INT2, INT4 or UINT4. Constants of these types, and tensors between QUANTIZE and DEQUANTIZE, are supported.\n\
 - complex128 in operators that move slices by index.\n\
 - Tensors of strings, in every operator.\n";
 

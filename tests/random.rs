@@ -77,6 +77,12 @@ fn rewrites_change_no_result() {
             }
         }
     }
+    for seed in seeds() {
+        let (mut module, inputs) = module(seed, &Options::default());
+        let expected = comparable(&run(&module, &inputs));
+        passes::LAST_PASSES.iter().for_each(|pass| _ = pass.apply(&mut module));
+        assert!(comparable(&run(&module, &inputs)) == expected, "seed {seed}: what comes last changes results:\n{}", text(&module));
+    }
     assert_eq!(
         effective.len(),
         passes::PASSES.iter().filter(|pass| pass.exact).count(),

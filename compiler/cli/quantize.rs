@@ -10,11 +10,11 @@ pub fn of_input(port: &Port, element: ElementType) -> Option<&Quantization> {
     (usable && carrier(element).is_some()).then_some(quantization)
 }
 
-/// The type in which integers of a type are counted one by one: two of four bits share a byte otherwise.
+/// The type in which integers of a type are counted one by one: packed ones share a byte otherwise.
 fn carrier(element: ElementType) -> Option<ElementType> {
     match element {
-        ElementType::I4 | ElementType::I8 => Some(ElementType::I8),
-        ElementType::U8 | ElementType::I16 | ElementType::U16 => Some(element),
+        _ if element.is_integer() && element.bits() <= 8 => Some(element.unpacked()),
+        ElementType::I16 | ElementType::U16 => Some(element),
         _ => None,
     }
 }

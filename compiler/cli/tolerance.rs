@@ -83,7 +83,7 @@ fn step(result: ElementType, operands: &[ElementType]) -> f64 {
         ElementType::F16 => HALF,
         ElementType::Bf16 => BFLOAT,
         // Bytes that are only moved are no numbers that were rounded.
-        ElementType::I4 | ElementType::I8 | ElementType::U8 if operands.iter().any(|operand| operand.bits() > result.bits()) => STEP,
+        e if e.is_integer() && e.bits() <= 8 && operands.iter().any(|operand| operand.bits() > e.bits()) => STEP,
         _ => 0.0,
     }
 }

@@ -320,7 +320,7 @@ fn only_value(element: ElementType, bytes: &[u8]) -> String {
 
 pub(super) fn c_type(element: ElementType) -> &'static str {
     match element {
-        ElementType::Bool | ElementType::I4 | ElementType::U8 => "uint8_t",
+        ElementType::Bool | ElementType::I2 | ElementType::I4 | ElementType::U4 | ElementType::U8 => "uint8_t",
         ElementType::I8 => "int8_t",
         ElementType::I16 => "int16_t",
         ElementType::I32 => "int32_t",

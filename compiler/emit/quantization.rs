@@ -67,11 +67,11 @@ fn parameters(text: &mut String, quantization: &Quantization, upper: &str, per_c
     };
 }
 
-/// The type of one element on its own; of a pair of 4-bit numbers, each has a byte.
+/// The type of one element on its own; packed numbers have a byte each.
 fn c_type(element: ElementType) -> Option<&'static str> {
     match element {
-        ElementType::I4 | ElementType::I8 => Some("int8_t"),
-        ElementType::U8 => Some("uint8_t"),
+        ElementType::I2 | ElementType::I4 | ElementType::I8 => Some("int8_t"),
+        ElementType::U4 | ElementType::U8 => Some("uint8_t"),
         ElementType::I16 => Some("int16_t"),
         ElementType::U16 => Some("uint16_t"),
         _ => None,

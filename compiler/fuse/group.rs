@@ -3,8 +3,7 @@
 use super::channel_planes::channel_planes;
 use super::gathered;
 use super::turned::turned_right;
-use super::widened::stored_right;
-use crate::ir::{Expression, Extent, Function, Inst, Module, Op, Value};
+use crate::ir::{Expression, Extent, Function, Inst, Module, Op, Value, stored_right};
 
 /// What becomes one kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -45,7 +44,7 @@ pub struct Rowwise {
 
 /// Whether an operator is a root that takes element-wise work on its result.
 pub(super) fn takes_epilogue(op: Op) -> bool {
-    matches!(op, Op::Conv | Op::Matmul | Op::BlockMatmul | Op::Window | Op::Reduce)
+    matches!(op, Op::Conv | Op::Matmul | Op::BlockMatmul | Op::Window | Op::Reduce | Op::Unpack)
 }
 
 impl Group {
@@ -108,7 +107,7 @@ impl Group {
         let contraction = self.root.map(|r| &function.insts[r]).filter(|data| matches!(data.op(), Op::Conv | Op::Matmul));
         let root = root.into_iter().enumerate().map(|(i, value)| match contraction {
             Some(data) if i == 0 => channel_planes(function, data).map_or(value, |planes| planes.source),
-            Some(data) if i == 1 => turned_right(function, data).map_or_else(|| stored_right(function, data), |turned| turned.source),
+            Some(data) if i == 1 => turned_right(function, data).map_or_else(|| stored_right(function, data).0, |turned| turned.source),
             _ => value,
         });
         let mut inputs = Vec::new();

@@ -48,7 +48,6 @@ pub use memory::{is_view, part_of, row_major, viewed};
 pub use node::{Grouped, Move, Node};
 pub use turned::{TurnedRight, turned_right};
 pub use uses::uses_of;
-pub use widened::stored_right;
 
 #[cfg(test)]
 mod tests;

@@ -150,6 +150,11 @@ impl<'m> FunctionBuilder<'m> {
         self.single(operators::Reshape { shape }, &[input])
     }
 
+    /// The packed integers in bytes, one a byte.
+    pub fn unpack(&mut self, bytes: Value, element: ElementType) -> Built {
+        self.single(operators::Unpack { element }, &[bytes])
+    }
+
     /// The same bytes as elements of another type.
     pub fn bitcast(&mut self, input: Value, element: ElementType) -> Built {
         self.single(operators::Bitcast { element }, &[input])

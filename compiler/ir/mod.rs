@@ -16,9 +16,11 @@ pub mod interpret;
 pub mod interval;
 pub mod module;
 pub mod operators;
+pub mod packed;
 pub mod random;
 pub mod scalar;
 pub mod size;
+mod stored;
 pub mod tensor;
 pub mod text;
 pub mod types;
@@ -38,6 +40,7 @@ pub use operators::{
     Word,
 };
 pub use scalar::{Comparison, Exactness, Expression, ExpressionBuilder, NanRule, Node, NodeData, RequantizeRule, Scalar, ScalarOp};
+pub use stored::stored_right;
 pub use tensor::{Tensor, has_room};
 pub use types::{ElementType, Extent, Interval, Layout, TensorType, Type, list_text};
 pub use verify::{Verified, VerifyError, verify};

@@ -302,7 +302,7 @@ impl Function {
         let [Some(from), Some(to)] = [operand, result].map(|&value| self.values[value].ty.as_tensor()) else { return false };
         let is_narrow = match from.element {
             ElementType::F16 | ElementType::Bf16 => others.is_empty(),
-            element => matches!(element, ElementType::I8 | ElementType::U8),
+            element => element.is_integer() && element.bits() <= 8,
         };
         let dimensions = from.shape.iter().filter(|&&extent| extent != Extent::Static(1)).count();
         data.op() == Op::Map && is_narrow && to.element == ElementType::F32 && dimensions > 1

@@ -8,6 +8,8 @@ use std::fmt;
 pub enum ElementType {
     /// A truth value, one byte, 0 or 1.
     Bool,
+    /// Signed 2-bit integer; four to a byte in memory, the first element in the low bits.
+    I2,
     /// Signed 4-bit integer; two to a byte in memory, the even element in the low nibble.
     I4,
     /// Signed 8-bit integer.
@@ -18,6 +20,8 @@ pub enum ElementType {
     I32,
     /// Signed 64-bit integer.
     I64,
+    /// Unsigned 4-bit integer; two to a byte in memory, as [`Self::I4`].
+    U4,
     /// Unsigned 8-bit integer.
     U8,
     /// Unsigned 16-bit integer.
@@ -43,13 +47,15 @@ pub enum ElementType {
 
 impl ElementType {
     /// Every element type with its name in the text form.
-    pub const ALL: [(Self, &'static str); 16] = [
+    pub const ALL: [(Self, &'static str); 18] = [
         (Self::Bool, "bool"),
+        (Self::I2, "i2"),
         (Self::I4, "i4"),
         (Self::I8, "i8"),
         (Self::I16, "i16"),
         (Self::I32, "i32"),
         (Self::I64, "i64"),
+        (Self::U4, "u4"),
         (Self::U8, "u8"),
         (Self::U16, "u16"),
         (Self::U32, "u32"),
@@ -65,12 +71,32 @@ impl ElementType {
     /// Bits of one element.
     pub fn bits(self) -> u32 {
         match self {
-            Self::I4 => 4,
+            Self::I2 => 2,
+            Self::I4 | Self::U4 => 4,
             Self::Bool | Self::I8 | Self::U8 => 8,
             Self::I16 | Self::U16 | Self::F16 | Self::Bf16 => 16,
             Self::I32 | Self::U32 | Self::F32 => 32,
             Self::I64 | Self::U64 | Self::F64 | Self::C64 => 64,
             Self::C128 => 128,
+        }
+    }
+
+    /// Whether several elements share a byte.
+    pub fn is_packed(self) -> bool {
+        self.bits() < 8
+    }
+
+    /// Elements of a byte; 1 for elements of a byte or more.
+    pub fn per_byte(self) -> u64 {
+        8 / u64::from(self.bits().min(8))
+    }
+
+    /// The type of one element on its own: a byte for packed elements, with their sign.
+    pub fn unpacked(self) -> Self {
+        match self {
+            Self::I2 | Self::I4 => Self::I8,
+            Self::U4 => Self::U8,
+            other => other,
         }
     }
 
@@ -123,12 +149,12 @@ impl ElementType {
 
     /// Whether it is a signed integer.
     pub fn is_signed_integer(self) -> bool {
-        matches!(self, Self::I4 | Self::I8 | Self::I16 | Self::I32 | Self::I64)
+        matches!(self, Self::I2 | Self::I4 | Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
     /// Whether it is an unsigned integer.
     pub fn is_unsigned_integer(self) -> bool {
-        matches!(self, Self::U8 | Self::U16 | Self::U32 | Self::U64)
+        matches!(self, Self::U4 | Self::U8 | Self::U16 | Self::U32 | Self::U64)
     }
 
     /// Whether it is an integer of either sign (truth values not among them).

@@ -3,7 +3,7 @@
 use super::header::{self, Header, Type, invalid};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::Taken;
-use crate::ir::{ElementType, Tensor, TensorType, has_room};
+use crate::ir::{ElementType, Tensor, TensorType, has_room, packed};
 use std::io::Read;
 
 /// Arrays larger than this are refused; the largest inputs of real models have some megabytes.
@@ -51,7 +51,7 @@ pub fn parse_npy(bytes: &[u8]) -> Result<Tensor, Diagnostic> {
 pub fn to_npy(tensor: &Tensor) -> Vec<u8> {
     let plain = match tensor.element {
         ElementType::Bf16 => Tensor { element: ElementType::U16, ..tensor.clone() },
-        ElementType::I4 => unpacked(tensor),
+        element if element.is_packed() => unpacked(tensor),
         _ => tensor.clone(),
     };
     let mut bytes = header::write(header::description(plain.element), &plain.shape);
@@ -74,21 +74,19 @@ pub fn conform(array: &Tensor, element: ElementType, shape: &[u64], name: &str) 
 pub fn fitting(array: &Tensor, taken: &Taken<'_>, name: &str) -> Result<Tensor, Diagnostic> {
     let tensor = match (array.element, taken.element) {
         (ElementType::U16, element @ ElementType::Bf16) => Tensor { element, ..array.clone() },
-        (ElementType::I8, ElementType::I4) => packed(array),
+        (have, want) if want.is_packed() && have == want.unpacked() => packed(array, want),
         _ => array.clone(),
     };
     taken.check(&tensor).map(|()| tensor).map_err(|error| error.about_tensor(name))
 }
 
-fn packed(tensor: &Tensor) -> Tensor {
-    let bytes = tensor.bytes.chunks(2).map(|pair| (pair[0] & 15) | (pair.get(1).copied().unwrap_or(0) << 4)).collect();
-    Tensor { element: ElementType::I4, shape: tensor.shape.clone(), bytes }
+fn packed(tensor: &Tensor, element: ElementType) -> Tensor {
+    Tensor { element, shape: tensor.shape.clone(), bytes: packed::pack(element, &tensor.bytes) }
 }
 
 fn unpacked(tensor: &Tensor) -> Tensor {
-    let nibble = |index: usize| (tensor.bytes[index / 2] >> (index % 2 * 4)) << 4;
-    let bytes = (0..tensor.elements()).map(|index| (nibble(index) as i8 >> 4) as u8).collect();
-    Tensor { element: ElementType::I8, shape: tensor.shape.clone(), bytes }
+    let bytes = packed::unpack(tensor.element, &tensor.bytes, tensor.elements());
+    Tensor { element: tensor.element.unpacked(), shape: tensor.shape.clone(), bytes }
 }
 
 /// All that is after a header: `count` bytes, as its type and shape say, where the file has `left`.
@@ -181,6 +179,14 @@ mod tests {
         let array = parse_npy(&to_npy(&four_bit)).unwrap();
         assert_eq!((array.element, array.bytes.clone()), (ElementType::I8, vec![7, 255, 248]));
         assert_eq!(conform(&array, ElementType::I4, &[3], "in0").unwrap(), four_bit);
+        let two_bit = tensor(ElementType::I2, &[5], vec![0b11_10_01_00, 0b10]);
+        let array = parse_npy(&to_npy(&two_bit)).unwrap();
+        assert_eq!((array.element, array.bytes.clone()), (ElementType::I8, vec![0, 1, 254, 255, 254]));
+        assert_eq!(conform(&array, ElementType::I2, &[5], "in0").unwrap(), two_bit);
+        let unsigned = tensor(ElementType::U4, &[2], vec![0xF7]);
+        let array = parse_npy(&to_npy(&unsigned)).unwrap();
+        assert_eq!((array.element, array.bytes.clone()), (ElementType::U8, vec![7, 15]));
+        assert_eq!(conform(&array, ElementType::U4, &[2], "in0").unwrap(), unsigned);
         let brain = tensor(ElementType::Bf16, &[1], vec![0x80, 0x3F]);
         let array = parse_npy(&to_npy(&brain)).unwrap();
         assert_eq!(conform(&array, ElementType::Bf16, &[1], "in0").unwrap(), brain);

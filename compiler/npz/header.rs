@@ -82,9 +82,11 @@ const TYPES: &[(ElementType, &str)] = &[
     (ElementType::F64, "<f8"),
     (ElementType::C64, "<c8"),
     (ElementType::C128, "<c16"),
-    // These two have no name of their own.
+    // These have no name of their own.
     (ElementType::Bf16, "<u2"),
+    (ElementType::I2, "|i1"),
     (ElementType::I4, "|i1"),
+    (ElementType::U4, "|u1"),
 ];
 
 /// NumPy's name of a type, or of the type that stands for it.

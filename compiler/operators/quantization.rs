@@ -71,10 +71,12 @@ impl Multiplier {
     }
 }
 
-/// The smallest and largest integer of a quantized type of 4, 8 or 16 bits.
+/// The smallest and largest integer of a quantized type of 2, 4, 8 or 16 bits.
 pub fn integer_range(element: ElementType) -> Option<(i32, i32)> {
     match element {
+        ElementType::I2 => Some((-2, 1)),
         ElementType::I4 => Some((-8, 7)),
+        ElementType::U4 => Some((0, 15)),
         ElementType::I8 => Some((-128, 127)),
         ElementType::U8 => Some((0, 255)),
         ElementType::I16 => Some((-32768, 32767)),

@@ -27,7 +27,7 @@ impl Zero {
     }
 }
 
-/// A value that is `scale × (integers − zero)`, where integers have eight bits.
+/// A value that is `scale × (integers − zero)`, where integers have eight bits or fewer.
 #[derive(Clone, Copy)]
 pub(super) struct Dequantized {
     pub integers: Value,
@@ -115,12 +115,13 @@ fn difference(edit: &Edit<'_>, data: &InstData, node: Node) -> Option<(Value, Ze
     Some((integers, zero(edit, data, nodes[at].operands[1], edit.function.tensor(integers).element)?))
 }
 
-/// The operand of eight bits that a node converts.
+/// The operand of at most eight bits that a node converts.
 fn bytes(edit: &Edit<'_>, data: &InstData, node: Node) -> Option<Value> {
     let nodes = &data.expression().nodes;
     let ScalarOp::Input(i) = nodes[*nodes[node].operands.first().filter(|_| nodes[node].op == ScalarOp::Convert)?].op else { return None };
     let integers = data.operands[i as usize];
-    matches!(edit.function.tensor(integers).element, ElementType::I8 | ElementType::U8).then_some(integers)
+    let element = edit.function.tensor(integers).element;
+    (element.is_integer() && element.bits() <= 8).then_some(integers)
 }
 
 /// A zero point in the range of the integers: a number, a constant whose elements are all one number, or a tensor.

@@ -108,7 +108,8 @@ fn bytes<'v>(function: &Function, values: impl IntoIterator<Item = &'v Value>) -
 
 fn fold(edit: &mut Edit<'_>, inst: Inst, larger: &FxHashSet<Inst>, budget: &mut u64) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
-    if matches!(data.op(), Op::Constant | Op::IndexConstant) {
+    // Packed weights stay packed.
+    if matches!(data.op(), Op::Constant | Op::IndexConstant | Op::Unpack) {
         return None;
     }
     let is_constant = |v: Value| edit.definition(v).is_some_and(|d| matches!(d.op(), Op::Constant | Op::IndexConstant));

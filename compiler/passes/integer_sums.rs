@@ -1,9 +1,10 @@
 //! Products of dequantized operands are summed in integers.
 //!
-//! Contract: a contraction of `s·(q − z)` and `t·(r − y)`, where `q` and `r` are bytes, is `s·t` times the sum of `(q − z)·(r − y)`. That sum is exact: it is
+//! Contract: a contraction of `s·(q − z)` and `t·(r − y)`, where `q` and `r` are bytes or less, is `s·t` times the sum of `(q − z)·(r − y)`. That sum is exact: it is
 //! done where it fits in 32 bits whatever the bytes are. The factors depend on nothing that is summed over, so they come after the sum. Float sums have no
 //! order in this language, and the exact sum is at most as far from the real one as any order's.
-//! Where only the weights are dequantized, the sum is one of floats and of weights as they are stored, and their factor comes after it too.
+//! Where only the weights are dequantized, the sum is one of floats and of weights as they are stored, and their factor comes after it too. Packed weights of
+//! a product are rows of one block (`block_matmul`), if they can be.
 //! Where `z` is known only when the program runs, `z·Σ(r − y)` is taken off after the sum; `r` is constant then, and no tap is padding.
 
 use super::dequantized::{Amount, Dequantized, Zero, dequantized};
@@ -52,6 +53,13 @@ fn weights_alone(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     let data = edit.function.insts[inst].clone();
     let right = if sums_floats(&data.operation) { dequantized(edit, data.operands[1])? } else { return None };
     edit.moved_constant(right.integers)?;
+    if data.op() == Op::Matmul && edit.function.tensor(right.integers).element.is_packed() {
+        // A transpose of the constant is another constant when it has been folded.
+        edit.constant_of(right.integers)?;
+        if let Some(value) = edit.attempt(|edit| rows_of_one_block(edit, &data, &right)) {
+            return Some(value);
+        }
+    }
     let weights = without_zero_point(edit, &right)?;
     let sums = edit.insert_one(data.operation.clone(), &[data.operands[0], weights])?;
     let mut factors = Factors::default();
@@ -60,11 +68,47 @@ fn weights_alone(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     (edit.function.tensor(result).shape == edit.function.tensor(data.results[0]).shape).then_some(result)
 }
 
+/// The product of rows of floats and packed weights without a zero point, each row of which is a block.
+fn rows_of_one_block(edit: &mut Edit<'_>, data: &InstData, right: &Dequantized) -> Option<Value> {
+    let constant = &edit.module.constants[edit.constant_of(right.integers)?];
+    let (element, weights) = (constant.ty.element, constant.data.clone());
+    let shape = constant.ty.static_shape()?;
+    let [batches @ .., units, depth] = &shape[..] else { return None };
+    let (units, depth) = (*units, *depth);
+    let is_one_block = depth > 0 && depth.is_multiple_of(operators::block_unit(element)) && batches.iter().all(|&n| n == 1);
+    let is_of_singles = edit.function.tensor(data.operands[0]).element == ElementType::F32;
+    if !is_one_block || !is_of_singles || !element.is_signed_integer() || right.zero.known()? != 0 {
+        return None;
+    }
+    let scales = match right.scale {
+        Amount::Number(number) => {
+            let bytes: Vec<u8> = (0..units).flat_map(|_| number.to_le_bytes()).collect();
+            edit.module.add_constant(TensorType::of(ElementType::F32, &[units, 1]), bytes.into())
+        }
+        Amount::Tensor(scale) => {
+            let scales = &edit.module.constants[edit.constant_of(scale)?];
+            let (scales, is_a_unit) = (scales.data.clone(), scales.ty.static_shape()?.ends_with(&[units, 1]));
+            let is_of_singles = edit.function.tensor(scale).element == ElementType::F32 && scales.len() as u64 == 4 * units;
+            (is_a_unit && is_of_singles).then_some(())?;
+            edit.module.add_constant(TensorType::of(ElementType::F32, &[units, 1]), scales)
+        }
+    };
+    let weights = edit.module.add_constant(TensorType::of(element, &[units, depth]), weights);
+    let [weights, scales] = [weights, scales].map(|data| edit.insert_one(operators::Constant { data }, &[]));
+    let value = edit.insert_one(operators::BlockMatmul { excess: false }, &[data.operands[0], weights?, scales?])?;
+    (edit.function.tensor(value).shape == edit.function.tensor(data.results[0]).shape).then_some(value)
+}
+
 /// Weights in binary32, made of bytes by conversion alone: a zero point is taken off the constants, where signed bytes hold the differences.
 fn without_zero_point(edit: &mut Edit<'_>, right: &Dequantized) -> Option<Value> {
     let element = edit.function.tensor(right.integers).element;
     let zero = right.zero.known()?;
     let mut integers = right.integers;
+    if zero != 0 && element.is_packed() {
+        // Contractions take it off as they read them.
+        (!edit.module.open_constants).then_some(())?;
+        return edit.insert_one(operators::Map { expression: difference(element, zero, ElementType::F32)? }, &[integers]);
+    }
     if zero != 0 {
         // Other constants may take the place of open ones, and these have the zero point in them.
         (!edit.module.open_constants).then_some(())?;
@@ -116,7 +160,7 @@ fn fits(edit: &Edit<'_>, operands: &Operands) -> bool {
     let types = [left, right].map(|operand| edit.function.tensor(operand.integers).element);
     let largest = [left, right].map(|operand| operand.largest_difference(edit));
     let most = terms.and_then(|n| n.checked_mul(largest[0].checked_mul(largest[1])?));
-    types[0] == types[1] && most.is_some_and(|most| most <= i32::MAX as u64)
+    types[0] == types[1].unpacked() && most.is_some_and(|most| most <= i32::MAX as u64)
 }
 
 /// The contraction of the integers.
@@ -252,7 +296,7 @@ fn weight_sums(edit: &mut Edit<'_>, right: &Dequantized, depth: &[usize], op: Op
     let count: u64 = depth.iter().map(|&axis| shape[axis]).product();
     let rows = if op == Op::Conv { reshaped(edit, right.integers, &[shape[0], count])? } else { right.integers };
     let ones = vec![1; usize::try_from(count).ok()?];
-    let ones = edit.module.add_constant(TensorType::of(element, &[1, count]), ones.into());
+    let ones = edit.module.add_constant(TensorType::of(element.unpacked(), &[1, count]), ones.into());
     let ones = edit.insert_one(operators::Constant { data: ones }, &[])?;
     let product = operators::Matmul { left_zero_point: 0, right_zero_point: right.zero.known()?, accumulator: ElementType::I32 };
     edit.insert_one(product, &[ones, rows])

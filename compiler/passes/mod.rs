@@ -22,9 +22,11 @@ mod repeated;
 mod scales;
 mod shifted;
 mod simplify;
+mod table_rows;
 mod through_reshape;
 mod transposes;
 mod unary;
+mod unpacked;
 
 use crate::ir::{Module, verify};
 
@@ -77,6 +79,10 @@ pub const PASSES: &[Pass] = &[
 /// What follows them in a module whose constants are open.
 pub const OPEN_PASSES: &[Pass] = &[Pass { name: "open_numbers", run: open_numbers::run, exact: true }];
 
+/// What comes last: instructions on packed constants become those that kernels have.
+pub const LAST_PASSES: &[Pass] =
+    &[Pass { name: "table_rows", run: table_rows::run, exact: true }, Pass { name: "unpacked", run: unpacked::run, exact: true }];
+
 /// Rounds after which [`run_all`] stops even if a rewrite still found something.
 const ROUNDS: usize = 8;
 
@@ -87,6 +93,10 @@ pub fn run_all(module: &mut Module) {
         for pass in OPEN_PASSES {
             pass.apply(module);
         }
+    }
+    let changed = LAST_PASSES.iter().fold(false, |changed, pass| pass.apply(module) | changed);
+    if changed {
+        run_rounds(module);
     }
 }
 

@@ -12,6 +12,7 @@ use super::indexed::scatter::ScatterSchedule;
 use super::movement::iota::IotaSchedule;
 use super::movement::mirror_pad::MirrorPadSchedule;
 use super::movement::strided::MovementSchedule;
+use super::movement::unpack::UnpackSchedule;
 use super::ordering::suppress::SuppressSchedule;
 use super::ordering::top_k::TopKSchedule;
 use super::reductions::arg_reduce::ArgReduceSchedule;
@@ -69,6 +70,7 @@ const TABLE: &[(&[Op], Row)] = &[
         &[Op::Bitcast, Op::Reshape, Op::Slice, Op::Transpose, Op::Broadcast, Op::Concat, Op::Pad],
         Root(|cx, root| made(MovementSchedule::new(cx, root)), Anywhere),
     ),
+    (&[Op::Unpack], Root(|cx, root| made(UnpackSchedule::new(cx, root)), Outermost)),
     (&[Op::MirrorPad], Root(|cx, root| made(MirrorPadSchedule::new(cx, root)), Outermost)),
     (&[Op::Iota], Root(|cx, root| made(IotaSchedule::new(cx, root)), Anywhere)),
     (&[Op::Gather], Root(|cx, root| made(GatherSchedule::new(cx, root)), Outermost)),

@@ -61,7 +61,7 @@ impl<'a> Lowering<'a, '_> {
     fn check_element(&self, tensor: usize, value: Value) -> Result<(), Diagnostic> {
         let info = self.info(tensor)?;
         let element = self.graph.builder.tensor(value).element;
-        if element == info.element {
+        if [info.element, info.element.unpacked()].contains(&element) {
             return Ok(());
         }
         let message = "the type of a subgraph input does not match the value passed to it";

@@ -13,7 +13,7 @@ use crate::operators::contraction::{Convolution, IntegerOutput, Numerics, Scalin
 use crate::operators::extents;
 use crate::operators::windows::{Padding, Windows};
 use crate::schema::tflite::{Conv3DOptions, Padding as PaddingCode, TensorType as TypeCode};
-use ElementType::{F32, I4, I8, I16, I32, I64, U8};
+use ElementType::{F32, I2, I4, I8, I16, I32, I64, U8};
 
 /// What the numerics of a convolution follow from.
 pub(super) struct Operands {
@@ -108,7 +108,7 @@ fn groups(input: &Operand, of_group: u64) -> Result<u64, Diagnostic> {
 fn lower(operator: &mut Operator<'_, '_, '_>, convolution: &Convolution, operands: &Operands) -> Lowered {
     let types = [operands.input.element(), operands.filter.element(), operator.output(0)?.element];
     let result = match types {
-        [F32, I8 | I4, F32] => {
+        [F32, I8 | I4 | I2, F32] => {
             let channels = operands.channels();
             let scales = filter_scales(&operands.filter, operands.channel_axis, channels)?;
             let rule = ConvolutionRule { scales: &scales, is_depthwise: operands.channel_axis != 0, activation: operands.activation };
@@ -136,9 +136,9 @@ impl Operands {
                 let bias = bias(operator, self.bias, self.channels(), &[F32])?.map(|(value, _)| value);
                 Ok((bias, Numerics::plain(F32, self.activation)))
             }
-            [I8, I8 | I4, I8] => self.integer(operator, false),
+            [I8, I8 | I4 | I2, I8] => self.integer(operator, false),
             [U8, U8, U8] => self.integer(operator, true),
-            [I16, I8, I16] => self.wide(operator),
+            [I16, I8 | I4 | I2, I16] => self.wide(operator),
             _ => Err(operator.type_error(&types)),
         }
     }

@@ -70,27 +70,33 @@ pub(super) fn signed_filter(operator: &mut Operator<'_, '_, '_>, filter: Operand
 }
 
 /// The filter of a product in blocks.
-pub(super) fn blocks(
+pub(super) fn blocks(operator: &mut Operator<'_, '_, '_>, filter: &Operand, blocks: Blocks) -> Result<blockwise::Filter, Diagnostic> {
+    let scales = block_scales(operator, filter, blocks)?;
+    let made = blockwise::Filter::new(operator.graph(), filter.value.into(), scales, blocks.size);
+    made.ok_or_else(|| invalid(codes::QUANTIZATION_MISSING, "a filter in blocks must be a constant").about_tensor(&filter.info.name))
+}
+
+/// The scales of a matrix whose rows are cut into blocks: constants of f32, `[rows, blocks]`.
+pub(super) fn block_scales(
     operator: &mut Operator<'_, '_, '_>,
-    filter: &Operand,
+    matrix: &Operand,
     Blocks { size, scales }: Blocks,
-) -> Result<blockwise::Filter, Diagnostic> {
-    let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&filter.info.name);
-    let [units, depth] = filter.shape[..] else { return Err(at(invalid(codes::RANK, "the filter must have two dimensions"))) };
-    if size == 0 || !size.is_multiple_of(2) || !depth.is_multiple_of(size) {
-        let error = invalid(codes::SCALE_COUNT, "the filter's rows do not divide into its blocks");
-        return Err(at(error.expected("an even size that divides the depth", format!("{size} of {depth}"))));
+) -> Result<Value, Diagnostic> {
+    let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&matrix.info.name);
+    let [units, depth] = matrix.shape[..] else { return Err(at(invalid(codes::RANK, "a tensor in blocks must have two dimensions"))) };
+    let per_byte = matrix.element().per_byte();
+    if size == 0 || !size.is_multiple_of(per_byte) || !depth.is_multiple_of(size) {
+        let error = invalid(codes::SCALE_COUNT, "the tensor's rows do not divide into its blocks");
+        return Err(at(error.expected(format!("a multiple of {per_byte} that divides the depth"), format!("{size} of {depth}"))));
     }
     let blocks = depth / size;
     let info = operator.tensor(scales)?;
     let values = info.data.as_ref().filter(|_| info.element == F16).map(|data| halves(data.bytes()));
     let values = values.filter(|list| list.len() as u64 == units * blocks).ok_or_else(|| {
-        let error = invalid(codes::SCALE_COUNT, "the scales do not fit the filter's blocks").about_tensor(&info.name);
+        let error = invalid(codes::SCALE_COUNT, "the scales do not fit the tensor's blocks").about_tensor(&info.name);
         error.expected(format!("{} constants of f16", units * blocks), format!("{} {:?}", info.element.name(), info.shape))
     })?;
-    let scales = operator.graph().constant_f32(&[units, blocks], &values)?;
-    let made = blockwise::Filter::new(operator.graph(), filter.value.into(), scales, size);
-    made.ok_or_else(|| at(invalid(codes::QUANTIZATION_MISSING, "a filter in blocks must be a constant")))
+    operator.constant_f32(&[units, blocks], &values)
 }
 
 fn halves(bytes: &[u8]) -> Vec<f32> {

@@ -13,7 +13,7 @@ use crate::operators::contraction::products::{matmul, rows_of_depth};
 use crate::operators::contraction::rows::asymmetric_rows;
 use crate::operators::contraction::{IntegerOutput, Numerics, Scaling, blockwise};
 use crate::schema::tflite::{FullyConnectedOptionsWeightsFormat as WeightsFormat, TensorType as TypeCode};
-use ElementType::{F32, I4, I8, I16, I32, I64, U8};
+use ElementType::{F32, I2, I4, I8, I16, I32, I64, U8};
 
 /// The operator with its input as rows.
 struct FullyConnected {
@@ -94,7 +94,7 @@ impl FullyConnected {
         let output = operator.output(0)?;
         let types = [self.input.element(), self.filter.element(), output.element];
         if let Some(blocks) = self.filter.info.blocks
-            && types == [F32, I4, F32]
+            && matches!(types, [F32, I4 | I2, F32])
         {
             return self.blockwise(operator, blocks);
         }
@@ -103,9 +103,9 @@ impl FullyConnected {
                 let bias = bias(operator, 2, self.units, &[F32])?.map(|(value, _)| value);
                 Ok(matmul(operator.graph(), self.rows, self.filter.value, bias, &Numerics::plain(F32, self.activation))?)
             }
-            [F32, I8 | I4, F32] => self.hybrid(operator),
-            [I8, I8 | I4, I8] | [U8, U8, U8 | I16] => self.integer(operator, I32),
-            [I16, I8, I16] => self.integer(operator, I64),
+            [F32, I8 | I4 | I2, F32] => self.hybrid(operator),
+            [I8, I8 | I4 | I2, I8] | [U8, U8, U8 | I16] => self.integer(operator, I32),
+            [I16, I8 | I4 | I2, I16] => self.integer(operator, I64),
             _ => Err(operator.type_error(&types)),
         }
     }
@@ -136,7 +136,7 @@ impl FullyConnected {
         Ok(matmul(operator.graph(), self.rows, self.filter.value, bias.map(|(value, _)| value), &numerics)?)
     }
 
-    /// Float input and output with an int8 filter: each row is quantized on its own.
+    /// Float input and output with an integer filter: each row is quantized on its own.
     fn hybrid(&self, operator: &mut Operator<'_, '_, '_>) -> Result<Value, Diagnostic> {
         let scales = filter_scales(&self.filter, 0, self.units)?;
         let bias = bias(operator, 2, self.units, &[F32])?.map(|(value, _)| value);
@@ -144,7 +144,7 @@ impl FullyConnected {
         Ok(dynamic_range::linear(operator.graph(), self.rows, self.filter.value, bias, &rule)?)
     }
 
-    /// Float input and output with an int4 filter in blocks.
+    /// Float input and output with an int4 or int2 filter in blocks.
     fn blockwise(&self, operator: &mut Operator<'_, '_, '_>, blocks: Blocks) -> Result<Value, Diagnostic> {
         let bias = bias(operator, 2, self.units, &[F32])?.map(|(value, _)| value);
         let filter = filter::blocks(operator, &self.filter, blocks)?;

@@ -6,7 +6,7 @@ use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Combination, ElementType, Extent, Scalar};
 use crate::operators::indexing::{boxes, picked, placed, sequences};
-use ElementType::{I4, I16, I32, I64};
+use ElementType::{I16, I32, I64};
 
 /// The number of dimensions that an index of `[…, N]` names, at most `rank`.
 fn components(indices: &Operand, rank: usize) -> Result<usize, Diagnostic> {
@@ -22,7 +22,7 @@ pub(super) fn gather_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let (input, indices) = (operator.any_input(0)?, operator.any_input(1)?);
     operator.require_known(&indices, indices.rank().saturating_sub(1))?;
-    if input.element() == I4 {
+    if input.element().is_packed() {
         return Err(operator.type_error(&[input.element()]));
     }
     if !matches!(indices.element(), I16 | I32 | I64) {
@@ -52,7 +52,7 @@ pub(super) fn scatter_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.require_known(&indices, indices.rank().saturating_sub(1))?;
     let shape = given_shape(operator, &list)?;
     let element = updates.element();
-    if !matches!(indices.element(), I32 | I64) || element == I4 || element == ElementType::C64 {
+    if !matches!(indices.element(), I32 | I64) || element.is_packed() || element == ElementType::C64 {
         return Err(operator.type_error(&[indices.element(), element]));
     }
     let count = components(&indices, shape.len())?;
@@ -73,7 +73,7 @@ pub(super) fn sparse_to_dense(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (mut indices, list) = (operator.any_input(0)?, operator.input(1)?);
     let (mut values, default) = (operator.any_input(2)?, operator.input(3)?);
     let shape = given_shape(operator, &list)?;
-    if !matches!(indices.element(), I32 | I64) || values.element() == I4 || values.element() != default.element() {
+    if !matches!(indices.element(), I32 | I64) || values.element().is_packed() || values.element() != default.element() {
         return Err(operator.type_error(&[indices.element(), values.element(), default.element()]));
     }
     if indices.rank() < 2 {
@@ -100,7 +100,7 @@ pub(super) fn sparse_to_dense(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn dynamic_update_slice(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
     let (input, update, start) = (operator.any_input(0)?, operator.any_input(1)?, operator.input(2)?);
-    if !matches!(start.element(), I32 | I64) || input.element() != update.element() || input.element() == I4 {
+    if !matches!(start.element(), I32 | I64) || input.element() != update.element() || input.element().is_packed() {
         return Err(operator.type_error(&[input.element(), update.element(), start.element()]));
     }
     let rank = input.rank();
@@ -127,7 +127,7 @@ pub(super) fn reverse_sequence(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, mut lengths) = (operator.any_input(0)?, operator.any_input(1)?);
     let sequence = operator.axis(i64::from(options.seq_dim()), input.rank())?;
     let batch = operator.axis(i64::from(options.batch_dim()), input.rank())?;
-    if !matches!(lengths.element(), I32 | I64) || input.element() == I4 {
+    if !matches!(lengths.element(), I32 | I64) || input.element().is_packed() {
         return Err(operator.type_error(&[input.element(), lengths.element()]));
     }
     if sequence == batch || lengths.rank() != 1 || !operator.require_first(&mut lengths, &[input.extents[batch]])? {

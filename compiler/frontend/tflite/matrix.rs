@@ -9,7 +9,7 @@ use crate::operators::activation::Activation;
 use crate::operators::contraction::products::{matmul, swapped, wide_matmul};
 use crate::operators::contraction::{IntegerOutput, Numerics, Scaling, dynamic_range};
 use crate::operators::{Error, Graph};
-use ElementType::{F32, I8, I16, I32, I64};
+use ElementType::{F32, I2, I4, I8, I16, I32, I64};
 
 /// BATCH_MATMUL: either operand may be transposed first.
 pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
@@ -28,15 +28,18 @@ pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let rows = if options.adj_x() { swapped(operator.graph(), left.value)? } else { left.value };
     // The tensor language takes the right operand transposed.
     let columns = if options.adj_y() { right.value } else { swapped(operator.graph(), right.value)? };
+    // Products with a matrix for each batch read bytes.
+    let is_shared = right.shape[..right.rank() - 2].iter().all(|&n| n == 1);
+    let columns = if is_shared { columns } else { operator.graph().unpacked(columns)? };
     let value = match types {
         [F32, F32, F32] => matmul(operator.graph(), rows, columns, None, &Numerics::plain(F32, Activation::NONE))?,
-        [F32, I8, F32] => {
+        [F32, I8 | I4 | I2, F32] => {
             let scale = operator.affine(&right.info)?.scale;
             dynamic_range::matmul(operator.graph(), rows, columns, scale, options.asymmetric_quantize_inputs())?
         }
         // The reference has no zero points here.
         [I8, I8, I32] => matmul(operator.graph(), rows, columns, None, &Numerics::plain(I32, Activation::NONE))?,
-        [I8, I8, I8] | [I16, I8 | I16, I16] => {
+        [I8, I8 | I4 | I2, I8] | [I16, I8 | I16, I16] => {
             let (from, by, to) = (operator.affine(&left.info)?, operator.affine(&right.info)?, operator.affine(&output)?);
             let wide = left.element() == I16;
             if wide {

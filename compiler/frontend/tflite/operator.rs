@@ -125,11 +125,11 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         self.lowering.info(*tensor)
     }
 
-    /// Makes a value result number `index`; its element type must be the one that the file declares.
+    /// Makes a value result number `index`; its element type must be the one that the file declares, or hold one packed integer each.
     pub fn bind(&mut self, index: usize, value: Value) -> Lowered {
         let info = self.output(index)?;
         let element = self.lowering.graph.builder.tensor(value).element;
-        if element != info.element {
+        if ![info.element, info.element.unpacked()].contains(&element) {
             let message = "the result's type is not the one that the operator computes";
             return Err(invalid(codes::ELEMENT_TYPE, message).about_tensor(&info.name).expected(element.name(), info.element.name()));
         }

@@ -5,7 +5,7 @@ use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, Order, Reduction, ScalarOp, Scan, Value};
 use crate::operators::terms::Terms;
-use ElementType::{Bool, C64, F32, F64, I4, I16, I32, I64};
+use ElementType::{Bool, C64, F32, F64, I16, I32, I64};
 
 /// The one number of an operand that must be a constant.
 fn one_number(operator: &mut Operator<'_, '_, '_>, operand: &Operand, what: &str) -> Result<i64, Diagnostic> {
@@ -48,7 +48,7 @@ pub(super) fn cumsum(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn top_k(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 2..=2)?;
     let (input, count, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(1)?);
-    if matches!(input.element(), Bool | I4 | C64) || !matches!(output.element, I16 | I32) {
+    if matches!(input.element(), Bool | C64) || input.element().is_packed() || !matches!(output.element, I16 | I32) {
         return Err(operator.type_error(&[input.element(), output.element]));
     }
     let Some(last) = input.rank().checked_sub(1) else { return Err(invalid(codes::RANK, "the input must have a dimension")) };

@@ -68,7 +68,10 @@ impl Lowering<'_, '_> {
         let mut ports = Vec::new();
         for tensor in self.indices(self.subgraph.record.outputs())? {
             let tensor = tensor.ok_or_else(|| invalid(codes::TENSOR_INDEX, "an output of the subgraph is missing"))?;
-            values.push(self.read(tensor)?);
+            let (value, element) = (self.read(tensor)?, self.info(tensor)?.element);
+            // Integers that are packed in a port were computed in a byte each.
+            let is_packed = self.graph.builder.tensor(value).element != element;
+            values.push(if is_packed { self.graph.convert(value, element)? } else { value });
             ports.push(self.port(tensor, None)?);
         }
         Ok((values, ports))

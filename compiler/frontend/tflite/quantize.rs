@@ -8,7 +8,7 @@ use crate::ir::{Comparison, ElementType, Scalar, Value};
 use crate::operators::quantization::integer_range;
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 use crate::operators::terms::Terms;
-use ElementType::{Bf16, Bool, C64, F16, F32, F64, I4, I8, I16, I32, U8};
+use ElementType::{Bf16, Bool, C64, F16, F32, F64, I2, I4, I8, I16, I32, U4, U8};
 
 /// The scale of a tensor of some rank: numbers, or constants that vary along one dimension.
 fn scale(operator: &mut Operator<'_, '_, '_>, info: &TensorInfo, rank: usize) -> Result<Scale, Diagnostic> {
@@ -27,17 +27,19 @@ fn scale(operator: &mut Operator<'_, '_, '_>, info: &TensorInfo, rank: usize) ->
     }
 }
 
-/// QUANTIZE: from floats, or from another integer scale.
+/// QUANTIZE: from floats, or from another integer scale. Packed integers that the program computes have a byte each; constants stay packed.
 pub(super) fn quantize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
     let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     let types = [input.element(), output.element];
     let result = match types {
-        [F32, I4 | I8 | U8 | I16] => {
+        [F32, I2 | I4 | U4 | I8 | U8 | I16] => {
             let scale = scale(operator, &output, input.rank())?;
             let (low, high) = integer_range(output.element).ok_or_else(|| unsupported("no such quantized type"))?;
             let bounds = (low.into(), high.into());
-            quantize::quantize(operator.graph(), input.value, &scale, bounds, Rounding::Away, output.element)?
+            let is_constant = operator.constant_bytes(&input).is_some();
+            let element = if is_constant { output.element } else { output.element.unpacked() };
+            quantize::quantize(operator.graph(), input.value, &scale, bounds, Rounding::Away, element)?
         }
         [I8 | U8, I8 | U8 | I16] | [I16, I8 | I16 | I32] | [I32, I8 | I16] => {
             let scales = (operator.affine(&input.info)?, operator.affine(&output)?);
@@ -56,7 +58,7 @@ pub(super) fn dequantize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let result = match types {
         [F16, F16] => input.value,
         [F16, F32] => operator.graph().convert(input.value, F32)?,
-        [I4 | I8 | U8 | I16, F16 | F32] => {
+        [I2 | I4 | U4 | I8 | U8 | I16, F16 | F32] => {
             let scale = scale(operator, &input.info, input.rank())?;
             quantize::dequantize(operator.graph(), input.value, &scale, Rounding::Away, output.element)?
         }

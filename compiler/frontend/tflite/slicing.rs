@@ -275,7 +275,9 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let options = operator.record.builtin_options_as_gather_options();
     let (input, indices) = (operator.any_input(0)?, operator.any_input(1)?);
-    if input.element() == I4 || !matches!(indices.element(), I16 | I32 | I64) {
+    // The reference gathers packed integers of four bits with a sign alone.
+    let is_known = !input.element().is_packed() || input.element() == I4;
+    if !is_known || !matches!(indices.element(), I16 | I32 | I64) {
         return Err(operator.type_error(&[input.element(), indices.element()]));
     }
     let positions = positions::as_index(operator.graph(), indices.value)?;
@@ -285,6 +287,7 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     // Fewer than none are more than any tensor has.
     let batch = usize::try_from(batch).unwrap_or(usize::MAX);
     let value = operator.builder().gather(input.value, positions, axis, batch)?;
+    let value = operator.graph().unpacked(value)?;
     operator.bind(0, value)
 }
 

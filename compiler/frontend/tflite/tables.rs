@@ -1,18 +1,20 @@
 //! ONE_HOT, EMBEDDING_LOOKUP, HASHTABLE_LOOKUP, MATRIX_DIAG and MATRIX_SET_DIAG.
 
 use super::error::{invalid, missing_options};
+use super::filter;
 use super::operator::{Lowered, Operand, Operator, extents};
+use super::tensor::Blocks;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, Reduction, Scalar, Search, Value};
 use crate::operators::terms::Terms;
-use ElementType::{Bool, F32, I4, I8, I32, I64, U8};
+use ElementType::{Bool, F16, F32, I2, I4, I8, I32, I64, U8};
 
 /// ONE_HOT: one number where the position along the new axis is the index, another elsewhere.
 pub(super) fn one_hot(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(4..=4, 1..=1)?;
     let options = operator.record.builtin_options_as_one_hot_options().ok_or_else(missing_options)?;
     let (indices, depth, on, off) = (operator.any_input(0)?, operator.input(1)?, operator.input(2)?, operator.input(3)?);
-    if !matches!(indices.element(), I32 | I64) || on.element() != off.element() || on.element() == I4 {
+    if !matches!(indices.element(), I32 | I64) || on.element() != off.element() || on.element().is_packed() {
         return Err(operator.type_error(&[indices.element(), on.element(), off.element()]));
     }
     let depth = match operator.integers(&depth, "depths")?[..] {
@@ -44,13 +46,13 @@ fn gather_rows(operator: &mut Operator<'_, '_, '_>, table: Value, ids: Value) ->
     Ok(operator.builder().gather(table, ids, 0, 0)?)
 }
 
-/// EMBEDDING_LOOKUP: rows of a table by number. A quantized table gives real numbers, by one scale or one a row; its zero point is
-/// not looked at.
+/// EMBEDDING_LOOKUP: rows of a table by number. A quantized table gives real numbers, by one scale, one a row or one a block of a row; its zero point
+/// is not looked at.
 pub(super) fn embedding_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let (ids, table, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(0)?);
-    let plain = table.element() == output.element && table.element() != I4;
-    let quantized = matches!(table.element(), I8 | U8) && output.element == F32;
+    let plain = table.element() == output.element && !table.element().is_packed();
+    let quantized = matches!(table.element(), I8 | U8 | I4 | I2) && matches!(output.element, F32 | F16);
     if ids.element() != I32 || !(plain || quantized) {
         return Err(operator.type_error(&[ids.element(), table.element(), output.element]));
     }
@@ -61,6 +63,9 @@ pub(super) fn embedding_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let rows = gather_rows(operator, table.value, ids.value)?;
     if plain {
         return operator.bind(0, rows);
+    }
+    if let Some(blocks) = table.info.blocks {
+        return rows_of_blocks(operator, (&ids, &table), rows, blocks);
     }
     let scales = table.info.quantization.as_ref().map(|q| (q.scales.clone(), q.axis));
     let missing =
@@ -81,10 +86,30 @@ pub(super) fn embedding_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         gather_rows(operator, list, ids.value)?
     };
     let scale = operator.reshape_to(scale, &column)?;
-    let mut terms = Terms::new(&[table.element(), F32]);
+    let value = scaled(operator, rows, scale, output.element)?;
+    operator.bind(0, value)
+}
+
+/// Integers times a scale, in binary32, as floats of a type.
+fn scaled(operator: &mut Operator<'_, '_, '_>, integers: Value, scale: Value, element: ElementType) -> Result<Value, Diagnostic> {
+    let mut terms = Terms::new(&[operator.builder().tensor(integers).element, F32]);
     let (number, factor) = (terms.input_as(0, F32), terms.input(1));
     let real = terms.mul(number, factor)?;
-    let value = operator.map(&[rows, scale], terms.finish(real))?;
+    let real = terms.convert(real, element);
+    operator.map(&[integers, scale], terms.finish(real))
+}
+
+/// Rows of a table whose rows are cut into blocks with a scale each.
+fn rows_of_blocks(operator: &mut Operator<'_, '_, '_>, (ids, table): (&Operand, &Operand), rows: Value, blocks: Blocks) -> Lowered {
+    let output = operator.output(0)?;
+    let scales = filter::block_scales(operator, table, blocks)?;
+    let (count, depth) = (ids.extents[0], table.shape[1]);
+    let integers = operator.graph().unpacked(rows)?;
+    let apart = operator.reshape_to(integers, &[count, Extent::Static(depth / blocks.size), Extent::Static(blocks.size)])?;
+    let scale = gather_rows(operator, scales, ids.value)?;
+    let scale = operator.reshape_to(scale, &[count, Extent::Static(depth / blocks.size), Extent::Static(1)])?;
+    let value = scaled(operator, apart, scale, output.element)?;
+    let value = operator.reshape_to(value, &[count, Extent::Static(depth)])?;
     operator.bind(0, value)
 }
 
@@ -92,7 +117,7 @@ pub(super) fn embedding_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 pub(super) fn hashtable_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 2..=2)?;
     let (wanted, keys, table, hits) = (operator.any_input(0)?, operator.input(1)?, operator.input(2)?, operator.output(1)?);
-    if [wanted.element(), keys.element(), hits.element] != [I32, I32, U8] || table.element() == I4 {
+    if [wanted.element(), keys.element(), hits.element] != [I32, I32, U8] || table.element().is_packed() {
         return Err(operator.type_error(&[wanted.element(), keys.element(), table.element(), hits.element]));
     }
     let count = keys.elements();
@@ -167,7 +192,7 @@ pub(super) fn matrix_diag(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let Some((&extent, outer)) = input.extents.split_last() else {
         return Err(invalid(codes::RANK, "the input must have a dimension").about_tensor(&input.info.name));
     };
-    if input.element() == I4 {
+    if input.element().is_packed() {
         return Err(operator.type_error(&[input.element()]));
     }
     let diagonal = operator.reshape_to(input.value, &[outer, &[Extent::Static(1), extent]].concat())?;
@@ -184,7 +209,7 @@ pub(super) fn matrix_set_diag(operator: &mut Operator<'_, '_, '_>) -> Lowered {
             .about_tensor(&input.info.name)
             .expected("rank 2", format!("{:?}", input.shape)));
     };
-    if input.element() != diagonal.element() || input.element() == I4 {
+    if input.element() != diagonal.element() || input.element().is_packed() {
         return Err(operator.type_error(&[input.element(), diagonal.element()]));
     }
     let length = operator.graph().min(rows, columns)?;

@@ -73,7 +73,9 @@ pub(super) fn element_of(code: Code) -> Option<ElementType> {
         Code::UINT64 => ElementType::U64,
         Code::UINT32 => ElementType::U32,
         Code::UINT16 => ElementType::U16,
+        Code::INT2 => ElementType::I2,
         Code::INT4 => ElementType::I4,
+        Code::UINT4 => ElementType::U4,
         _ => return None,
     })
 }

@@ -1,7 +1,8 @@
 //! Tensors as the interpreter holds them: little-endian bytes, row major, one element every whole number of bytes
-//! (4-bit integers are unpacked to a byte each), shared without copying.
+//! (packed integers have a byte each here), shared without copying.
 
 use super::error::{InterpretError, Step, fail};
+use crate::ir::packed;
 use crate::ir::tensor::{Tensor, has_room};
 use crate::ir::types::ElementType;
 use std::ops::Deref;
@@ -72,7 +73,8 @@ impl<'m> Array<'m> {
         if element.bytes_for(count as u64) != Some(bytes.len() as u64) {
             return fail(format!("{} bytes do not fill {element}{shape:?}", bytes.len()));
         }
-        let bytes = if element == ElementType::I4 { Store::Owned(Arc::new(unpack(bytes, count))) } else { Store::Borrowed(bytes) };
+        let bytes =
+            if element.is_packed() { Store::Owned(Arc::new(packed::unpack(element, bytes, count))) } else { Store::Borrowed(bytes) };
         Ok(Self { element, shape, bytes })
     }
 
@@ -87,7 +89,7 @@ impl<'m> Array<'m> {
 
     /// The tensor as the outside sees it.
     pub fn to_tensor(&self) -> Tensor {
-        let bytes = if self.element == ElementType::I4 { pack(&self.bytes) } else { self.bytes.to_vec() };
+        let bytes = if self.element.is_packed() { packed::pack(self.element, &self.bytes) } else { self.bytes.to_vec() };
         Tensor { element: self.element, shape: self.shape.iter().map(|&n| n as u64).collect(), bytes }
     }
 
@@ -105,15 +107,6 @@ impl<'m> Array<'m> {
     pub fn reshaped(&self, shape: Vec<usize>) -> Self {
         Self { element: self.element, shape, bytes: self.bytes.clone() }
     }
-}
-
-/// One byte an element, sign-extended, from two to a byte, low nibble first.
-fn unpack(bytes: &[u8], count: usize) -> Vec<u8> {
-    (0..count).map(|i| (((bytes[i / 2] >> (4 * (i % 2))) << 4) as i8 >> 4) as u8).collect()
-}
-
-fn pack(bytes: &[u8]) -> Vec<u8> {
-    bytes.chunks(2).map(|pair| (pair[0] & 15) | (pair.get(1).unwrap_or(&0) << 4)).collect()
 }
 
 /// Elements from one index to the next in each dimension of a dense row-major shape.

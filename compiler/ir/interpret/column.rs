@@ -49,7 +49,10 @@ impl Column {
     /// Overwrites the first elements with those at `positions` of a tensor's bytes. The column is of the element's kind.
     pub fn load(&mut self, element: ElementType, bytes: &[u8], positions: impl Iterator<Item = usize>) {
         match (self, element) {
+            // A packed integer is the low bits of its byte.
+            (Self::Int(out), ElementType::I2) => fill(out, positions, |p| i64::from((bytes[p] << 6) as i8 >> 6)),
             (Self::Int(out), ElementType::I4) => fill(out, positions, |p| i64::from((bytes[p] << 4) as i8 >> 4)),
+            (Self::Int(out), ElementType::U4) => fill(out, positions, |p| i64::from(bytes[p] & 15)),
             (Self::Int(out), ElementType::I8) => fill(out, positions, |p| i64::from(bytes[p] as i8)),
             (Self::Int(out), ElementType::Bool) => fill(out, positions, |p| i64::from(bytes[p] != 0)),
             (Self::Int(out), ElementType::I16) => fill(out, positions, |p| i64::from(u16_at(bytes, p) as i16)),

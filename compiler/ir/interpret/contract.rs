@@ -139,8 +139,8 @@ pub(in crate::ir) fn block_matmul<'m>(left: &Array<'m>, right: &Array<'m>, scale
     let (Column::Int(weights), Column::F32(scales)) = (decode(right), decode(scales)) else {
         return fail(format!("{} × {} in blocks has no product", left.element, right.element));
     };
-    // The highest of four bits, read as a sign, is the other way round in excess-8 code.
-    let turned = if excess { -8 } else { 0 };
+    // The highest bit, read as a sign, is the other way round in excess code.
+    let turned = if excess { -1 << (right.element.bits() - 1) } else { 0 };
     let weights = weights.into_iter().map(|weight| weight as i8 ^ turned);
     let (units, depth) = (right.shape[0], right.shape[1]);
     let blocks = (scales.len() / units.max(1)).max(1);

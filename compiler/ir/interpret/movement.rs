@@ -2,6 +2,7 @@
 
 use super::array::{Array, elements, strides, walk, width};
 use super::error::{Step, fail};
+use crate::ir::packed;
 use crate::ir::types::ElementType;
 
 /// Copies the elements that `strides` (in elements) reach from `base` for every index of `shape`, in row-major order.
@@ -56,6 +57,15 @@ pub(in crate::ir) fn bitcast<'m>(source: &Array<'m>, element: ElementType) -> St
         return fail(format!("the last dimension of {:?} is no {element}", source.shape));
     }
     Ok(Array { element, shape, bytes: source.bytes.clone() })
+}
+
+/// `unpack`
+pub(in crate::ir) fn unpack<'m>(source: &Array<'m>, element: ElementType) -> Step<Array<'m>> {
+    let mut shape = source.shape.clone();
+    let per_byte = element.per_byte() as usize;
+    shape.last_mut().into_iter().for_each(|last| *last = last.saturating_mul(per_byte));
+    let count = elements(element, &shape)?;
+    Ok(Array::new(element.unpacked(), shape, packed::unpack(element, &source.bytes, count)))
 }
 
 /// `transpose`

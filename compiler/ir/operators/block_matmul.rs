@@ -1,4 +1,4 @@
-//! `block_matmul`: products with 4-bit weights that have a scale for each block of the inner dimension.
+//! `block_matmul`: products with packed weights that have a scale for each block of the inner dimension.
 
 use super::field::fields;
 use super::{Arity, Axes, Context, Operator, Proposal, Types};
@@ -8,27 +8,29 @@ use crate::ir::interpret::contract;
 use crate::ir::interpret::{Evaluation, Slot, Step};
 use crate::ir::random::Generator;
 use crate::ir::types::ElementType;
-use ElementType::{Bf16, F32, I4, I8};
+use ElementType::{Bf16, F32, I2, I4, I8};
 
-/// The product of rows with 4-bit weights in blocks.
+/// The product of rows with weights of two or four bits in blocks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockMatmul {
-    /// Whether weights are in excess-8 code: four bits without a sign, 8 more than the weight. Otherwise they are in two's complement.
+    /// Whether weights are in excess code: bits without a sign, of four bits 8 more than the weight. Otherwise they are in two's complement.
     pub excess: bool,
 }
 
-/// Blocks are whole multiples of this many elements, so that kernels never cut one within a vector of bytes.
-pub const BLOCK_UNIT: u64 = 8;
+/// Elements of which every block of packed weights is a whole multiple, so that kernels never cut one within a vector of bytes: four bytes of weights.
+pub fn block_unit(element: ElementType) -> u64 {
+    4 * element.per_byte()
+}
 
 impl Operator for BlockMatmul {
     const NAME: &'static str = "block_matmul";
     const OPERANDS: Arity = Arity::Exactly(3);
-    const MEANING: &'static str = "Product of i8 or f32 [… M, K] with the transpose of i4 [N, K], which are in excess-8 code if `excess`, and whose rows are cut into equal blocks, multiples of 8; f32 or bf16 scales [N, blocks]. Each block is summed, bytes in i32 that is brought to f32, floats in f32, and multiplied by its scale; these products are added in order. Result f32 [… M, N].";
+    const MEANING: &'static str = "Product of i8 or f32 [… M, K] with the transpose of i4 or i2 [N, K], which are in excess code if `excess`, and whose rows are cut into equal blocks, multiples of 8 of i4 and of 16 of i2; f32 or bf16 scales [N, blocks]. Each block is summed, bytes in i32 that is brought to f32, floats in f32, and multiplied by its scale; these products are added in order. Result f32 [… M, N].";
 
     fields! { "excess" => excess }
 
     fn infer(&self, cx: &Context<'_>) -> Types {
-        for (operand, elements) in [vec![I8, F32], vec![I4], vec![F32, Bf16]].into_iter().enumerate() {
+        for (operand, elements) in [vec![I8, F32], vec![I4, I2], vec![F32, Bf16]].into_iter().enumerate() {
             cx.operand_element(operand, Elements::Among(elements))?;
         }
         let left = cx.tensor(0)?;
@@ -40,7 +42,7 @@ impl Operator for BlockMatmul {
         let last = left.rank() - 1;
         cx.extent(Subject::Operand(0), last, left.shape[last], right.shape[1])?;
         cx.extent(Subject::Operand(2), 0, cx.tensor(2)?.shape[0], right.shape[0])?;
-        let of = blocks.checked_mul(BLOCK_UNIT).filter(|&of| of > 0);
+        let of = blocks.checked_mul(block_unit(right.element)).filter(|&of| of > 0);
         let fits = of.is_some_and(|of| depth > 0 && depth.is_multiple_of(of));
         cx.require(fits, || Misfit::Multiple { operand: 1, dimension: 1, of, found: right.shape[1] })?;
         let mut shape = left.shape[..last].to_vec();
@@ -57,12 +59,13 @@ impl Operator for BlockMatmul {
     }
 
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
-        let (blocks, size) = (generator.random.between(1, 3) as u64, BLOCK_UNIT * generator.random.between(1, 5) as u64);
+        let packed = if generator.random.one_in(3) { I2 } else { I4 };
+        let (blocks, size) = (generator.random.between(1, 3) as u64, block_unit(packed) * generator.random.between(1, 5) as u64);
         let [rows, units] = [generator.random.between(1, 6), generator.random.between(1, 20)].map(|n| n as u64);
         let shape = if generator.random.one_in(3) { vec![2, rows, blocks * size] } else { vec![rows, blocks * size] };
         let rows = if generator.random.one_in(3) { F32 } else { I8 };
         let left = generator.leaf(rows, &shape)?;
-        let weights = generator.literal(I4, &[units, blocks * size])?;
+        let weights = generator.literal(packed, &[units, blocks * size])?;
         let element = if generator.random.one_in(3) { Bf16 } else { F32 };
         let scales = generator.literal(element, &[units, blocks])?;
         Some((vec![left, weights, scales], Self { excess: generator.random.one_in(2) }))

@@ -40,6 +40,7 @@ mod slice;
 mod store_state;
 mod top_k;
 mod transpose;
+mod unpack;
 mod while_loop;
 mod window;
 mod words;
@@ -47,7 +48,7 @@ mod words;
 pub use arg_reduce::ArgReduce;
 pub use attention::Attention;
 pub use bitcast::Bitcast;
-pub use block_matmul::{BLOCK_UNIT, BlockMatmul};
+pub use block_matmul::{BlockMatmul, block_unit};
 pub use broadcast::Broadcast;
 pub use call::Call;
 pub use concat::Concat;
@@ -80,6 +81,7 @@ pub use slice::Slice;
 pub use store_state::StoreState;
 pub use top_k::TopK;
 pub use transpose::Transpose;
+pub use unpack::Unpack;
 pub use while_loop::While;
 pub use window::{Window, WindowGeometry};
 pub use words::{Combination, IndexOperation, Order, Reduction, Search, Summation, Word};
@@ -423,6 +425,7 @@ operators! {
     ArgReduce,
     Reshape,
     Bitcast,
+    Unpack,
     Transpose,
     Broadcast,
     Slice,

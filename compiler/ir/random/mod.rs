@@ -150,13 +150,9 @@ impl Generator<'_> {
 
     pub(in crate::ir) fn tensor(&mut self, element: ElementType, shape: &[u64]) -> Tensor {
         let count = shape.iter().product::<u64>() as usize;
-        let mut bytes = Vec::new();
         let numbers: Vec<Scalar> = (0..count).map(|_| self.scalar(element)).collect();
-        if element == ElementType::I4 {
-            bytes.extend(numbers.chunks(2).map(|pair| pair[0].bits() as u8 | pair.get(1).map_or(0, |s| (s.bits() as u8) << 4)));
-        } else {
-            numbers.iter().for_each(|s| bytes.extend(s.to_bytes()));
-        }
+        let bytes: Vec<u8> = numbers.iter().flat_map(|s| s.to_bytes()).collect();
+        let bytes = if element.is_packed() { packed::pack(element, &bytes) } else { bytes };
         Tensor { element, shape: shape.to_vec(), bytes }
     }
 

@@ -33,7 +33,9 @@ impl Integers {
 pub fn wrap(ty: ElementType, value: i64) -> i64 {
     match ty {
         ElementType::Bool => i64::from(value != 0),
+        ElementType::I2 => value << 62 >> 62,
         ElementType::I4 => value << 60 >> 60,
+        ElementType::U4 => value & 15,
         ElementType::I8 => i64::from(value as i8),
         ElementType::I16 => i64::from(value as i16),
         ElementType::I32 => i64::from(value as i32),

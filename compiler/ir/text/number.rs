@@ -1,5 +1,6 @@
 //! Numbers of each element type as text, exactly.
 
+use crate::ir::packed;
 use crate::ir::scalar::Scalar;
 use crate::ir::types::ElementType;
 
@@ -37,10 +38,11 @@ pub(super) fn parse(element: ElementType, text: &str) -> Option<Scalar> {
     }
 }
 
-/// Elements of a dense tensor's bytes; 4-bit numbers are unpacked.
+/// Elements of a dense tensor's bytes; packed numbers are unpacked, up to the end of the last byte.
 pub(super) fn scalars(element: ElementType, bytes: &[u8]) -> Vec<Scalar> {
-    if element == ElementType::I4 {
-        return bytes.iter().flat_map(|b| [b & 15, b >> 4]).map(|x| Scalar::from_bits(element, u64::from(x))).collect();
+    if element.is_packed() {
+        let count = bytes.len() * element.per_byte() as usize;
+        return packed::unpack(element, bytes, count).into_iter().map(|x| Scalar::from_bits(element, u64::from(x))).collect();
     }
     let width = element.bits() as usize / 8;
     let wide = |chunk: &[u8]| chunk.iter().rev().fold(0, |bits, &b| bits << 8 | u64::from(b));
@@ -49,8 +51,8 @@ pub(super) fn scalars(element: ElementType, bytes: &[u8]) -> Vec<Scalar> {
 
 /// The bytes of a dense tensor from its elements.
 pub(super) fn bytes(element: ElementType, scalars: &[Scalar]) -> Vec<u8> {
-    if element == ElementType::I4 {
-        return scalars.chunks(2).map(|pair| pair[0].bits() as u8 | (pair.get(1).map_or(0, |s| s.bits() as u8) << 4)).collect();
+    if element.is_packed() {
+        return packed::pack(element, &scalars.iter().map(|s| s.bits() as u8).collect::<Vec<_>>());
     }
     scalars.iter().flat_map(|s| s.to_bytes()).collect()
 }

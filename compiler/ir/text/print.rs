@@ -63,8 +63,8 @@ fn static_type(element: ElementType, shape: &[u64]) -> String {
 
 fn contents(element: ElementType, bytes: &[u8], constants: Constants) -> String {
     let scalars = if bytes.len() <= SHORT * 8 { number::scalars(element, bytes) } else { vec![] };
-    // The spare nibble of an odd number of 4-bit elements makes one element too many, and 128 bits are no scalar: these go as bytes.
-    let as_bytes = matches!(element, ElementType::I4 | ElementType::C128);
+    // The spare bits of the last byte make elements too many, and 128 bits are no scalar: these go as bytes.
+    let as_bytes = element.is_packed() || element == ElementType::C128;
     if bytes.is_empty() || (!scalars.is_empty() && scalars.len() <= SHORT && !as_bytes) {
         return format!("[{}]", list(scalars, number::print));
     }

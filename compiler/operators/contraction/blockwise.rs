@@ -1,17 +1,17 @@
-//! Products of rows with int4 weights that have a scale for each block of inputs. Quantized rows are after LiteRT's reference (`EvalBlockwise4Bit`) and
+//! Products of rows with int4 or int2 weights that have a scale for each block of inputs. Quantized rows are after LiteRT's reference (`EvalBlockwise4Bit`) and
 //! XNNPACK: each block is multiplied in integers, and the blocks' sums are added in floats. Rows of floats are multiplied as they are.
 
 use super::matrix::Matrix;
 use super::rows::Rows;
-use crate::ir::operators::BLOCK_UNIT;
+use crate::ir::operators::block_unit;
 use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph};
-use ElementType::{F32, I4, I32};
+use ElementType::{F32, I32};
 
 /// A filter whose rows are cut into blocks.
 pub struct Filter {
-    /// Constants of int4, `[units, depth]`.
+    /// Constants of int4 or int2, `[units, depth]`.
     weights: Matrix,
     /// Constants of f32 or bf16, `[units, blocks]`.
     scales: Value,
@@ -20,7 +20,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Of constants of int4, `[units, depth]`, and constant scales `[units, depth ÷ size]`, f32 or bf16; `size` is even. None where they are no
+    /// Of constants of int4 or int2, `[units, depth]`, and constant scales `[units, depth ÷ size]`, f32 or bf16; `size` fills whole bytes. None where they are no
     /// constants, or the scales do not fit.
     pub fn new(g: &Graph<'_>, weights: Matrix, scales: Value, size: u64) -> Option<Self> {
         let [units, depth] = g.shape(weights.value).ok()?[..] else { return None };
@@ -35,7 +35,8 @@ impl Filter {
     fn sums(&self, g: &Graph<'_>) -> Vec<f32> {
         let known = |value| g.known(value).unwrap_or_default();
         let factors = floats(g.element(self.scales), known(self.scales));
-        let sums = sums((self.weights, known(self.weights.value)), factors, self.size, self.blocks);
+        let weights = (g.element(self.weights.value), known(self.weights.value));
+        let sums = sums(self.weights, weights, factors, (self.size, self.blocks));
         [self.weights.value, self.scales].into_iter().for_each(|read| g.release(read));
         sums
     }
@@ -70,13 +71,14 @@ pub fn of_rows(g: &mut Graph<'_>, rows: Value, filter: Filter) -> Result<Value, 
     let units = g.shape(weights.value)?[0];
     let [_, depth] = g.extents(rows)[..] else { return Err(Error::NoMatrix { rank: g.rank(rows) }) };
     g.equate(depth, Extent::Static(blocks * size))?;
-    let missing = size.next_multiple_of(BLOCK_UNIT) - size;
+    let element = g.element(weights.value);
+    let missing = size.next_multiple_of(block_unit(element)) - size;
     let (rows, weights) = if missing == 0 {
         (rows, weights)
     } else {
         // Whatever the weights are that meet the rows' zeros.
-        let padded = with_zeros(g.known(weights.value).unwrap_or_default(), size, missing);
-        let value = g.constant(I4, &[units, blocks * (size + missing)], padded)?;
+        let padded = with_zeros(g.known(weights.value).unwrap_or_default(), [size, missing].map(|n| n / element.per_byte()));
+        let value = g.constant(element, &[units, blocks * (size + missing)], padded)?;
         (rows_with_zeros(g, rows, [blocks, size, missing])?, Matrix { value, ..weights })
     };
     Ok(g.builder.block_matmul(rows, (weights.value, weights.excess), scales)?)
@@ -91,9 +93,9 @@ fn rows_with_zeros(g: &mut Graph<'_>, rows: Value, [blocks, size, missing]: [u64
     g.reshape(padded, &[count, Extent::Static(blocks * (size + missing))])
 }
 
-/// Blocks of int4, two a byte, with zeros after each.
-fn with_zeros(weights: &[u8], size: u64, missing: u64) -> Vec<u8> {
-    let (block, zeros) = ((size / 2) as usize, (missing / 2) as usize);
+/// Blocks of bytes with zeros after each.
+fn with_zeros(weights: &[u8], [size, missing]: [u64; 2]) -> Vec<u8> {
+    let (block, zeros) = (size as usize, missing as usize);
     weights.chunks(block.max(1)).flat_map(|block| block.iter().copied().chain(std::iter::repeat_n(0, zeros))).collect()
 }
 
@@ -108,8 +110,13 @@ fn floats(element: ElementType, bytes: &[u8]) -> impl Iterator<Item = f32> + '_ 
 }
 
 /// The sum of each unit's weights, scaled.
-fn sums((weights, bytes): (Matrix, &[u8]), scales: impl Iterator<Item = f32>, size: u64, blocks: u64) -> Vec<f32> {
-    let of_blocks = weights.sums(I4, bytes, size);
+fn sums(
+    weights: Matrix,
+    (element, bytes): (ElementType, &[u8]),
+    scales: impl Iterator<Item = f32>,
+    (size, blocks): (u64, u64),
+) -> Vec<f32> {
+    let of_blocks = weights.sums(element, bytes, size);
     let scaled: Vec<f32> = of_blocks.iter().zip(scales).map(|(&sum, scale)| scale * sum as f32).collect();
     scaled.chunks_exact((blocks as usize).max(1)).map(|unit| unit.iter().fold(0.0, |sum, x| sum + x)).collect()
 }

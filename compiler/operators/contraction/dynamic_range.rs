@@ -3,12 +3,12 @@
 use super::matrix::Matrix;
 use super::rows::{Rows, asymmetric_rows, symmetric_rows};
 use super::{Convolution, Numerics, Transposed, products};
-use crate::ir::operators::BLOCK_UNIT;
+use crate::ir::operators::block_unit;
 use crate::ir::{ElementType, Extent, Node, Reduction, ScalarOp, Value};
 use crate::operators::activation::Activation;
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
-use ElementType::{F32, I4, I8, I16, I32};
+use ElementType::{F32, I2, I4, I8, I16, I32};
 
 /// How a convolution of floats with int8 weights is scaled.
 pub struct ConvolutionRule<'s> {
@@ -145,7 +145,7 @@ pub struct RowRule<'s> {
     pub activation: Activation,
 }
 
-/// `rows [count, depth]` of floats times int8 or int4 weights `[units, depth]`: each row is quantized on its own.
+/// `rows [count, depth]` of floats times weights of eight bits or fewer, `[units, depth]`: each row is quantized on its own.
 ///
 /// # Errors
 /// When operands do not fit each other.
@@ -154,7 +154,7 @@ pub fn linear(g: &mut Graph<'_>, rows: Value, weights: Value, bias: Option<Value
     row_products(g, &rows, weights.into(), bias, (rule.scales, Order::FactorsFirst), rule.activation)
 }
 
-/// Quantized rows `[count, depth]` times int8 or int4 weights `[units, depth]` of one scale, or one a unit.
+/// Quantized rows `[count, depth]` times weights of eight bits or fewer, `[units, depth]`, of one scale, or one a unit.
 ///
 /// # Errors
 /// When operands do not fit each other.
@@ -172,7 +172,7 @@ pub fn row_products(
         let scales = g.constant_f32(&[units, 1], &vec![1.0; units as usize])?;
         (g.builder.block_matmul(rows.integers, (weights.value, weights.excess), scales)?, F32)
     } else {
-        debug_assert!(!weights.excess, "weights in excess-8 code are rows of one block");
+        debug_assert!(!weights.excess, "weights in excess code are rows of one block");
         (g.builder.matmul(rows.integers, weights.value, (0, 0), I32)?, I32)
     };
     let mut operands = vec![sums, rows.scales];
@@ -207,19 +207,20 @@ pub fn row_products(
     g.map(&operands, terms.finish(x))
 }
 
-/// Rows of up to this many 4-bit weights have products with bytes whose sums are exact in binary32.
+/// Rows of up to this many packed weights have products with bytes whose sums are exact in binary32.
 const EXACT: u64 = 1 << 14;
 
-/// Whether weights are constants of four bits whose rows may be taken as one block each. The sum of a block is a float, and of so short a row every float
+/// Whether weights are packed constants whose rows may be taken as one block each. The sum of a block is a float, and of so short a row every float
 /// here is a whole number, up to the last: the difference of the sum and its excess is rounded once, as an integer is that becomes a float.
 fn is_one_block(g: &Graph<'_>, weights: Value) -> Result<bool, Error> {
     let depth = g.shape(weights)?.last().copied().unwrap_or(0);
-    Ok(is_block(depth) && g.element(weights) == I4 && g.known(weights).is_some())
+    let element = g.element(weights);
+    Ok(matches!(element, I2 | I4) && is_block(element, depth) && g.known(weights).is_some())
 }
 
-/// Whether rows of so many 4-bit weights may be one block each.
-pub fn is_block(depth: u64) -> bool {
-    depth > 0 && depth <= EXACT && depth.is_multiple_of(BLOCK_UNIT)
+/// Whether rows of so many packed weights may be one block each.
+pub fn is_block(element: ElementType, depth: u64) -> bool {
+    depth > 0 && depth <= EXACT && depth.is_multiple_of(block_unit(element))
 }
 
 /// The sum of each row of weights `[units, depth]`.

@@ -1,13 +1,14 @@
 //! Integers that quantized rows are multiplied with, as a file holds them.
 
+use crate::ir::packed::element_at;
 use crate::ir::{ElementType, Value};
 
-/// Integers of four or eight bits, `[units, depth]`.
+/// Integers of eight bits or fewer, `[units, depth]`.
 #[derive(Clone, Copy)]
 pub struct Matrix {
     /// The integers.
     pub value: Value,
-    /// Whether they are constants of four bits in excess-8 code: without a sign, 8 more than they are. XNNPACK's files have such.
+    /// Whether they are packed constants in excess code: without a sign, of four bits 8 more than they are. XNNPACK's files have such.
     pub excess: bool,
 }
 
@@ -26,12 +27,9 @@ impl Matrix {
     }
 
     fn numbers(self, element: ElementType, bytes: &[u8]) -> impl Iterator<Item = i32> + '_ {
-        // Of two in a byte the first lies in the low bits.
-        let shifts: &[u32] = if element == ElementType::I4 { &[4, 0] } else { &[0] };
-        let bits = 8 - element.bits().min(8);
-        let highest = if self.excess { 1 << 7 } else { 0 };
-        // Shifting up and back extends the sign, which is the other way round in excess code.
-        bytes.iter().flat_map(move |&byte| shifts.iter().map(move |shift| i32::from(((byte << shift) ^ highest) as i8 >> bits)))
+        // The sign is the other way round in excess code.
+        let turned = if self.excess { -1 << (element.bits() - 1) } else { 0 };
+        (0..bytes.len() * element.per_byte() as usize).map(move |index| i32::from(element_at(element, bytes, index) ^ turned))
     }
 }
 
@@ -47,5 +45,7 @@ mod tests {
         assert_eq!(sums(true, ElementType::I4, &[0xa9, 0x7f], 2), [3, 6]);
         assert_eq!(sums(false, ElementType::I4, &[0x21, 0xf7, 0x08], 3), [10, -9]);
         assert_eq!(sums(false, ElementType::I8, &[1, 255, 128], 3), [-128]);
+        assert_eq!(sums(false, ElementType::I2, &[0b11_10_01_00, 0b10], 4), [-2, -2]);
+        assert_eq!(sums(true, ElementType::I2, &[0b11_10_01_00], 2), [-3, 1]);
     }
 }

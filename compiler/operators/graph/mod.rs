@@ -178,4 +178,13 @@ impl<'m> Graph<'m> {
     pub fn convert(&mut self, value: Value, element: ElementType) -> Result<Value, Error> {
         self.compute(&[value], |terms, x| Ok(terms.convert(x[0], element)))
     }
+
+    /// A tensor whose packed integers have a byte each; any other tensor as it is.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn unpacked(&mut self, value: Value) -> Result<Value, Error> {
+        let element = self.element(value);
+        if element.is_packed() { self.convert(value, element.unpacked()) } else { Ok(value) }
+    }
 }

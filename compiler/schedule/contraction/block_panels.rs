@@ -1,7 +1,7 @@
-//! Constants of four bits in the order in which [`super::blocks`] multiplies them.
+//! Constants of two or four bits in the order in which [`super::blocks`] multiplies them.
 //!
-//! A strip is `[k ÷ 2G][lanes][G]` bytes: a byte has an element of k in its low four bits, and the one G after it in its high ones, so that one
-//! load gives the weights of two products, which take G elements each ([`Encoding::group`]). Scales are `[blocks][lanes]`, in 16 bits where all of them are bfloat16.
+//! A strip is `[k ÷ PG][lanes][G]` bytes of P elements: a byte has an element of k in its low bits, and the one G after it in those above, so that one
+//! load gives the weights of P products, which take G elements each ([`Encoding::group`]). Scales are `[blocks][lanes]`, in 16 bits where all of them are bfloat16.
 
 use super::strips::Strips;
 use super::weights::Source;
@@ -9,12 +9,12 @@ use crate::ir::{Data, ElementType};
 use crate::kernel::Lane;
 use crate::machine::{DotProduct, Machine};
 
-/// How four bits stand for an integer.
+/// How bits stand for an integer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Encoding {
-    /// 8 more than it is.
+    /// More than it is by half of what the bits count to: 8, or 2.
     Unsigned,
-    /// Two's complement; scales are a sixteenth, for products are of sixteen times the weight.
+    /// Two's complement; products are of the weight in the highest bits of a byte, so scales are smaller: a sixteenth, or a 64th.
     Signed,
     /// Two's complement, for products of floats.
     Floats,
@@ -31,10 +31,10 @@ impl Encoding {
         if self == Self::Floats { 1 } else { 4 }
     }
 
-    /// What four bits become that are in excess-8 code or in two's complement, which differ in the highest bit.
-    fn bits(self, stored: u8, excess: bool) -> u8 {
+    /// What stored bits become that are in excess code or in two's complement, which differ in the highest bit.
+    fn recoded(self, stored: u8, excess: bool, bits: u32) -> u8 {
         let differs = excess != (self == Self::Unsigned);
-        (stored ^ if differs { 8 } else { 0 }) & 15
+        (stored ^ if differs { 1 << (bits - 1) } else { 0 }) & ((1 << bits) - 1)
     }
 }
 
@@ -70,9 +70,11 @@ impl Scale {
 /// The right operand of products in blocks.
 #[derive(Clone, Copy)]
 pub struct Panels<'a> {
-    /// i4, `[units, depth]`.
+    /// `[units, depth]`.
     pub weights: &'a Data,
-    /// Whether they are in excess-8 code.
+    /// Their type: i4 or i2.
+    pub element: ElementType,
+    /// Whether they are in excess code.
     pub excess: bool,
     /// `[units, blocks]`.
     pub scales: &'a Data,
@@ -84,14 +86,14 @@ pub struct Panels<'a> {
     pub depth: u64,
     /// Blocks of them.
     pub blocks: u64,
-    /// How four bits are held.
+    /// How their bits are held.
     pub encoding: Encoding,
 }
 
 /// Both constants as kernels read them.
 #[derive(Clone)]
 pub struct Packed {
-    /// Four-bit integers.
+    /// Packed integers.
     pub weights: Data,
     /// Their scales.
     pub scales: Data,
@@ -100,9 +102,19 @@ pub struct Packed {
 }
 
 /// What tells packed constants apart.
-pub type Key = (Source, Source, Encoding, bool);
+pub type Key = (Source, Source, Encoding, (ElementType, bool));
 
 impl Panels<'_> {
+    /// Weights of a byte.
+    pub fn per_byte(&self) -> u64 {
+        self.element.per_byte()
+    }
+
+    /// How much larger unsigned bits are than the weight.
+    pub fn excess_of_bits(&self) -> i64 {
+        1 << (self.element.bits() - 1)
+    }
+
     /// Elements of a block.
     pub fn size(&self) -> u64 {
         self.depth / self.blocks
@@ -110,7 +122,7 @@ impl Panels<'_> {
 
     /// What tells their constants apart from others.
     pub fn key(&self) -> Key {
-        (Source::of(self.weights, None), Source::of(self.scales, None), self.encoding, self.excess)
+        (Source::of(self.weights, None), Source::of(self.scales, None), self.encoding, (self.element, self.excess))
     }
 
     /// The constants as kernels read them.
@@ -123,18 +135,20 @@ impl Panels<'_> {
     }
 
     fn packed_weights(&self, strips: &Strips) -> Vec<u8> {
-        let (bytes, row) = (self.weights.bytes(), (self.depth / 2) as usize);
-        let nothing = self.encoding.bits(0, false);
-        // The element of a row as it is stored, two to a byte, the first one in the low bits.
-        let nibble = |unit: u64, k: usize| match bytes.get(unit as usize * row..).filter(|_| unit < self.units) {
-            Some(stored) => self.encoding.bits(stored[k / 2] >> (k % 2 * 4), self.excess),
+        let (bits, per_byte) = (self.element.bits(), self.per_byte() as usize);
+        let (bytes, row) = (self.weights.bytes(), self.depth as usize / per_byte);
+        let nothing = self.encoding.recoded(0, false, bits);
+        // The element of a row as it is stored, the first of a byte in the low bits.
+        let weight = |unit: u64, k: usize| match bytes.get(unit as usize * row..).filter(|_| unit < self.units) {
+            Some(stored) => self.encoding.recoded(stored[k / per_byte] >> (k % per_byte * bits as usize), self.excess, bits),
             None => nothing,
         };
         let mut packed = Vec::with_capacity(strips.total() as usize * row);
         let (mut first, group) = (0, self.encoding.group() as usize);
         for lanes in strips.all() {
-            for k in (0..self.depth as usize).step_by(2 * group) {
-                let of_unit = |unit: u64| (k..k + group).map(move |k| nibble(unit, k) | nibble(unit, k + group) << 4);
+            for k in (0..self.depth as usize).step_by(per_byte * group) {
+                let byte = |unit, k| (0..per_byte).rev().fold(0, |byte, place| byte << bits | weight(unit, k + place * group));
+                let of_unit = |unit: u64| (k..k + group).map(move |k| byte(unit, k));
                 packed.extend((first..first + lanes).flat_map(of_unit));
             }
             first += lanes;
@@ -144,7 +158,7 @@ impl Panels<'_> {
 
     fn packed_scales(&self, strips: &Strips) -> (Vec<u8>, Scale) {
         let bytes = self.scales.bytes();
-        let factor = if self.encoding == Encoding::Signed { 1.0 / 16.0 } else { 1.0 };
+        let factor = if self.encoding == Encoding::Signed { f32::from(1u8 << self.element.bits()) / 256.0 } else { 1.0 };
         let scale = |unit: u64, block: u64| {
             let bits = if unit < self.units { self.stored.bits(bytes, (unit * self.blocks + block) as usize) } else { 0 };
             f32::from_bits(bits) * factor
@@ -175,7 +189,7 @@ mod tests {
         let scales: Data = [0.5f32, 0.1].iter().flat_map(|scale| scale.to_le_bytes()).collect::<Vec<u8>>().into();
         let panels = |encoding| {
             let (excess, stored) = (false, Scale::Single);
-            Panels { weights: &weights, excess, scales: &scales, stored, units: 2, depth: 8, blocks: 1, encoding }
+            Panels { weights: &weights, element: ElementType::I4, excess, scales: &scales, stored, units: 2, depth: 8, blocks: 1, encoding }
         };
         let strips = Strips::new(2, 16);
         assert_eq!(panels(Encoding::Signed).packed_weights(&strips), [0x51, 0x62, 0x73, 0x84, 0, 0, 0, 0]);
@@ -186,10 +200,27 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_has_four_elements_of_two_bits() {
+        // One unit of one block of sixteen: 0 1 -2 -1, four times.
+        let weights: Data = vec![0b11_10_01_00; 4].into();
+        let scales: Data = 1f32.to_le_bytes().to_vec().into();
+        let of = |encoding| {
+            let (element, stored) = (ElementType::I2, Scale::Single);
+            Panels { weights: &weights, element, excess: false, scales: &scales, stored, units: 1, depth: 16, blocks: 1, encoding }
+        };
+        let strips = Strips::new(1, 16);
+        assert_eq!(of(Encoding::Signed).packed_weights(&strips)[..4], [0, 0b01_01_01_01, 0b10_10_10_10, 0xff]);
+        assert_eq!(of(Encoding::Unsigned).packed_weights(&strips), [0xaa, 0xff, 0, 0x55, 0xaa, 0xaa, 0xaa, 0xaa]);
+        assert_eq!(of(Encoding::Floats).packed_weights(&strips), [0xe4, 0, 0xe4, 0, 0xe4, 0, 0xe4, 0]);
+        assert_eq!(of(Encoding::Signed).packed_scales(&strips), (vec![0x80, 0x3c, 0, 0], Scale::Brain), "a 64th");
+    }
+
+    #[test]
     fn scales_of_16_bits_stay_so() {
         let (weights, scales): (Data, Data) = (vec![0; 4].into(), 0.75f32.to_le_bytes().to_vec().into());
         let panels = |stored, scales| Panels {
             weights: &weights,
+            element: ElementType::I4,
             excess: true,
             scales,
             stored,
@@ -209,7 +240,7 @@ mod tests {
         let scales: Data = 1f32.to_le_bytes().to_vec().into();
         let of = |encoding| {
             let (excess, stored) = (true, Scale::Single);
-            Panels { weights: &weights, excess, scales: &scales, stored, units: 1, depth: 8, blocks: 1, encoding }
+            Panels { weights: &weights, element: ElementType::I4, excess, scales: &scales, stored, units: 1, depth: 8, blocks: 1, encoding }
         };
         let strips = Strips::new(1, 16);
         // 1 2 3 4 5 6 7 -8, and a unit that is not there.

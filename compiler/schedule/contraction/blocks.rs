@@ -1,9 +1,9 @@
-//! Products of signed bytes, or floats, with constants of four bits, whose rows are cut into blocks with a scale each.
+//! Products of signed bytes, or floats, with constants of two or four bits, whose rows are cut into blocks with a scale each.
 //!
-//! Weights stay four bits wide in memory, and become bytes or floats in registers. A block is summed; its sum, a float then, is scaled, and
+//! Weights stay so narrow in memory, and become bytes or floats in registers. A block is summed; its sum, a float then, is scaled, and
 //! is added to the sum of the blocks before. Panels are the outermost loop, so that weights are read once for all rows.
 //!
-//! Bytes are multiplied four to a sum (see [`Products`]). Where weights are unsigned, 8 more than they are, each sum is 8 times the sum of the
+//! Bytes are multiplied four to a sum (see [`Products`]). Where weights are unsigned, 8 more than they are (of two bits 2), each sum is 8 times the sum of the
 //! block's bytes too large. What makes up for it is computed once a row, and is where the sums of its blocks begin.
 
 use super::block_panels::{Encoding, Panels, Scale};
@@ -13,7 +13,7 @@ use super::geometry::fuses;
 use super::loops::hoisted;
 use super::strips::{COMMON, NARROWEST, Strips};
 use super::tile::join;
-use crate::ir::operators::{BLOCK_UNIT, BlockMatmul};
+use crate::ir::operators::{BlockMatmul, block_unit};
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
@@ -28,9 +28,6 @@ use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
-/// Elements of k in which loops go at least: every block is a multiple of it.
-const STEP: u64 = BLOCK_UNIT;
-
 /// Elements of k whose products sums of 16 bits hold: eight sums of a pair, each at most 2 · 15 · 128.
 const IN_16_BITS: u64 = 32;
 
@@ -41,7 +38,7 @@ enum Products {
     Unsigned,
     /// The same, two to a sum of 16 bits, and two of these to one of 32 bits after some groups.
     Pairs,
-    /// Weights sixteen times as large as they are, so that four bits need no sign of their own.
+    /// Weights as many times as large as they are as brings their sign to that of a byte.
     Signed,
     /// Floats.
     Floats,
@@ -62,7 +59,7 @@ impl Products {
         if self == Self::Floats { (Lane::F32, Lane::F32) } else { (Lane::I8, Lane::I32) }
     }
 
-    /// Whether sums of bytes lack what makes up for weights that are 8 too large.
+    /// Whether sums of bytes lack what makes up for weights that are too large.
     fn begins_with_rows(self) -> bool {
         matches!(self, Self::Unsigned | Self::Pairs)
     }
@@ -97,7 +94,8 @@ impl<'a> BlockSchedule<'a> {
         let of_bytes = || Encoding::for_levels(cx.levels);
         let encoding = if cx.element(left) == ElementType::F32 { Encoding::Floats } else { of_bytes() };
         let stored = if cx.element(scales) == ElementType::Bf16 { Scale::Brain } else { Scale::Single };
-        let panels = Panels { weights, excess, scales: factors, stored, units: filter[0], depth: filter[1], blocks, encoding };
+        let element = cx.element(right);
+        let panels = Panels { weights, element, excess, scales: factors, stored, units: filter[0], depth: filter[1], blocks, encoding };
         let products = Products::on(cx.machine, encoding);
         let element_wise = ElementWise::with_epilogue(cx, &epilogue_of(&cx), &SumRanges { all: None, channels: vec![] })?;
         Ok(Self { cx, left, rows, panels, products, tile: tile(&cx, rows, filter[0]), element_wise })
@@ -119,9 +117,14 @@ impl<'a> BlockSchedule<'a> {
     fn chunk(&self) -> u64 {
         let size = self.panels.size();
         if !self.cx.writes_out() || self.products == Products::Floats {
-            return STEP;
+            return self.step();
         }
-        [IN_16_BITS, IN_16_BITS / 2].into_iter().find(|&chunk| size.is_multiple_of(chunk)).unwrap_or(STEP)
+        [IN_16_BITS, IN_16_BITS / 2].into_iter().find(|&chunk| size.is_multiple_of(chunk)).unwrap_or(self.step())
+    }
+
+    /// Elements of k in which loops go at least: every block is a multiple of it.
+    fn step(&self) -> u64 {
+        block_unit(self.panels.element)
     }
 
     /// Whether products and sums are rounded once.
@@ -161,7 +164,7 @@ impl Schedule for BlockSchedule<'_> {
     }
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
-        let mut b = KernelBuilder::new("matmul_i4");
+        let mut b = KernelBuilder::new(format!("matmul_{}", self.panels.element));
         let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
         let mut arguments = Arguments::default();
         let elements = Elements::new(self.products.lanes().0, self.cx.most_elements(self.left)?);
@@ -218,14 +221,14 @@ struct BlockPlace {
 }
 
 impl Lowering<'_> {
-    /// Minus eight times the sum of each block of each row.
+    /// Minus eight times the sum of each block of each row, or what unsigned weights are too large by.
     fn sums_of_rows(&self, b: &mut KernelBuilder) {
         let (Some(first), panels) = (self.first, &self.schedule.panels) else { return };
         let group = panels.encoding.group() as u16;
         let lanes = self.schedule.cx.machine.lanes(1).min(IN_16_BITS as u16).max(group);
-        let lanes = if panels.size().is_multiple_of(lanes.into()) { lanes } else { STEP as u16 };
+        let lanes = if panels.size().is_multiple_of(lanes.into()) { lanes } else { self.schedule.step() as u16 };
         let ones = b.int(Type::vector(Lane::I8, lanes), 1);
-        let eight = b.int(Type::scalar(Lane::I32), -8);
+        let excess = b.int(Type::scalar(Lane::I32), -panels.excess_of_bits());
         b.for_range(0, (self.schedule.rows * panels.blocks) as i64, 1, |b, block| {
             let start = b.scale_index(block, panels.size() as i64, 0);
             let zero = b.int(Type::vector(Lane::I32, lanes / group), 0);
@@ -236,7 +239,7 @@ impl Lowering<'_> {
                 vec![b.dot(DotOp::UnsignedSigned8, sums[0], ones, bytes)]
             });
             let sum = b.horizontal(HorizontalOp::Add, sums[0]);
-            let sum = b.mul(sum, eight);
+            let sum = b.mul(sum, excess);
             b.store(first, block, 0, sum);
         });
     }
@@ -354,17 +357,18 @@ impl Lowering<'_> {
         if is_apart {
             products.push(self.nothing(b, vector));
         }
-        for step in (0..schedule.chunk()).step_by(2 * group as usize) {
-            let weights: Vec<[Value; 2]> = (0..vectors).map(|v| self.weights(b, at, (k, step), v * vector)).collect();
-            for (r, half) in (0..at.rows).flat_map(|r| [(r, 0), (r, 1)]) {
-                let offset = (r * schedule.panels.depth + step + half * group) as i64;
+        let per_byte = schedule.panels.per_byte();
+        for step in (0..schedule.chunk()).step_by((per_byte * group) as usize) {
+            let weights: Vec<Vec<Value>> = (0..vectors).map(|v| self.weights(b, at, (k, step), v * vector)).collect();
+            for (r, part) in (0..at.rows).flat_map(|r| (0..per_byte).map(move |part| (r, part))) {
+                let offset = (r * schedule.panels.depth + step + part * group) as i64;
                 let x = match schedule.products {
                     Products::Floats => b.load_splat(self.input, row, offset, vector as u16),
                     _ => b.load_splat_group(self.input, row, offset, group as u16, (vector * group) as u16),
                 };
                 for (v, weights) in weights.iter().enumerate() {
-                    let sum = &mut products[if is_apart { half as usize } else { (r * vectors) as usize + v }];
-                    let w = weights[half as usize];
+                    let sum = &mut products[if is_apart { part as usize % 2 } else { (r * vectors) as usize + v }];
+                    let w = weights[part as usize];
                     *sum = match schedule.products {
                         Products::Unsigned => b.dot(DotOp::UnsignedSigned8, *sum, w, x),
                         Products::Pairs => b.dot(DotOp::UnsignedSigned8To16, *sum, w, x),
@@ -384,38 +388,66 @@ impl Lowering<'_> {
         sums.iter().zip(products).map(|(&sum, pairs)| b.dot(DotOp::Signed16, sum, pairs, ones)).collect()
     }
 
-    /// The weights of two groups of k, from a lane of the panel on, as products take them.
-    fn weights(&self, b: &mut KernelBuilder, at: &BlockPlace, (k, step): (Value, u64), lane: u64) -> [Value; 2] {
+    /// The weights of as many groups of k as share bytes, from a lane of the panel on, as products take them.
+    fn weights(&self, b: &mut KernelBuilder, at: &BlockPlace, (k, step): (Value, u64), lane: u64) -> Vec<Value> {
         let (panels, strip) = (&self.schedule.panels, at.cut.width.strip);
         let group = panels.encoding.group();
         let (_, vector) = at.cut.width.vectors(self.schedule.cx.machine.lanes(4).into());
-        // Half a byte an element: a lane has as many bytes of a strip as half its elements are.
-        let strips = b.scale_index(at.strip, (panels.depth / 2) as i64, 0);
+        // Less than a byte an element: a lane has as many bytes of a strip as its elements fill.
+        let per_byte = panels.per_byte();
+        let strips = b.scale_index(at.strip, (panels.depth / per_byte) as i64, 0);
         let lanes = b.scale_index(at.lane, group as i64, 0);
         let start = b.add(strips, lanes);
-        let skipped = b.scale_index(k, (strip / 2) as i64, 0);
+        let skipped = match strip.is_multiple_of(per_byte) {
+            true => b.scale_index(k, (strip / per_byte) as i64, 0),
+            // Two lanes of two bits each: k is even.
+            false => b.shift(BinaryOp::ShiftRightSigned, k, 1),
+        };
         let start = b.add(start, skipped);
-        let offset = lane / strip * strip * panels.depth / 2 + step * strip / 2 + lane % strip * group;
+        let offset = lane / strip * strip * panels.depth / per_byte + step * strip / per_byte + lane % strip * group;
         let lanes = (vector * group) as u16;
         let raw = b.load(self.weights, start, offset as i64, lanes);
-        let mask = |b: &mut KernelBuilder, bits: i64| b.int(Type::vector(Lane::I8, lanes), bits);
-        match panels.encoding {
-            Encoding::Unsigned => {
-                let fifteen = mask(b, 15);
-                [b.binary(BinaryOp::And, raw, fifteen), b.shift(BinaryOp::ShiftRightUnsigned, raw, 4)]
+        parts(b, raw, panels.encoding, panels.element.bits() as u8)
+    }
+}
+
+/// The parts of some bits that bytes have, each as products take it.
+fn parts(b: &mut KernelBuilder, raw: Value, encoding: Encoding, bits: u8) -> Vec<Value> {
+    let ty = b.ty(raw);
+    let (firsts, last) = ((0..8 - bits).step_by(bits.into()), 8 - bits);
+    match encoding {
+        Encoding::Unsigned => {
+            let mask = b.int(ty, (1 << bits) - 1);
+            let mut parts = Vec::new();
+            for first in firsts {
+                let bits = if first == 0 { raw } else { b.shift(BinaryOp::ShiftRightUnsigned, raw, first) };
+                parts.push(b.binary(BinaryOp::And, bits, mask));
             }
-            Encoding::Signed => {
-                let high = mask(b, -16);
-                [b.shift(BinaryOp::ShiftLeft, raw, 4), b.binary(BinaryOp::And, raw, high)]
+            parts.push(b.shift(BinaryOp::ShiftRightUnsigned, raw, last));
+            parts
+        }
+        Encoding::Signed => {
+            let mask = b.int(ty, -1 << last);
+            let mut parts = vec![b.shift(BinaryOp::ShiftLeft, raw, last)];
+            for first in firsts.skip(1) {
+                let bits = b.shift(BinaryOp::ShiftLeft, raw, last - first);
+                parts.push(b.binary(BinaryOp::And, bits, mask));
             }
-            Encoding::Floats => {
-                let wide = b.convert(ConvertOp::SignExtend, raw, Lane::I32);
-                let low = b.shift(BinaryOp::ShiftLeft, wide, 28);
-                [(low, 28), (wide, 4)].map(|(bits, shift)| {
-                    let weight = b.shift(BinaryOp::ShiftRightSigned, bits, shift);
-                    b.convert(ConvertOp::SignedToFloat, weight, Lane::F32)
-                })
+            parts.push(b.binary(BinaryOp::And, raw, mask));
+            parts
+        }
+        Encoding::Floats => {
+            let wide = b.convert(ConvertOp::SignExtend, raw, Lane::I32);
+            let mut parts: Vec<(Value, u8)> = Vec::new();
+            for first in firsts {
+                parts.push((b.shift(BinaryOp::ShiftLeft, wide, 32 - bits - first), 32 - bits));
             }
+            parts.push((wide, last));
+            let float = |b: &mut KernelBuilder, (bits, shift)| {
+                let weight = b.shift(BinaryOp::ShiftRightSigned, bits, shift);
+                b.convert(ConvertOp::SignedToFloat, weight, Lane::F32)
+            };
+            parts.into_iter().map(|part| float(b, part)).collect()
         }
     }
 }

@@ -7,6 +7,7 @@ use super::sparse::{self, Places};
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::elementwise::lanes::widen;
+use crate::schedule::elementwise::packed::Packed;
 use crate::schedule::loops::row;
 use crate::schedule::movement::turn::turned;
 
@@ -52,7 +53,7 @@ impl Panels {
         }
         match self.storage {
             Storage::Computed { .. } => self.fill_from_tensor(b, (from, to), panel),
-            Storage::Nibbles => self.fill_from_nibbles(b, (from, to), panel),
+            Storage::Packed { stored, zero_point, bits } => self.fill_from_packed(b, (from, to), panel, (stored, zero_point, bits)),
             Storage::Narrow(_) => self.fill_from_narrow(b, (from, to), panel),
             // What products read is what the model holds.
             Storage::Floats | Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Wide => {}
@@ -97,28 +98,47 @@ impl Panels {
         });
     }
 
-    fn fill_from_nibbles(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), panel: &Filled) {
+    fn fill_from_packed(
+        &self,
+        b: &mut KernelBuilder,
+        (from, to): (Buffer, Buffer),
+        panel: &Filled,
+        (stored, zero_point, bits): (ElementType, i64, u8),
+    ) {
+        let per_byte = u64::from(8 / bits);
         let strip = self.elements_of(panel.width.strip);
         let source = b.scale_index(panel.lane, self.lane_elements() as i64, 0);
-        let source = b.shift(BinaryOp::ShiftRightSigned, source, 1);
+        let source = b.shift(BinaryOp::ShiftRightSigned, source, per_byte.ilog2() as u8);
         let source = b.scale_index(source, 1, panel.base as i64);
         let lanes = (self.machine_bytes / u64::from(self.lane.bytes())) as u16;
         for first in (0..self.filled_elements(&[panel.width])).step_by(strip.max(1) as usize) {
-            row(b, strip / 2, lanes, |b, i, active| {
+            row(b, strip / per_byte, lanes, |b, i, active| {
                 let index = b.add(source, i);
-                let raw = b.load_active(from, index, (first / 2) as i64, lanes, active);
-                let [fifteen, eight] = [15, 8].map(|number| b.int(Type::vector(Lane::I8, lanes), number));
+                let raw = b.load_active(from, index, (first / per_byte) as i64, lanes, active);
+                let packed = Packed::new(b, raw, (stored.is_signed_integer(), bits));
                 let place = panel.place(b, i);
-                let low = b.binary(BinaryOp::And, raw, fifteen);
-                let high = b.shift(BinaryOp::ShiftRightUnsigned, raw, 4);
-                for (nibble, offset) in [(low, first), (high, first + strip / 2)] {
-                    // The sign of four bits: 8 to 15 stand for −8 to −1.
-                    let turned = b.binary(BinaryOp::Xor, nibble, eight);
-                    let value = b.sub(turned, eight);
-                    let value = if self.lane == Lane::I8 { value } else { b.convert(ConvertOp::SignExtend, value, self.lane) };
-                    b.store_active(to, place, offset as i64, value, active);
+                for (value, part) in packed.parts(b, raw).into_iter().zip(0..) {
+                    let value = packed.signed(b, value);
+                    let value = self.from_packed(b, value, zero_point);
+                    b.store_active(to, place, (first + part * (strip / per_byte)) as i64, value, active);
                 }
             });
+        }
+    }
+
+    /// Signed bytes as the panel holds them.
+    fn from_packed(&self, b: &mut KernelBuilder, mut value: Value, zero_point: i64) -> Value {
+        if zero_point != 0 {
+            let zero_point = b.int(b.ty(value), zero_point);
+            value = b.sub(value, zero_point);
+        }
+        match self.lane {
+            Lane::I8 => value,
+            Lane::F32 => {
+                let wide = b.convert(ConvertOp::SignExtend, value, Lane::I32);
+                b.convert(ConvertOp::SignedToFloat, wide, Lane::F32)
+            }
+            lane => b.convert(ConvertOp::SignExtend, value, lane),
         }
     }
 

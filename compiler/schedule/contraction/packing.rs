@@ -5,7 +5,7 @@ use super::filling::Stored;
 use super::panels::{Extents, Panels, Storage};
 use super::sparse::{self, Entries};
 use super::strips::Strips;
-use super::weights::{Found, Integers, Source, Weights};
+use super::weights::{Found, Integers, Reader, Source, Weights};
 use crate::ir::Data;
 use crate::kernel::{KernelBuilder, Lane};
 use crate::parallel::Memo;
@@ -115,12 +115,9 @@ impl Panels {
                 self.copy((data, 4), panels);
                 self.share_last(panels);
             }
-            (Weights::Narrow { data, stored }, _) => self.copy((data, stored.bits() as usize / 8), panels),
-            (Weights::Integers(integers), Storage::Nibbles) => {
-                let mut bytes = vec![0; self.all_elements() as usize];
-                self.write_integers(integers, &mut bytes);
-                self.nibbles(&bytes, panels);
-            }
+            (Weights::Narrow { data, .. }, Storage::Packed { .. }) => self.write_packed(data, panels),
+            (Weights::Narrow { data, stored, .. }, _) => self.copy((data, stored.bits() as usize / 8), panels),
+            (Weights::Integers(integers), Storage::Packed { .. }) => self.write_packed(integers.data().0, panels),
             (Weights::Integers(integers), _) => self.write_integers(integers, panels),
             (Weights::Computed { .. }, _) => {}
         }
@@ -134,6 +131,28 @@ impl Panels {
                 to.copy_from_slice(&file[i * size..][..count * size]);
             }
         });
+    }
+
+    /// Writes packed integers. A strip is taken apart into as many parts as bytes have integers.
+    fn write_packed(&self, data: &Data, mut panels: &mut [u8]) {
+        let Storage::Packed { stored, zero_point, bits } = self.storage else { return };
+        let mut bytes = Vec::with_capacity(self.all_elements() as usize);
+        self.visit((data, stored.bits().into()), |file, first, count| match first {
+            Some(i) => bytes.extend((i..i + count).map(|i| Reader::of_packed(stored, 0, file).value(i) as u8)),
+            None => bytes.resize(bytes.len() + count, zero_point as u8),
+        });
+        let mask = (1 << bits) - 1;
+        let mut rest = &bytes[..];
+        for _ in 0..self.extents.groups {
+            for lanes in self.extents.strips.all() {
+                let (strip, following) = rest.split_at(self.elements_of(lanes) as usize);
+                let to = next(&mut panels, strip.len() * usize::from(bits) / 8);
+                for part in strip.chunks(to.len().max(1)).rev() {
+                    to.iter_mut().zip(part).for_each(|(to, byte)| *to = *to << bits | byte & mask);
+                }
+                rest = following;
+            }
+        }
     }
 
     /// Writes integers, one or two bytes each.
@@ -218,21 +237,8 @@ impl Panels {
             Storage::Floats => 4 * elements,
             Storage::Narrow(stored) => elements * stored.bits() as usize / 8,
             Storage::Wide => 2 * elements,
-            Storage::Nibbles => elements / 2,
+            Storage::Packed { bits, .. } => elements * usize::from(bits) / 8,
             Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Computed { .. } => elements,
-        }
-    }
-
-    /// Joins two bytes that hold four bits to one.
-    fn nibbles(&self, mut bytes: &[u8], mut panels: &mut [u8]) {
-        for _ in 0..self.extents.groups {
-            for lanes in self.extents.strips.all() {
-                let (strip, rest) = bytes.split_at(self.elements_of(lanes) as usize);
-                let (low, high) = strip.split_at(strip.len() / 2);
-                let to = next(&mut panels, low.len());
-                to.iter_mut().zip(low.iter().zip(high)).for_each(|(to, (l, h))| *to = l & 15 | h << 4);
-                bytes = rest;
-            }
         }
     }
 

@@ -37,8 +37,14 @@ pub(super) enum Storage {
     },
     /// 16 bits, zero point subtracted: where the zero point may be another one when the program runs.
     Wide,
-    /// 4-bit integers: a panel's first half in the low four bits, its second half in the high ones.
-    Nibbles,
+    /// Integers that share bytes: of a strip, the first part in the low bits and the others in those above. Strips that do not fill whole bytes so
+    /// have more bits an integer than the file.
+    Packed {
+        stored: ElementType,
+        /// Subtracted when they are read.
+        zero_point: i64,
+        bits: u8,
+    },
     /// Not packed: the tensor itself.
     Computed {
         element: ElementType,
@@ -76,6 +82,20 @@ impl Extents {
         self.segment_taps * self.per_tap
     }
 
+    /// Elements of a segment with its padding.
+    fn padded(&self) -> u64 {
+        self.segment().next_multiple_of(self.step)
+    }
+
+    /// Packed integers of a type in these panels.
+    fn packed(&self, stored: ElementType, zero_point: i64) -> Storage {
+        let of_lane = self.segments() * self.padded();
+        let fills_bytes = |bits: u64| self.strips.all().all(|lanes| (of_lane * lanes * bits).is_multiple_of(8));
+        // Lanes are even, so that four bits always fill bytes.
+        let bits = if fills_bytes(stored.bits().into()) { stored.bits() as u8 } else { 4 };
+        Storage::Packed { stored, zero_point, bits }
+    }
+
     /// Where a segment begins in the k of an output of the right operand, if its taps lie there one after the other.
     pub fn start(&self, segment: u64) -> u64 {
         self.taps[(segment * self.segment_taps) as usize] * self.per_tap
@@ -111,11 +131,12 @@ impl Panels {
     pub fn new(weights: &Weights, form: Form, extents: Extents, machine: &Machine, open: bool) -> Self {
         let storage = match weights {
             Weights::Floats(_) => Storage::Floats,
+            Weights::Narrow { stored, zero_point, .. } if stored.is_packed() => extents.packed(*stored, *zero_point),
             Weights::Narrow { stored, .. } => Storage::Narrow(*stored),
             Weights::Computed { element, zero_point, .. } => Storage::Computed { element: *element, zero_point: *zero_point },
             Weights::Integers(_) if weights.fit_signed_byte(open) && open => Storage::Bytes,
             Weights::Integers(_) if open => Storage::Wide,
-            Weights::Integers(Integers { stored: ElementType::I4, zero_point: 0, .. }) => Storage::Nibbles,
+            Weights::Integers(Integers { stored, zero_point, .. }) if stored.is_packed() => extents.packed(*stored, *zero_point),
             Weights::Integers(_) if weights.fit_signed_byte(open) => Storage::Bytes,
             Weights::Integers(Integers { stored, zero_point, .. }) => match weights.moved_to_signed_byte(open) {
                 Some(by) if form.has_excess() => Storage::Moved { by, everywhere: false },
@@ -129,7 +150,7 @@ impl Panels {
             Storage::Computed { .. } | Storage::Wide => Lane::I16,
             _ => Lane::I8,
         };
-        let filled = matches!(storage, Storage::Narrow(_) | Storage::Nibbles | Storage::Computed { .. });
+        let filled = matches!(storage, Storage::Narrow(_) | Storage::Packed { .. } | Storage::Computed { .. });
         let vector = u64::from(machine.lanes(4));
         Self { extents, storage, lane, filled, sparse: false, joined, vector, machine_bytes: u64::from(machine.vector_bytes()) }
     }
@@ -176,7 +197,7 @@ impl Panels {
 
     /// Elements of a segment with its padding.
     pub fn padded(&self) -> u64 {
-        self.extents.segment().next_multiple_of(self.extents.step)
+        self.extents.padded()
     }
 
     /// Elements of one lane of a panel.
@@ -243,7 +264,7 @@ impl Panels {
             Storage::Narrow(element) if element.bits() == 8 => Lane::I8,
             Storage::Narrow(_) | Storage::Wide => Lane::I16,
             Storage::Bytes | Storage::Moved { .. } if self.joined > 1 => Lane::I16,
-            Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Nibbles => Lane::I8,
+            Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Packed { .. } => Lane::I8,
             Storage::Computed { element: ElementType::F32, .. } => Lane::F32,
             Storage::Computed { element: ElementType::F16 | ElementType::Bf16, .. } => Lane::I16,
             Storage::Computed { .. } => Lane::I8,
@@ -304,6 +325,6 @@ impl Panels {
             return self.extents.strips.total() * self.extents.groups;
         }
         let elements = self.group_elements() * self.extents.groups;
-        if self.storage == Storage::Nibbles { elements / 2 } else { elements }
+        if let Storage::Packed { bits, .. } = self.storage { elements * u64::from(bits) / 8 } else { elements }
     }
 }

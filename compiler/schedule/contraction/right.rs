@@ -1,7 +1,7 @@
 //! Reading the right operand of a contraction.
 
 use super::weights::{Integers, Source, Weights};
-use crate::ir::{ElementType, InstData, Value};
+use crate::ir::{ElementType, InstData, Value, stored_right};
 use crate::schedule::context::Context;
 use crate::schedule::unsupported::Unsupported;
 
@@ -11,15 +11,17 @@ use crate::schedule::unsupported::Unsupported;
 /// For element types without a schedule.
 pub fn read(cx: &Context<'_>, data: &InstData, zero_point: i64, computed: bool) -> Result<Weights, Unsupported> {
     let operand = data.operands[1];
-    let source = crate::fuse::stored_right(cx.function, data);
+    let (source, subtracted) = stored_right(cx.function, data);
     let constant = if computed { None } else { cx.constant_data(source) };
     let Some(constant) = constant else { return of_tensor(cx, source, zero_point) };
     let stored = cx.element(source);
     match stored {
         ElementType::F32 => Ok(Weights::Floats(constant.clone())),
-        ElementType::F16 | ElementType::Bf16 => Ok(Weights::Narrow { data: constant.clone(), stored }),
-        _ if source != operand => Ok(Weights::Narrow { data: constant.clone(), stored }),
-        ElementType::I8 | ElementType::U8 | ElementType::I4 => {
+        _ if source != operand || stored.is_float() && stored.bits() == 16 => {
+            check_range(stored, subtracted)?;
+            Ok(Weights::Narrow { data: constant.clone(), stored, zero_point: subtracted, count: cx.shape(operand)?.iter().product() })
+        }
+        _ if stored.is_integer() && stored.bits() <= 8 => {
             check_range(stored, zero_point)?;
             let count = cx.shape(operand)?.iter().product();
             let found = cx.packed.found(Source::of(constant, Some((stored, zero_point))));

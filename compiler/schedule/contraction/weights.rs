@@ -1,5 +1,6 @@
 //! The right operand of a contraction: constants, as narrow as the file has them, or a tensor that the program computes.
 
+use crate::ir::packed::element_at;
 use crate::ir::{Data, ElementType, Value};
 use crate::parallel::Memo;
 use std::borrow::Cow;
@@ -13,12 +14,16 @@ pub enum Weights {
     Integers(Integers),
     /// Constant floats, four bytes each.
     Floats(Data),
-    /// Constants that become binary32 where they are read: floats of 16 bits, or bytes.
+    /// Constants that become binary32 where they are read: floats of 16 bits, or integers of at most a byte.
     Narrow {
         /// The constants.
         data: Data,
-        /// Their element type: f16, bf16, i8 or u8.
+        /// Their element type: f16, bf16, i8, u8 or a packed one.
         stored: ElementType,
+        /// Subtracted from packed integers.
+        zero_point: i64,
+        /// Number of them.
+        count: u64,
     },
     /// A tensor that is known when the program runs.
     Computed {
@@ -55,7 +60,7 @@ impl Source {
 pub struct Integers {
     data: Data,
     count: u64,
-    /// The element type that the file stores: i8, u8 or i4.
+    /// The element type that the file stores: i8, u8 or a packed one.
     pub stored: ElementType,
     /// Subtracted from the stored integers.
     pub zero_point: i64,
@@ -79,14 +84,18 @@ pub struct Reader<'a> {
     zero_point: i16,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// Of packed integers from their bytes.
+    pub fn of_packed(stored: ElementType, zero_point: i64, bytes: &'a [u8]) -> Self {
+        Self { bytes, stored, zero_point: zero_point as i16 }
+    }
+
     /// One of them, zero point subtracted: that it fits was checked for all that the type holds.
     pub fn value(self, index: usize) -> i16 {
         let stored = match self.stored {
             ElementType::I8 => i16::from(self.bytes[index] as i8),
             ElementType::U8 => i16::from(self.bytes[index]),
-            // The first of two lies in the low bits; shifting it up and back extends its sign.
-            _ => i16::from((self.bytes[index / 2] << (4 - 4 * (index % 2))) as i8 >> 4),
+            packed => i16::from(element_at(packed, self.bytes, index)),
         };
         stored - self.zero_point
     }
@@ -185,7 +194,8 @@ impl Weights {
     pub fn source(&self) -> Option<Source> {
         let (data, integers) = match self {
             Self::Integers(Integers { data, stored, zero_point, .. }) => (data, Some((*stored, *zero_point))),
-            Self::Floats(data) | Self::Narrow { data, .. } => (data, None),
+            Self::Floats(data) => (data, None),
+            Self::Narrow { data, stored, zero_point, .. } => (data, stored.is_packed().then_some((*stored, *zero_point))),
             Self::Computed { .. } => return None,
         };
         Some(Source::of(data, integers))
@@ -196,7 +206,7 @@ impl Weights {
         match self {
             Self::Integers(integers) => integers.count,
             Self::Floats(data) => data.len() as u64 / 4,
-            Self::Narrow { data, stored } => data.len() as u64 * 8 / u64::from(stored.bits()),
+            Self::Narrow { count, .. } => *count,
             Self::Computed { count, .. } => *count,
         }
     }
@@ -215,14 +225,14 @@ impl Weights {
         match self {
             Self::Integers(integers) if integers.zero_point == 0 => count(&integers.data, 1),
             Self::Floats(data) => count(data, 4),
-            Self::Narrow { data, stored: ElementType::F16 } => count(data, 2),
+            Self::Narrow { data, stored: ElementType::F16, .. } => count(data, 2),
             Self::Integers(_) | Self::Narrow { .. } | Self::Computed { .. } => None,
         }
     }
 
     /// Whether they are constants of a byte each, zeros among them.
     pub fn are_whole_bytes(&self) -> bool {
-        matches!(self, Self::Integers(Integers { data, stored, .. }) if *stored != ElementType::I4 && !data.is_sparse())
+        matches!(self, Self::Integers(Integers { data, stored, .. }) if !stored.is_packed() && !data.is_sparse())
     }
 
     /// Whether they are floats.

@@ -8,7 +8,7 @@ use crate::schedule::unsupported::Unsupported;
 /// The lane type of an element in memory.
 ///
 /// # Errors
-/// For elements that no kernel computes with (4-bit, complex).
+/// For elements that no kernel computes with (packed, complex).
 pub fn memory_lane(element: ElementType) -> Result<Lane, Unsupported> {
     use ElementType as E;
     Ok(match element {
@@ -18,7 +18,7 @@ pub fn memory_lane(element: ElementType) -> Result<Lane, Unsupported> {
         E::I64 | E::U64 => Lane::I64,
         E::F32 => Lane::F32,
         E::F64 => Lane::F64,
-        E::I4 | E::C64 | E::C128 => return Err(Unsupported::new(format!("arithmetic on {element}"))),
+        E::I2 | E::I4 | E::U4 | E::C64 | E::C128 => return Err(Unsupported::new(format!("arithmetic on {element}"))),
     })
 }
 

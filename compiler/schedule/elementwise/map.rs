@@ -1,6 +1,5 @@
 //! Element-wise kernels: one pass over the output, every operand read once.
 
-use super::access::Access;
 use super::operands::ElementWise;
 use super::positions::OutputPosition;
 use crate::ir::Value as Tensor;
@@ -23,11 +22,6 @@ pub struct MapSchedule<'a> {
 /// Operations on elements from which parts pay: a microsecond or two.
 const LEAST_FOR_THREADS: u64 = 1 << 14;
 
-/// Whether operands are one number or lie as the output does, so that the whole output is one row.
-fn is_flat(work: &ElementWise<'_>) -> bool {
-    work.accesses().all(|a| matches!(a, Access::Single | Access::Same))
-}
-
 impl<'a> MapSchedule<'a> {
     /// The schedule of a group without a root.
     ///
@@ -35,7 +29,7 @@ impl<'a> MapSchedule<'a> {
     /// For shapes and types that no kernel handles.
     pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
         let work = ElementWise::new(cx, None)?;
-        let elements = product(work.shape()).as_known().and_then(|n| u64::try_from(n).ok()).filter(|_| is_flat(&work));
+        let elements = product(work.shape()).as_known().and_then(|n| u64::try_from(n).ok()).filter(|_| work.is_flat());
         let worth_it = elements.filter(|n| n.saturating_mul(work.operations()) >= cx.cut_from(LEAST_FOR_THREADS));
         let vectors = worth_it.map(|n| n.div_ceil(cx.lanes_for(work.smallest_element(), n).into())).filter(|&vectors| vectors > 1);
         Ok(Self { cx, work, vectors })
@@ -54,7 +48,7 @@ impl Schedule for MapSchedule<'_> {
         let mut arguments = Arguments::default();
         work.declare(&mut b, &mut arguments, shared)?;
         let (outer, last) =
-            if is_flat(&work) { (&[][..], work.shape()) } else { work.shape().split_at(work.shape().len().saturating_sub(1)) };
+            if work.is_flat() { (&[][..], work.shape()) } else { work.shape().split_at(work.shape().len().saturating_sub(1)) };
         let (pixels, channels) = (product(outer), product(last));
         let lanes = self.cx.lanes_for(work.smallest_element(), channels.most(self.cx.function)?);
         let mut cells = Cells::default();

@@ -9,6 +9,7 @@ mod look_ups;
 pub mod map;
 pub mod neighbours;
 pub mod operands;
+pub mod packed;
 pub mod positions;
 pub mod ranges;
 pub mod requantize;

@@ -159,6 +159,11 @@ impl<'a> ElementWise<'a> {
         self.used().map(|i| &self.operands[i].access)
     }
 
+    /// Whether operands are one number or lie as the output does, so that the whole output is one row.
+    pub fn is_flat(&self) -> bool {
+        self.accesses().all(|access| matches!(access, Access::Single | Access::Same))
+    }
+
     /// Whether some operand follows some of the dimensions, or is picked along them, and takes a loop for each.
     pub fn follows_dimensions(&self) -> bool {
         self.accesses().any(|access| matches!(access, Access::Strided(_) | Access::Picked(_)))

@@ -6,3 +6,4 @@ pub mod matrix;
 pub mod mirror_pad;
 pub mod strided;
 pub mod turn;
+pub mod unpack;

@@ -29,7 +29,7 @@ impl Run<'_, '_, '_> {
             return Ok(self.tensor(filter)?.into());
         };
         let in_groups = matches!(tensor.quantization, Quantization::Groups { .. });
-        if !depth.is_multiple_of(2) || !(in_groups || is_block(depth)) {
+        if !depth.is_multiple_of(2) || !(in_groups || is_block(ElementType::I4, depth)) {
             return Ok(self.tensor(filter)?.into());
         }
         let (element, stored) = self.stored(tensor, number)?;

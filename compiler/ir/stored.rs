@@ -1,0 +1,56 @@
+//! Weights that the file stores narrow: a constant and a conversion of it. A contraction that reads the conversion as its right
+//! operand reads the constant instead, and converts it on the way.
+
+use super::module::{Function, InstData, Value};
+use super::operators::Op;
+use super::scalar::{Expression, Node, ScalarOp};
+use super::types::{ElementType, Extent};
+
+/// The right operand of a contraction as it is stored: the constant, where the operand is its conversion to binary32, and else the operand; and what is
+/// taken from each of its integers. Matrices of their own for each batch are read when the program runs, and only binary16 is converted there.
+pub fn stored_right(function: &Function, data: &InstData) -> (Value, i64) {
+    let operand = data.operands[1];
+    let shape = &function.tensor(operand).shape;
+    let shared = data.op() == Op::Conv || shape.iter().rev().skip(2).all(|&extent| extent == Extent::Static(1));
+    let converted = |&(source, _): &(Value, i64)| shared || function.tensor(source).element == ElementType::F16;
+    widened_constant(function, operand).filter(converted).unwrap_or((operand, 0))
+}
+
+/// The narrow constant after a value that is its conversion to binary32, and what is taken from it before.
+fn widened_constant(function: &Function, value: Value) -> Option<(Value, i64)> {
+    let data = &function.insts[function.defining_inst(value)?];
+    if data.op() != Op::Map {
+        return None;
+    }
+    let [operand] = data.operands[..] else { return None };
+    let (from, to) = (function.tensor(operand), function.tensor(value));
+    let subtracted = subtracted(data.expression(), from.element)?;
+    let is_narrow = matches!(from.element, ElementType::F16 | ElementType::Bf16) || from.element.is_integer() && from.element.bits() <= 8;
+    let fits = is_narrow && to.element == ElementType::F32 && from.shape == to.shape;
+    let mut root = operand;
+    while let Some(inst) = function.defining_inst(root).filter(|_| fits) {
+        match function.insts[inst].op() {
+            Op::Constant => return Some((operand, subtracted)),
+            Op::Reshape => root = function.insts[inst].operands[0],
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// What an expression takes from its input before it converts it: 0, or a number that is taken from a packed integer in 32 bits.
+fn subtracted(expression: &Expression, element: ElementType) -> Option<i64> {
+    let [result] = expression.results[..] else { return None };
+    let nodes = &expression.nodes;
+    let converted = |node: Node| (nodes[node].op == ScalarOp::Convert).then(|| nodes[node].operands[0]);
+    let source = converted(result)?;
+    match nodes[source].op {
+        ScalarOp::Input(0) => Some(0),
+        ScalarOp::Sub if element.is_packed() && nodes[source].ty == ElementType::I32 => {
+            let [minuend, subtrahend] = nodes[source].operands[..] else { return None };
+            let ScalarOp::Constant(number) = nodes[subtrahend].op else { return None };
+            (nodes[converted(minuend)?].op == ScalarOp::Input(0)).then(|| number.as_i64())
+        }
+        _ => None,
+    }
+}
