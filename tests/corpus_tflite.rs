@@ -49,6 +49,40 @@ fn small_models_made_for_these_tests_match() {
     engines::all_match(support::models_in(&support::own("tests/models"), "tflite"));
 }
 
+/// Weights of two and four bits, in every operator that takes some.
+fn packed_weights_match_their_recorded_outputs() {
+    engines::all_match(support::models_in(&support::own("tests/models/packed"), "tflite"));
+}
+
+/// Models of the folder `packed`, the bytes that their weights fill, and those of other constants.
+const PACKED: &[(&str, usize, usize)] = &[
+    ("conv_i2", 9 * 3 * 3 * 5 / 4 + 1, 2 * 9 * 4),
+    ("conv_i2_weight_only", 3 * 3 * 3 * 3 / 4 + 1, 2 * 3 * 4),
+    ("conv_i4_weight_only", 16 * 3 * 3 * 8 / 2, 2 * 16 * 4),
+    ("embedding_i2", 9 * 16 / 4, 9 * 4),
+    ("embedding_i4_blocks", 9 * 64 / 2, 9 * 2 * 4),
+    ("fully_connected_i2", 18 * 32 / 4, 4 * 18 * 4),
+    ("fully_connected_i2_blocks", 18 * 64 / 4, 3 * 18 * 4 + 18 * 4),
+    ("table_i4", 9 * 70 / 2, 0),
+    ("weight_only_i2", 12 * 48 / 4, 2 * 12 * 4),
+    ("weight_only_i4", 40 * 64 / 2, 2 * 40 * 4),
+];
+
+/// Panels are padded to whole strips, and constants to a multiple of their alignment.
+const PADDING: usize = 192;
+
+/// Constants of the compiled model are as narrow as the file's.
+fn packed_weights_stay_packed() {
+    let machine = target::host_machine().expect("the host has a machine description");
+    for (name, weights, others) in PACKED {
+        let mut module = loaded(&support::own("tests/models/packed").join(name).with_extension("tflite"), LoadOptions::default());
+        passes::run_all(&mut module);
+        let lowered = pipeline::lower(&module, "model", Options::new(machine)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let found: usize = lowered.program.constants.iter().map(|constant| constant.data.len()).sum();
+        assert!(found <= weights + others + PADDING, "{name}: {found} bytes of constants, {weights} of them weights");
+    }
+}
+
 /// A model whose first input has extents that are known only when it runs: dimension and largest extent.
 fn with_bounds(model: &Path, extents: &[(usize, u64)]) -> Module {
     let bounds = extents.iter().map(|&(dimension, most)| Bound { is_output: false, port: 0, dimension, most });
@@ -333,6 +367,8 @@ fn main() -> std::process::ExitCode {
         ("models_of_mediapipe_match_their_recorded_outputs", Needs::Corpus("tflite"), models_of_mediapipe_match_their_recorded_outputs),
         ("other_real_models_match_their_recorded_outputs", Needs::Corpus("tflite"), other_real_models_match_their_recorded_outputs),
         ("small_models_made_for_these_tests_match", Needs::Nothing, small_models_made_for_these_tests_match),
+        ("packed_weights_match_their_recorded_outputs", Needs::Nothing, packed_weights_match_their_recorded_outputs),
+        ("packed_weights_stay_packed", Needs::Nothing, packed_weights_stay_packed),
         ("images_of_sizes_known_when_the_model_runs_match", Needs::Nothing, images_of_sizes_known_when_the_model_runs_match),
         ("operators_over_extents_known_when_the_model_runs_match", Needs::Nothing, operators_over_extents_known_when_the_model_runs_match),
         ("batches_known_when_the_model_runs_match", Needs::Nothing, batches_known_when_the_model_runs_match),
