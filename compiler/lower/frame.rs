@@ -1,8 +1,7 @@
 //! What a method is lowered from and for: what all stages read and none changes.
 
 use super::options::Options;
-use super::shortened::Shortened;
-use super::staged::Staged;
+use super::staged::{Shortened, Staged};
 use super::variables::Variables;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::fuse::Group;

@@ -10,16 +10,13 @@ use super::chosen::Item;
 use super::frame::Frame;
 use super::options::{Options, PlanSource};
 use super::planned::Planned;
+use super::staged::Shortened;
 use super::trials::planned;
 use super::work::Work;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::{Fusions, rows};
 use crate::ir::Inst;
 use crate::schedule::Goal;
-use rustc_hash::FxHashSet;
-
-/// The roots of the groups that compute a row in short sections.
-pub(super) type Shortened = FxHashSet<Inst>;
 
 /// Plans that are tried: no model has as many long rows at its peak.
 const MOST: usize = 24;

@@ -4,6 +4,9 @@ use crate::fuse::Group;
 use crate::ir::Inst;
 use rustc_hash::FxHashSet;
 
+/// The roots of the groups that compute a row in short sections: see [`super::shortened`].
+pub(super) type Shortened = FxHashSet<Inst>;
+
 /// The groups that stage their rows to overwrite their operand.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum Staged {

@@ -3,8 +3,7 @@
 use super::frame::Frame;
 use super::grouped::Grouped;
 use super::options::Options;
-use super::shortened::Shortened;
-use super::staged::Staged;
+use super::staged::{Shortened, Staged};
 use super::variables::Variables;
 use crate::fuse::{Fusions, unroll};
 use crate::ir::builder::FunctionBuilder;

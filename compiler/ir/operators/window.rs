@@ -191,6 +191,10 @@ impl Operator for Window {
 
     fn axes(&self, cx: &Context<'_>) -> Axes {
         let Ok(input) = cx.tensor(0) else { return Axes::opaque(cx) };
+        // Maxima of nines read the nearest element in place of padding, which only a window without gaps has among its taps.
+        if self.reduction == Reduction::Max && self.summation == Summation::Nines && self.geometry.dilation.iter().any(|&n| n != 1) {
+            return Axes::opaque(cx);
+        }
         let spatial = |axis: usize| axis.checked_sub(1).filter(|&d| d < self.size.len());
         Axes::kept(input.rank(), |axis| spatial(axis).map(|d| self.geometry.axis(cx, d, self.size[d] as u64, input.shape[axis])))
     }

@@ -51,7 +51,14 @@ impl Graph<'_> {
     pub fn kept(&mut self, value: Value, axis: usize, extent: Extent, claimed: bool) -> Result<Option<Value>, Error> {
         let mut shape = self.extents(value);
         let own = shape[axis];
-        if own == extent || self.equate_unless_known(own, extent) {
+        if own == extent {
+            return Ok(Some(value));
+        }
+        // What always grows or shrinks by a number does not stay, whatever the intervals allow.
+        if self.increase(own, extent).is_some_and(|more| more != 0) {
+            return Ok(None);
+        }
+        if self.equate_unless_known(own, extent) {
             return Ok(Some(value));
         }
         let is_compared = self.function().defining_inst(value).is_some_and(|inst| self.function().insts[inst].op() == Op::Reshape);
