@@ -29,7 +29,7 @@ fn folder() -> Folder {
 
 /// Mistakes, their exit status, and what is said of them.
 const MISTAKES: &[(&[&str], i32, &[&str])] = &[
-    (&["foo"], 2, &["neither a command nor a model called foo", "`modelc --help`"]),
+    (&["foo"], 2, &["no command and no model file called foo", "`modelc --help`"]),
     (&["version"], 2, &["did you mean `modelc --version`?"]),
     (&["info", "m.tflite"], 2, &["did you mean `modelc inspect`?"]),
     (&["insepct", "m.tflite"], 2, &["did you mean `modelc inspect`?"]),
