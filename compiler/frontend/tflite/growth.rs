@@ -14,6 +14,9 @@ use crate::operators::Graph;
 use crate::operators::graph::elements::ListItem;
 use crate::operators::indexing::placed;
 
+/// What a loop is given, and its condition and body.
+type Followed = (Vec<Argument>, [Callee; 2]);
+
 /// How often a loop is looked at again with what was found so far.
 const MOST_LOOKS: usize = 8;
 
@@ -35,7 +38,7 @@ pub(super) fn with_buffers(
     arguments: &[Argument],
     counters: &[Counter],
     mut look: impl FnMut(&mut Operator<'_, '_, '_>, &[Argument]) -> Result<Option<[Callee; 2]>, Diagnostic>,
-) -> Result<Option<(Vec<Argument>, [Callee; 2])>, Diagnostic> {
+) -> Result<Option<Followed>, Diagnostic> {
     let mut found: Vec<Found> = Vec::new();
     for _ in 0..MOST_LOOKS {
         let mut with = arguments.to_vec();

@@ -67,7 +67,7 @@ impl<'m> Array<'m> {
     }
 
     /// An array over the packed bytes of a constant.
-    pub fn from_packed(element: ElementType, shape: &[u64], bytes: &'m [u8]) -> Step<Self> {
+    pub fn taken_from_packed(element: ElementType, shape: &[u64], bytes: &'m [u8]) -> Step<Self> {
         let shape: Vec<usize> = shape.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
         let count = elements_within_limit(element, &shape)?;
         if element.bytes_for(count as u64) != Some(bytes.len() as u64) {

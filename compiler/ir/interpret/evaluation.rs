@@ -71,7 +71,7 @@ impl<'m> Evaluation<'_, 'm> {
 pub(super) fn constant(module: &Module, id: Constant) -> Step<Array<'_>> {
     let Some(constant) = module.constants.get(id) else { return fail(format!("there is no {id}")) };
     let Some(shape) = constant.ty.static_shape() else { return fail(format!("{id} has a dynamic shape")) };
-    Array::from_packed(constant.ty.element, &shape, constant.data.bytes())
+    Array::taken_from_packed(constant.ty.element, &shape, constant.data.bytes())
 }
 
 impl Array<'_> {

@@ -107,7 +107,7 @@ fn tables(module: &Module, expression: &Expression) -> Step<Vec<Column>> {
         };
         let Some(table) = module.constants.get(constant) else { return fail(format!("{constant} does not exist")) };
         let shape = table.ty.static_shape().unwrap_or_default();
-        let array = Array::from_packed(table.ty.element, &shape, table.data.bytes())?;
+        let array = Array::taken_from_packed(table.ty.element, &shape, table.data.bytes())?;
         if array.len() == 0 || array.element != data.ty {
             return fail(format!("{constant} is no table of {}", data.ty));
         }

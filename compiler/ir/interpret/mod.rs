@@ -110,7 +110,7 @@ pub fn evaluate(module: &Module, function: &Function, inst: Inst) -> Result<Vec<
 
 /// An expression of one result over one tensor; nothing when it fails on an element.
 pub fn evaluate_map(module: &Module, expression: &Expression, operand: &Tensor) -> Option<Tensor> {
-    let operand = Array::from_packed(operand.element, &operand.shape, &operand.bytes).ok()?;
+    let operand = Array::taken_from_packed(operand.element, &operand.shape, &operand.bytes).ok()?;
     Some(map::map(module, expression, &[&operand]).ok()?.first()?.to_tensor())
 }
 
@@ -214,7 +214,7 @@ impl<'m> Interpreter<'m> {
                 continue;
             }
             let Some((i, tensor)) = inputs.next() else { return fail("too few inputs") };
-            let array = Array::from_packed(tensor.element, &tensor.shape, &tensor.bytes).map_err(|e| of_input(i, e))?;
+            let array = Array::taken_from_packed(tensor.element, &tensor.shape, &tensor.bytes).map_err(|e| of_input(i, e))?;
             match ty {
                 Type::Tensor(ty) => {
                     let fits = |(&have, &want): (&u64, &Extent)| {

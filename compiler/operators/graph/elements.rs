@@ -200,6 +200,7 @@ impl Elements {
 }
 
 /// What makes an element.
+#[allow(clippy::large_enum_variant, reason = "one lives at a time, on the stack")]
 enum Origin {
     /// An instruction, at a position of its result.
     Result(InstData, u64),

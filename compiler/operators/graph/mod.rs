@@ -16,6 +16,7 @@ mod fold;
 pub mod forms;
 mod indices;
 pub mod integers;
+mod limits;
 pub mod movement;
 mod multiples;
 mod ranges;
@@ -38,7 +39,7 @@ pub struct Graph<'m> {
     pub compares: Compared,
     /// Whether shapes and lists are followed from round to round of a loop: an element of a list that is joined anew each time is written in place.
     pub follows_rounds: bool,
-    round: rounds::Round,
+    round: limits::Round,
     /// Extents that were computed before.
     combined: FxHashMap<(IndexOperation, Extent, Extent), Extent>,
 }
@@ -67,7 +68,7 @@ impl<'m> Graph<'m> {
             evaluated: fold::Evaluated::default(),
             compares: Compared::None,
             follows_rounds: false,
-            round: rounds::Round::default(),
+            round: limits::Round::default(),
             combined: FxHashMap::default(),
         }
     }
@@ -76,7 +77,7 @@ impl<'m> Graph<'m> {
     pub fn exchange(&mut self, function: Function) -> Function {
         self.evaluated.forget();
         self.combined.clear();
-        self.round = rounds::Round::default();
+        self.round = limits::Round::default();
         std::mem::replace(&mut self.builder.function, function)
     }
 

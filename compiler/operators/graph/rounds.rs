@@ -5,31 +5,9 @@ use super::forms::AtLeast;
 use super::sums::{Sum, Term};
 use crate::ir::{Extent, Interval, Op, Operation, Value};
 use crate::operators::Error;
-use rustc_hash::FxHashMap;
 
 /// Bounds that are put in place of indices one after the other to find out whether a sum is below 0.
 const MOST_STEPS: usize = 4;
-
-/// What is known in a round beyond the intervals of indices.
-#[derive(Default)]
-pub(super) struct Round {
-    /// Tensors of one integer that count rounds, and the index that each is.
-    counters: FxHashMap<Value, Value>,
-    /// Indices and what each is below.
-    below: Vec<(Value, Extent)>,
-}
-
-impl Round {
-    /// The index that a tensor of one integer is.
-    pub fn counter(&self, tensor: Value) -> Option<Value> {
-        self.counters.get(&tensor).copied()
-    }
-
-    /// Whether there are indices that are known to be below others.
-    pub fn has_limits(&self) -> bool {
-        !self.below.is_empty()
-    }
-}
 
 impl Graph<'_> {
     /// Makes a tensor of one integer, which counts rounds, an index: within an interval, and below an extent.

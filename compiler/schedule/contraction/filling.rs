@@ -119,7 +119,7 @@ impl Panels {
                 let place = panel.place(b, i);
                 for (value, part) in packed.parts(b, raw).into_iter().zip(0..) {
                     let value = packed.signed(b, value);
-                    let value = self.from_packed(b, value, zero_point);
+                    let value = self.taken_from_packed(b, value, zero_point);
                     b.store_active(to, place, (first + part * (strip / per_byte)) as i64, value, active);
                 }
             });
@@ -127,7 +127,7 @@ impl Panels {
     }
 
     /// Signed bytes as the panel holds them.
-    fn from_packed(&self, b: &mut KernelBuilder, mut value: Value, zero_point: i64) -> Value {
+    fn taken_from_packed(&self, b: &mut KernelBuilder, mut value: Value, zero_point: i64) -> Value {
         if zero_point != 0 {
             let zero_point = b.int(b.ty(value), zero_point);
             value = b.sub(value, zero_point);
