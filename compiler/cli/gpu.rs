@@ -100,7 +100,7 @@ impl GpuArguments {
     }
 }
 
-/// What an estimate comes to: both times, of the first level, and whether a device is opened.
+/// Text of an estimate: both times, of the first level, and whether a device is opened.
 fn estimated(estimate: &Estimate) -> String {
     let opened = if estimate.device_is_faster().next() == Some(true) { "" } else { ", so no GPU is opened" };
     let host = estimate.host_ns.first().map_or(0, |host| host.div_ceil(1000));

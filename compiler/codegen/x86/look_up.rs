@@ -90,7 +90,7 @@ impl Lowering<'_> {
         self.blend(1, n, x, high, low)
     }
 
-    /// Where the six low bits of bytes lie in one of four rows of 16, the highest bit set where they lie in another one.
+    /// Positions of bytes in one of four rows of 16, by their six low bits. The highest bit is set for a byte of another row.
     fn place_in_row(&mut self, n: Length, low: VReg, row: u64) -> VReg {
         let mut place = low;
         if row > 0 {

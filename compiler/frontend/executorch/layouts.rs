@@ -4,7 +4,7 @@
 use super::program::{EValue, Form, Plan, Storage};
 use std::collections::HashMap;
 
-/// Which bytes a constant is.
+/// Identity of the bytes of a constant.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Source {
     Buffer(u32),
@@ -18,7 +18,7 @@ pub struct Layouts {
 }
 
 impl Layouts {
-    /// Those of the tensors of all methods.
+    /// Collects the forms of the tensors of all methods.
     pub fn of(plans: &[Plan]) -> Self {
         let mut layouts = Self::default();
         for value in plans.iter().flat_map(|plan| &plan.values) {
@@ -41,7 +41,7 @@ impl Layouts {
         self.candidates(&Source::Buffer(buffer), form).swap_remove(0)
     }
 
-    /// The same of a constant that has a name, the likeliest first.
+    /// Forms of a constant that has a name, the likeliest first.
     pub fn of_name(&self, name: &str, form: &Form) -> Vec<Form> {
         self.candidates(&Source::Name(name.to_owned()), form)
     }

@@ -201,12 +201,7 @@ pub(super) fn shape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_shape_options().ok_or_else(missing_options)?;
     let input = operator.any_input(0)?;
     let element = if options.out_type() == TypeCode::INT64 { I64 } else { I32 };
-    if operator.require_known(&input, 0).is_ok() {
-        let value = integer_constant(operator, element, &[input.rank() as u64], &input.shape)?;
-        return operator.bind(0, value);
-    }
-    let items: Vec<ListItem> = input.extents.iter().map(|&extent| ListItem::of(extent)).collect();
-    let value = operator.graph().list(&items, element)?;
+    let value = extents_tensor(operator, element, &input.extents)?;
     operator.bind(0, value)
 }
 
@@ -237,17 +232,8 @@ fn extents_tensor(operator: &mut Operator<'_, '_, '_>, element: ElementType, lis
     if let Some(numbers) = list.iter().map(|extent| extent.as_static()).collect::<Option<Vec<u64>>>() {
         return integer_constant(operator, element, &[numbers.len() as u64], &numbers);
     }
-    let mut numbers = Vec::new();
-    for &extent in list {
-        numbers.push(match extent {
-            Extent::Static(n) => integer_constant(operator, element, &[1], &[n])?,
-            Extent::Value(index) => {
-                let number = operator.builder().index_tensor(index, element)?;
-                operator.reshape(number, &[1])?
-            }
-        });
-    }
-    Ok(operator.builder().concat(&numbers, 0)?)
+    let items: Vec<ListItem> = list.iter().map(|&extent| ListItem::of(extent)).collect();
+    Ok(operator.graph().list(&items, element)?)
 }
 
 /// RANGE of numbers known while compiling: integers, or floats as `start + index × step` in binary32.

@@ -5,7 +5,7 @@
 
 use crate::kernel::{Kernel, Lane};
 use crate::machine::{DotProduct, Gpu, Machine, Unit};
-use crate::program::{Call, Device, Estimate, Method, Step, calls};
+use crate::program::{Call, Device, DeviceRegion, Estimate, Method, Step, calls};
 
 /// Nanoseconds of a dispatch: the device starts it, and waits for what it wrote.
 const DISPATCH: u64 = 8_000;
@@ -75,7 +75,7 @@ fn sum(list: impl Iterator<Item = u64>) -> u64 {
 
 /// The price of dispatches, submissions and what crosses.
 fn dispatches(device: &Device) -> u64 {
-    let region = |region: &crate::program::DeviceRegion| {
+    let region = |region: &DeviceRegion| {
         let crossing = (region.bytes_in() + region.bytes_out()) / CROSSING;
         SUBMISSION + region.dispatches().count() as u64 * DISPATCH + crossing
     };
