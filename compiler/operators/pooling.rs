@@ -22,12 +22,16 @@ pub fn max(g: &mut Graph<'_>, input: Value, windows: &Windows, search: Search) -
     reduced(g, input, search.reduction(), &windows.signed_size()?, geometry)
 }
 
-/// The largest element of each window as XNNPACK finds it, where NaN is among them ([`Summation::Nines`]); −∞ of nothing but NaN.
+/// The largest element of each window as XNNPACK finds it, where NaN is among them ([`Summation::Nines`]); −∞ of nothing but NaN. Windows with gaps
+/// leave NaN out.
 ///
 /// # Errors
 /// When elements are no binary32, or the windows do not fit.
 pub fn max_of_nines(g: &mut Graph<'_>, input: Value, windows: &Windows) -> Result<Value, Error> {
     let geometry = windows.geometry(g, &spatial(g, input))?;
+    if geometry.has_gaps() {
+        return reduced(g, input, Search::Max.reduction(), &windows.signed_size()?, geometry);
+    }
     Ok(g.builder.window_in(input, Reduction::Max, Summation::Nines, windows.signed_size()?, geometry)?)
 }
 

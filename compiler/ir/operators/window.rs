@@ -29,6 +29,11 @@ pub struct WindowGeometry {
 }
 
 impl WindowGeometry {
+    /// Tells if elements between two taps belong to neither.
+    pub fn has_gaps(&self) -> bool {
+        self.dilation.iter().any(|&step| step != 1)
+    }
+
     /// Checks the lists against a window of `size`.
     pub(super) fn check(&self, cx: &Context<'_>, size: &[u64]) -> Result<(), TypeError> {
         let (n, most) = (size.len(), i64::from(i32::MAX));
@@ -130,7 +135,10 @@ impl Window {
         cx.rank(Subject::Field("size"), self.size.len(), Ranks::AtMost(2))?;
         let found = || self.reduction.word().to_owned();
         let is_known = matches!(self.reduction, Reduction::Sum | Reduction::Max);
-        cx.require(is_known, || Misfit::Malformed { field: "reduction", expected: "sum or max", found: found() })
+        cx.require(is_known, || Misfit::Malformed { field: "reduction", expected: "sum or max", found: found() })?;
+        // In place of padding they read the nearest element, which only a window without gaps has among its taps.
+        let gaps = self.reduction == Reduction::Max && self.geometry.has_gaps();
+        cx.require(!gaps, || Misfit::Malformed { field: "dilation", expected: "1", found: format!("{:?}", self.geometry.dilation) })
     }
 }
 
@@ -185,16 +193,15 @@ impl Operator for Window {
         let (element, spatial) = (generator.b.tensor(input).element, generator.b.tensor(input).rank() - 2);
         let (reduction, size) = (generator.reduction(element), generator.ints(spatial, 1, 3));
         let may_be_nines = matches!(reduction, Reduction::Sum | Reduction::Max) && element == ElementType::F32 && spatial <= 2;
-        let summation = if may_be_nines && generator.random.one_in(2) { Summation::Nines } else { Summation::Rows };
-        Some((vec![input], Self { reduction, summation, size, geometry: generator.geometry(input)? }))
+        let wants_nines = may_be_nines && generator.random.one_in(2);
+        let geometry = generator.geometry(input)?;
+        let are_nines = wants_nines && (reduction == Reduction::Sum || !geometry.has_gaps());
+        let summation = if are_nines { Summation::Nines } else { Summation::Rows };
+        Some((vec![input], Self { reduction, summation, size, geometry }))
     }
 
     fn axes(&self, cx: &Context<'_>) -> Axes {
         let Ok(input) = cx.tensor(0) else { return Axes::opaque(cx) };
-        // Maxima of nines read the nearest element in place of padding, which only a window without gaps has among its taps.
-        if self.reduction == Reduction::Max && self.summation == Summation::Nines && self.geometry.dilation.iter().any(|&n| n != 1) {
-            return Axes::opaque(cx);
-        }
         let spatial = |axis: usize| axis.checked_sub(1).filter(|&d| d < self.size.len());
         Axes::kept(input.rank(), |axis| spatial(axis).map(|d| self.geometry.axis(cx, d, self.size[d] as u64, input.shape[axis])))
     }
