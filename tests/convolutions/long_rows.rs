@@ -150,11 +150,36 @@ fn the_result_of_a_long_row_takes_its_place() {
     }
 }
 
-/// A row of few pixels stays whole, and so does one that is a prime number of sections.
+/// A row of few pixels stays whole, and so does one that is a prime number of sections, where another step needs more memory.
 #[test]
 fn other_rows_are_staged_as_they_are() {
     for pixels in [60, 331] {
-        let schedules = Case { pixels, ..PLAIN }.schedules();
-        assert!(schedules.iter().all(|schedule| schedule.ends_with("staged rows")), "{schedules:?}");
+        let mut module = Module::default();
+        let mut builder = FunctionBuilder::new(&mut module, "main");
+        let larger = Case { pixels: 6400, ..IN_PLACE };
+        let mut input = |case: Case| {
+            let shape = case.spatial(case.images, case.pixels, case.channels);
+            builder.param(Type::Tensor(TensorType::of(case.element, &shape)), None)
+        };
+        let case = Case { pixels, ..PLAIN };
+        let (row, other) = (input(case), input(larger));
+        let first = larger.convolution(&mut builder, other, 1);
+        let results = vec![case.convolution(&mut builder, row, 1), larger.convolution(&mut builder, first, 3)];
+        builder.finish_method("forward", results);
+        let schedules = schedules(&at_v4(&module));
+        let whole = schedules.iter().filter(|schedule| schedule.ends_with("staged rows")).count();
+        assert_eq!(whole, 1, "{pixels}: {schedules:?}");
+    }
+}
+
+/// Such rows are cut where they are what needs most memory.
+#[test]
+fn rows_that_need_most_are_cut_into_short_sections() {
+    for pixels in [60, 331] {
+        let program = Case { pixels, ..PLAIN }.program();
+        let row = pixels * 128 * 4;
+        assert!(schedules(&program).iter().all(|schedule| schedule.ends_with("staged sections")), "{:?}", schedules(&program));
+        let bytes = program.methods[0].scratch_bytes;
+        assert!(bytes < row / 4, "{bytes} B for a row of {row} B");
     }
 }
