@@ -223,6 +223,8 @@ fn without_api_level(spelling: &str) -> String {
 fn without_vendor(spelling: &str) -> String {
     let words: Vec<_> = spelling.split('-').collect();
     match words.as_slice() {
+        // Arm's toolchains and the NDK say `aarch64-none-linux-gnu`: a vendor that is no system, since one follows.
+        [architecture, "none", "linux", rest @ ..] => [&[*architecture, "linux"], rest].concat().join("-"),
         // `aarch64-unknown-none` has a vendor; in `riscv64-unknown-elf` it is one too.
         [architecture, vendor, rest @ ..] if VENDORS.contains(vendor) && !rest.is_empty() => {
             format!("{architecture}-{}", rest.join("-"))
@@ -441,6 +443,8 @@ mod tests {
             ("aarch64-none-elf", "aarch64-unknown-none-elf"),
             ("aarch64-unknown-none", "aarch64-unknown-none-elf"),
             ("aarch64-linux-android24", "aarch64-unknown-linux-gnu"),
+            ("aarch64-none-linux-android24", "aarch64-unknown-linux-gnu"),
+            ("aarch64-none-linux-gnu", "aarch64-unknown-linux-gnu"),
             ("aarch64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"),
             ("riscv64-unknown-elf", "riscv64gc-unknown-none-elf"),
             ("riscv64gc-unknown-none-elf", "riscv64gc-unknown-none-elf"),
