@@ -40,6 +40,9 @@ pub struct Arguments {
     /// Write an HTML report: memory over time, kernels, weights
     #[arg(long, value_name = "PATH.html")]
     report: Option<String>,
+    /// Print errors only: no summary of sizes
+    #[arg(short, long)]
+    quiet: bool,
     #[command(flatten)]
     object: ObjectArguments,
     /// Fail if the model needs more than these limits, e.g. arena<=64K,stack<=2K,flash<=300K
@@ -85,7 +88,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     };
     let outputs = requests.iter().map(write).collect::<Result<_, Diagnostics>>()?;
     files.write_all(outputs)?;
-    if requests.iter().all(|r| r.path != "-") {
+    if !arguments.quiet && requests.iter().all(|r| r.path != "-") {
         if arguments.common.message_format == MessageFormat::Json {
             message(&summary_json(path, &requests, &compiled).to_string());
         } else {

@@ -76,8 +76,9 @@ fn make(folder: &str, variables: &[&str], modelc: &Path, build: &Path) -> Outcom
 /// Configure, build, test: what CMake's own users type.
 fn cmake(modelc: &Path, build: &Path) -> Outcome {
     let source = root().join("examples/cmake");
+    let package = format!("-Dmodelc_DIR={}", root().join("cmake").display());
     let compiler = format!("-DMODELC_EXECUTABLE={}", modelc.display());
-    run_then_print(Command::new("cmake").arg("-S").arg(source).arg("-B").arg(build).arg(compiler))?;
+    run_then_print(Command::new("cmake").arg("-S").arg(source).arg("-B").arg(build).args([package, compiler]))?;
     run_then_print(Command::new("cmake").arg("--build").arg(build))?;
     run_then_print(Command::new("ctest").arg("--test-dir").arg(build).arg("--output-on-failure"))
 }

@@ -1,0 +1,13 @@
+# cmake -P: the target that follows from CMake's variables. Prints a line for each case; tests/cmake.rs knows the right ones.
+cmake_minimum_required(VERSION 3.20)
+include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/ModelcTarget.cmake)
+set(CMAKE_SYSTEM_NAME "")
+set(CMAKE_SYSTEM_PROCESSOR "")
+foreach(setting IN LISTS SETTINGS)
+  string(REPLACE "=" ";" pair ${setting})
+  list(POP_FRONT pair variable)
+  string(REPLACE "+" ";" value "${pair}")
+  set(${variable} ${value})
+endforeach()
+modelc_target(targets)
+message("targets: ${targets}")
