@@ -365,6 +365,46 @@ fn windows_are_summed_nine_at_a_time_on_every_machine() {
     }
 }
 
+/// The largest and smallest of bytes stay bytes. Windows at the edges are loops, others are written out. Channels fill registers in part.
+#[test]
+fn windows_of_bytes_are_reduced_on_every_machine() {
+    let geometry = |strides: [i64; 2], dilation: [i64; 2], padding: [i64; 2]| WindowGeometry {
+        strides: strides.to_vec(),
+        dilation: dilation.to_vec(),
+        padding_low: padding.to_vec(),
+        padding_high: padding.to_vec(),
+        ..WindowGeometry::default()
+    };
+    let cases = [
+        ([2, 2], geometry([2, 2], [1, 1], [0, 0])),
+        ([3, 3], geometry([1, 1], [1, 1], [1, 1])),
+        ([3, 2], geometry([2, 1], [2, 3], [1, 2])),
+        ([5, 5], geometry([1, 1], [1, 1], [2, 2])),
+        ([6, 5], geometry([1, 2], [1, 1], [0, 3])),
+    ];
+    for ((size, geometry), element) in cases.iter().flat_map(|case| [ElementType::I8, ElementType::U8].map(|element| (case, element))) {
+        for channels in [3, 70] {
+            let mut module = Module::default();
+            let mut builder = FunctionBuilder::new(&mut module, "main");
+            let shape = [1, 7, 6, channels];
+            let input = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
+            let extremes = [Reduction::Max, Reduction::Min].map(|kind| {
+                let extreme = builder.window(input, kind, size.to_vec(), geometry.clone()).expect("an extreme");
+                let mut expression = ExpressionBuilder::new(&[element]);
+                let byte = expression.input(0);
+                let complement = expression.node(ScalarOp::Not, &[byte], element);
+                let complement = builder.map(&[extreme], expression.finish(vec![complement])).expect("its complement");
+                [extreme, complement]
+            });
+            builder.finish_method("forward", extremes.concat());
+            let count = shape.iter().product::<u64>();
+            let bytes = (0..count).map(|i| (i * i % 251 + i / 7) as u8).collect();
+            let input = Tensor { element, shape: shape.to_vec(), bytes };
+            check_everywhere(&module, &input, &format!("{element} {channels} channels, windows of {size:?}"));
+        }
+    }
+}
+
 /// What overflows before a zero comes is no number, and what vanishes stays zero, however many lanes there are.
 #[test]
 fn products_of_floats_are_taken_in_order_on_every_machine() {

@@ -31,6 +31,8 @@ pub struct Evaluator<'a> {
     pub look_ups: &'a LookUps,
     /// Whether a fused multiply-add is one instruction.
     pub fma: bool,
+    /// Whether the quotient of two floats is the nearest float, as it need not be on a GPU.
+    pub rounds_quotients: bool,
 }
 
 struct State {
@@ -108,7 +110,16 @@ impl Evaluator<'_> {
         let ranges: Vec<Range> = (0..data.operands.len()).map(operand).collect();
         let raw = raw_range(data.op, &Operands { ty: data.ty, types: &types, ranges: &ranges });
         let clamped = data.operands.first().and_then(|&operand| clamped(self.expression, operand));
-        let call = Call { lanes: self.lanes, fma: self.fma, ty: data.ty, types: &types, ranges: &ranges, clamped, arguments: &arguments };
+        let call = Call {
+            lanes: self.lanes,
+            fma: self.fma,
+            rounds_quotients: self.rounds_quotients,
+            ty: data.ty,
+            types: &types,
+            ranges: &ranges,
+            clamped,
+            arguments: &arguments,
+        };
         let value = match data.op {
             ScalarOp::Constant(value) => call.constant(b, value)?,
             ScalarOp::Lut(table) => {

@@ -2,6 +2,7 @@
 
 pub mod access;
 mod apart;
+mod division;
 pub mod epilogue;
 pub mod expression;
 pub mod lanes;

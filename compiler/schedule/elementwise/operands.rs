@@ -4,6 +4,7 @@ use super::access::{Access, Picked, Starts, access, fits};
 use super::epilogue::{epilogue_of, identity};
 use super::lanes::memory_lane;
 use super::look_ups::{LookUps, TABLE_ALIGNMENT, look_ups, only_looked_up};
+use super::ranges::ranges;
 use super::specialise::{Accumulator, Source, Specialised, specialise};
 use super::sums::SumRanges;
 use crate::ir::{self, ElementType, Value as Tensor};
@@ -174,6 +175,22 @@ impl<'a> ElementWise<'a> {
         let expression = &self.special.expression;
         let data = &expression.nodes[expression.results[result]];
         matches!(data.op, ir::ScalarOp::Convert | ir::ScalarOp::ConvertSaturating)
+    }
+
+    /// The range of a result, from those of the operands.
+    pub fn range(&self, result: usize) -> (i128, i128) {
+        let expression = &self.special.expression;
+        ranges(expression, &self.special.ranges)[expression.results[result].index()]
+    }
+
+    /// Makes the elements of a tensor of bytes stay as they lie in memory, where nothing is computed of them. Returns whether they do.
+    pub fn keep_bytes(&mut self) -> bool {
+        let expression = &self.special.expression;
+        let (ir::ScalarOp::Input(input), [operand]) = (expression.nodes[expression.results[0]].op, &mut self.operands[..]) else {
+            return false;
+        };
+        operand.is_looked_up = input == 0 && matches!(operand.element, ElementType::I8 | ElementType::U8);
+        operand.is_looked_up
     }
 
     /// Operations for each element.

@@ -179,8 +179,11 @@ impl ElementWise<'_> {
         Ok(registers.collect())
     }
 
-    /// The same, but bytes that were looked up stay as they are stored.
-    pub(super) fn results(
+    /// The same, but bytes that were looked up, or are kept as they lie in memory, stay as they are stored.
+    ///
+    /// # Errors
+    /// For operations without lowering.
+    pub fn results(
         &self,
         b: &mut KernelBuilder,
         place: &OutputPosition,
@@ -273,6 +276,7 @@ impl ElementWise<'_> {
             tables: &table,
             look_ups: &self.look_ups,
             fma: self.cx.machine.fma,
+            rounds_quotients: self.cx.machine.has_vector_registers(),
         };
         evaluator.run(b, inputs)
     }

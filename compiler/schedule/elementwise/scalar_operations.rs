@@ -1,5 +1,6 @@
 //! One scalar operation as kernel instructions.
 
+use super::division::quotient;
 use super::lanes::{register_lane, wrap};
 use super::ranges::{Range, type_range, within};
 use crate::ir::{Comparison, ElementType, NanRule, RequantizeRule, ScalarOp};
@@ -12,6 +13,8 @@ pub(super) struct Call<'a> {
     pub lanes: u16,
     /// Whether a fused multiply-add is one instruction.
     pub fma: bool,
+    /// Whether the quotient of two floats is the nearest float.
+    pub rounds_quotients: bool,
     /// Type of the result.
     pub ty: ElementType,
     /// Types of the operands.
@@ -45,6 +48,11 @@ impl Call<'_> {
         })
     }
 
+    /// A quotient of integers that takes no division of integers, if there is one.
+    fn short_quotient(&self, b: &mut KernelBuilder) -> Option<Value> {
+        self.rounds_quotients.then(|| quotient(b, [self.arguments[0], self.arguments[1]], [self.ranges[0], self.ranges[1]])).flatten()
+    }
+
     /// Any operation but numbers, look-ups and shifts.
     pub fn emit(&self, b: &mut KernelBuilder, op: ScalarOp) -> Result<Value, Unsupported> {
         use ScalarOp as S;
@@ -59,7 +67,10 @@ impl Call<'_> {
             S::Sub => b.binary(BinaryOp::Sub, a[0], a[1]),
             S::Mul => b.binary(BinaryOp::Mul, a[0], a[1]),
             S::Div if float => b.binary(BinaryOp::FloatDiv, a[0], a[1]),
-            S::Div => b.binary(integer(BinaryOp::SignedDiv, BinaryOp::UnsignedDiv), a[0], a[1]),
+            S::Div => match self.short_quotient(b) {
+                Some(quotient) => quotient,
+                None => b.binary(integer(BinaryOp::SignedDiv, BinaryOp::UnsignedDiv), a[0], a[1]),
+            },
             S::Rem if !float => b.binary(integer(BinaryOp::SignedRem, BinaryOp::UnsignedRem), a[0], a[1]),
             S::Neg => b.unary(UnaryOp::Neg, a[0]),
             S::Abs => b.unary(UnaryOp::Abs, a[0]),

@@ -50,6 +50,13 @@ impl Reduction {
         Ok(Self { kind, element, lane })
     }
 
+    /// The same reduction of elements as they lie in memory, if it is the largest or smallest of bytes.
+    pub fn of_bytes(self) -> Option<Self> {
+        let is_extreme = matches!(self.kind, Kind::Max | Kind::MaxOrNan | Kind::Min | Kind::MinOrNan);
+        let is_byte = matches!(self.element, ElementType::I8 | ElementType::U8);
+        (is_extreme && is_byte).then_some(Self { lane: Lane::I8, ..self })
+    }
+
     /// Whether elements must be combined in their order. A product of floats in parts can overflow, or vanish, where none in order
     /// does, and the other way round: infinity times 0 is no number.
     pub fn is_ordered(&self) -> bool {
@@ -102,9 +109,9 @@ impl Reduction {
     }
 
     /// Whether registers hold elements that are compared without sign. Narrow ones are extended, and compared with sign: they may be negative
-    /// there until a store saturates them.
+    /// there until a store saturates them. Bytes as they lie in memory are not.
     fn is_unsigned(&self) -> bool {
-        self.element.is_unsigned_integer() && self.element.bits() >= 32
+        self.element.is_unsigned_integer() && (self.element.bits() >= 32 || self.lane == Lane::I8)
     }
 
     /// What everything combines to, as others than a store read it. Work on the elements leaves it to the store to saturate what is narrow. That

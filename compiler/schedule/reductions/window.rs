@@ -2,16 +2,20 @@
 
 use super::nines;
 use super::reduction::Reduction;
-use crate::ir::{Inst, Operation, Summation, Value as Tensor};
+use crate::ir::{self, ElementType, Inst, Operation, Summation, Value as Tensor};
 use crate::kernel::{Active, BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::contraction::image_sizes::{Numbers, Sizes};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
+use crate::schedule::elementwise::ranges::{type_range, within};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::Quantity;
 use crate::schedule::unsupported::Unsupported;
+
+/// Windows of at most this many taps are written out.
+const WRITTEN_OUT: u64 = 25;
 
 /// See the module.
 pub struct WindowSchedule<'a> {
@@ -20,6 +24,8 @@ pub struct WindowSchedule<'a> {
     reader: ElementWise<'a>,
     writer: ElementWise<'a>,
     reduction: Reduction,
+    /// Whether elements stay bytes until the window is reduced.
+    keeps_bytes: bool,
     summation: Summation,
     /// Whether the largest element is wanted, and not a sum.
     is_largest: bool,
@@ -53,14 +59,19 @@ impl<'a> WindowSchedule<'a> {
         let geometry = &operator.geometry;
         let sizes = Sizes::of(&cx, data, geometry)?;
         let padded = sizes.is_some() || geometry.padding_low.iter().chain(&geometry.padding_high).any(|&n| n != 0);
-        let (reader, writer) = (ElementWise::reader(cx, operand)?, ElementWise::new(cx, None)?);
+        let mut reader = ElementWise::reader(cx, operand)?;
+        let writer = ElementWise::new(cx, sums(&reader, operator.reduction, &operator.size))?;
+        let reduction = Reduction::new(operator.reduction, cx.element(operand))?;
+        let is_in_bytes = cx.machine.has_vector_registers() && shape[shape.len() - 1] > 1;
+        let of_bytes = reduction.of_bytes().filter(|_| is_in_bytes && reader.keep_bytes());
         Ok(Self {
             cx,
             reader,
             writer,
-            reduction: Reduction::new(operator.reduction, cx.element(operand))?,
+            reduction: of_bytes.unwrap_or(reduction),
+            keeps_bytes: of_bytes.is_some(),
             summation: operator.summation,
-            is_largest: operator.reduction == crate::ir::Reduction::Max,
+            is_largest: operator.reduction == ir::Reduction::Max,
             sizes: sizes.unwrap_or_else(|| {
                 let plane = |list: &[u64]| {
                     let [rows, columns] = pair(list, 1);
@@ -104,7 +115,7 @@ impl Schedule for WindowSchedule<'_> {
                 numbers.channels.row(b, lanes, self.cx.machine.masked_lanes, |b, channel, active| {
                     let at = (image, y, x, channel);
                     let result = self.reduce(b, &numbers, &reader, &hoisted.0, at, lanes, active).and_then(|sum| {
-                        let is_stored = self.cx.group.epilogue.is_none();
+                        let is_stored = self.keeps_bytes || self.cx.group.epilogue.is_none();
                         let sum = if is_stored { sum } else { self.reduction.finish(b, &reader, 0, sum) };
                         let base = numbers.channels.scale(b, pixel);
                         let flat = b.add(base, channel);
@@ -140,8 +151,49 @@ struct Taps<'t> {
 }
 
 impl Taps<'_> {
-    /// Tap by tap, row by row.
+    /// Tap by tap, row by row: written out where the whole window is inside the input.
     fn in_rows(&self, b: &mut KernelBuilder, neutral: Value) -> Result<Value, Unsupported> {
+        let Some(inside) = self.schedule.written_out() else { return self.looped(b, neutral) };
+        if !self.schedule.padded {
+            return self.written_out(b, neutral, inside.width);
+        }
+        let tops = b.index(inside.places[0]);
+        let lefts = b.index(inside.places[1]);
+        let in_rows = b.compare(CompareOp::UnsignedLess, self.top, tops);
+        let in_columns = b.compare(CompareOp::UnsignedLess, self.left, lefts);
+        let is_inside = b.binary(BinaryOp::And, in_rows, in_columns);
+        let (mut written, mut looped) = (Ok(neutral), Ok(neutral));
+        let sum = b.if_else(
+            is_inside,
+            |b| {
+                written = self.written_out(b, neutral, inside.width);
+                vec![*written.as_ref().unwrap_or(&neutral)]
+            },
+            |b| {
+                looped = self.looped(b, neutral);
+                vec![*looped.as_ref().unwrap_or(&neutral)]
+            },
+        );
+        written.and(looped).map(|_| sum[0])
+    }
+
+    /// All taps of a window that is inside an input of this width, each at a fixed distance from the first.
+    fn written_out(&self, b: &mut KernelBuilder, neutral: Value, width: i64) -> Result<Value, Unsupported> {
+        let WindowSchedule { size, dilation, reduction, .. } = self.schedule;
+        let zero = b.index(0);
+        let (_, line) = self.line(b, zero);
+        let first = self.place(b, line, self.left);
+        let mut sum = neutral;
+        for (ky, kx) in (0..size[0]).flat_map(|ky| (0..size[1]).map(move |kx| (ky, kx))) {
+            let pixel_offset = (ky * dilation[0]) as i64 * width + (kx * dilation[1]) as i64;
+            let element = self.element_at(b, &OutputPosition { pixel_offset, ..first })?;
+            sum = reduction.combine(b, sum, element);
+        }
+        Ok(sum)
+    }
+
+    /// As [`Self::in_rows`], in loops.
+    fn looped(&self, b: &mut KernelBuilder, neutral: Value) -> Result<Value, Unsupported> {
         let WindowSchedule { size, dilation, reduction, .. } = self.schedule;
         let mut outcome = Ok(());
         let zero = b.index(0);
@@ -225,11 +277,24 @@ impl Taps<'_> {
     }
 
     fn element(&self, b: &mut KernelBuilder, line: Value, column: Value) -> Result<Value, Unsupported> {
+        let place = self.place(b, line, column);
+        self.element_at(b, &place)
+    }
+
+    fn place(&self, b: &mut KernelBuilder, line: Value, column: Value) -> OutputPosition {
         let pixel = b.add(line, column);
         let base = self.numbers.channels.scale(b, pixel);
         let flat = b.add(base, self.channel);
-        let place = OutputPosition { pixel, pixel_offset: 0, channel: self.channel, channel_offset: 0, flat };
-        Ok(self.reader.values(b, &place, &[], self.hoisted, self.lanes, self.active)?[0])
+        OutputPosition { pixel, pixel_offset: 0, channel: self.channel, channel_offset: 0, flat }
+    }
+
+    fn element_at(&self, b: &mut KernelBuilder, place: &OutputPosition) -> Result<Value, Unsupported> {
+        let (reader, hoisted, lanes, active) = (self.reader, self.hoisted, self.lanes, self.active);
+        let elements = match self.schedule.keeps_bytes {
+            true => reader.results(b, place, &[], hoisted, lanes, active)?,
+            false => reader.values(b, place, &[], hoisted, lanes, active)?,
+        };
+        Ok(elements[0])
     }
 
     /// What is taken of a tap inside the input, and what there is of another one.
@@ -251,7 +316,34 @@ impl Taps<'_> {
     }
 }
 
+/// The interval of a window's sums of integers, if it is known.
+fn sums(reader: &ElementWise<'_>, reduction: ir::Reduction, size: &[i64]) -> Option<(i64, i64)> {
+    let taps = size.iter().map(|&n| i128::from(n)).product::<i128>();
+    let (low, high) = reader.range(0);
+    let sum = |number: i128| number.checked_mul(taps).filter(|&sum| within((sum, sum), type_range(ElementType::I32)));
+    let sums = (sum(low.min(0))? as i64, sum(high.max(0))? as i64);
+    (reduction == ir::Reduction::Sum).then_some(sums)
+}
+
+/// Windows inside an image of known sizes.
+struct Inside {
+    /// The image's width.
+    width: i64,
+    /// Rows and columns at which such a window can begin.
+    places: [i64; 2],
+}
+
 impl WindowSchedule<'_> {
+    /// Where windows are inside the image, if the taps of such a window are written out.
+    fn written_out(&self) -> Option<Inside> {
+        let known = |extent: &Quantity| extent.as_known().filter(|_| self.channels.as_known().is_some());
+        let image = [known(&self.sizes.input[1])?, known(&self.sizes.input[2])?];
+        let span = |d: usize| ((self.size[d] - 1) * self.dilation[d]) as i64;
+        let places = [image[0] - span(0), image[1] - span(1)];
+        let is_short = self.size[0] * self.size[1] <= WRITTEN_OUT;
+        (self.cx.writes_out() && is_short && places.iter().all(|&n| n > 0)).then_some(Inside { width: image[1], places })
+    }
+
     #[allow(clippy::too_many_arguments, reason = "the coordinates of one vector of the output")]
     fn reduce(
         &self,

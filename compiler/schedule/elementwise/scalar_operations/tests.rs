@@ -36,6 +36,7 @@ fn is_lowered(op: ScalarOp, types: &[ElementType]) -> bool {
         requantizers: &requantizers,
         look_ups: &look_ups,
         fma: true,
+        rounds_quotients: true,
     };
     let is_lowered = evaluator.run(&mut b, &inputs).is_ok();
     if is_lowered {
@@ -66,7 +67,16 @@ fn saturated_number(from: ElementType, to: ElementType, number: i64) -> i64 {
     let lane = register_lane(to).expect("an integer");
     let out = b.buffer("out", BufferKind::Output, lane, 1, 8);
     let value = b.int(Type::scalar(register_lane(from).expect("an integer")), number);
-    let call = Call { lanes: 1, fma: false, ty: to, types: &[from], ranges: &[type_range(from)], clamped: None, arguments: &[value] };
+    let call = Call {
+        lanes: 1,
+        fma: false,
+        rounds_quotients: true,
+        ty: to,
+        types: &[from],
+        ranges: &[type_range(from)],
+        clamped: None,
+        arguments: &[value],
+    };
     let value = call.emit(&mut b, ScalarOp::ConvertSaturating).expect("integers");
     let zero = b.index(0);
     b.store(out, zero, 0, value);
