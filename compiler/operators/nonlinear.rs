@@ -58,8 +58,8 @@ pub fn gelu(terms: &mut Terms, x: Node, form: Gelu) -> Term {
 /// Where hard swish takes its sixth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sixth {
-    /// The product is divided by 6.
-    Quotient,
+    /// The product is multiplied by 1 ÷ 6.
+    Product,
     /// The gate is multiplied by 1 ÷ 6.
     Factor,
 }
@@ -73,18 +73,18 @@ pub fn hard_swish(terms: &mut Terms, x: Node, sixth: Sixth) -> Term {
     let shifted = terms.add(x, three)?;
     // Which of the two comes first tells what a NaN gives.
     let gate = match sixth {
-        Sixth::Quotient => terms.max(zero, shifted)?,
+        Sixth::Product => terms.max(zero, shifted)?,
         Sixth::Factor => terms.max(shifted, zero)?,
     };
     let gate = terms.min(gate, six)?;
+    let factor = number(terms, x, 1.0 / 6.0);
     match sixth {
-        Sixth::Quotient => {
+        Sixth::Product => {
             let product = terms.mul(x, gate)?;
-            terms.div(product, six)
+            terms.mul(product, factor)
         }
         Sixth::Factor => {
-            let sixth = terms.f32(1.0 / 6.0);
-            let gate = terms.mul(gate, sixth)?;
+            let gate = terms.mul(gate, factor)?;
             terms.mul(x, gate)
         }
     }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn both_sixths_are_hard_swish() {
-        for sixth in [Sixth::Quotient, Sixth::Factor] {
+        for sixth in [Sixth::Product, Sixth::Factor] {
             let found = at_points(|terms, x| hard_swish(terms, x, sixth));
             assert_near(&found, |x| x * (x + 3.0).clamp(0.0, 6.0) / 6.0, 1e-6);
         }

@@ -202,11 +202,11 @@ pub(super) fn logical_not(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
 }
 
-/// HARD_SWISH: x · min(max(0, x + 3), 6) ÷ 6; a table on 8-bit integers.
+/// HARD_SWISH: x · min(max(0, x + 3), 6) · (1 ÷ 6), where the reference divides: processors multiply ten times as fast. A table on 8-bit integers.
 pub(super) fn hard_swish(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, output) = unary(operator)?;
     match [input.element(), output.element] {
-        [F32, F32] => bind(operator, &input, |terms, x| nonlinear::hard_swish(terms, x, Sixth::Quotient)),
+        [F32, F32] => bind(operator, &input, |terms, x| nonlinear::hard_swish(terms, x, Sixth::Product)),
         [I8, I8] | [U8, U8] => bind_table(operator, &input, &output, tables::hard_swish),
         types => Err(operator.type_error(&types)),
     }
