@@ -3,6 +3,7 @@
 mod arguments;
 pub mod custom;
 pub mod devices;
+mod direct;
 pub mod gpu;
 pub mod hooks;
 mod imports;

@@ -19,12 +19,7 @@ pub(super) struct Side {
 
 impl Side {
     pub fn new(ports: &[Port], fields: &[Field], placement: Placement) -> Result<Self, Diagnostic> {
-        let end = |(port, field): (&Port, &Field)| match field.shape_offset {
-            Some(offset) => offset + 8 * port.shape.len() as u64,
-            None => field.offset + if port.scalar { port.bytes } else { 8 },
-        };
-        let bytes = ports.iter().zip(fields).map(end).max().unwrap_or(4).next_multiple_of(8);
-        let mut record = Memory::new(bytes as usize, 8, Placement::Aligned)?;
+        let mut record = record(ports, fields)?;
         let mut buffers = Vec::new();
         for (port, field) in ports.iter().zip(fields) {
             if port.scalar {
@@ -39,6 +34,11 @@ impl Side {
         Ok(Self { record, buffers })
     }
 
+    /// The struct without buffers: its pointers will lead to those of the caller.
+    pub fn without_buffers(ports: &[Port], fields: &[Field]) -> Result<Self, Diagnostic> {
+        Ok(Self { record: record(ports, fields)?, buffers: vec![] })
+    }
+
     /// Address and size of each buffer; nothing for a number.
     pub fn memory(&self) -> Vec<(*const u8, usize)> {
         self.buffers.iter().map(|buffer| buffer.as_ref().map_or(&[][..], Memory::contents)).map(|b| (b.as_ptr(), b.len())).collect()
@@ -49,6 +49,16 @@ impl Side {
             Some(buffer) => buffer.contents(),
             None => &self.record.contents()[field.offset as usize..][..port.bytes as usize],
         }
+    }
+
+    /// Makes the pointer of a port lead to an address.
+    pub fn point(&mut self, field: &Field, address: *const u8) {
+        self.record.contents_mut()[field.offset as usize..][..8].copy_from_slice(&(address as u64).to_le_bytes());
+    }
+
+    /// The bytes of a number in the struct.
+    pub fn number(&mut self, field: &Field, port: &Port) -> &mut [u8] {
+        &mut self.record.contents_mut()[field.offset as usize..][..port.bytes as usize]
     }
 
     /// Writes the contents of an input. They end where the buffer ends, so that what reads past them is seen.
@@ -72,8 +82,26 @@ impl Side {
     }
 
     pub fn shape(&self, field: &Field, port: &Port) -> Vec<u64> {
-        let Some(offset) = field.shape_offset else { return port.shape.clone() };
-        let words = self.record.contents()[offset as usize..].chunks_exact(8).take(port.shape.len());
-        words.map(|word| word.iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte))).collect()
+        let mut shape = Vec::new();
+        self.shape_into(field, port, &mut shape);
+        shape
     }
+
+    /// The same into a list, which grows only where it is too short.
+    pub fn shape_into(&self, field: &Field, port: &Port, shape: &mut Vec<u64>) {
+        shape.clear();
+        let Some(offset) = field.shape_offset else { return shape.extend_from_slice(&port.shape) };
+        let words = self.record.contents()[offset as usize..].chunks_exact(8).take(port.shape.len());
+        shape.extend(words.map(|word| word.iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte))));
+    }
+}
+
+/// Memory for a struct of ports.
+fn record(ports: &[Port], fields: &[Field]) -> Result<Memory, Diagnostic> {
+    let end = |(port, field): (&Port, &Field)| match field.shape_offset {
+        Some(offset) => offset + 8 * port.shape.len() as u64,
+        None => field.offset + if port.scalar { port.bytes } else { 8 },
+    };
+    let bytes = ports.iter().zip(fields).map(end).max().unwrap_or(4).next_multiple_of(8);
+    Memory::new(bytes as usize, 8, Placement::Aligned)
 }

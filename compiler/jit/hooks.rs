@@ -154,7 +154,8 @@ impl Hooks {
     /// ended.
     pub(super) fn start(&mut self, method: usize, extents: Vec<u64>, scratch: &mut [u8], outputs: Vec<(*const u8, usize)>) {
         self.method = method;
-        self.places = self.moving.get(method).map_or(vec![], |(moving, _)| moving.offsets(&extents));
+        let follows = self.follows_extents();
+        self.places = self.moving.get(method).filter(|_| follows).map_or(vec![], |(moving, _)| moving.offsets(&extents));
         self.extents = extents;
         if self.live.is_some() {
             scratch.fill(POISON);
@@ -170,9 +171,9 @@ impl Hooks {
         std::mem::take(&mut self.observations)
     }
 
-    /// Whether outputs must be known to [`Hooks::start`].
-    pub(super) fn observes(&self) -> bool {
-        self.written.is_some()
+    /// Tells if [`Hooks::start`] must know dynamic extents and outputs: for memory that is observed or overwritten.
+    pub(super) fn follows_extents(&self) -> bool {
+        self.written.is_some() || self.live.is_some()
     }
 
     /// Of all kernel calls, then of all regions of the device.

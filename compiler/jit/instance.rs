@@ -16,17 +16,23 @@ use std::time::Duration;
 
 /// A model's state, its scratch memory, and buffers for the arguments of its methods.
 pub struct Instance {
-    model: Arc<Loaded>,
-    state: Memory,
+    pub(super) model: Arc<Loaded>,
+    pub(super) state: Memory,
     scratch: Memory,
     /// The memory areas beside it.
     areas: Areas,
     /// Of each method, made at its first call.
     arguments: Vec<Option<Arguments>>,
+    /// Structs that lead to the caller's own buffers, of each method, made at its first such call.
+    pub(super) direct: Vec<Option<Arguments>>,
     hooks: Box<Hooks>,
     /// Where regions of a device are measured.
     regions: Option<Regions>,
 }
+
+// SAFETY: all pointers in an instance lead to memory that it owns itself or that its model owns, which is shared and never written; a host's
+// device, where there is one, may be used by any thread, one at a time. Calls take the instance alone, so only one thread uses it at a time.
+unsafe impl Send for Instance {}
 
 /// Memory areas as the configuration names them.
 struct Areas {
@@ -95,8 +101,8 @@ impl Instance {
         // SAFETY: state has state_bytes bytes; the configuration has the size it says; both outlive the call, and the hooks and the list of
         // areas, which the state keeps, live as long as the instance.
         let status = unsafe { init(state.address(), model.interface.state_bytes as usize, config.as_ptr()) };
-        let arguments = model.methods.iter().map(|_| None).collect();
-        let mut instance = Self { model, state, scratch, areas, arguments, hooks, regions };
+        let [arguments, direct] = [(); 2].map(|()| model.methods.iter().map(|_| None).collect());
+        let mut instance = Self { model, state, scratch, areas, arguments, direct, hooks, regions };
         let refused = if status == E_GPU { instance.gpu()? } else { None };
         match refused.and_then(|info| info.failed) {
             Some((call, result)) => Err(Diagnostic::new(codes::CALL_FAILED, format!("there is no device to run on: {call} gave {result}"))),
@@ -211,14 +217,29 @@ impl Instance {
     /// When there is no such method or no memory; in a checking mode, when the code wrote where it may not.
     pub fn run(&mut self, method: usize) -> Result<i32, Diagnostic> {
         self.prepare(method)?;
-        let Some(arguments) = &mut self.arguments[method] else {
+        let Some(mut arguments) = self.arguments[method].take() else {
             return Err(failed(&"buffers are missing"));
         };
+        let (status, spare) = self.run_on(method, &mut arguments);
+        self.arguments[method] = Some(arguments);
+        if self.model.options.placement != Placement::Aligned {
+            self.check_padding(method, spare)?;
+        }
+        Ok(status)
+    }
+
+    /// Runs a method on arguments; its status, and the bytes of scratch memory that it did not get.
+    pub(super) fn run_on(&mut self, method: usize, arguments: &mut Arguments) -> (i32, usize) {
         let needed = scratch_bytes(&self.model, method, &arguments.inputs);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let split: Split = unsafe { std::mem::transmute(self.model.splits[method]) };
-        let extents = extents(&self.model.methods[method], &self.model.interface.methods[method].inputs, &arguments.inputs);
-        let observed = if self.hooks.observes() { arguments.outputs.memory() } else { vec![] };
+        let (extents, observed) = match self.hooks.follows_extents() {
+            true => (
+                extents(&self.model.methods[method], &self.model.interface.methods[method].inputs, &arguments.inputs),
+                arguments.outputs.memory(),
+            ),
+            false => (vec![], vec![]),
+        };
         // Where memory is checked, the call has what it needs and no more: the end of it.
         let spare = match self.model.options.placement {
             Placement::Aligned => 0,
@@ -239,10 +260,7 @@ impl Instance {
         if let Some(regions) = &mut self.regions {
             regions.take(&self.state.contents()[part..]);
         }
-        if self.model.options.placement != Placement::Aligned {
-            self.check_padding(method, spare)?;
-        }
-        Ok(status)
+        (status, spare)
     }
 
     /// The scratch memory that a run on the inputs written last takes.
