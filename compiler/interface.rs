@@ -10,7 +10,7 @@ pub mod limits;
 mod method_memory;
 mod state;
 
-pub use argument::Taken;
+pub use argument::{Taken, extents_of};
 pub use footprint::Footprint;
 pub use layout::{CONFIG, Config, HOST, Host, Layout, TENSOR, Tensor};
 pub use method_memory::MethodMemory;

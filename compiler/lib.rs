@@ -1,142 +1,114 @@
-//! modelc compiles TFLite and ExecuTorch models to native object files, ahead of time.
+//! modelc compiles TFLite and ExecuTorch models to native code, ahead of time or in this process.
 //!
-//! To use the compiler, start with [`Compiler`]. To change it, read on: this page follows a model from its file to its object.
+//! This page is the whole API. A [`Model`] is a file. [`Settings`] are the command line's options.
 //!
-//! # Three languages
+//! | to | call | it gives |
+//! |---|---|---|
+//! | see what a model takes and gives | [`Model::methods`] | [`Method`]s, whose inputs and outputs are [`Port`]s |
+//! | get an object file and a C header | [`Model::compile`] | [`Compiled`] |
+//! | run a model here | [`Model::load`] | a [`Session`] |
 //!
-//! A model is described in three languages, one after the other. Each has a text form, a verifier and an
-//! interpreter.
+//! # In `build.rs`
 //!
-//! | language | module | describes | values |
-//! |---|---|---|---|
-//! | tensor language | [`ir`] | what the model computes | tensors, in SSA form |
-//! | kernel language | [`kernel`] | how one step computes it | scalars and vectors, loops over buffers |
-//! | driver language | [`codegen::driver`] | the functions that C calls | pointers, calls, status codes |
-//!
-//! This function of the tensor language is a ReLU of ten elements. Element-wise work is always a `map` over a scalar expression:
-//!
-//! ```text
-//! func @main(v0: f32[10]) {
-//!   v1 = map v0 {
-//!     expression = (f32) {
-//!       n0: f32 = input 0
-//!       n1: f32 = constant 0.0
-//!       n2: f32 = max.first n0, n1
-//!       return n2
-//!     }
-//!   }
-//!   return v1
-//! }
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use modelc::{Model, Settings};
+//! let settings = Settings::new().target(&std::env::var("TARGET")?).name("net");
+//! Model::open("model.tflite")?.compile(&settings)?.write("libnet.a")?;
+//! # Ok(())
+//! # }
 //! ```
 //!
-//! A schedule turns it into this kernel. The vectors have four lanes here, and the last two elements are a part of a vector:
-//!
-//! ```text
-//! kernel @relu(x: input f32[10] align 4, y: output f32[10] align 64) {
-//!   for %2 in 0..8 step 4 {
-//!     %3: f32x4 = load x[%2]
-//!     %5: f32x4 = float_max_first %3, 0.0
-//!     store y[%2], %5
-//!   }
-//!   %7: f32x4 = load x[8] active 2
-//!   %9: f32x4 = float_max_first %7, 0.0
-//!   store y[8], %9 active 2
-//! }
-//! ```
-//!
-//! The driver is the function `net_forward`. It checks the caller's pointers, computes addresses in the arena, and calls the kernels in
-//! order.
-//!
-//! # The pipeline
-//!
-//! [`pipeline`] is this section as code. Data flows forward, once.
-//!
-//! 1. A **front end** ([`frontend`]) reads the file and builds a [`Module`](ir::Module) with the operator library ([`operators`]).
-//!    Quantized arithmetic is written out, with named roundings. The verifier ([`ir::verify`]) checks the module.
-//! 2. **Rewrites** ([`passes`]) simplify the module. It is verified again.
-//! 3. **Grouping** ([`fuse`]) puts calls, branches and loops into one list of values. It decides which operators share a kernel, and cuts
-//!    large chains into bands of rows.
-//! 4. A **schedule** ([`schedule`]) is chosen for each group. It states the memory that it needs, and which tensors may share memory.
-//! 5. The **planner** ([`plan`]) gives every tensor an address, and proves a lower bound.
-//! 6. Each schedule **writes its kernel**, knowing the addresses. The result is a [`program`]: kernels, constants, and steps with every
-//!    address decided. [`lower`] directs steps 3 to 6. It tries some decisions up to the plan, because the plan tells their cost.
-//! 7. The **back end** ([`codegen`]) compiles the kernels and the driver to machine code, without addresses.
-//! 8. The same code becomes an object with its header ([`emit`]), or runs in this process ([`jit`]). So a measurement is of the code that
-//!    ships.
-//!
-//! # Order of evaluation
-//!
-//! - **Tensor language.** Instructions have no side effects, except on states. A load or store of a state takes an *effect token* and
-//!   returns the next one. So tokens fix the order of states, and data dependencies fix the rest. A call, branch or loop is an
-//!   instruction.
-//! - **Sums.** The interpreter adds floats in the order of their indices. A kernel may add them in another order, with one accumulator
-//!   for each lane. So compiled floats agree within a tolerance. Integers are equal bit for bit. Threads never divide a sum.
-//! - **Kernel language.** Statements run in their order. A kernel with a grid runs its body once for each position, in any order. Two
-//!   positions never touch an element that one of them writes.
-//! - **Program.** The planner may reorder steps, as long as each reads what it would read in the original order. An independent checker
-//!   replays the plan.
-//!
-//! # The interpreter is the reference
-//!
-//! [`ir::interpret`] defines the meaning of a module. The tests compare every later stage with it, and `modelc verify --bisect` does the
-//! same for a model of yours. This example compiles a module and compares:
+//! # In this process
 //!
 //! ```
-//! use modelc::ir::{ElementType, Tensor, interpret::Interpreter, text::parse_module};
-//! use modelc::{jit::Jit, lower::Options, passes, pipeline, target};
-//!
-//! let mut module = parse_module(
-//!     "func @main(v0: f32[4]) {
-//!        v1 = map v0 { expression = (f32) { n0: f32 = input 0
-//!          n1: f32 = neg n0
-//!          return n1 } }
-//!        return v1
-//!      }
-//!      method \"main\" = @main { input \"x\" output \"y\" }",
-//! )
-//! .unwrap();
-//! let bytes = [1.0f32, -2.0, 0.5, 3.0].into_iter().flat_map(f32::to_le_bytes).collect();
-//! let inputs = [Tensor { element: ElementType::F32, shape: vec![4], bytes }];
-//! let expected = Interpreter::new(&module).run(0, &inputs).unwrap();
-//!
-//! passes::run_all(&mut module);
-//! let machine = target::host_machine().unwrap();
-//! let lowered = pipeline::lower(&module, "example", Options::new(machine)).unwrap();
-//! let jit = Jit::new(&lowered.program, machine).unwrap();
-//! assert_eq!(jit.instance().unwrap().call_tensors(0, &inputs).unwrap(), expected);
+//! # fn main() -> Result<(), modelc::Error> {
+//! use modelc::{Array, Model, Settings};
+//! let model = Model::open("examples/digits/digits_int8.tflite")?;
+//! let mut session = model.load(&Settings::new())?;
+//! let (image, scores) = (session.methods()[0].inputs[0].clone(), session.methods()[0].outputs[0].clone());
+//! let pixels = image.quantize(&Array::from_slice(&[1, 8, 8, 1], &[0.5f32; 64])?)?;
+//! let outputs = session.call(&[pixels])?;
+//! let probabilities = scores.dequantize(&outputs[0])?.to_vec::<f32>();
+//! assert_eq!(probabilities.map(|list| list.len()), Some(10));
+//! # Ok(())
+//! # }
 //! ```
 //!
-//! # Where to go next
+//! [`Session::call`] takes and gives [`Array`]s. [`Session::call_into`] works on memory of the caller, and neither copies nor allocates. Both check
+//! number, type, rank and extents of the inputs. Every [`Error`] has the code of the command line, and names operator, tensor and the next step.
 //!
-//! `docs/ARCHITECTURE.md` shows the same on one page, with the folders and what each may use. The README of a folder has its decisions
-//! and figures. `CONTRIBUTING.md` says where a new operator goes. `docs/hunt-a-wrong-number.md` helps when a result is wrong.
+//! `docs/STABILITY.md` says what stays compatible. Everything that this page does not list may change.
 
+#[doc(hidden)]
+pub mod api;
+#[doc(hidden)]
 pub mod bisect;
+#[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
 pub mod codegen;
+#[doc(hidden)]
 pub mod compare;
-mod compile;
+#[doc(hidden)]
+pub mod compile;
+#[doc(hidden)]
 pub mod cursor;
+#[doc(hidden)]
 pub mod diagnostic;
+#[doc(hidden)]
 pub mod emit;
+#[doc(hidden)]
 pub mod frontend;
+#[doc(hidden)]
 pub mod fuse;
+#[doc(hidden)]
 pub mod input;
+#[doc(hidden)]
 pub mod interface;
+#[doc(hidden)]
 pub mod ir;
+#[doc(hidden)]
 pub mod jit;
+#[doc(hidden)]
 pub mod kernel;
+#[doc(hidden)]
 pub mod lower;
+#[doc(hidden)]
 pub mod machine;
+#[doc(hidden)]
 pub mod npz;
+#[doc(hidden)]
 pub mod operators;
+#[doc(hidden)]
 pub mod parallel;
+#[doc(hidden)]
 pub mod passes;
+#[doc(hidden)]
 pub mod pipeline;
+#[doc(hidden)]
 pub mod plan;
+#[doc(hidden)]
 pub mod program;
+#[doc(hidden)]
 pub mod schedule;
+#[doc(hidden)]
 pub mod schema;
+#[doc(hidden)]
 pub mod target;
 
-pub use compile::{Compiled, Compiler, GpuMode, GpuSettings, Settings};
+/// The pages for those who change the compiler, whose examples are tested.
+#[cfg(doctest)]
+#[doc = include_str!("README.md")]
+pub mod inside {}
+
+#[doc(inline)]
+pub use api::{Array, ArrayView, Element, Error, KernelTime, Method, Model, Port, Session, State};
+#[doc(inline)]
+pub use compile::{Compiled, GpuMode, Settings};
+#[doc(inline)]
+pub use diagnostic::Kind as ErrorKind;
+#[doc(inline)]
+pub use frontend::given::Number;
+#[doc(inline)]
+pub use ir::{ElementType, Quantization};

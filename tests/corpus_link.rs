@@ -15,7 +15,7 @@ use modelc::machine::machine;
 use modelc::npz;
 use modelc::program::{Level, Method};
 use modelc::target::{host_features, required_features};
-use modelc::{Compiled, Compiler, Settings, pipeline};
+use modelc::{Compiled, Model, Settings, compile as compiling, pipeline};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -249,7 +249,7 @@ fn compile<'p>(model: &'p Path, name: &str, tools: Tools) -> Result<Case<'p>, Di
     let (target, cpu) = (Some(tools.target.into()), tools.level.map(Into::into));
     let values = decided_values(model)?;
     let settings = Settings { target, cpu, name: Some(name.into()), shapes, values, ..Settings::default() };
-    let compiled = Compiler { settings }.compile_file(model)?;
+    let compiled = Model::open(model)?.compile(&settings)?;
     let method = &compiled.lowered.program.methods[0];
     let calls = recorded_inputs(&inputs, method)?;
     Ok(Case { model, compiled, calls })
@@ -357,8 +357,8 @@ fn a_game_draws_with_an_operator_of_the_program() {
     let Some(folder) = support::corpus("tflite") else { return };
     let model = folder.join("tfex-planestrike_tf_agents.tflite");
     for tools in [HERE, AARCH64, RISCV64].into_iter().filter(|tools| tools.emulator.is_some() || runs_here()) {
-        let compiler = Compiler::new().target(tools.target).name("net").custom("FlexMultinomial", "app_multinomial");
-        let compiled = compiler.compile_file(&model).unwrap_or_else(|error| panic!("{error}"));
+        let settings = Settings::new().target(tools.target).name("net").custom("FlexMultinomial", "app_multinomial");
+        let compiled = Model::open(&model).and_then(|model| model.compile(&settings)).unwrap_or_else(|error| panic!("{error}"));
         let folder = tempfile::tempdir().expect("a folder");
         let object = folder.path().join("net.o");
         compiled.write(&object).unwrap_or_else(|error| panic!("{error}"));
@@ -380,15 +380,14 @@ fn retrain(model: &Path) -> Result<(), String> {
     let old = fs::read(model).map_err(|e| text(&e))?;
     let new = Arc::new(support::retrained(&old));
     let settings = Settings { external_weights: true, target: Some(HERE.target.into()), name: Some("net".into()), ..Settings::default() };
-    let compiler = Compiler { settings };
-    let compiled = compiler.compile(Arc::new(old), "old").map_err(|e| text(&e))?;
+    let compiled = compiling::compile(&settings, Arc::new(old), "old").map_err(|e| text(&e))?;
     let inputs = support::recorded(model, "inputs.npz").map_err(|e| text(&e))?;
     let calls = recorded_inputs(&inputs, &compiled.lowered.program.methods[0]).map_err(|e| text(&e))?;
     let case = Case { model, compiled, calls };
     let outputs = linked::run(&[case.linked()], HERE)?.remove(0);
     compare(&case, &outputs)?;
 
-    let (_, lowered) = compiler.lower(new.clone(), "new").map_err(|e| text(&e))?;
+    let (_, lowered) = compiling::lower(&settings, new.clone(), "new").map_err(|e| text(&e))?;
     let record = TopologyRecord::find(&case.compiled.files.object.to_vec()).ok_or("the object has no record")?;
     let weights = weights_for(&lowered.levels(), &record).map_err(|e| text(&e))?;
     if weights.rescaled.is_empty() {
@@ -399,7 +398,7 @@ fn retrain(model: &Path) -> Result<(), String> {
         return Err("the outputs are the same".into());
     }
     // The retrained model on its own, its weights known when it is compiled.
-    let (_, lowered) = Compiler::new().lower(new, "new").map_err(|e| text(&e))?;
+    let (_, lowered) = compiling::lower(&Settings::new(), new, "new").map_err(|e| text(&e))?;
     let level = chosen(&lowered, 0);
     same_as_jit(&Jit::new(level.program, level.machine).map_err(|e| text(&e))?, &case.calls, &retrained)
 }

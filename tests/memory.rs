@@ -5,9 +5,9 @@
 
 mod support;
 
-use modelc::Compiler;
 use modelc::interface::MethodMemory;
 use modelc::program::{self, Method};
+use modelc::{Model, Settings};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,12 +62,12 @@ fn products(method: &Method, kernels: &[modelc::kernel::Kernel]) -> [usize; 2] {
 fn rows(path: &Path) -> Result<String, String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
-    let mut compiler = Compiler::new().target("x86_64-unknown-linux-gnu").cpu("x86-64-v3");
+    let mut settings = Settings::new().target("x86_64-unknown-linux-gnu").cpu("x86-64-v3");
     let tensors = path.with_extension("ptd");
     if tensors.exists() {
-        compiler = compiler.data(&tensors.to_string_lossy());
+        settings = settings.data(&tensors.to_string_lossy());
     }
-    let (module, lowered) = compiler.lower(Arc::new(bytes), &file).map_err(|error| error.to_string())?;
+    let (module, lowered) = modelc::compile::lower(&settings, Arc::new(bytes), &file).map_err(|error| error.to_string())?;
     let program = &lowered.program;
     let mut text = String::new();
     // Others give constants.
@@ -85,8 +85,8 @@ fn rows(path: &Path) -> Result<String, String> {
 
 /// The row of a TFLite model.
 fn row_of_tflite(path: &Path) -> Result<String, String> {
-    let compiler = Compiler::new().target("x86_64-unknown-linux-gnu").cpu("x86-64-v3");
-    let compiled = compiler.compile_file(path).map_err(|error| error.to_string())?;
+    let settings = Settings::new().target("x86_64-unknown-linux-gnu").cpu("x86-64-v3");
+    let compiled = Model::open(path).and_then(|model| model.compile(&settings)).map_err(|error| error.to_string())?;
     let (name, footprint) = (support::stem(path), &compiled.files.record.footprint);
     let micro = MICRO_ARENAS.iter().find(|(end, _)| name.ends_with(end)).map_or("–".into(), |(_, bytes)| bytes.to_string());
     let [arena, stack, code] = [footprint.arena_bytes(), footprint.stack_bytes, footprint.code_bytes];

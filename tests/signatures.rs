@@ -1,7 +1,6 @@
 //! A TFLite file with several signatures: methods that share variables, through the command line and from C.
 
 use flatbuffers::{FlatBufferBuilder, WIPOffset};
-use modelc::Compiler;
 use modelc::ir::{ElementType, Tensor};
 use modelc::npz::Archive;
 use modelc::schema::tflite::{
@@ -9,6 +8,7 @@ use modelc::schema::tflite::{
     SignatureDef, SignatureDefArgs, SubGraph, SubGraphArgs, Tensor as Record, TensorArgs, TensorMap, TensorMapArgs, TensorType,
     VarHandleOptions, VarHandleOptionsArgs, finish_model_buffer,
 };
+use modelc::{Settings, compile};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -150,7 +150,8 @@ fn calls_go_to_the_signature_that_is_named() {
 /// Each signature is a function; names that are no identifiers, or taken, are made ones that are free.
 #[test]
 fn each_signature_is_a_function_in_c() {
-    let compiled = Compiler::new().name("net").compile(Arc::new(model()), "net.tflite").unwrap_or_else(|error| panic!("{error}"));
+    let compiled =
+        compile::compile(&Settings::new().name("net"), Arc::new(model()), "net.tflite").unwrap_or_else(|error| panic!("{error}"));
     let header = &compiled.files.header;
     for text in [
         "int net_push_back(void *arena",

@@ -4,9 +4,10 @@
 //! that differ there need models of their own; one that keeps state from call to call cannot be several.
 
 use super::console;
-use super::io::{INTEGERS_BELOW, Inputs, Model, Source, read_model_for};
+use super::io::{INTEGERS_BELOW, Inputs, Source, read_model_for};
 use super::options::Common;
 use super::run::Methods;
+use crate::api::Loaded;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::Tensor;
 use crate::jit::room;
@@ -26,7 +27,7 @@ pub struct Call {
 /// A model and the calls that it can run, in order.
 pub struct Batch {
     /// The model.
-    pub model: Model,
+    pub model: Loaded,
     /// At least one. Made-up inputs are not in them: [`Batch::settle`] makes them.
     pub calls: Vec<Call>,
     /// The seed of numbers that are made up.
@@ -110,7 +111,7 @@ pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) 
 }
 
 /// An error about the inputs of a call says how its method is named, where it is not and there are several.
-fn unnamed(error: Diagnostic, model: &Model, name: Option<&str>) -> Diagnostic {
+fn unnamed(error: Diagnostic, model: &Loaded, name: Option<&str>) -> Diagnostic {
     let methods = &model.module.methods;
     match (name, error.help.is_some(), methods.first()) {
         (None, false, Some(first)) if methods.len() > 1 => error.help(format!(

@@ -5,7 +5,6 @@ mod regions;
 use super::Outcome;
 use super::batches::Call as Sequenced;
 use super::console;
-use super::engine::Engine;
 use super::files::Files;
 use super::interrupt::{self, Measuring};
 use super::options::{Common, MessageFormat};
@@ -13,6 +12,7 @@ use super::output::{grouped, numbered, table, usage};
 use super::pin;
 use super::run::Calls;
 use super::sizes;
+use crate::api::engine::Engine;
 use crate::diagnostic::Diagnostics;
 use crate::emit::OutputKind;
 use crate::jit::peaks::{self, Peaks};
@@ -123,7 +123,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         return Err(usage("these calls need several models: --bound lets one take all shapes, or bench them apart").into());
     }
     let options = JitOptions { profile: arguments.profile, threads: arguments.num_threads, ..JitOptions::default() };
-    let mut engine = Engine::new(&batch.model, &arguments.common, options)?;
+    let mut engine = Engine::new(&batch.model, &arguments.common.general_settings(), options)?;
     if let Some(info) = engine.instance.gpu()? {
         console::note(&info.to_string());
     }

@@ -1,8 +1,9 @@
 //! Calls with the outputs that they should give: recorded ones, and those that a bundle brings.
 
 use super::arrays;
-use super::io::{Inputs, conforming, in_buffer};
+use super::io::Inputs;
 use super::run::Methods;
+use crate::api::inputs::Input;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend::bundled::{self, TestCase};
 use crate::ir::data::Bytes;
@@ -83,7 +84,6 @@ pub fn of_bundle(module: &Module, bytes: &Arc<dyn Bytes>, methods: &Methods) -> 
 
 fn bundled_case(module: &Module, method: usize, number: usize, case: TestCase) -> Result<Case, Diagnostic> {
     let description = &module.methods[method];
-    let function = &module.functions[description.function];
     // Strings and None, which a bundle cannot hold or passes as None, have no port.
     let taken: Vec<usize> = description.inputs.iter().enumerate().map(|(index, port)| port.position(index)).collect();
     let is_extra = |(position, value): &(usize, &Option<Tensor>)| value.is_some() && !taken.contains(position);
@@ -95,11 +95,11 @@ fn bundled_case(module: &Module, method: usize, number: usize, case: TestCase) -
         return Err(error.expected(counted(taken.len(), "input"), counted(case.inputs.iter().flatten().count(), "input")));
     }
     let mut inputs = Vec::new();
-    for ((port, &param), position) in description.inputs.iter().zip(&function.params).zip(taken) {
+    for (input, position) in Input::of_method(module, method).iter().zip(taken) {
         let name = format!("input {position} of case {number}");
         let given = case.inputs.get(position).and_then(Option::as_ref);
         let given = given.ok_or_else(|| Diagnostic::new(codes::ARRAY_MISSING, format!("the bundle has no {name}")))?;
-        inputs.push(conforming(port, function, function.tensor(param), &in_buffer(port, given), &name)?);
+        inputs.push(input.buffer(given, false, &name)?);
     }
     if case.outputs.len() > positions(description) {
         let error =

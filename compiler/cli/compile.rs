@@ -9,12 +9,12 @@ use super::options::{Common, MessageFormat, ObjectArguments};
 use super::output::{grouped, usage};
 use super::sizes;
 use crate::codegen::listing::{Listing, listing};
-use crate::compile::is_library;
+use crate::compile::{self, is_library};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
 use crate::emit::{self, Image, Output, OutputKind};
 use crate::input::STANDARD;
 use crate::interface::MethodMemory;
-use crate::{Compiled, Compiler, ir};
+use crate::{Compiled, ir};
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -65,42 +65,63 @@ struct Request {
 /// # Errors
 /// Whatever is wrong with the model, the options or the output.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
-    let path = arguments.model.as_deref().unwrap_or_default();
     let requests = arguments.requests()?;
+    let compiled = produce(arguments, &requests)?;
+    if !arguments.quiet && requests.iter().all(|r| r.path != "-") {
+        tell(arguments, &requests, &compiled);
+    }
+    Ok(Outcome::Done)
+}
+
+/// Compiles a model, and writes what the arguments name, which may be nothing.
+///
+/// # Errors
+/// As [`execute`].
+pub fn compiled(arguments: &Arguments) -> Result<Compiled, Diagnostics> {
+    let outputs = [&arguments.output, &arguments.header, &arguments.depfile, &arguments.report];
+    let is_written = !arguments.emit.is_empty() || outputs.into_iter().any(Option::is_some);
+    let requests = if is_written { arguments.requests()? } else { vec![] };
+    produce(arguments, &requests)
+}
+
+/// Compiles a model and writes files.
+fn produce(arguments: &Arguments, requests: &[Request]) -> Result<Compiled, Diagnostics> {
+    let path = arguments.model.as_deref().unwrap_or_default();
     arguments.test.only_with(requests.iter().any(|request| request.kind == OutputKind::Test))?;
     let files = Files::new(arguments.common.inputs().chain(arguments.test.files()).chain([path]));
     files.check(requests.iter().map(|request| (request.path.as_str(), request.kind)))?;
     let named_after = arguments.output.as_deref().filter(|output| *output != "-").unwrap_or(path);
     let settings = arguments.object.settings(&arguments.common, path, named_after)?;
-    let compiler = Compiler { settings };
     let bytes = map(path)?;
-    let compiled = compiler.compile(bytes.clone(), path)?;
+    let compiled = compile::compile(&settings, bytes.clone(), path)?;
     if let Some(limits) = &arguments.require {
         super::require::check(limits, path, &compiled)?;
     }
     let write = |request: &Request| match request.kind {
         OutputKind::Test => {
-            let model = TestedModel { bytes: bytes.clone(), path, settings: &compiler.settings };
-            let text = arguments.test.text(&compiled, &model, &header_name(&requests, &compiled))?;
+            let model = TestedModel { bytes: bytes.clone(), path, settings: &settings };
+            let text = arguments.test.text(&compiled, &model, &header_name(requests, &compiled))?;
             Ok(Output { path: request.path.clone().into(), kind: request.kind, contents: text.into_bytes().into() })
         }
-        _ => Ok(output(&compiled, (path, &arguments.read_beside()), request, &requests)?),
+        _ => Ok(output(&compiled, (path, &arguments.read_beside()), request, requests)?),
     };
     let outputs = requests.iter().map(write).collect::<Result<_, Diagnostics>>()?;
     files.write_all(outputs)?;
-    if !arguments.quiet && requests.iter().all(|r| r.path != "-") {
-        if arguments.common.message_format == MessageFormat::Json {
-            message(&summary_json(path, &requests, &compiled).to_string());
-        } else {
-            summary(&requests, &compiled);
-        }
-        let lowered = &compiled.lowered;
-        let of_device = (lowered.program.device.as_deref(), &lowered.not_on_device[..]);
-        if let Some(remark) = arguments.common.gpu.remark(&compiled.module, compiled.options.target, of_device) {
-            note(&remark);
-        }
+    Ok(compiled)
+}
+
+/// Tells what was written.
+fn tell(arguments: &Arguments, requests: &[Request], compiled: &Compiled) {
+    if arguments.common.message_format == MessageFormat::Json {
+        message(&summary_json(arguments.model.as_deref().unwrap_or_default(), requests, compiled).to_string());
+    } else {
+        summary(requests, compiled);
     }
-    Ok(Outcome::Done)
+    let lowered = &compiled.lowered;
+    let of_device = (lowered.program.device.as_deref(), &lowered.not_on_device[..]);
+    if let Some(remark) = arguments.common.gpu.remark(&compiled.module, compiled.options.target, of_device) {
+        note(&remark);
+    }
 }
 
 /// The name by which a test includes the header: that of the file, where one is written.

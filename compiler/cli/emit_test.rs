@@ -82,7 +82,7 @@ impl TestArguments {
     pub fn text(&self, compiled: &Compiled, model: &TestedModel<'_>, header: &str) -> Result<String, Diagnostics> {
         let module = &compiled.module;
         let is_bundle = Format::detect((*model.bytes).as_ref()) == Some(Format::BundledExecutorch) && self.inputs.is_none();
-        let ports = Ports { model: model.path };
+        let ports = Ports::of(model.path);
         let (cases, tolerance) = match (&self.inputs, &self.expected) {
             (Some(inputs), Some(expected)) => {
                 let cases = cases::recorded(module, &self.methods, &self.inputs(inputs, ports)?)?;

@@ -1,10 +1,11 @@
 //! Options for GPUs.
 
+use crate::GpuMode;
 use crate::codegen::vulkan::LoaderChoice;
+use crate::compile::GpuSettings;
 use crate::ir::Module;
 use crate::program::{Device, DeviceRegion, Estimate, HostReason};
 use crate::target::Target;
-use crate::{GpuMode, GpuSettings};
 use clap::{Args, ValueEnum};
 
 /// `--gpu`.

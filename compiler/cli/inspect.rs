@@ -19,7 +19,7 @@ use crate::frontend::{self, Format};
 use crate::interface::MethodMemory;
 use crate::lower::Lowered;
 use crate::program::{Method, Port, calls};
-use crate::{Compiled, Compiler};
+use crate::{Compiled, compile};
 use clap::Args;
 use contents::Detail;
 use listing::Listing;
@@ -74,7 +74,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     }
     let settings = arguments.object.settings(&arguments.common, file, file)?;
     let customs = settings.customs.clone();
-    let compiled = Compiler { settings }.compile(bytes.clone(), file);
+    let compiled = compile::compile(&settings, bytes.clone(), file);
     let detail = Detail { nodes: arguments.nodes, frames: arguments.frames };
     let listing = |errors: &Diagnostics| {
         Ok::<_, Diagnostics>(Listing::new(file, (*bytes).as_ref(), frontend::survey(&bytes, file, &customs)?, errors))

@@ -1,34 +1,22 @@
-//! Models mapped into memory, and inputs of calls.
+//! Models for calls, and the inputs of calls.
 
 use super::arrays;
 use super::options::Common;
 use super::output::usage;
 use super::ports::Ports;
-use super::quantize;
+use crate::api::inputs::{Input, no_memory};
+use crate::api::{Known, Loaded, Model};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
+use crate::frontend::Bound;
 use crate::frontend::given::Sample;
-use crate::frontend::{Bound, LoadOptions};
-use crate::interface::Taken;
+use crate::input;
 use crate::ir::data::Bytes;
 use crate::ir::random::Random;
-use crate::ir::{Data, ElementType, Function, Module, Port, Quantization, Scalar, Tensor, TensorType, has_room};
+use crate::ir::{ElementType, Module, Scalar, Tensor};
 use crate::npz::{self, Archive};
-use crate::{input, pipeline};
 use clap::ValueEnum;
 use std::path::Path;
 use std::sync::Arc;
-
-/// A model file and what it says.
-pub struct Model {
-    /// The path as the user spelled it.
-    pub path: String,
-    /// The file's bytes.
-    pub bytes: Arc<dyn Bytes>,
-    /// What the front end was told.
-    pub options: LoadOptions,
-    /// In the tensor language.
-    pub module: Module,
-}
 
 /// Maps a file.
 ///
@@ -42,18 +30,13 @@ pub fn map(path: &str) -> Result<Arc<dyn Bytes>, Diagnostic> {
 ///
 /// # Errors
 /// When the file cannot be read, is invalid, or holds what is not supported.
-pub fn read_model(path: &str, common: &Common) -> Result<Model, Diagnostics> {
-    read(path, common, LoadOptions::default())
+pub fn read_model(path: &str, common: &Common) -> Result<Loaded, Diagnostics> {
+    read(path, common, Known::default())
 }
 
-fn read(path: &str, common: &Common, known: LoadOptions) -> Result<Model, Diagnostics> {
-    let bytes = map(path)?;
-    let mut options = LoadOptions { samples: known.samples, ..common.load_options(path)? };
-    if options.bounds.is_empty() && options.shapes.is_empty() {
-        options.bounds = known.bounds;
-    }
-    let module = pipeline::read(bytes.clone(), path, &options)?;
-    Ok(Model { path: path.to_owned(), bytes, options, module })
+fn read(path: &str, common: &Common, known: Known) -> Result<Loaded, Diagnostics> {
+    let model = Model::open(path)?;
+    model.read(&common.settings(path)?, known)
 }
 
 /// Reads a model for calls that are known. Without `--shape` and `--bound`, extents that differ from call to call are known only when the
@@ -61,12 +44,11 @@ fn read(path: &str, common: &Common, known: LoadOptions) -> Result<Model, Diagno
 ///
 /// # Errors
 /// As [`read_model`].
-pub fn read_model_for(path: &str, common: &Common, inputs: &Inputs, samples: Vec<Sample>) -> Result<Model, Diagnostics> {
+pub fn read_model_for(path: &str, common: &Common, inputs: &Inputs, samples: Vec<Sample>) -> Result<Loaded, Diagnostics> {
     let bounds = inputs.varying();
     let varying = !bounds.is_empty();
-    let model = read(path, common, LoadOptions { samples: samples.clone(), bounds, ..LoadOptions::default() });
-    match model {
-        Err(_) if varying => read(path, common, LoadOptions { samples, ..LoadOptions::default() }),
+    match read(path, common, Known { samples: samples.clone(), bounds }) {
+        Err(_) if varying => read(path, common, Known { samples, bounds: vec![] }),
         other => other,
     }
 }
@@ -156,76 +138,47 @@ impl Inputs {
     /// # Errors
     /// When an input is missing or does not fit.
     pub fn of_call(&self, module: &Module, method: usize, call: usize) -> Result<Vec<Tensor>, Diagnostic> {
-        let method = &module.methods[method];
-        let function = &module.functions[method.function];
+        let quantizes = self.given_as == Some(InputType::F32);
         let mut inputs = Vec::new();
-        for (index, &param) in function.params.iter().take(method.inputs.len()).enumerate() {
-            let ty = function.tensor(param);
-            let port = &method.inputs[index];
-            let position = port.position(index);
+        for (index, input) in Input::of_method(module, method).iter().enumerate() {
+            let position = input.port.position(index);
             let name = format!("in{call}_{position}");
             let given = match &self.source {
                 Source::Archive(archive) => archive.input(call, position),
                 Source::Arrays(list) => list.iter().find(|(i, _)| *i == position).map(|(_, tensor)| tensor),
-                Source::Random { .. } if let Some(value) = &port.value => {
-                    inputs.push(Tensor { element: ty.element, shape: largest_shape(function, ty), bytes: value.bytes().to_vec() });
-                    continue;
-                }
                 Source::Random { seed, below } => {
-                    let shape = largest_shape(function, ty);
-                    inputs.push(random(ty.element, &shape, seed.wrapping_add(index as u64), *below)?);
+                    inputs.push(made_up(input, seed.wrapping_add(index as u64), *below)?);
                     continue;
                 }
             };
-            let given = given.ok_or_else(|| {
-                let wanted = format!("{}{:?}", ty.element.numpy_name(), largest_shape(function, ty));
-                match &self.source {
-                    Source::Archive(archive) => arrays::missing(archive, position, call, (&port.name, wanted)),
-                    _ => Diagnostic::new(codes::ARRAY_MISSING, format!("no array is given for in{position} {:?}", port.name))
-                        .expected(wanted, "nothing")
-                        .help(format!("give it too: `--input in{position}=a.npy`")),
-                }
-            })?;
-            // It is put in order, converted and copied to where the model reads it.
-            if !has_room(given.bytes.len().saturating_mul(4)) {
-                return Err(no_memory(given.element, &given.shape));
-            }
-            let scales = quantize::of_input(port, ty.element);
-            let given = in_buffer(port, given);
-            let quantized = || quantize::quantized(&given, scales.filter(|_| self.given_as == Some(InputType::F32))?, ty.element);
-            let given = quantized().unwrap_or(given);
-            inputs.push(conforming(port, function, ty, &given, &name).map_err(|error| offer(error, &given, scales))?);
+            let given = given.ok_or_else(|| self.missing(input, position, call))?;
+            inputs.push(input.buffer(given, quantizes, &name).map_err(|error| offer(error, given, input))?);
         }
         Ok(inputs)
     }
-}
 
-/// An array of the source's shape as the buffer that an input takes. One of another rank stays as it is, for [`conforming`] to refuse.
-pub fn in_buffer(port: &Port, given: &Tensor) -> Tensor {
-    port.to_buffer(given).unwrap_or_else(|| given.clone())
-}
-
-/// A buffer for an input, `name` in the error.
-///
-/// # Errors
-/// When it is of another type or shape, or has another value than the model is compiled for.
-pub fn conforming(port: &Port, function: &Function, ty: &TensorType, given: &Tensor, name: &str) -> Result<Tensor, Diagnostic> {
-    npz::fitting(given, &Taken::of_type(function, ty, port.value.as_ref().map(Data::bytes)), name)
+    /// The error where there is no array for an input.
+    fn missing(&self, input: &Input, position: usize, call: usize) -> Diagnostic {
+        let wanted = format!("{}{:?}", input.element.numpy_name(), input.largest_shape());
+        let name = &input.port.name;
+        match &self.source {
+            Source::Archive(archive) => arrays::missing(archive, position, call, (name, wanted)),
+            _ => Diagnostic::new(codes::ARRAY_MISSING, format!("no array is given for in{position} {name:?}"))
+                .expected(wanted, "nothing")
+                .help(format!("give it too: `--input in{position}=a.npy`")),
+        }
+    }
 }
 
 /// An error about an array of floats for a quantized input says how these can be given.
-fn offer(error: Diagnostic, given: &Tensor, scales: Option<&Quantization>) -> Diagnostic {
-    let Some(scales) = scales.filter(|_| given.element == ElementType::F32 && error.code == codes::ARRAY_TYPE) else { return error };
+fn offer(error: Diagnostic, given: &Tensor, input: &Input) -> Diagnostic {
+    let is_float = given.element == ElementType::F32 && error.code == codes::ARRAY_TYPE;
+    let Some(scales) = input.scales().filter(|_| is_float) else { return error };
     let by = match (&scales.scales[..], &scales.zero_points[..]) {
         ([scale], [zero_point]) => format!("scale, {scale}, and zero point, {zero_point}"),
         _ => "scales and zero points".into(),
     };
     error.help(format!("`--input-type f32` quantizes floats by the input's {by}"))
-}
-
-/// The largest shape of an input.
-fn largest_shape(function: &Function, ty: &TensorType) -> Vec<u64> {
-    ty.shape.iter().map(|&extent| u64::try_from(function.interval(extent).high).unwrap_or(0)).collect()
 }
 
 /// The input, by number or name, and the file of `in0=a.npy`.
@@ -248,6 +201,15 @@ pub fn read_array(argument: &str, ports: Ports<'_>) -> Result<(usize, Tensor), D
     Ok((input, npz::parse_npy((*bytes).as_ref()).map_err(|d| d.in_file(path))?))
 }
 
+/// A value for an input: the one that it must have, else random numbers.
+fn made_up(input: &Input, seed: u64, below: u64) -> Result<Tensor, Diagnostic> {
+    let shape = input.largest_shape();
+    match &input.port.value {
+        Some(value) => Ok(Tensor { element: input.element, shape, bytes: value.bytes().to_vec() }),
+        None => random(input.element, &shape, seed, below),
+    }
+}
+
 /// A tensor of random numbers: floats in −1..1, truth values, integers over the whole range of 8 bits and
 /// from 0 to `below` beyond.
 fn random(element: ElementType, shape: &[u64], seed: u64, below: u64) -> Result<Tensor, Diagnostic> {
@@ -266,8 +228,4 @@ fn random(element: ElementType, shape: &[u64], seed: u64, below: u64) -> Result<
         slot.copy_from_slice(&scalar.to_bytes()[..size]);
     }
     Ok(tensor)
-}
-
-fn no_memory(element: ElementType, shape: &[u64]) -> Diagnostic {
-    Diagnostic::new(codes::NO_MEMORY, format!("there is no memory for an input {element}{shape:?}"))
 }

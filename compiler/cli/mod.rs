@@ -9,8 +9,8 @@ mod bench;
 mod cases;
 mod compile;
 mod console;
+pub mod embedded;
 mod emit_test;
-mod engine;
 mod files;
 mod gpu;
 mod inspect;
@@ -21,7 +21,6 @@ mod options;
 mod output;
 mod pin;
 mod ports;
-mod quantize;
 mod require;
 mod run;
 mod runtime;
@@ -34,6 +33,7 @@ mod weights;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind, codes, nearest};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -82,23 +82,32 @@ const BUG: u8 = 101;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    ExitCode::from(run(&std::env::args_os().collect::<Vec<_>>()))
+}
+
+/// Runs a command line, whose first argument is the program's name; its exit status.
+fn run(given: &[OsString]) -> u8 {
     interrupt::handle();
-    if let Some(mistake) = mistyped() {
-        return report(&mistake.into(), json_or_text());
+    if let Some(mistake) = mistyped(given) {
+        return report(&mistake.into(), json_or_text(given));
     }
-    let arguments = match CommandLine::try_parse() {
+    let arguments = match CommandLine::try_parse_from(given) {
         Ok(arguments) => arguments,
-        Err(error) if let Some(mistake) = second_model(&error) => return report(&mistake.into(), json_or_text()),
-        Err(error) if error.use_stderr() && wants_json() => return report(&misused(&error).into(), options::MessageFormat::Json),
-        Err(error) => error.exit(),
+        Err(error) if let Some(mistake) = second_model(&error, given) => return report(&mistake.into(), json_or_text(given)),
+        Err(error) if error.use_stderr() && wants_json(given) => return report(&misused(&error).into(), options::MessageFormat::Json),
+        Err(error) => {
+            // There is nowhere left to tell that this failed.
+            let _ = error.print();
+            return error.exit_code() as u8;
+        }
     };
     let format = arguments.message_format();
     if format == options::MessageFormat::Json {
         console::speak_json();
     }
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| execute(arguments))) {
-        Ok(Ok(Outcome::Done)) => ExitCode::SUCCESS,
-        Ok(Ok(Outcome::Differs)) => ExitCode::from(DIFFERS),
+        Ok(Ok(Outcome::Done)) => 0,
+        Ok(Ok(Outcome::Differs)) => DIFFERS,
         Ok(Err(diagnostics)) => report(&diagnostics, format),
         Err(_) => {
             let bug = Diagnostic::new(codes::STOPPED, "modelc stopped unexpectedly");
@@ -123,14 +132,13 @@ impl CommandLine {
 }
 
 /// Whether arguments that could not be understood ask for messages in JSON.
-fn wants_json() -> bool {
-    let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
+fn wants_json(arguments: &[OsString]) -> bool {
     arguments.iter().any(|a| a == "--message-format=json")
         || arguments.windows(2).any(|pair| pair[0] == "--message-format" && pair[1] == "json")
 }
 
-fn json_or_text() -> options::MessageFormat {
-    if wants_json() { options::MessageFormat::Json } else { options::MessageFormat::Text }
+fn json_or_text(arguments: &[OsString]) -> options::MessageFormat {
+    if wants_json(arguments) { options::MessageFormat::Json } else { options::MessageFormat::Text }
 }
 
 /// Words that people type for a command that has another name.
@@ -145,15 +153,15 @@ const SYNONYMS: &[(&[&str], &str)] = &[
 ];
 
 /// The error for a first argument that is a word, neither a command nor the name of a file. It would be taken for a model.
-fn mistyped() -> Option<Diagnostic> {
-    let argument = std::env::args_os().nth(1)?;
+fn mistyped(arguments: &[OsString]) -> Option<Diagnostic> {
+    let argument = arguments.get(1)?;
     let word = argument.to_str().filter(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()))?;
     let line = CommandLine::command();
     let names: Vec<&str> = line.get_subcommands().map(clap::Command::get_name).collect();
     if names.contains(&word) || word == "help" || Path::new(word).exists() {
         return None;
     }
-    let next = std::env::args_os().nth(2).and_then(|next| next.into_string().ok()).filter(|next| !next.starts_with('-'));
+    let next = arguments.get(2).and_then(|next| next.to_str()).filter(|next| !next.starts_with('-'));
     let synonym = SYNONYMS.iter().find(|(words, _)| words.contains(&word)).map(|(_, name)| *name);
     let help = match (synonym.or_else(|| nearest(word, names.iter().copied())), next) {
         (Some(meant), _) => format!("did you mean `modelc {meant}`?"),
@@ -168,11 +176,11 @@ fn mistyped() -> Option<Diagnostic> {
 const MODELS: &[&str] = &["tflite", "pte", "bpte"];
 
 /// The error for a model after another one, where the arguments could not be understood: every command takes one.
-fn second_model(error: &clap::Error) -> Option<Diagnostic> {
+fn second_model(error: &clap::Error, given: &[OsString]) -> Option<Diagnostic> {
     if !matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict | ErrorKind::InvalidSubcommand) {
         return None;
     }
-    let arguments: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<String> = given.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let is_model = |argument: &str| Path::new(argument).extension().is_some_and(|suffix| MODELS.iter().any(|model| suffix == *model));
     // After an option stands its value.
     let models = arguments.windows(2).filter(|pair| !pair[0].starts_with('-') && !pair[1].starts_with('-') && is_model(&pair[1]));
@@ -203,7 +211,7 @@ fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
 }
 
 /// Prints diagnostics and gives the exit status that says whose fault it is.
-fn report(diagnostics: &Diagnostics, format: options::MessageFormat) -> ExitCode {
+fn report(diagnostics: &Diagnostics, format: options::MessageFormat) -> u8 {
     for diagnostic in &diagnostics.0 {
         match format {
             options::MessageFormat::Text => console::message(&diagnostic.to_string()),
@@ -211,11 +219,11 @@ fn report(diagnostics: &Diagnostics, format: options::MessageFormat) -> ExitCode
         }
     }
     let has = |kind| diagnostics.0.iter().any(|d| d.kind() == kind);
-    ExitCode::from(if has(Kind::Bug) {
+    if has(Kind::Bug) {
         BUG
     } else if has(Kind::Usage) {
         2
     } else {
         1
-    })
+    }
 }

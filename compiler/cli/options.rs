@@ -6,11 +6,9 @@ use super::ports::{PortNumber, Ports};
 use crate::Settings;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::WeightsPlace;
+use crate::frontend::Bound;
 use crate::frontend::given::Number;
-use crate::frontend::{Bound, LoadOptions};
 use crate::input::STANDARD;
-use crate::lower;
-use crate::machine::Machine;
 use clap::{Args, ValueEnum};
 use std::path::Path;
 
@@ -92,20 +90,19 @@ impl Common {
         self.data.iter().map(String::as_str)
     }
 
-    /// What the front end is told of a model.
+    /// Settings for a model.
     ///
     /// # Errors
     /// When an option is malformed, or names what the model does not have.
-    pub fn load_options(&self, model: &str) -> Result<LoadOptions, Diagnostics> {
-        Ok(self.settings(model)?.load_options()?)
+    pub fn settings(&self, model: &str) -> Result<Settings, Diagnostics> {
+        self.settings_for(Ports::of(model))
     }
 
-    /// The same as settings of the compiler.
+    /// Settings for a model whose ports may be named.
     ///
     /// # Errors
-    /// As [`Self::load_options`].
-    pub fn settings(&self, model: &str) -> Result<Settings, Diagnostics> {
-        let ports = Ports { model };
+    /// As [`Self::settings`].
+    pub fn settings_for(&self, ports: Ports<'_>) -> Result<Settings, Diagnostics> {
         let shape = |text: &String| -> Result<_, Diagnostics> {
             let (input, shape) = parse_shape(text)?;
             Ok((ports.input(input)?, shape))
@@ -130,22 +127,17 @@ impl Common {
     }
 
     /// The settings that do not depend on the model.
-    fn general_settings(&self) -> Settings {
+    pub fn general_settings(&self) -> Settings {
         Settings {
             cpu: self.cpu.clone(),
             keep_plan: self.plan == PlanArgument::Program,
             search_longer: self.plan_effort == EffortArgument::Max,
             small: self.optimize == GoalArgument::Size,
-            threads: self.threads.unwrap_or(1),
+            threads: self.threads.unwrap_or(0),
             max_iterations: self.max_iterations,
             gpu: self.gpu.settings(),
             ..Settings::default()
         }
-    }
-
-    /// What lowering is told, for a machine.
-    pub fn lower_options(&self, machine: &'static Machine) -> lower::Options {
-        self.general_settings().lower_options(machine)
     }
 }
 

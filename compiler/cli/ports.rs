@@ -5,9 +5,11 @@ use crate::diagnostic::{Diagnostics, did_you_mean};
 use crate::frontend;
 use crate::frontend::survey::MethodNames;
 use crate::input;
+use crate::ir::data::Bytes;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// An input or output of a model, the same of all its methods.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -29,6 +31,15 @@ impl fmt::Display for PortNumber {
 pub struct Ports<'a> {
     /// The path of the file.
     pub model: &'a str,
+    /// Its bytes, where they are in memory.
+    pub bytes: Option<&'a Arc<dyn Bytes>>,
+}
+
+impl<'a> Ports<'a> {
+    /// The ports of a file.
+    pub fn of(model: &'a str) -> Self {
+        Self { model, bytes: None }
+    }
 }
 
 impl Ports<'_> {
@@ -59,7 +70,7 @@ impl Ports<'_> {
     /// # Errors
     /// When the file cannot be read, or is no sound model.
     pub fn methods(&self) -> Result<Vec<MethodNames>, Diagnostics> {
-        let bytes = input::map(Path::new(self.model))?;
+        let bytes = self.bytes.map_or_else(|| input::map(Path::new(self.model)), |bytes| Ok(bytes.clone()))?;
         Ok(frontend::survey(&bytes, self.model, &[])?.methods)
     }
 }
@@ -131,7 +142,7 @@ mod tests {
 
     #[test]
     fn numbers_need_no_file() {
-        let ports = Ports { model: "there is no such file" };
+        let ports = Ports::of("there is no such file");
         assert_eq!(ports.input("in2"), Ok(2));
         assert_eq!(ports.port("out0"), Ok(PortNumber { is_output: true, number: 0 }));
         assert!(ports.input("out0").is_err() && ports.port("in").is_err() && ports.port("in-1").is_err() && ports.port("in+1").is_err());

@@ -4,13 +4,13 @@ use super::Outcome;
 use super::arrays::{self, Side};
 use super::batches::{Batch, Call, batches};
 use super::console::{note, print};
-use super::engine::Engine;
 use super::files::Files;
 use super::io::{INTEGERS_BELOW, InputType, Inputs, Source, array_argument, read_array};
 use super::options::{Common, MessageFormat};
 use super::output::{grouped, table, usage};
 use super::ports::Ports;
 use super::tap::{Taps, Way, entry_name, in_order, source_module};
+use crate::api::engine::Engine;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
 use crate::emit::OutputKind;
 use crate::ir::interpret::Interpreter;
@@ -158,9 +158,9 @@ impl Calls {
     /// When a file cannot be read or is no array, or an argument names no input of the model.
     pub fn read(&self, model: &str) -> Result<Inputs, Diagnostics> {
         let source = match &self.inputs {
-            Some(path) => Source::Archive(arrays::read(path, Side::Inputs, Ports { model }, self.methods.first_name())?),
+            Some(path) => Source::Archive(arrays::read(path, Side::Inputs, Ports::of(model), self.methods.first_name())?),
             None if self.input.is_empty() => Source::Random { seed: self.random.unwrap_or(1), below: INTEGERS_BELOW[0] },
-            None => Source::Arrays(self.input.iter().map(|a| read_array(a, Ports { model })).collect::<Result<_, _>>()?),
+            None => Source::Arrays(self.input.iter().map(|a| read_array(a, Ports::of(model))).collect::<Result<_, _>>()?),
         };
         Ok(Inputs { source, given_as: self.input_type })
     }
@@ -215,7 +215,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
 fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Results) -> Result<(), Diagnostics> {
     let model = &batch.model;
     let options = JitOptions { observe: !arguments.tap.is_empty(), threads: arguments.num_threads, ..JitOptions::default() };
-    let mut engine = Engine::new(model, &arguments.common, options)?;
+    let mut engine = Engine::new(model, &arguments.common.general_settings(), options)?;
     let source = if arguments.tap.is_empty() { Module::default() } else { source_module(model)? };
     let taps = Taps::new(&arguments.tap, &source)?;
     let before = (results.rows.len(), results.arrays.len());

@@ -3,9 +3,9 @@
 //! A tensor that the compiled model keeps in memory is read there, after the kernel that writes it; the model is compiled as ever.
 //! One that fusion took out of memory, or whose size is known only when it runs, is computed by the interpreter.
 
-use super::engine::Engine;
-use super::io::Model;
 use super::output::usage;
+use crate::api::Loaded;
+use crate::api::engine::Engine;
 use crate::bisect::interpreter_failed;
 use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use crate::frontend;
@@ -116,7 +116,7 @@ impl Taps {
 ///
 /// # Errors
 /// As [`frontend::load`].
-pub fn source_module(model: &Model) -> Result<Module, Diagnostics> {
+pub fn source_module(model: &Loaded) -> Result<Module, Diagnostics> {
     frontend::load(model.bytes.clone(), &model.path, &model.options)
 }
 

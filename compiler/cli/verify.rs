@@ -5,13 +5,14 @@ use super::arrays::{self, Side};
 use super::batches::{Batch, Call};
 use super::cases::{self, Case, counted};
 use super::console::print;
-use super::engine::{Engine, machine};
-use super::io::{INTEGERS_BELOW, InputType, Inputs, Model, Source, read_model};
+use super::io::{INTEGERS_BELOW, InputType, Inputs, Source, read_model};
 use super::options::{Common, MessageFormat};
 use super::output::{numbered, table, usage};
 use super::ports::Ports;
 use super::run::Methods;
 use super::tolerance::ToleranceArguments;
+use crate::api::Loaded;
+use crate::api::engine::{Engine, machine};
 use crate::compare::{Difference, Tolerance, compare};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend::Format;
@@ -59,7 +60,7 @@ enum Origin {
 
 impl Origin {
     /// How a call is named.
-    fn name(self, model: &Model, case: &Case) -> String {
+    fn name(self, model: &Loaded, case: &Case) -> String {
         match self {
             Self::Recorded => format!("call {}", case.number),
             Self::Bundle => format!("{} case {}", model.module.methods[case.method].name, case.number),
@@ -67,7 +68,7 @@ impl Origin {
         }
     }
 
-    fn tolerance(self, model: &Model, arguments: &ToleranceArguments) -> Tolerance {
+    fn tolerance(self, model: &Loaded, arguments: &ToleranceArguments) -> Tolerance {
         match self {
             Self::Recorded | Self::Random => arguments.of_recorded(),
             Self::Bundle => arguments.of_another(&model.module),
@@ -149,7 +150,7 @@ fn report(arguments: &Arguments, verdict: Verdict) -> Result<Outcome, Diagnostic
 }
 
 /// Models, each with the calls that it can run.
-type Batches = Vec<(Model, Vec<Case>)>;
+type Batches = Vec<(Loaded, Vec<Case>)>;
 
 fn batches(arguments: &Arguments) -> Result<(Origin, Batches), Diagnostics> {
     if let (Some(inputs), Some(expected)) = (&arguments.inputs, &arguments.expected) {
@@ -188,8 +189,9 @@ impl Row<'_> {
 }
 
 /// Runs the calls of one model.
-fn compare_batch<'c>(model: &Model, arguments: &Arguments, cases: &'c [Case], tolerance: Tolerance) -> Result<Vec<Row<'c>>, Diagnostics> {
-    let mut engine = Engine::new(model, &arguments.common, JitOptions { threads: arguments.num_threads, ..JitOptions::default() })?;
+fn compare_batch<'c>(model: &Loaded, arguments: &Arguments, cases: &'c [Case], tolerance: Tolerance) -> Result<Vec<Row<'c>>, Diagnostics> {
+    let options = JitOptions { threads: arguments.num_threads, ..JitOptions::default() };
+    let mut engine = Engine::new(model, &arguments.common.general_settings(), options)?;
     let mut rows = Vec::new();
     for case in cases {
         let outputs = engine.call(case.method, &case.inputs)?;
@@ -234,7 +236,7 @@ fn table_text(rows: &[Row<'_>], tolerance: Tolerance) -> String {
 }
 
 /// One call of the first method, with nothing to compare its outputs with.
-fn random_case(model: &Model) -> Result<Vec<Case>, Diagnostics> {
+fn random_case(model: &Loaded) -> Result<Vec<Case>, Diagnostics> {
     if model.module.methods.is_empty() {
         return Err(usage("the model has no method to run").into());
     }
@@ -251,15 +253,16 @@ fn bytes_of_values(module: &Module) -> u64 {
 }
 
 fn first_difference(
-    model: &mut Model,
+    model: &mut Loaded,
     common: &Common,
     cases: &[Case],
     tolerance: Tolerance,
 ) -> Result<Option<bisect::Finding>, Diagnostics> {
-    let machine = machine(common)?;
+    let settings = common.general_settings();
+    let machine = machine(&settings)?;
     bisect::separate_sources(&mut model.module);
-    let mut lowered = pipeline::lower(&model.module, &model.path, common.lower_options(machine))?;
-    lowered.program.max_iterations = common.max_iterations;
+    let mut lowered = pipeline::lower(&model.module, &model.path, settings.lower_options(machine))?;
+    lowered.program.max_iterations = settings.max_iterations;
     let calls: Vec<_> = cases.iter().map(|case| (case.method, case.inputs.clone())).collect();
     bisect::first_difference(&model.module, &lowered.program, machine, &calls, tolerance)
 }
@@ -284,7 +287,7 @@ fn finding_json(model: &str, finding: &bisect::Finding, case: &str) -> String {
 }
 
 fn recorded_cases(arguments: &Arguments, inputs: &str, expected: &str) -> Result<Batches, Diagnostics> {
-    let (ports, method) = (Ports { model: &arguments.model }, arguments.methods.first_name());
+    let (ports, method) = (Ports::of(&arguments.model), arguments.methods.first_name());
     let archive = arrays::read(inputs, Side::Inputs, ports, method)?;
     let method = method.or(archive.texts.get("method0").map(String::as_str));
     let expected = arrays::read(expected, Side::Outputs, ports, method)?;

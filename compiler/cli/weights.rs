@@ -8,7 +8,7 @@ use super::options::MessageFormat;
 use super::output::grouped;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::emit::{OutputKind, TopologyRecord, weights_for};
-use crate::{Compiler, Settings};
+use crate::{Settings, compile};
 use clap::Args;
 use serde_json::json;
 
@@ -51,7 +51,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     }
     let mut settings = settings(&record).ok_or_else(|| in_object(Diagnostic::new(codes::NO_RECORD, "the object's record is damaged")))?;
     settings.data.clone_from(&arguments.data);
-    let (_, lowered) = Compiler { settings }.lower(map(&arguments.model)?, &arguments.model)?;
+    let (_, lowered) = compile::lower(&settings, map(&arguments.model)?, &arguments.model)?;
     let weights = weights_for(&lowered.levels(), &record).map_err(|diagnostic| diagnostic.in_file(&arguments.model))?;
     let bytes = weights.file.len();
     files.write(&arguments.output, OutputKind::Weights, weights.file)?;

@@ -9,7 +9,12 @@ use crate::program::HostReason;
 use crate::target::{Platform, Target};
 use serde::{Deserialize, Serialize};
 
-/// Whether a GPU runs what the program gives to one.
+/// Use of a GPU for what the program gives to one.
+///
+/// ```
+/// let settings = modelc::Settings::new().gpu(modelc::GpuMode::Off);
+/// # assert_ne!(settings, modelc::Settings::new());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GpuMode {
@@ -106,17 +111,18 @@ impl GpuSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Settings;
+    use crate::compile::compile;
     use crate::target::target;
-    use crate::{Compiler, Settings};
     use std::path::Path;
 
     /// The object of one of the repository's models.
     fn object(model: &str, mode: Option<GpuMode>, external_weights: bool) -> Vec<u8> {
         let gpu = GpuSettings { mode, ..GpuSettings::default() };
         let (target, name) = (Some("aarch64-linux-gnu".into()), Some("net".into()));
-        let compiler = Compiler { settings: Settings { target, name, external_weights, gpu, ..Settings::default() } };
+        let settings = Settings { target, name, external_weights, gpu, ..Settings::default() };
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(model);
-        compiler.compile_file(path).unwrap().files.object.to_vec()
+        compile(&settings, crate::input::map(&path).unwrap(), model).unwrap().files.object.to_vec()
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! Whose fault a diagnostic is.
 
-/// Whose fault it is.
+/// Whose fault an error is.
+///
+/// ```
+/// assert_eq!(modelc::ErrorKind::Unsupported.name(), "unsupported");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     /// The model or data file breaks its own format or contradicts itself.

@@ -1,11 +1,15 @@
 //! What users say about inputs: numbers of their values, and arrays of a call to come.
 
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::{ElementType, Scalar, Tensor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A number as users write it.
+/// A number as users write it, for [`Settings::value`](crate::Settings::value).
+///
+/// ```
+/// assert_eq!(modelc::Number::from(true), modelc::Number::Integer(1));
+/// ```
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Number {
@@ -13,6 +17,30 @@ pub enum Number {
     Integer(i64),
     /// Any other.
     Float(f64),
+}
+
+impl From<i64> for Number {
+    fn from(number: i64) -> Self {
+        Self::Integer(number)
+    }
+}
+
+impl From<i32> for Number {
+    fn from(number: i32) -> Self {
+        Self::Integer(number.into())
+    }
+}
+
+impl From<f64> for Number {
+    fn from(number: f64) -> Self {
+        Self::Float(number)
+    }
+}
+
+impl From<bool> for Number {
+    fn from(truth: bool) -> Self {
+        Self::Integer(truth.into())
+    }
 }
 
 impl Number {
@@ -54,6 +82,19 @@ impl Sample {
     pub fn input(&self, number: usize) -> Option<&Tensor> {
         self.inputs.iter().find(|(input, _)| *input == number).map(|(_, array)| array)
     }
+}
+
+/// How the help of an error begins to name the option that gives the value of an input.
+const OPTION: &str = "`--value in";
+
+/// The option that gives the value of an input.
+pub fn value_option(input: usize) -> String {
+    format!("{OPTION}{input}=...`")
+}
+
+/// Tells if a model could not be read only because operators must know the values of inputs, which a sample has.
+pub fn asks_for_values(errors: &Diagnostics) -> bool {
+    errors.0.iter().all(|error| error.help.as_ref().is_some_and(|help| help.contains(OPTION)))
 }
 
 /// Numbers as the elements of a tensor, row by row.

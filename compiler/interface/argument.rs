@@ -1,8 +1,9 @@
 //! Checks an array against the input that it is given for. The command line, the Rust API and readers of archives all use this check.
 
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Function, Tensor, TensorType};
+use crate::ir::{ElementType, Function, Tensor, TensorType, packed};
 use crate::program::Port;
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 /// The arrays that an input takes.
@@ -11,7 +12,7 @@ pub struct Taken<'a> {
     /// Type of the elements.
     pub element: ElementType,
     /// The smallest and the largest extent of each dimension.
-    pub extents: Vec<RangeInclusive<u64>>,
+    pub extents: Cow<'a, [RangeInclusive<u64>]>,
     /// The only bytes that the input may have.
     pub value: Option<&'a [u8]>,
 }
@@ -24,12 +25,7 @@ impl<'a> Taken<'a> {
 
     /// An input of a type of the tensor language; a run-time extent has the interval of its value.
     pub fn of_type(function: &Function, ty: &TensorType, value: Option<&'a [u8]>) -> Self {
-        let extent = |&extent| {
-            let interval = function.interval(extent);
-            let [low, high] = [interval.low, interval.high].map(|n| u64::try_from(n).unwrap_or(0));
-            low..=high
-        };
-        Self { element: ty.element, extents: ty.shape.iter().map(extent).collect(), value }
+        Self { element: ty.element, extents: extents_of(function, ty).into(), value }
     }
 
     /// An input of a compiled method. The smallest extents are not known there: the method itself refuses smaller ones.
@@ -42,28 +38,52 @@ impl<'a> Taken<'a> {
     /// Checks shape, element type, size and value of an array.
     ///
     /// # Errors
+    /// As [`Self::check_parts`].
+    pub fn check(&self, given: &Tensor) -> Result<(), Diagnostic> {
+        self.check_parts(given.element, &given.shape, &given.bytes)
+    }
+
+    /// Checks an array by its parts. Nothing is allocated where it fits.
+    ///
+    /// # Errors
     /// MC0502 for another rank or extent, MC0503 for another element type, MC0511 where the bytes do not fill the shape, MC0507 for another
     /// value than the one that the model is compiled for.
-    pub fn check(&self, given: &Tensor) -> Result<(), Diagnostic> {
-        let fits = given.shape.len() == self.extents.len() && self.extents.iter().zip(&given.shape).all(|(range, n)| range.contains(n));
+    pub fn check_parts(&self, element: ElementType, shape: &[u64], bytes: &[u8]) -> Result<(), Diagnostic> {
+        let fits = shape.len() == self.extents.len() && self.extents.iter().zip(shape).all(|(range, n)| range.contains(n));
         if !fits {
             let error = Diagnostic::new(codes::ARRAY_SHAPE, "the array does not have the input's shape");
-            return Err(error.expected(self.shape_text(), format!("{:?}", given.shape)));
+            return Err(error.expected(self.shape_text(), format!("{shape:?}")));
         }
-        if given.element != self.element {
+        if element != self.element {
             let error = Diagnostic::new(codes::ARRAY_TYPE, "the array does not have the input's type");
-            return Err(error.expected(self.element.numpy_name(), given.element.numpy_name()));
+            return Err(error.expected(self.element.numpy_name(), element.numpy_name()));
         }
-        let bytes = TensorType::of(given.element, &given.shape).static_bytes();
-        if bytes != Some(given.bytes.len() as u64) {
-            let expected = bytes.map_or_else(|| "fewer elements".into(), |bytes| format!("{bytes} bytes"));
+        let wanted = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent)).and_then(|n| element.bytes_for(n));
+        if wanted != Some(bytes.len() as u64) {
+            let expected = wanted.map_or_else(|| "fewer elements".into(), |bytes| format!("{bytes} bytes"));
             let error = Diagnostic::new(codes::INPUT_SIZE, "the bytes of the array do not fill its shape");
-            return Err(error.expected(expected, format!("{} bytes", given.bytes.len())));
+            return Err(error.expected(expected, format!("{} bytes", bytes.len())));
         }
-        if self.value.is_some_and(|value| value != given.bytes) {
+        if self.value.is_some_and(|value| value != bytes) {
             return Err(Diagnostic::new(codes::KNOWN_VALUE, "the array does not have the value that the model is compiled for"));
         }
         Ok(())
+    }
+
+    /// An array as the tensor that the input takes, `name` in the error. Types that NumPy lacks travel as others: bfloat16 as its bits in uint16,
+    /// 4-bit integers as int8.
+    ///
+    /// # Errors
+    /// As [`Self::check_parts`].
+    pub fn fitting(&self, array: &Tensor, name: &str) -> Result<Tensor, Diagnostic> {
+        let tensor = match (array.element, self.element) {
+            (ElementType::U16, element @ ElementType::Bf16) => Tensor { element, ..array.clone() },
+            (have, want) if want.is_packed() && have == want.unpacked() => {
+                Tensor { element: want, shape: array.shape.clone(), bytes: packed::pack(want, &array.bytes) }
+            }
+            _ => array.clone(),
+        };
+        self.check(&tensor).map(|()| tensor).map_err(|error| error.about_tensor(name))
     }
 
     /// `[1 to 40, 3]`: the shapes that the input takes.
@@ -77,6 +97,16 @@ impl<'a> Taken<'a> {
     }
 }
 
+/// The smallest and the largest extent of each dimension of a value.
+pub fn extents_of(function: &Function, ty: &TensorType) -> Vec<RangeInclusive<u64>> {
+    let extent = |&extent| {
+        let interval = function.interval(extent);
+        let [low, high] = [interval.low, interval.high].map(|n| u64::try_from(n).unwrap_or(0));
+        low..=high
+    };
+    ty.shape.iter().map(extent).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,7 +117,7 @@ mod tests {
 
     #[test]
     fn type_rank_extents_size_and_value_are_checked() {
-        let taken = Taken { element: ElementType::I8, extents: vec![1..=4, 8..=8], value: None };
+        let taken = Taken { element: ElementType::I8, extents: vec![1..=4, 8..=8].into(), value: None };
         assert_eq!(taken.check(&zeros(ElementType::I8, &[3, 8])), Ok(()));
         let refused = |given: &Tensor| taken.check(given).expect_err("it does not fit");
         for shape in [&[8][..], &[0, 8], &[5, 8], &[2, 4], &[1, 8, 1]] {

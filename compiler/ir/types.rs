@@ -4,6 +4,11 @@ use super::Value;
 use std::fmt;
 
 /// The type of one tensor element.
+///
+/// ```
+/// use modelc::ElementType;
+/// assert_eq!((ElementType::Bf16.bits(), ElementType::Bf16.numpy_name()), (16, "bfloat16".to_string()));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub enum ElementType {
     /// A truth value, one byte, 0 or 1.

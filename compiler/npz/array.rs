@@ -64,24 +64,7 @@ pub fn to_npy(tensor: &Tensor) -> Vec<u8> {
 /// # Errors
 /// When element type or shape differ.
 pub fn conform(array: &Tensor, element: ElementType, shape: &[u64], name: &str) -> Result<Tensor, Diagnostic> {
-    fitting(array, &Taken::of_shape(element, shape), name)
-}
-
-/// An array as the tensor that an input takes, `name` in the error.
-///
-/// # Errors
-/// As [`Taken::check`].
-pub fn fitting(array: &Tensor, taken: &Taken<'_>, name: &str) -> Result<Tensor, Diagnostic> {
-    let tensor = match (array.element, taken.element) {
-        (ElementType::U16, element @ ElementType::Bf16) => Tensor { element, ..array.clone() },
-        (have, want) if want.is_packed() && have == want.unpacked() => packed(array, want),
-        _ => array.clone(),
-    };
-    taken.check(&tensor).map(|()| tensor).map_err(|error| error.about_tensor(name))
-}
-
-fn packed(tensor: &Tensor, element: ElementType) -> Tensor {
-    Tensor { element, shape: tensor.shape.clone(), bytes: packed::pack(element, &tensor.bytes) }
+    Taken::of_shape(element, shape).fitting(array, name)
 }
 
 fn unpacked(tensor: &Tensor) -> Tensor {

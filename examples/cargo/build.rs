@@ -9,15 +9,14 @@ const MODEL: &str = "../digits/digits_int8.tflite";
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={MODEL}");
     let out = env::var("OUT_DIR")?;
-    let compiled = modelc::Compiler::new().target(&env::var("TARGET")?).name("digits").compile_file(MODEL)?;
+    let compiled = modelc::Model::open(MODEL)?.compile(&modelc::Settings::new().target(&env::var("TARGET")?).name("digits"))?;
     compiled.write(Path::new(&out).join("libdigits.a"))?;
 
-    let record = &compiled.files.record;
-    let port = &compiled.lowered.program.methods[0].inputs[0];
-    let quantization = port.quantization.as_ref().ok_or("the model's input is quantized")?;
+    let methods = compiled.methods();
+    let quantization = methods[0].inputs[0].quantization.as_ref().ok_or("the model's input is quantized")?;
     let sizes = format!(
         "pub const ARENA_BYTES: usize = {};\npub const SCALE: f32 = {:?};\npub const ZERO_POINT: i32 = {};\n",
-        record.state_bytes + record.scratch_bytes,
+        compiled.arena_bytes(),
         quantization.scales[0],
         quantization.zero_points[0],
     );

@@ -195,9 +195,11 @@ fn a_custom_operator_is_a_function_that_is_registered() {
 #[test]
 fn small_code_computes_the_same() {
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/digits/digits_int8.tflite");
-    let compiler = |target: &str| modelc::Compiler::new().target(target);
+    let file = modelc::Model::open(model).unwrap();
+    let settings = |target: &str| modelc::Settings::new().target(target);
     for target in ["x86_64-unknown-linux-gnu", "aarch64-none-elf", "riscv64-none-elf"] {
-        let [fast, small] = [compiler(target), compiler(target).small()].map(|it| it.compile_file(model).unwrap().files.record.footprint);
+        let [fast, small] =
+            [settings(target), settings(target).optimize_size()].map(|it| file.compile(&it).unwrap().files.record.footprint);
         assert!(small.code_bytes < fast.code_bytes, "{target}: {} and {} bytes of code", small.code_bytes, fast.code_bytes);
         assert!(small.scratch_bytes <= fast.scratch_bytes, "{target}: {} and {} bytes", small.scratch_bytes, fast.scratch_bytes);
     }

@@ -1,7 +1,7 @@
 //! What the device did in its regions, for `bench --profile`.
 
 use super::microseconds;
-use crate::cli::engine::Engine;
+use crate::api::engine::Engine;
 use crate::cli::output::{numbered, table};
 use crate::codegen::driver::measured_as;
 use crate::program::Dispatch;

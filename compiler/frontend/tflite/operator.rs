@@ -4,6 +4,7 @@ use super::error::{invalid, unsupported};
 use super::subgraph::{Lowering, Slot};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
+use crate::frontend::given::value_option;
 use crate::ir::{ElementType, Expression, Extent, FunctionBuilder, Scalar, Value};
 use crate::operators::Graph;
 pub(super) use crate::operators::extents;
@@ -245,9 +246,9 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
     pub fn value_help(&mut self, operand: &Operand) -> Option<String> {
         match self.lowering.ask(operand.value)[..] {
             [] => None,
-            [input] => Some(format!("give its value with `--value in{input}=...`")),
+            [input] => Some(format!("give its value with {}", value_option(input))),
             ref inputs => {
-                let options: Vec<String> = inputs.iter().map(|input| format!("`--value in{input}=...`")).collect();
+                let options: Vec<String> = inputs.iter().map(|&input| value_option(input)).collect();
                 Some(format!("give the values that it is computed from with {}", options.join(" ")))
             }
         }

@@ -1,10 +1,10 @@
-//! Floats as the integers that a quantized input takes, rounded as the header's `NAME_quantize` does.
+//! Floats as the integers of a quantized port, rounded as the header's `NAME_quantize` does, and integers as floats.
 
-use crate::ir::{ElementType, Port, Quantization, Tensor};
+use crate::ir::{ElementType, Quantization, Scalar, Tensor};
 
-/// The quantization of an input that floats can be given for: scales are usable, and the header declares its conversion.
-pub fn of_input(port: &Port, element: ElementType) -> Option<&Quantization> {
-    let quantization = port.quantization.as_ref()?;
+/// The quantization of a port that floats can be given for: scales are usable, and the header declares its conversion.
+pub fn usable(quantization: Option<&Quantization>, element: ElementType) -> Option<&Quantization> {
+    let quantization = quantization?;
     let scales = &quantization.scales;
     let usable = !scales.is_empty() && scales.len() == quantization.zero_points.len() && scales.iter().all(|s| s.is_finite() && *s > 0.0);
     (usable && carrier(element).is_some()).then_some(quantization)
@@ -24,16 +24,8 @@ pub fn quantized(floats: &Tensor, quantization: &Quantization, element: ElementT
     let carrier = carrier(element).filter(|_| floats.element == ElementType::F32)?;
     let (low, high) = element.integer_range()?;
     let range = (i64::try_from(low).ok()?, i64::try_from(high).ok()?);
+    let inner = channel_elements(&floats.shape, quantization)?;
     let channels = quantization.scales.len();
-    // Elements from one channel to the next.
-    let inner = match channels {
-        1 => 1,
-        _ => {
-            let axis = quantization.axis;
-            (*floats.shape.get(axis)? == channels as u64).then_some(())?;
-            floats.shape[axis + 1..].iter().product::<u64>().max(1) as usize
-        }
-    };
     let size = (carrier.bits() / 8) as usize;
     let mut bytes = Vec::with_capacity(floats.bytes.len() / 4 * size);
     for (position, value) in floats.bytes.chunks_exact(4).enumerate() {
@@ -43,6 +35,33 @@ pub fn quantized(floats: &Tensor, quantization: &Quantization, element: ElementT
         bytes.extend_from_slice(&quantize(value, scale, zero_point, range).to_le_bytes()[..size]);
     }
     Some(Tensor { element: carrier, shape: floats.shape.clone(), bytes })
+}
+
+/// An array of integers as floats, as the header's `NAME_dequantize` computes them. Nothing where [`quantized`] gives nothing.
+pub fn dequantized(integers: &Tensor, quantization: &Quantization, element: ElementType) -> Option<Tensor> {
+    let carrier = carrier(element).filter(|carrier| integers.element == *carrier)?;
+    let inner = channel_elements(&integers.shape, quantization)?;
+    let channels = quantization.scales.len();
+    let size = (carrier.bits() / 8) as usize;
+    let mut bytes = Vec::with_capacity(integers.bytes.len() / size * 4);
+    for (position, integer) in integers.bytes.chunks_exact(size).enumerate() {
+        let channel = position / inner % channels;
+        let integer = Scalar::from_bytes(carrier, integer).as_i64();
+        let real = (integer - quantization.zero_points[channel]) as f32 * quantization.scales[channel];
+        bytes.extend_from_slice(&real.to_le_bytes());
+    }
+    Some(Tensor { element: ElementType::F32, shape: integers.shape.clone(), bytes })
+}
+
+/// Elements from one channel to the next, of an array that has as many channels as there are scales.
+fn channel_elements(shape: &[u64], quantization: &Quantization) -> Option<usize> {
+    let channels = quantization.scales.len();
+    if channels == 1 {
+        return Some(1);
+    }
+    let axis = quantization.axis;
+    (*shape.get(axis)? == channels as u64).then_some(())?;
+    Some(shape[axis + 1..].iter().product::<u64>().max(1) as usize)
 }
 
 /// To nearest, halves away from zero; what is no number is the zero point.
@@ -80,6 +99,14 @@ mod tests {
         assert_eq!(found.bytes, [9, 255]);
         let found = quantized(&floats(&[2], &[-1.0, 300.0]), &quantization(&[1.0], &[0], 0), ElementType::I4).unwrap();
         assert_eq!((found.element, found.bytes), (ElementType::I8, vec![255, 7]));
+    }
+
+    #[test]
+    fn integers_become_floats_again() {
+        let integers = Tensor { element: ElementType::I8, shape: vec![1, 2, 1], bytes: vec![255, 4] };
+        let found = dequantized(&integers, &quantization(&[0.5, 0.25], &[1, 0], 1), ElementType::I8).unwrap();
+        assert_eq!(found, floats(&[1, 2, 1], &[-1.0, 1.0]));
+        assert!(dequantized(&integers, &quantization(&[0.5], &[1], 0), ElementType::U8).is_none());
     }
 
     #[test]

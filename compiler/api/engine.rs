@@ -1,8 +1,8 @@
 //! A model in the JIT, with one instance.
 
-use super::io::Model;
-use super::options::Common;
+use super::source::Loaded;
 use crate::codegen::vulkan::{GpuOptions, RuntimePlace};
+use crate::compile::Settings;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::Footprint;
 use crate::ir::Tensor;
@@ -35,27 +35,27 @@ pub struct Engine {
 ///
 /// # Errors
 /// When there is no such CPU level, or no code can be made for this computer.
-pub fn machine(common: &Common) -> Result<&'static Machine, Diagnostic> {
-    let Some(names) = &common.cpu else { return target::host_machine() };
+pub fn machine(settings: &Settings) -> Result<&'static Machine, Diagnostic> {
+    let Some(names) = &settings.cpu else { return target::host_machine() };
     let machines = target::levels(target::in_process()?, Some(names))?;
     let runs = |machine: &&&Machine| target::required_features(machine) & !target::host_features() == 0;
     Ok(machines.iter().find(runs).unwrap_or(&machines[0]))
 }
 
 impl Engine {
-    /// Compiles a model for this computer.
+    /// Compiles a model for this computer. Memory is planned for the threads of the settings, or those of the options where these name none.
     ///
     /// # Errors
     /// As lowering; and when the CPU level is not this computer's.
-    pub fn new(model: &Model, common: &Common, options: JitOptions) -> Result<Self, Diagnostics> {
-        let machine = machine(common)?;
+    pub fn new(model: &Loaded, settings: &Settings, options: JitOptions) -> Result<Self, Diagnostics> {
+        let machine = machine(settings)?;
         let start = Instant::now();
-        let threads = Threads::new(common.threads.unwrap_or(options.threads));
-        let gpu = common.gpu.settings();
-        let lower_options = gpu.lowering(target::in_process()?, lower::Options { threads, ..common.lower_options(machine) })?;
+        let threads = Threads::new(if settings.threads == 0 { options.threads } else { settings.threads });
+        let gpu = &settings.gpu;
+        let lower_options = gpu.lowering(target::in_process()?, lower::Options { threads, ..settings.lower_options(machine) })?;
         let mut lowered = pipeline::lower(&model.module, &model.path, lower_options)?;
         gpu.check(&model.module, &lowered)?;
-        lowered.set_max_iterations(common.max_iterations);
+        lowered.set_max_iterations(settings.max_iterations);
         let gpu = GpuOptions { runtime: RuntimePlace::Embedded, ..gpu.options() };
         let jit = Jit::taking(&mut lowered.program, machine, JitOptions { gpu, ..options })?;
         let compile_time = start.elapsed();

@@ -1,0 +1,52 @@
+//! What a model is compiled to, for users.
+
+use super::{Error, Method};
+use crate::compile::Compiled;
+use crate::emit;
+use std::path::Path;
+
+impl Compiled {
+    /// The object file.
+    pub fn object(&self) -> Vec<u8> {
+        self.files.object.to_vec()
+    }
+
+    /// The C header.
+    pub fn header(&self) -> &str {
+        &self.files.header
+    }
+
+    /// The file of weights, with [`Settings::weights_external`](crate::Settings::weights_external).
+    pub fn weights(&self) -> Option<Vec<u8>> {
+        self.files.weights.as_ref().map(crate::emit::Image::to_vec)
+    }
+
+    /// The report as JSON, schema `modelc.report/1`.
+    pub fn report(&self) -> String {
+        self.files.report.to_string()
+    }
+
+    /// The report as a page of HTML.
+    pub fn page(&self) -> String {
+        emit::html::page(&self.files.report)
+    }
+
+    /// Bytes of the arena: state and scratch memory.
+    pub fn arena_bytes(&self) -> u64 {
+        self.files.record.footprint.arena_bytes()
+    }
+
+    /// The methods, as the settings shape them.
+    pub fn methods(&self) -> Vec<Method> {
+        Method::all(&self.module, &[])
+    }
+
+    /// Writes an object, or a static library if the name ends in `.a` or `.lib`; beside it the header, and the weights (`.bin`) where they are a file
+    /// of their own. All files are written or none; a header that did not change is left alone.
+    ///
+    /// # Errors
+    /// When a file cannot be written, or would replace the model, or a header that modelc did not make.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        Ok(self.write_files(path.as_ref())?)
+    }
+}

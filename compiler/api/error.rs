@@ -1,0 +1,103 @@
+//! Errors of the public API.
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
+use std::fmt;
+
+/// What is wrong, where in the model, and what to do. All unsupported operators of a model come in one error.
+///
+/// The accessors are those of the first entry; [`Error::all`] has the others. Codes keep their meaning: `docs/DIAGNOSTICS.md` lists them.
+///
+/// ```
+/// let error = modelc::Model::open("missing.tflite").unwrap_err();
+/// assert_eq!((error.code().as_str(), error.kind()), ("MC0102", modelc::ErrorKind::Io));
+/// assert!(error.to_string().contains("missing.tflite"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(Box<Diagnostics>);
+
+impl Error {
+    fn first(&self) -> Option<&Diagnostic> {
+        self.0.0.first()
+    }
+
+    /// The code: `MC0502`.
+    pub fn code(&self) -> String {
+        self.first().map_or_else(String::new, |first| first.code.to_string())
+    }
+
+    /// Whose fault it is.
+    pub fn kind(&self) -> Kind {
+        self.first().map_or(Kind::Bug, Diagnostic::kind)
+    }
+
+    /// One sentence without a full stop.
+    pub fn message(&self) -> &str {
+        self.first().map_or("", |first| &first.message)
+    }
+
+    /// The file, as its path was given.
+    pub fn file(&self) -> Option<&str> {
+        self.first()?.location.file.as_deref()
+    }
+
+    /// The method or subgraph.
+    pub fn method(&self) -> Option<&str> {
+        self.first()?.location.function.as_deref()
+    }
+
+    /// The position and the name of the operator.
+    pub fn operator(&self) -> Option<(u32, &str)> {
+        self.first()?.location.operator.as_ref().map(|(index, name)| (*index, name.as_str()))
+    }
+
+    /// The name of the tensor.
+    pub fn tensor(&self) -> Option<&str> {
+        self.first()?.location.tensor.as_deref()
+    }
+
+    /// What would have been right.
+    pub fn expected(&self) -> Option<&str> {
+        self.first()?.expected.as_deref()
+    }
+
+    /// What is there.
+    pub fn found(&self) -> Option<&str> {
+        self.first()?.found.as_deref()
+    }
+
+    /// The next step.
+    pub fn help(&self) -> Option<&str> {
+        self.first()?.help.as_deref()
+    }
+
+    /// Each entry as an error of its own, the first one too.
+    pub fn all(&self) -> impl Iterator<Item = Self> + '_ {
+        self.0.0.iter().map(|diagnostic| Self::from(diagnostic.clone()))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Diagnostic> for Error {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self(Box::new(diagnostic.into()))
+    }
+}
+
+impl From<Diagnostics> for Error {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Self(Box::new(diagnostics))
+    }
+}
+
+impl From<Error> for Diagnostics {
+    fn from(error: Error) -> Self {
+        *error.0
+    }
+}

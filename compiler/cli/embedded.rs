@@ -1,0 +1,118 @@
+//! The command line inside another program, such as the Python package: its options as a table, and commands that print nothing.
+
+use super::options::Common;
+use super::ports::Ports;
+use super::{compile, misused};
+use crate::api::{Error, Model};
+use crate::compile::{Compiled, Settings};
+use clap::{ArgAction, CommandFactory, Parser};
+use std::ffi::OsString;
+
+/// Arguments of compiling, without the name of a program before them.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+struct CompileLine {
+    #[command(flatten)]
+    compile: compile::Arguments,
+}
+
+/// Options for a model that runs in this process.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+struct LoadLine {
+    #[command(flatten)]
+    common: Common,
+}
+
+/// An option of the command line.
+pub struct Opt {
+    /// Its name without the dashes.
+    pub name: String,
+    /// Set if a value belongs to it.
+    pub takes_value: bool,
+    /// Set if it may be given several times.
+    pub repeats: bool,
+    /// The values that it may have; none where they are open.
+    pub values: Vec<String>,
+    /// What `--help` says.
+    pub help: String,
+}
+
+/// Options that say how something is printed, and those that callers give in another way.
+const LEFT_OUT: &[&str] = &["help", "message-format", "output"];
+
+/// The options of compiling.
+pub fn compile_options() -> Vec<Opt> {
+    options(&CompileLine::command())
+}
+
+/// The options of loading.
+pub fn load_options() -> Vec<Opt> {
+    options(&LoadLine::command())
+}
+
+fn options(command: &clap::Command) -> Vec<Opt> {
+    let option = |argument: &clap::Arg| {
+        let name = argument.get_long().filter(|name| !LEFT_OUT.contains(name))?;
+        Some(Opt {
+            name: name.to_owned(),
+            takes_value: argument.get_action().takes_values(),
+            repeats: matches!(argument.get_action(), ArgAction::Append),
+            values: argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect(),
+            help: argument.get_help().map(ToString::to_string).unwrap_or_default(),
+        })
+    };
+    command.get_arguments().filter_map(option).collect()
+}
+
+/// Runs the command line, whose first argument is the program's name; its exit status.
+pub fn run(arguments: &[OsString]) -> u8 {
+    super::run(arguments)
+}
+
+/// Compiles a model as the command line does with these arguments, and writes the files that they name.
+///
+/// # Errors
+/// Whatever is wrong with the arguments, the model or the output.
+pub fn compile(arguments: &[OsString]) -> Result<Compiled, Error> {
+    let line = CompileLine::try_parse_from(arguments).map_err(|error| Error::from(misused(&error)))?;
+    Ok(compile::compiled(&line.compile)?)
+}
+
+/// The settings that options say for a model.
+///
+/// # Errors
+/// When an option is malformed, or names what the model does not have.
+pub fn settings(model: &Model, arguments: &[OsString]) -> Result<Settings, Error> {
+    let line = LoadLine::try_parse_from(arguments).map_err(|error| Error::from(misused(&error)))?;
+    Ok(line.common.settings_for(Ports { model: model.path(), bytes: Some(model.bytes()) })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_those_of_the_command_line() {
+        let names = |list: Vec<Opt>| list.into_iter().map(|option| option.name).collect::<Vec<_>>();
+        let (compiling, loading) = (names(compile_options()), names(load_options()));
+        for name in ["target", "cpu", "name", "emit", "require", "weights", "shape", "bound", "gpu"] {
+            assert!(compiling.iter().any(|known| known == name), "{name}");
+        }
+        assert!(loading.iter().all(|name| compiling.contains(name)) && !loading.iter().any(|name| name == "target"));
+        let line = super::super::CommandLine::command();
+        let own = line.get_arguments().filter_map(|argument| argument.get_long()).filter(|name| !LEFT_OUT.contains(name));
+        assert_eq!(own.collect::<Vec<_>>(), compiling);
+    }
+
+    #[test]
+    fn mistakes_are_errors_with_codes() {
+        let arguments = |list: &[&str]| list.iter().map(OsString::from).collect::<Vec<_>>();
+        let code = |list: &[&str]| compile(&arguments(list)).err().map(|error| error.code());
+        assert_eq!(code(&["m.tflite", "--optimise=size"]).as_deref(), Some("MC0800"));
+        assert_eq!(code(&["missing.tflite"]).as_deref(), Some("MC0102"));
+        let model = Model::from_bytes(*b"no model");
+        assert_eq!(settings(&model, &arguments(&["--shape=in0=1x"])).err().map(|error| error.code()).as_deref(), Some("MC0801"));
+        assert_eq!(settings(&model, &arguments(&["--shape=image=1x2"])).err().map(|error| error.code()).as_deref(), Some("MC0101"));
+    }
+}

@@ -1,0 +1,327 @@
+//! Settings: the command line's options, for programs.
+
+use super::gpu::{GpuMode, GpuSettings};
+use crate::diagnostic::Diagnostic;
+use crate::emit::RiscvAbi;
+use crate::frontend::given::Number;
+use crate::frontend::{Bound, GpuOperators, LoadOptions};
+use crate::input;
+use crate::ir::{Data, Module};
+use crate::lower::{self, Goal, PlanSource, Threads};
+use crate::machine::Machine;
+use crate::plan::Effort;
+use crate::target::{self, Target};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Options for compiling and loading a model. Methods have the names of the command line's options, and mean the same.
+///
+/// ```
+/// let settings = modelc::Settings::new().target("aarch64-none-elf").name("net").optimize_size();
+/// # assert_ne!(settings, modelc::Settings::default());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Target triple; this computer's when absent.
+    #[doc(hidden)]
+    pub target: Option<String>,
+    /// CPU levels with commas between; the target's default when absent.
+    #[doc(hidden)]
+    pub cpu: Option<String>,
+    /// `lp64`, `lp64f` or `lp64d`, for riscv64.
+    #[doc(hidden)]
+    pub abi: Option<String>,
+    /// Prefix of every symbol; the model's stem when absent.
+    #[doc(hidden)]
+    pub name: Option<String>,
+    /// Whether weights are a file of their own.
+    #[doc(hidden)]
+    pub external_weights: bool,
+    /// Section of embedded weights.
+    #[doc(hidden)]
+    pub weights_section: Option<String>,
+    /// Whether the memory plan of the file is kept.
+    #[doc(hidden)]
+    pub keep_plan: bool,
+    /// Whether the planner searches further.
+    #[doc(hidden)]
+    pub search_longer: bool,
+    /// Whether the code is to be small rather than fast.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[doc(hidden)]
+    pub small: bool,
+    /// For how many threads scratch memory is planned; 0 and 1 are the caller's own alone.
+    #[serde(skip_serializing_if = "is_alone")]
+    #[doc(hidden)]
+    pub threads: u32,
+    /// Shapes that replace the file's, by input number.
+    #[doc(hidden)]
+    pub shapes: Vec<(usize, Vec<u64>)>,
+    /// Extents that are known only when the model runs.
+    #[doc(hidden)]
+    pub bounds: Vec<Bound>,
+    /// Values that inputs have in every call, by input number: what the file computes shapes, axes and the like from is then known.
+    #[doc(hidden)]
+    pub values: Vec<(usize, Vec<Number>)>,
+    /// Custom operators left to functions of the application: their names in the file, and those of the functions.
+    #[doc(hidden)]
+    pub customs: Vec<(String, String)>,
+    /// Files of tensors beside an ExecuTorch program (`.ptd`). Paths are kept nowhere.
+    #[serde(skip)]
+    #[doc(hidden)]
+    pub data: Vec<String>,
+    /// Whether `on_kernel` is called around every kernel.
+    #[doc(hidden)]
+    pub profile_hooks: bool,
+    /// Rounds after which a loop ends the call with `MODELC_E_ABORTED`; no limit when absent.
+    #[doc(hidden)]
+    pub max_iterations: Option<u64>,
+    /// What is said of GPUs.
+    #[serde(skip_serializing_if = "GpuSettings::is_default")]
+    #[doc(hidden)]
+    pub gpu: GpuSettings,
+    /// Whether a session measures its kernels.
+    #[serde(skip)]
+    #[doc(hidden)]
+    pub profile: bool,
+}
+
+/// Whether threads are the caller's own alone.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_alone(threads: &u32) -> bool {
+    *threads < 2
+}
+
+impl Settings {
+    /// Defaults: this computer, its CPU levels, fast code.
+    ///
+    /// ```
+    /// assert_eq!(modelc::Settings::new(), modelc::Settings::default());
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// `--target`: a triple as GCC, Rust or the Android NDK spell it. A session always runs on this computer.
+    #[must_use]
+    pub fn target(mut self, triple: &str) -> Self {
+        self.target = Some(triple.into());
+        self
+    }
+
+    /// `--cpu`: the CPU level, or several with commas between, among which `init` chooses.
+    #[must_use]
+    pub fn cpu(mut self, level: &str) -> Self {
+        self.cpu = Some(level.into());
+        self
+    }
+
+    /// `--abi`: the float ABI in the header of riscv64 objects.
+    #[must_use]
+    pub fn abi(mut self, abi: &str) -> Self {
+        self.abi = Some(abi.into());
+        self
+    }
+
+    /// `--name`: the prefix of every symbol; it is made an identifier.
+    #[must_use]
+    pub fn name(mut self, name: &str) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// `--weights external`: weights in a file of their own, which the program loads and hands to `init`.
+    #[must_use]
+    pub fn weights_external(mut self) -> Self {
+        self.external_weights = true;
+        self
+    }
+
+    /// `--weights-section`: the section that contains the weights.
+    #[must_use]
+    pub fn weights_section(mut self, section: &str) -> Self {
+        self.weights_section = Some(section.into());
+        self
+    }
+
+    /// `--plan program`: the memory plan in the ExecuTorch program.
+    #[must_use]
+    pub fn plan_program(mut self) -> Self {
+        self.keep_plan = true;
+        self
+    }
+
+    /// `--plan-effort max`: a longer search for a smaller memory plan.
+    #[must_use]
+    pub fn plan_effort_max(mut self) -> Self {
+        self.search_longer = true;
+        self
+    }
+
+    /// `--optimize size`: small code, which takes longer.
+    #[must_use]
+    pub fn optimize_size(mut self) -> Self {
+        self.small = true;
+        self
+    }
+
+    /// `--threads`: scratch memory for kernels that run in parts on this number of threads. A session runs on as many.
+    #[must_use]
+    pub fn threads(mut self, threads: u32) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// `--shape`: another shape for an input.
+    #[must_use]
+    pub fn shape(mut self, input: usize, shape: &[u64]) -> Self {
+        self.shapes.push((input, shape.to_vec()));
+        self
+    }
+
+    /// `--bound`: a dimension of an input that is known only when the program runs, with its upper bound.
+    #[must_use]
+    pub fn bound(mut self, input: usize, dimension: usize, most: u64) -> Self {
+        self.bounds.push(Bound { is_output: false, port: input, dimension, most });
+        self
+    }
+
+    /// `--value`: the value that an input has in every call, row by row.
+    ///
+    /// ```
+    /// let settings = modelc::Settings::new().value(1, &[2, -1]).value(2, &[0.5]);
+    /// # assert_ne!(settings, modelc::Settings::new());
+    /// ```
+    #[must_use]
+    pub fn value<N: Into<Number> + Copy>(mut self, input: usize, numbers: &[N]) -> Self {
+        self.values.push((input, numbers.iter().map(|&number| number.into()).collect()));
+        self
+    }
+
+    /// `--data`: a file of tensors beside an ExecuTorch program.
+    #[must_use]
+    pub fn data(mut self, path: &str) -> Self {
+        self.data.push(path.into());
+        self
+    }
+
+    /// `--custom`: a custom operator that a C function of the application computes.
+    #[must_use]
+    pub fn custom(mut self, operator: &str, symbol: &str) -> Self {
+        self.customs.push((operator.into(), symbol.into()));
+        self
+    }
+
+    /// `--max-iterations`: the rounds of a loop after which a call ends with an error.
+    #[must_use]
+    pub fn max_iterations(mut self, most: u64) -> Self {
+        self.max_iterations = Some(most);
+        self
+    }
+
+    /// `--profile-hooks`: `on_kernel` of the configuration is called around every kernel.
+    #[must_use]
+    pub fn profile_hooks(mut self) -> Self {
+        self.profile_hooks = true;
+        self
+    }
+
+    /// Measures the kernels of a session, for [`Session::profile`](crate::Session::profile).
+    #[must_use]
+    pub fn profile(mut self) -> Self {
+        self.profile = true;
+        self
+    }
+
+    /// `--gpu`: use of a GPU.
+    #[must_use]
+    pub fn gpu(mut self, mode: GpuMode) -> Self {
+        self.gpu.mode = Some(mode);
+        self
+    }
+
+    /// `--gpu-ops`: operators to run on the GPU.
+    #[must_use]
+    pub fn gpu_ops(mut self, pattern: &str) -> Self {
+        self.gpu.operators = Some(pattern.into());
+        self
+    }
+
+    /// `--vk-profile`: capabilities of the GPU.
+    #[must_use]
+    pub fn vk_profile(mut self, profile: &str) -> Self {
+        self.gpu.profile = Some(profile.into());
+        self
+    }
+
+    /// `--vk-loader host`: the application provides the Vulkan library.
+    #[must_use]
+    pub fn vk_loader_host(mut self) -> Self {
+        self.gpu.library_of_host = true;
+        self
+    }
+
+    /// `--runtime link`: the GPU runtime is an object of its own.
+    #[must_use]
+    pub fn runtime_link(mut self) -> Self {
+        self.gpu.linked_runtime = true;
+        self
+    }
+}
+
+#[doc(hidden)]
+impl Settings {
+    /// The target and the machines of its CPU levels, at least one, the preferred one first.
+    ///
+    /// # Errors
+    /// A usage diagnostic when there is no such target or level.
+    pub fn machines(&self) -> Result<(&'static Target, Vec<&'static Machine>), Diagnostic> {
+        let target = match &self.target {
+            Some(spelling) => target::target(spelling)?,
+            None => target::host()?,
+        };
+        Ok((target, target::levels(target, self.cpu.as_deref())?))
+    }
+
+    /// The float ABI of a target.
+    ///
+    /// # Errors
+    /// When the target has none of that name.
+    pub(super) fn riscv_abi(&self, target: &Target) -> Result<RiscvAbi, Diagnostic> {
+        self.abi.as_deref().map_or(Ok(RiscvAbi::default()), |name| RiscvAbi::for_target(name, target))
+    }
+
+    /// Those that matter for a module: what is said of GPUs only where something is for one, so that other objects do not depend on it.
+    pub(super) fn of_module(&self, module: &Module) -> Self {
+        let gpu = if module.is_for_gpu() { self.gpu.clone() } else { GpuSettings::default() };
+        Self { gpu, ..self.clone() }
+    }
+
+    /// What the front end is told.
+    ///
+    /// # Errors
+    /// When a file of tensors cannot be read.
+    pub fn load_options(&self) -> Result<LoadOptions, Diagnostic> {
+        let data = |path: &String| Ok((path.clone(), Data::all_of(input::map(Path::new(path))?)));
+        Ok(LoadOptions {
+            shapes: self.shapes.clone(),
+            bounds: self.bounds.clone(),
+            values: self.values.clone(),
+            samples: vec![],
+            open_constants: self.external_weights,
+            customs: self.customs.clone(),
+            data: self.data.iter().map(data).collect::<Result<_, Diagnostic>>()?,
+            gpu_operators: self.gpu.operators.as_deref().map(GpuOperators::parse).transpose()?,
+            most_steps: None,
+        })
+    }
+
+    /// What lowering is told.
+    pub fn lower_options(&self, machine: &'static Machine) -> lower::Options {
+        let plan = if self.keep_plan { PlanSource::Program } else { PlanSource::Own };
+        let effort = if self.search_longer { Effort::Max } else { Effort::Normal };
+        let goal = if self.small { Goal::Size } else { Goal::Speed };
+        lower::Options { effort, plan, goal, threads: Threads::new(self.threads.max(1)), ..lower::Options::new(machine) }
+    }
+}
