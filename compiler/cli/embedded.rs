@@ -39,7 +39,7 @@ pub struct Opt {
 }
 
 /// Options that say how something is printed, and those that callers give in another way.
-const LEFT_OUT: &[&str] = &["help", "message-format", "output"];
+const LEFT_OUT: &[&str] = &["help", "message-format", "output", "quiet"];
 
 /// The options of compiling.
 pub fn compile_options() -> Vec<Opt> {

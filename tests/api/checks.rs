@@ -8,6 +8,7 @@ const _: () = {
     const fn is_send<T: Send>() {}
     is_send::<Session>();
     is_send::<modelc::Model>();
+    is_send::<modelc::Compiled>();
     is_send::<modelc::Error>();
 };
 

@@ -1,0 +1,58 @@
+//! Inputs and outputs as Python sees them.
+
+use pyo3::prelude::*;
+
+/// An input or output of a method.
+#[pyclass(frozen, get_all, module = "modelc")]
+pub struct Port {
+    /// Its name in the file.
+    name: String,
+    /// NumPy's name of the element type: `int8`, `bfloat16`.
+    dtype: String,
+    /// The largest extents.
+    shape: Vec<u64>,
+    /// The smallest extents; those of a dimension that is not dynamic are the same.
+    min_shape: Vec<u64>,
+    /// One scale, or one for each channel; None of a port that is not quantized.
+    scales: Option<Vec<f32>>,
+    /// As many zero points.
+    zero_points: Option<Vec<i64>>,
+    /// The dimension along which scales differ.
+    axis: Option<usize>,
+    /// What its elements stand for.
+    labels: Vec<String>,
+}
+
+#[pymethods]
+impl Port {
+    fn __repr__(&self) -> String {
+        let extent = |(low, high): (&u64, &u64)| if low == high { high.to_string() } else { format!("{low}..{high}") };
+        let shape: Vec<String> = self.min_shape.iter().zip(&self.shape).map(extent).collect();
+        format!("<modelc.Port {:?} {}[{}]>", self.name, self.dtype, shape.join(", "))
+    }
+}
+
+impl Port {
+    fn new(port: &modelc::Port) -> Self {
+        let quantization = port.quantization.as_ref();
+        Self {
+            name: port.name.clone(),
+            dtype: port.element.numpy_name(),
+            shape: port.extents.iter().map(|range| *range.end()).collect(),
+            min_shape: port.extents.iter().map(|range| *range.start()).collect(),
+            scales: quantization.map(|quantization| quantization.scales.clone()),
+            zero_points: quantization.map(|quantization| quantization.zero_points.clone()),
+            axis: quantization.filter(|quantization| quantization.scales.len() > 1).map(|quantization| quantization.axis),
+            labels: port.labels.clone(),
+        }
+    }
+}
+
+/// Name, inputs and outputs of a method.
+pub type Signature = (String, Vec<Port>, Vec<Port>);
+
+/// The methods of a model.
+pub fn signatures(methods: &[modelc::Method]) -> Vec<Signature> {
+    let ports = |ports: &[modelc::Port]| ports.iter().map(Port::new).collect();
+    methods.iter().map(|method| (method.name.clone(), ports(&method.inputs), ports(&method.outputs))).collect()
+}
