@@ -3,17 +3,20 @@
 
 use super::Graph;
 use super::multiples::Multiple;
+use super::origin::{ElementPlace, MAX_DEPTH, Origin, constant_element, is_one, origin, place_of};
 use super::ranges::{Range, apply};
-use crate::ir::{Comparison, ElementType, Extent, InstData, Interval, Operation, Reduction, Scalar, ScalarOp, Value};
+use crate::ir::operators::Scatter;
+use crate::ir::{Combination, Comparison, ElementType, Extent, InstData, Interval, Operation, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::Error;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use std::fmt;
 
-/// Elements are followed through this many operators.
-const MAX_DEPTH: usize = 64;
+/// Integers that are combined into one element.
+const MOST_COMBINED: u64 = 32;
 
-type ElementPlace = (Value, u64);
+/// Elements of a constant that are looked at for the smallest and the largest.
+const MOST_ELEMENTS: u64 = 1 << 12;
 
 /// One number of a list, a shape for instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,6 +117,7 @@ impl Elements {
         match &data.operation {
             Operation::Constant(_) => Ok(constant_element(g, data, position).and_then(number)),
             Operation::IndexTensor(_) => Ok(Some(Known::Item(ListItem::Index(data.operands[0])))),
+            Operation::Broadcast(_) if is_one(g, data.operands[0]) => self.known(g, data.operands[0], 0, depth + 1),
             Operation::Map(_) => self.computed(g, data, position, depth),
             Operation::Reduce(reduce) if reduce.reduction == Reduction::Product => {
                 let shape = g.extents(data.operands[0]);
@@ -126,8 +130,39 @@ impl Elements {
                 }
                 Ok(Some(Known::Item(ListItem::of(product))))
             }
+            Operation::Scatter(scatter) if scatter.axis == 0 && scatter.batch == 0 => self.gathered_up(g, data, scatter, position, depth),
             _ => Ok(None),
         }
+    }
+
+    /// An element of a list that few integers are combined into, at positions that are known.
+    fn gathered_up(
+        &mut self,
+        g: &mut Graph<'_>,
+        data: &InstData,
+        scatter: &Scatter,
+        position: u64,
+        depth: usize,
+    ) -> Result<Option<Known>, Error> {
+        let [start, positions, updates] = data.operands[..] else { return Ok(None) };
+        let is_column = |shape: &[Extent]| shape.iter().skip(1).all(|&extent| extent == Extent::Static(1));
+        let (Some(&Extent::Static(count)), true) = (g.extents(updates).first(), is_column(&g.extents(updates))) else { return Ok(None) };
+        if count > MOST_COMBINED {
+            return Ok(None);
+        }
+        let Some(mut whole) = self.known(g, start, position, depth + 1)?.and_then(Known::extent) else { return Ok(None) };
+        for update in 0..count {
+            let at = self.known(g, positions, update, depth + 1)?.and_then(Known::item);
+            let Some(ListItem::Number(at)) = at else { return Ok(None) };
+            if u64::try_from(at) != Ok(position) {
+                continue;
+            }
+            let part = self.known(g, updates, update, depth + 1)?.and_then(Known::extent);
+            let combined = part.map_or(Ok(None), |part| joined_extents(g, scatter.combination, whole, part))?;
+            let Some(combined) = combined else { return Ok(None) };
+            whole = combined;
+        }
+        Ok(Some(Known::Item(ListItem::of(whole))))
     }
 
     /// An element of an expression of sums, products and the like.
@@ -194,84 +229,33 @@ impl Elements {
                 }
                 expression.results.first().map(|&result| ranges[result.index()])
             }
+            Operation::Broadcast(_) => range_of_all(g, data.operands[0]),
+            Operation::Reduce(reduce) if matches!(reduce.reduction, Reduction::Max | Reduction::Min) => {
+                let may_be_empty = g.extents(data.operands[0]).iter().any(|&extent| g.interval(extent).low < 1);
+                range_of_all(g, data.operands[0]).filter(|_| !may_be_empty)
+            }
             _ => None,
         }
     }
 }
 
-/// What makes an element.
-#[allow(clippy::large_enum_variant, reason = "one lives at a time, on the stack")]
-enum Origin {
-    /// An instruction, at a position of its result.
-    Result(InstData, u64),
-    /// A loop, which counts its rounds with it: an index.
-    Counter(Value),
-}
-
-/// Follows an element through what only moves it to what makes it.
-fn origin(g: &Graph<'_>, mut value: Value, mut position: u64) -> Option<Origin> {
-    let function = g.function();
+/// Between which numbers all elements of a tensor are that repeats or moves constants.
+fn range_of_all(g: &Graph<'_>, mut value: Value) -> Option<Range> {
     for _ in 0..MAX_DEPTH {
-        if let Some(index) = g.round.counter(value) {
-            return Some(Origin::Counter(index));
-        }
-        let data = &function.insts[function.defining_inst(value)?];
+        let data = &g.function().insts[g.function().defining_inst(value)?];
         value = match &data.operation {
-            Operation::Reshape(_) => data.operands[0],
-            Operation::Slice(slice) => {
-                let [Extent::Static(start)] = slice.start[..] else { return None };
-                let from = i64::try_from(start).ok()?.checked_add(slice.stride[0].saturating_mul(i64::try_from(position).ok()?))?;
-                position = u64::try_from(from).ok()?;
-                data.operands[0]
+            Operation::Reshape(_) | Operation::Broadcast(_) | Operation::Slice(_) | Operation::Transpose(_) => data.operands[0],
+            Operation::Constant(_) => {
+                let count = g.shape(value).ok()?.iter().product::<u64>();
+                let elements = (0..count.min(MOST_ELEMENTS + 1)).map(|position| Range::exactly(constant_element(g, data, position)?));
+                let ranges =
+                    elements.collect::<Option<Vec<Range>>>().filter(|ranges| (1..=MOST_ELEMENTS).contains(&(ranges.len() as u64)))?;
+                return ranges.into_iter().reduce(Range::with);
             }
-            Operation::Concat(concat) => joined(g, data, concat.axis, &mut position)?,
-            Operation::Gather(_) if g.extents(data.operands[0]).len() == 1 => {
-                let Origin::Result(indices, at) = origin(g, data.operands[1], position)? else { return None };
-                position = u64::try_from(constant_element(g, &indices, at)?.as_i64()).ok()?;
-                data.operands[0]
-            }
-            _ => return Some(Origin::Result(data.clone(), position)),
+            _ => return None,
         };
     }
     None
-}
-
-/// The tensor of some joined ones that holds a position, which is then that within it.
-fn joined(g: &Graph<'_>, data: &InstData, axis: usize, position: &mut u64) -> Option<Value> {
-    let known = |value: Value| g.extents(value).iter().map(|extent| extent.as_static()).collect::<Option<Vec<u64>>>();
-    let shape = known(data.results[0])?;
-    let inner = shape.get(axis + 1..)?.iter().product::<u64>();
-    let (line, within) = (position.checked_div(inner)?, position.checked_rem(inner)?);
-    let (outer, mut along) = (line.checked_div(shape[axis])?, line.checked_rem(shape[axis])?);
-    for &operand in &data.operands {
-        let extent = known(operand)?[axis];
-        if along < extent {
-            *position = outer.checked_mul(extent)?.checked_add(along)?.checked_mul(inner)?.checked_add(within)?;
-            return Some(operand);
-        }
-        along -= extent;
-    }
-    None
-}
-
-/// Where an input of an element-wise instruction is read for an element of its result: nowhere in particular where shapes differ in more than
-/// that the input is a single number.
-fn place_of(g: &Graph<'_>, data: &InstData, input: usize, position: u64) -> Option<ElementPlace> {
-    let value = data.operands[input];
-    let shape = g.extents(value);
-    if shape.iter().all(|extent| *extent == Extent::Static(1)) {
-        return Some((value, 0));
-    }
-    (shape == g.extents(data.results[0])).then_some((value, position))
-}
-
-fn constant_element(g: &Graph<'_>, data: &InstData, position: u64) -> Option<Scalar> {
-    let data = &g.builder.module.constants[data.constant()?];
-    let element = data.ty.element;
-    let numbers = (element.is_integer() || element.is_float() || element == ElementType::Bool) && (8..=64).contains(&element.bits());
-    let width = element.bits() as usize / 8;
-    let bytes = data.data.bytes().chunks_exact(width.max(1)).nth(usize::try_from(position).ok()?).filter(|_| numbers)?;
-    Some(Scalar::from_bytes(element, bytes))
 }
 
 fn number(number: Scalar) -> Option<Known> {
@@ -311,6 +295,16 @@ fn multiplied(g: &Graph<'_>, op: ScalarOp, ty: ElementType, a: Known, b: Known) 
         _ => return None,
     };
     multiple.times(g, factor, ty).map(Known::Multiple)
+}
+
+/// What a combination makes of two extents.
+fn joined_extents(g: &mut Graph<'_>, combination: Combination, a: Extent, b: Extent) -> Result<Option<Extent>, Error> {
+    Ok(match combination {
+        Combination::Set => Some(b),
+        Combination::Sum => Some(g.add(a, b)?),
+        Combination::Product => Some(g.mul(a, b)?),
+        _ => None,
+    })
 }
 
 /// What an operation gives of two extents, none of which is below 0 then; `None` of one that is not done on extents.

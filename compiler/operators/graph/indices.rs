@@ -1,6 +1,7 @@
 //! Arithmetic on extents, numbers where both operands are; extents of inputs that must be equal.
 
 use super::elements::ListItem;
+use super::sums::Vanishing;
 use super::{Compared, Graph};
 use crate::ir::operators::IndexBinary;
 use crate::ir::{Definition, ElementType, Extent, Function, IndexOperation, Interval, Op, Operation, Scalar, Type, Value, interval};
@@ -225,23 +226,46 @@ impl Graph<'_> {
     /// A tensor whose extent along an axis must be another extent. The two are made one, or compared when the function runs.
     ///
     /// # Errors
-    /// When they need not be equal, unless the function compares such extents. Of a tensor it compares one.
+    /// When they need not be equal, unless the function compares such extents. Where all are compared, one of a tensor is.
     pub fn agree(&mut self, value: Value, axis: usize, extent: Extent) -> Result<Value, Error> {
         let mut shape = self.extents(value);
-        let Some(error) = self.equate(shape[axis], extent).err() else { return Ok(value) };
-        // A reshape compares numbers of elements: of two extents it would compare the product.
+        let Some(error) = self.equate_deeply(shape[axis], extent).err() else { return Ok(value) };
+        // A reshape compares numbers of elements: of two extents it would compare the product. A join compares an extent.
         let is_unequal = self.are_never_equal(shape[axis], extent);
         let is_compared = self.function().defining_inst(value).is_some_and(|inst| self.function().insts[inst].op() == Op::Reshape);
         let may_compare = match self.compares {
             Compared::None => false,
-            Compared::Read => self.is_read(shape[axis]) || self.is_read(extent),
-            Compared::All => true,
+            Compared::Read => self.is_read(shape[axis]) || self.is_read(extent) || self.is_computed(shape[axis], extent),
+            Compared::All => !is_compared,
         };
-        if !may_compare || is_compared || is_unequal || !matches!(error, Error::FixedExtent { .. } | Error::UnrelatedExtents { .. }) {
+        if !may_compare || is_unequal || !matches!(error, Error::FixedExtent { .. } | Error::UnrelatedExtents { .. }) {
             return Err(error);
+        }
+        if is_compared {
+            return Ok(self.builder.concat_to(&[value], axis, extent)?);
         }
         shape[axis] = extent;
         Ok(self.builder.reshape(value, shape)?)
+    }
+
+    /// Whether two run-time extents are not both extents of inputs, which a caller could be asked to make equal.
+    fn is_computed(&self, a: Extent, b: Extent) -> bool {
+        match (a, b) {
+            (Extent::Value(a), Extent::Value(b)) => !is_measured(self.function(), a) || !is_measured(self.function(), b),
+            _ => false,
+        }
+    }
+
+    /// Makes two extents one, also where that only needs two extents of inputs to be one.
+    fn equate_deeply(&mut self, a: Extent, b: Extent) -> Result<(), Error> {
+        let outcome = self.equate(a, b);
+        if let (Err(Error::UnrelatedExtents { .. }), Compared::Read) = (&outcome, self.compares)
+            && let Some(Vanishing::AtIndex(x, y)) = self.equal_only_where(a, b)
+            && self.equate(Extent::Value(x), Extent::Value(y)).is_ok()
+        {
+            return self.equate(a, b);
+        }
+        outcome
     }
 
     /// Whether an extent depends on what the function reads from a tensor.

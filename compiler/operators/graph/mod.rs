@@ -5,7 +5,7 @@
 //! - `sums.rs`, `forms.rs`: sums of multiples of indices; indices that are computed in different ways and always equal;
 //! - `movement.rs`: reshapes, transposes, slices and their like, none of them where it would change nothing;
 //! - `constants.rs`, `fold.rs`: constants, and values that depend on constants only;
-//! - `elements.rs`, `ranges.rs`: single elements of integer tensors as extents, and between which numbers they are;
+//! - `elements.rs`, `origin.rs`, `ranges.rs`: single elements of integer tensors as extents, and between which numbers they are;
 //! - `multiples.rs`: reals that are multiples of an extent;
 //! - `captured.rs`, `rounds.rs`: indices that a function has in common with the function around it, what is known in a round of a loop.
 
@@ -19,6 +19,7 @@ pub mod integers;
 mod limits;
 pub mod movement;
 mod multiples;
+mod origin;
 mod ranges;
 mod rounds;
 pub mod sums;
@@ -79,6 +80,16 @@ impl<'m> Graph<'m> {
         self.combined.clear();
         self.round = limits::Round::default();
         std::mem::replace(&mut self.builder.function, function)
+    }
+
+    /// Goes on with another function for a while.
+    pub fn within<T>(&mut self, function: &mut Function, act: impl FnOnce(&mut Self) -> T) -> T {
+        let round = std::mem::take(&mut self.round);
+        let around = self.exchange(std::mem::take(function));
+        let outcome = act(self);
+        *function = self.exchange(around);
+        self.round = round;
+        outcome
     }
 
     /// Ends the function and adds it to the module.

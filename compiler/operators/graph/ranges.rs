@@ -30,6 +30,11 @@ impl Range {
         Self::new(number, number)
     }
 
+    /// The numbers of either range, and those between.
+    pub fn with(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
     /// What an index may be.
     pub fn of(interval: Interval) -> Option<Self> {
         Self::new(interval.low as f64, interval.high as f64)
