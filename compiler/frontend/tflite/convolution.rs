@@ -112,7 +112,7 @@ fn lower(operator: &mut Operator<'_, '_, '_>, convolution: &Convolution, operand
             let channels = operands.channels();
             let scales = filter_scales(&operands.filter, operands.channel_axis, channels)?;
             let rule = ConvolutionRule { scales: &scales, is_depthwise: operands.channel_axis != 0, activation: operands.activation };
-            let bias = bias(operator, operands.bias, channels, &[F32])?.map(|(value, _)| value);
+            let bias = bias(operator, operands.bias, Extent::Static(channels), &[F32])?.map(|(value, _)| value);
             dynamic_range::convolution(operator.graph(), convolution, bias, &rule)?
         }
         _ => {
@@ -133,7 +133,7 @@ impl Operands {
         let types = [self.input.element(), self.filter.element(), operator.output(0)?.element];
         match types {
             [F32, F32, F32] => {
-                let bias = bias(operator, self.bias, self.channels(), &[F32])?.map(|(value, _)| value);
+                let bias = bias(operator, self.bias, Extent::Static(self.channels()), &[F32])?.map(|(value, _)| value);
                 Ok((bias, Numerics::plain(F32, self.activation)))
             }
             [I8, I8 | I4 | I2, I8] => self.integer(operator, false),
@@ -163,7 +163,7 @@ impl Operands {
             scaling: scaling(from.scale, &scales, to.scale)?,
             output: IntegerOutput::new(output.element, to, self.activation)?,
         };
-        Ok((bias(operator, self.bias, self.channels(), &[I32])?.map(|(value, _)| value), numerics))
+        Ok((bias(operator, self.bias, Extent::Static(self.channels()), &[I32])?.map(|(value, _)| value), numerics))
     }
 
     /// 16-bit input and output with an 8-bit filter; the sums have the bias's type.
@@ -173,7 +173,7 @@ impl Operands {
         symmetric(from, to)?;
         let scales = filter_scales(&self.filter, self.channel_axis, self.channels())?;
         let scaling = Scaling::fixed_point(from.scale, &scales, to.scale)?;
-        let bias = bias(operator, self.bias, self.channels(), &[I32, I64])?;
+        let bias = bias(operator, self.bias, Extent::Static(self.channels()), &[I32, I64])?;
         let accumulator = bias.map_or(I64, |(_, element)| element);
         if accumulator == I32 && self.bias_type != TypeCode::INT32 {
             return Err(unsupported("a 32-bit bias of a 16-bit convolution needs quantized_bias_type INT32"));
@@ -237,8 +237,19 @@ fn transpose(
 
 /// The transposed convolution as result 0.
 pub(super) fn lower_transposed(operator: &mut Operator<'_, '_, '_>, transposed: &Transposed, operands: &Operands) -> Lowered {
-    let (bias, numerics) = operands.numerics(operator)?;
-    let result = transposed.build(operator.graph(), bias, &numerics)?;
+    let types = [operands.input.element(), operands.filter.element(), operator.output(0)?.element];
+    let result = match types {
+        [F32, I8, F32] => {
+            let channels = operands.channels();
+            let scales = filter_scales(&operands.filter, operands.channel_axis, channels)?;
+            let bias = bias(operator, operands.bias, Extent::Static(channels), &[F32])?.map(|(value, _)| value);
+            dynamic_range::transposed(operator.graph(), transposed, bias, &scales, operands.activation)?
+        }
+        _ => {
+            let (bias, numerics) = operands.numerics(operator)?;
+            transposed.build(operator.graph(), bias, &numerics)?
+        }
+    };
     operator.bind(0, result)
 }
 

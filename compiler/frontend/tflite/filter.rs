@@ -4,7 +4,7 @@ use super::error::{invalid, unsupported};
 use super::operator::{Affine, Operand, Operator};
 use super::tensor::{Blocks, TensorInfo};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, TensorType, Value};
+use crate::ir::{ElementType, Extent, TensorType, Value};
 use crate::operators::contraction::blockwise;
 use ElementType::{F16, I8, U8};
 use std::rc::Rc;
@@ -35,20 +35,24 @@ pub(super) fn filter_scales(filter: &Operand, axis: usize, channels: u64) -> Res
 pub(super) fn bias(
     operator: &mut Operator<'_, '_, '_>,
     index: usize,
-    channels: u64,
+    channels: Extent,
     types: &[ElementType],
 ) -> Result<Option<(Value, ElementType)>, Diagnostic> {
-    let Some(bias) = operator.optional_input(index)? else { return Ok(None) };
+    let Some(bias) = operator.any_optional_input(index)? else { return Ok(None) };
     let at = |diagnostic: Diagnostic| diagnostic.about_tensor(&bias.info.name);
-    if bias.elements() != channels {
+    let count = operator.graph().product(&bias.extents)?;
+    if let (Extent::Static(count), Extent::Static(channels)) = (count, channels)
+        && count != channels
+    {
         return Err(at(invalid(codes::SHAPES_DIFFER, "the bias does not fit the output channels")
-            .expected(format!("{channels} elements"), bias.elements().to_string())));
+            .expected(format!("{channels} elements"), count.to_string())));
     }
     if !types.contains(&bias.element()) {
         let expected: Vec<_> = types.iter().map(|element| element.name()).collect();
         return Err(at(unsupported("the bias has a type that is not supported").expected(expected.join(" or "), bias.element().name())));
     }
-    Ok(Some((operator.reshape(bias.value, &[channels])?, bias.element())))
+    let value = operator.graph().reshape(bias.value, &[count])?;
+    Ok(Some((operator.graph().agree(value, 0, channels)?, bias.element())))
 }
 
 /// A filter of bytes without a sign holds int8: the files of old converters call them uint8.

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::dynamic_range::{self, RowRule};
-use crate::operators::contraction::products::{matmul, rows_of_depth};
+use crate::operators::contraction::products::{as_rows, matmul, rows_of_depth};
 use crate::operators::contraction::rows::asymmetric_rows;
 use crate::operators::contraction::{IntegerOutput, Numerics, Scaling, blockwise};
 use crate::schema::tflite::{FullyConnectedOptionsWeightsFormat as WeightsFormat, TensorType as TypeCode};
@@ -22,7 +22,7 @@ struct FullyConnected {
     rows: Value,
     /// `[units, depth]`
     filter: Operand,
-    units: u64,
+    units: Extent,
     activation: Activation,
     asymmetric: bool,
     bias_type: TypeCode,
@@ -35,35 +35,23 @@ pub(super) fn fully_connected(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if options.weights_format() != WeightsFormat::DEFAULT {
         return Err(unsupported(format!("weights in the format {:?} are not supported", options.weights_format())));
     }
-    let (input, mut filter) = (operator.any_input(0)?, operator.input(1)?);
+    let (input, mut filter) = (operator.any_input(0)?, operator.any_input(1)?);
     if input.element() == F32 {
         filter = signed_filter(operator, filter)?;
     }
-    let [units, depth] = filter.shape[..] else {
+    let [units, depth] = filter.extents[..] else {
         let found = format!("{:?}", filter.shape);
         return Err(invalid(codes::RANK, "the filter must have two dimensions").about_tensor(&filter.info.name).expected("rank 2", found));
     };
-    if depth == 0 && input.shape.last() == Some(&0) {
+    if let (Extent::Static(units), Extent::Static(0), Some(0)) = (units, depth, input.shape.last()) {
         operator.require_known(&input, 0)?;
         return without_depth(operator, &input, units, options.keep_num_dims());
     }
-    let rows = if units == 0 { None } else { rows_of_depth(operator.graph(), input.value, depth)? };
-    let Some((count, rows)) = rows else {
-        let message = "the input does not divide into rows as long as the filter's";
-        return Err(
-            invalid(codes::SHAPES_DIFFER, message).expected(format!("a multiple of {depth} elements"), format!("{:?}", input.shape))
-        );
+    let rows = rows(operator, &input, &filter)?;
+    let shape = match options.keep_num_dims() {
+        true => kept_dimensions(&input, [units, depth])?,
+        false => vec![operator.extents_of(rows)[0], units],
     };
-    let mut shape = vec![count, Extent::Static(units)];
-    if options.keep_num_dims() {
-        if input.extents.last() != Some(&Extent::Static(depth)) {
-            return Err(invalid(codes::SHAPES_DIFFER, "the input's last dimension does not fit the filter")
-                .expected(depth.to_string(), format!("{:?}", input.shape)));
-        }
-        shape = input.extents.clone();
-        shape.pop();
-        shape.push(Extent::Static(units));
-    }
     let operator_parts = FullyConnected {
         rows,
         units,
@@ -76,6 +64,35 @@ pub(super) fn fully_connected(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let result = operator_parts.lower(operator)?;
     let result = operator.reshape_to(result, &shape)?;
     operator.bind(0, result)
+}
+
+/// The input as rows as long as those of the filter. A run-time depth is the input's last dimension.
+fn rows(operator: &mut Operator<'_, '_, '_>, input: &Operand, filter: &Operand) -> Result<Value, Diagnostic> {
+    let rows = match filter.extents[..] {
+        [Extent::Static(0), _] => None,
+        [_, Extent::Static(depth)] => rows_of_depth(operator.graph(), input.value, depth)?.map(|(_, rows)| rows),
+        _ => Some(as_rows(operator.graph(), input.value)?),
+    };
+    rows.ok_or_else(|| {
+        let expected = format!("a multiple of {} elements", filter.shape[1]);
+        invalid(codes::SHAPES_DIFFER, "the input does not divide into rows as long as the filter's")
+            .expected(expected, format!("{:?}", input.shape))
+    })
+}
+
+/// The shape of the input with `units` in place of the depth.
+fn kept_dimensions(input: &Operand, [units, depth]: [Extent; 2]) -> Result<Vec<Extent>, Diagnostic> {
+    let mut shape = input.extents.clone();
+    match (shape.pop(), depth) {
+        (last, Extent::Static(known)) if last != Some(depth) => {
+            let error = invalid(codes::SHAPES_DIFFER, "the input's last dimension does not fit the filter");
+            Err(error.expected(known.to_string(), format!("{:?}", input.shape)))
+        }
+        _ => {
+            shape.push(units);
+            Ok(shape)
+        }
+    }
 }
 
 /// Rows without elements: the reference fills the output with zero bytes, whatever the bias.
@@ -110,11 +127,20 @@ impl FullyConnected {
         }
     }
 
+    /// The scales of the filter. One for each unit needs a known number of units.
+    fn scales(&self, operator: &Operator<'_, '_, '_>) -> Result<Vec<f32>, Diagnostic> {
+        let is_one = self.filter.info.quantization.as_ref().is_some_and(|quantization| quantization.scales.len() == 1);
+        if !is_one {
+            operator.require_known(&self.filter, 0)?;
+        }
+        filter_scales(&self.filter, 0, self.filter.shape[0])
+    }
+
     /// Integer input, filter and output. The reference scales the sums in binary64 here, unlike in convolutions.
     fn integer(&self, operator: &mut Operator<'_, '_, '_>, widest: ElementType) -> Result<Value, Diagnostic> {
         let output = operator.output(0)?;
         let (input_affine, output_affine) = (operator.affine(&self.input.info)?, operator.affine(&output)?);
-        let scales = filter_scales(&self.filter, 0, self.units)?;
+        let scales = self.scales(operator)?;
         let filter_zero_point = self.filter.info.quantization.as_ref().map_or(0, |q| q.zero_points[0]);
         let factors = scales.iter().map(|&scale| f64::from(input_affine.scale) * f64::from(scale) / f64::from(output_affine.scale));
         let bias = if widest == I64 {
@@ -138,7 +164,7 @@ impl FullyConnected {
 
     /// Float input and output with an integer filter: each row is quantized on its own.
     fn hybrid(&self, operator: &mut Operator<'_, '_, '_>) -> Result<Value, Diagnostic> {
-        let scales = filter_scales(&self.filter, 0, self.units)?;
+        let scales = self.scales(operator)?;
         let bias = bias(operator, 2, self.units, &[F32])?.map(|(value, _)| value);
         let rule = RowRule { scales: &scales, asymmetric: self.asymmetric, activation: self.activation };
         Ok(dynamic_range::linear(operator.graph(), self.rows, self.filter.value, bias, &rule)?)

@@ -1,9 +1,9 @@
 //! BATCH_MATMUL.
 
 use super::error::{invalid, missing_options};
-use super::filter::symmetric;
-use super::operator::{Lowered, Operator};
-use crate::diagnostic::codes;
+use super::filter::{filter_scales, symmetric};
+use super::operator::{Lowered, Operand, Operator};
+use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::products::{matmul, swapped, wide_matmul};
@@ -34,8 +34,8 @@ pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let value = match types {
         [F32, F32, F32] => matmul(operator.graph(), rows, columns, None, &Numerics::plain(F32, Activation::NONE))?,
         [F32, I8 | I4 | I2, F32] => {
-            let scale = operator.affine(&right.info)?.scale;
-            dynamic_range::matmul(operator.graph(), rows, columns, scale, options.asymmetric_quantize_inputs())?
+            let scales = column_scales(operator, &right, options.adj_y())?;
+            dynamic_range::matmul(operator.graph(), rows, columns, &scales, options.asymmetric_quantize_inputs())?
         }
         // The reference has no zero points here.
         [I8, I8, I32] => matmul(operator.graph(), rows, columns, None, &Numerics::plain(I32, Activation::NONE))?,
@@ -59,6 +59,18 @@ pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         _ => return Err(operator.type_error(&types)),
     };
     operator.bind(0, value)
+}
+
+/// The scales of the right operand: one, or one for each column of the result.
+fn column_scales(operator: &Operator<'_, '_, '_>, right: &Operand, adjoint: bool) -> Result<Vec<f32>, Diagnostic> {
+    match &right.info.quantization {
+        Some(quantization) if quantization.scales.len() > 1 => {
+            let axis = right.rank() - if adjoint { 2 } else { 1 };
+            operator.require_known(right, axis)?;
+            filter_scales(right, axis, right.shape[axis])
+        }
+        _ => Ok(vec![operator.affine(&right.info)?.scale]),
+    }
 }
 
 fn narrow_matmul(g: &mut Graph<'_>, rows: Value, columns: Value, numerics: &Numerics) -> Result<Value, Error> {

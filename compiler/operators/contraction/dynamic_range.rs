@@ -4,7 +4,7 @@ use super::matrix::Matrix;
 use super::rows::{Rows, asymmetric_rows, symmetric_rows};
 use super::{Convolution, Numerics, Transposed, products};
 use crate::ir::operators::block_unit;
-use crate::ir::{ElementType, Extent, Node, Reduction, ScalarOp, Value};
+use crate::ir::{ElementType, Node, Reduction, ScalarOp, Value};
 use crate::operators::activation::Activation;
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
@@ -36,6 +36,22 @@ pub fn convolution(g: &mut Graph<'_>, convolution: &Convolution, bias: Option<Va
         if per_channel { asymmetric_rows(g, convolution.input, &image_axes)? } else { symmetric_rows(g, convolution.input, &image_axes)? };
     let order = if per_channel && !is_depthwise { Order::FilterFirst } else { Order::FactorsFirst };
     image_products(g, convolution, &rows, bias, (scales, order), activation)
+}
+
+/// A transposed convolution of floats with int8 weights: an image is a row with an offset.
+///
+/// # Errors
+/// When operands do not fit each other.
+pub fn transposed(
+    g: &mut Graph<'_>,
+    transposed: &Transposed,
+    bias: Option<Value>,
+    scales: &[f32],
+    activation: Activation,
+) -> Result<Value, Error> {
+    let axes: Vec<usize> = (1..g.rank(transposed.input)).collect();
+    let rows = asymmetric_rows(g, transposed.input, &axes)?;
+    transposed_products(g, transposed, &rows, bias, (scales, Order::FilterFirst), activation)
 }
 
 /// In which order a sum is multiplied by its two scales, which decides the last bits.
@@ -100,10 +116,11 @@ pub fn transposed_products(
     rows: &Rows,
     bias: Option<Value>,
     (scales, order): (&[f32], Order),
+    activation: Activation,
 ) -> Result<Value, Error> {
     let input = without_offset(g, rows)?;
     let sums = Transposed { input, ..transposed.clone() }.build(g, None, &Numerics::plain(I32, Activation::NONE))?;
-    scaled_images(g, sums, rows.scales, bias, (scales, order), Activation::NONE)
+    scaled_images(g, sums, rows.scales, bias, (scales, order), activation)
 }
 
 /// Sums times the scales of their images and of the filter, plus a bias.
@@ -166,14 +183,14 @@ pub fn row_products(
     (scales, order): (&[f32], Order),
     activation: Activation,
 ) -> Result<Value, Error> {
-    products::meet(g, rows.integers, weights.value)?;
+    let [integers, columns] = products::meet(g, rows.integers, weights.value)?;
     let (sums, element) = if is_one_block(g, weights.value)? {
         let units = g.shape(weights.value)?[0];
         let scales = g.constant_f32(&[units, 1], &vec![1.0; units as usize])?;
-        (g.builder.block_matmul(rows.integers, (weights.value, weights.excess), scales)?, F32)
+        (g.builder.block_matmul(integers, (columns, weights.excess), scales)?, F32)
     } else {
         debug_assert!(!weights.excess, "weights in excess code are rows of one block");
-        (g.builder.matmul(rows.integers, weights.value, (0, 0), I32)?, I32)
+        (g.builder.matmul(integers, columns, (0, 0), I32)?, I32)
     };
     let mut operands = vec![sums, rows.scales];
     let mut types = vec![element, F32];
@@ -213,9 +230,11 @@ const EXACT: u64 = 1 << 14;
 /// Whether weights are packed constants whose rows may be taken as one block each. The sum of a block is a float, and of so short a row every float
 /// here is a whole number, up to the last: the difference of the sum and its excess is rounded once, as an integer is that becomes a float.
 fn is_one_block(g: &Graph<'_>, weights: Value) -> Result<bool, Error> {
-    let depth = g.shape(weights)?.last().copied().unwrap_or(0);
     let element = g.element(weights);
-    Ok(matches!(element, I2 | I4) && is_block(element, depth) && g.known(weights).is_some())
+    if !matches!(element, I2 | I4) || g.known(weights).is_none() {
+        return Ok(false);
+    }
+    Ok(is_block(element, g.shape(weights)?.last().copied().unwrap_or(0)))
 }
 
 /// Whether rows of so many packed weights may be one block each.
@@ -225,30 +244,32 @@ pub fn is_block(element: ElementType, depth: u64) -> bool {
 
 /// The sum of each row of weights `[units, depth]`.
 fn weight_sums(g: &mut Graph<'_>, weights: Matrix) -> Result<Value, Error> {
-    let shape = g.shape(weights.value)?;
-    let &[units, depth] = &shape[..] else { return Err(Error::NoMatrix { rank: shape.len() }) };
-    let element = g.element(weights.value);
-    let Some(bytes) = g.known(weights.value) else {
+    let extents = g.extents(weights.value);
+    let &[units, _] = &extents[..] else { return Err(Error::NoMatrix { rank: extents.len() }) };
+    if g.known(weights.value).is_none() {
         let wide = g.convert(weights.value, I32)?;
         let sums = g.builder.reduce(wide, Reduction::Sum, vec![1])?;
-        return g.reshape(sums, &[Extent::Static(units)]);
-    };
+        return g.reshape(sums, &[units]);
+    }
+    let (shape, element) = (g.shape(weights.value)?, g.element(weights.value));
+    let &[units, depth] = &shape[..] else { return Err(Error::NoMatrix { rank: shape.len() }) };
+    let Some(bytes) = g.known(weights.value) else { return Err(Error::NoMatrix { rank: shape.len() }) };
     let mut sums = weights.sums(element, bytes, depth);
     sums.truncate(units as usize);
     g.release(weights.value);
     g.constant_i32(&[units], &sums)
 }
 
-/// Products of float rows `[… M, K]` with int8 columns `[… N, K]` of one scale.
+/// Products of float rows `[… M, K]` with int8 columns `[… N, K]` of one scale, or one a column.
 ///
 /// # Errors
 /// When rows and columns do not fit each other.
-pub fn matmul(g: &mut Graph<'_>, rows: Value, columns: Value, scale: f32, asymmetric: bool) -> Result<Value, Error> {
-    products::meet(g, rows, columns)?;
+pub fn matmul(g: &mut Graph<'_>, rows: Value, columns: Value, scales: &[f32], asymmetric: bool) -> Result<Value, Error> {
+    let [rows, columns] = products::meet(g, rows, columns)?;
     let axes = [g.rank(rows).saturating_sub(1)];
     let quantized = if asymmetric { asymmetric_rows(g, rows, &axes)? } else { symmetric_rows(g, rows, &axes)? };
     let sums = g.builder.matmul(quantized.integers, columns, (0, 0), I32)?;
-    let mut operands = vec![sums, quantized.scales];
+    let (mut operands, mut types) = (vec![sums, quantized.scales], vec![I32, F32]);
     if let Some(offsets) = quantized.offsets {
         let wide = g.convert(columns, I32)?;
         let axis = g.rank(columns) - 1;
@@ -256,15 +277,21 @@ pub fn matmul(g: &mut Graph<'_>, rows: Value, columns: Value, scale: f32, asymme
         let mut shape = g.extents(column_sums);
         shape.swap(axis - 1, axis);
         operands.extend([offsets, g.reshape(column_sums, &shape)?]);
+        types.extend([I32, I32]);
     }
-    let mut terms = Terms::new(&[I32, F32, I32, I32][..operands.len()]);
+    if scales.len() > 1 {
+        operands.push(g.constant_f32(&[scales.len() as u64], scales)?);
+        types.push(F32);
+    }
+    let mut terms = Terms::new(&types);
     let mut sum = terms.input(0);
-    if operands.len() == 4 {
+    if quantized.offsets.is_some() {
         let (offset, column_sum) = (terms.input(2), terms.input(3));
         let excess = terms.mul(offset, column_sum)?;
         sum = terms.sub(sum, excess)?;
     }
-    let (sum, row_scale, scale) = (terms.convert(sum, F32), terms.input(1), terms.f32(scale));
+    let (sum, row_scale) = (terms.convert(sum, F32), terms.input(1));
+    let scale = if scales.len() > 1 { terms.input(types.len() - 1) } else { terms.f32(scales[0]) };
     let factor = terms.mul(row_scale, scale)?;
     let product = terms.mul(factor, sum)?;
     g.map(&operands, terms.finish(product))

@@ -79,7 +79,7 @@ impl Run<'_, '_, '_> {
             let rule = (&scales[..], Order::RowFirst);
             let value = if let ConvolutionKind::Transposed(more) = kind {
                 let transposed = transposed(self.graph(), window, groups, more, [rows.integers, weights])?;
-                transposed_products(self.graph(), &transposed, &rows, bias, rule)?
+                transposed_products(self.graph(), &transposed, &rows, bias, rule, Activation::NONE)?
             } else {
                 let convolution = self.forward(kind, window, groups, [rows.integers, weights])?;
                 image_products(self.graph(), &convolution, &rows, bias, rule, Activation::NONE)?
