@@ -1,11 +1,12 @@
 //! Control flow: IF, CALL, and STABLEHLO_COMPOSITE by its decomposition.
 
 use super::callee::{Argument, Callee, Part, Returned};
-use super::error::{invalid, missing_options, unsupported};
+use super::error::{invalid, missing_options};
+use super::merged::Merged;
 use super::operator::{Lowered, Operator};
 use super::subgraph::Slot;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Function, Value};
+use crate::ir::{ElementType, Value};
 
 /// The number of a subgraph in a signed option.
 pub(super) fn subgraph_index(index: i32) -> Result<usize, Diagnostic> {
@@ -59,54 +60,40 @@ pub(super) fn if_else(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
     let lowering = &mut *operator.lowering;
     let (then, otherwise) = (lowering.callee(then, &arguments, Part::Way)?, lowering.callee(otherwise, &arguments, Part::Way)?);
-    let (Some(mut then), Some(mut otherwise)) = (then, otherwise) else {
+    let (Some(then), Some(otherwise)) = (then, otherwise) else {
         operator.poison();
         return Ok(());
     };
-    let builder = &mut lowering.graph.builder;
-    same_outputs(&builder.function, [&then, &otherwise])?;
-    let indices = Callee::common(&[&then, &otherwise]);
-    let mut values = vec![condition.value];
-    values.extend(indices.iter().copied().chain(Argument::tensors(&arguments)));
-    let has_effect = then.has_effect || otherwise.has_effect;
-    if has_effect {
-        values.push(lowering.effect()?);
-        then.take_effect(true);
-        otherwise.take_effect(true);
-    }
-    let outputs = std::mem::take(&mut then.outputs);
-    let builder = &mut lowering.graph.builder;
-    let then = then.finish(builder.module, &builder.function, &indices, false);
-    let otherwise = otherwise.finish(builder.module, &builder.function, &indices, false);
-    let results = builder.if_else(&values, then, otherwise)?;
-    let slots = finish(operator, &outputs, &results, has_effect);
+    let slots = branch(operator, condition.value, &arguments, [then, otherwise])?;
     operator.bind_slots(&slots)
 }
 
-fn same_outputs(around: &Function, [then, otherwise]: [&Callee; 2]) -> Result<(), Diagnostic> {
-    if then.outputs.len() != otherwise.outputs.len() {
-        let found = otherwise.outputs.len().to_string();
-        return Err(
-            invalid(codes::OPERAND_COUNT, "the branches differ in their number of outputs").expected(then.outputs.len().to_string(), found)
-        );
+/// A branch between two ways; gives the contents of the operator's outputs.
+fn branch(
+    operator: &mut Operator<'_, '_, '_>,
+    condition: Value,
+    arguments: &[Argument],
+    mut ways: [Callee; 2],
+) -> Result<Vec<Slot>, Diagnostic> {
+    let graph = operator.graph();
+    let merged = Merged::of(graph.function(), [&ways[0], &ways[1]])?;
+    for way in &mut ways {
+        Merged::hand_over(graph, way, &merged)?;
     }
-    let mut types = then.types(around).into_iter().zip(otherwise.types(around));
-    for (index, pair) in then.outputs.iter().zip(&otherwise.outputs).enumerate() {
-        let pair = match pair {
-            (Returned::Value, Returned::Value) => types.next(),
-            (Returned::Variable(a), Returned::Variable(b)) if a == b => continue,
-            _ => None,
-        };
-        match pair {
-            Some((a, b)) if a == b => {}
-            Some((a, b)) if a.element != b.element => {
-                let error = invalid(codes::ELEMENT_TYPE, format!("the type of output {index} differs between the two branches"));
-                return Err(error.expected(a.element.name(), b.element.name()));
-            }
-            _ => return Err(unsupported(format!("output {index} has a shape or a variable that depends on the branch taken"))),
-        }
+    let indices = Callee::common(&[&ways[0], &ways[1]]);
+    let mut values = vec![condition];
+    values.extend(indices.iter().copied().chain(Argument::tensors(arguments)));
+    let has_effect = ways.iter().any(|way| way.has_effect);
+    if has_effect {
+        values.push(operator.lowering.effect()?);
+        ways.iter_mut().for_each(|way| way.take_effect(true));
     }
-    Ok(())
+    let outputs = std::mem::take(&mut ways[0].outputs);
+    let builder = operator.builder();
+    let [then, otherwise] = ways.map(|way| way.finish(builder.module, &builder.function, &indices, false));
+    let results = builder.if_else(&values, then, otherwise)?;
+    let results = Merged::taken(operator.graph(), &merged, &results)?;
+    Ok(finish(operator, &outputs, &results, has_effect))
 }
 
 /// The results of a call as the contents of outputs; the token after them goes on as this function's.

@@ -129,7 +129,7 @@ impl<'a> Lowering<'a, '_> {
             });
         }
         if matches!(part, Part::Way) {
-            self.lift(around, &mut captures, &values)?;
+            self.lift(around, &mut captures, &values);
         }
         let has_effect = self.effect.is_some();
         values.extend(self.effect);
@@ -237,22 +237,19 @@ impl<'a> Lowering<'a, '_> {
         Ok((value, None))
     }
 
-    /// Makes the extents of results known in the function around.
-    fn lift(&mut self, around: &mut Function, captures: &mut Captures, results: &[Value]) -> Result<(), Diagnostic> {
+    /// Makes the extents of results known in the function around, where they follow from what that knows.
+    fn lift(&mut self, around: &mut Function, captures: &mut Captures, results: &[Value]) {
         for &value in results {
             let extents = self.graph.extents(value);
             for extent in &extents {
-                if let Extent::Value(index) = *extent
-                    && captured::lift(captures, around, self.graph.function(), index).is_none()
-                {
-                    return Err(unsupported("the shape of a result is known only within one way of a branch"));
+                if let Extent::Value(index) = *extent {
+                    captured::lift(captures, around, self.graph.function(), index);
                 }
             }
             if let Type::Tensor(ty) = &mut self.graph.builder.function.values[value].ty {
                 ty.shape = extents;
             }
         }
-        Ok(())
     }
 }
 
@@ -297,14 +294,17 @@ fn sizes(graph: &mut Graph<'_>, value: Value) -> Result<Option<Vec<ListItem>>, D
 }
 
 impl Callee {
-    /// The types of what it gives, as the function around it sees them.
-    pub fn types(&self, around: &Function) -> Vec<TensorType> {
-        let outside = |extent: &Extent| match *extent {
-            Extent::Value(index) => self.outer(index).map_or(*extent, |outer| around.resolved(Extent::Value(outer))),
-            known @ Extent::Static(_) => known,
-        };
-        let tensors = self.function.results.iter().filter_map(|&value| self.function.values[value].ty.as_tensor());
-        tensors.map(|ty| TensorType { shape: ty.shape.iter().map(outside).collect(), ..ty.clone() }).collect()
+    /// The results that are tensors.
+    pub fn values(&self) -> &[Value] {
+        &self.function.results[..self.function.results.len() - usize::from(self.has_effect)]
+    }
+
+    /// An extent of a result in the function around; `None` for what only the subgraph knows.
+    pub fn outside(&self, around: &Function, extent: Extent) -> Option<Extent> {
+        match extent {
+            Extent::Value(index) => self.outer(index).map(|outer| around.resolved(Extent::Value(outer))),
+            known @ Extent::Static(_) => Some(known),
+        }
     }
 
     fn outer(&self, inner: Value) -> Option<Value> {

@@ -5,14 +5,13 @@
 
 use super::callee::{Argument, Callee, Counter};
 use super::error::unsupported;
-use super::lengths::{Change, Grown, changes};
+use super::lengths::{Change, Grown, buffer, changes};
 use super::operator::Operator;
 use super::shape::bounds_of_output;
 use crate::diagnostic::Diagnostic;
-use crate::ir::{ElementType, Extent, Value};
+use crate::ir::{ElementType, Value};
 use crate::operators::Graph;
 use crate::operators::graph::elements::ListItem;
-use crate::operators::indexing::placed;
 
 /// What a loop is given, and its condition and body.
 type Followed = (Vec<Argument>, [Callee; 2]);
@@ -44,7 +43,7 @@ pub(super) fn with_buffers(
         let mut with = arguments.to_vec();
         for &Found { input, axis, most, has_room } in &found {
             let Argument::Tensor(value) = arguments[input] else { return Err(changes(input)) };
-            with[input] = Argument::Grown(buffer(operator.graph(), value, axis, (most, has_room))?);
+            with[input] = Argument::Grown(grown(operator.graph(), value, axis, (most, has_room))?);
         }
         let Some(callees) = look(operator, &with)? else { return Ok(None) };
         let changed = callees[1].changes.clone();
@@ -96,14 +95,9 @@ fn room(
 }
 
 /// A tensor at the beginning of a buffer, and its length.
-fn buffer(graph: &mut Graph<'_>, value: Value, axis: usize, (most, has_room): (i64, bool)) -> Result<Grown, Diagnostic> {
-    let mut shape = graph.extents(value);
-    let count = shape[axis];
-    shape[axis] = Extent::Static(u64::try_from(most).unwrap_or(0));
-    let element = graph.element(value);
-    let zero = graph.constant(element, &[], vec![0; element.bytes_for(1).unwrap_or(1) as usize])?;
-    let blank = graph.broadcast(zero, &shape)?;
-    let buffer = if count == shape[axis] { value } else { placed::run(graph, [blank, value], axis, Extent::Static(0))? };
+fn grown(graph: &mut Graph<'_>, value: Value, axis: usize, (most, has_room): (i64, bool)) -> Result<Grown, Diagnostic> {
+    let count = graph.extents(value)[axis];
+    let buffer = buffer(graph, value, axis, most)?;
     let length = graph.list(&[ListItem::of(count)], ElementType::I64)?;
     Ok(Grown { buffer, length, axis, most, has_room })
 }

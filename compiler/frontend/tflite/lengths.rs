@@ -40,6 +40,20 @@ pub(super) fn changes(output: usize) -> Diagnostic {
     unsupported(format!("output {output} of the loop's body has another shape than its input"))
 }
 
+/// A buffer with a tensor at its beginning: along one axis it has another extent.
+///
+/// # Errors
+/// When there are too many elements.
+pub(super) fn buffer(graph: &mut Graph<'_>, value: Value, axis: usize, most: i64) -> Result<Value, Diagnostic> {
+    let mut shape = graph.extents(value);
+    let count = shape[axis];
+    shape[axis] = Extent::Static(u64::try_from(most).unwrap_or(0));
+    let element = graph.element(value);
+    let zero = graph.constant(element, &[], vec![0; element.bytes_for(1).unwrap_or(1) as usize])?;
+    let blank = graph.broadcast(zero, &shape)?;
+    Ok(if count == shape[axis] { value } else { placed::run(graph, [blank, value], axis, Extent::Static(0))? })
+}
+
 impl Grown {
     /// The tensor that a buffer and a length are: in a round, or after the loop.
     ///

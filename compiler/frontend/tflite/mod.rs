@@ -33,6 +33,7 @@ mod labels;
 mod lengths;
 mod loops;
 mod matrix;
+mod merged;
 mod normalization;
 mod operator;
 mod options;
