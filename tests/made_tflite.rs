@@ -126,8 +126,42 @@ fn a_box_is_written_into_as_many_rows_as_there_are() {
         assert_eq!(answer(&model, &[(0, 0, 6)], &inputs), tensor_f32(&[rows, 2], expected), "{rows} rows, from {from}");
     }
     // A box of an extent that may be beyond the tensor's.
-    let refused = load_bounded(model, &[(0, 0, 4), (1, 0, 3)]).expect_err("the box may not fit");
-    assert!(refused.contains("known only when the model runs"), "{refused}");
+    let open = [(0, 0, 4), (1, 0, 3)];
+    let start = tensor_i32(&[1, 0]);
+    let boxed = |rows: u64, count: u64| {
+        [tensor_f32(&[rows, 2], vec![0.0; 2 * rows as usize]), tensor_f32(&[count, 2], vec![1.0; 2 * count as usize])]
+    };
+    let [table, update] = boxed(3, 2);
+    let expected = tensor_f32(&[3, 2], [0.0, 0.0, 1.0, 1.0, 1.0, 1.0]);
+    assert_eq!(answer(&model, &open, &[table, update, start.clone()]), expected);
+    let [table, update] = boxed(2, 3);
+    let mut module = load_bounded(model, &open).expect("the model is sound");
+    assert!(Interpreter::new(&module).run(0, &[table.clone(), update.clone(), start.clone()]).is_err());
+    let mut instance = compiled(&mut module).instance().expect("an instance");
+    assert!(instance.call_tensors(0, &[table, update, start]).is_err());
+}
+
+#[test]
+fn the_place_of_the_largest_of_nothing_is_an_error_of_the_call() {
+    let mut model = Made::default();
+    let (table, mask) = (model.tensor(TensorType::FLOAT32, &[3, 2]), model.tensor(TensorType::BOOL, &[3]));
+    let places = model.tensor(TensorType::INT64, &[1, 1]);
+    model.built_in(BuiltinOperator::WHERE, &[mask], &[places]);
+    let chosen = model.tensor(TensorType::FLOAT32, &[1, 2]);
+    model.built_in(BuiltinOperator::GATHER_ND, &[table, places], &[chosen]);
+    let axis = model.constant(TensorType::INT32, &[1], 0i32.to_le_bytes().to_vec());
+    let result = model.tensor(TensorType::INT64, &[2]);
+    model.built_in(BuiltinOperator::ARG_MAX, &[chosen, axis], &[result]);
+    let model = model.finish(&[table, mask], &[result]);
+    let table = tensor_f32(&[3, 2], [1.0, 5.0, 4.0, 0.0, 2.0, 3.0]);
+    let mask = |bytes: [u8; 3]| Tensor { element: ElementType::Bool, shape: vec![3], bytes: bytes.to_vec() };
+    let places = |list: [i64; 2]| list.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    let found = answer(&model, &[], &[table.clone(), mask([1, 0, 1])]);
+    assert_eq!(found.bytes, places([1, 0]));
+    let mut module = load(model).expect("the model is sound");
+    assert!(Interpreter::new(&module).run(0, &[table.clone(), mask([0; 3])]).is_err());
+    let mut instance = compiled(&mut module).instance().expect("an instance");
+    assert!(instance.call_tensors(0, &[table, mask([0; 3])]).is_err());
 }
 
 fn folder() -> PathBuf {

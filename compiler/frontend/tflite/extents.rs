@@ -102,11 +102,17 @@ impl Operator<'_, '_, '_> {
     /// The numbers of a list, a shape for instance, that may be computed from extents. Other numbers are read when the model runs, and
     /// are `bounds` at most, position by position, or what follows from the bounds of what they are computed from.
     pub fn extent_list(&mut self, operand: &Operand, what: &str, bounds: &[Option<u64>]) -> Result<Vec<ListItem>, Diagnostic> {
-        self.index_list(operand, what, 0, bounds)
+        self.index_list(operand, what, Some(0), bounds)
     }
 
-    /// The same for numbers that are `least` or more.
-    pub fn index_list(&mut self, operand: &Operand, what: &str, least: i64, bounds: &[Option<u64>]) -> Result<Vec<ListItem>, Diagnostic> {
+    /// The same for numbers that are `least` or more; without it for numbers that may be below 0 where what they are computed from says so.
+    pub fn index_list(
+        &mut self,
+        operand: &Operand,
+        what: &str,
+        least: Option<i64>,
+        bounds: &[Option<u64>],
+    ) -> Result<Vec<ListItem>, Diagnostic> {
         if self.evaluated(operand).is_some() {
             return Ok(self.integers(operand, what)?.into_iter().map(ListItem::Number).collect());
         }
@@ -120,8 +126,14 @@ impl Operator<'_, '_, '_> {
             let item = match elements.item(self.graph(), operand.value, position)? {
                 Some(item) => item,
                 None => {
-                    let given = bounds.get(position as usize).copied().flatten();
-                    let bound = given.or_else(|| elements.most(self.graph(), operand.value, position));
+                    let range = elements.interval(self.graph(), operand.value, position);
+                    let (least, bound) = match (least, range) {
+                        (None, Some(range)) if range.low < 0 => (range.low, Some(u64::try_from(range.high).unwrap_or(0))),
+                        _ => {
+                            let given = bounds.get(position as usize).copied().flatten();
+                            (least.unwrap_or(0), given.or_else(|| elements.most(self.graph(), operand.value, position)))
+                        }
+                    };
                     self.loaded(operand, position, what, (least, bound))?
                 }
             };

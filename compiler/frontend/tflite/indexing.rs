@@ -1,7 +1,6 @@
 //! GATHER_ND, SCATTER_ND, SPARSE_TO_DENSE, DYNAMIC_UPDATE_SLICE and REVERSE_SEQUENCE: elements at places that are computed.
 
 use super::error::{invalid, missing_options, unsupported};
-use super::extents::dynamic;
 use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Combination, ElementType, Extent, Scalar};
@@ -111,12 +110,13 @@ pub(super) fn dynamic_update_slice(operator: &mut Operator<'_, '_, '_>) -> Lower
             invalid(codes::SHAPES_DIFFER, "the box does not fit the tensor").expected("a box of at most the tensor's extents", found)
         );
     }
-    // What is known only at run time has to fit whatever it is.
-    let fits = |(small, large): (&Extent, &Extent)| small == large || operator.interval(*small).high <= operator.interval(*large).low;
-    if !update.extents.iter().zip(&input.extents).all(fits) {
-        return Err(dynamic().about_tensor(&update.info.name));
+    let mut within = update.extents.clone();
+    for (small, &large) in within.iter_mut().zip(&input.extents) {
+        *small = operator.graph().min(*small, large)?;
     }
-    let value = boxes::overwritten(operator.graph(), input.value, update.value, start.value)?;
+    // A box that is larger when the model runs has another number of elements than the smaller one.
+    let update = operator.reshape_to(update.value, &within)?;
+    let value = boxes::overwritten(operator.graph(), input.value, update, start.value)?;
     operator.bind(0, value)
 }
 

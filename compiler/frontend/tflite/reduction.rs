@@ -4,7 +4,7 @@ use super::error::{invalid, unsupported};
 use super::operator::{Lowered, Operand, Operator};
 use super::short_rows;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Reduction as Reduce, Scalar, Search};
+use crate::ir::{ElementType, Extent, Reduction as Reduce, Scalar, Search, Value};
 use crate::operators::reduction::{self, Axes, Rescaling};
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
 
@@ -107,7 +107,7 @@ pub(super) fn mean(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         [from, to] if count == 0 && from == to => {
             let nothing = operator.graph().scalar(Scalar::float(to, f64::NAN))?;
             let mut shape = reduction.input.extents.clone();
-            axes.iter().for_each(|&axis| shape[axis] = crate::ir::Extent::Static(1));
+            axes.iter().for_each(|&axis| shape[axis] = Extent::Static(1));
             operator.broadcast_to(nothing, &shape)?
         }
         [F32, F32] => reduction::mean(operator.graph(), input, axes, Axes::Kept)?,
@@ -136,7 +136,18 @@ pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: Search) -
     let value = if is_short_row && input.extents[axis].as_static().is_some() {
         short_rows::positions(operator, input.value, search, output.element)?
     } else {
-        reduction::position(operator.graph(), input.value, search, axis, output.element)?
+        let occupied = occupied(operator, &input, axis)?;
+        reduction::position(operator.graph(), occupied, search, axis, output.element)?
     };
     operator.bind(0, value)
+}
+
+/// An operand with an element along an axis at least. Where that is not known, the call checks it, as LiteRT does.
+fn occupied(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: usize) -> Result<Value, Diagnostic> {
+    let mut shape = input.extents.clone();
+    if operator.interval(shape[axis]).low > 0 {
+        return Ok(input.value);
+    }
+    shape[axis] = operator.graph().max(shape[axis], Extent::Static(1))?;
+    operator.reshape_to(input.value, &shape)
 }

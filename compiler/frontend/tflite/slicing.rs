@@ -42,7 +42,7 @@ pub(super) fn slice_box(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 /// SLICE at positions, with sizes or of a shape that are known only when the model runs.
 fn dynamic_slice_box(operator: &mut Operator<'_, '_, '_>, input: &Operand, begin: &Operand, size: &Operand) -> Lowered {
     let bounds: Vec<Option<u64>> = input.shape.iter().copied().map(Some).collect();
-    let (begin, size) = (operator.extent_list(begin, "positions", &bounds)?, operator.index_list(size, "sizes", -1, &bounds)?);
+    let (begin, size) = (operator.extent_list(begin, "positions", &bounds)?, operator.index_list(size, "sizes", Some(-1), &bounds)?);
     if begin.len() != input.rank() || size.len() != input.rank() {
         let found = format!("{} and {}", begin.len(), size.len());
         return Err(invalid(codes::SHAPES_DIFFER, "positions and sizes do not fit the rank").expected(input.rank().to_string(), found));
@@ -106,7 +106,7 @@ pub(super) fn strided_slice(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     for (index, what) in [(1, "positions"), (2, "ends"), (3, "strides")] {
         let operand = operator.input(index)?;
         let bounds = vec![most; operand.elements().min(32) as usize];
-        lists.push(operator.extent_list(&operand, what, &bounds)?);
+        lists.push(operator.index_list(&operand, what, None, &bounds)?);
     }
     if lists.iter().any(|list| list.len() != lists[0].len()) || lists[0].len() > 31 {
         return Err(invalid(codes::SHAPES_DIFFER, "positions, ends and strides differ in number"));
@@ -280,12 +280,15 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if !is_known || !matches!(indices.element(), I16 | I32 | I64) {
         return Err(operator.type_error(&[input.element(), indices.element()]));
     }
-    let positions = positions::as_index(operator.graph(), indices.value)?;
+    let mut positions = positions::as_index(operator.graph(), indices.value)?;
     let axis = operator.axis(options.map_or(0, |o| i64::from(o.axis())), input.rank())?;
     let batch = options.map_or(0, |o| i64::from(o.batch_dims()));
     let batch = if batch < 0 { batch + indices.rank() as i64 } else { batch };
     // Fewer than none are more than any tensor has.
     let batch = usize::try_from(batch).unwrap_or(usize::MAX);
+    for (axis, &extent) in input.extents.iter().enumerate().take(batch.min(indices.rank())) {
+        positions = operator.graph().agree(positions, axis, extent)?;
+    }
     let value = operator.builder().gather(input.value, positions, axis, batch)?;
     let value = operator.graph().unpacked(value)?;
     operator.bind(0, value)

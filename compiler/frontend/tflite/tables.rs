@@ -2,7 +2,7 @@
 
 use super::error::{invalid, missing_options};
 use super::filter;
-use super::operator::{Lowered, Operand, Operator, extents};
+use super::operator::{Lowered, Operand, Operator};
 use super::tensor::Blocks;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Extent, Reduction, Scalar, Search, Value};
@@ -17,22 +17,16 @@ pub(super) fn one_hot(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     if !matches!(indices.element(), I32 | I64) || on.element() != off.element() || on.element().is_packed() {
         return Err(operator.type_error(&[indices.element(), on.element(), off.element()]));
     }
-    let depth = match operator.integers(&depth, "depths")?[..] {
-        [depth] => {
-            u64::try_from(depth).map_err(|_| invalid(codes::OPTION_RANGE, "the depth is negative").expected("0 or more", depth.to_string()))
-        }
-        ref list => Err(invalid(codes::SHAPES_DIFFER, "there must be one depth").expected("1", list.len().to_string())),
-    }?;
     if on.elements() != 1 || off.elements() != 1 {
         return Err(invalid(codes::SHAPES_DIFFER, "the numbers on and off must be one each"));
     }
     let axis = operator.axis(i64::from(options.axis()), indices.rank() + 1)?;
     let mut column = indices.extents.clone();
     column.insert(axis, Extent::Static(1));
-    let mut along = vec![1; column.len()];
-    along[axis] = depth;
+    let mut along = vec![Extent::Static(1); column.len()];
+    along[axis] = one_hot_depth(operator, &depth, axis)?;
     let column = operator.reshape_to(indices.value, &column)?;
-    let along = operator.graph().positions(&extents(&along), axis, indices.element())?;
+    let along = operator.graph().positions(&along, axis, indices.element())?;
     let (on_value, off_value) = (operator.reshape(on.value, &[])?, operator.reshape(off.value, &[])?);
     let mut terms = Terms::new(&[indices.element(), indices.element(), on.element(), on.element()]);
     let (index, position, yes, no) = (terms.input(0), terms.input(1), terms.input(2), terms.input(3));
@@ -40,6 +34,17 @@ pub(super) fn one_hot(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let number = terms.select(hot, yes, no)?;
     let value = operator.map(&[column, along, on_value, off_value], terms.finish(number))?;
     operator.bind(0, value)
+}
+
+/// The number of classes, which may be computed.
+fn one_hot_depth(operator: &mut Operator<'_, '_, '_>, depth: &Operand, axis: usize) -> Result<Extent, Diagnostic> {
+    let bounds = super::shape::output_bounds(operator);
+    match operator.extent_list(depth, "depths", bounds.get(axis..).unwrap_or_default())?[..] {
+        [depth] => {
+            depth.extent().ok_or_else(|| invalid(codes::OPTION_RANGE, "the depth is negative").expected("0 or more", depth.to_string()))
+        }
+        ref list => Err(invalid(codes::SHAPES_DIFFER, "there must be one depth").expected("1", list.len().to_string())),
+    }
 }
 
 fn gather_rows(operator: &mut Operator<'_, '_, '_>, table: Value, ids: Value) -> Result<Value, Diagnostic> {

@@ -116,3 +116,71 @@ record('buckets', lambda x: tf.raw_ops.Bucketize(input=x, boundaries=[-1., 0., 1
 volume = rng.normal(size=(2, 3, 3, 2, 4)).astype('f')
 record('conv3d', lambda x: tf.nn.conv3d(x, volume, [1, 1, 2, 1, 1], 'SAME'), [open_floats(1, None, 8, None, 2)],
        [[[1, d, 8, w, 2]] for d, w in [(4, 6), (1, 9), (7, 2)]])
+
+
+def sizes_of_branches(x, y):
+    positive = tf.reduce_sum(x) > 0
+    halved = tf.cond(positive, lambda: x[:tf.shape(x)[0] // 2 + 1], lambda: x * 2.)
+    masked = tf.cond(positive, lambda: tf.boolean_mask(x, x[:, 0] > -9.), lambda: tf.concat([x, y], 0))
+    square = tf.cond(positive, lambda: tf.matmul(x, y, transpose_b=True), lambda: x)
+    return [halved, masked, tf.reduce_sum(halved, 0), tf.nn.softmax(masked), square, tf.shape(halved)]
+
+
+signed = [[np.abs(rng.normal(size=[n, 4])).astype('f') * sign, rng.normal(size=[m, 4]).astype('f')]
+          for n, m in [(6, 2), (1, 5), (9, 9)] for sign in (1, -1)]
+record('branches', sizes_of_branches, [open_floats(None, 4), open_floats(None, 4)], signed)
+
+
+def branches_of_a_loop(x):
+    def body(i, rows):
+        return i + 1, tf.cond(tf.equal(i % 2, 0), lambda: tf.concat([rows, x[:1]], 0), lambda: rows[1:])
+    carried = (tf.TensorShape([]), tf.TensorShape([None, 4]))
+    return tf.while_loop(lambda i, _: i < 5, body, (0, x), shape_invariants=carried)[1]
+
+
+record('branches_in_a_loop', branches_of_a_loop, [open_floats(None, 4)], rows)
+several = [(6, 2), (1, 5), (9, 9)]
+record('rows_by_rows', lambda x, y: [tf.matmul(x, y, transpose_b=True), tf.matmul(tf.boolean_mask(x, x[:, 0] > 0), y, transpose_b=True),
+                                     tf.matmul(x, x, transpose_a=True, transpose_b=False)],
+       [open_floats(None, 4), open_floats(None, 4)], [[[n, 4], [m, 4]] for n, m in several])
+record('by_depth', lambda x, y: tf.matmul(x, y, transpose_b=True), [open_floats(3, None), open_floats(5, None)],
+       [[[3, n], [5, n]] for n in (4, 1, 17)])
+heads = rng.normal(size=(8, 2, 4)).astype('f')
+record('heads', lambda x: tf.einsum('btd,dnh->btnh', x, heads), [open_floats(None, None, 8)], [[[n, m, 8]] for n, m in several])
+
+
+def cached(q, keys, values, key, value):
+    keys, values = tf.concat([keys, key], 1), tf.concat([values, value], 1)
+    return [tf.matmul(tf.nn.softmax(tf.matmul(q, keys, transpose_b=True)), values), keys]
+
+
+record('cached', cached, [open_floats(2, 1, 4), open_floats(2, None, 4), open_floats(2, None, 4), open_floats(2, 1, 4), open_floats(2, 1, 4)],
+       [[[2, 1, 4], [2, n, 4], [2, n, 4], [2, 1, 4], [2, 1, 4]] for n in (3, 1, 8)])
+filters = [rng.normal(size=shape).astype('f') for shape in [(3, 3, 3, 4), (3, 3, 4, 4), (2, 2, 4, 4), (1, 1, 8, 2)]]
+
+
+def skip(x):
+    fine = tf.nn.relu(tf.nn.conv2d(x, filters[0], 1, 'SAME'))
+    coarse = tf.nn.relu(tf.nn.conv2d(tf.nn.max_pool2d(fine, 2, 2, 'VALID'), filters[1], 1, 'SAME'))
+    size = tf.shape(coarse)
+    up = tf.nn.conv2d_transpose(coarse, filters[2], [1, 2 * size[1], 2 * size[2], 4], 2)
+    return tf.nn.conv2d(tf.concat([fine, up], 3), filters[3], 1, 'SAME')
+
+
+skipped = [[[1, h, w, 3]] for h, w in [(4, 6), (2, 2), (12, 10)]]
+record('skip', skip, [open_floats(1, None, None, 3)], skipped)
+record('gathered_in_batches', lambda x, i: tf.gather(x, i, batch_dims=1), [open_floats(None, None, 3), tf.TensorSpec([None, None], tf.int32)],
+       [[rng.normal(size=[a, b, 3]).astype('f'), rng.integers(0, b, [a, c]).astype('i')] for a, b, c in [(4, 6, 2), (1, 2, 5), (3, 3, 1)]])
+record('classes', lambda x: [tf.one_hot(tf.unique(x)[1], tf.shape(tf.unique(x)[0])[0])], [tf.TensorSpec([None], tf.int32)],
+       [[[n]] for n in (7, 1, 12)])
+record('repeated', lambda x: [tf.repeat(x, [1, 2, 0, 3], axis=1), tf.repeat(x, 3, axis=0)], [open_floats(None, 4)], rows)
+record('own_diagonal', lambda x: tf.linalg.set_diag(x, tf.zeros(tf.shape(x)[:-1])), [open_floats(None, None)], [[[n, n]] for n in (3, 1, 6)])
+
+
+def folded(x):
+    half = lambda y: (y[:tf.shape(y)[0] // 2] + y[-(tf.shape(y)[0] // 2):],)
+    carried = (tf.TensorShape([None, 4]),)
+    return tf.while_loop(lambda y: tf.shape(y)[0] > 1, half, (x,), shape_invariants=carried)[0]
+
+
+record('folded', folded, [open_floats(None, 4)], rows)
