@@ -104,6 +104,8 @@ pub struct Machine {
     pub index_bits: u8,
     /// Whether a fused multiply-add is one instruction.
     pub fma: bool,
+    /// Whether a fused multiply-add rounds once wherever the code runs.
+    pub fma_rounds_once: bool,
     /// The dot product to use for 8-bit products.
     pub dot: DotProduct,
     /// Whether products of unsigned and signed bytes are added in pairs to 16 bits by one instruction.
@@ -120,6 +122,8 @@ pub struct Machine {
     pub shifts_by_lane: bool,
     /// Whether shifting the even and the odd bytes of a vector apart costs less than a second sum for each output.
     pub splits_bytes: bool,
+    /// Whether one instruction multiplies each binary32 by a power of two of its own.
+    pub scales_floats: bool,
     /// Whether loading binary16 as binary32 is one instruction.
     pub widens_halves: bool,
     /// Whether rounds of a kernel's loops run at the same time, so that none may use scratch memory that another has used.
@@ -181,6 +185,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         registers: Registers::Vectors(32),
         index_bits: 64,
         fma: true,
+        fma_rounds_once: true,
         dot: DotProduct::Signed16,
         byte_pairs: false,
         word_pairs: false,
@@ -189,6 +194,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         sums_in_place: false,
         shifts_by_lane: false,
         splits_bytes: false,
+        scales_floats: false,
         widens_halves: false,
         at_once: false,
         byte_tables: false,
@@ -208,6 +214,7 @@ const X86_64_V3: Machine = Machine {
     registers: Registers::Vectors(16),
     index_bits: 64,
     fma: true,
+    fma_rounds_once: true,
     dot: DotProduct::Signed16,
     byte_pairs: true,
     word_pairs: true,
@@ -216,6 +223,7 @@ const X86_64_V3: Machine = Machine {
     sums_in_place: true,
     shifts_by_lane: true,
     splits_bytes: true,
+    scales_floats: false,
     widens_halves: true,
     at_once: false,
     byte_tables: true,
@@ -237,6 +245,7 @@ pub const MACHINES: &[Machine] = &[
         registers: Registers::Vectors(32),
         dot: DotProduct::UnsignedSigned8,
         byte_pairs: false,
+        scales_floats: true,
         picked_lanes: Some(2),
         masked_lanes: 64,
         l2_bytes: 1 << 20,
@@ -271,6 +280,7 @@ const fn gpu(level: &'static str, limits: Gpu) -> Machine {
         level,
         registers: Registers::Vectors(32),
         index_bits: 32,
+        fma_rounds_once: false,
         dot: DotProduct::Signed8,
         shifts_by_lane: true,
         widens_halves: true,

@@ -53,6 +53,9 @@ pub enum BinaryOp {
     FloatMinIgnore,
     /// IEEE maxNum; a number beats NaN.
     FloatMaxIgnore,
+    /// a · 2ᵇ of binary32, rounded once, for an integer b of at most 1000 in magnitude or a NaN (else unspecified). Only for machines on which it
+    /// is one instruction.
+    FloatScale,
     /// Signed sum that is known to fit (else unspecified).
     SignedAddInRange,
     /// Signed sum that saturates (i8, i16).

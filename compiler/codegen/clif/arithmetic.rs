@@ -56,6 +56,7 @@ impl Lowering<'_> {
             | BinaryOp::FloatMaxPropagate
             | BinaryOp::FloatMinIgnore
             | BinaryOp::FloatMaxIgnore => self.float_extreme(op, a, b),
+            BinaryOp::FloatScale => return self.unsupported("a product with a power of two"),
             BinaryOp::SignedAddSaturating | BinaryOp::SignedSubSaturating => self.saturating(op, a, b),
         })
     }

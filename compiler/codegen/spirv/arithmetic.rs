@@ -19,6 +19,7 @@ impl Lowering<'_> {
         let sound = Divisor { is_zero: self.may_be(b, 0), is_minus_one: self.may_be(b, -1) };
         Ok(match (ty.lane, op) {
             (Lane::Mask, _) => self.on_both(a, b, |l, a, b| l.of_masks(op, register, a, b)),
+            (Lane::F32, BinaryOp::FloatScale) => return Err(self.unsupported("a product with a power of two")),
             (Lane::F32, _) => self.on_both(a, b, |l, a, b| l.of_floats(op, register, a, b)),
             (lane, BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned) => {
                 self.on_both(a, b, |l, a, b| l.shift(op, lane, register, a, b))

@@ -66,6 +66,8 @@ mod tests {
         let float = "y: output f32[64] align 4";
         let fused = "%1: f32 = load y[%0] %2: f32 = fma.toward_zero %1, %1, %1 store y[%0], %2";
         assert_eq!(body(float, fused), "unsupported: kernel k on a GPU: a fused product that is rounded towards zero");
+        let scaled = "%1: f32 = load y[%0] %2: f32 = float_scale %1, %1 store y[%0], %2";
+        assert_eq!(body(float, scaled), "unsupported: kernel k on a GPU: a product with a power of two");
         let five: Vec<String> = (0..5).map(|i| format!("y{i}: output f32[64] align 4")).collect();
         assert_eq!(body(&five.join(", "), ""), "unsupported: kernel k on a GPU: 5 ranges are bound, of which a device has 4");
         let large = "y: output f32[33554433] align 4";

@@ -50,6 +50,7 @@ fn simple_avx512(op: BinaryOp, lane: Lane) -> Option<&'static Row> {
         (SignedMax, Lane::I64) => Some(&rows::VPMAXSQ),
         (UnsignedMin, Lane::I64) => Some(&rows::VPMINUQ),
         (UnsignedMax, Lane::I64) => Some(&rows::VPMAXUQ),
+        (FloatScale, Lane::F32) => Some(&rows::VSCALEFPS),
         (ShiftRightSigned, Lane::I64) => Some(&rows::VPSRAVQ),
         (ShiftLeft, Lane::I16) => Some(&rows::VPSLLVW),
         (ShiftRightUnsigned, Lane::I16) => Some(&rows::VPSRLVW),
@@ -147,6 +148,7 @@ impl Lowering<'_> {
                 let lanes: Vec<VReg> = x.into_iter().zip(y).map(|(x, y)| self.divide(op, x, y)).collect();
                 self.implode(&lanes, a.bytes)
             }
+            BinaryOp::FloatScale => return self.unsupported("a product with a power of two"),
             _ if lane.is_float() => self.float_extreme(op, lane, a, b),
             _ => return self.bug(format_args!("{op:?} of {lane:?}")),
         })

@@ -411,6 +411,7 @@ rows! {
     VMINPD = both("vminpd", P66, M0F, 0x5D, 1, Rvm);
     VMAXPS = both("vmaxps", Prefix::None, M0F, 0x5F, 0, Rvm).repeats();
     VMAXPD = both("vmaxpd", P66, M0F, 0x5F, 1, Rvm);
+    VSCALEFPS = evex("vscalefps", P66, M38, 0x2C, 0, Rvm).repeats();
     VSQRTPS = both("vsqrtps", Prefix::None, M0F, 0x51, 0, Rm);
     VSQRTPD = both("vsqrtpd", P66, M0F, 0x51, 1, Rm);
     VFMADD213PS = both("vfmadd213ps", P66, M38, 0xA8, 0, Rvm).reads_result().feature(Feature::Fma).repeats();

@@ -78,6 +78,8 @@ fn float_binary(op: BinaryOp, a: f64, b: f64) -> f64 {
         BinaryOp::Sub => a - b,
         BinaryOp::Mul => a * b,
         BinaryOp::FloatDiv => a / b,
+        // Exact in binary64 for what binary32 holds; the lane is rounded to once.
+        BinaryOp::FloatScale => a * libm::exp2(b),
         BinaryOp::FloatMinFirst if b < a => b,
         BinaryOp::FloatMaxFirst if a < b => b,
         BinaryOp::FloatMinFirst | BinaryOp::FloatMaxFirst => a,

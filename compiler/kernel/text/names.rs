@@ -57,7 +57,7 @@ pub(super) const KINDS: [BufferKind; 5] =
 pub(super) const BOUNDS: [Bounds; 2] = [Bounds::Proven, Bounds::Clamp];
 
 /// All operations on two.
-pub(super) const BINARY: [BinaryOp; 27] = {
+pub(super) const BINARY: [BinaryOp; 28] = {
     use BinaryOp::*;
     [
         Add,
@@ -84,6 +84,7 @@ pub(super) const BINARY: [BinaryOp; 27] = {
         FloatMaxPropagate,
         FloatMinIgnore,
         FloatMaxIgnore,
+        FloatScale,
         SignedAddInRange,
         SignedAddSaturating,
         SignedSubSaturating,

@@ -210,6 +210,7 @@ fn takes_binary(op: BinaryOp, lane: Lane) -> bool {
         | BinaryOp::FloatMaxPropagate
         | BinaryOp::FloatMinIgnore
         | BinaryOp::FloatMaxIgnore => lane.is_float(),
+        BinaryOp::FloatScale => lane == Lane::F32,
         BinaryOp::SignedAddInRange
         | BinaryOp::SignedDiv
         | BinaryOp::UnsignedDiv

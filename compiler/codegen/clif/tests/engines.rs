@@ -16,7 +16,7 @@ use target_lexicon::Triple;
 /// Compiles and runs cases on every machine, by Cranelift and by the back end for long vectors.
 pub(super) fn check(cases: &[Case]) {
     for machine in MACHINES.iter().filter(|m| x86::has(m)) {
-        let cases: Vec<&Case> = cases.iter().filter(|c| machine.masked_lanes > 0 || !c.counts_lanes()).collect();
+        let cases: Vec<&Case> = cases.iter().filter(|c| c.is_for(machine)).collect();
         let codes: Vec<Code> = cases.iter().map(|c| x86::compile_kernel(&c.kernel, machine).unwrap()).collect();
         if on_host(machine) {
             run_on_host(machine, &cases, &codes);
@@ -25,7 +25,8 @@ pub(super) fn check(cases: &[Case]) {
         }
     }
     for machine in MACHINES {
-        let cases: Vec<&Case> = cases.iter().filter(|c| (machine.fma || !c.fma) && !c.long_vectors && !c.counts_lanes()).collect();
+        let only_long = |c: &Case| c.long_vectors || c.counts_lanes() || c.scales_floats();
+        let cases: Vec<&Case> = cases.iter().filter(|c| (machine.fma || !c.fma) && !only_long(c)).collect();
         let isa = isa_for(&triple(machine), machine, Optimise::Kernel).unwrap();
         let codes: Vec<Code> = cases.iter().map(|c| compile_kernel(&c.kernel, &*isa, machine).unwrap()).collect();
         if on_host(machine) {

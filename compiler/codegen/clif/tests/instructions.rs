@@ -83,7 +83,17 @@ fn binary() {
         let wanted = pairs(&a, &b, |a, b| reference::binary(op, lane, a, b));
         cases.push(lane_wise(format!("{op:?}_{lane:?}"), &[(lane, a), (lane, b)], (lane, wanted), |b, v| b.binary(op, v[0], v[1])));
     }
+    cases.push(products_with_powers_of_two(&mut random));
     check(&cases);
+}
+
+/// Numbers of every kind times powers of two that carry them over every edge.
+fn products_with_powers_of_two(random: &mut Random) -> Case {
+    let lane = Lane::F32;
+    let a = random.elements(lane, COUNT);
+    let b: Vec<u64> = (0..COUNT).map(|i| u64::from(((random.below(601) as f32) - 300.0 + (i % 2) as f32).to_bits())).collect();
+    let wanted = pairs(&a, &b, |a, b| reference::float_bits(lane, reference::float(lane, a) * reference::float(lane, b).exp2()));
+    lane_wise("FloatScale".into(), &[(lane, a), (lane, b)], (lane, wanted), |b, v| b.binary(BinaryOp::FloatScale, v[0], v[1]))
 }
 
 #[test]

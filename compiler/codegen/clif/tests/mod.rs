@@ -9,7 +9,8 @@ mod reference;
 mod structure;
 mod tiles;
 
-use crate::kernel::{Inst, Kernel, Lane};
+use crate::kernel::{BinaryOp, Inst, Kernel, Lane};
+use crate::machine::Machine;
 
 /// A kernel with what it is given and what it must leave.
 struct Case {
@@ -41,6 +42,16 @@ impl Case {
     /// Whether it counts lanes when it runs, which not all machines do.
     fn counts_lanes(&self) -> bool {
         self.kernel.statements().any(|statement| matches!(statement.inst, Inst::FirstLanes { .. }))
+    }
+
+    /// Whether it multiplies by powers of two, which not all machines do.
+    fn scales_floats(&self) -> bool {
+        self.kernel.statements().any(|statement| matches!(statement.inst, Inst::Binary { op: BinaryOp::FloatScale, .. }))
+    }
+
+    /// Whether the back end for long vectors has its instructions on a machine.
+    fn is_for(&self, machine: &Machine) -> bool {
+        (machine.masked_lanes > 0 || !self.counts_lanes()) && (machine.scales_floats || !self.scales_floats())
     }
 
     /// Fails unless the buffers are as they must be; all NaNs are equal.
