@@ -5,6 +5,7 @@ use super::quantity::{Quantity, product};
 use super::unsupported::Unsupported;
 use crate::fuse::Group;
 use crate::ir::{Constant, Data, ElementType, Extent, Function, Inst, Module, Operation, Value};
+use crate::kernel::mathematics::Arithmetic;
 use crate::machine::Machine;
 use crate::schedule::contraction::packing::PackedWeights;
 use crate::schedule::contraction::strips::COMMON;
@@ -36,6 +37,11 @@ pub struct Context<'a> {
     pub stages: bool,
     /// Whether rows that are staged are computed in short sections. That costs some time, and saves scratch memory.
     pub in_short_sections: bool,
+}
+
+/// What mathematical functions may use on a machine. What a device rounds as it likes, they do not use.
+pub fn arithmetic(machine: &Machine) -> Arithmetic {
+    Arithmetic { fused: machine.fma && machine.fma_rounds_once, scales: machine.scales_floats }
 }
 
 /// The threads that kernels are cut for.

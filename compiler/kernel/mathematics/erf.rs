@@ -1,6 +1,6 @@
 //! The error function.
 
-use super::{constant, exp, is_wide, polynomial, wide, with_sign};
+use super::{Arithmetic, constant, exp, is_wide, wide, with_sign};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
 
 /// Below this magnitude the polynomial is taken: above it, 1 − erfc x cancels little.
@@ -9,13 +9,13 @@ const SMALL: f64 = 0.92;
 const ONE_FROM: f64 = 4.0;
 
 /// The error function, 2/√π ∫₀ˣ e^(−t²) dt, within 2 ulp; keeps the sign of zero.
-pub fn erf(b: &mut KernelBuilder, x: Value) -> Value {
+pub fn erf(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     if is_wide(b, x) {
         return wide::erf(b, x);
     }
     let magnitude = b.unary(UnaryOp::Abs, x);
-    let small = erf_small(b, magnitude);
-    let large = erf_large(b, magnitude);
+    let small = erf_small(b, arithmetic, magnitude);
+    let large = erf_large(b, arithmetic, magnitude);
     let bound = constant(b, x, SMALL);
     let is_small = b.compare(CompareOp::Less, magnitude, bound);
     let result = b.select(is_small, small, large);
@@ -23,9 +23,9 @@ pub fn erf(b: &mut KernelBuilder, x: Value) -> Value {
 }
 
 /// x + x p(x²) for 0 ≤ x ≤ 0.92, with a relative error of 2⁻²⁶ before rounding.
-fn erf_small(b: &mut KernelBuilder, x: Value) -> Value {
+fn erf_small(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let square = b.mul(x, x);
-    let p = polynomial(
+    let p = arithmetic.polynomial(
         b,
         square,
         &[
@@ -37,15 +37,14 @@ fn erf_small(b: &mut KernelBuilder, x: Value) -> Value {
             -0.000_600_381_114_054_471_3,
         ],
     );
-    let tail = b.mul(x, p);
-    b.add(x, tail)
+    arithmetic.multiply_add(b, x, p, x)
 }
 
 /// 1 − e^(x q(x)), where x q(x) is ln(erfc x) for x ≥ 0.92, with an absolute error of 2⁻²⁸ in the result before rounding.
-fn erf_large(b: &mut KernelBuilder, x: Value) -> Value {
+fn erf_large(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let bound = constant(b, x, ONE_FROM);
     let x = b.binary(BinaryOp::FloatMinFirst, x, bound);
-    let q = polynomial(
+    let q = arithmetic.polynomial(
         b,
         x,
         &[
@@ -58,7 +57,7 @@ fn erf_large(b: &mut KernelBuilder, x: Value) -> Value {
         ],
     );
     let exponent = b.mul(x, q);
-    let complement = exp(b, exponent);
+    let complement = exp(b, arithmetic, exponent);
     let one = constant(b, x, 1.0);
     b.sub(one, complement)
 }

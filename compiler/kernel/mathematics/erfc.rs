@@ -1,6 +1,7 @@
 //! The complement of the error function.
 
-use super::{add_constant, constant, exp, is_wide, mul_constant, polynomial, wide};
+use super::exp::exp_of_negative;
+use super::{Arithmetic, add_constant, constant, is_wide, wide};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
 /// From here on the result is 0 in binary32.
@@ -9,15 +10,15 @@ const ZERO_FROM: f64 = 10.1;
 const CENTRE: f64 = 3.0;
 
 /// 1 − erf x, within 6 ulp where the result is normal; tiny results have an error of 2⁻¹⁴⁸ more.
-pub fn erfc(b: &mut KernelBuilder, x: Value) -> Value {
+pub fn erfc(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     if is_wide(b, x) {
         return wide::erfc(b, x);
     }
     let magnitude = b.unary(UnaryOp::Abs, x);
     let bound = constant(b, x, ZERO_FROM);
     let magnitude = b.binary(BinaryOp::FloatMinFirst, magnitude, bound);
-    let power = exp_of_negative_square(b, magnitude);
-    let ratio = scaled_complement(b, magnitude);
+    let power = exp_of_negative_square(b, arithmetic, magnitude);
+    let ratio = scaled_complement(b, arithmetic, magnitude);
     let right = b.mul(power, ratio);
     let two = constant(b, x, 2.0);
     let left = b.sub(two, right);
@@ -28,27 +29,26 @@ pub fn erfc(b: &mut KernelBuilder, x: Value) -> Value {
 
 /// e^(−x²) for 0 ≤ x ≤ 10.1. The square of x with its last twelve bits cut is exact; what they add to the exponent is small, so that five terms
 /// of its series are enough.
-fn exp_of_negative_square(b: &mut KernelBuilder, x: Value) -> Value {
+fn exp_of_negative_square(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let bits = b.convert(ConvertOp::Bitcast, x, Lane::I32);
     let integers = b.ty(bits);
     let mask = b.int(integers, -1 << 12);
     let bits = b.binary(BinaryOp::And, bits, mask);
     let high = b.convert(ConvertOp::Bitcast, bits, Lane::F32);
     let square = b.mul(high, high);
-    let negated = b.unary(UnaryOp::Neg, square);
-    let power = exp(b, negated);
+    let power = exp_of_negative(b, arithmetic, square);
     let (low, sum) = (b.sub(high, x), b.add(high, x));
     let rest = b.mul(low, sum);
-    let factor = polynomial(b, rest, &[1.0, 1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0]);
+    let factor = arithmetic.polynomial(b, rest, &[1.0, 1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0]);
     b.mul(power, factor)
 }
 
 /// e^(x²) erfc x for 0 ≤ x ≤ 10.1: p(t) ÷ (1 + 2x) with t = (x − 3) ÷ (x + 3), with a relative error of 2⁻²⁸ before rounding.
-fn scaled_complement(b: &mut KernelBuilder, x: Value) -> Value {
+fn scaled_complement(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let numerator = add_constant(b, x, -CENTRE);
     let denominator = add_constant(b, x, CENTRE);
     let t = b.binary(BinaryOp::FloatDiv, numerator, denominator);
-    let p = polynomial(
+    let p = arithmetic.polynomial(
         b,
         t,
         &[
@@ -65,7 +65,7 @@ fn scaled_complement(b: &mut KernelBuilder, x: Value) -> Value {
             -0.000_277_326_907_962_560_65,
         ],
     );
-    let double = mul_constant(b, x, 2.0);
-    let divisor = add_constant(b, double, 1.0);
+    let one = constant(b, x, 1.0);
+    let divisor = arithmetic.add_multiple(b, x, 2.0, one);
     b.binary(BinaryOp::FloatDiv, p, divisor)
 }

@@ -1,7 +1,7 @@
 //! The natural logarithm.
 
 use super::special::log_of_special;
-use super::{add_constant, constant, is_wide, mul_constant, polynomial, wide};
+use super::{Arithmetic, add_constant, constant, is_wide, mul_constant, wide};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
 use std::f64::consts;
 
@@ -11,13 +11,13 @@ const SMALLEST_NORMAL: f64 = f32::MIN_POSITIVE as f64;
 const ROOT_OF_HALF: i64 = 0x3f35_04f3;
 
 /// ln x, within 1 ulp, denormal operands too; ±0 gives −∞, negative numbers NaN.
-pub fn log(b: &mut KernelBuilder, x: Value) -> Value {
+pub fn log(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     if is_wide(b, x) {
         return wide::log(b, x);
     }
     let (mantissa, exponent) = split(b, x);
     let f = add_constant(b, mantissa, -1.0);
-    let result = log_of_product(b, f, exponent);
+    let result = log_of_product(b, arithmetic, f, exponent);
     let zero = constant(b, x, 0.0);
     let infinity = constant(b, x, f64::INFINITY);
     let positive = b.compare(CompareOp::Greater, x, zero);
@@ -51,8 +51,8 @@ fn split(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
 
 /// n ln 2 + ln(1 + f): f − f²/2 + f³ p(f) has a relative error of 2⁻²⁶·⁷ before rounding, and the exact part of n ln 2 is added
 /// last.
-fn log_of_product(b: &mut KernelBuilder, f: Value, n: Value) -> Value {
-    let p = polynomial(
+fn log_of_product(b: &mut KernelBuilder, arithmetic: Arithmetic, f: Value, n: Value) -> Value {
+    let p = arithmetic.polynomial(
         b,
         f,
         &[
@@ -69,11 +69,8 @@ fn log_of_product(b: &mut KernelBuilder, f: Value, n: Value) -> Value {
     let square = b.mul(f, f);
     let cube = b.mul(square, f);
     let tail = b.mul(cube, p);
-    let low = mul_constant(b, n, consts::LN_2 - 0.693_359_375);
-    let tail = b.add(tail, low);
-    let half = mul_constant(b, square, 0.5);
-    let tail = b.sub(tail, half);
+    let tail = arithmetic.add_multiple(b, n, consts::LN_2 - 0.693_359_375, tail);
+    let tail = arithmetic.add_multiple(b, square, -0.5, tail);
     let sum = b.add(f, tail);
-    let high = mul_constant(b, n, 0.693_359_375);
-    b.add(high, sum)
+    arithmetic.add_multiple(b, n, 0.693_359_375, sum)
 }

@@ -2,13 +2,16 @@
 //!
 //! Every function takes binary32 or binary64 lanes (or those that it names), any number of them, and gives as many; for binary64 most go to
 //! `wide/`, and errors are those given there. Errors are in units of the last place (ulp) of
-//! the true result, and hold in round-to-nearest with denormals on. Only separate products and sums are used, never a fused one,
-//! so that a result has the same bits on every machine; tests measure the errors over the whole range with the
+//! the true result, and hold in round-to-nearest with denormals on. Tests measure the errors over the whole range with the
 //! kernel interpreter. A NaN operand gives NaN unless said otherwise.
+//!
+//! Functions that take an [`Arithmetic`] use fused products and sums where it has them. So their results have the same bits on all machines with fused
+//! products, whatever the lanes, and other bits on the others. All other functions use separate products and sums, and have the same bits everywhere.
 //!
 //! Polynomials, and quotients of them, are minimax fits (Remez exchange) whose coefficients were rounded to the working precision one by one, the
 //! others fitted again after each.
 
+mod arithmetic;
 mod atan2;
 mod cos;
 mod erf;
@@ -31,6 +34,7 @@ mod wide;
 #[cfg(test)]
 mod tests;
 
+pub use arithmetic::Arithmetic;
 pub use atan2::atan2;
 pub use cos::cos;
 pub use erf::erf;
@@ -62,15 +66,9 @@ fn constant(b: &mut KernelBuilder, like: Value, value: f64) -> Value {
     b.float(ty, value)
 }
 
-/// c₀ + c₁x + c₂x² + …, by Horner's rule.
+/// c₀ + c₁x + c₂x² + …, by separate products and sums.
 fn polynomial(b: &mut KernelBuilder, x: Value, coefficients: &[f64]) -> Value {
-    let (last, rest) = coefficients.split_last().expect("a polynomial has a coefficient");
-    let mut sum = constant(b, x, *last);
-    for &coefficient in rest.iter().rev() {
-        sum = b.mul(sum, x);
-        sum = add_constant(b, sum, coefficient);
-    }
-    sum
+    Arithmetic::PLAIN.polynomial(b, x, coefficients)
 }
 
 /// x + c.

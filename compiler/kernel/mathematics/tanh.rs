@@ -1,29 +1,34 @@
 //! The hyperbolic tangent.
 
-use super::{add_constant, constant, exp, is_wide, polynomial, wide, with_sign};
-use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
+use super::exp::ROUNDER;
+use super::{Arithmetic, add_constant, constant, is_wide, wide, with_sign};
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use std::f64::consts;
 
-/// Below this magnitude the polynomial is taken: above it, 1 − 2 / (e²ˣ + 1) cancels little.
-const SMALL: f64 = 0.625;
+/// From this magnitude on, 1 − 2 / (e²ˣ + 1) cancels little; below it the polynomial is taken.
+const LARGE: f64 = 0.625;
+/// From here on the result is 1 in binary32.
+const ONE_FROM: f64 = 9.1;
 
 /// The hyperbolic tangent, within 2 ulp; keeps the sign of zero.
-pub fn tanh(b: &mut KernelBuilder, x: Value) -> Value {
+pub fn tanh(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     if is_wide(b, x) {
         return wide::tanh(b, x);
     }
     let magnitude = b.unary(UnaryOp::Abs, x);
-    let small = tanh_small(b, magnitude);
-    let large = tanh_large(b, magnitude);
-    let bound = constant(b, x, SMALL);
-    let is_small = b.compare(CompareOp::Less, magnitude, bound);
-    let result = b.select(is_small, small, large);
+    let small = tanh_small(b, arithmetic, magnitude);
+    let large = tanh_large(b, arithmetic, magnitude);
+    let bound = constant(b, x, LARGE);
+    // NaN takes the polynomial, which keeps it.
+    let is_large = b.compare(CompareOp::GreaterEqual, magnitude, bound);
+    let result = b.select(is_large, large, small);
     with_sign(b, result, x)
 }
 
 /// x + x³ p(x²) for 0 ≤ x ≤ 0.625, with a relative error of 2⁻²⁷·⁷ before rounding.
-fn tanh_small(b: &mut KernelBuilder, x: Value) -> Value {
+fn tanh_small(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let square = b.mul(x, x);
-    let p = polynomial(
+    let p = arithmetic.polynomial(
         b,
         square,
         &[
@@ -35,17 +40,40 @@ fn tanh_small(b: &mut KernelBuilder, x: Value) -> Value {
         ],
     );
     let cube = b.mul(square, x);
-    let tail = b.mul(cube, p);
-    b.add(x, tail)
+    arithmetic.multiply_add(b, cube, p, x)
 }
 
-/// 1 − 2 / (e²ˣ + 1) for x not negative.
-fn tanh_large(b: &mut KernelBuilder, x: Value) -> Value {
-    let double = b.add(x, x);
-    let power = exp(b, double);
+/// 1 − 2 / (e²ˣ + 1) for x from 0.625 on.
+fn tanh_large(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
+    let bound = constant(b, x, ONE_FROM);
+    let x = b.binary(BinaryOp::FloatMinFirst, x, bound);
+    let power = exp_of_double(b, arithmetic, x);
     let denominator = add_constant(b, power, 1.0);
     let two = constant(b, x, 2.0);
     let quotient = b.binary(BinaryOp::FloatDiv, two, denominator);
     let one = constant(b, x, 1.0);
     b.sub(one, quotient)
+}
+
+/// e²ˣ for 0 ≤ x ≤ 9.1, of no number something: 2ⁿ p(r) with r = x − ½ n ln 2, with a relative error of 2⁻²³·³ before rounding. The whole result is
+/// larger than what is subtracted from it.
+fn exp_of_double(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
+    let rounder = constant(b, x, ROUNDER);
+    let rounded = arithmetic.add_multiple(b, x, 2.0 * consts::LOG2_E, rounder);
+    let n = add_constant(b, rounded, -ROUNDER);
+    let r = arithmetic.add_multiple(b, n, -0.5 * consts::LN_2, x);
+    let p = arithmetic.polynomial(
+        b,
+        r,
+        &[1.0, 1.999_999_403_953_552_2, 1.999_965_429_306_030_3, 1.333_411_693_572_998, 0.670_396_864_414_215_1, 0.265_290_051_698_684_7],
+    );
+    if arithmetic.scales {
+        return b.binary(BinaryOp::FloatScale, p, n);
+    }
+    // n is at most 27: the exponent of p has room for it.
+    let bits = b.convert(ConvertOp::Bitcast, rounded, Lane::I32);
+    let exponent = b.shift(BinaryOp::ShiftLeft, bits, 23);
+    let bits = b.convert(ConvertOp::Bitcast, p, Lane::I32);
+    let bits = b.add(bits, exponent);
+    b.convert(ConvertOp::Bitcast, bits, Lane::F32)
 }

@@ -7,7 +7,11 @@ use crate::kernel::{BufferKind, Kernel};
 /// Lanes of one run: many, so that the interpreter spends its time on lanes.
 const LANES: u16 = 1024;
 
-type Unary = fn(&mut KernelBuilder, Value) -> Value;
+type Unary = fn(&mut KernelBuilder, Arithmetic, Value) -> Value;
+
+/// The arithmetic of all machines; each is another form of a function.
+const ARITHMETICS: [Arithmetic; 3] =
+    [Arithmetic::PLAIN, Arithmetic { fused: true, scales: false }, Arithmetic { fused: true, scales: true }];
 
 /// A kernel over `LANES` operands in each of `inputs` buffers.
 fn kernel(inputs: usize, build: impl FnOnce(&mut KernelBuilder, &[Value]) -> Value) -> Kernel {
@@ -71,19 +75,32 @@ fn ulps(result: f32, truth: f64) -> f64 {
     (limited - truth).abs() / 2f64.powi(exponent.min(127) - 23)
 }
 
-/// The worst error over some numbers.
+/// The worst error over some numbers, in any arithmetic.
 fn worst(function: Unary, truth: impl Fn(f64) -> f64, numbers: &[f32]) -> (f64, f32) {
-    let kernel = kernel(1, |b, x| function(b, x[0]));
+    let kernels = [ARITHMETICS[0], ARITHMETICS[2]].map(|arithmetic| kernel(1, |b, x| function(b, arithmetic, x[0])));
     let mut worst = (0.0, 0.0);
     for chunk in numbers.chunks(LANES.into()) {
-        for (&x, y) in chunk.iter().zip(run(&kernel, &[chunk])) {
-            let error = ulps(y, truth(f64::from(x)));
-            if error > worst.0 {
-                worst = (error, x);
+        let truths: Vec<f64> = chunk.iter().map(|&x| truth(f64::from(x))).collect();
+        for kernel in &kernels {
+            for ((&x, &truth), y) in chunk.iter().zip(&truths).zip(run(kernel, &[chunk])) {
+                let error = ulps(y, truth);
+                if error > worst.0 {
+                    worst = (error, x);
+                }
             }
         }
     }
     worst
+}
+
+#[test]
+fn products_with_powers_of_two_have_the_same_bits_either_way() {
+    let [parts, once] = [ARITHMETICS[1], ARITHMETICS[2]].map(|arithmetic| kernel(1, |b, x| exp(b, arithmetic, x[0])));
+    for chunk in everything(&[88.722_84, 87.336_54, 103.972_08]).chunks(LANES.into()) {
+        for ((x, a), b) in chunk.iter().zip(run(&parts, &[chunk])).zip(run(&once, &[chunk])) {
+            assert!(a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan(), "{x:e}: {a:e} and {b:e}");
+        }
+    }
 }
 
 #[track_caller]
@@ -138,21 +155,23 @@ fn erfc_is_within_six_ulp_where_it_is_normal() {
 fn normal_cdf_is_within_two_to_the_minus_22nd() {
     let numbers: Vec<f32> = everything(&[5.45, 1.0]).into_iter().chain(bits(1f32.to_bits()..=6f32.to_bits(), 37)).collect();
     let numbers: Vec<f32> = numbers.iter().flat_map(|&x| [x, -x]).collect();
-    let kernel = kernel(1, |b, x| normal_cdf(b, x[0]));
-    for part in numbers.chunks(LANES.into()) {
-        for (&x, found) in part.iter().zip(run(&kernel, &[part])) {
-            let truth = 0.5 * libm::erfc(-f64::from(x) * std::f64::consts::FRAC_1_SQRT_2);
-            let error = (f64::from(found) - truth).abs() * f64::from(1u32 << 22);
-            let is_share = (0.0..=1.0 + f32::EPSILON).contains(&found);
-            assert!(if x.is_nan() { found.is_nan() } else { error <= 1.0 && is_share }, "{x}: {found}, not {truth}");
+    for arithmetic in [ARITHMETICS[0], ARITHMETICS[2]] {
+        let kernel = kernel(1, |b, x| normal_cdf(b, arithmetic, x[0]));
+        for part in numbers.chunks(LANES.into()) {
+            for (&x, found) in part.iter().zip(run(&kernel, &[part])) {
+                let truth = 0.5 * libm::erfc(-f64::from(x) * std::f64::consts::FRAC_1_SQRT_2);
+                let error = (f64::from(found) - truth).abs() * f64::from(1u32 << 22);
+                let is_share = (0.0..=1.0 + f32::EPSILON).contains(&found);
+                assert!(if x.is_nan() { found.is_nan() } else { error <= 1.0 && is_share }, "{x}: {found}, not {truth}");
+            }
         }
+        assert_eq!(run(&kernel, &[&[5.45, 1e30, f32::INFINITY, -5.45, -1e30, f32::NEG_INFINITY]]), [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
     }
-    assert_eq!(run(&kernel, &[&[5.45, 1e30, f32::INFINITY, -5.45, -1e30, f32::NEG_INFINITY]]), [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
 }
 
 #[test]
 fn rsqrt_is_within_two_ulp() {
-    within(2.0, worst(rsqrt, |x| 1.0 / libm::sqrt(x), &everything(&[])));
+    within(2.0, worst(|b, _, x| rsqrt(b, x), |x| 1.0 / libm::sqrt(x), &everything(&[])));
 }
 
 #[test]
@@ -163,8 +182,8 @@ fn sin_and_cos_are_within_two_ulp_to_two_to_the_26th() {
     numbers.extend(bits(0.25f32.to_bits()..=largest.to_bits(), 709));
     // Multiples of a quarter turn, where the remainder has the fewest digits.
     numbers.extend((1..20_000u32).map(|n| (f64::from(n * n) * std::f64::consts::FRAC_PI_2) as f32).filter(|x| x.abs() <= largest));
-    within(2.0, worst(sin, libm::sin, &numbers));
-    within(2.0, worst(cos, libm::cos, &numbers));
+    within(2.0, worst(|b, _, x| sin(b, x), libm::sin, &numbers));
+    within(2.0, worst(|b, _, x| cos(b, x), libm::cos, &numbers));
 }
 
 #[test]
@@ -173,8 +192,8 @@ fn sin_and_cos_of_large_angles_are_those_of_the_whole_angle() {
     // A small angle behind each, for lanes decide for themselves; and the binary32 nearest to a multiple of π/2.
     let mut numbers: Vec<f32> = far.iter().flat_map(|&x| [x, 1.0, -x]).collect();
     numbers.extend([16_367_173.0 * 2f32.powi(72), f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
-    within(2.0, worst(sin, libm::sin, &numbers));
-    within(2.0, worst(cos, libm::cos, &numbers));
+    within(2.0, worst(|b, _, x| sin(b, x), libm::sin, &numbers));
+    within(2.0, worst(|b, _, x| cos(b, x), libm::cos, &numbers));
 }
 
 /// The values of a function of two operands.
@@ -297,13 +316,14 @@ fn pow_is_within_one_ulp_and_as_c99() {
 #[test]
 fn one_lane_gives_what_many_give() {
     let numbers = [-3.0f32, -0.4, -0.0, 0.7, 2.5];
-    for function in [exp as Unary, log, tanh, logistic, erf, sin, cos, rsqrt] {
-        let many = run(&kernel(1, |b, x| function(b, x[0])), &[&numbers]);
+    let functions: [Unary; 8] = [exp, log, tanh, logistic, erf, |b, _, x| sin(b, x), |b, _, x| cos(b, x), |b, _, x| rsqrt(b, x)];
+    for (function, arithmetic) in functions.iter().flat_map(|function| ARITHMETICS.map(|arithmetic| (function, arithmetic))) {
+        let many = run(&kernel(1, |b, x| function(b, arithmetic, x[0])), &[&numbers]);
         let alone = kernel(1, |b, x| {
             let mut all = constant(b, x[0], 0.0);
             for lane in 0..numbers.len() as u16 {
                 let one = b.extract(x[0], lane);
-                let one = function(b, one);
+                let one = function(b, arithmetic, one);
                 let one = b.splat(one, LANES);
                 let picks = (0..LANES).map(|i| if i == lane { LANES } else { i }).collect();
                 all = b.shuffle(all, one, picks);

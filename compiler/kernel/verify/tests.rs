@@ -1,4 +1,5 @@
 use super::*;
+use crate::kernel::mathematics::Arithmetic;
 use crate::kernel::{KernelBuilder, mathematics};
 use smallvec::smallvec;
 
@@ -33,16 +34,17 @@ fn mathematics_of_one_lane_and_many_keep_the_rules() {
         let verdict = mistake(|b, x, y| {
             let zero = b.index(0);
             let mut value = b.load(x, zero, 0, lanes);
-            for function in [
-                mathematics::exp,
-                mathematics::log,
-                mathematics::tanh,
-                mathematics::logistic,
-                mathematics::erf,
+            let functions: [fn(&mut KernelBuilder, Value) -> Value; 8] = [
+                |b, x| mathematics::exp(b, Arithmetic::PLAIN, x),
+                |b, x| mathematics::log(b, Arithmetic::PLAIN, x),
+                |b, x| mathematics::tanh(b, Arithmetic::PLAIN, x),
+                |b, x| mathematics::logistic(b, Arithmetic::PLAIN, x),
+                |b, x| mathematics::erf(b, Arithmetic::PLAIN, x),
                 mathematics::sin,
                 mathematics::cos,
                 mathematics::rsqrt,
-            ] {
+            ];
+            for function in functions {
                 value = function(b, value);
             }
             value = mathematics::pow(b, value, value);

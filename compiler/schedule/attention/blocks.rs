@@ -5,6 +5,7 @@
 
 use super::tile::{KEYS_OF_ROW, Shape, Vectors};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Lane, Type, Value, mathematics};
+use crate::schedule::context::arithmetic;
 
 /// Blocks at most.
 const MOST_BLOCKS: u64 = 8;
@@ -109,7 +110,7 @@ impl Together<'_> {
         let (mut weight, mut totals) = (none, vec![none; pieces.len()]);
         for (&offset, &score) in offsets.iter().zip(&scores) {
             let below = b.sub(score, most);
-            let factor = mathematics::exp(b, below);
+            let factor = mathematics::exp(b, arithmetic(vectors.machine), below);
             let of_block = b.load_splat(found, sum, offset, lanes);
             weight = vectors.multiply_add(b, factor, of_block, weight);
             for (total, &(first, _, active)) in totals.iter_mut().zip(pieces) {

@@ -3,6 +3,7 @@
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value, mathematics};
 use crate::machine::Machine;
+use crate::schedule::context::arithmetic;
 use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::quantity::Number;
 
@@ -326,7 +327,7 @@ impl Lowering<'_> {
             let at = self.score_at(b, tile, key);
             let scores = b.load(self.scores, at, offset, lanes);
             let below = b.sub(scores, subtracted);
-            let weights = mathematics::exp(b, below);
+            let weights = mathematics::exp(b, arithmetic(self.vectors.machine), below);
             b.store(self.scores, at, offset, weights);
             vec![b.add(sums[0], weights)]
         });

@@ -10,6 +10,7 @@ use super::requantize::{MOST_ADDED, Requantizer};
 use super::scalar_operations::{Call, round_to};
 use crate::ir::scalar::interval::Operands;
 use crate::ir::{Constant, ElementType, Exactness, Expression, Node, ScalarOp};
+use crate::kernel::mathematics::Arithmetic;
 use crate::kernel::{BinaryOp, Bounds, Buffer, KernelBuilder, Lane, Value};
 use crate::schedule::unsupported::Unsupported;
 use cranelift_entity::EntityRef;
@@ -33,6 +34,8 @@ pub struct Evaluator<'a> {
     pub fma: bool,
     /// Whether the quotient of two floats is the nearest float, as it need not be on a GPU.
     pub rounds_quotients: bool,
+    /// What mathematical functions may use.
+    pub arithmetic: Arithmetic,
 }
 
 struct State {
@@ -114,6 +117,7 @@ impl Evaluator<'_> {
             lanes: self.lanes,
             fma: self.fma,
             rounds_quotients: self.rounds_quotients,
+            arithmetic: self.arithmetic,
             ty: data.ty,
             types: &types,
             ranges: &ranges,

@@ -6,6 +6,7 @@ use super::lanes::{narrow, widen};
 use super::operands::{ElementWise, NO_INPUT};
 use crate::ir;
 use crate::kernel::{Active, BinaryOp, KernelBuilder, Lane, Value};
+use crate::schedule::context::arithmetic;
 use crate::schedule::quantity::{Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
@@ -277,6 +278,7 @@ impl ElementWise<'_> {
             look_ups: &self.look_ups,
             fma: self.cx.machine.fma,
             rounds_quotients: self.cx.machine.has_vector_registers(),
+            arithmetic: arithmetic(self.cx.machine),
         };
         evaluator.run(b, inputs)
     }

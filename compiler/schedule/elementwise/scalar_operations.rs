@@ -4,6 +4,7 @@ use super::division::quotient;
 use super::lanes::{register_lane, wrap};
 use super::ranges::{Range, type_range, within};
 use crate::ir::{Comparison, ElementType, NanRule, RequantizeRule, ScalarOp};
+use crate::kernel::mathematics::Arithmetic;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Type, UnaryOp, Value, mathematics};
 use crate::schedule::unsupported::Unsupported;
 
@@ -15,6 +16,8 @@ pub(super) struct Call<'a> {
     pub fma: bool,
     /// Whether the quotient of two floats is the nearest float.
     pub rounds_quotients: bool,
+    /// What mathematical functions may use.
+    pub arithmetic: Arithmetic,
     /// Type of the result.
     pub ty: ElementType,
     /// Types of the operands.
@@ -134,15 +137,15 @@ impl Call<'_> {
     }
 
     fn mathematics(&self, b: &mut KernelBuilder, op: ScalarOp) -> Value {
-        let a = self.arguments;
+        let (a, with) = (self.arguments, self.arithmetic);
         match op {
-            ScalarOp::Exp => mathematics::exp(b, a[0]),
-            ScalarOp::Tanh => mathematics::tanh(b, a[0]),
-            ScalarOp::Log => mathematics::log(b, a[0]),
-            ScalarOp::Logistic => mathematics::logistic(b, a[0]),
-            ScalarOp::Erf => mathematics::erf(b, a[0]),
-            ScalarOp::Erfc => mathematics::erfc(b, a[0]),
-            ScalarOp::NormalCdf => mathematics::normal_cdf(b, a[0]),
+            ScalarOp::Exp => mathematics::exp(b, with, a[0]),
+            ScalarOp::Tanh => mathematics::tanh(b, with, a[0]),
+            ScalarOp::Log => mathematics::log(b, with, a[0]),
+            ScalarOp::Logistic => mathematics::logistic(b, with, a[0]),
+            ScalarOp::Erf => mathematics::erf(b, with, a[0]),
+            ScalarOp::Erfc => mathematics::erfc(b, with, a[0]),
+            ScalarOp::NormalCdf => mathematics::normal_cdf(b, with, a[0]),
             ScalarOp::Rem => mathematics::remainder(b, a[0], a[1]),
             ScalarOp::Sin => mathematics::sin(b, a[0]),
             ScalarOp::Cos => mathematics::cos(b, a[0]),

@@ -4,7 +4,7 @@
 use crate::ir::{Inst, Operation, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value, mathematics};
 use crate::schedule::arguments::{Arguments, Elements};
-use crate::schedule::context::Context;
+use crate::schedule::context::{Context, arithmetic};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::movement::iota::lane_numbers;
 use crate::schedule::quantity::{Cells, Number, Quantity};
@@ -152,7 +152,7 @@ impl<'a> SuppressSchedule<'a> {
             if let Some(scale) = scale {
                 let exponent = b.mul(scale, shared);
                 let exponent = b.mul(exponent, shared);
-                let weight = mathematics::exp(b, exponent);
+                let weight = mathematics::exp(b, arithmetic(self.cx.machine), exponent);
                 score = b.mul(score, weight);
                 score = self.kept(b, parts, score);
             }

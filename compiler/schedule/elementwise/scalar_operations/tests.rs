@@ -37,6 +37,7 @@ fn is_lowered(op: ScalarOp, types: &[ElementType]) -> bool {
         look_ups: &look_ups,
         fma: true,
         rounds_quotients: true,
+        arithmetic: Arithmetic::PLAIN,
     };
     let is_lowered = evaluator.run(&mut b, &inputs).is_ok();
     if is_lowered {
@@ -71,6 +72,7 @@ fn saturated_number(from: ElementType, to: ElementType, number: i64) -> i64 {
         lanes: 1,
         fma: false,
         rounds_quotients: true,
+        arithmetic: Arithmetic::PLAIN,
         ty: to,
         types: &[from],
         ranges: &[type_range(from)],
