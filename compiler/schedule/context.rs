@@ -11,6 +11,9 @@ use crate::schedule::contraction::packing::PackedWeights;
 use crate::schedule::contraction::strips::COMMON;
 use crate::schedule::contraction::weights::Weights;
 
+/// Vectors of a row from which on the lanes that the last one wastes do not matter.
+const FULL_VECTORS: u64 = 8;
+
 /// What a schedule sees.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
@@ -187,5 +190,13 @@ impl<'a> Context<'a> {
         let full = self.machine.lanes(smallest_element).max(2 * self.machine.lanes(4));
         let needed = u16::try_from(channels.next_power_of_two()).unwrap_or(u16::MAX);
         full.min(needed).max(1)
+    }
+
+    /// Lanes for element-wise work that computes a function of each element: four registers, so that one register's instructions hide the latency of
+    /// another's. Only where the rest of a row is a small part of it, and has lanes that count.
+    pub fn lanes_for_functions(&self, smallest_element: u32, channels: u64) -> u16 {
+        let (plain, long) = (self.lanes_for(smallest_element, channels), 4 * self.machine.lanes(4));
+        let is_short = channels < FULL_VECTORS * u64::from(long);
+        if is_short || long > self.machine.masked_lanes || !self.writes_out() { plain } else { plain.max(long) }
     }
 }

@@ -17,6 +17,8 @@ enum Work {
     Matmul { rows: u64, inner: u64, outputs: u64 },
     /// A product of tensors, element by element.
     Map,
+    /// A function of each element.
+    Function(ScalarOp),
 }
 
 fn bytes(ty: &TensorType) -> Vec<u8> {
@@ -67,6 +69,13 @@ fn module(work: Work, element: ElementType) -> Module {
             let (a, b) = (expression.input(0), expression.input(1));
             let product = expression.op(ScalarOp::Mul, &[a, b]).expect("a product");
             builder.map(&operands, expression.finish(vec![product])).expect("equal shapes")
+        }
+        Work::Function(function) => {
+            let operand = parameter(&mut builder, &[4096]);
+            let mut expression = ExpressionBuilder::new(&[element]);
+            let x = expression.input(0);
+            let result = expression.op(function, &[x]).expect("a function of floats");
+            builder.map(&[operand], expression.finish(vec![result])).expect("one shape")
         }
     };
     builder.finish_method("forward", vec![result]);
@@ -152,4 +161,30 @@ fn neighbouring_pixels_are_stored_together() {
     let text = instructions(work, ElementType::I8, "x86-64-v4");
     let stores = |register: &str| text.lines().filter(|line| line.contains("vmovups [") && line.contains(register)).count();
     assert!(stores("],zmm") > 0 && stores("],ymm") == 0, "half a vector is stored:\n{text}");
+}
+
+#[test]
+fn functions_take_four_registers_at_a_time_and_stay_in_them() {
+    use ScalarOp::{Erf, Erfc, Exp, Log, Logistic, NormalCdf, Tanh};
+    for function in [Exp, Log, Tanh, Logistic, Erf, Erfc, NormalCdf] {
+        let text = instructions(Work::Function(function), ElementType::F32, "x86-64-v4");
+        let hot = hot_loop(&text, "vfmadd");
+        let stores = hot.iter().filter(|line| line.starts_with("vmovups [")).count();
+        // Masks may be on the stack.
+        let spills = hot.iter().filter(|line| line.contains("[rsp") && line.contains("zmm")).count();
+        assert_eq!((stores, spills), (4, 0), "{function:?}:\n{}", hot.join("\n"));
+    }
+}
+
+#[test]
+fn powers_of_two_are_one_product_where_the_machine_has_it() {
+    for (level, scales) in [("x86-64-v3", false), ("x86-64-v4", true)] {
+        let text = instructions(Work::Function(ScalarOp::Exp), ElementType::F32, level);
+        let hot = hot_loop(&text, "vfmadd");
+        let count = |instruction: &str| hot.iter().filter(|line| line.starts_with(instruction)).count();
+        // Of a register: nine fused products, and one with a power of two, or two after shifts.
+        let registers = count("vmovups [");
+        assert_eq!(count("vscalefps"), if scales { registers } else { 0 }, "{level}:\n{}", hot.join("\n"));
+        assert_eq!(count("vfmadd"), 9 * registers, "{level}:\n{}", hot.join("\n"));
+    }
 }

@@ -31,8 +31,16 @@ impl<'a> MapSchedule<'a> {
         let work = ElementWise::new(cx, None)?;
         let elements = product(work.shape()).as_known().and_then(|n| u64::try_from(n).ok()).filter(|_| work.is_flat());
         let worth_it = elements.filter(|n| n.saturating_mul(work.operations()) >= cx.cut_from(LEAST_FOR_THREADS));
-        let vectors = worth_it.map(|n| n.div_ceil(cx.lanes_for(work.smallest_element(), n).into())).filter(|&vectors| vectors > 1);
+        let vectors = worth_it.map(|n| n.div_ceil(lanes(cx, &work, n).into())).filter(|&vectors| vectors > 1);
         Ok(Self { cx, work, vectors })
+    }
+}
+
+/// The lanes in which rows of this many elements are computed.
+fn lanes(cx: Context<'_>, work: &ElementWise<'_>, channels: u64) -> u16 {
+    match work.computes_functions() {
+        true => cx.lanes_for_functions(work.smallest_element(), channels),
+        false => cx.lanes_for(work.smallest_element(), channels),
     }
 }
 
@@ -50,7 +58,7 @@ impl Schedule for MapSchedule<'_> {
         let (outer, last) =
             if work.is_flat() { (&[][..], work.shape()) } else { work.shape().split_at(work.shape().len().saturating_sub(1)) };
         let (pixels, channels) = (product(outer), product(last));
-        let lanes = self.cx.lanes_for(work.smallest_element(), channels.most(self.cx.function)?);
+        let lanes = lanes(self.cx, &work, channels.most(self.cx.function)?);
         let mut cells = Cells::default();
         // A product with an extent of 0 names no other extent.
         cells.load(&mut b, &mut arguments, pixels.extents().chain(channels.extents()).chain(outer.iter().flat_map(Quantity::extents)));

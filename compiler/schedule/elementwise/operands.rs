@@ -7,7 +7,7 @@ use super::look_ups::{LookUps, TABLE_ALIGNMENT, look_ups, only_looked_up};
 use super::ranges::ranges;
 use super::specialise::{Accumulator, Source, Specialised, specialise};
 use super::sums::SumRanges;
-use crate::ir::{self, ElementType, Value as Tensor};
+use crate::ir::{self, ElementType, NodeData, ScalarOp, Value as Tensor};
 use crate::kernel::{Buffer, KernelBuilder, Lane};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
@@ -15,6 +15,9 @@ use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 use cranelift_entity::EntityRef;
 use std::sync::Arc;
+
+/// Operands of work of which four registers of each value fit into 32.
+const MOST_OPERANDS: usize = 3;
 
 /// An input of the expression that is read from memory.
 #[derive(Clone)]
@@ -196,6 +199,14 @@ impl<'a> ElementWise<'a> {
     /// Operations for each element.
     pub fn operations(&self) -> u64 {
         self.special.expression.nodes.len() as u64
+    }
+
+    /// Whether it computes functions of binary32 by polynomials, and of few operands.
+    pub fn computes_functions(&self) -> bool {
+        use ScalarOp::{Erf, Erfc, Exp, Log, Logistic, NormalCdf, Tanh};
+        let is_function =
+            |node: &NodeData| node.ty == ElementType::F32 && matches!(node.op, Exp | Log | Tanh | Logistic | Erf | Erfc | NormalCdf);
+        self.operands.len() <= MOST_OPERANDS && self.special.expression.nodes.values().any(is_function)
     }
 
     /// The smallest element in bytes among what is read and written.
