@@ -121,8 +121,11 @@ fn check_outputs(ports: &Ports, outputs: &[&mut [u8]]) -> Result<(), Diagnostic>
     Err(error.about_tensor(output.place(number)).expected(format!("{} bytes", output.array_bytes), format!("{} bytes", memory.len())))
 }
 
+/// The extents and the memory of an input that was converted.
+type Converted = (Vec<u64>, Aligned);
+
 /// Buffers for inputs that code cannot read as they are; none at all where it can read every one.
-fn converted(ports: &Ports, given: &[ArrayView<'_>]) -> Result<Vec<Option<(Vec<u64>, Aligned)>>, Diagnostic> {
+fn converted(ports: &Ports, given: &[ArrayView<'_>]) -> Result<Vec<Option<Converted>>, Diagnostic> {
     let mut buffers = Vec::new();
     for (number, (input, given)) in ports.inputs.iter().zip(given).enumerate().filter(|(_, (input, given))| !input.takes_as_is(given)) {
         buffers.resize_with(ports.inputs.len(), || None);
