@@ -316,7 +316,7 @@ fn rows_of_floats(rows: u64, length: u64) -> Module {
     let power = map(&mut builder, ScalarOp::Exp, &[difference]);
     let sum = builder.reduce(power, Reduction::Sum, vec![1]).expect("two dimensions");
     let share = map(&mut builder, ScalarOp::Div, &[power, sum]);
-    let [scales, moves, one] = [scales, moves, one].map(|constant| builder.constant(constant));
+    let [scales, moves, one] = [scales, moves, one].map(|constant| builder.constant(constant).expect("a constant"));
     let scaled = map(&mut builder, ScalarOp::Mul, &[share, scales]);
     let moved = map(&mut builder, ScalarOp::Add, &[scaled, moves]);
     let moved = map(&mut builder, ScalarOp::Sub, &[moved, one]);
