@@ -243,6 +243,53 @@ fn sums_of_scaled_bytes_match_on_every_machine() {
     }
 }
 
+/// All pairs of bytes, multiplied and scaled, as quantized multiplications do it: of two tensors, and of a tensor with a gate of each channel. Results of one
+/// sign, and of both.
+#[test]
+fn scaled_products_of_bytes_match_on_every_machine() {
+    let cases = [(3, -128, 1_600_000_003, -7, 2, -128), (-128, -128, 1_098_017_566, -8, -128, -128), (-1, 5, 1 << 30, -5, 0, 0)];
+    let gates = [[1, 256], [256, 256]];
+    for ((first, second, multiplier, shift, zero_point, least), gate) in cases.into_iter().flat_map(|case| gates.map(|gate| (case, gate))) {
+        let mut module = Module::default();
+        let mut builder = FunctionBuilder::new(&mut module, "main");
+        let shapes = [[256, 256], gate];
+        let inputs = shapes.map(|shape| builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), None));
+        let mut e = ExpressionBuilder::new(&[ElementType::I8; 2]);
+        let number = |e: &mut ExpressionBuilder, op, x, n| {
+            let number = e.constant(Scalar::i32(n));
+            e.op(op, &[x, number]).expect("numbers of 32 bits")
+        };
+        let factors = [(0, first), (1, second)].map(|(input, zero_point)| {
+            let x = e.input(input);
+            let wide = e.convert(x, ElementType::I32);
+            number(&mut e, ScalarOp::Sub, wide, zero_point)
+        });
+        let product = e.op(ScalarOp::Mul, &factors).expect("numbers of 32 bits");
+        let [multiplier, shift] = [multiplier, shift].map(|n| e.constant(Scalar::i32(n)));
+        let rule = ScalarOp::Requantize(RequantizeRule::TfliteDouble);
+        let scaled = e.op(rule, &[product, multiplier, shift]).expect("numbers of 32 bits");
+        let moved = number(&mut e, ScalarOp::Add, scaled, zero_point);
+        let above = number(&mut e, ScalarOp::Max(NanRule::First), moved, least);
+        let clamped = number(&mut e, ScalarOp::Min(NanRule::First), above, 127);
+        let narrow = e.convert(clamped, ElementType::I8);
+        let result = builder.map(&inputs, e.finish(vec![narrow])).expect("tensors that fit");
+        builder.finish_method("forward", vec![result]);
+        let bytes = |shape: [u64; 2], value: fn(u64) -> u64| {
+            let bytes = (0..shape[0] * shape[1]).map(|i| value(i) as u8).collect();
+            Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes }
+        };
+        let inputs = [bytes(shapes[0], |i| i >> 8), bytes(shapes[1], |i| i)];
+        for machine in MACHINES {
+            let what = format!("({first}, {second}) to {zero_point} with {gate:?} on {}", machine.level);
+            assert_eq!(check(&module, &inputs, &[machine]), Ok(Ok(())), "{what}");
+            let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("a map has a schedule");
+            let text = lowered.program.kernels.iter().map(ToString::to_string).collect::<String>();
+            let is_fitted = machine.requantize == modelc::machine::Requantize::Fitted;
+            assert!(!is_fitted || !text.lines().any(|line| line.contains(": i32x") && line.contains("= mul ")), "{what}:\n{text}");
+        }
+    }
+}
+
 /// Bytes with a sign and without are looked up, alone and beside arithmetic; a clamped sum is looked up too. Vectors of all lengths. Machines that look bytes
 /// up in registers take them as they are stored.
 #[test]

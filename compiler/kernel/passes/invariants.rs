@@ -1,6 +1,6 @@
 //! What is the same in every round of a loop is computed before it. That is what has operands from outside only and cannot go wrong:
 //! no load, which may be inside its buffer only where the loop runs, and no shift by a number that is not known. Constants stay where they
-//! are used; a back end knows best whether one costs a register.
+//! are used, and so does what is converted from them; a back end knows best whether one costs a register.
 
 use super::common;
 use crate::kernel::*;
@@ -108,6 +108,7 @@ impl Hoist {
         let is_outside = |value: &Value| self.constants.contains(*value) || self.defined[value.index()] <= loops;
         let is_safe = match inst {
             Inst::Constant { .. } | Inst::FailIf { .. } | Inst::Barrier => false,
+            Inst::Convert { a, .. } if self.constants.contains(*a) => false,
             Inst::Binary { op: BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned, .. }
             | Inst::RoundingDivideByPowerOfTwo { .. } => false,
             inst => inst.buffer().is_none() && inst.regions().is_empty(),

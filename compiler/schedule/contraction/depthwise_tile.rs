@@ -120,7 +120,7 @@ impl Lowering<'_> {
             return self.element_wise.repeat_channels(b, (cut.first, lanes as u16), count as u16, hoisted);
         }
         match self.schedule.products {
-            Products::Fours => self.element_wise.hoist_channels(b, cut.first, hoisted, (lanes as u16, cut.active as u16)),
+            Products::Fours => self.element_wise.hoist_channels(b, cut.first, hoisted, (lanes as u16, (cut.active as u16).into())),
             Products::Pairs => hoisted.to_vec(),
         }
     }

@@ -1,8 +1,10 @@
-//! Element-wise kernels: one pass over the output, every operand read once.
+//! Element-wise kernels: one pass over the output, every operand read once. Where a product has a factor of each channel, channels are the outermost loop:
+//! what is computed of the factor alone is computed once.
 
 use super::operands::ElementWise;
-use super::positions::OutputPosition;
+use super::positions::{Hoisted, OutputPosition};
 use crate::ir::Value as Tensor;
+use crate::kernel::passes::INVARIANTS;
 use crate::kernel::{Active, BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
@@ -70,6 +72,14 @@ impl Schedule for MapSchedule<'_> {
         let pixels = if matches!(channels, Number::Known(0)) { channels } else { pixels };
         let dimensions = if strided && !matches!(channels, Number::Known(0)) { dimensions } else { vec![pixels] };
         let zero = b.index(0);
+        if !strided && work.repeats_factors() {
+            channels.row(&mut b, lanes, self.cx.machine.masked_lanes, |b, channel, active| {
+                column(b, &work, (pixels, channels), (channel, &hoisted), (lanes, active))
+            })?;
+            let description = format!("map {pixels}x{channels} by {lanes}, channels outermost");
+            let kernel = INVARIANTS.after(b.finish());
+            return Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 });
+        }
         nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, pixel| {
             let hoisted = work.hoist_pixel(b, pixel, digits, &hoisted, lanes);
             let base = channels.scale(b, pixel);
@@ -91,6 +101,23 @@ impl Schedule for MapSchedule<'_> {
         // Each element is read before it is overwritten, and nowhere else.
         self.vectors
     }
+}
+
+/// Some channels of all pixels, with what they repeat loaded before.
+fn column(
+    b: &mut KernelBuilder,
+    work: &ElementWise<'_>,
+    (pixels, channels): (Number, Number),
+    (channel, hoisted): (Value, &[Option<Hoisted>]),
+    (lanes, active): (u16, Active),
+) -> Result<(), Unsupported> {
+    let hoisted = work.hoist_channels(b, channel, hoisted, (lanes, active));
+    pixels.repeat(b, |b, pixel| {
+        let base = channels.scale(b, pixel);
+        let flat = b.add(base, channel);
+        let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
+        work.emit(b, &place, None, &hoisted, lanes, active)
+    })
 }
 
 /// The vectors of a range of numbers, of those of `count` elements by `lanes`; the last one may have fewer active lanes.

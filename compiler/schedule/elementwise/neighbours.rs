@@ -43,7 +43,7 @@ impl ElementWise<'_> {
         hoisted: &[Option<Hoisted>],
     ) -> Vec<Option<Hoisted>> {
         self.hoist_operands(hoisted, &Access::Channel, |i| {
-            let one = self.load_channels(b, i, channel, (channels, channels));
+            let one = self.load_channels(b, i, channel, (channels, channels.into()));
             repeat(b, one, neighbours.into())
         })
     }

@@ -5,6 +5,7 @@ use super::epilogue::{epilogue_of, identity};
 use super::lanes::memory_lane;
 use super::look_ups::{LookUps, TABLE_ALIGNMENT, look_ups, only_looked_up};
 use super::ranges::ranges;
+use super::requantize::Requantizer;
 use super::specialise::{Accumulator, Source, Specialised, specialise};
 use super::sums::SumRanges;
 use crate::ir::{self, ElementType, NodeData, ScalarOp, Value as Tensor};
@@ -171,6 +172,15 @@ impl<'a> ElementWise<'a> {
     /// Whether some operand follows some of the dimensions, or is picked along them, and takes a loop for each.
     pub fn follows_dimensions(&self) -> bool {
         self.accesses().any(|access| matches!(access, Access::Strided(_) | Access::Picked(_)))
+    }
+
+    /// Whether a product of two integers has a factor of each channel, and no operand is of pixels.
+    pub fn repeats_factors(&self) -> bool {
+        let is_factor = |i: usize| self.operands[i].access == Access::Channel && matches!(self.operands[i].source, Source::Tensor(_));
+        let is_product = |requantizer: &Requantizer| matches!(requantizer, Requantizer::ProductOfTwo(_));
+        self.special.requantizers.values().any(is_product)
+            && self.used().any(is_factor)
+            && self.accesses().all(|access| *access != Access::Pixel)
     }
 
     /// Whether a result of [`Self::values`] may lie outside its narrow type until it is stored: see [`Evaluator::run`].

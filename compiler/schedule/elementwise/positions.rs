@@ -99,13 +99,13 @@ impl ElementWise<'_> {
         b: &mut KernelBuilder,
         channel: Value,
         hoisted: &[Option<Hoisted>],
-        (lanes, active): (u16, u16),
+        (lanes, active): (u16, Active),
     ) -> Vec<Option<Hoisted>> {
         self.hoist_operands(hoisted, &Access::Channel, |i| self.load_channels(b, i, channel, (lanes, active)))
     }
 
     /// An operand's elements of channels from one on, which are the same at all pixels.
-    pub(super) fn load_channels(&self, b: &mut KernelBuilder, i: usize, channel: Value, (lanes, active): (u16, u16)) -> Value {
+    pub(super) fn load_channels(&self, b: &mut KernelBuilder, i: usize, channel: Value, (lanes, active): (u16, Active)) -> Value {
         let operand = &self.operands[i];
         let raw = b.load_active(operand.buffer.expect("declared"), channel, 0, lanes, active);
         self.held(b, i, raw)

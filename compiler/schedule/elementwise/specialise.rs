@@ -8,6 +8,7 @@
 
 mod by_rule;
 mod floats;
+mod products;
 
 use super::ranges::{Range, ranges, type_range, within};
 use super::requantize::{Floats, MOST_ADDED, Precision, Problem, ROOM, Requantizer, Rule, Scale, Solution, Solved};
@@ -92,13 +93,14 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
         })
         .collect();
     let types: Vec<ElementType> = epilogue.operands.iter().map(|&v| cx.element(v)).collect();
-    let of_channels = epilogue.operands.iter().map(|&v| is_of_channels(cx, v));
-    let constants = constants.into_iter().zip(of_channels).map(|(list, of_channels)| list.filter(|_| of_channels)).collect();
+    let of_channels: Vec<bool> = epilogue.operands.iter().map(|&v| is_of_channels(cx, v)).collect();
+    let constants = constants.into_iter().zip(&of_channels).map(|(list, of_channels)| list.filter(|_| *of_channels)).collect();
     let mut rewriter = Rewriter {
         node_ranges: ranges(&epilogue.expression, &input_ranges),
         builder: ExpressionBuilder::new(&types),
         tables: Vec::new(),
         constants,
+        of_channels: nodes_of_channels(&epilogue.expression, &of_channels),
         old: &epilogue.expression,
         requantize: cx.machine.requantize,
         accumulator: accumulator
@@ -178,11 +180,25 @@ fn is_of_channels(cx: &Context<'_>, value: Value) -> bool {
     cx.shape(value).is_ok_and(|shape| shape.iter().rev().skip(1).all(|&extent| extent == 1))
 }
 
+/// Whether each node of an expression is one number, or one a channel, where this is known of the inputs.
+fn nodes_of_channels(expression: &Expression, inputs: &[bool]) -> Vec<bool> {
+    let mut nodes: Vec<bool> = Vec::with_capacity(expression.nodes.len());
+    for data in expression.nodes.values() {
+        nodes.push(match data.op {
+            ScalarOp::Input(i) => inputs[i as usize],
+            _ => data.operands.iter().all(|operand| nodes[operand.index()]),
+        });
+    }
+    nodes
+}
+
 struct Rewriter<'a> {
     old: &'a Expression,
     node_ranges: Vec<Range>,
     /// The constants among the inputs that are one number, or one a channel.
     constants: Vec<Option<Vec<i64>>>,
+    /// Whether each node is one number, or one a channel.
+    of_channels: Vec<bool>,
     builder: ExpressionBuilder,
     tables: Vec<Vec<i32>>,
     /// How the machine scales sums.
@@ -223,7 +239,7 @@ impl<'a> Rewriter<'a> {
                 },
                 ScalarOp::Requantize(rule) => {
                     let proven = match self.requantize {
-                        Requantize::Fitted => self.sum_of_two(node, &moved).or_else(|| self.proven(rule, node, operands[0])),
+                        Requantize::Fitted => self.sum_of_two(node, &moved).or_else(|| self.proven(rule, node, &moved)),
                         Requantize::ByRule => None,
                     };
                     let new = proven.or_else(|| self.by_rule(rule, node, operands[0]));
@@ -338,8 +354,8 @@ impl<'a> Rewriter<'a> {
         Some((reader, self.number_beside(reader, node)?))
     }
 
-    /// The shortest sequence that is proven to give the same results.
-    fn proven(&mut self, rule: RequantizeRule, node: Node, sum: Node) -> Option<Node> {
+    /// The shortest sequence that is proven to give the same results; `moved` are the new nodes of those before the node.
+    fn proven(&mut self, rule: RequantizeRule, node: Node, moved: &[Node]) -> Option<Node> {
         let old = self.old.nodes[node].operands.clone();
         let (multipliers, shifts) = (self.numbers(old[1])?, self.numbers(old[2])?);
         let channels = multipliers.len().max(shifts.len());
@@ -358,7 +374,8 @@ impl<'a> Rewriter<'a> {
         };
         let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
         let solution = Solution::clone(&*self.solved.solve(self.problem(Rule::FixedPoint(rule), node), scales)?);
-        Some(self.fitted(rule, node, (old[0], sum), solution))
+        let product = self.scaled_product(rule, node, moved, &solution);
+        Some(product.unwrap_or_else(|| self.fitted(rule, node, (old[0], moved[old[0].index()]), solution)))
     }
 
     /// What the sequence for a node has to do.
@@ -388,18 +405,24 @@ impl<'a> Rewriter<'a> {
     /// The requantization `node` of a sum, known by its old node and its new one, that is computed as a solution says. What alone is added to
     /// it goes into its constant, if that takes it.
     fn fitted(&mut self, rule: RequantizeRule, node: Node, (old, sum): (Node, Node), solution: Solution) -> Node {
-        let Solution { requantizer, mut tables, offsets } = solution;
+        let Solution { requantizer, tables, offsets } = solution;
+        let tables = self.plus_added(node, requantizer, tables);
+        let mut operands = vec![self.offset(old, sum, offsets)];
+        operands.extend(tables.iter().map(|table| self.table(table)));
+        let new = self.builder.raw(ScalarOp::Requantize(rule), operands, ElementType::I32);
+        self.requantizers.insert(new, requantizer);
+        new
+    }
+
+    /// The tables of a sequence for a node, with what alone is added to that, if they take it.
+    fn plus_added(&mut self, node: Node, requantizer: Requantizer, mut tables: Vec<Vec<i32>>) -> Vec<Vec<i32>> {
         if let (Some((reader, number)), Some(last)) = (self.added(node), tables.last_mut())
             && let Some(constants) = last.iter().map(|&constant| requantizer.plus(constant, number)).collect()
         {
             *last = constants;
             self.merged.insert(reader);
         }
-        let mut operands = vec![self.offset(old, sum, offsets)];
-        operands.extend(tables.iter().map(|table| self.table(table)));
-        let new = self.builder.raw(ScalarOp::Requantize(rule), operands, ElementType::I32);
-        self.requantizers.insert(new, requantizer);
-        new
+        tables
     }
 
     /// A sum that is scaled by one factor of binary64, as numbers of 32 bits; `moved` are the new nodes of those before it.

@@ -17,6 +17,7 @@
 //!   multipliers above 2⁻¹¹ or so. The kernel has to set the processor's mode for it.
 //! - `trunc(sum · scale + (sum · rest + c))`, rounded towards zero, the scale in two numbers: for all others. The inner sum is below 2, so it is
 //!   rounded by less than the outer grows from one sum to the next, and the results never fall.
+//! - The same of a product of two integers, which binary32 has: nothing is added to it or converted that the factor of a channel can be.
 //! - `((sum + offset) · multiplier >> 32) >> shift` with one unsigned product. The offset makes every sum positive; it is also what rounds, since
 //!   some offset leaves the wanted fraction. The double rounding takes ties away from zero, which moves the thresholds of negative results by
 //!   one unit before the shift: 1 is subtracted below a pivot. Sums can begin with the offset, so it takes no instruction.
@@ -33,6 +34,6 @@ mod stairs;
 
 pub use float::neighbour;
 pub use numbers::ROOM;
-pub use sequence::{Precision, Requantizer};
+pub use sequence::{OfProduct, Precision, Requantizer};
 pub use solve::{Solution, Solved};
 pub use stairs::{Floats, MOST_ADDED, Problem, Rule, Scale};

@@ -29,6 +29,32 @@ pub enum Requantizer {
         /// How both products and sums round.
         precision: Precision,
     },
+    /// A product `a · b + (b · added + offset)`, which is exact in binary32, scaled as a sum is. Operands are a, b, the two numbers, of binary32,
+    /// and the tables.
+    ProductOfTwo(OfProduct),
+}
+
+/// How a product of two integers is scaled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OfProduct {
+    /// As by [`Requantizer::Rounded`].
+    Rounded,
+    /// As by [`Requantizer::Float`].
+    Float {
+        /// Whether negative results matter.
+        signed: bool,
+        /// What happens inside.
+        precision: Precision,
+    },
+}
+
+impl OfProduct {
+    fn precision(self) -> Precision {
+        match self {
+            Self::Rounded => Precision::Nearest,
+            Self::Float { precision, .. } => precision,
+        }
+    }
 }
 
 /// How a product with a scale and the sum after it are computed.
@@ -55,6 +81,7 @@ impl Requantizer {
         match self {
             Self::Rounded | Self::RoundedProduct => Some(Precision::Nearest),
             Self::Float { precision, .. } | Self::SumOfTwo { precision } => Some(precision),
+            Self::ProductOfTwo(of) => Some(of.precision()),
             Self::HighProduct { .. } => None,
         }
     }
@@ -63,22 +90,19 @@ impl Requantizer {
     pub fn plus(self, constant: i32, number: i64) -> Option<i32> {
         match self {
             // Both are integers that binary32 has.
-            Self::Rounded => Some((f32::from_bits(constant as u32) + number as f32).to_bits() as i32),
+            Self::Rounded | Self::ProductOfTwo(OfProduct::Rounded) => {
+                Some((f32::from_bits(constant as u32) + number as f32).to_bits() as i32)
+            }
             Self::HighProduct { .. } => i32::try_from(i64::from(constant) + number).ok(),
-            Self::Float { .. } | Self::SumOfTwo { .. } | Self::RoundedProduct => None,
+            Self::Float { .. } | Self::SumOfTwo { .. } | Self::RoundedProduct | Self::ProductOfTwo(_) => None,
         }
     }
 
-    /// The instructions. Operands are the sum, with its offset, and the tables, in lanes of 32 bits, but for [`Self::SumOfTwo`].
+    /// The instructions. Operands are the sum, with its offset, and the tables, in lanes of 32 bits, but for those of two integers.
     pub fn emit(self, b: &mut KernelBuilder, operands: &[Value]) -> Value {
         let sum = operands[0];
         match self {
-            Self::Rounded => {
-                let [scale, c] = [1, 2].map(|i| b.convert(ConvertOp::Bitcast, operands[i], Lane::F32));
-                let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
-                let rounded = b.fma(float, scale, c);
-                low_halves(b, rounded)
-            }
+            Self::Rounded => rounded(b, &operands[1..], |b| b.convert(ConvertOp::SignedToFloat, sum, Lane::F32)),
             Self::RoundedProduct => {
                 let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
                 let product = b.mul(float, operands[1]);
@@ -88,22 +112,17 @@ impl Requantizer {
                 low_halves(b, rounded)
             }
             Self::Float { signed, precision } => {
-                let mut c = operands[operands.len() - 1];
-                if signed {
-                    let ty = b.ty(sum);
-                    let top = b.int(ty, i32::MIN.into());
-                    let sign = b.binary(BinaryOp::And, sum, top);
-                    c = b.binary(BinaryOp::Or, sign, c);
+                scaled(b, sum, &operands[1..], (signed, precision), |b| b.convert(ConvertOp::SignedToFloat, sum, Lane::F32))
+            }
+            Self::ProductOfTwo(of) => {
+                let product = product(b, operands, of.precision().rounding());
+                match of {
+                    OfProduct::Rounded => rounded(b, &operands[4..], |_| product),
+                    OfProduct::Float { signed, precision } => {
+                        let bits = b.convert(ConvertOp::Bitcast, product, Lane::I32);
+                        scaled(b, bits, &operands[4..], (signed, precision), |_| product)
+                    }
                 }
-                let rounding = precision.rounding();
-                let mut scaled = b.convert(ConvertOp::Bitcast, c, Lane::F32);
-                let float = b.convert(ConvertOp::SignedToFloat, sum, Lane::F32);
-                // What the scale lacks first.
-                for &factor in operands[1..operands.len() - 1].iter().rev() {
-                    let factor = b.convert(ConvertOp::Bitcast, factor, Lane::F32);
-                    scaled = b.fma_rounded(float, factor, scaled, rounding);
-                }
-                b.convert(ConvertOp::FloatToSignedInRange, scaled, Lane::I32)
             }
             Self::HighProduct { signed } => {
                 let mut high = b.mul_high_unsigned(sum, operands[1]);
@@ -126,6 +145,46 @@ impl Requantizer {
             }
         }
     }
+}
+
+/// [`Requantizer::ProductOfTwo`]'s product. It is no negative zero: what is added to it is none.
+fn product(b: &mut KernelBuilder, operands: &[Value], rounding: Rounding) -> Value {
+    let [first, second] = [0, 1].map(|i| b.convert(ConvertOp::SignedToFloat, operands[i], Lane::F32));
+    let rest = b.fma_rounded(second, operands[2], operands[3], rounding);
+    b.fma_rounded(first, second, rest, rounding)
+}
+
+/// The low 16 bits of a sum that is scaled and rounded; `numbers` are the scale and c.
+fn rounded(b: &mut KernelBuilder, numbers: &[Value], sum: impl FnOnce(&mut KernelBuilder) -> Value) -> Value {
+    let [scale, c] = [0, 1].map(|i| b.convert(ConvertOp::Bitcast, numbers[i], Lane::F32));
+    let sum = sum(b);
+    let rounded = b.fma(sum, scale, c);
+    low_halves(b, rounded)
+}
+
+/// What a sum is scaled to and truncated, c with its sign if that is wanted. `bits` have the sum's sign; `numbers` are the scales and c.
+fn scaled(
+    b: &mut KernelBuilder,
+    bits: Value,
+    numbers: &[Value],
+    (signed, precision): (bool, Precision),
+    sum: impl FnOnce(&mut KernelBuilder) -> Value,
+) -> Value {
+    let mut c = numbers[numbers.len() - 1];
+    if signed {
+        let ty = b.ty(bits);
+        let top = b.int(ty, i32::MIN.into());
+        let sign = b.binary(BinaryOp::And, bits, top);
+        c = b.binary(BinaryOp::Or, sign, c);
+    }
+    let mut scaled = b.convert(ConvertOp::Bitcast, c, Lane::F32);
+    let sum = sum(b);
+    // What the scale lacks first.
+    for &factor in numbers[..numbers.len() - 1].iter().rev() {
+        let factor = b.convert(ConvertOp::Bitcast, factor, Lane::F32);
+        scaled = b.fma_rounded(sum, factor, scaled, precision.rounding());
+    }
+    b.convert(ConvertOp::FloatToSignedInRange, scaled, Lane::I32)
 }
 
 /// The low halves of floats' bits, as signed numbers of 32 bits.

@@ -66,8 +66,8 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
                 stairs.iter().map(|stairs| float_channel(stairs, least_of(stairs), precision)).collect::<Option<_>>()
             }
             Requantizer::HighProduct { signed } => stairs.iter().map(|stairs| product_channel(stairs, signed)).collect(),
-            // One is of two sums, one is no other function than the rule's.
-            Requantizer::SumOfTwo { .. } | Requantizer::RoundedProduct => None,
+            // Two are of two integers, one is no other function than the rule's.
+            Requantizer::SumOfTwo { .. } | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => None,
         }?;
         let tables = (0..channels[0].numbers.len()).map(|i| channels.iter().map(|channel| channel.numbers[i]).collect()).collect();
         Some(Solution { requantizer, tables, offsets: channels.iter().map(|channel| channel.offset).collect() })
@@ -105,7 +105,9 @@ mod tests {
                     Precision::TowardZeroTwice => fma_toward_zero(sum, numbers[0], fma_toward_zero(sum, numbers[1], c)) as i64,
                 }
             }
-            Requantizer::SumOfTwo { .. } | Requantizer::RoundedProduct => unreachable!("no solution of a search"),
+            Requantizer::SumOfTwo { .. } | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => {
+                unreachable!("no solution of a search")
+            }
             Requantizer::HighProduct { signed } => {
                 let sum = (sum + i64::from(solution.offsets[channel])) as u64;
                 let mut high = (sum * u64::from(number(0) as u32)) >> 32;
@@ -160,7 +162,9 @@ mod tests {
                 Requantizer::Float { precision: Precision::TowardZeroTwice, .. } => 2,
                 Requantizer::HighProduct { .. } => 3,
                 Requantizer::Rounded => 4,
-                Requantizer::SumOfTwo { .. } | Requantizer::RoundedProduct => unreachable!("no solution of a search"),
+                Requantizer::SumOfTwo { .. } | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => {
+                    unreachable!("no solution of a search")
+                }
             }] += 1;
             for (channel, scale) in scales.iter().enumerate() {
                 let (first, last) = scale.sums;
