@@ -347,6 +347,16 @@ fn groups_of_one_channel_match_on_every_machine() {
     check_everywhere(&module, &image, "groups");
 }
 
+/// Blocks of channels that are whole vectors at some levels, beside channels that are left, under windows of five rows.
+#[test]
+fn depthwise_blocks_beside_others_match_on_every_machine() {
+    for channels in [24, 40, 72, 144] {
+        let image = [1, 4, 5, channels];
+        let (module, image) = of_bytes(ElementType::I8, [image, [channels, 5, 5, 1]], hot_loops::same_size(5), channels, (-13, 0));
+        check_everywhere(&module, &image, &format!("{channels} channels"));
+    }
+}
+
 /// A depthwise convolution of bytes without sign, the weights from 0 to 255 with a zero point.
 fn depthwise_unsigned(window: [u64; 2], channels: u64, (stride, dilation): (i64, i64), zero_point: i64) -> (Module, Tensor) {
     let geometry = WindowGeometry {

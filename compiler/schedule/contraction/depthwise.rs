@@ -80,9 +80,10 @@ impl<'a> DepthwiseSchedule<'a> {
         let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
         let cuts = Cuts::new(&strips, lanes, false);
         if let Some(staging) = &mut staging {
-            // Instructions that interleave may work within less than a vector. Where every block of channels is a whole vector, its elements change places once,
+            // Instructions that interleave may work within less than a vector. Where a block of channels is a whole vector, its elements change places once,
             // when they are staged, and not in every window that reads them.
-            let in_vectors = form != Form::Float && repeat == 1 && work.outputs.is_multiple_of(lanes);
+            let is_whole = work.outputs.is_multiple_of(lanes) || work.sizes.is_none() && work.sections.is_none();
+            let in_vectors = form != Form::Float && repeat == 1 && work.outputs >= lanes && is_whole;
             let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
             staging.spread = (in_vectors && crosses).then_some(lanes as u16);
         }
@@ -378,7 +379,7 @@ impl Lowering<'_> {
         }
         let (panels, form, block) = (&self.schedule.panels, self.schedule.form, at.cut.width.lanes as u16);
         let step = panels.extents.step as u16;
-        let is_spread = self.schedule.staging.as_ref().is_some_and(|staging| staging.spread.is_some());
+        let is_spread = self.schedule.staging.as_ref().is_some_and(|staging| staging.spread == Some(block));
         let interleaved = if is_spread { orders::interleaved_of_spread(block) } else { orders::interleaved(block) };
         let mut sums = vec![at.first; pixels as usize];
         let shares = self.schedule.shares_taps(at.cut.width, pixels);

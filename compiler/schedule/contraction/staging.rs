@@ -48,7 +48,8 @@ pub struct Staging {
     pub repeat: u64,
     /// Elements of a row that are staged at a time, if not all.
     pub chunk: Option<u64>,
-    /// Elements of 16 bits that are staged in the order of [`orders::spread`], each this many of a pixel for themselves.
+    /// Elements of 16 bits that are staged in the order of [`orders::spread`], each this many of a pixel for themselves. What is left of a pixel keeps its
+    /// order.
     pub spread: Option<u16>,
     /// Elements after the last row that reads of whole vectors may touch.
     pub slack: u64,
@@ -342,6 +343,11 @@ impl Staging {
             Number::Computed(_) => contraction.input_size[1] * contraction.channels,
         };
         let lanes = lanes.min(u16::try_from(most.next_power_of_two()).unwrap_or(lanes));
+        if let Some((lanes, Number::Known(elements))) = self.spread.map(|lanes| (lanes, elements))
+            && !self.channels.is_multiple_of(lanes.into())
+        {
+            return self.spread_pixels(b, contraction, (input, ring), (from, to), elements as u64 / self.channels);
+        }
         // Bytes that change places in fours come in fours.
         let unit = self.spread.unwrap_or(if matches!(self.form, Form::EvenAndOdd { .. }) { 4 } else { 1 });
         elements.row_of(b, (lanes, 0), unit, |b, i, active| {
@@ -353,6 +359,35 @@ impl Staging {
             }
             let target = b.add(to, i);
             b.store_active(ring.rows, target, 0, value, active);
+        });
+    }
+
+    /// Stages some pixels whose channels are whole blocks that are spread, and some more.
+    fn spread_pixels(
+        &self,
+        b: &mut KernelBuilder,
+        contraction: &Contraction,
+        (input, ring): (Buffer, Ring),
+        (from, to): (Value, Value),
+        pixels: u64,
+    ) {
+        let block = self.spread.unwrap_or(1);
+        let whole = self.channels / u64::from(block) * u64::from(block);
+        let rest = (self.channels - whole) as u16;
+        b.for_range(0, pixels as i64, 1, |b, pixel| {
+            let first = b.scale_index(pixel, self.channels as i64, 0);
+            let [from, to] = [from, to].map(|start| b.add(start, first));
+            b.for_range(0, whole as i64, block.into(), |b, channel| {
+                let [source, target] = [from, to].map(|start| b.add(start, channel));
+                let raw = b.load(input, source, 0, block);
+                let value = self.convert(b, contraction, ring, raw);
+                let value = b.shuffle(value, value, orders::spread(block));
+                b.store(ring.rows, target, 0, value);
+            });
+            let lanes = rest.next_power_of_two();
+            let raw = b.load_active(input, from, whole as i64, lanes, rest);
+            let value = self.convert(b, contraction, ring, raw);
+            b.store_active(ring.rows, to, whole as i64, value, rest);
         });
     }
 
