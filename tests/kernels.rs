@@ -409,7 +409,7 @@ fn rows_of_bytes(element: ElementType, rows: u64, length: u64) -> Module {
 #[test]
 fn short_rows_match_on_every_machine() {
     for (rows, length) in [(70, 2), (9, 3), (64, 4), (33, 10), (16, 16), (75, 16), (40, 17), (20, 33), (35, 64)] {
-        let numbers = |count: u64| (0..count).map(|i| number(i));
+        let numbers = |count: u64| (0..count).map(number);
         let bytes = numbers(rows * length).flat_map(|n| ((n >> 40) as f32 / (1u64 << 21) as f32 - 4.0).to_le_bytes()).collect();
         let floats = Tensor { element: ElementType::F32, shape: vec![rows, length], bytes };
         check_everywhere(&rows_of_floats(rows, length), &floats, &format!("{rows} rows of {length} floats"));

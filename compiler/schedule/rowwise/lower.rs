@@ -213,13 +213,16 @@ fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[(Tensor, Tensor)]) -> 
     Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 })
 }
 
-/// The numbers and the walks of each pass over single rows, with their buffers.
+/// The numbers and the walks of a pass over single rows.
+type Step<'a> = (Option<Numbers<'a>>, Vec<Walk<'a>>);
+
+/// The steps of all passes, with their buffers.
 fn declared_steps<'a>(
     schedule: &RowwiseSchedule<'a>,
     b: &mut KernelBuilder,
     arguments: &mut Arguments,
     shared: &[(Tensor, Tensor)],
-) -> Result<Vec<(Option<Numbers<'a>>, Vec<Walk<'a>>)>, Unsupported> {
+) -> Result<Vec<Step<'a>>, Unsupported> {
     let mut steps = Vec::new();
     for pass in 0..schedule.passes.list.len() {
         let (mut numbers, mut walks) = (schedule.numbers(pass)?, schedule.walks(pass)?);
