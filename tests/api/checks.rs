@@ -66,7 +66,7 @@ fn errors_say_where_and_what_next() {
     assert_eq!((error.kind(), error.expected(), error.found()), (ErrorKind::Invalid, Some("int8"), Some("float32")));
     assert!(error.tensor().is_some() && error.method().is_some(), "{error:?}");
     assert_eq!(error.all().count(), 1);
-    let error = model("composite.tflite").load(&Settings::new().cpu("x86-64-v9")).err().expect("there is no such level");
+    let error = model("composite.tflite").load(&Settings::new().cpu("x86-64-v9")).expect_err("there is no such level");
     assert_eq!((error.code().as_str(), error.kind()), ("MC0703", ErrorKind::Usage));
     let error = session("composite.tflite").method("bakward").unwrap_err();
     assert_eq!(error.code(), "MC0512");
