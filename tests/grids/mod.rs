@@ -7,7 +7,7 @@ mod texts;
 use modelc::kernel::intervals::Assumed;
 use modelc::kernel::passes::narrow;
 use modelc::kernel::verify::verify;
-use modelc::kernel::{BufferData, BufferKind, Grid, Inst, Kernel, Lane, Region, Type, Value};
+use modelc::kernel::{BinaryOp, BufferData, BufferKind, Grid, Inst, Kernel, Lane, Region, Type, Value};
 
 pub use made::as_grid;
 
@@ -19,14 +19,24 @@ pub struct Case {
 
 impl Case {
     /// A kernel, its indices narrowed, and random numbers. Products that are added with one rounding are of small whole numbers: devices may make
-    /// two roundings of it.
+    /// two roundings of it. Products with 0 are of such numbers too: devices may make 0 of them, and infinity times 0 is no number.
     pub fn new(kernel: &Kernel, random: &mut Random) -> Self {
         let kernel = narrow(kernel, &Assumed::default());
         assert_eq!(verify(&kernel), Ok(()), "{kernel}");
-        let is_whole = has(&kernel.body, &|inst| matches!(inst, Inst::Fma { .. }));
+        let zeros = zeros(&kernel.body);
+        let is_zero = |value: &Value| zeros.contains(value);
+        let has_product_with_zero = |inst: &Inst| matches!(inst, Inst::Binary { op: BinaryOp::Mul, a, b } if is_zero(a) || is_zero(b));
+        let is_whole = has(&kernel.body, &|inst| matches!(inst, Inst::Fma { .. }) || has_product_with_zero(inst));
         let buffers = kernel.pointer_params().map(|(_, data)| contents(data, is_whole, random)).collect();
         Self { kernel, buffers }
     }
+}
+
+/// The constants of a region whose bits are 0.
+fn zeros(region: &Region) -> Vec<Value> {
+    let own = region.statements.iter().filter(|statement| matches!(statement.inst, Inst::Constant { bits: 0 }));
+    let inner = region.statements.iter().flat_map(|statement| statement.inst.regions()).flat_map(zeros);
+    own.flat_map(|statement| statement.results.iter().copied()).chain(inner).collect()
 }
 
 /// Whether some instruction of a region is of a kind.
