@@ -104,8 +104,6 @@ pub struct Machine {
     pub index_bits: u8,
     /// Whether a fused multiply-add is one instruction.
     pub fma: bool,
-    /// Whether a fused multiply-add rounds once wherever the code runs.
-    pub fma_rounds_once: bool,
     /// The dot product to use for 8-bit products.
     pub dot: DotProduct,
     /// Whether products of unsigned and signed bytes are added in pairs to 16 bits by one instruction.
@@ -151,6 +149,11 @@ impl Machine {
         }
     }
 
+    /// Whether floats are rounded as IEEE 754 has it wherever the code runs. Vulkan leaves quotients and fused products to the device.
+    pub fn rounds_floats(&self) -> bool {
+        self.isa().is_some()
+    }
+
     /// Whether vectors are in registers of their own.
     pub fn has_vector_registers(&self) -> bool {
         matches!(self.registers, Registers::Vectors(_))
@@ -185,7 +188,6 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         registers: Registers::Vectors(32),
         index_bits: 64,
         fma: true,
-        fma_rounds_once: true,
         dot: DotProduct::Signed16,
         byte_pairs: false,
         word_pairs: false,
@@ -214,7 +216,6 @@ const X86_64_V3: Machine = Machine {
     registers: Registers::Vectors(16),
     index_bits: 64,
     fma: true,
-    fma_rounds_once: true,
     dot: DotProduct::Signed16,
     byte_pairs: true,
     word_pairs: true,
@@ -280,7 +281,6 @@ const fn gpu(level: &'static str, limits: Gpu) -> Machine {
         level,
         registers: Registers::Vectors(32),
         index_bits: 32,
-        fma_rounds_once: false,
         dot: DotProduct::Signed8,
         shifts_by_lane: true,
         widens_halves: true,

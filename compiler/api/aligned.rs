@@ -18,7 +18,7 @@ pub enum Aligned {
 }
 
 impl Aligned {
-    /// The same bytes, aligned to an element.
+    /// Takes bytes, and moves them to memory that is aligned to an element where they are not.
     ///
     /// # Errors
     /// MC0711 when there is no memory.

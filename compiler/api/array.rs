@@ -75,7 +75,7 @@ impl Array {
         (self.0.element == T::TYPE).then(|| self.0.bytes.chunks_exact(size_of::<T>()).map(T::read).collect())
     }
 
-    /// The same array, borrowed.
+    /// Borrows the array.
     pub fn view(&self) -> ArrayView<'_> {
         ArrayView { element: self.0.element, shape: &self.0.shape, bytes: &self.0.bytes }
     }

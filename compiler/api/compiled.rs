@@ -1,4 +1,4 @@
-//! What a model is compiled to, for users.
+//! Compiled models, for users.
 
 use super::{Error, Method};
 use crate::compile::Compiled;

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use std::fmt;
 
-/// What is wrong, where in the model, and what to do. All unsupported operators of a model come in one error.
+/// Errors with their place in the model and the next step. All unsupported operators of a model come in one error.
 ///
 /// The accessors are those of the first entry; [`Error::all`] has the others. Codes keep their meaning: `docs/DIAGNOSTICS.md` lists them.
 ///
@@ -55,12 +55,12 @@ impl Error {
         self.first()?.location.tensor.as_deref()
     }
 
-    /// What would have been right.
+    /// Names what would have been right.
     pub fn expected(&self) -> Option<&str> {
         self.first()?.expected.as_deref()
     }
 
-    /// What is there.
+    /// Names what was found instead.
     pub fn found(&self) -> Option<&str> {
         self.first()?.found.as_deref()
     }

@@ -44,7 +44,7 @@ pub struct Context<'a> {
 
 /// What mathematical functions may use on a machine. What a device rounds as it likes, they do not use.
 pub fn arithmetic(machine: &Machine) -> Arithmetic {
-    Arithmetic { fused: machine.fma && machine.fma_rounds_once, scales: machine.scales_floats }
+    Arithmetic { fused: machine.fma && machine.rounds_floats(), scales: machine.scales_floats }
 }
 
 /// The threads that kernels are cut for.

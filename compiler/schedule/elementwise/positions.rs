@@ -277,7 +277,7 @@ impl ElementWise<'_> {
             tables: &table,
             look_ups: &self.look_ups,
             fma: self.cx.machine.fma,
-            rounds_quotients: self.cx.machine.has_vector_registers(),
+            rounds_quotients: self.cx.machine.rounds_floats(),
             arithmetic: arithmetic(self.cx.machine),
         };
         evaluator.run(b, inputs)
