@@ -357,6 +357,41 @@ fn depthwise_blocks_beside_others_match_on_every_machine() {
     }
 }
 
+/// Windows of more than four rows: pairs are taken in fours, and a pair that is left together with the one of the next column.
+#[test]
+fn depthwise_windows_of_many_rows_match_on_every_machine() {
+    let cases = [
+        ([5, 5], 64, 1, 1),
+        ([5, 5], 48, 2, 1),
+        ([5, 4], 8, 1, 1),
+        ([5, 3], 37, 1, 2),
+        ([4, 3], 32, 1, 1),
+        ([4, 1], 20, 1, 1),
+        ([6, 3], 96, 2, 2),
+        ([7, 7], 32, 1, 1),
+        ([7, 2], 16, 2, 1),
+        ([8, 2], 20, 2, 1),
+        ([2, 3], 64, 2, 1),
+    ];
+    for (window, channels, stride, dilation) in cases {
+        let geometry = WindowGeometry {
+            strides: vec![stride; 2],
+            dilation: vec![1, dilation],
+            padding_low: vec![2, 1],
+            padding_high: vec![2, 3],
+            ..WindowGeometry::default()
+        };
+        let shapes = [[1, 9, 11, channels], [channels, window[0], window[1], 1]];
+        let (module, image) = of_bytes(ElementType::I8, shapes, geometry, channels, (-13, 0));
+        let what = format!("{window:?} of {channels} channels by {stride}, dilated by {dilation}");
+        check_everywhere(&module, &image, &what);
+        let machine = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
+        let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("a schedule");
+        let Step::Call(call) = &lowered.program.methods[0].steps[0] else { panic!("a call") };
+        assert!(call.origin.schedule.starts_with("depthwise Fours"), "{what}: {}", call.origin.schedule);
+    }
+}
+
 /// A depthwise convolution of bytes without sign, the weights from 0 to 255 with a zero point.
 fn depthwise_unsigned(window: [u64; 2], channels: u64, (stride, dilation): (i64, i64), zero_point: i64) -> (Module, Tensor) {
     let geometry = WindowGeometry {
@@ -379,6 +414,9 @@ fn depthwise_weights_that_are_moved_match_on_every_machine() {
         ([2, 4], 16, (2, 1), 130),
         ([2, 1], 20, (2, 1), 140),
         ([4, 3], 96, (2, 1), 90),
+        ([5, 5], 64, (1, 1), 120),
+        ([4, 3], 32, (1, 1), 90),
+        ([6, 2], 37, (2, 2), 130),
         ([3, 3], 160, (1, 1), 0),
     ];
     for (number, (window, channels, steps, zero_point)) in cases.into_iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Depthwise convolution of bytes with windows of a few rows: rows are staged in pairs ([`RowPairs`]), so that the bytes of two window rows
+//! Depthwise convolution of bytes with windows of several rows: rows are staged in pairs ([`RowPairs`]), so that the bytes of two window rows
 //! lie side by side for every channel. At stride one, two output rows are computed together, and share what they read of the pairs.
-//! Products take four rows of a channel as unsigned and signed bytes, or two as 16 bits. Of weights each output row of the two has its own,
-//! with zeros for the rows that it leaves out. All machines read the same.
+//! Products take four bytes of a channel ([`Fours`]) as unsigned and signed bytes, or two rows as 16 bits. Of weights each output row of the two has its
+//! own, with zeros for the rows that it leaves out. All machines read the same.
 //!
 //! Weights that are [moved](super::moved) to bytes are so with their zeros: what the sums of a pixel lack is then a number times the sum of all
 //! rows of its columns, whichever rows it leaves out. That is one more product for each column, which all pixels and rows share that meet it.
@@ -9,6 +9,7 @@
 
 use super::cuts::{Cut, Cuts, Width};
 use super::form::Form;
+use super::fours::Fours;
 use super::geometry::Contraction;
 use super::loops::hoisted_for;
 use super::needs;
@@ -28,11 +29,11 @@ use crate::schedule::loops;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
-/// Rows that the products of a sum take of a column at most: two pairs.
-pub(super) const ROWS: u64 = 4;
+/// Bytes that a product takes.
+pub(super) const FOUR: u64 = 4;
 
-/// The rows of a column in the order in which weights lie: the even ones of four are a pair, and so are the odd ones.
-const ORDER: [u64; 4] = [0, 2, 1, 3];
+/// Rows of the pairs that sums are computed of. Of more, the weights of two output rows have many zeros.
+const MOST_ROWS: u64 = 8;
 
 /// Multiply-accumulate operations from which parts pay: some microseconds.
 const LEAST_FOR_THREADS: u64 = 1 << 14;
@@ -40,7 +41,7 @@ const LEAST_FOR_THREADS: u64 = 1 << 14;
 /// How products are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Products {
-    /// Four rows at a time, as bytes.
+    /// Four bytes at a time.
     Fours,
     /// Two rows at a time, in 16 bits.
     Pairs,
@@ -72,6 +73,8 @@ pub struct DepthwiseRows<'a> {
     element_wise: ElementWise<'a>,
     pub products: Products,
     pub pairs: RowPairs,
+    /// The products of an output row.
+    pub fours: Fours,
     /// Output rows that are computed together.
     together: u64,
     /// A panel is all taps of a block of channels, once for each of the rows that are computed together.
@@ -99,7 +102,7 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
         && work.sizes.is_none()
         && work.phases[1].dilation == 1
         && begins_a_pair
-        && (2..=ROWS + 1 - together).contains(&work.window[0])
+        && (2..=MOST_ROWS + 1 - together).contains(&work.window[0])
 }
 
 impl<'a> DepthwiseRows<'a> {
@@ -113,18 +116,19 @@ impl<'a> DepthwiseRows<'a> {
         let (together, lanes) = (together(&work), u64::from(cx.machine.lanes(2)));
         let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
         let cuts = Cuts::new(&strips, lanes, false);
-        let mut pairs = RowPairs::new(cx.machine, &work, (work.window[0] + together - 1).div_ceil(2), lanes);
+        let fours = Fours { pairs: (work.window[0] + together - 1).div_ceil(2), columns: work.window[1] };
+        let mut pairs = RowPairs::new(cx.machine, &work, fours.pairs, lanes);
         // Instructions that interleave may work within less than a vector. Where every block of channels is a whole one, its bytes change places
         // once, when they are staged.
         let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
         if products == Products::Fours && crosses && work.outputs.is_multiple_of(lanes) {
             pairs = pairs.spread(lanes);
         }
-        let taps = taps(&work, together);
+        let taps = taps(&work, fours, together);
         let (filter_taps, segment_taps) = (work.per_output(), taps.len() as u64);
-        let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step: ROWS };
+        let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step: FOUR };
         let panels = Panels::new(&work.weights, products.form(), extents, cx.machine, false).moved_everywhere();
-        Ok(Self { cx, work, element_wise, products, pairs, together, panels, cuts })
+        Ok(Self { cx, work, element_wise, products, pairs, fours, together, panels, cuts })
     }
 
     /// Pixels of a row that are computed together: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
@@ -160,7 +164,7 @@ impl<'a> DepthwiseRows<'a> {
     /// Whether the weights of some rows stay in registers in some vectors of lanes, beside the sums of some pixels, what these begin with, and what
     /// lies in a column.
     pub(super) fn keeps_weights(&self, rows: u64, pixels: u64, vectors: u64) -> bool {
-        let (sums, weights) = (rows * pixels * vectors, rows * self.work.window[1] * vectors);
+        let (sums, weights) = (rows * pixels * vectors, rows * self.fours.products() * vectors);
         let lacking = if self.panels.moved_by().is_some() { self.work.window[1] * vectors } else { 0 };
         self.products == Products::Fours && sums + weights + lacking + 3 * vectors <= self.cx.machine.registers.count().into()
     }
@@ -171,9 +175,9 @@ impl<'a> DepthwiseRows<'a> {
         if self.products == Products::Fours { element_wise.neighbours(self.cx.machine, width.lanes).min(most) } else { 1 }
     }
 
-    /// Operands of products that a column has: all rows, or each pair.
+    /// Operands of products that a column has.
     pub(super) fn operands(&self) -> u64 {
-        if self.products == Products::Fours { 1 } else { self.pairs.count }
+        if self.products == Products::Fours { self.fours.operands() } else { self.fours.pairs }
     }
 
     /// Whether the columns of a tile stay in registers while each weight meets them: beside the sums, a weight, and its product. Bytes of four
@@ -182,26 +186,31 @@ impl<'a> DepthwiseRows<'a> {
         self.products == Products::Pairs && sums + columns + 2 <= self.cx.machine.registers.count().into()
     }
 
-    /// Whether one of the rows that are computed together needs a pair.
-    pub(super) fn needs(&self, row: u64, pair: u64) -> bool {
-        (2 * pair..2 * pair + 2).any(|reached| reached.checked_sub(row).is_some_and(|tap| tap < self.work.window[0]))
+    /// Whether a product of one of the rows that are computed together takes an operand. Moved weights have no zeros that could be left out.
+    pub(super) fn needs(&self, row: u64, operand: u64) -> bool {
+        let rows = match self.products {
+            Products::Pairs => 2 * operand..2 * operand + 2,
+            Products::Fours if self.panels.moved_by().is_some() => return true,
+            Products::Fours => 4 * operand..4 * operand + if self.fours.joins_columns(operand) { 2 } else { 4 },
+        };
+        rows.into_iter().any(|reached| reached.checked_sub(row).is_some_and(|tap| tap < self.work.window[0]))
     }
 
     /// Elements of a panel of products of 16 bits in its block's order: for each row and column the pairs.
     fn widened(&self, width: Width) -> u64 {
-        self.together * self.work.window[1] * self.pairs.count * 2 * width.lanes
+        self.together * self.fours.products() * FOUR * width.lanes
     }
 }
 
-/// The taps of a panel: for each row of those that are computed together, and each column, four rows of the pairs; where the row has no tap, one
-/// after the filter's.
-fn taps(work: &Contraction, together: u64) -> Vec<u64> {
+/// The taps of a panel: for each row of those that are computed together the places of each product; where the row has no tap, one after the filter's.
+fn taps(work: &Contraction, fours: Fours, together: u64) -> Vec<u64> {
     let [rows, columns] = work.window;
-    let tap = |row: u64, column: u64, reached: u64| match reached.checked_sub(row) {
-        Some(y) if y < rows => y * columns + column,
+    let tap = |row: u64, (reached, column): (u64, u64)| match reached.checked_sub(row) {
+        Some(y) if y < rows && column < columns => y * columns + column,
         _ => rows * columns,
     };
-    (0..together).flat_map(|row| (0..columns).flat_map(move |column| ORDER.map(|reached| tap(row, column, reached)))).collect()
+    let of_row = |row: u64| (0..fours.products()).flat_map(move |product| fours.places(product).map(|place| tap(row, place)));
+    (0..together).flat_map(of_row).collect()
 }
 
 impl Schedule for DepthwiseRows<'_> {

@@ -1,7 +1,7 @@
 //! The tiles of a depthwise convolution of bytes in paired rows: some pixels of the rows that are computed together, in a block of channels.
 
 use super::cuts::{Cut, Width};
-use super::depthwise_rows::{Block, DepthwiseRows, Lowering, Products, ROWS};
+use super::depthwise_rows::{Block, DepthwiseRows, FOUR, Lowering, Products};
 use super::tile::join;
 use crate::ir::ElementType;
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
@@ -32,9 +32,31 @@ struct Run {
     stride: u64,
     /// Pixels that each of them has.
     side_by_side: u64,
+    /// Columns of the window, and from one to the next.
+    window: u64,
+    dilation: u64,
 }
 
+/// The weights of a tile that stay in registers: of each row those of each product.
+type Kept = Vec<Value>;
+
 impl Run {
+    /// The last column that a window reads, from the first.
+    fn last_column(&self) -> u64 {
+        (self.pixels - 1) * self.stride + (self.window - 1) * self.dilation
+    }
+
+    /// The pixels whose windows read a column, and in which of the window's columns.
+    fn meetings(&self, column: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let all = (0..self.window).flat_map(|tap| (0..self.pixels).map(move |p| (p, tap)));
+        all.filter(move |&(p, tap)| p * self.stride + tap * self.dilation == column)
+    }
+
+    /// The columns that windows read.
+    fn columns(&self) -> Vec<u64> {
+        (0..=self.last_column()).filter(|&column| self.meetings(column).next().is_some()).collect()
+    }
+
     /// What is the same for all pixels of a vector.
     fn repeat(&self, b: &mut KernelBuilder, one: Value) -> Value {
         join(b, &vec![one; self.side_by_side as usize])
@@ -146,8 +168,10 @@ impl Lowering<'_> {
 
     /// The sums of the pixels of a tile, row by row: a vector for each, or for some that lie side by side.
     fn sums(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, (pixels, side_by_side): (u64, u64)) -> Vec<Value> {
+        let work = &self.schedule.work;
         let lanes = self.schedule.lanes_at_once(at.cut.width, at.rows);
-        let run = Run { pixels: pixels / side_by_side, stride: self.schedule.work.strides[1] * side_by_side, side_by_side };
+        let (stride, window, dilation) = (work.strides[1] * side_by_side, work.window[1], work.phases[2].dilation);
+        let run = Run { pixels: pixels / side_by_side, stride, side_by_side, window, dilation };
         let parts: Vec<Vec<Value>> =
             (0..at.cut.width.lanes).step_by(lanes as usize).map(|first| self.sums_of(b, pairs, at, (first, lanes), &run)).collect();
         (0..(at.rows * run.pixels) as usize).map(|sum| join(b, &parts.iter().map(|part| part[sum]).collect::<Vec<_>>())).collect()
@@ -156,66 +180,24 @@ impl Lowering<'_> {
     /// The same in some lanes of the block. What lies in the columns stays in registers while each weight meets all pixels; else each
     /// column meets its weights for itself.
     fn sums_of(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, lanes: (u64, u64), run: &Run) -> Vec<Value> {
-        let (schedule, pixels, stride) = (self.schedule, run.pixels, run.stride);
-        let (window, dilation) = (schedule.work.window[1], schedule.work.phases[2].dilation);
-        let begin = |b: &mut KernelBuilder| {
-            let one = b.load(self.initial, at.cut.first, lanes.0 as i64, lanes.1 as u16);
-            run.repeat(b, one)
-        };
-        let count = (at.rows * pixels) as usize;
-        // Some sums begin with a copy and some with a load: an instruction each, for different units.
-        let alike = if schedule.products == Products::Fours { BEGUN_ALIKE } else { count };
-        let mut sums: Vec<Value> = (0..count.div_ceil(alike)).flat_map(|_| vec![begin(b); alike]).take(count).collect();
-        let vectors = lanes.1.div_ceil(schedule.cx.machine.lanes(4).into());
-        let kept: Vec<Value> = if schedule.keeps_weights(at.rows, pixels, vectors) {
-            (0..at.rows)
-                .flat_map(|row| (0..window).map(move |tap| (row, tap, 0)))
-                .map(|place| {
-                    let one = self.weights_of(b, at, place, lanes);
-                    run.repeat(b, one)
-                })
-                .collect()
-        } else {
-            vec![]
-        };
-        let meetings = |column: &u64| -> Vec<(u64, u64)> {
-            let meets = |&(p, tap): &(u64, u64)| p * stride + tap * dilation == *column;
-            (0..window).flat_map(|tap| (0..pixels).map(move |p| (p, tap))).filter(meets).collect()
-        };
-        let columns: Vec<u64> =
-            (0..(pixels - 1) * stride + (window - 1) * dilation + 1).filter(|column| !meetings(column).is_empty()).collect();
-        let mut lacking = Lacking::of(schedule, pixels);
-        let step = if schedule.keeps(count, columns.len()) { columns.len() } else { 1 };
+        let schedule = self.schedule;
+        let mut sums = self.first_sums(b, at, lanes, run);
+        let kept = self.kept_weights(b, at, lanes, run);
+        let columns = run.columns();
+        let mut lacking = Lacking::of(schedule, run.pixels);
+        let step = if schedule.keeps(sums.len(), columns.len()) { columns.len() } else { 1 };
         for columns in columns.chunks(step) {
             for part in 0..schedule.operands() {
-                let xs: Vec<Value> = columns
-                    .iter()
-                    .map(|&column| {
-                        self.operand(b, pairs, (column, part), run.side_by_side * at.cut.width.lanes, (lanes.0, run.side_by_side * lanes.1))
-                    })
+                let met: Vec<(u64, Vec<(u64, u64)>)> = columns.iter().map(|&column| (column, self.met(run, column, part))).collect();
+                let met: Vec<(Value, Vec<(u64, u64)>)> = met
+                    .into_iter()
+                    .filter(|(_, met)| !met.is_empty())
+                    .map(|(column, met)| (self.operand(b, pairs, (column, part), (at, run), lanes), met))
                     .collect();
                 if let Some(lacking) = &mut lacking {
-                    columns.iter().zip(&xs).for_each(|(column, &x)| lacking.meet(b, x, &meetings(column)));
+                    met.iter().for_each(|(x, met)| lacking.meet(b, *x, met));
                 }
-                for row in (0..at.rows).filter(|&row| schedule.products == Products::Fours || schedule.needs(row, part)) {
-                    for tap in 0..window {
-                        let met =
-                            columns.iter().zip(&xs).flat_map(|(column, &x)| meetings(column).into_iter().map(move |(p, t)| (p, t, x)));
-                        let met: Vec<(u64, Value)> = met.filter(|&(_, t, _)| t == tap).map(|(p, _, x)| (p, x)).collect();
-                        if met.is_empty() {
-                            continue;
-                        }
-                        let w = kept.get((row * window + tap) as usize).copied();
-                        let w = w.unwrap_or_else(|| {
-                            let one = self.weights_of(b, at, (row, tap, part), lanes);
-                            run.repeat(b, one)
-                        });
-                        for (p, x) in met {
-                            let sum = &mut sums[(row * pixels + p) as usize];
-                            *sum = b.dot(schedule.products.dot(), *sum, x, w);
-                        }
-                    }
-                }
+                self.add_products(b, at, lanes, (run, part), (&met, &kept), &mut sums);
             }
         }
         if let Some(lacking) = lacking {
@@ -224,23 +206,93 @@ impl Lowering<'_> {
         sums
     }
 
-    /// What lies in a column in some lanes of a block, as products take it: all rows, or a pair.
-    fn operand(&self, b: &mut KernelBuilder, pairs: &[Value], (column, part): (u64, u64), block: u64, (first, lanes): (u64, u64)) -> Value {
-        let offset = |first: u64| 2 * (column * self.schedule.work.channels + first) as i64;
+    /// Where the sums of a tile begin.
+    fn first_sums(&self, b: &mut KernelBuilder, at: &Block, lanes: (u64, u64), run: &Run) -> Vec<Value> {
+        let begin = |b: &mut KernelBuilder| {
+            let one = b.load(self.initial, at.cut.first, lanes.0 as i64, lanes.1 as u16);
+            run.repeat(b, one)
+        };
+        let count = (at.rows * run.pixels) as usize;
+        // Some sums begin with a copy and some with a load: an instruction each, for different units.
+        let alike = if self.schedule.products == Products::Fours { BEGUN_ALIKE } else { count };
+        (0..count.div_ceil(alike)).flat_map(|_| vec![begin(b); alike]).take(count).collect()
+    }
+
+    /// The weights of a tile that stay in registers, if all do.
+    fn kept_weights(&self, b: &mut KernelBuilder, at: &Block, lanes: (u64, u64), run: &Run) -> Kept {
+        let vectors = lanes.1.div_ceil(self.schedule.cx.machine.lanes(4).into());
+        if !self.schedule.keeps_weights(at.rows, run.pixels, vectors) {
+            return vec![];
+        }
+        let products = 0..at.rows * self.schedule.fours.products();
+        products
+            .map(|product| {
+                let one = self.stored(b, (at.weights, at.cut.width), (product, 0), lanes);
+                run.repeat(b, one)
+            })
+            .collect()
+    }
+
+    /// The pixels that take an operand of a column, and in which columns of their windows.
+    fn met(&self, run: &Run, column: u64, part: u64) -> Vec<(u64, u64)> {
+        let schedule = self.schedule;
+        let begins = |tap: u64| schedule.products == Products::Pairs || schedule.fours.product(part, tap).is_some();
+        run.meetings(column).filter(|&(_, tap)| begins(tap)).collect()
+    }
+
+    /// Adds the products of an operand in some columns to the sums of the pixels that take it.
+    fn add_products(
+        &self,
+        b: &mut KernelBuilder,
+        at: &Block,
+        lanes: (u64, u64),
+        (run, part): (&Run, u64),
+        (met, kept): (&[(Value, Vec<(u64, u64)>)], &Kept),
+        sums: &mut [Value],
+    ) {
+        let schedule = self.schedule;
+        for row in (0..at.rows).filter(|&row| schedule.needs(row, part)) {
+            for tap in 0..run.window {
+                let met = met.iter().flat_map(|(x, met)| met.iter().map(move |&(p, t)| (p, t, *x)));
+                let met: Vec<(u64, Value)> = met.filter(|&(_, t, _)| t == tap).map(|(p, _, x)| (p, x)).collect();
+                if met.is_empty() {
+                    continue;
+                }
+                let w = self.weights_of(b, at, (row, tap, part), (lanes, run), kept);
+                for (p, x) in met {
+                    let sum = &mut sums[(row * run.pixels + p) as usize];
+                    *sum = b.dot(schedule.products.dot(), *sum, x, w);
+                }
+            }
+        }
+    }
+
+    /// What products take of a column in some lanes of a block: four bytes, or a pair.
+    fn operand(
+        &self,
+        b: &mut KernelBuilder,
+        pairs: &[Value],
+        (column, part): (u64, u64),
+        (at, run): (&Block, &Run),
+        (first, lanes): (u64, u64),
+    ) -> Value {
+        let (block, lanes) = (run.side_by_side * at.cut.width.lanes, run.side_by_side * lanes);
+        let offset = |column: u64, first: u64| 2 * (column * self.schedule.work.channels + first) as i64;
         match self.schedule.products {
             Products::Pairs => {
-                let bytes = b.load(self.ring, pairs[part as usize], offset(first), 2 * lanes as u16);
+                let bytes = b.load(self.ring, pairs[part as usize], offset(column, first), 2 * lanes as u16);
                 b.convert(ConvertOp::ZeroExtend, bytes, Lane::I16)
             }
             Products::Fours => {
+                let fours = self.schedule.fours;
+                // The weights of columns after the window's are zeros.
+                let next = column + if fours.joins_columns(part) { run.dilation } else { 0 };
+                let columns = [column, if next > run.last_column() { column } else { next }];
                 // Lanes of a block that is spread come from all of its bytes.
                 let spread = self.schedule.pairs.is_spread();
                 let (from, of) = if spread { (0, block) } else { (first, lanes) };
-                let [upper, lower] = [0, 1].map(|pair: usize| {
-                    // The weights of rows that no pair has are zeros.
-                    let pair = pairs.get(pair).unwrap_or(&pairs[0]);
-                    b.load(self.ring, *pair, offset(from), 2 * of as u16)
-                });
+                let [upper, lower] = [0, 1]
+                    .map(|half| b.load(self.ring, pairs[fours.pairs_of(part)[half] as usize], offset(columns[half], from), 2 * of as u16));
                 let order = if spread { orders::interleaved_of_spread_bytes } else { orders::interleaved };
                 let all = b.shuffle(upper, lower, order(2 * of as u16));
                 b.part(all, 4 * (first - from) as u16, 4 * lanes as u16)
@@ -248,37 +300,50 @@ impl Lowering<'_> {
         }
     }
 
-    /// The weights of a row and a column of the window in some lanes of a block: of all rows of the pairs, or of one pair.
-    fn weights_of(&self, b: &mut KernelBuilder, at: &Block, (row, tap, pair): (u64, u64, u64), (first, lanes): (u64, u64)) -> Value {
-        let column = row * self.schedule.work.window[1] + tap;
+    /// The weights of a row and a column of the window for an operand, in some lanes of a block.
+    fn weights_of(
+        &self,
+        b: &mut KernelBuilder,
+        at: &Block,
+        (row, tap, part): (u64, u64, u64),
+        ((first, lanes), run): ((u64, u64), &Run),
+        kept: &Kept,
+    ) -> Value {
+        let fours = self.schedule.fours;
+        let of_row = row * fours.products();
         match self.schedule.products {
-            Products::Fours => self.stored(b, (at.weights, at.cut.width), (column, 0), (first, lanes)),
+            Products::Fours => {
+                let product = of_row + fours.product(part, tap).unwrap_or(0);
+                kept.get(product as usize).copied().unwrap_or_else(|| {
+                    let one = self.stored(b, (at.weights, at.cut.width), (product, 0), (first, lanes));
+                    run.repeat(b, one)
+                })
+            }
             Products::Pairs => {
-                let zero = b.index(0);
-                b.load(self.weights, zero, self.place(at.cut, column, pair) + 2 * first as i64, 2 * lanes as u16)
+                let (zero, (product, half)) = (b.index(0), fours.half(part, tap));
+                b.load(self.weights, zero, self.place(at.cut, of_row + product, half) + 2 * first as i64, 2 * lanes as u16)
             }
         }
     }
 
-    /// Where the weights of a pair are among those of a block in 16 bits.
-    fn place(&self, cut: Cut, column: u64, pair: u64) -> i64 {
-        ((column * self.schedule.pairs.count + pair) * 2 * cut.width.lanes) as i64
+    /// Where the weights of half a product are among those of a block in 16 bits.
+    fn place(&self, cut: Cut, product: u64, half: u64) -> i64 {
+        ((2 * product + half) * 2 * cut.width.lanes) as i64
     }
 
-    /// The stored weights of a column in some lanes, or of one pair of its rows in 16 bits, from where those of the block or of one of its
-    /// columns begin.
+    /// The stored weights of a product in some lanes, or of half of it in 16 bits, from where those of the block or of one of its products begin.
     fn stored(
         &self,
         b: &mut KernelBuilder,
         (first, width): (Value, Width),
-        (column, pair): (u64, u64),
+        (product, half): (u64, u64),
         (from, lanes): (u64, u64),
     ) -> Value {
         let (panels, form) = (&self.schedule.panels, self.schedule.products.form());
         let part = lanes.min(width.strip);
-        let count = (part * ROWS / form.products()) as u16;
+        let count = (part * FOUR / form.products()) as u16;
         let load = |b: &mut KernelBuilder, lane: u64| {
-            panels.load(b, (form, pair), self.stored, (first, panels.place(width, column * ROWS, lane)), (count, count))
+            panels.load(b, (form, half), self.stored, (first, panels.place(width, product * FOUR, lane)), (count, count))
         };
         let strips: Vec<Value> = (from..from + lanes).step_by(part as usize).map(|lane| load(b, lane)).collect();
         join(b, &strips)
@@ -288,19 +353,19 @@ impl Lowering<'_> {
     /// fourth of the kernel.
     pub(super) fn widen(&self, b: &mut KernelBuilder, at: &Block) {
         let (schedule, width) = (self.schedule, at.cut.width);
-        let columns = at.rows * schedule.work.window[1];
-        let step = schedule.panels.place(width, ROWS, 0);
-        b.for_range(0, columns as i64, 1, |b, column| {
-            let from = b.scale_index(column, step, 0);
+        let products = at.rows * schedule.fours.products();
+        let step = schedule.panels.place(width, FOUR, 0);
+        b.for_range(0, products as i64, 1, |b, product| {
+            let from = b.scale_index(product, step, 0);
             let from = b.add(from, at.weights);
-            let to = b.scale_index(column, self.place(at.cut, 1, 0), 0);
-            for pair in 0..schedule.pairs.count {
-                let mut value = self.stored(b, (from, width), (0, pair), (0, width.lanes));
+            let to = b.scale_index(product, self.place(at.cut, 1, 0), 0);
+            for half in 0..2 {
+                let mut value = self.stored(b, (from, width), (0, half), (0, width.lanes));
                 if let Some(by) = schedule.panels.moved_by() {
                     let by = b.int(Type::vector(Lane::I16, 2 * width.lanes as u16), by);
                     value = b.add(value, by);
                 }
-                b.store(self.weights, to, self.place(at.cut, 0, pair), value);
+                b.store(self.weights, to, self.place(at.cut, 0, half), value);
             }
         });
     }

@@ -11,6 +11,7 @@ mod depthwise_tile;
 pub mod direct;
 mod filling;
 pub mod form;
+mod fours;
 pub mod geometry;
 pub mod image_sizes;
 mod lacking;
