@@ -357,6 +357,27 @@ fn depthwise_blocks_beside_others_match_on_every_machine() {
     }
 }
 
+/// Images of few pixels, whose rows are one row so that weights are read once: rows that are cut into several tiles, strides, panels of fewer channels.
+#[test]
+fn images_of_few_pixels_match_on_every_machine() {
+    let strided = |stride: i64| WindowGeometry { strides: vec![stride; 2], ..hot_loops::same_size(3) };
+    let cases = [
+        ([2, 4, 4, 64], [64, 3, 3, 64], strided(1), true),
+        ([1, 9, 8, 48], [80, 3, 3, 48], strided(2), true),
+        ([1, 5, 6, 40], [104, 3, 3, 40], strided(1), true),
+        ([1, 5, 5, 256], [264, 1, 1, 256], hot_loops::same_size(1), false),
+    ];
+    for (image, filter, geometry, joined) in cases {
+        let (module, input) = of_bytes(ElementType::I8, [image, filter], geometry, 1, (-13, 0));
+        let what = format!("{image:?} by {filter:?}");
+        check_everywhere(&module, &input, &what);
+        let machine = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
+        let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("a schedule");
+        let Step::Call(call) = &lowered.program.methods[0].steps[0] else { panic!("a call") };
+        assert_eq!(call.origin.schedule.contains("staged images"), joined, "{what}: {}", call.origin.schedule);
+    }
+}
+
 /// Windows of more than four rows: pairs are taken in fours, and a pair that is left together with the one of the next column.
 #[test]
 fn depthwise_windows_of_many_rows_match_on_every_machine() {

@@ -8,9 +8,9 @@
 
 use super::block_panels::{Encoding, Panels, Scale};
 use super::cuts::{Cut, Cuts};
-use super::direct::Tile;
 use super::geometry::fuses;
 use super::loops::hoisted;
+use super::register_tile::Tile;
 use super::strips::{COMMON, NARROWEST, Strips};
 use super::tile::join;
 use crate::ir::operators::{BlockMatmul, block_unit};

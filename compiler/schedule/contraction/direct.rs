@@ -8,26 +8,19 @@
 use super::cuts::{Cuts, Width};
 use super::form::Form;
 use super::geometry::{Contraction, Planes, pointwise};
+use super::joined_rows;
 use super::needs::{keeps_rows, overwritten_by_rows};
 use super::panels::{Extents, Panels};
 use super::phases::Phase;
+use super::register_tile::{TILES_AT_ONCE, Tile, choose_tile, joins_rests, lanes_of, loads_part};
 use super::staging::Staging;
-use super::strips::{COMMON, NARROWEST, Strips};
+use super::strips::{NARROWEST, Strips};
 use super::weights::Weights;
 use crate::ir::Value as Tensor;
-use crate::machine::{DotProduct, MACHINES, Machine};
+use crate::machine::{MACHINES, Machine};
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::unsupported::Unsupported;
-
-/// A register tile: pixels × vectors of output channels.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tile {
-    /// Pixels.
-    pub pixels: u64,
-    /// Vectors of output channels.
-    pub vectors: u64,
-}
 
 /// Windows of more rows, planes counted, are no real model's.
 const MAX_WINDOW_ROWS: u64 = 4096;
@@ -98,6 +91,10 @@ const FEWEST_STAGED: u64 = 4;
 /// Elements of a staged row that leaves room for weights in the first-level cache.
 const LONGEST_STAGED: u64 = 1 << 14;
 
+/// Elements of a staged row that is no longer than it has to be for register tiles, and of one whose elements are bytes.
+const ELEMENTS: u64 = 1 << 11;
+const ELEMENTS_OF_BYTES: u64 = 1 << 13;
+
 /// Filling the panels takes as long as the products of some pixels, and each part that has rows fills all of them.
 const PIXELS_OF_FILLING: u64 = 6;
 
@@ -148,7 +145,14 @@ impl<'a> DirectSchedule<'a> {
         let staged = must_stage || cx.stages && if_staged.is_some();
         let may_be_cut = staged && !cx.machine.at_once;
         let shorter = match work.is_pointwise() && work.groups == 1 {
-            true => fold_pixels(&mut work, (staged, may_be_cut && cx.in_short_sections), cx.threads.count.into()).filter(|_| may_be_cut),
+            true => fold_pixels(&mut work, (staged.then_some(form), may_be_cut && cx.in_short_sections), cx.threads.count.into())
+                .filter(|_| may_be_cut),
+            false if may_be_cut && work.joins_rows(&cx, form) => {
+                if !cx.in_short_sections {
+                    work.join_rows();
+                }
+                (!cx.in_short_sections).then_some(0)
+            }
             false if may_be_cut => work.cut_row(cx.in_short_sections),
             false => None,
         };
@@ -319,24 +323,6 @@ fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     [4, 2].into_iter().filter(|count| count * outputs <= lanes).find(cuts).map_or(form, Form::Floats)
 }
 
-/// Output channels whose sums a vector has.
-fn lanes_of(machine: &Machine, form: Form) -> u64 {
-    (u64::from(machine.lanes(4)) / form.sums()).max(1)
-}
-
-/// Whether a machine loads the weights of any number of output channels at once.
-fn loads_part(machine: &Machine, form: Form) -> bool {
-    u64::from(machine.masked_lanes) >= COMMON * form.group()
-}
-
-/// Whether the last strips lie side by side: constants that products load as they are stored, where a level loads part of a vector. On a GPU lanes
-/// are rounds of a loop.
-fn joins_rests(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
-    let as_stored =
-        work.weights.are_whole_bytes() || matches!(work.weights, Weights::Floats(_)) && work.weights.sparse_elements().is_none();
-    as_stored && !work.open && cx.levels.iter().all(|level| !level.at_once) && cx.levels.iter().any(|level| loads_part(level, form))
-}
-
 /// What the largest of some parts has of so much that is alike, in thousandths.
 fn equal_share(extent: u64, threads: u64) -> u64 {
     extent.div_ceil(threads).saturating_mul(1000) / extent.max(1)
@@ -359,13 +345,13 @@ fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<(Tensor,
 /// Turns a pointwise contraction's pixels into rows of a length that keeps a staged row in the first-level cache and cuts the pixels without a
 /// rest. Rows that are not staged are one, or enough for parts. `in_short` says that all pixels are one row in short sections. Otherwise gives the
 /// elements that these would move beside what rows do, if they are shorter.
-fn fold_pixels(work: &mut Contraction, (staged, in_short): (bool, bool), threads: u64) -> Option<u64> {
+fn fold_pixels(work: &mut Contraction, (staged, in_short): (Option<Form>, bool), threads: u64) -> Option<u64> {
     let pixels = work.batch * work.planes.input * work.input_size[0] * work.input_size[1];
     let width = match (staged, threads > 1) {
-        (true, _) => staged_row(pixels, work, threads),
-        (false, true) => row_of_even_parts(pixels, work.input_size[1], threads),
+        (Some(form), _) => staged_row(pixels, work, form, threads),
+        (None, true) => row_of_even_parts(pixels, work.input_size[1], threads),
         // Rows without staging may be as long as they like.
-        (false, false) => pixels,
+        (None, false) => pixels,
     };
     let of_rows = |work: &mut Contraction, width: u64| {
         (work.batch, work.planes) = (1, Planes::ONE);
@@ -384,8 +370,14 @@ fn fold_pixels(work: &mut Contraction, (staged, in_short): (bool, bool), threads
 }
 
 /// The length of a row that is staged.
-fn staged_row(pixels: u64, work: &Contraction, threads: u64) -> u64 {
-    let limit = (2048 / work.channels.max(1)).clamp(8, 64);
+fn staged_row(pixels: u64, work: &Contraction, form: Form, threads: u64) -> u64 {
+    let of_bytes = form == Form::Unsigned8;
+    // Each row reads all weights again.
+    if of_bytes && pixels <= joined_rows::MOST_PIXELS && pixels * work.channels <= joined_rows::MOST_ELEMENTS {
+        return pixels;
+    }
+    let elements = if of_bytes { ELEMENTS_OF_BYTES } else { ELEMENTS };
+    let limit = (elements / work.channels.max(1)).clamp(8, 64);
     let best = (1..=limit.min(pixels)).rev().find(|n| pixels.is_multiple_of(*n)).unwrap_or(1);
     let longer = (best < FEWEST_STAGED && pixels > SHORT_IMAGE).then(|| longer_row(pixels, limit, work.channels)).flatten();
     let best = longer.unwrap_or(best);
@@ -424,95 +416,6 @@ fn row_for_parts(pixels: u64, image_row: u64, (best, limit): (u64, u64), threads
 /// Segments of a window up to which they are unrolled. Where vectors are words each is so many instructions that a table of starts costs less.
 pub(super) fn unrolled_segments(cx: &Context<'_>) -> u64 {
     if cx.writes_out() { UNROLLED_SEGMENTS } else { 2 }
-}
-
-/// The register tile. `in_blocks` says that another kernel computes more pixels with the same weights, which must then lie alike for both.
-fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
-    let machine = cx.machine;
-    let lanes = lanes_of(machine, form);
-    let outputs = work.outputs / work.groups;
-    let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
-    if !machine.has_vector_registers() {
-        let pixels = if cx.goal == Goal::Size { 1 } else { width.min(2) };
-        return Tile { pixels, vectors: NARROWEST.div_ceil(lanes) };
-    }
-    if cx.goal == Goal::Size {
-        return small_tile(outputs.max(NARROWEST).div_ceil(lanes), width);
-    }
-    if machine.at_once {
-        return tile_at_once(rows_of_all(work), width, outputs.max(NARROWEST).div_ceil(lanes));
-    }
-    if machine.sums_in_place {
-        return in_place_tile(machine, form, outputs, (width, in_blocks, joins_rests(cx, work, form)));
-    }
-    let needed = outputs.max(NARROWEST).div_ceil(lanes).next_power_of_two();
-    let vectors = needed.min(if width == 1 && !in_blocks { 8 } else { 4 });
-    // Accumulators, the pixels' operands and one vector of weights must stay in registers, beside the copies that x86's fused
-    // operations need here: they overwrite a factor.
-    let pixels = match (form, vectors) {
-        (_, 1) => 6,
-        (_, 2) => 4,
-        (_, _) if machine.registers.count() >= 32 => 4,
-        (Form::Unsigned8, _) => 3,
-        _ => 2,
-    };
-    Tile { pixels: pixels.min(width), vectors }
-}
-
-/// Tiles for machines that compute many at the same time, the one first that loads least for a product.
-const TILES_AT_ONCE: [Tile; 5] = [
-    Tile { pixels: 4, vectors: 4 },
-    Tile { pixels: 4, vectors: 2 },
-    Tile { pixels: 4, vectors: 1 },
-    Tile { pixels: 2, vectors: 1 },
-    Tile { pixels: 1, vectors: 1 },
-];
-
-/// Tiles that keep such a machine busy.
-const ENOUGH_AT_ONCE: u64 = 2048;
-
-/// Rows that tiles are cut from: each of all products, groups and images.
-fn rows_of_all(work: &Contraction) -> u64 {
-    let matrices = work.matrices.iter().map(|matrices| matrices.count);
-    [work.groups, work.batch, work.planes.output, work.output_size[0]].into_iter().chain(matrices).fold(1, u64::saturating_mul)
-}
-
-/// The largest tile of which there are enough, for rows of this width and this number of vectors of output channels.
-fn tile_at_once(rows: u64, width: u64, vectors: u64) -> Tile {
-    let most = vectors.next_power_of_two();
-    let within = |tile: Tile| Tile { pixels: tile.pixels.min(width), vectors: tile.vectors.min(most) };
-    let count = |tile: &Tile| rows.saturating_mul(width.div_ceil(tile.pixels) * vectors.div_ceil(tile.vectors));
-    let [.., last] = TILES_AT_ONCE;
-    TILES_AT_ONCE.into_iter().map(within).find(|tile| count(tile) >= ENOUGH_AT_ONCE).unwrap_or(last)
-}
-
-/// The tile of small code: each pixel and each vector has an epilogue of its own, and so have the pixels that are left of a row.
-fn small_tile(vectors: u64, width: u64) -> Tile {
-    let pixels = if width.is_multiple_of(2) { 2 } else { 1 };
-    Tile { pixels, vectors: vectors.min(2) }
-}
-
-/// The tile of a machine whose products add in place: registers hold sums, the weights of a step, one pixel's operand, and the
-/// product itself where adding it is an instruction of its own.
-/// `is_one` says that output channels which fill no vector are one panel.
-fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks, is_one): (u64, bool, bool)) -> Tile {
-    let registers = u64::from(machine.registers.count());
-    // Whole vectors of output channels, and perhaps part of one.
-    let full = outputs / lanes_of(machine, form);
-    let apart = u64::from(form.is_of_pairs() && machine.dot == DotProduct::Signed16);
-    // One pixel alone: its weights are read by the products themselves.
-    let most = match width {
-        1 if !in_blocks => registers / 2 - 2,
-        _ if registers >= 32 => 4,
-        _ => 2,
-    };
-    let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && v <= full).unwrap_or(1);
-    // More than eight sums hide no more latency, and their epilogues are long. With a single vector each product has a load of its own, beside
-    // those of the weights: more pixels share these, and leave products room to be late.
-    let is_tall = vectors == 1 && registers >= 32 && (full > 0 || is_one || outputs.is_power_of_two());
-    let enough = if is_tall { 16 } else { 8 };
-    let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(enough);
-    Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
 }
 
 /// Groups of k in a round of the innermost loop over `groups`, each with `products` of a vector.
@@ -592,7 +495,7 @@ impl DirectSchedule<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tile, equal_share, largest_share, longer_row, row_for_parts, row_of_even_parts, tile_at_once};
+    use super::{equal_share, largest_share, longer_row, row_for_parts, row_of_even_parts};
 
     #[test]
     fn rows_for_parts_follow_those_of_the_image() {
@@ -608,17 +511,6 @@ mod tests {
         assert_eq!(longer_row(257 * 257, 64, 32), Some(257));
         assert_eq!(longer_row(257 * 257, 64, 64), None, "a row of 16 KiB");
         assert_eq!(longer_row(6, 8, 1), None);
-    }
-
-    #[test]
-    fn tiles_are_as_large_as_leaves_enough_of_them() {
-        let of = |rows, width, vectors| {
-            let Tile { pixels, vectors } = tile_at_once(rows, width, vectors);
-            (pixels, vectors)
-        };
-        assert_eq!([of(48, 48, 24), of(24, 24, 36), of(12, 12, 48)], [(4, 4), (4, 2), (2, 1)]);
-        assert_eq!([of(1, 65, 96), of(1, 1, 250), of(1, 1, 2048), of(1, 1, 8192)], [(2, 1), (1, 1), (1, 1), (1, 4)]);
-        assert_eq!([of(224, 224, 1), of(3, 3, 3)], [(4, 1), (1, 1)], "no more vectors than there are");
     }
 
     #[test]

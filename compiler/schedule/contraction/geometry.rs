@@ -2,7 +2,7 @@
 
 use super::bias;
 use super::image_sizes::{Numbers, Sizes};
-use super::long_row::LongRow;
+use super::long_row::{JoinedRows, LongRow};
 use super::phases::{Axis, Phases};
 use super::right::read;
 use super::weights::Weights;
@@ -44,6 +44,8 @@ pub struct Contraction {
     /// The row that rows of windows are sections of, where they are no rows of the image. Rows of the input begin as far apart as those of the output
     /// need, and what pads them are pixels of their neighbours.
     pub sections: Option<LongRow>,
+    /// The rows of the image that are computed as one row, if they are: that is the output's then.
+    pub joined: Option<JoinedRows>,
     /// Strides.
     pub strides: [u64; 2],
     /// What the taps of planes, rows and columns are.
@@ -207,6 +209,7 @@ impl Contraction {
             window: rows_and_width(window),
             sizes,
             sections: None,
+            joined: None,
             strides: rows_and_width(strides),
             phases,
             groups: conv.groups,
@@ -245,6 +248,7 @@ impl Contraction {
             window: [1, 1],
             sizes: None,
             sections: None,
+            joined: None,
             strides: [1, 1],
             phases: [1, 1, rows].map(pointwise),
             groups: 1,

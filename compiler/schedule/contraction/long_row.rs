@@ -1,4 +1,4 @@
-//! A long row of pixels that is computed in sections.
+//! Rows of pixels that are none of an image: a long one that is computed in sections, and one that has all pixels of an image.
 
 use super::phases::Phase;
 use crate::kernel::{BinaryOp, KernelBuilder, Value};
@@ -15,6 +15,15 @@ pub struct LongRow {
     pub sections: u64,
     /// Output pixels of a section, of each phase.
     pub length: u64,
+}
+
+/// The output rows of an image that are computed as one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JoinedRows {
+    /// Their number.
+    pub count: u64,
+    /// Pixels of a row of the image.
+    pub width: u64,
 }
 
 impl LongRow {

@@ -133,6 +133,8 @@ pub(super) struct TilePlace<'a> {
     pub segments: &'a Segments,
     /// Added to the first elements of the segments.
     pub offset: Value,
+    /// Number of the first pixel where the pixels of a tile may lie in several rows of the image.
+    pub first: u64,
     /// Number of the first pixel in its row, and in the output.
     pub x: Value,
     pub pixel: Value,
@@ -156,6 +158,7 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
     lowering.matrices(&mut b)?;
     let staged = match schedule.staging.as_ref().map(|staging| staging.chunk) {
         Some(Some(_)) => ", staged chunks",
+        Some(None) if schedule.work.joined.is_some() => ", staged images",
         Some(None) if schedule.work.sections.is_some() => ", staged sections",
         Some(None) if schedule.work.channel_planes.is_some() => ", staged rows of planes",
         Some(None) => ", staged rows",
@@ -384,7 +387,7 @@ impl<'a> Lowering<'a> {
             && matches!(self.window_rows(), Number::Known(1))
             && work.matrices.is_empty();
         let whole = self.schedule.staging.as_ref().filter(|staging| is_one && staging.chunk.is_none());
-        whole.map_or(0, |_| work.phases[1].reach())
+        whole.map_or(0, |_| work.rows_reached())
     }
 
     /// Every row of windows, with what it reads staged, of which this many rows are there already.
@@ -546,8 +549,11 @@ impl<'a> Lowering<'a> {
             (self.panel_operands(b, part, row, at), cut)
         });
         let input_channel = b.scale_index(at.group, (work.channels / work.groups) as i64, (part.axes[2].lead * work.channels) as i64);
-        let body = |b: &mut KernelBuilder, x: Value, count: u64| {
-            let offset = b.scale_index(x, (work.strides[1] * work.channels) as i64, 0);
+        let body = |b: &mut KernelBuilder, (x, first): (Value, u64), count: u64| {
+            let offset = match work.joined {
+                Some(_) => b.index(work.window_offset(first) as i64),
+                None => b.scale_index(x, (work.strides[1] * work.channels) as i64, 0),
+            };
             let offset = b.add(offset, input_channel);
             let step = b.scale_index(x, work.phases[2].step as i64, 0);
             let pixel = b.add(row.pixel, step);
@@ -557,6 +563,7 @@ impl<'a> Lowering<'a> {
                 active,
                 segments: &row.segments,
                 offset,
+                first,
                 x,
                 pixel,
                 channel,
@@ -567,7 +574,14 @@ impl<'a> Lowering<'a> {
             let beside = beside.map(|(operands, cut)| Box::new(place(operands, cut, None)));
             self.tile(b, &place(own, at.cut, beside), count)
         };
-        row.width.tiles(b, schedule.tile.pixels, body)
+        if work.joined.is_none() {
+            return row.width.tiles(b, schedule.tile.pixels, |b, x, count| body(b, (x, 0), count));
+        }
+        let (all, step) = (positions(work, 2), schedule.tile.pixels);
+        (0..all).step_by(step as usize).try_for_each(|first| {
+            let x = b.index(first as i64);
+            body(b, (x, first), step.min(all - first))
+        })
     }
 
     /// Where a panel's channels, weights and initial sums are.

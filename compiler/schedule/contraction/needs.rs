@@ -90,7 +90,7 @@ fn may_overwrite_input(cx: Context<'_>, work: &Contraction) -> bool {
     let [_, rows, columns] = &work.phases;
     let (reach, low, stride) = match work.sections {
         Some(_) => (columns.padded(work.input_size[1]), columns.padding_low, work.input_size[1]),
-        None => (rows.reach(), rows.padding_low, work.strides[0]),
+        None => (work.rows_reached(), rows.padding_low, work.strides[0]),
     };
     let holds = |n: u64, y: u64| {
         let staged = (y * stride + reach).saturating_sub(low).min(in_rows);

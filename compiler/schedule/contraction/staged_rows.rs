@@ -51,7 +51,7 @@ fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buf
     }
     let top = b.scale_index(at.y, work.strides[0] as i64, 0);
     let phases = &work.phases[1];
-    let mut end = b.scale_index(top, 1, phases.reach() as i64);
+    let mut end = b.scale_index(top, 1, work.rows_reached() as i64);
     let Some(staging) = staging.filter(|staging| staging.chunk.is_none()) else { return end };
     if !work.is_one_phase() {
         // The phase that reaches furthest may have no window at the last rows of others.

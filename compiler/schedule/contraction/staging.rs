@@ -115,7 +115,7 @@ impl Staging {
             let planes = planes.padded(contraction.planes.input);
             (matrices * contraction.batch * planes, rows.padded(contraction.input_size[0]).max(rows.reach()))
         } else {
-            (reached.len() as u64, rows.reach())
+            (reached.len() as u64, contraction.rows_reached())
         };
         let ring = [rings, ring_rows].iter().fold(row, |product, &n| product.saturating_mul(n.into()));
         if ring > MOST_ELEMENTS {

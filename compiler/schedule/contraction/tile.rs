@@ -18,6 +18,8 @@ use crate::schedule::unsupported::Unsupported;
 struct SegmentPlace {
     row: Value,
     tap: i64,
+    /// See [`TilePlace::first`].
+    first: u64,
     weights: Value,
     /// The width of the panel.
     width: Width,
@@ -28,7 +30,7 @@ struct SegmentPlace {
 impl Lowering<'_> {
     /// One register tile: sums, then the epilogue a pixel at a time.
     pub fn tile(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: u64) -> Result<(), Unsupported> {
-        let (part, width) = (place.part, place.width);
+        let (part, width, first) = (place.part, place.width, place.first);
         let segments = part.panels.extents.segments();
         let segment_weights = part.panels.in_buffer(part.run() * width.strip);
         let beside = place.beside.as_deref();
@@ -47,7 +49,7 @@ impl Lowering<'_> {
                     let weights = b.scale_index(place.weights, 1, segment as i64 * segment_weights);
                     let tap = (segment % taps) as i64 * self.tap_step();
                     let beside = beside.map(|at| (b.scale_index(at.weights, 1, segment as i64 * segment_beside), at.width));
-                    sums = self.segment(b, part, SegmentPlace { row, tap, weights, width, beside }, pixels, sums);
+                    sums = self.segment(b, part, SegmentPlace { row, tap, first, weights, width, beside }, pixels, sums);
                 }
             }
             Segments::Table(table) => {
@@ -61,7 +63,7 @@ impl Lowering<'_> {
                         let skipped = b.scale_index(segment, segment_beside, 0);
                         (b.add(at.weights, skipped), at.width)
                     });
-                    self.segment(b, part, SegmentPlace { row, tap: 0, weights, width, beside }, pixels, sums.to_vec())
+                    self.segment(b, part, SegmentPlace { row, tap: 0, first, weights, width, beside }, pixels, sums.to_vec())
                 });
             }
         }
@@ -288,6 +290,7 @@ impl Lowering<'_> {
         let (vectors, _) = at.width.vectors(schedule.lanes);
         machine.sums_in_place
             && at.beside.is_none()
+            && work.joined.is_none()
             && form.is_of_bytes()
             && pixels > 1
             && vectors == 1
@@ -338,8 +341,8 @@ impl Lowering<'_> {
         let schedule = self.schedule;
         let whole = schedule.form.group();
         let mut group = whole / schedule.form.products();
-        let stride = (schedule.work.strides[1] * schedule.work.channels) as i64;
-        let offset = at.tap + p as i64 * stride + (u * whole + product * group) as i64;
+        let from_first = (schedule.work.window_offset(at.first + p) - schedule.work.window_offset(at.first)) as i64;
+        let offset = at.tap + from_first + (u * whole + product * group) as i64;
         if matches!(schedule.form, Form::Floats(_)) && (u + 1) * whole > part.panels.extents.segment() {
             // The last element alone: what follows it in memory may be no number.
             group = 1;

@@ -1,0 +1,185 @@
+//! The register tile of a direct convolution or a product of matrices: how many pixels and how many vectors of output channels it has.
+
+use super::form::Form;
+use super::geometry::Contraction;
+use super::strips::{COMMON, NARROWEST};
+use super::weights::Weights;
+use crate::machine::{DotProduct, Machine};
+use crate::schedule::context::{Context, Goal};
+
+/// A register tile: pixels × vectors of output channels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tile {
+    /// Pixels.
+    pub pixels: u64,
+    /// Vectors of output channels.
+    pub vectors: u64,
+}
+
+/// The register tile. `in_blocks` says that another kernel computes more pixels with the same weights, which must then lie alike for both.
+pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
+    let machine = cx.machine;
+    let lanes = lanes_of(machine, form);
+    let outputs = work.outputs / work.groups;
+    let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
+    if !machine.has_vector_registers() {
+        let pixels = if cx.goal == Goal::Size { 1 } else { width.min(2) };
+        return Tile { pixels, vectors: NARROWEST.div_ceil(lanes) };
+    }
+    if cx.goal == Goal::Size {
+        return small_tile(outputs.max(NARROWEST).div_ceil(lanes), width);
+    }
+    if machine.at_once {
+        return tile_at_once(rows_of_all(work), width, outputs.max(NARROWEST).div_ceil(lanes));
+    }
+    if machine.sums_in_place {
+        let is_one_row = work.output_size[0] * work.planes.output == 1;
+        let depth = work.planes.window * work.window[0] * work.window[1] * (work.channels / work.groups);
+        let tile = in_place_tile(machine, form, outputs, (width, in_blocks, joins_rests(cx, work, form)));
+        return if in_blocks { tile } else { taller_tile(machine, form, tile, (width, is_one_row), (depth, outputs)) };
+    }
+    let needed = outputs.max(NARROWEST).div_ceil(lanes).next_power_of_two();
+    let vectors = needed.min(if width == 1 && !in_blocks { 8 } else { 4 });
+    // Accumulators, the pixels' operands and one vector of weights must stay in registers, beside the copies that x86's fused
+    // operations need here: they overwrite a factor.
+    let pixels = match (form, vectors) {
+        (_, 1) => 6,
+        (_, 2) => 4,
+        (_, _) if machine.registers.count() >= 32 => 4,
+        (Form::Unsigned8, _) => 3,
+        _ => 2,
+    };
+    Tile { pixels: pixels.min(width), vectors }
+}
+
+/// Tiles for machines that compute many at the same time, the one first that loads least for a product.
+pub(super) const TILES_AT_ONCE: [Tile; 5] = [
+    Tile { pixels: 4, vectors: 4 },
+    Tile { pixels: 4, vectors: 2 },
+    Tile { pixels: 4, vectors: 1 },
+    Tile { pixels: 2, vectors: 1 },
+    Tile { pixels: 1, vectors: 1 },
+];
+
+/// Tiles that keep such a machine busy.
+const ENOUGH_AT_ONCE: u64 = 2048;
+
+/// Rows that tiles are cut from: each of all products, groups and images.
+fn rows_of_all(work: &Contraction) -> u64 {
+    let matrices = work.matrices.iter().map(|matrices| matrices.count);
+    [work.groups, work.batch, work.planes.output, work.output_size[0]].into_iter().chain(matrices).fold(1, u64::saturating_mul)
+}
+
+/// The largest tile of which there are enough, for rows of this width and this number of vectors of output channels.
+fn tile_at_once(rows: u64, width: u64, vectors: u64) -> Tile {
+    let most = vectors.next_power_of_two();
+    let within = |tile: Tile| Tile { pixels: tile.pixels.min(width), vectors: tile.vectors.min(most) };
+    let count = |tile: &Tile| rows.saturating_mul(width.div_ceil(tile.pixels) * vectors.div_ceil(tile.vectors));
+    let [.., last] = TILES_AT_ONCE;
+    TILES_AT_ONCE.into_iter().map(within).find(|tile| count(tile) >= ENOUGH_AT_ONCE).unwrap_or(last)
+}
+
+/// The tile of small code: each pixel and each vector has an epilogue of its own, and so have the pixels that are left of a row.
+fn small_tile(vectors: u64, width: u64) -> Tile {
+    let pixels = if width.is_multiple_of(2) { 2 } else { 1 };
+    Tile { pixels, vectors: vectors.min(2) }
+}
+
+/// The tile of a machine whose products add in place: registers hold sums, the weights of a step, one pixel's operand, and the
+/// product itself where adding it is an instruction of its own.
+/// `is_one` says that output channels which fill no vector are one panel.
+fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks, is_one): (u64, bool, bool)) -> Tile {
+    let registers = u64::from(machine.registers.count());
+    // Whole vectors of output channels, and perhaps part of one.
+    let full = outputs / lanes_of(machine, form);
+    let apart = u64::from(form.is_of_pairs() && machine.dot == DotProduct::Signed16);
+    // One pixel alone: its weights are read by the products themselves.
+    let most = match width {
+        1 if !in_blocks => registers / 2 - 2,
+        _ if registers >= 32 => 4,
+        _ => 2,
+    };
+    let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && v <= full).unwrap_or(1);
+    // More than eight sums hide no more latency, and their epilogues are long. With a single vector each product has a load of its own, beside
+    // those of the weights: more pixels share these, and leave products room to be late.
+    let is_tall = vectors == 1 && registers >= 32 && (full > 0 || is_one || outputs.is_power_of_two());
+    let enough = if is_tall { 16 } else { 8 };
+    let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(enough);
+    Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
+}
+
+/// Bytes of a panel that stay in a first-level cache beside the pixels of a tile.
+const MOST_PANEL: u64 = 28 << 10;
+
+/// Bytes of weights that come from further away than a second-level cache, where others have been read since.
+const FAR_WEIGHTS: u64 = 1 << 16;
+
+/// Pixels from which a tile of two vectors loads hardly more for a product than a tile of four.
+const FEWEST_OF_TWO: u64 = 10;
+
+/// A tile of bytes with fewer vectors and more pixels, which reads fewer weights for the same products: all pixels of an image that is one short row, where the
+/// weights come from far, so that they are one stream; else half the vectors, where the weights of a panel of all of them leave the first-level cache and
+/// tiles of all of them would not be full. A sum takes `depth` products.
+fn taller_tile(machine: &Machine, form: Form, tile: Tile, (width, is_one_row): (u64, bool), (depth, outputs): (u64, u64)) -> Tile {
+    let most = |vectors: u64| (u64::from(machine.registers.count()) - vectors - 1) / vectors;
+    if form != Form::Unsigned8 || tile.vectors != 4 {
+        return tile;
+    }
+    let all = [2, 1].into_iter().find(|&vectors| width <= most(vectors));
+    if let Some(vectors) = all.filter(|_| is_one_row && width > tile.pixels && depth.saturating_mul(outputs) >= FAR_WEIGHTS) {
+        return Tile { pixels: width, vectors };
+    }
+    let panel = depth.saturating_mul(tile.vectors * u64::from(machine.lanes(4)));
+    let pixels = width.div_ceil(width.div_ceil(most(2)));
+    let is_full = tile.pixels == most(tile.vectors) && width.is_multiple_of(tile.pixels);
+    if panel > MOST_PANEL && !is_full && pixels >= FEWEST_OF_TWO { Tile { pixels, vectors: 2 } } else { tile }
+}
+
+/// Output channels whose sums a vector has.
+pub(super) fn lanes_of(machine: &Machine, form: Form) -> u64 {
+    (u64::from(machine.lanes(4)) / form.sums()).max(1)
+}
+
+/// Whether a machine loads the weights of any number of output channels at once.
+pub(super) fn loads_part(machine: &Machine, form: Form) -> bool {
+    u64::from(machine.masked_lanes) >= COMMON * form.group()
+}
+
+/// Whether the last strips lie side by side: constants that products load as they are stored, where a level loads part of a vector. On a GPU lanes
+/// are rounds of a loop.
+pub(super) fn joins_rests(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
+    let as_stored =
+        work.weights.are_whole_bytes() || matches!(work.weights, Weights::Floats(_)) && work.weights.sparse_elements().is_none();
+    as_stored && !work.open && cx.levels.iter().all(|level| !level.at_once) && cx.levels.iter().any(|level| loads_part(level, form))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Form, Tile, taller_tile, tile_at_once};
+    use crate::machine::MACHINES;
+
+    #[test]
+    fn tiles_of_many_weights_are_taller() {
+        let machine = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
+        let tile = Tile { pixels: 6, vectors: 4 };
+        let of = |width, depth| taller_tile(machine, Form::Unsigned8, tile, (width, width < 32), (depth, 128));
+        assert_eq!(of(64, 9 * 64), Tile { pixels: 13, vectors: 2 });
+        assert_eq!(of(64, 9 * 32), tile, "the panel stays in the first-level cache");
+        assert_eq!(of(48, 9 * 64), tile, "all tiles are full");
+        assert_eq!(of(6, 9 * 64), tile, "a tile has all pixels");
+        assert_eq!([of(12, 9 * 64), of(16, 9 * 64)], [(12, 2), (16, 1)].map(|(pixels, vectors)| Tile { pixels, vectors }));
+        assert_eq!(taller_tile(machine, Form::Unsigned8, tile, (16, false), (9 * 64, 128)), tile, "rows of an image");
+        assert_eq!(taller_tile(machine, Form::Float, tile, (32, true), (9 * 64, 128)), tile);
+    }
+
+    #[test]
+    fn tiles_are_as_large_as_leaves_enough_of_them() {
+        let of = |rows, width, vectors| {
+            let Tile { pixels, vectors } = tile_at_once(rows, width, vectors);
+            (pixels, vectors)
+        };
+        assert_eq!([of(48, 48, 24), of(24, 24, 36), of(12, 12, 48)], [(4, 4), (4, 2), (2, 1)]);
+        assert_eq!([of(1, 65, 96), of(1, 1, 250), of(1, 1, 2048), of(1, 1, 8192)], [(2, 1), (1, 1), (1, 1), (1, 4)]);
+        assert_eq!([of(224, 224, 1), of(3, 3, 3)], [(4, 1), (1, 1)], "no more vectors than there are");
+    }
+}
