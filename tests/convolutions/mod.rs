@@ -8,7 +8,7 @@ use modelc::ir::WindowGeometry;
 use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, ScalarOp, Tensor, TensorType, Type};
 use modelc::ir::{NanRule, RequantizeRule, Scalar, SourceData};
 use modelc::lower;
-use modelc::machine::{DotProduct, GPUS, Isa, MACHINES, Machine};
+use modelc::machine::{GPUS, Isa, MACHINES, Machine, machine};
 use modelc::program::{Program, Step, calls};
 use modelc::{passes, pipeline};
 
@@ -332,12 +332,30 @@ fn products_of_weights_that_are_moved_match_on_every_machine() {
         let (module, image) = unsigned(window, sizes, zero_point);
         check_everywhere(&module, &image, &format!("case {number}"));
         // The level that multiplies bytes, and those that read its panels as pairs.
-        let levels: Vec<&Machine> = MACHINES.iter().filter(|machine| machine.isa() == Some(Isa::X86_64)).collect();
-        let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(levels[0]), &levels[1..]).expect("a schedule");
-        let is_moved = |program: &Program| program.kernels.iter().any(|kernel| kernel.to_string().contains("lacking"));
-        let moved: Vec<bool> = lowered.levels().iter().map(|level| is_moved(level.program)).collect();
-        assert_eq!(moved, vec![number < 4; levels.len()], "case {number}");
+        for isa in [Isa::X86_64, Isa::Aarch64] {
+            let moved = of_levels(&module, isa, "lacking");
+            assert!(moved.iter().all(|(_, moved)| *moved == (number < 4)), "case {number}: {moved:?}");
+        }
     }
+}
+
+/// A single pixel is staged in chunks, and its bytes are added as they are in the input, the last ones in part of a vector.
+#[test]
+fn moved_weights_of_a_single_pixel_match_on_every_machine() {
+    for channels in [260, 300, 511, 512] {
+        let (module, image) = of_bytes(ElementType::U8, [[1, 1, 1, channels], [24, 1, 1, channels]], hot_loops::same_size(1), 1, (77, 120));
+        check_everywhere(&module, &image, &format!("{channels} channels"));
+        let moved = of_levels(&module, Isa::Aarch64, "lacking");
+        assert!(moved.iter().all(|(_, moved)| *moved), "{channels} channels: {moved:?}");
+    }
+}
+
+/// Levels of an instruction set in one program for all of them, and whether a kernel of each has a text.
+fn of_levels(module: &Module, isa: Isa, text: &str) -> Vec<(&'static str, bool)> {
+    let levels: Vec<&Machine> = MACHINES.iter().filter(|machine| machine.isa() == Some(isa)).collect();
+    let lowered = pipeline::lower_levels(module, "module", lower::Options::new(levels[0]), &levels[1..]).expect("a schedule");
+    let has = |program: &Program| program.kernels.iter().any(|kernel| kernel.to_string().contains(text));
+    lowered.levels().iter().map(|level| (level.machine.level, has(level.program))).collect()
 }
 
 /// Panels of a group are padded to what all groups have together: their pixels do not lie side by side.
@@ -443,12 +461,13 @@ fn depthwise_weights_that_are_moved_match_on_every_machine() {
     for (number, (window, channels, steps, zero_point)) in cases.into_iter().enumerate() {
         let (module, image) = depthwise_unsigned(window, channels, steps, zero_point);
         check_everywhere(&module, &image, &format!("case {number}"));
-        let levels: Vec<&Machine> = MACHINES.iter().filter(|machine| machine.isa() == Some(Isa::X86_64)).collect();
-        let lowered = pipeline::lower_levels(&module, "module", lower::Options::new(levels[0]), &levels[1..]).expect("a schedule");
-        let of_bytes = |program: &Program| program.kernels.iter().any(|kernel| kernel.to_string().contains("unsigned_signed"));
-        let found: Vec<bool> = lowered.levels().iter().map(|level| of_bytes(level.program)).collect();
-        let expected: Vec<bool> = levels.iter().map(|level| zero_point > 0 && level.dot == DotProduct::UnsignedSigned8).collect();
-        assert_eq!(found, expected, "case {number}");
+        let of_bytes = of_levels(&module, Isa::X86_64, "unsigned_signed");
+        let expected = |level: &str| zero_point > 0 && level == "x86-64-v4";
+        assert!(of_bytes.iter().all(|(level, found)| *found == expected(level)), "case {number}: {of_bytes:?}");
+        let dotprod = machine("aarch64+dotprod").expect("a level");
+        let alone = pipeline::lower(&module, "module", lower::Options::new(dotprod)).expect("a schedule");
+        let found = schedules(&alone.program).iter().any(|schedule| schedule.starts_with("depthwise Fours"));
+        assert_eq!(found, zero_point > 0, "case {number}");
     }
 }
 

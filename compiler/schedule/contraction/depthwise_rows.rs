@@ -1,6 +1,6 @@
 //! Depthwise convolution of bytes with windows of several rows: rows are staged in pairs ([`RowPairs`]), so that the bytes of two window rows
 //! lie side by side for every channel. At stride one, two output rows are computed together, and share what they read of the pairs.
-//! Products take four bytes of a channel ([`Fours`]) as unsigned and signed bytes, or two rows as 16 bits. Of weights each output row of the two has its
+//! Products take four bytes of a channel ([`Fours`]) as bytes, or two rows as 16 bits. Of weights each output row of the two has its
 //! own, with zeros for the rows that it leaves out. All machines read the same.
 //!
 //! Weights that are [moved](super::moved) to bytes are so with their zeros: what the sums of a pixel lack is then a number times the sum of all
@@ -50,17 +50,19 @@ pub(super) enum Products {
 impl Products {
     fn on(machine: &Machine) -> Option<Self> {
         match machine.dot {
-            DotProduct::UnsignedSigned8 => Some(Self::Fours),
-            DotProduct::Signed16 if machine.word_pairs => Some(Self::Pairs),
-            _ => None,
+            _ if machine.at_once => None,
+            DotProduct::UnsignedSigned8 | DotProduct::Signed8 => Some(Self::Fours),
+            DotProduct::Signed16 => machine.word_pairs.then_some(Self::Pairs),
         }
     }
 
-    /// The form of the weights.
-    pub(super) fn form(self) -> Form {
+    /// The form of their operands, which are signed where one of the machines that read the weights wants them so.
+    fn form(self, cx: &Context<'_>) -> Form {
+        let signed = cx.levels.iter().chain([&cx.machine]).any(|machine| machine.dot == DotProduct::Signed8);
         match self {
+            Self::Fours if signed => Form::Signed8,
             Self::Fours => Form::Unsigned8,
-            Self::Pairs => Form::EvenAndOdd { signed: false },
+            Self::Pairs => Form::EvenAndOdd { signed },
         }
     }
 }
@@ -72,6 +74,8 @@ pub struct DepthwiseRows<'a> {
     /// What is done to its sums.
     element_wise: ElementWise<'a>,
     pub products: Products,
+    /// The form of their operands.
+    pub(super) form: Form,
     pub pairs: RowPairs,
     /// The products of an output row.
     pub fours: Fours,
@@ -113,11 +117,12 @@ impl<'a> DepthwiseRows<'a> {
     pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let products = Products::on(cx.machine).ok_or_else(|| Unsupported::new("products of bytes in rows"))?;
+        let form = products.form(&cx);
         let (together, lanes) = (together(&work), u64::from(cx.machine.lanes(2)));
         let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
         let cuts = Cuts::new(&strips, lanes, false);
         let fours = Fours { pairs: (work.window[0] + together - 1).div_ceil(2), columns: work.window[1] };
-        let mut pairs = RowPairs::new(cx.machine, &work, fours.pairs, lanes);
+        let mut pairs = RowPairs::new(cx.machine, (&work, form), fours.pairs, lanes);
         // Instructions that interleave may work within less than a vector. Where every block of channels is a whole one, its bytes change places
         // once, when they are staged.
         let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
@@ -127,8 +132,8 @@ impl<'a> DepthwiseRows<'a> {
         let taps = taps(&work, fours, together);
         let (filter_taps, segment_taps) = (work.per_output(), taps.len() as u64);
         let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step: FOUR };
-        let panels = Panels::new(&work.weights, products.form(), extents, cx.machine, false).moved_everywhere();
-        Ok(Self { cx, work, element_wise, products, pairs, fours, together, panels, cuts })
+        let panels = Panels::new(&work.weights, form, extents, cx.machine, false).moved_everywhere();
+        Ok(Self { cx, work, element_wise, products, form, pairs, fours, together, panels, cuts })
     }
 
     /// Pixels of a row that are computed together: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
@@ -230,7 +235,7 @@ impl Schedule for DepthwiseRows<'_> {
         let taps: Vec<u64> = (0..work.per_output()).collect();
         let channels = self.panels.extents.strips.total();
         let channels = (0..channels).map(|c| (c < work.outputs).then_some(c));
-        let sums = work.initial_sums(RowPairs::excess(work), element_wise.offsets(), &taps, channels);
+        let sums = work.initial_sums(self.form.border(work), element_wise.offsets(), &taps, channels);
         let initial = arguments.data(&mut b, "initial", sums.into(), Lane::I32, 64);
         let ring = arguments.scratch(&mut b, "ring", 0, Lane::I8, self.pairs.ring_bytes());
         let widest = self.cuts.widths().into_iter().map(|width| self.widened(width)).max().unwrap_or(0);
@@ -400,10 +405,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_machines_of_x86_read_rows_in_pairs() {
+    fn machines_that_multiply_bytes_or_pairs_read_rows_in_pairs() {
         let found = |level| crate::machine::machine(level).and_then(Products::on);
         assert_eq!(found("x86-64-v4"), Some(Products::Fours));
         assert_eq!([found("x86-64-v2"), found("x86-64-v3")], [Some(Products::Pairs); 2]);
-        assert_eq!([found("aarch64"), found("aarch64+dotprod"), found("riscv64")], [None; 3]);
+        assert_eq!(found("aarch64+dotprod"), Some(Products::Fours));
+        assert_eq!([found("aarch64"), found("riscv64")], [None; 2]);
     }
 }

@@ -15,15 +15,6 @@ type Channels = Vec<Option<Hoisted>>;
 /// Sums that begin with one load where products are added in place.
 const BEGUN_ALIKE: usize = 2;
 
-impl Products {
-    fn dot(self) -> DotOp {
-        match self {
-            Self::Fours => DotOp::UnsignedSigned8,
-            Self::Pairs => DotOp::Signed16,
-        }
-    }
-}
-
 /// The vectors of sums of a row of a tile.
 struct Run {
     /// Their number.
@@ -66,20 +57,21 @@ impl Run {
 /// What the sums of each pixel of a tile lack where products take moved weights.
 struct Lacking {
     by: i64,
+    dot: DotOp,
     pixels: Vec<Option<Value>>,
 }
 
 impl Lacking {
     fn of(schedule: &DepthwiseRows<'_>, pixels: u64) -> Option<Self> {
         let by = schedule.panels.moved_by().filter(|_| schedule.products == Products::Fours)?;
-        Some(Self { by, pixels: vec![None; pixels as usize] })
+        Some(Self { by, dot: schedule.form.dot(), pixels: vec![None; pixels as usize] })
     }
 
     /// What pixels lack of a column that they meet. It is one product for all of them, and one addition for each.
     fn meet(&mut self, b: &mut KernelBuilder, x: Value, met: &[(u64, u64)]) {
         let ty = b.ty(x);
         let (none, by) = (b.int(Type::vector(Lane::I32, ty.lanes / 4), 0), b.int(ty, self.by));
-        let column = b.dot(DotOp::UnsignedSigned8, none, x, by);
+        let column = b.dot(self.dot, none, x, by);
         for &(p, _) in met {
             let pixel = &mut self.pixels[p as usize];
             *pixel = Some(pixel.map_or(column, |before| b.add(before, column)));
@@ -261,7 +253,7 @@ impl Lowering<'_> {
                 let w = self.weights_of(b, at, (row, tap, part), (lanes, run), kept);
                 for (p, x) in met {
                     let sum = &mut sums[(row * run.pixels + p) as usize];
-                    *sum = b.dot(schedule.products.dot(), *sum, x, w);
+                    *sum = b.dot(schedule.form.dot(), *sum, x, w);
                 }
             }
         }
@@ -281,7 +273,8 @@ impl Lowering<'_> {
         match self.schedule.products {
             Products::Pairs => {
                 let bytes = b.load(self.ring, pairs[part as usize], offset(column, first), 2 * lanes as u16);
-                b.convert(ConvertOp::ZeroExtend, bytes, Lane::I16)
+                let op = if self.schedule.form.is_signed() { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend };
+                b.convert(op, bytes, Lane::I16)
             }
             Products::Fours => {
                 let fours = self.schedule.fours;
@@ -339,7 +332,7 @@ impl Lowering<'_> {
         (product, half): (u64, u64),
         (from, lanes): (u64, u64),
     ) -> Value {
-        let (panels, form) = (&self.schedule.panels, self.schedule.products.form());
+        let (panels, form) = (&self.schedule.panels, self.schedule.form);
         let part = lanes.min(width.strip);
         let count = (part * FOUR / form.products()) as u16;
         let load = |b: &mut KernelBuilder, lane: u64| {

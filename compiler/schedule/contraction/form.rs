@@ -1,5 +1,10 @@
 //! How operands of the products are held.
 
+use super::geometry::Contraction;
+use crate::ir::ElementType;
+use crate::kernel::DotOp;
+use crate::machine::{DotProduct, Machine};
+
 /// How operands of the products are held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
@@ -42,6 +47,24 @@ impl std::fmt::Display for Form {
 }
 
 impl Form {
+    /// The form of products of bytes on a machine that has them.
+    pub fn of_bytes(machine: &Machine) -> Option<Self> {
+        match machine.dot {
+            DotProduct::UnsignedSigned8 => Some(Self::Unsigned8),
+            DotProduct::Signed8 => Some(Self::Signed8),
+            DotProduct::Signed16 => None,
+        }
+    }
+
+    /// The products of integers.
+    pub fn dot(self) -> DotOp {
+        match self {
+            Self::Unsigned8 => DotOp::UnsignedSigned8,
+            Self::Signed8 => DotOp::Signed8,
+            _ => DotOp::Signed16,
+        }
+    }
+
     /// Whether products are of floats.
     pub fn is_of_floats(self) -> bool {
         matches!(self, Self::Float | Self::Floats(_))
@@ -65,6 +88,21 @@ impl Form {
     /// Whether the staged form may add something to every element of the input, for which the initial sums make up.
     pub fn has_excess(self) -> bool {
         self.is_of_bytes() || self.is_widened()
+    }
+
+    /// Whether bytes are held as signed ones.
+    pub fn is_signed(self) -> bool {
+        matches!(self, Self::Signed8 | Self::Neighbours { signed: true } | Self::EvenAndOdd { signed: true })
+    }
+
+    /// The value of a padded tap: the input's zero point in this form.
+    pub fn border(self, work: &Contraction) -> i64 {
+        match work.element {
+            _ if !self.has_excess() => 0,
+            ElementType::I8 if !self.is_signed() => work.input_zero_point + 128,
+            ElementType::U8 if self.is_signed() => work.input_zero_point - 128,
+            _ => work.input_zero_point,
+        }
     }
 
     /// Elements of k that the products of one output take together.

@@ -1,9 +1,12 @@
 //! The sums of what is under the windows of a row, for weights that are [moved](super::moved).
 
 use super::direct::Part;
+use super::form::Form;
 use super::loops::{Lowering, OutputRow, Segments};
-use crate::kernel::{Buffer, ConvertOp, DotOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
-use crate::machine::{DotProduct, Machine};
+use super::staging::held;
+use crate::ir::ElementType;
+use crate::kernel::{Buffer, HorizontalOp, KernelBuilder, Lane, Type, Value};
+use crate::machine::Machine;
 
 /// Vectors of a segment up to which they are unrolled.
 const UNROLLED: u64 = 4;
@@ -15,9 +18,9 @@ impl Lowering<'_> {
         let work = &self.schedule.work;
         let extents = &part.panels.extents;
         let chunked = self.schedule.staging.as_ref().is_some_and(|staging| staging.chunk.is_some());
-        // Chunks are staged only with their products; bytes without sign are what they are in the input.
-        let buffer = if chunked { self.input } else { self.pixels.rows };
-        let run = Run::new(self.schedule.cx.machine, buffer, extents.segment(), lacking.by);
+        // Chunks are staged only with their products.
+        let (buffer, raw) = if chunked { (self.input, Some(work.element)) } else { (self.pixels.rows, None) };
+        let run = Run::new(self.schedule.cx.machine, (buffer, raw), (extents.segment(), self.schedule.form), lacking.by);
         let (step, first) = ((work.strides[1] * work.channels) as i64, (part.axes[2].lead * work.channels) as i64);
         b.for_range(0, part.axes[2].count as i64, 1, |b, x| {
             let offset = b.scale_index(x, step, first);
@@ -41,6 +44,7 @@ impl Lowering<'_> {
                 }
             };
             let sum = b.horizontal(HorizontalOp::Add, sum);
+            let sum = run.without_rest(b, sum, extents.segments());
             b.store(lacking.pixels, x, 0, sum);
         });
     }
@@ -49,7 +53,10 @@ impl Lowering<'_> {
 /// Elements one after the other.
 struct Run {
     buffer: Buffer,
+    /// The type of the input, where the buffer holds it as it is.
+    raw: Option<ElementType>,
     elements: u64,
+    form: Form,
     /// Elements of a vector, and those that a lane of sums takes of it.
     lanes: u64,
     group: u64,
@@ -57,23 +64,32 @@ struct Run {
 }
 
 impl Run {
-    fn new(machine: &Machine, buffer: Buffer, elements: u64, by: i64) -> Self {
+    fn new(machine: &Machine, (buffer, raw): (Buffer, Option<ElementType>), (elements, form): (u64, Form), by: i64) -> Self {
         let bytes = u64::from(machine.vector_bytes());
         // Products of bytes add fours, those of 16 bits pairs.
-        let group = if machine.dot == DotProduct::UnsignedSigned8 { 4 } else { 2 };
+        let group = if form.is_of_bytes() { 4 } else { 2 };
         let lanes = elements.next_power_of_two().clamp(4, bytes * group / 4);
-        Self { buffer, elements, lanes, group, by }
+        Self { buffer, raw, elements, form, lanes, group, by }
+    }
+
+    /// The sum over some segments less what lanes after the last element add, where zeros are held as another number.
+    fn without_rest(&self, b: &mut KernelBuilder, sum: Value, segments: u64) -> Value {
+        let flips = self.raw.is_some_and(|element| element.is_signed_integer() != self.form.is_signed());
+        let rest = self.elements.next_multiple_of(self.lanes) - self.elements;
+        if !flips || rest == 0 {
+            return sum;
+        }
+        let zero = if self.form.is_signed() { -128 } else { 128 };
+        let surplus = b.int(b.ty(sum), (segments * rest) as i64 * zero * self.by);
+        b.sub(sum, surplus)
     }
 
     /// The elements of a vector, each times the number, added to sums.
     fn product(&self, b: &mut KernelBuilder, at: Value, active: u64, sum: Value) -> Value {
-        let mut x = b.load_active(self.buffer, at, 0, self.lanes as u16, active as u16);
-        let (op, lane) = if self.group == 4 { (DotOp::UnsignedSigned8, Lane::I8) } else { (DotOp::Signed16, Lane::I16) };
-        if b.ty(x).lane != lane {
-            x = b.convert(ConvertOp::ZeroExtend, x, lane);
-        }
+        let x = b.load_active(self.buffer, at, 0, self.lanes as u16, active as u16);
+        let x = self.raw.map_or(x, |element| held(b, element, self.form, x));
         let number = b.int(b.ty(x), self.by);
-        b.dot(op, sum, x, number)
+        b.dot(self.form.dot(), sum, x, number)
     }
 
     /// Adds the elements from one on, each times the number, to sums.

@@ -2,11 +2,12 @@
 //! 16 bits do. What the sums of a pixel lack is the number times the sum of all that is under its window. That is summed once a pixel, for all
 //! output channels.
 
+use super::form::Form;
 use super::geometry::Contraction;
 use super::panels::Panels;
 use crate::ir::ElementType;
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane};
-use crate::machine::{DotProduct, Machine};
+use crate::machine::Machine;
 
 /// Products of bytes a pixel from which on they make up for its sum.
 const FEWEST_PRODUCTS: u64 = 12;
@@ -22,7 +23,7 @@ impl Contraction {
         let vectors = self.outputs.div_ceil(machine.lanes(4).into());
         let products = vectors * self.per_output().div_ceil(4);
         let pays = products >= FEWEST_PRODUCTS && self.output_size[1] <= MOST_PIXELS;
-        let takes = machine.dot == DotProduct::UnsignedSigned8 && self.element == ElementType::U8;
+        let takes = Form::of_bytes(machine).is_some() && !machine.at_once && self.element == ElementType::U8;
         (takes && is_plain && pays).then_some(by)
     }
 }

@@ -2,9 +2,9 @@
 //! of as many pairs as windows reach over. A product takes the bytes of two rows, or of four, from one place, and no window has to bring
 //! them together. Every input row is staged before the output rows that need it are written, so the output may overwrite the input.
 
+use super::form::Form;
 use super::geometry::Contraction;
-use super::staging::as_unsigned;
-use crate::ir::ElementType;
+use super::staging::with_sign;
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::machine::Machine;
 use crate::schedule::loops::row;
@@ -12,6 +12,8 @@ use crate::schedule::loops::row;
 /// The ring of pairs.
 #[derive(Clone, Debug)]
 pub struct RowPairs {
+    /// How products take the bytes.
+    form: Form,
     /// Pairs of the ring.
     pub count: u64,
     /// Bytes of a pair.
@@ -25,10 +27,10 @@ pub struct RowPairs {
 }
 
 impl RowPairs {
-    /// A ring of this many pairs for a contraction of bytes, which reads this many channels at a time.
-    pub fn new(machine: &Machine, work: &Contraction, count: u64, channels: u64) -> Self {
+    /// A ring of this many pairs for a contraction of bytes, whose products have a form and read this many channels at a time.
+    pub fn new(machine: &Machine, (work, form): (&Contraction, Form), count: u64, channels: u64) -> Self {
         let width = work.phases[2].padded(work.input_size[1]);
-        Self { count, bytes: 2 * width * work.channels, slack: 2 * channels, spread: None, vector: machine.vector_bytes() }
+        Self { form, count, bytes: 2 * width * work.channels, slack: 2 * channels, spread: None, vector: machine.vector_bytes() }
     }
 
     /// These, with each block of this many channels in the order of [`orders::spread`].
@@ -47,14 +49,9 @@ impl RowPairs {
         self.count * self.bytes + self.slack
     }
 
-    /// What a staged byte is more than the input less its zero point: the zero point as an unsigned byte, which padding holds.
-    pub fn excess(work: &Contraction) -> i64 {
-        work.input_zero_point + if work.element == ElementType::I8 { 128 } else { 0 }
-    }
-
     /// Fills the ring with padding, once before the first row.
     pub fn prepare(&self, b: &mut KernelBuilder, work: &Contraction, ring: Buffer) {
-        let border = Self::excess(work);
+        let border = self.form.border(work);
         row(b, self.ring_bytes(), self.vector, |b, i, active| {
             let value = b.int(Type::vector(Lane::I8, self.vector), border);
             b.store_active(ring, i, 0, value, active);
@@ -120,13 +117,13 @@ impl RowPairs {
             let start = b.scale_index(place.row, elements as i64, 0);
             b.add(start, image)
         });
-        let kept = rows.map(|place| place.inside.map(|inside| kept(b, inside, Self::excess(work), lanes)));
+        let kept = rows.map(|place| place.inside.map(|inside| kept(b, inside, self.form.border(work), lanes)));
         let order = self.order(lanes);
         row(b, elements, lanes, |b, i, active| {
             let [upper, lower] = [0, 1].map(|k| {
                 let index = b.add(starts[k], i);
                 let raw = b.load_active(input, index, 0, lanes, active);
-                let value = as_unsigned(b, work.element, raw);
+                let value = with_sign(b, work.element, self.form, raw);
                 kept[k].map_or(value, |(mask, border)| {
                     let value = b.binary(BinaryOp::And, value, mask);
                     b.binary(BinaryOp::Or, value, border)

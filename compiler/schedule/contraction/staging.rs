@@ -169,33 +169,21 @@ impl Staging {
         if !contraction.open || self.form.is_of_floats() {
             return Ring { rows, numbers: None };
         }
-        let numbers = [self.border(contraction), contraction.input_zero_point];
+        let numbers = [self.form.border(contraction), contraction.input_zero_point];
         let bytes = numbers.iter().flat_map(|n| n.to_le_bytes()[..lane.bytes() as usize].to_vec()).collect::<Vec<u8>>();
         let numbers = Some(arguments.data(b, "numbers", bytes.into(), lane, lane.bytes()));
         Ring { rows, numbers }
     }
 
-    /// What a padded tap holds: the input's zero point in the staged form.
-    fn border(&self, contraction: &Contraction) -> i64 {
-        match (self.form, contraction.element) {
-            (Form::Unsigned8, ElementType::I8) => contraction.input_zero_point + 128,
-            (Form::Neighbours { signed: false } | Form::EvenAndOdd { signed: false }, ElementType::I8) => {
-                contraction.input_zero_point + 128
-            }
-            (form, _) if form.has_excess() => contraction.input_zero_point,
-            _ => 0,
-        }
-    }
-
     /// The number that the staged form adds to `input − zero point`; sums start at its product with the weights, negated.
     pub fn excess(&self, contraction: &Contraction) -> i64 {
-        self.border(contraction)
+        self.form.border(contraction)
     }
 
     /// Fills some elements with the border.
     pub fn fill(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, first: Value, elements: Number) {
         let lanes = self.vector_bytes / self.lane().bytes() as u16;
-        let border = self.border(contraction);
+        let border = self.form.border(contraction);
         elements.row(b, lanes, 0, |b, i, active| {
             let index = b.add(first, i);
             let ty = Type::vector(self.lane(), lanes);
@@ -407,21 +395,19 @@ impl Staging {
                 };
                 b.sub(wide, zero_point)
             }
-            Form::Unsigned8 => as_unsigned(b, contraction.element, raw),
-            Form::Signed8 => raw,
-            Form::Neighbours { signed } => widened(b, contraction.element, signed, raw),
-            Form::EvenAndOdd { signed } => {
+            Form::Unsigned8 | Form::Signed8 | Form::Neighbours { .. } => held(b, contraction.element, self.form, raw),
+            Form::EvenAndOdd { .. } => {
                 let exchanged = (0..b.ty(raw).lanes).map(|lane| lane & !3 | [0, 2, 1, 3][usize::from(lane & 3)]).collect();
                 let fours = b.shuffle(raw, raw, exchanged);
-                widened(b, contraction.element, signed, fours)
+                held(b, contraction.element, self.form, fours)
             }
         }
     }
 }
 
-/// An unsigned byte is the signed one plus 128, which flips the top bit.
-pub(super) fn as_unsigned(b: &mut KernelBuilder, element: ElementType, raw: Value) -> Value {
-    if element != ElementType::I8 {
+/// A byte with the sign that a form has: an unsigned one is the signed one plus 128, which flips the top bit.
+pub(super) fn with_sign(b: &mut KernelBuilder, element: ElementType, form: Form, raw: Value) -> Value {
+    if element.is_signed_integer() == form.is_signed() {
         return raw;
     }
     let ty = b.ty(raw);
@@ -429,11 +415,12 @@ pub(super) fn as_unsigned(b: &mut KernelBuilder, element: ElementType, raw: Valu
     b.binary(BinaryOp::Xor, raw, top)
 }
 
-/// A signed byte, or an unsigned one, in 16 bits.
-fn widened(b: &mut KernelBuilder, element: ElementType, signed: bool, raw: Value) -> Value {
-    if signed {
-        return b.convert(ConvertOp::SignExtend, raw, Lane::I16);
+/// A byte with the sign that a form has, in 16 bits where products are of 16 bits.
+pub(super) fn held(b: &mut KernelBuilder, element: ElementType, form: Form, raw: Value) -> Value {
+    let byte = with_sign(b, element, form, raw);
+    match form.is_signed() {
+        _ if form.is_of_bytes() => byte,
+        true => b.convert(ConvertOp::SignExtend, byte, Lane::I16),
+        false => b.convert(ConvertOp::ZeroExtend, byte, Lane::I16),
     }
-    let unsigned = as_unsigned(b, element, raw);
-    b.convert(ConvertOp::ZeroExtend, unsigned, Lane::I16)
 }

@@ -3,7 +3,7 @@
 use super::form::Form;
 use super::geometry::Contraction;
 use crate::ir::ElementType;
-use crate::machine::{DotProduct, Machine};
+use crate::machine::Machine;
 use crate::schedule::elementwise::sums::SumRanges;
 
 impl Contraction {
@@ -78,20 +78,21 @@ impl Contraction {
 
     /// The form of the operands on one of some levels, if it shared no panels with others. Panels of moved weights are not for GPUs.
     fn form_of_level(&self, machine: &Machine, levels: &[&Machine]) -> Form {
-        match self.form_alone(machine.dot) {
-            Form::Signed16 if levels.iter().all(|level| !level.at_once) && self.moved(machine).is_some() => Form::Unsigned8,
-            form => form,
+        let form = self.form_alone(machine);
+        if form != Form::Signed16 || levels.iter().any(|level| level.at_once) || self.moved(machine).is_none() {
+            return form;
         }
+        Form::of_bytes(machine).unwrap_or(form)
     }
 
     /// The form of the operands on a machine alone, of weights as they are.
-    fn form_alone(&self, dot: DotProduct) -> Form {
-        let bytes = self.weights.fit_signed_byte(self.open) && self.element.bits() == 8 && self.products_in_32_bits().is_none();
-        match dot {
-            _ if self.weights.are_floats() => Form::Float,
-            DotProduct::UnsignedSigned8 if bytes => Form::Unsigned8,
-            DotProduct::Signed8 if bytes && self.element == ElementType::I8 => Form::Signed8,
-            _ => Form::Signed16,
+    fn form_alone(&self, machine: &Machine) -> Form {
+        if self.weights.are_floats() {
+            return Form::Float;
         }
+        let are_bytes = self.weights.fit_signed_byte(self.open) && self.element.bits() == 8 && self.products_in_32_bits().is_none();
+        // GPUs flip no signs: what that gains there is not measured.
+        let takes = |form: &Form| are_bytes && (!machine.at_once || form.is_signed() == self.element.is_signed_integer());
+        Form::of_bytes(machine).filter(takes).unwrap_or(Form::Signed16)
     }
 }

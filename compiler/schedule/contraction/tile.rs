@@ -6,7 +6,7 @@ use super::form::Form;
 use super::loops::{Lowering, Segments, TilePlace};
 use super::pairs;
 use crate::ir::ElementType;
-use crate::kernel::{BinaryOp, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, Type, Value};
 pub(super) use crate::schedule::elementwise::lanes::join;
 use crate::schedule::elementwise::neighbours::Neighbours;
 use crate::schedule::elementwise::positions::OutputPosition;
@@ -373,11 +373,9 @@ impl Lowering<'_> {
 
     fn product(&self, b: &mut KernelBuilder, x: Value, w: Value, sum: Value) -> Value {
         match self.schedule.form {
-            Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } => b.dot(DotOp::Signed16, sum, x, w),
-            Form::Unsigned8 => b.dot(DotOp::UnsignedSigned8, sum, x, w),
-            Form::Signed8 => b.dot(DotOp::Signed8, sum, x, w),
-            Form::Float | Form::Floats(_) if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(x, w, sum),
-            Form::Float | Form::Floats(_) => {
+            form if !form.is_of_floats() => b.dot(form.dot(), sum, x, w),
+            _ if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(x, w, sum),
+            _ => {
                 let product = b.mul(x, w);
                 b.add(product, sum)
             }
