@@ -106,6 +106,8 @@ pub struct Machine {
     pub fma: bool,
     /// The dot product to use for 8-bit products.
     pub dot: DotProduct,
+    /// Whether [`Self::dot`] of bytes is one instruction.
+    pub byte_fours: bool,
     /// Whether products of unsigned and signed bytes are added in pairs to 16 bits by one instruction.
     pub byte_pairs: bool,
     /// Whether products of 16 bits are added in pairs to 32 bits by one instruction.
@@ -191,6 +193,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         index_bits: 64,
         fma: true,
         dot: DotProduct::Signed16,
+        byte_fours: false,
         byte_pairs: false,
         word_pairs: false,
         requantize: Requantize::ByRule,
@@ -220,6 +223,7 @@ const X86_64_V3: Machine = Machine {
     index_bits: 64,
     fma: true,
     dot: DotProduct::Signed16,
+    byte_fours: false,
     byte_pairs: true,
     word_pairs: true,
     requantize: Requantize::Fitted,
@@ -249,6 +253,7 @@ pub const MACHINES: &[Machine] = &[
         vector_bits: 512,
         registers: Registers::Vectors(32),
         dot: DotProduct::UnsignedSigned8,
+        byte_fours: true,
         byte_pairs: false,
         scales_floats: true,
         word_tables: true,
@@ -257,8 +262,9 @@ pub const MACHINES: &[Machine] = &[
         l2_bytes: 1 << 20,
         ..X86_64_V3
     },
-    cranelift(Isa::Aarch64, "aarch64"),
-    Machine { dot: DotProduct::Signed8, ..cranelift(Isa::Aarch64, "aarch64+dotprod") },
+    // Products of bytes fit 16 bits, and adding those of neighbours widens them: six instructions for 16, and eight if the factors have 16 bits.
+    Machine { dot: DotProduct::Signed8, ..cranelift(Isa::Aarch64, "aarch64") },
+    Machine { dot: DotProduct::Signed8, byte_fours: true, ..cranelift(Isa::Aarch64, "aarch64+dotprod") },
     Machine { registers: Registers::Words(32), vector_bits: 32, interleaved_bytes: 4, ..cranelift(Isa::Riscv64, "riscv64") },
     // Registers may be longer than 128 bits: code asks for this many lanes, and no instruction depends on what lies after them.
     cranelift(Isa::Riscv64, "rv64gcv"),
@@ -340,6 +346,7 @@ mod tests {
             );
             assert!(!machine.rounding_modes || machine.requantize == Requantize::Fitted, "{level} has a mode that nothing asks for");
             assert!(machine.interleaved_bytes <= machine.vector_bytes(), "{level}");
+            assert!(!machine.byte_fours || machine.dot != DotProduct::Signed16, "{level} has no products of bytes");
             assert_eq!(MACHINES.iter().filter(|other| other.level == level).count(), 1, "{level}");
         }
     }

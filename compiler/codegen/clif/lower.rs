@@ -31,10 +31,7 @@ pub(super) struct Features {
 
 impl Features {
     fn of(machine: &Machine) -> Self {
-        let dot8 = match machine.dot {
-            DotProduct::Signed16 => None,
-            other => Some(other),
-        };
+        let dot8 = machine.byte_fours.then_some(machine.dot);
         Self { unit: machine.unit, vectors: machine.has_vector_registers(), fma: machine.fma, dot8 }
     }
 

@@ -409,7 +409,7 @@ mod tests {
         let found = |level| crate::machine::machine(level).and_then(Products::on);
         assert_eq!(found("x86-64-v4"), Some(Products::Fours));
         assert_eq!([found("x86-64-v2"), found("x86-64-v3")], [Some(Products::Pairs); 2]);
-        assert_eq!(found("aarch64+dotprod"), Some(Products::Fours));
-        assert_eq!([found("aarch64"), found("riscv64")], [None; 2]);
+        assert_eq!([found("aarch64"), found("aarch64+dotprod")], [Some(Products::Fours); 2]);
+        assert_eq!([found("riscv64"), found("rv64gcv")], [None; 2]);
     }
 }
