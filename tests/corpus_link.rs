@@ -26,7 +26,15 @@ use support::harness::{self, Needs};
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
 const HERE: Tools = Tools { target: "x86_64-linux-gnu", compiler: "cc", emulator: None, level: None, processor: None };
-const AARCH64: Tools = Tools { target: "aarch64-linux-gnu", compiler: "aarch64-linux-gnu-gcc", emulator: Some("qemu-aarch64"), ..HERE };
+/// The oldest processor that runs the level: no later instruction does there.
+const AARCH64: Tools = Tools {
+    target: "aarch64-linux-gnu",
+    compiler: "aarch64-linux-gnu-gcc",
+    emulator: Some("qemu-aarch64"),
+    processor: Some("cortex-a53"),
+    ..HERE
+};
+const AARCH64_DOTPROD: Tools = Tools { level: Some("aarch64+dotprod"), processor: Some("cortex-a76"), ..AARCH64 };
 const RISCV64: Tools = Tools { target: "riscv64-linux-gnu", compiler: "riscv64-linux-gnu-gcc", emulator: Some("qemu-riscv64"), ..HERE };
 /// Vector registers of twice the length that the level asks for.
 const RISCV64_VECTORS: Tools = Tools { level: Some("rv64gcv"), processor: Some("rv64,v=true,vlen=256"), ..RISCV64 };
@@ -49,6 +57,9 @@ const SAMPLE: &[&str] = &[
     "tflm-mnist_lstm_int8",
 ];
 
+/// Models of unsigned bytes for emulators, whose weights fit signed bytes or are moved, and whose images have few channels or many.
+const UNSIGNED: &[&str] = &["coral-mobilenet_quant_v1_224_head_layers", "coral-mobilenet_v1_0.5_160_quant", "tflm-person_detect"];
+
 /// Bytes of code that a CPU level of a model may have.
 const MOST_CODE: u64 = 512 << 10;
 
@@ -67,6 +78,19 @@ fn objects_answer_as_recorded_and_as_the_jit_does() {
 
 fn aarch64_objects_answer_as_recorded() {
     check_sample(AARCH64);
+}
+
+fn aarch64_dot_products_answer_as_recorded() {
+    check_sample(AARCH64_DOTPROD);
+}
+
+fn aarch64_objects_of_unsigned_bytes_answer_as_recorded() {
+    let models = models("tflite", |name| UNSIGNED.contains(&name));
+    harness::at_least(models.len(), UNSIGNED.len(), "models of unsigned bytes");
+    for tools in [AARCH64, AARCH64_DOTPROD] {
+        let refused = check_all(&models, 1, tools);
+        assert!(refused.is_empty(), "{refused:#?}");
+    }
 }
 
 fn riscv64_objects_answer_as_recorded() {
@@ -109,6 +133,10 @@ fn objects_of_single_operators_answer_as_recorded_and_as_the_jit_does() {
 
 fn aarch64_objects_of_single_operators_answer_as_recorded() {
     check_operators(AARCH64);
+}
+
+fn aarch64_dot_products_of_single_operators_answer_as_recorded() {
+    check_operators(AARCH64_DOTPROD);
 }
 
 fn riscv64_objects_of_single_operators_answer_as_recorded() {
@@ -416,6 +444,12 @@ fn main() -> std::process::ExitCode {
             objects_answer_as_recorded_and_as_the_jit_does,
         ),
         ("aarch64_objects_answer_as_recorded", Needs::Corpus("tflite"), aarch64_objects_answer_as_recorded),
+        ("aarch64_dot_products_answer_as_recorded", Needs::Corpus("tflite"), aarch64_dot_products_answer_as_recorded),
+        (
+            "aarch64_objects_of_unsigned_bytes_answer_as_recorded",
+            Needs::Corpus("tflite"),
+            aarch64_objects_of_unsigned_bytes_answer_as_recorded,
+        ),
         ("riscv64_objects_answer_as_recorded", Needs::Corpus("tflite"), riscv64_objects_answer_as_recorded),
         ("riscv64_vectors_answer_as_recorded", Needs::Corpus("tflite"), riscv64_vectors_answer_as_recorded),
         (
@@ -427,6 +461,11 @@ fn main() -> std::process::ExitCode {
             "aarch64_objects_of_single_operators_answer_as_recorded",
             Needs::Corpus("tflite_ops"),
             aarch64_objects_of_single_operators_answer_as_recorded,
+        ),
+        (
+            "aarch64_dot_products_of_single_operators_answer_as_recorded",
+            Needs::Corpus("tflite_ops"),
+            aarch64_dot_products_of_single_operators_answer_as_recorded,
         ),
         (
             "riscv64_objects_of_single_operators_answer_as_recorded",

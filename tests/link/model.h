@@ -1,6 +1,6 @@
 /* One model of a program that runs several. Included once a model, where NAMED and SIZED put a rest behind its name in small and
    in capital letters, and where these stand:
-     NAMED(_read), NAMED(_prepare), NAMED(_write)  its buffers, which the test knows
+     NAMED(_allocate), NAMED(_read), NAMED(_prepare), NAMED(_write)  its buffers, which the test knows
      WEIGHTS                                       if its weights are a file: their size */
 
 #ifndef RUNNER_CONFIG
@@ -19,8 +19,6 @@ static modelc_config runner_config(void)
   return config;
 }
 #endif
-
-static unsigned char NAMED(_memory)[SIZED(_ARENA_BYTES) + SIZED(_ARENA_ALIGN)];
 
 /* A call among so many live numbers that they stand in every register that a callee has to keep. */
 static int NAMED(_call)(void *arena, const NAMED(_forward_inputs) *in, NAMED(_forward_outputs) *out)
@@ -42,21 +40,20 @@ static int NAMED(_call)(void *arena, const NAMED(_forward_inputs) *in, NAMED(_fo
 /* Runs the model on the inputs of every call, one behind the other. */
 static void NAMED(_run)(FILE *inputs, FILE *outputs, unsigned calls)
 {
-  unsigned char *memory = NAMED(_memory);
-  unsigned char *arena = memory + (-(uintptr_t)memory & (SIZED(_ARENA_ALIGN) - 1));
+  unsigned char *arena = guarded(SIZED(_ARENA_BYTES), SIZED(_ARENA_ALIGN));
   modelc_config config = runner_config();
   NAMED(_forward_inputs) in;
   NAMED(_forward_outputs) out;
-  memset(memory, 0xee, sizeof NAMED(_memory));
+  memset(arena, 0xee, SIZED(_ARENA_BYTES));
 #ifdef WEIGHTS
   {
-    static unsigned char file[WEIGHTS + SIZED(_ARENA_ALIGN)];
-    unsigned char *weights = file + (-(uintptr_t)file & (SIZED(_ARENA_ALIGN) - 1));
+    unsigned char *weights = guarded(WEIGHTS, SIZED(_ARENA_ALIGN));
     CHECK(fread(weights, 1, WEIGHTS, inputs) == WEIGHTS);
     config.weights = weights;
     config.weights_bytes = WEIGHTS;
   }
 #endif
+  NAMED(_allocate)();
   EQUAL(NAMED(_init)(arena, SIZED(_ARENA_BYTES), &config), MODELC_OK);
   for (; calls > 0; calls--) {
     NAMED(_read)(inputs, &in);

@@ -2,11 +2,13 @@
    models; RUN_ALL in it runs them one by one. Behind the two files: what the CPU has, or 0; and on how many threads kernels run in parts,
    where 0 is the parts one by one, the last first, and no number the whole kernels. */
 #define _POSIX_C_SOURCE 200112L
+#define _DEFAULT_SOURCE
 #include "check.h"
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "guarded.h"
 #include "runner.h"
 #include "models.h"
 

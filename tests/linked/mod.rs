@@ -137,11 +137,15 @@ fn buffers(model: &Linked<'_>) -> String {
     if model.weights.is_some() {
         let _ = writeln!(text, "#define WEIGHTS SIZED(_WEIGHTS_BYTES)");
     }
+    let mut allocated = String::new();
     for (direction, ports) in [("in", &method.inputs), ("out", &method.outputs)] {
         for (index, port) in ports.iter().enumerate() {
-            let _ = writeln!(text, "static long long {name}_{direction}{index}[{} / 8 + 1];", port.bytes);
+            let alignment = (port.element.bits() / 8).max(1);
+            let _ = writeln!(text, "static unsigned char *{name}_{direction}{index};");
+            let _ = writeln!(allocated, "  {name}_{direction}{index} = guarded({}, {alignment});", port.bytes);
         }
     }
+    let _ = writeln!(text, "static void {name}_allocate(void)\n{{\n{allocated}}}");
     let _ = writeln!(text, "static void {name}_read(FILE *file, {name}_forward_inputs *in)\n{{\n  (void)file; (void)in;");
     for (index, port) in method.inputs.iter().enumerate() {
         if has_shape(port) {
