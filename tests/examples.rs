@@ -27,7 +27,6 @@ fn a_cmake_project() {
 }
 
 #[test]
-#[ignore = "builds the compiler once more, as a library, which takes minutes: `cargo xtask examples cargo`"]
 fn a_cargo_package() {
     example("cargo");
 }

@@ -16,6 +16,16 @@ impl Compiled {
         &self.files.header
     }
 
+    /// The interface as a module of Rust for `no_std`.
+    pub fn rust(&self) -> &str {
+        &self.files.wrappers.rust
+    }
+
+    /// The interface as classes of C++17, in a header that includes the C header by this name.
+    pub fn cpp(&self, header: &str) -> String {
+        self.files.wrappers.cpp(header)
+    }
+
     /// The file of weights, with [`Settings::weights_external`](crate::Settings::weights_external).
     pub fn weights(&self) -> Option<Vec<u8>> {
         self.files.weights.as_ref().map(crate::emit::Image::to_vec)

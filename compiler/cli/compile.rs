@@ -216,6 +216,8 @@ fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Reque
             files.weights.clone().ok_or_else(|| usage("the object holds the weights").help("`--weights external` leaves them out"))?
         }
         OutputKind::Header => files.header.clone().into_bytes().into(),
+        OutputKind::Rust => files.wrappers.rust.clone().into_bytes().into(),
+        OutputKind::Cpp => files.wrappers.cpp(&header_name(requests, compiled)).into_bytes().into(),
         OutputKind::Json => format!("{:#}\n", files.report).into_bytes().into(),
         OutputKind::Html => emit::html::page(&files.report).into_bytes().into(),
         OutputKind::Ir => ir::text::print_module(&compiled.module, ir::text::Constants::Elided).into_bytes().into(),

@@ -14,6 +14,10 @@ pub enum OutputKind {
     Weights,
     /// The C header.
     Header,
+    /// The interface as a module of Rust.
+    Rust,
+    /// The interface as classes of C++.
+    Cpp,
     /// The report as JSON.
     Json,
     /// The report as a page.
@@ -56,7 +60,9 @@ const ROWS: &[Row] = &[
     Row { kind: OutputKind::Object, name: "object", what: "an object file", suffixes: &["o", "obj"] },
     Row { kind: OutputKind::Archive, name: "archive", what: "a static library", suffixes: &["a", "lib"] },
     Row { kind: OutputKind::Weights, name: "weights", what: "a file of weights", suffixes: &["bin"] },
-    Row { kind: OutputKind::Header, name: "header", what: "a C header", suffixes: &["h", "hh", "hpp", "hxx"] },
+    Row { kind: OutputKind::Header, name: "header", what: "a C header", suffixes: &["h", "hh", "hxx"] },
+    Row { kind: OutputKind::Rust, name: "rust", what: "a module of Rust", suffixes: &["rs"] },
+    Row { kind: OutputKind::Cpp, name: "hpp", what: "a header of C++", suffixes: &["hpp"] },
     Row { kind: OutputKind::Json, name: "json", what: "a report in JSON", suffixes: &["json"] },
     Row { kind: OutputKind::Html, name: "html", what: "a page", suffixes: &["html", "htm"] },
     Row { kind: OutputKind::Ir, name: "ir", what: "a text of the tensor language", suffixes: &["ir"] },
@@ -80,7 +86,7 @@ const FOREIGN: &[(&[&str], &str, Option<&str>)] = &[
     (&["exe", "out", "elf", "axf"], "a program", Some("write an object, -o NET.o, and link it with your own code")),
     (&["cc", "cpp", "cxx", "c++", "m", "mm", "inc"], "source code", Some(INCLUDED)),
     (
-        &["rs", "py", "java", "kt", "swift", "go", "zig", "js", "ts"],
+        &["py", "java", "kt", "swift", "go", "zig", "js", "ts"],
         "source code",
         Some("write an object, -o NET.o, and call it through its C interface"),
     ),
@@ -125,7 +131,7 @@ impl OutputKind {
 
     /// Whether a file that is the same already is left alone, with its time: what includes a header is then not built again.
     pub fn is_kept_if_equal(self) -> bool {
-        self == Self::Header
+        matches!(self, Self::Header | Self::Rust | Self::Cpp)
     }
 
     /// Checks that a file's suffix does not promise something else.
@@ -134,7 +140,8 @@ impl OutputKind {
     /// A usage diagnostic that says what it promises. Suffixes that nobody knows promise nothing.
     pub fn check_suffix(self, path: &Path) -> Result<(), Diagnostic> {
         let Some(suffix) = suffix(path) else { return Ok(()) };
-        if self.row().suffixes.contains(&suffix.as_str()) {
+        // C++ includes the C header under either name.
+        if self.row().suffixes.contains(&suffix.as_str()) || self == Self::Header && suffix == "hpp" {
             return Ok(());
         }
         let help = |row: &Row| (row.kind == Self::Test).then_some(INCLUDED);

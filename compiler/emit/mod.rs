@@ -20,6 +20,7 @@ mod riscv;
 mod runtime;
 mod test_program;
 pub mod topology;
+mod wrappers;
 mod writer;
 
 pub use archive::archive;
@@ -32,3 +33,4 @@ pub use own::CSV_BEGINNING;
 pub use runtime::{runtime_object, runtime_options};
 pub use test_program::{TestCall, Tested, check_test_size, test_program};
 pub use topology::{TopologyRecord, weights_for};
+pub use wrappers::Wrappers;

@@ -7,6 +7,7 @@ use super::image::Image;
 use super::info::ModelRecord;
 use super::report::report;
 use super::topology::TopologyRecord;
+use super::wrappers::Wrappers;
 use super::writer::{Writer, constants};
 use crate::codegen::driver::{DriverOptions, WeightsFrom};
 use crate::codegen::vulkan::GpuOptions;
@@ -157,6 +158,8 @@ pub struct ObjectFiles {
     pub weights: Option<Image>,
     /// The header.
     pub header: String,
+    /// The interface in other languages.
+    pub wrappers: Wrappers,
     /// The report, schema `modelc.report/1`.
     pub report: serde_json::Value,
     /// Global symbols of the object.
@@ -223,6 +226,7 @@ pub(crate) fn write_files(
     });
     Ok(ObjectFiles {
         header: header(program, model, &compiled, &record),
+        wrappers: Wrappers::new(program, model, &compiled, &record),
         report: report(levels, model, &compiled, &record, object.len()),
         object,
         weights,

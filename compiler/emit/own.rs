@@ -2,7 +2,7 @@
 
 use super::info;
 use super::kind::OutputKind;
-use super::{depfile, header};
+use super::{depfile, header, wrappers};
 use crate::codegen::weights;
 use crate::npz;
 use std::fs::File;
@@ -35,6 +35,8 @@ fn sign(kind: OutputKind) -> Sign {
         OutputKind::Object | OutputKind::Archive => Sign::Holds(&[info::MAGIC, RUNTIME]),
         OutputKind::Weights => Sign::Beginning(&weights::MAGIC),
         OutputKind::Header | OutputKind::Test => Sign::Beginning(header::BEGINNING.as_bytes()),
+        OutputKind::Rust => Sign::Beginning(wrappers::RUST_BEGINNING.as_bytes()),
+        OutputKind::Cpp => Sign::Beginning(wrappers::CPP_BEGINNING.as_bytes()),
         OutputKind::Json | OutputKind::Html => Sign::Holds(&[REPORT]),
         OutputKind::Ir => Sign::Text(is_module),
         OutputKind::Kernels => Sign::Beginning(b"kernel @"),

@@ -28,19 +28,22 @@ static inline int32_t modelc_quantize(float value, float scale, int32_t zero_poi
 }
 ";
 
-/// Macros and functions of one port; `lower` is `net_forward_in0`, `upper` is `NET_FORWARD_IN0`. Nothing for ports that are not
-/// quantized to 16 bits or less, or whose parameters C cannot write.
+/// The quantization of a port, and the range of its elements. Nothing for ports that are not quantized to 16 bits or less, or whose parameters no
+/// language can write.
+pub fn writable(port: &Port) -> Option<(&Quantization, (i128, i128))> {
+    let quantization = port.quantization.as_ref()?;
+    let is_finite = !quantization.scales.is_empty() && quantization.scales.iter().all(|s| s.is_finite() && *s > 0.0);
+    c_type(port.element)?;
+    (is_finite && quantization.zero_points.len() == quantization.scales.len()).then_some((quantization, port.element.integer_range()?))
+}
+
+/// Macros and functions of one port; `lower` is `net_forward_in0`, `upper` is `NET_FORWARD_IN0`. Nothing for ports without [`writable`] parameters.
 pub fn declare(text: &mut String, port: &Port, lower: &str, upper: &str) {
-    let Some(quantization) = &port.quantization else {
-        return;
-    };
-    let finite = !quantization.scales.is_empty() && quantization.scales.iter().all(|s| s.is_finite() && *s > 0.0);
-    let (Some(ty), true) = (c_type(port.element), finite && quantization.zero_points.len() == quantization.scales.len()) else {
+    let (Some((quantization, (low, high))), Some(ty)) = (writable(port), c_type(port.element)) else {
         return;
     };
     let per_channel = quantization.scales.len() > 1;
     parameters(text, quantization, upper, per_channel);
-    let (low, high) = port.element.integer_range().unwrap_or_default();
     let (more, index) = if per_channel { (", size_t channel", "[channel]") } else { ("", "") };
     let _ = write!(
         text,

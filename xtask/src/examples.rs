@@ -83,11 +83,11 @@ fn cmake(modelc: &Path, build: &Path) -> Outcome {
     run_then_print(Command::new("ctest").arg("--test-dir").arg(build).arg("--output-on-failure"))
 }
 
-/// A package whose build script uses the compiler as a library: it does not use the executable.
-fn cargo_package(_modelc: &Path, build: &Path) -> Outcome {
+/// A package whose build script runs the compiler.
+fn cargo_package(modelc: &Path, build: &Path) -> Outcome {
     let manifest = root().join("examples/cargo/Cargo.toml");
     // The folder of the build that calls this is not lent either.
-    run_then_print(
-        cargo().args(["run", "--locked", "--manifest-path"]).arg(manifest).arg("--target-dir").arg(build).env_remove("CARGO_TARGET_DIR"),
-    )
+    let mut command = cargo();
+    command.args(["run", "--locked", "--manifest-path"]).arg(manifest).arg("--target-dir").arg(build);
+    run_then_print(command.env("MODELC", modelc).env_remove("CARGO_TARGET_DIR"))
 }

@@ -1,0 +1,188 @@
+//! A header of C++17: the instance as a class, ports as spans.
+
+use super::port::{Method, Passing, Port};
+use super::{Wrapped, fill};
+use crate::emit::header::{c_type, comment};
+use crate::interface::STATUSES;
+use crate::ir::ElementType;
+use std::fmt::Write;
+
+/// Every header begins so, whichever version of modelc made it.
+pub const BEGINNING: &str = "/* Made by modelc ";
+
+/// The place of the C header's name.
+pub(super) const HEADER: &str = "{{HEADER}}";
+
+/// The part of the header that depends on numbers and names alone.
+const TEMPLATE: &str = include_str!("template.hpp.txt");
+
+/// Names that a method may not have, for the header has them itself.
+const RESERVED: &[&str] = &[
+    "arena",
+    "state",
+    "scratch",
+    "model",
+    "shared_model",
+    "status",
+    "reset",
+    "state_bytes",
+    "scratch_bytes",
+    "arena_bytes",
+    "stack_bytes",
+];
+
+/// The header of a compiled model, with [`HEADER`] for the C header's name.
+pub fn header(wrapped: &Wrapped<'_>) -> String {
+    let methods = wrapped.methods(RESERVED);
+    let name = &wrapped.interface.name;
+    let space = if name == "std" { "std_" } else { name };
+    let all = |part: &dyn Fn(&Method<'_>) -> String| methods.iter().map(part).collect::<String>();
+    let parts = [
+        ("GUARD", name.to_ascii_uppercase()),
+        ("statuses", STATUSES.iter().map(status).collect()),
+        ("methods", all(&|method| namespace(name, method))),
+        ("forwarders", all(&|method| forwarder((name, space), method, false))),
+        ("split_forwarders", all(&|method| forwarder((name, space), method, true))),
+        ("space", space.into()),
+    ];
+    wrapped.filled(&parts.iter().fold(TEMPLATE.to_owned(), |text, (name, part)| fill(&text, name, part)))
+}
+
+/// A status as an enumerator: `null` for `MODELC_E_NULL`.
+fn status((name, _, meaning): &(&str, i32, &str)) -> String {
+    let short = name.trim_start_matches("MODELC_").trim_start_matches("E_").to_ascii_lowercase();
+    format!("  {short} = {name}, /* {meaning} */\n")
+}
+
+/// Ports of a method, and a function that hands them to C.
+fn namespace(model: &str, method: &Method<'_>) -> String {
+    let mut text = format!("\n/* Ports of method {}. */\nnamespace {} {{\n", comment(method.source), method.name);
+    method.ports().for_each(|port| constants(&mut text, port));
+    for (name, ports, is_input) in [("inputs", &method.inputs, true), ("outputs", &method.outputs, false)] {
+        let _ = writeln!(text, "struct {name} {{");
+        ports.iter().for_each(|port| field(&mut text, port, is_input));
+        text.push_str("};\n");
+    }
+    call(&mut text, model, method);
+    let _ = writeln!(text, "}}  // namespace {}", method.name);
+    text
+}
+
+/// Elements as a span counts them: the two parts of a complex number are two.
+fn elements(port: &Port<'_>) -> u64 {
+    if is_complex(port) { 2 * port.elements() } else { port.elements() }
+}
+
+fn is_complex(port: &Port<'_>) -> bool {
+    matches!(port.source.element, ElementType::C64 | ElementType::C128)
+}
+
+fn constants(text: &mut String, port: &Port<'_>) {
+    let count = match port.passing() {
+        Passing::Number => return,
+        Passing::Fixed => "elements",
+        Passing::Shaped => "max_elements",
+    };
+    let _ = writeln!(text, "inline constexpr std::size_t {}_{count} = {};", port.field, elements(port));
+}
+
+fn field(text: &mut String, port: &Port<'_>, is_input: bool) {
+    let (ty, name, note) = (c_type(port.source.element), &port.field, port.description());
+    let constant = if is_input { "const " } else { "" };
+    let _ = match port.passing() {
+        Passing::Number if is_complex(port) => writeln!(text, "  {ty} {name}[2]; /* {note} */"),
+        Passing::Number => writeln!(text, "  {ty} {name}; /* {note} */"),
+        _ => writeln!(text, "  modelc::span<{constant}{ty}> {name}; /* {note} */"),
+    };
+    if port.passing() == Passing::Shaped {
+        let _ = writeln!(text, "  std::size_t {name}_shape[{}];", port.source.shape.len());
+    }
+}
+
+/// The function that checks spans, and calls an entry of C.
+fn call(text: &mut String, model: &str, method: &Method<'_>) {
+    let c_name = method.c_name;
+    let parameter = |ports: &[Port<'_>], name: &'static str| if ports.is_empty() { "" } else { name };
+    let _ = writeln!(
+        text,
+        "template <class Entry>
+modelc::status call(const inputs &{}, outputs &{}, Entry entry) noexcept {{
+  {model}_{c_name}_inputs c_in{{}};
+  {model}_{c_name}_outputs c_out{{}};",
+        parameter(&method.inputs, "in"),
+        parameter(&method.outputs, "out")
+    );
+    method.inputs.iter().for_each(|port| hand_over(text, port, "in"));
+    method.outputs.iter().for_each(|port| hand_over(text, port, "out"));
+    text.push_str("  const modelc::status result = static_cast<modelc::status>(entry(&c_in, &c_out));\n");
+    let returned = |port: &&Port<'_>| port.passing() != Passing::Fixed;
+    if method.outputs.iter().any(|port| returned(&port)) {
+        text.push_str("  if (result != modelc::status::ok) return result;\n");
+    }
+    method.outputs.iter().filter(returned).for_each(|port| take_back(text, port));
+    text.push_str("  return result;\n}\n");
+}
+
+/// Checks a port, and puts it into the struct of C.
+fn hand_over(text: &mut String, port: &Port<'_>, from: &str) {
+    let name = &port.field;
+    let ty = c_type(port.source.element);
+    let is_input = from == "in";
+    let pointer = match (is_complex(port), is_input) {
+        (false, _) => format!("{from}.{name}.data()"),
+        (true, true) => format!("reinterpret_cast<const {ty} (*)[2]>({from}.{name}.data())"),
+        (true, false) => format!("reinterpret_cast<{ty} (*)[2]>({from}.{name}.data())"),
+    };
+    let size = if is_complex(port) { format!("{from}.{name}.size() / 2") } else { format!("{from}.{name}.size()") };
+    let _ = match port.passing() {
+        Passing::Number if !is_input => Ok(()),
+        Passing::Number if is_complex(port) => writeln!(text, "  c_in.{name}[0] = in.{name}[0];\n  c_in.{name}[1] = in.{name}[1];"),
+        Passing::Number => writeln!(text, "  c_in.{name} = in.{name};"),
+        Passing::Fixed => {
+            writeln!(text, "  if ({from}.{name}.size() < {name}_elements) return modelc::status::shape;\n  c_{from}.{name} = {pointer};")
+        }
+        Passing::Shaped if is_input => writeln!(
+            text,
+            "  if (!modelc::covers({size}, in.{name}_shape)) return modelc::status::shape;\n  c_in.{name} = {pointer};\n  {}",
+            copied("c_in", "in", port)
+        ),
+        Passing::Shaped => {
+            writeln!(text, "  if (out.{name}.size() < {name}_max_elements) return modelc::status::shape;\n  c_out.{name} = {pointer};")
+        }
+    };
+}
+
+/// Copies a shape.
+fn copied(to: &str, from: &str, port: &Port<'_>) -> String {
+    let (name, rank) = (&port.field, port.source.shape.len());
+    format!("for (std::size_t i = 0; i < {rank}; i++) {to}.{name}_shape[i] = {from}.{name}_shape[i];")
+}
+
+/// Takes a number or a shape out of the struct of C.
+fn take_back(text: &mut String, port: &Port<'_>) {
+    let name = &port.field;
+    let _ = match port.passing() {
+        Passing::Shaped => writeln!(text, "  {}", copied("out", "c_out", port)),
+        _ if is_complex(port) => writeln!(text, "  out.{name}[0] = c_out.{name}[0];\n  out.{name}[1] = c_out.{name}[1];"),
+        _ => writeln!(text, "  out.{name} = c_out.{name};"),
+    };
+}
+
+/// A method of an instance, which may be handed scratch memory.
+fn forwarder((model, space): (&str, &str), method: &Method<'_>, is_split: bool) -> String {
+    let (name, c_name) = (&method.name, method.c_name);
+    let (entry, parameter, capture, more) = match is_split {
+        false => (format!("{model}_{c_name}"), "", "this", ""),
+        true => (format!("{model}_{c_name}_split"), "scratch &work, ", "this, &work", ", work.bytes"),
+    };
+    format!(
+        "  /* Method {source}. */
+  [[nodiscard]] modelc::status {name}({parameter}const ::{space}::{name}::inputs &in, ::{space}::{name}::outputs &out) noexcept {{
+    return ::{space}::{name}::call(in, out, [{capture}](const {model}_{c_name}_inputs *c_in, {model}_{c_name}_outputs *c_out) {{
+      return {entry}(memory_{more}, c_in, c_out);
+    }});
+  }}
+",
+        source = comment(method.source)
+    )
+}

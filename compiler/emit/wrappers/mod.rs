@@ -1,0 +1,104 @@
+//! Wrappers: the C interface of a compiled model as a safe interface of another language.
+//!
+//! Each language has a template, whose parts in `{{braces}}` are filled in here, and a text for each method. Names, counts and checks are the same
+//! in all of them, so they are worked out once: [`Method`] and [`Port`].
+
+mod cpp;
+mod port;
+mod rust;
+
+pub use cpp::BEGINNING as CPP_BEGINNING;
+pub use rust::BEGINNING as RUST_BEGINNING;
+
+use super::info::ModelRecord;
+use super::object::ModelInfo;
+use crate::codegen::CompiledModel;
+use crate::codegen::driver::ImportKind;
+use crate::interface::Interface;
+use crate::program::Program;
+use port::Method;
+
+/// The wrappers of a compiled model.
+#[derive(Clone, Debug)]
+pub struct Wrappers {
+    /// A module of Rust without `std`.
+    pub rust: String,
+    cpp: String,
+}
+
+impl Wrappers {
+    /// The wrappers of a program.
+    pub(super) fn new(program: &Program, model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord) -> Self {
+        let customs = compiled.imports.iter().filter(|import| import.kind == ImportKind::Custom).map(|import| &*import.symbol);
+        let wrapped = Wrapped {
+            program,
+            model,
+            record,
+            interface: &compiled.interface,
+            has_external_weights: compiled.external.is_some(),
+            customs: customs.collect(),
+        };
+        Self { rust: rust::module(&wrapped), cpp: cpp::header(&wrapped) }
+    }
+
+    /// A header of C++17, which includes the C header by a name.
+    pub fn cpp(&self, header: &str) -> String {
+        self.cpp.replace(cpp::HEADER, &super::header::string(header))
+    }
+}
+
+/// A compiled model that is wrapped.
+struct Wrapped<'a> {
+    program: &'a Program,
+    model: &'a ModelInfo,
+    record: &'a ModelRecord,
+    interface: &'a Interface,
+    has_external_weights: bool,
+    /// Functions that the application defines.
+    customs: Vec<&'a str>,
+}
+
+impl Wrapped<'_> {
+    /// The methods, under names that a language takes: a reserved one gets `_`s at its end.
+    fn methods(&self, reserved: &[&str]) -> Vec<Method<'_>> {
+        let c_names = || self.interface.methods.iter().map(|method| &*method.identifier);
+        let is_taken = |name: &str| reserved.contains(&name) || c_names().any(|other| other == name);
+        let free = |c_name: &str| {
+            let mut name = c_name.to_owned();
+            while reserved.contains(&&*name) || name != c_name && is_taken(&name) {
+                name.push('_');
+            }
+            name
+        };
+        let methods = self.program.methods.iter().zip(&self.interface.methods);
+        methods.map(|(method, interface)| Method::new(method, &interface.identifier, free(&interface.identifier))).collect()
+    }
+
+    /// Tells whether a copy of the state holds all of an instance: nothing on a GPU, and no memory area.
+    fn has_snapshots(&self) -> bool {
+        self.program.device.is_none() && self.record.footprint.area_bytes.is_empty()
+    }
+
+    /// A template with the numbers of the model in place of their names.
+    fn filled(&self, template: &str) -> String {
+        let footprint = &self.record.footprint;
+        let numbers = [
+            ("STATE_BYTES", footprint.state_bytes),
+            ("SCRATCH_BYTES", footprint.scratch_bytes),
+            ("ARENA_BYTES", footprint.arena_bytes()),
+            ("STACK_BYTES", footprint.stack_bytes),
+            ("FLASH_BYTES", footprint.flash_bytes()),
+            ("ALIGNMENT", crate::program::ALIGNMENT),
+        ];
+        let filled = numbers.iter().fold(template.to_owned(), |text, (name, number)| fill(&text, name, &number.to_string()));
+        let filled = fill(&filled, "VERSION", &self.record.version);
+        let filled = fill(&filled, "FILE", &super::header::comment(self.model.file_name()));
+        let filled = fill(&filled, "TARGET", &format!("{} ({})", self.record.target, self.record.levels));
+        fill(&filled, "name", &self.interface.name)
+    }
+}
+
+/// A template with a text in place of a name in braces.
+fn fill(template: &str, name: &str, text: &str) -> String {
+    template.replace(&format!("{{{{{name}}}}}"), text)
+}
