@@ -1,7 +1,8 @@
-//! Turns `schemas/*.fbs` into readers, which `compiler/schema.rs` includes.
+//! Turns `schemas/*.fbs` into readers, which `compiler/schema.rs` includes, and finds the commit for `modelc --version --verbose`.
 
 use std::error::Error;
 use std::path::Path;
+use std::process::Command;
 use std::{env, fs};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -18,5 +19,35 @@ fn main() -> Result<(), Box<dyn Error>> {
             Err(error) => println!("cargo::error={error}"),
         }
     }
+    println!("cargo::rerun-if-env-changed=MODELC_COMMIT");
+    if let Some(commit) = env::var("MODELC_COMMIT").ok().or_else(packaged_commit).or_else(checked_out_commit) {
+        println!("cargo::rustc-env=MODELC_COMMIT={commit}");
+    }
     Ok(())
+}
+
+/// The commit that `cargo package` records.
+fn packaged_commit() -> Option<String> {
+    let record = fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    let (_, rest) = record.split_once("\"sha1\": \"")?;
+    rest.split('"').next().map(str::to_owned)
+}
+
+/// The commit of this checkout. Only optimized builds ask for it, as each commit then makes the compiler be built again.
+fn checked_out_commit() -> Option<String> {
+    if env::var("PROFILE").ok()? != "release" || !Path::new(".git").exists() {
+        return None;
+    }
+    for path in ["HEAD", "logs/HEAD"] {
+        let path = git(&["rev-parse", "--git-path", path])?;
+        if Path::new(&path).exists() {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+    git(&["rev-parse", "HEAD"])
+}
+
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }

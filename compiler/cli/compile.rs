@@ -95,7 +95,7 @@ fn produce(arguments: &Arguments, requests: &[Request]) -> Result<Compiled, Diag
     let bytes = map(path)?;
     let compiled = compile::compile(&settings, bytes.clone(), path)?;
     if let Some(limits) = &arguments.require {
-        super::require::check(limits, path, &compiled)?;
+        super::require::check(limits, path, &compiled.files.record.footprint, &compiled.lowered.peaks)?;
     }
     let write = |request: &Request| match request.kind {
         OutputKind::Test => {

@@ -39,7 +39,7 @@ pub struct Opt {
 }
 
 /// Options that say how something is printed, and those that callers give in another way.
-const LEFT_OUT: &[&str] = &["help", "message-format", "output", "quiet"];
+const LEFT_OUT: &[&str] = &["help", "message-format", "output", "quiet", "version"];
 
 /// The options of compiling.
 pub fn compile_options() -> Vec<Opt> {

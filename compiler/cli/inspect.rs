@@ -11,13 +11,13 @@ use super::files::Files;
 use super::io::map;
 use super::options::{Common, MessageFormat, ObjectArguments};
 use super::output::{grouped, table, usage};
-use super::sizes;
+use super::{require, sizes};
 use crate::diagnostic::{Diagnostics, Kind};
 use crate::emit::info::{abi_hash, hex};
 use crate::emit::{self, ModelRecord, OutputKind};
 use crate::frontend::{self, Format};
 use crate::interface::MethodMemory;
-use crate::lower::Lowered;
+use crate::lower::{Lowered, Peak};
 use crate::program::{Method, Port, calls};
 use crate::{Compiled, compile};
 use clap::Args;
@@ -41,6 +41,9 @@ pub struct Arguments {
     /// Write an HTML report: memory over time, kernels, weights
     #[arg(long, value_name = "OUT.html", conflicts_with = "json")]
     html: Option<String>,
+    /// Fail if the model needs more than these limits, e.g. arena<=64K,stack<=2K,flash<=300K
+    #[arg(long, value_name = "LIMITS")]
+    require: Option<String>,
     #[command(flatten)]
     object: ObjectArguments,
     #[command(flatten)]
@@ -70,7 +73,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
             return Err(usage(message).help("write it while compiling: --report OUT.html").into());
         }
         print(&records_text(arguments, &records))?;
-        return Ok(Outcome::Done);
+        return within_limits(arguments, records.iter().map(|record| (record, &[][..])));
     }
     let settings = arguments.object.settings(&arguments.common, file, file)?;
     let customs = settings.customs.clone();
@@ -87,7 +90,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
                 None if arguments.wants_json() => print(&format!("{:#}\n", model_json(&listing, &compiled)))?,
                 None => print(&model_text(&listing, &compiled, detail))?,
             }
-            Ok(Outcome::Done)
+            within_limits(arguments, [(&compiled.files.record, &compiled.lowered.peaks[..])])
         }
         // A mistake on the command line says nothing of the model.
         Err(errors) if errors.0.iter().any(|error| error.kind() == Kind::Usage) => Err(errors),
@@ -99,6 +102,19 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
             Err(errors)
         }
     }
+}
+
+/// Checks models against the limits of `--require`, if it is given.
+fn within_limits<'a>(
+    arguments: &Arguments,
+    models: impl IntoIterator<Item = (&'a ModelRecord, &'a [Peak])>,
+) -> Result<Outcome, Diagnostics> {
+    if let Some(limits) = &arguments.require {
+        for (record, peaks) in models {
+            require::check(limits, &arguments.file, &record.footprint, peaks)?;
+        }
+    }
+    Ok(Outcome::Done)
 }
 
 fn records_text(arguments: &Arguments, records: &[ModelRecord]) -> String {

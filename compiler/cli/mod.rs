@@ -8,6 +8,7 @@ mod batches;
 mod bench;
 mod cases;
 mod compile;
+mod completions;
 mod console;
 pub mod embedded;
 mod emit_test;
@@ -17,6 +18,7 @@ mod inspect;
 mod interrupt;
 mod io;
 mod lists;
+mod manual;
 mod options;
 mod output;
 mod pin;
@@ -28,23 +30,27 @@ mod sizes;
 mod tap;
 mod tolerance;
 mod verify;
+mod version;
 mod weights;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind, codes, nearest};
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Compile TFLite and ExecuTorch models to native object files.
 #[derive(Parser)]
-#[command(name = "modelc", version, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(name = "modelc", version, disable_version_flag = true, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
     compile: compile::Arguments,
+    /// Print the version; with --verbose also the commit, the ABI, and this computer's target and CPU level
+    #[arg(short = 'V', long, action = ArgAction::Version)]
+    version: Option<bool>,
 }
 
 #[derive(Subcommand)]
@@ -65,6 +71,10 @@ enum Command {
     Weights(weights::Arguments),
     /// Write the GPU runtime, for objects compiled with --runtime link
     Runtime(runtime::Arguments),
+    /// Print the script that completes commands and options in a shell
+    Completions(completions::Arguments),
+    /// Print a page for man: `modelc manual run | man -l -`
+    Manual(manual::Arguments),
 }
 
 /// How a command ended without an error.
@@ -90,6 +100,9 @@ fn run(given: &[OsString]) -> u8 {
     interrupt::handle();
     if let Some(mistake) = mistyped(given) {
         return report(&mistake.into(), json_or_text(given));
+    }
+    if version::is_asked(given) {
+        return console::print(&version::text()).map_or_else(|error| report(&error.into(), options::MessageFormat::Text), |()| 0);
     }
     let arguments = match CommandLine::try_parse_from(given) {
         Ok(arguments) => arguments,
@@ -126,7 +139,7 @@ impl CommandLine {
             Some(Command::Inspect(a)) => a.common.message_format,
             Some(Command::Weights(a)) => a.message_format,
             Some(Command::Runtime(a)) => a.message_format,
-            Some(Command::Ops(_) | Command::Targets) => options::MessageFormat::Text,
+            Some(Command::Ops(_) | Command::Targets | Command::Completions(_) | Command::Manual(_)) => options::MessageFormat::Text,
         }
     }
 }
@@ -150,6 +163,8 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["test", "check", "compare", "validate"], "verify"),
     (&["operators", "list"], "ops"),
     (&["devices", "cpus", "platforms"], "targets"),
+    (&["completion", "complete"], "completions"),
+    (&["man"], "manual"),
 ];
 
 /// The error for a first argument that is a word, neither a command nor the name of a file. It would be taken for a model.
@@ -207,6 +222,8 @@ fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
         Some(Command::Targets) => lists::targets(),
         Some(Command::Weights(arguments)) => weights::execute(&arguments),
         Some(Command::Runtime(arguments)) => runtime::execute(&arguments),
+        Some(Command::Completions(arguments)) => completions::execute(&arguments),
+        Some(Command::Manual(arguments)) => manual::execute(&arguments),
     }
 }
 

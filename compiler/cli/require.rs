@@ -2,24 +2,25 @@
 
 use super::compile::exceeded;
 use super::output::{grouped, table, usage};
-use crate::compile::Compiled;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::interface::Footprint;
+use crate::lower::Peak;
 
-/// Checks a model against all limits.
+/// Checks a model against all limits. `peaks` are those of its methods, where they are known.
 ///
 /// # Errors
 /// When a limit is malformed; else one diagnostic for each that is not kept, the one of the arena naming what is live at the peak.
-pub fn check(limits: &str, file: &str, compiled: &Compiled) -> Result<(), Diagnostics> {
+pub fn check(limits: &str, file: &str, footprint: &Footprint, peaks: &[Peak]) -> Result<(), Diagnostics> {
     let malformed =
         |limit: &str| usage(format!("--require {limit} is not understood")).expected("arena<=64K, stack<=2K or flash<=1M", limit);
     let limits = limits.split(',').map(|limit| parse(limit).ok_or_else(|| malformed(limit))).collect::<Result<Vec<_>, _>>()?;
-    let errors: Vec<Diagnostic> = limits.into_iter().filter_map(|limit| over(limit, compiled)).map(|error| error.in_file(file)).collect();
+    let errors: Vec<Diagnostic> =
+        limits.into_iter().filter_map(|limit| over(limit, footprint, peaks)).map(|error| error.in_file(file)).collect();
     if errors.is_empty() { Ok(()) } else { Err(Diagnostics(errors)) }
 }
 
 /// What is wrong if the model needs more than a limit.
-fn over((what, most): (&str, u64), compiled: &Compiled) -> Option<Diagnostic> {
-    let footprint = &compiled.files.record.footprint;
+fn over((what, most): (&str, u64), footprint: &Footprint, peaks: &[Peak]) -> Option<Diagnostic> {
     let needed = match what {
         "arena" => footprint.arena_bytes(),
         "stack" => footprint.stack_bytes,
@@ -33,7 +34,10 @@ fn over((what, most): (&str, u64), compiled: &Compiled) -> Option<Diagnostic> {
     let mut error = exceeded(format!("the model needs more {what} than it may"));
     match what {
         "arena" => {
-            found.push_str(&format!("\n{} of state; live at the peak:\n{}", bytes(footprint.state_bytes), live(compiled)));
+            found.push_str(&format!("\n{} of state", bytes(footprint.state_bytes)));
+            if !peaks.is_empty() {
+                found.push_str(&format!("; live at the peak:\n{}", live(peaks)));
+            }
             error = error.help("`--report page.html` shows memory over time");
         }
         "flash" => {
@@ -46,8 +50,8 @@ fn over((what, most): (&str, u64), compiled: &Compiled) -> Option<Diagnostic> {
 }
 
 /// What is live where most is, a line each, largest first.
-fn live(compiled: &Compiled) -> String {
-    let peak = compiled.lowered.peaks.iter().max_by_key(|peak| peak.bytes);
+fn live(peaks: &[Peak]) -> String {
+    let peak = peaks.iter().max_by_key(|peak| peak.bytes);
     let mut tensors: Vec<_> = peak.into_iter().flat_map(|peak| &peak.tensors).collect();
     tensors.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     let rows: Vec<Vec<String>> = tensors.into_iter().map(|(name, bytes)| vec![format!("{} B", grouped(*bytes)), name.clone()]).collect();

@@ -7,7 +7,7 @@ use super::gpu::VulkanLoader;
 use super::options::MessageFormat;
 use super::output::grouped;
 use crate::diagnostic::Diagnostics;
-use crate::emit::{OutputKind, RiscvAbi, runtime_object, runtime_options};
+use crate::emit::{Output, OutputKind, RiscvAbi, runtime_header, runtime_object, runtime_options};
 use crate::target;
 use clap::Args;
 use serde_json::json;
@@ -17,6 +17,9 @@ pub struct Arguments {
     /// Object file to write. `-` is standard output
     #[arg(short, long, value_name = "RUNTIME.o")]
     output: String,
+    /// Header to write: the types that all models share
+    #[arg(long, value_name = "PATH.h")]
+    header: Option<String>,
     /// Target to compile for [default: this computer]. `modelc targets` lists them
     #[arg(long, value_name = "TRIPLE")]
     target: Option<String>,
@@ -44,10 +47,13 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         options.riscv_abi = RiscvAbi::for_target(abi, target)?;
     }
     let files = Files::new([]);
-    files.check([(arguments.output.as_str(), OutputKind::Object)])?;
+    let header = arguments.header.as_deref();
+    files.check([(arguments.output.as_str(), OutputKind::Object)].into_iter().chain(header.map(|path| (path, OutputKind::Header))))?;
     let object = runtime_object(target, machine, &options)?;
     let bytes = object.len();
-    files.write(&arguments.output, OutputKind::Object, object)?;
+    let header = header.map(|path| Output { path: path.into(), kind: OutputKind::Header, contents: runtime_header().into_bytes().into() });
+    let object = Output { path: arguments.output.as_str().into(), kind: OutputKind::Object, contents: object };
+    files.write_all(std::iter::once(object).chain(header).collect())?;
     if arguments.output != "-" && arguments.message_format == MessageFormat::Json {
         let json = json!({ "schema": "modelc.runtime/1", "target": target.name, "path": arguments.output, "bytes": bytes });
         message(&json.to_string());

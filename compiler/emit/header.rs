@@ -62,6 +62,7 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
 fn introduction(model: &ModelInfo, record: &ModelRecord) -> String {
     format!(
         "{BEGINNING}{} from {}, for {} ({}). Do not edit.\n\n   \
+         What modelc writes is yours, without conditions.\n\n   \
          Results hold for rounding to nearest with denormal numbers on. Arguments of a call must not overlap each other, except\n   \
          inputs with inputs; outputs may hold anything until it returns. An instance serves one call at a time; different instances\n   \
          are independent. */\n",

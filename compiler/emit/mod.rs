@@ -30,7 +30,7 @@ pub use info::ModelRecord;
 pub use kind::OutputKind;
 pub use object::{ModelInfo, ObjectFiles, ObjectOptions, RiscvAbi, WeightsPlace, object, object_of_levels};
 pub use own::CSV_BEGINNING;
-pub use runtime::{runtime_object, runtime_options};
+pub use runtime::{runtime_header, runtime_object, runtime_options};
 pub use test_program::{TestCall, Tested, check_test_size, test_program};
 pub use topology::{TopologyRecord, weights_for};
 pub use wrappers::Wrappers;

@@ -1,5 +1,7 @@
 //! The runtime of GPUs in an object of its own, for programs of several models made with `--runtime link`.
 
+use super::gpu;
+use super::header::{BEGINNING, shared_types};
 use super::image::Image;
 use super::object::ObjectOptions;
 use super::writer::Writer;
@@ -18,6 +20,17 @@ pub fn runtime_object(target: &'static Target, machine: &'static Machine, option
     let compiled = runtime(machine, target, options.gpu.loader)?;
     let (object, _) = Writer::new(&compiled, options).write(&Program::default(), None, None)?;
     Ok(object)
+}
+
+/// The header of the types that all models share, for what serves several models: custom operators, an application's Vulkan device.
+pub fn runtime_header() -> String {
+    format!(
+        "{BEGINNING}{}: types of all models, in C99. Do not edit.\n\n   What modelc writes is yours, without conditions. */\n\
+         #ifndef MODELC_H\n#define MODELC_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n{}\n{}\n#endif /* MODELC_H */\n",
+        env!("CARGO_PKG_VERSION"),
+        shared_types(),
+        gpu::SHARED
+    )
 }
 
 /// The options of such an object.

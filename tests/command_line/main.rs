@@ -114,11 +114,14 @@ fn a_closed_pipe_ends_quietly() {
     let folder = Folder::new();
     let built = folder.run(&["m.tflite", "-o", "ext.o", "--weights", "external"]);
     assert_eq!(built.status.code(), Some(0), "{}", text(&built.stderr));
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 15] = [
         &["ops"],
         &["targets"],
+        &["completions", "bash"],
+        &["manual"],
         &["--help"],
         &["--version"],
+        &["--version", "--verbose"],
         &["m.tflite", "-o", "-"],
         &["m.tflite", "--emit", "ir=-"],
         &["run", "m.tflite"],

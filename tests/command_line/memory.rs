@@ -57,3 +57,16 @@ fn no_size_ends_in_the_allocator_s_abort() {
     }
     assert!(statuses.contains(&Some(0)) && statuses.contains(&Some(1)), "{statuses:?}");
 }
+
+#[test]
+fn inspect_checks_limits_of_models_and_of_objects() {
+    let folder = Folder::new();
+    folder.done(&["m.tflite", "-o", "n.o"]);
+    for file in ["m.tflite", "n.o"] {
+        folder.done(&["inspect", file, "--require", "arena<=64K,stack<=64K,flash<=1M"]);
+        let said = folder.fails(1, &["inspect", file, "--require", "arena<=1K"]);
+        assert!(said.contains("MC0602") && said.contains("B too much"), "{said}");
+        assert_eq!(said.contains("live at the peak"), file == "m.tflite", "an object does not say what is live: {said}");
+        assert!(folder.refused(&["inspect", file, "--require", "heap<=1"]).contains("--require"));
+    }
+}

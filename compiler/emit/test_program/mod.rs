@@ -94,7 +94,8 @@ impl Writer<'_> {
     fn text(&self) -> String {
         let name = &self.interface.name;
         let mut text = format!(
-            "{BEGINNING}{}: a test of {}, in C99. Do not edit.\n\n   It links with the object and with what the program defines below. modelc_test_{name} is 0 if all outputs are\n   \
+            "{BEGINNING}{}: a test of {}, in C99. Do not edit.\n\n   What modelc writes is yours, without conditions.\n\n   \
+             It links with the object and with what the program defines below. modelc_test_{name} is 0 if all outputs are\n   \
              as expected. With MODELC_TEST_NO_MAIN the program calls it itself. */\n",
             env!("CARGO_PKG_VERSION"),
             comment(name)

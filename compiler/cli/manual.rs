@@ -1,0 +1,82 @@
+//! `modelc manual [COMMAND]`
+
+use super::console::print;
+use super::output::usage;
+use super::{CommandLine, Outcome};
+use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
+use clap::{Args, Command, CommandFactory};
+use clap_mangen::Man;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Command to describe [default: modelc itself]
+    command: Option<String>,
+}
+
+/// Prints a page for `man`.
+///
+/// # Errors
+/// When there is no such command, or standard output cannot be written to.
+pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
+    print(&page(arguments.command.as_deref())?)?;
+    Ok(Outcome::Done)
+}
+
+/// The exit statuses, which every page ends with.
+const STATUSES: &str = "\
+.SH \"EXIT STATUS\"
+.TP
+.B 0
+success
+.TP
+.B 1
+the model or the computer does not allow it
+.TP
+.B 2
+the arguments are wrong
+.TP
+.B 3
+outputs differ from the expected ones
+.TP
+.B 101
+a bug in modelc
+";
+
+fn page(name: Option<&str>) -> Result<String, Diagnostic> {
+    let mut line = CommandLine::command().disable_help_subcommand(true);
+    line.build();
+    let command = match name {
+        Some(name) => named(&line, name)?,
+        None => &line,
+    };
+    let mut page = Vec::new();
+    let source = concat!("modelc ", env!("CARGO_PKG_VERSION"));
+    let rendered = Man::new(command.clone()).source(source).manual("modelc").render(&mut page);
+    // Writing to memory does not fail.
+    debug_assert!(rendered.is_ok());
+    Ok(String::from_utf8_lossy(&page).into_owned() + STATUSES)
+}
+
+fn named<'a>(line: &'a Command, name: &str) -> Result<&'a Command, Diagnostic> {
+    let known: Vec<&str> = line.get_subcommands().map(Command::get_name).collect();
+    let unknown = || did_you_mean(usage(format!("there is no command {name}")).expected(known.join(", "), name), name, known.clone());
+    line.find_subcommand(name).ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_page_of_its_own() {
+        let line = CommandLine::command();
+        for command in line.get_subcommands() {
+            let name = command.get_name();
+            let page = page(Some(name)).expect(name);
+            assert!(page.contains(&format!(".TH modelc-{name} 1")) && page.contains(STATUSES), "{page}");
+        }
+        let own = page(None).expect("a page");
+        assert!(own.contains(".TH modelc 1") && own.contains("plan\\-effort") && own.contains("modelc\\-inspect(1)"), "{own}");
+        assert!(page(Some("inspekt")).is_err_and(|error| error.to_string().contains("inspect")));
+    }
+}
