@@ -19,7 +19,6 @@ cargo install --locked --root "$out/cargo" --path .
 
 echo "== the program"
 packaging/release.sh "$target" "$out/files"
-packaging/check-program.sh target/packaging/tree/bin/modelc
 
 echo "== the packages of Debian"
 packaging/release-debian.sh "$target" "$out/files"

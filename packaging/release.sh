@@ -4,5 +4,8 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 program=$("$here/build.sh" "$1")
 cd "$here/.."
+case $1 in
+  *-linux-gnu) packaging/check-program.sh "$program" >&2 ;;
+esac
 packaging/tree.sh "$program" target/packaging/tree
 packaging/archive.sh target/packaging/tree "$1" "$2"
