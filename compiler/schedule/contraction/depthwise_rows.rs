@@ -191,14 +191,14 @@ impl<'a> DepthwiseRows<'a> {
         self.products == Products::Pairs && sums + columns + 2 <= self.cx.machine.registers.count().into()
     }
 
-    /// Whether a product of one of the rows that are computed together takes an operand. Moved weights have no zeros that could be left out.
+    /// Tells if a product of one of the rows that are computed together takes an operand. Moved weights have no zeros that could be left out.
     pub(super) fn needs(&self, row: u64, operand: u64) -> bool {
-        let rows = match self.products {
+        let mut rows = match self.products {
             Products::Pairs => 2 * operand..2 * operand + 2,
             Products::Fours if self.panels.moved_by().is_some() => return true,
             Products::Fours => 4 * operand..4 * operand + if self.fours.joins_columns(operand) { 2 } else { 4 },
         };
-        rows.into_iter().any(|reached| reached.checked_sub(row).is_some_and(|tap| tap < self.work.window[0]))
+        rows.any(|reached| reached.checked_sub(row).is_some_and(|tap| tap < self.work.window[0]))
     }
 
     /// Elements of a panel of products of 16 bits in its block's order: for each row and column the pairs.

@@ -198,7 +198,7 @@ impl Lowering<'_> {
         sums
     }
 
-    /// Where the sums of a tile begin.
+    /// First sums of a tile.
     fn first_sums(&self, b: &mut KernelBuilder, at: &Block, lanes: (u64, u64), run: &Run) -> Vec<Value> {
         let begin = |b: &mut KernelBuilder| {
             let one = b.load(self.initial, at.cut.first, lanes.0 as i64, lanes.1 as u16);
@@ -259,7 +259,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What products take of a column in some lanes of a block: four bytes, or a pair.
+    /// Operand of products from a column, in some lanes of a block: four bytes, or a pair.
     fn operand(
         &self,
         b: &mut KernelBuilder,
@@ -319,7 +319,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where the weights of half a product are among those of a block in 16 bits.
+    /// Place of the weights of half a product among those of a block in 16 bits.
     fn place(&self, cut: Cut, product: u64, half: u64) -> i64 {
         ((2 * product + half) * 2 * cut.width.lanes) as i64
     }

@@ -4,7 +4,7 @@
 /// The rows of two pairs in the order in which weights lie: the even ones of four are a pair, and so are the odd ones.
 const OF_TWO_PAIRS: [(u64, u64); 4] = [(0, 0), (2, 0), (1, 0), (3, 0)];
 
-/// The same of a pair and the one of the next column.
+/// Rows and columns of a pair and of the one of the next column, in that order.
 const OF_TWO_COLUMNS: [(u64, u64); 4] = [(0, 0), (0, 1), (1, 0), (1, 1)];
 
 /// See the module. An operand is what lies in a column: the rows of two pairs, or a pair and its neighbour.
@@ -27,7 +27,7 @@ impl Fours {
         self.pairs.div_ceil(2)
     }
 
-    /// Whether an operand is a pair and the one of the next column.
+    /// Tells if an operand is a pair and the one of the next column.
     pub fn joins_columns(self, operand: u64) -> bool {
         operand == self.whole()
     }

@@ -16,7 +16,7 @@ const FEWEST_WEIGHTS: u64 = 1 << 15;
 pub const MOST_ELEMENTS: u64 = 1 << 15;
 
 impl Contraction {
-    /// Whether the rows of its images are to be one row.
+    /// Tells if the rows of its images are to be one row.
     pub fn joins_rows(&self, cx: &Context<'_>, form: Form) -> bool {
         let [rows, width] = self.output_size;
         let pixels = rows.saturating_mul(width);
