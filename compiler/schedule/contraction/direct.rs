@@ -148,10 +148,11 @@ impl<'a> DirectSchedule<'a> {
             true => fold_pixels(&mut work, (staged.then_some(form), may_be_cut && cx.in_short_sections), cx.threads.count.into())
                 .filter(|_| may_be_cut),
             false if may_be_cut && work.joins_rows(&cx, form) => {
+                let read_again = work.weights_read_again();
                 if !cx.in_short_sections {
                     work.join_rows();
                 }
-                (!cx.in_short_sections).then_some(0)
+                (!cx.in_short_sections).then_some(read_again)
             }
             false if may_be_cut => work.cut_row(cx.in_short_sections),
             false => None,

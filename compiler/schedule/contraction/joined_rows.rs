@@ -32,6 +32,12 @@ impl Contraction {
         serves && is_whole && is_read_again && staged <= MOST_ELEMENTS && self.weights.fit_signed_byte(self.open)
     }
 
+    /// Weights that are read again where each row of an image is a row of windows.
+    pub fn weights_read_again(&self) -> u64 {
+        let rows = self.batch.saturating_mul(self.output_size[0].saturating_sub(1));
+        rows.saturating_mul(self.weights.len())
+    }
+
     /// Makes the rows of its images one row.
     pub fn join_rows(&mut self) {
         let [count, width] = self.output_size;
