@@ -235,7 +235,7 @@ impl Schedule for DepthwiseRows<'_> {
         let taps: Vec<u64> = (0..work.per_output()).collect();
         let channels = self.panels.extents.strips.total();
         let channels = (0..channels).map(|c| (c < work.outputs).then_some(c));
-        let sums = work.initial_sums(self.form.border(work), element_wise.offsets(), &taps, channels);
+        let sums = work.initial_sums(work.border(self.form), element_wise.offsets(), &taps, channels);
         let initial = arguments.data(&mut b, "initial", sums.into(), Lane::I32, 64);
         let ring = arguments.scratch(&mut b, "ring", 0, Lane::I8, self.pairs.ring_bytes());
         let widest = self.cuts.widths().into_iter().map(|width| self.widened(width)).max().unwrap_or(0);

@@ -1,6 +1,5 @@
 //! How operands of the products are held.
 
-use super::geometry::Contraction;
 use crate::ir::ElementType;
 use crate::kernel::DotOp;
 use crate::machine::{DotProduct, Machine};
@@ -95,13 +94,13 @@ impl Form {
         matches!(self, Self::Signed8 | Self::Neighbours { signed: true } | Self::EvenAndOdd { signed: true })
     }
 
-    /// The value of a padded tap: the input's zero point in this form.
-    pub fn border(self, work: &Contraction) -> i64 {
-        match work.element {
+    /// The value of a padded tap: the zero point of an input of a type, in this form.
+    pub fn border(self, element: ElementType, zero_point: i64) -> i64 {
+        match element {
             _ if !self.has_excess() => 0,
-            ElementType::I8 if !self.is_signed() => work.input_zero_point + 128,
-            ElementType::U8 if self.is_signed() => work.input_zero_point - 128,
-            _ => work.input_zero_point,
+            ElementType::I8 if !self.is_signed() => zero_point + 128,
+            ElementType::U8 if self.is_signed() => zero_point - 128,
+            _ => zero_point,
         }
     }
 

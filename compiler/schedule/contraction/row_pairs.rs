@@ -51,7 +51,7 @@ impl RowPairs {
 
     /// Fills the ring with padding, once before the first row.
     pub fn prepare(&self, b: &mut KernelBuilder, work: &Contraction, ring: Buffer) {
-        let border = self.form.border(work);
+        let border = work.border(self.form);
         row(b, self.ring_bytes(), self.vector, |b, i, active| {
             let value = b.int(Type::vector(Lane::I8, self.vector), border);
             b.store_active(ring, i, 0, value, active);
@@ -117,7 +117,7 @@ impl RowPairs {
             let start = b.scale_index(place.row, elements as i64, 0);
             b.add(start, image)
         });
-        let kept = rows.map(|place| place.inside.map(|inside| kept(b, inside, self.form.border(work), lanes)));
+        let kept = rows.map(|place| place.inside.map(|inside| kept(b, inside, work.border(self.form), lanes)));
         let order = self.order(lanes);
         row(b, elements, lanes, |b, i, active| {
             let [upper, lower] = [0, 1].map(|k| {

@@ -169,7 +169,7 @@ impl Staging {
         if !contraction.open || self.form.is_of_floats() {
             return Ring { rows, numbers: None };
         }
-        let numbers = [self.form.border(contraction), contraction.input_zero_point];
+        let numbers = [contraction.border(self.form), contraction.input_zero_point];
         let bytes = numbers.iter().flat_map(|n| n.to_le_bytes()[..lane.bytes() as usize].to_vec()).collect::<Vec<u8>>();
         let numbers = Some(arguments.data(b, "numbers", bytes.into(), lane, lane.bytes()));
         Ring { rows, numbers }
@@ -177,13 +177,13 @@ impl Staging {
 
     /// The number that the staged form adds to `input − zero point`; sums start at its product with the weights, negated.
     pub fn excess(&self, contraction: &Contraction) -> i64 {
-        self.form.border(contraction)
+        contraction.border(self.form)
     }
 
     /// Fills some elements with the border.
     pub fn fill(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, first: Value, elements: Number) {
         let lanes = self.vector_bytes / self.lane().bytes() as u16;
-        let border = self.form.border(contraction);
+        let border = contraction.border(self.form);
         elements.row(b, lanes, 0, |b, i, active| {
             let index = b.add(first, i);
             let ty = Type::vector(self.lane(), lanes);

@@ -59,6 +59,11 @@ impl Contraction {
         Some((i64::from(i32::MAX) / product) as u64)
     }
 
+    /// The value of a padded tap in a form.
+    pub fn border(&self, form: Form) -> i64 {
+        form.border(self.element, self.input_zero_point)
+    }
+
     /// The form of the operands on a machine that reads the same panels as those of all levels.
     pub fn form(&self, machine: &Machine, levels: &[&Machine]) -> Form {
         let own = self.form_of_level(machine, levels);
