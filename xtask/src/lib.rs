@@ -3,6 +3,7 @@
 //! A library as well as a program, so that the project's own tests can run the examples without a second cargo.
 //! Builds in seconds on a machine that has nothing but Rust: it uses the standard library, and one crate that reads object files.
 
+pub mod count;
 pub mod emulate;
 pub mod examples;
 pub mod fuzz;

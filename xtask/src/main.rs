@@ -1,7 +1,7 @@
 //! `cargo xtask COMMAND`: see `USAGE`.
 
 use std::process::ExitCode;
-use xtask::{Outcome, emulate, examples, fuzz, peers, replay, setup, shaders, test};
+use xtask::{Outcome, count, emulate, examples, fuzz, peers, replay, setup, shaders, test};
 
 const USAGE: &str = "\
 cargo xtask setup                   installs what the tests need and is missing: compilers, qemu, cmake (Debian packages)
@@ -11,6 +11,9 @@ cargo xtask fuzz [TARGET ...] [--runs N]
                                     runs the fuzz targets, or those named, N times each (a million)
 cargo xtask peers [MODEL.tflite|MODEL.pte ...] [--rounds N] [--seconds S] [--cpu N] [--threads N]
                                     measures modelc, LiteRT and ExecuTorch in turns: tables and charts in target/peers
+cargo xtask count [MODEL.tflite|MODEL.pte ...] [--cpu LEVEL] [--peer LIBRARY] [--head BINARY]
+                                    counts the instructions that a call executes on aarch64 (qemu-user), by class, and compares
+                                    them with recorded counts. LIBRARY is LiteRT's for aarch64: its counts stand beside ours
 cargo xtask replay BASE|--claimed [--head BINARY] [--sample N|--all] [--only TEXT] [MODEL ...]
                                     compiles models with two compilers, for targets, levels, threads, goals and GPUs in turn, and
                                     compares objects and headers byte by byte. BASE is a modelc program or a git revision
@@ -42,6 +45,7 @@ fn run(arguments: &[String]) -> Outcome {
         "examples" => examples::run_named(rest),
         "fuzz" => fuzz::run(rest),
         "peers" => peers::run(rest),
+        "count" => count::run(rest),
         "replay" => replay::run(rest),
         "shaders" => shaders::run(rest),
         "emulate" => emulate::emulate(rest),

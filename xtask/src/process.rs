@@ -4,6 +4,9 @@ use crate::Outcome;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Characters of what a program said that are shown: some name every tensor.
+const LONGEST_REASON: usize = 160;
+
 /// The folder of the workspace: the parent of this package's own.
 pub fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -46,6 +49,22 @@ pub fn run_then_print(command: &mut Command) -> Outcome {
     let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot run `{line}`: {error}"))?;
     print!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.success() { Ok(()) } else { Err(format!("`{line}` ended with {}", output.status)) }
+}
+
+/// What a command writes.
+///
+/// # Errors
+/// The line of what it said that tells why it failed.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("cannot run `{}`: {error}", shown(command)))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // A traceback of Python and a log of ExecuTorch end with what went wrong; our diagnostics begin with it.
+    let line = if said.starts_with("error") { said.lines().next() } else { said.lines().last() };
+    let line: String = line.unwrap_or("it failed without a word").chars().take(LONGEST_REASON).collect();
+    Err(line)
 }
 
 /// A command as one line, for a person to read.

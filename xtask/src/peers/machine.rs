@@ -1,8 +1,8 @@
 //! The computer that figures hold for.
 
 use super::Options;
-use super::measure::{number, output, text};
-use crate::process::root;
+use super::measure::{number, text};
+use crate::process::{output, root};
 use std::path::Path;
 use std::process::Command;
 

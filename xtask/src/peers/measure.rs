@@ -2,12 +2,9 @@
 
 use super::suites::{Contender, Tools};
 use super::{Class, Group};
-use crate::process::{root, shown};
+use crate::process::{output, root, shown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// Characters of what a contender said: some name every tensor.
-const LONGEST_REASON: usize = 160;
 
 /// How contenders are run.
 pub struct Runner<'a> {
@@ -122,22 +119,6 @@ fn classify(inspection: &str) -> Class {
         (true, true) => Class::Mixed,
         _ => Class::Float,
     }
-}
-
-/// What a command writes.
-///
-/// # Errors
-/// The line of what it said that tells why it failed.
-pub fn output(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|error| format!("cannot run `{}`: {error}", shown(command)))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    // A traceback of Python and a log of ExecuTorch end with what went wrong; our diagnostics begin with it.
-    let line = if said.starts_with("error") { said.lines().next() } else { said.lines().last() };
-    let line: String = line.unwrap_or("it failed without a word").chars().take(LONGEST_REASON).collect();
-    Err(line)
 }
 
 /// The number of a field of a JSON text.

@@ -1,0 +1,43 @@
+//! Executed instructions of code for aarch64, held to the recorded ones: see `cargo xtask count`.
+
+mod support;
+
+use std::path::Path;
+use support::harness::{self, Needs};
+use xtask::count::table::{Row, differences};
+use xtask::count::{Session, TOLERANCE, missing, model, recorded};
+
+/// Tools that counting needs.
+const TOOLS: Needs = Needs::Tool("emulator and compilers that count for aarch64", || missing().is_empty());
+
+/// Models of more instructions are left to `cargo xtask count`: emulating them takes seconds.
+const MOST: u64 = 30_000_000;
+
+/// Models that are held at least.
+const LEAST_MODELS: usize = 10;
+
+fn models_execute_as_many_instructions_as_recorded() {
+    let mut record = recorded().unwrap_or_else(|error| panic!("{error}"));
+    record.retain(|row| row.counts.all() <= MOST && model(&row.model).is_file() && harness::is_wanted(&row.model));
+    let mut models: Vec<&str> = record.iter().map(|row| row.model.as_str()).collect();
+    models.dedup();
+    harness::at_least(models.len(), LEAST_MODELS, "models are recorded");
+    let session = Session::new(Path::new(env!("CARGO_BIN_EXE_modelc"))).unwrap_or_else(|error| panic!("{error}"));
+    let count = |row: &Row| {
+        let counts =
+            session.count(&model(&row.model), &row.level).unwrap_or_else(|error| panic!("{} at {}: {error}", row.model, row.level));
+        harness::progress(|| format!("{} at {}: {}", row.model, row.level, counts.all()));
+        Row { counts, ..row.clone() }
+    };
+    let rows: Vec<Row> = record.iter().map(count).collect();
+    let found = differences(&record, &rows, TOLERANCE);
+    assert!(found.is_empty(), "if they are to differ, bless `MODELC_BLESS=1 cargo xtask count`:\n{}", found.join("\n"));
+}
+
+fn main() -> std::process::ExitCode {
+    harness::run(&[(
+        "models_execute_as_many_instructions_as_recorded",
+        Needs::Both(&Needs::Corpus("tflite"), &TOOLS),
+        models_execute_as_many_instructions_as_recorded,
+    )])
+}

@@ -1,0 +1,29 @@
+/* What programs that are counted share. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(call)                                    \
+  do {                                                 \
+    int status = (call);                               \
+    if (status != 0) {                                 \
+      fprintf(stderr, "%s gives %d\n", #call, status); \
+      exit(1);                                         \
+    }                                                  \
+  } while (0)
+
+/* Counting begins at the first mark and ends at the second: see plugin.c. */
+#define MARK() __asm__ volatile("hint #50" ::: "memory")
+
+/* Fills memory with made-up numbers: floats between -1 and 1, or any bytes. */
+static void fill(void *memory, size_t bytes, int floats)
+{
+  static uint32_t state = 1;
+  for (size_t i = 0; i < (floats ? bytes / 4 : bytes); i++) {
+    state = state * 1664525u + 1013904223u;
+    if (floats)
+      ((float *)memory)[i] = (float)(state >> 8) / 8388608.0f - 1.0f;
+    else
+      ((unsigned char *)memory)[i] = (unsigned char)(state >> 24);
+  }
+}

@@ -1,0 +1,204 @@
+//! `cargo xtask count`: the instructions that one call of a model executes on aarch64, by class.
+//!
+//! Objects are linked with a C program that runs under `qemu-aarch64`; a plugin of ours counts between two marks. A count is exact, and the same on
+//! every computer. It is no time. [`RECORD`] holds the counts of some models, with which later ones are compared.
+
+mod litert;
+mod program;
+pub mod table;
+
+use crate::Outcome;
+use crate::process::{self, cargo, root};
+use program::Counter;
+use std::path::{Path, PathBuf};
+use table::{Counts, Row};
+
+const FLAGS: &str = "[MODEL.tflite|MODEL.pte ...] [--cpu LEVEL] [--peer LIBRARY] [--head BINARY]";
+
+/// The recorded counts, in the project's folder.
+pub const RECORD: &str = "tests/counts/aarch64.txt";
+
+/// The largest difference from a recorded count that is let by, in thousandths.
+pub const TOLERANCE: u64 = 20;
+
+/// The CPU levels, and the oldest of the emulator's processors that has each: another level's instructions stop the program there.
+const LEVELS: [(&str, &str); 2] = [("aarch64", "cortex-a53"), ("aarch64+dotprod", "cortex-a76")];
+
+/// Options of the command line.
+struct Options {
+    models: Vec<PathBuf>,
+    levels: Vec<(&'static str, &'static str)>,
+    /// LiteRT for aarch64: the library, or a folder that has it.
+    peer: Option<PathBuf>,
+    /// The compiler; the release build of this checkout where none is named.
+    head: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Self, String> {
+        let mut options = Self { models: vec![], levels: vec![], peer: None, head: None };
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let mut value = || rest.next().ok_or_else(|| format!("`{argument}` needs a value: {FLAGS}"));
+            match argument.as_str() {
+                "--cpu" => options.levels.push(level(value()?)?),
+                "--peer" => options.peer = Some(value()?.into()),
+                "--head" => options.head = Some(value()?.into()),
+                flag if flag.starts_with('-') => return Err(format!("`{flag}` is no option: {FLAGS}")),
+                model => options.models.push(model.into()),
+            }
+        }
+        if options.levels.is_empty() {
+            options.levels = LEVELS.to_vec();
+        }
+        Ok(options)
+    }
+}
+
+/// A level and its processor.
+fn level(name: &str) -> Result<(&'static str, &'static str), String> {
+    let names = LEVELS.map(|(name, _)| name).join(", ");
+    LEVELS.into_iter().find(|(level, _)| *level == name).ok_or_else(|| format!("`{name}` is none of the levels {names}"))
+}
+
+/// Tools that counting needs and that are missing.
+pub fn missing() -> Vec<&'static str> {
+    program::TOOLS.into_iter().filter(|tool| process::find(tool).is_none()).collect()
+}
+
+/// The recorded counts.
+///
+/// # Errors
+/// When the file cannot be read or is not understood.
+pub fn recorded() -> Result<Vec<Row>, String> {
+    let path = root().join(RECORD);
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    table::parse(&text)
+}
+
+/// The file of a model of the record: in the corpus, or among the examples.
+pub fn model(name: &str) -> PathBuf {
+    let corpus = std::env::var_os("MODELC_CORPUS").map_or_else(|| root().join("../shared/models"), PathBuf::from);
+    let folders = [corpus.join("tflite"), root().join("examples/digits")];
+    let paths = folders.map(|folder| folder.join(format!("{name}.tflite")));
+    paths.iter().find(|path| path.is_file()).unwrap_or(&paths[0]).clone()
+}
+
+/// Counts models that a compiler compiles, each at its level, one after the other.
+pub struct Session {
+    modelc: PathBuf,
+    counter: Counter,
+}
+
+impl Session {
+    /// A session with a compiler.
+    ///
+    /// # Errors
+    /// When a tool is missing, or the plugin does not compile.
+    pub fn new(modelc: &Path) -> Result<Self, String> {
+        let missing = missing();
+        if !missing.is_empty() {
+            return Err(format!("{} not found; `cargo xtask setup` installs what is needed", missing.join(", ")));
+        }
+        Ok(Self { modelc: modelc.into(), counter: Counter::new()? })
+    }
+
+    /// The instructions of one call of a model's first method.
+    ///
+    /// # Errors
+    /// When the model is not compiled, its inputs are not known until it runs, or the call fails.
+    pub fn count(&self, model: &Path, level_name: &str) -> Result<Counts, String> {
+        let (level, processor) = level(level_name)?;
+        let program = self.counter.build(&self.modelc, model, level)?;
+        self.counter.run(processor, &[program.as_os_str()])
+    }
+}
+
+/// Counts, prints a table, and compares it with the recorded one. With `MODELC_BLESS` in the environment it becomes the recorded one.
+///
+/// # Errors
+/// When an argument is not understood, a tool is missing, a model cannot be counted, or a count is another than the recorded one.
+pub fn run(arguments: &[String]) -> Outcome {
+    let mut options = Options::parse(arguments)?;
+    let record = recorded()?;
+    if options.models.is_empty() {
+        let mut names: Vec<&str> = record.iter().map(|row| row.model.as_str()).collect();
+        names.dedup();
+        options.models = names.into_iter().map(model).collect();
+    }
+    let modelc = match options.head.take() {
+        Some(program) => program,
+        None => {
+            process::run(cargo().args(["build", "--release", "--bin", "modelc"]))?;
+            process::target().join("release/modelc")
+        }
+    };
+    let session = Session::new(&modelc)?;
+    let (rows, mut failures) = count_all(&options, &session)?;
+    if std::env::var_os("MODELC_BLESS").is_some() {
+        let path = root().join(RECORD);
+        std::fs::write(&path, table::written(record, rows)).map_err(|error| format!("{}: {error}", path.display()))?;
+    } else {
+        failures.extend(table::differences(&record, &rows, TOLERANCE));
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+/// Counts all models at all levels, and the peer's on its processors; prints each count. Gives ours, and what failed.
+fn count_all(options: &Options, session: &Session) -> Result<(Vec<Row>, Vec<String>), String> {
+    let peer = options.peer.as_deref().map(|library| litert::Peer::new(&session.counter, library)).transpose()?;
+    let (mut rows, mut failures) = (Vec::new(), Vec::new());
+    println!("{}", table::HEAD);
+    for model in &options.models {
+        let name = model.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        for &(level, _) in &options.levels {
+            let counts = match session.count(model, level) {
+                Ok(counts) => counts,
+                Err(error) => {
+                    failures.push(format!("{name} at {level}: {error}"));
+                    continue;
+                }
+            };
+            println!("{}", table::line(&name, level, &counts, None));
+            for core in peer.iter().flat_map(|_| litert::cores_of(level)) {
+                let Some(peer) = &peer else { continue };
+                match peer.count(&session.counter, model, core) {
+                    Ok(theirs) => println!("{}", table::line("  LiteRT", core.name, &theirs, Some(&counts))),
+                    Err(error) => println!("  LiteRT on {}: {error}", core.name),
+                }
+            }
+            rows.push(Row { model: name.clone(), level: level.into(), counts });
+        }
+    }
+    Ok((rows, failures))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, missing, recorded, table};
+
+    #[test]
+    fn options_are_read_and_mistakes_refused() {
+        let parse = |words: &[&str]| Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        let options = parse(&["m.tflite", "--cpu", "aarch64+dotprod", "--peer", "l.so"]).expect("all is well");
+        assert_eq!((options.models.len(), options.levels, options.peer.is_some()), (1, vec![("aarch64+dotprod", "cortex-a76")], true));
+        assert_eq!(parse(&[]).expect("all is well").levels.len(), 2);
+        for wrong in [&["--cpu", "x86-64-v3"][..], &["--cpu"], &["--fast"]] {
+            assert!(parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn the_record_is_read_and_written_alike() {
+        let record = recorded().expect("a record");
+        let mut models: Vec<&str> = record.iter().map(|row| row.model.as_str()).collect();
+        models.dedup();
+        assert!(models.len() >= 10, "{models:?}");
+        assert_eq!(table::parse(&table::written(record.clone(), vec![])).expect("a record"), record);
+    }
+
+    #[test]
+    fn what_is_missing_has_a_name() {
+        assert!(missing().iter().all(|tool| !tool.is_empty()));
+    }
+}

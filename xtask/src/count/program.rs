@@ -1,0 +1,158 @@
+//! Programs for aarch64, and the emulator that counts what they execute.
+
+use super::table::Counts;
+use crate::process::{output, root, shown, target};
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Programs that counting calls.
+pub const TOOLS: [&str; 3] = ["gcc", CROSS_COMPILER, EMULATOR];
+
+/// The C compiler for aarch64.
+pub const CROSS_COMPILER: &str = "aarch64-linux-gnu-gcc";
+/// The emulator of programs.
+const EMULATOR: &str = "qemu-aarch64";
+
+/// A folder for what is built, and the plugin in it.
+pub struct Counter {
+    pub folder: PathBuf,
+    plugin: PathBuf,
+}
+
+impl Counter {
+    /// Builds the plugin for the emulator that is here.
+    ///
+    /// # Errors
+    /// When the emulator tells no version, or the compiler refuses.
+    pub fn new() -> Result<Self, String> {
+        let folder = target().join(format!("count/{}", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let plugin = folder.join("plugin.so");
+        let version = output(Command::new(EMULATOR).arg("--version"))?;
+        let version = plugin_version(&version).ok_or_else(|| format!("`{EMULATOR} --version` tells no number"))?;
+        let mut command = Command::new("gcc");
+        command.args(["-std=c11", "-Wall", "-Wextra", "-O2", "-shared", "-fPIC"]).arg(format!("-DPLUGIN_VERSION={version}"));
+        output(command.arg(source("plugin.c")).arg("-o").arg(&plugin))?;
+        Ok(Self { folder, plugin })
+    }
+
+    /// A program that calls a model twice, the second time between marks.
+    ///
+    /// # Errors
+    /// When the model is not compiled, or its call cannot be written without knowing more.
+    pub fn build(&self, modelc: &Path, model: &Path, level: &str) -> Result<PathBuf, String> {
+        let file = |name: &str| self.folder.join(name);
+        let mut command = Command::new(modelc);
+        command.arg(model).args(["--quiet", "--target", "aarch64-linux-gnu", "--cpu", level, "--name", "net", "-o"]).arg(file("net.o"));
+        let tensors = model.with_extension("ptd");
+        if tensors.is_file() {
+            command.arg("--data").arg(tensors);
+        }
+        output(&mut command)?;
+        let read = |path: PathBuf| std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()));
+        let text = call(&read(file("net.h"))?).ok_or("extents that are known only when the program runs")?;
+        std::fs::write(file("call.c"), text).map_err(|error| format!("call.c: {error}"))?;
+        let mut command = Command::new(CROSS_COMPILER);
+        command.args(["-std=c11", "-O1", "-static", "-I"]).arg(source("")).args([file("call.c"), file("net.o")]);
+        output(command.arg("-o").arg(file("call")))?;
+        Ok(file("call"))
+    }
+
+    /// The instructions that a program executes between its marks, on one of the emulator's processors. The arguments are those of the emulator
+    /// after that.
+    ///
+    /// # Errors
+    /// When it ends with an error, or without having come to two marks.
+    pub fn run(&self, processor: &str, arguments: &[&OsStr]) -> Result<Counts, String> {
+        let mut command = Command::new(EMULATOR);
+        command.args(["-cpu", processor, "-plugin"]).arg(&self.plugin).args(arguments);
+        let ended = command.output().map_err(|error| format!("cannot run `{}`: {error}", shown(&command)))?;
+        let said = String::from_utf8_lossy(&ended.stderr);
+        if !ended.status.success() {
+            return Err(format!("{}: {}", ended.status, said.lines().last().unwrap_or_default()));
+        }
+        let counted = said.lines().find_map(|line| line.strip_prefix("counted "));
+        counted.and_then(|line| Counts::parse(line.split_whitespace())).ok_or_else(|| "the program has come to no marks".into())
+    }
+}
+
+impl Drop for Counter {
+    fn drop(&mut self) {
+        // What is left can be built again.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A file beside this one.
+pub fn source(name: &str) -> PathBuf {
+    root().join("xtask/src/count").join(name)
+}
+
+/// The version of the interface of plugins that an emulator of a version has.
+fn plugin_version(said: &str) -> Option<u32> {
+    let (_, rest) = said.split_once("version ")?;
+    let major: u32 = rest.split('.').next()?.parse().ok()?;
+    Some(if major < 9 { 1 } else { 4 })
+}
+
+/// A C program that calls the first method of a header's model, with made-up inputs. Nothing if extents are arguments.
+fn call(header: &str) -> Option<String> {
+    let (_, rest) = header.split_once("/* Method ")?;
+    let method = rest.split('.').next()?;
+    let [inputs, outputs] = ["inputs", "outputs"].map(|what| {
+        let (_, rest) = header.split_once(&format!("typedef struct net_{method}_{what} {{"))?;
+        rest.split('}').next()
+    });
+    let (inputs, outputs) = (inputs?, outputs?);
+    if inputs.contains("_shape") || outputs.contains("_shape") {
+        return None;
+    }
+    let (mut buffers, mut body) = (String::new(), String::new());
+    for (direction, fields) in [("in", inputs), ("out", outputs)] {
+        for index in 0.. {
+            let field = format!("*{direction}{index};");
+            let Some(line) = fields.lines().find(|line| line.contains(&field)) else { break };
+            let bytes = format!("NET_{}_{}{index}_BYTES", method.to_uppercase(), direction.to_uppercase());
+            let _ = writeln!(buffers, "static _Alignas(64) unsigned char {direction}{index}[{bytes} + 1];");
+            let _ = writeln!(body, "  {direction}.{direction}{index} = (void *){direction}{index};");
+            if direction == "in" {
+                let _ = writeln!(body, "  fill(in{index}, {bytes}, {});", u8::from(line.contains("float")));
+            }
+        }
+    }
+    let call = format!("  CHECK(net_{method}(arena, &in, &out));\n");
+    Some(format!(
+        "#include \"counted.h\"\n#include \"net.h\"\n\nstatic _Alignas(NET_ARENA_ALIGN) unsigned char arena[NET_ARENA_BYTES];\n{buffers}\n\
+         int main(void)\n{{\n  net_{method}_inputs in;\n  net_{method}_outputs out;\n{body}  CHECK(net_init(arena, sizeof arena, NULL));\n\
+         {call}  MARK();\n{call}  MARK();\n  return 0;\n}}\n"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{call, plugin_version};
+
+    #[test]
+    fn a_call_follows_the_header() {
+        let header = |fields: &str| {
+            format!(
+                "/* Method run. */\ntypedef struct net_run_inputs {{\n{fields}}} net_run_inputs;\ntypedef struct net_run_outputs {{\n  int8_t *out0;\n}} x;\n"
+            )
+        };
+        let text = call(&header("  const float *in0; /* x */\n  const int8_t *in1; /* y */\n")).expect("a call");
+        for part in ["fill(in0, NET_RUN_IN0_BYTES, 1);", "fill(in1, NET_RUN_IN1_BYTES, 0);", "out.out0 = ", "net_run(arena, &in, &out)"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(call(&header("  const float *in0;\n  size_t in0_shape[2];\n")), None);
+        assert_eq!(call("nothing"), None);
+    }
+
+    #[test]
+    fn versions_of_emulators_have_versions_of_plugins() {
+        assert_eq!(plugin_version("qemu-aarch64 version 7.2.22 (Debian 1:7.2)"), Some(1));
+        assert_eq!(plugin_version("qemu-aarch64 version 10.0.2"), Some(4));
+        assert_eq!(plugin_version("no number"), None);
+    }
+}
