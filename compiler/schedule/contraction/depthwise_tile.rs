@@ -31,6 +31,9 @@ struct Run {
 /// The weights of a tile that stay in registers: of each row those of each product.
 type Kept = Vec<Value>;
 
+/// What lies in a column, and the pixels that take it: the number of each, and the column of its window.
+type Met = (Value, Vec<(u64, u64)>);
+
 impl Run {
     /// The last column that a window reads, from the first.
     fn last_column(&self) -> u64 {
@@ -181,7 +184,7 @@ impl Lowering<'_> {
         for columns in columns.chunks(step) {
             for part in 0..schedule.operands() {
                 let met: Vec<(u64, Vec<(u64, u64)>)> = columns.iter().map(|&column| (column, self.met(run, column, part))).collect();
-                let met: Vec<(Value, Vec<(u64, u64)>)> = met
+                let met: Vec<Met> = met
                     .into_iter()
                     .filter(|(_, met)| !met.is_empty())
                     .map(|(column, met)| (self.operand(b, pairs, (column, part), (at, run), lanes), met))
@@ -239,7 +242,7 @@ impl Lowering<'_> {
         at: &Block,
         lanes: (u64, u64),
         (run, part): (&Run, u64),
-        (met, kept): (&[(Value, Vec<(u64, u64)>)], &Kept),
+        (met, kept): (&[Met], &Kept),
         sums: &mut [Value],
     ) {
         let schedule = self.schedule;
