@@ -1,13 +1,13 @@
 //! The cosine.
 
-use super::quadrant::sine_from;
-use super::{is_wide, wide};
+use super::quadrant::{sine_by_fused, sine_of_magnitude};
+use super::{Arithmetic, is_wide, wide};
 use crate::kernel::{KernelBuilder, Value};
 
 /// cos x, within 2 ulp; infinities give NaN.
-pub fn cos(b: &mut KernelBuilder, x: Value) -> Value {
+pub fn cos(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     if is_wide(b, x) {
         return wide::cos(b, x);
     }
-    sine_from(b, x, 1)
+    if arithmetic.fused { sine_by_fused(b, arithmetic, x, 1) } else { sine_of_magnitude(b, x, 1) }
 }

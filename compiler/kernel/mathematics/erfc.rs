@@ -1,6 +1,7 @@
 //! The complement of the error function.
 
-use super::exp::exp_of_negative;
+use super::exp::{exp_of_negative, exp_of_negative_within};
+use super::reciprocal::negative_reciprocal;
 use super::{Arithmetic, add_constant, constant, is_wide, wide};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
@@ -8,6 +9,8 @@ use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp
 const ZERO_FROM: f64 = 10.1;
 /// The argument that the polynomial's variable has its zero at.
 const CENTRE: f64 = 3.0;
+/// The same of the polynomial by fused products, where the last products are smaller than its constant term.
+const FUSED_CENTRE: f64 = 1.5;
 
 /// 1 − erf x, within 6 ulp where the result is normal; tiny results have an error of 2⁻¹⁴⁸ more.
 pub fn erfc(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
@@ -17,8 +20,11 @@ pub fn erfc(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let magnitude = b.unary(UnaryOp::Abs, x);
     let bound = constant(b, x, ZERO_FROM);
     let magnitude = b.binary(BinaryOp::FloatMinFirst, magnitude, bound);
-    let power = exp_of_negative_square(b, arithmetic, magnitude);
-    let ratio = scaled_complement(b, arithmetic, magnitude);
+    let [power, ratio] = if arithmetic.fused {
+        [fused_power(b, arithmetic, magnitude), fused_ratio(b, arithmetic, magnitude)]
+    } else {
+        [exp_of_negative_square(b, arithmetic, magnitude), scaled_complement(b, arithmetic, magnitude)]
+    };
     let right = b.mul(power, ratio);
     let two = constant(b, x, 2.0);
     let left = b.sub(two, right);
@@ -68,4 +74,39 @@ fn scaled_complement(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) ->
     let one = constant(b, x, 1.0);
     let divisor = arithmetic.add_multiple(b, x, 2.0, one);
     b.binary(BinaryOp::FloatDiv, p, divisor)
+}
+
+/// e^(−x²) for 0 ≤ x ≤ 10.1. A fused product finds what the rounded square lacks, which is so small that two terms of its series are enough.
+fn fused_power(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
+    let square = b.mul(x, x);
+    let negated = b.unary(UnaryOp::Neg, x);
+    let excess = b.fma(negated, x, square);
+    let power = exp_of_negative_within(b, arithmetic, square);
+    b.fma(power, excess, power)
+}
+
+/// e^(x²) erfc x for 0 ≤ x ≤ 10.1: p(t) ÷ (x + 1.5) with t = (x − 1.5) ÷ (x + 1.5), of one reciprocal, with a relative error of 2⁻²⁵·⁹ before rounding.
+fn fused_ratio(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
+    let divisor = add_constant(b, x, FUSED_CENTRE);
+    let negated = negative_reciprocal(b, divisor);
+    let one = constant(b, x, 1.0);
+    let t = arithmetic.add_multiple(b, negated, 2.0 * FUSED_CENTRE, one);
+    let negated_p = arithmetic.polynomial(
+        b,
+        t,
+        &[
+            -0.964_756_250_381_469_7,
+            0.507_850_050_926_208_5,
+            -0.075_622_551_143_169_4,
+            -0.047_769_553_959_369_66,
+            0.008_132_471_702_992_916,
+            0.009_472_721_256_315_708,
+            0.000_743_305_950_891_226_5,
+            -0.001_824_947_423_301_637_2,
+            -0.000_739_723_793_230_950_8,
+            0.000_169_452_250_702_306_63,
+            0.000_140_493_939_397_856_6,
+        ],
+    );
+    b.mul(negated_p, negated)
 }

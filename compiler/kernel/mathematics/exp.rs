@@ -33,6 +33,16 @@ fn exp_of_multiple(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value, sign
     // Beyond these bounds the result is +∞ or 0 anyway; inside them the exponent below stays in range.
     let (lowest, highest) = if sign < 0.0 { (-89.0, 104.0) } else { (-104.0, 89.0) };
     let x = between(b, x, lowest, highest);
+    exp_within(b, arithmetic, x, sign)
+}
+
+/// e⁻ˣ, as [`exp`], for −89 ≤ x ≤ 104.
+pub fn exp_of_negative_within(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
+    exp_within(b, arithmetic, x, -1.0)
+}
+
+/// As [`exp_of_multiple`], for ±x from −104 to 89.
+fn exp_within(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value, sign: f64) -> Value {
     // n = ±x / ln 2 to the nearest integer; the remainder is taken in two steps, of which the first is exact.
     let rounder = constant(b, x, ROUNDER);
     let rounded = arithmetic.add_multiple(b, x, sign * consts::LOG2_E, rounder);

@@ -23,6 +23,7 @@ mod narrow;
 mod normal;
 mod pow;
 mod quadrant;
+mod reciprocal;
 mod remainder;
 mod rsqrt;
 mod sin;

@@ -1,7 +1,8 @@
 //! The distribution function of the standard normal distribution.
 
+use super::reciprocal::negative_reciprocal;
 use super::{Arithmetic, add_constant, between, constant, erf, is_wide, mul_constant};
-use crate::kernel::{BinaryOp, KernelBuilder, Value};
+use crate::kernel::{BinaryOp, KernelBuilder, UnaryOp, Value};
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// From here on the result is 1 in binary32.
@@ -55,5 +56,10 @@ fn difference_from_half(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value)
         ],
     );
     let numerator = b.mul(x, p);
+    if arithmetic.fused {
+        let negated = b.unary(UnaryOp::Neg, numerator);
+        let reciprocal = negative_reciprocal(b, q);
+        return b.mul(negated, reciprocal);
+    }
     b.binary(BinaryOp::FloatDiv, numerator, q)
 }

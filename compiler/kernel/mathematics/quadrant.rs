@@ -1,7 +1,8 @@
 //! What sine and cosine share: an angle as a quarter turn and a remainder, and the two polynomials.
 
+use super::exp;
 use super::turns::{short_remainder, where_beyond};
-use super::{ROUNDER, add_constant, constant, mul_constant, polynomial};
+use super::{Arithmetic, ROUNDER, add_constant, constant, mul_constant, with_sign};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
@@ -12,16 +13,34 @@ const HALF_PI_LOW: f64 = 9.920_935_796_805_404e-10;
 /// 2²⁶: angles to here have fewer quarter turns than that, and are reduced with two products.
 const LARGEST: f64 = 67_108_864.0;
 
+/// π/2 in three parts of binary32, none below zero: no quarter turn times a part changes the sign of zero.
+const HALF_PI: [f64; 3] = [1.570_796_251_296_997, 7.549_789_415_861_596e-8, 5.390_302_529_957_765e-15];
+/// 2¹⁶: angles to here have so few quarter turns that fused products with [`HALF_PI`] reduce them.
+const LARGEST_FUSED: f64 = 65_536.0;
+
 /// The sine of the magnitude of `x`, `turns` quarter turns on.
-pub fn sine_from(b: &mut KernelBuilder, x: Value, turns: i64) -> Value {
+pub fn sine_of_magnitude(b: &mut KernelBuilder, x: Value, turns: i64) -> Value {
     let magnitude = b.unary(UnaryOp::Abs, x);
-    let (quarter, r) = reduce(b, magnitude);
+    let reduced = reduce(b, magnitude);
+    sine_of_reduced(b, Arithmetic::PLAIN, reduced, turns)
+}
+
+/// The sine of `x`, `turns` quarter turns on, by fused products.
+pub fn sine_by_fused(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value, turns: i64) -> Value {
+    let reduced = reduce_fused(b, x);
+    sine_of_reduced(b, arithmetic, reduced, turns)
+}
+
+/// The sine of a quarter turn and a remainder, `turns` quarter turns on.
+fn sine_of_reduced(b: &mut KernelBuilder, arithmetic: Arithmetic, (quarter, r): (Value, Value), turns: i64) -> Value {
     let integers = b.ty(quarter);
     let turns = b.int(integers, turns);
     let quarter = b.add(quarter, turns);
     let square = b.mul(r, r);
-    let sine = sine_of_remainder(b, r, square);
-    let cosine = cosine_of_remainder(b, square);
+    let sine = sine_of_remainder(b, arithmetic, r, square);
+    // A remainder's sign is that of its sine. Only zero has lost it, and only fused products take remainders of either sign of it.
+    let sine = if arithmetic.fused { with_sign(b, sine, r) } else { sine };
+    let cosine = cosine_of_remainder(b, arithmetic, square);
     let (zero, one) = (b.int(integers, 0), b.int(integers, 1));
     let odd = b.binary(BinaryOp::And, quarter, one);
     let even = b.compare(CompareOp::Equal, odd, zero);
@@ -39,6 +58,29 @@ pub fn flip_sign(b: &mut KernelBuilder, x: Value, sign: Value) -> Value {
     let bits = b.convert(ConvertOp::Bitcast, x, Lane::I32);
     let bits = b.binary(BinaryOp::Xor, bits, sign);
     b.convert(ConvertOp::Bitcast, bits, Lane::F32)
+}
+
+/// As [`reduce`], of angles of either sign, and in binary32 up to [`LARGEST_FUSED`]. The first difference is exact, and the others are rounded where they
+/// are smaller than what is left.
+fn reduce_fused(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
+    let (rounder, scale) = (constant(b, x, exp::ROUNDER), constant(b, x, consts::FRAC_2_PI));
+    let rounded = b.fma(x, scale, rounder);
+    let n = add_constant(b, rounded, -exp::ROUNDER);
+    let r = HALF_PI.into_iter().fold(x, |r, part| {
+        let part = constant(b, x, -part);
+        b.fma(n, part, r)
+    });
+    let quarter = b.convert(ConvertOp::Bitcast, rounded, Lane::I32);
+    let magnitude = b.unary(UnaryOp::Abs, x);
+    let found = where_beyond(b, magnitude, LARGEST_FUSED, vec![quarter, r], |b| {
+        let (quarter, r) = reduce(b, magnitude);
+        let bits = b.convert(ConvertOp::Bitcast, x, Lane::I32);
+        // All bits of a negative angle's sign: a quarter turn is negated by them.
+        let signs = b.shift(BinaryOp::ShiftRightSigned, bits, 31);
+        let flipped = b.binary(BinaryOp::Xor, quarter, signs);
+        vec![b.sub(flipped, signs), flip_sign(b, r, bits)]
+    });
+    (found[0], found[1])
 }
 
 /// The quarter turn nearest to an angle, whose two low bits count, and what the angle has beyond it, in −π/4..=π/4. In binary64,
@@ -71,21 +113,18 @@ fn near_remainder(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
     (rounded, b.sub(r, low))
 }
 
-/// r + r³ p(r²), with a relative error of 2⁻²⁷·⁹ before rounding.
-fn sine_of_remainder(b: &mut KernelBuilder, r: Value, square: Value) -> Value {
-    let p = polynomial(b, square, &[-0.166_666_552_424_430_85, 0.008_332_189_172_506_332, -0.000_195_182_845_345_698_3]);
+/// r + r³ p(r²), with a relative error of 2⁻²⁷·⁹ before rounding; −0 gives +0.
+fn sine_of_remainder(b: &mut KernelBuilder, arithmetic: Arithmetic, r: Value, square: Value) -> Value {
+    let p = arithmetic.polynomial(b, square, &[-0.166_666_552_424_430_85, 0.008_332_189_172_506_332, -0.000_195_182_845_345_698_3]);
     let cube = b.mul(r, square);
-    let tail = b.mul(cube, p);
-    b.add(r, tail)
+    arithmetic.multiply_add(b, cube, p, r)
 }
 
 /// 1 − r²/2 + r⁴ p(r²), with a relative error of 2⁻³³ before rounding.
-fn cosine_of_remainder(b: &mut KernelBuilder, square: Value) -> Value {
-    let p = polynomial(b, square, &[0.041_666_645_556_688_31, -0.001_388_730_946_928_262_7, 2.443_232_733_639_888_5e-5]);
+fn cosine_of_remainder(b: &mut KernelBuilder, arithmetic: Arithmetic, square: Value) -> Value {
+    let p = arithmetic.polynomial(b, square, &[0.041_666_645_556_688_31, -0.001_388_730_946_928_262_7, 2.443_232_733_639_888_5e-5]);
     let fourth = b.mul(square, square);
-    let tail = b.mul(fourth, p);
-    let half = mul_constant(b, square, 0.5);
     let one = constant(b, square, 1.0);
-    let head = b.sub(one, half);
-    b.add(tail, head)
+    let head = arithmetic.add_multiple(b, square, -0.5, one);
+    arithmetic.multiply_add(b, fourth, p, head)
 }

@@ -5,7 +5,7 @@ use super::{Arithmetic, add_constant, constant, is_wide, wide, with_sign};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
-/// From this magnitude on, 1 − 2 / (e²ˣ + 1) cancels little; below it the polynomial is taken.
+/// From this magnitude on, 1 − 2 / (e²ˣ + 1) cancels little; below it the polynomial of x is taken.
 const LARGE: f64 = 0.625;
 /// From here on the result is 1 in binary32.
 const ONE_FROM: f64 = 9.1;
@@ -17,7 +17,7 @@ pub fn tanh(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     }
     let magnitude = b.unary(UnaryOp::Abs, x);
     let small = tanh_small(b, arithmetic, magnitude);
-    let large = tanh_large(b, arithmetic, magnitude);
+    let large = if arithmetic.fused { tanh_of_power(b, arithmetic, magnitude) } else { tanh_large(b, arithmetic, magnitude) };
     let bound = constant(b, x, LARGE);
     // NaN takes the polynomial, which keeps it.
     let is_large = b.compare(CompareOp::GreaterEqual, magnitude, bound);
@@ -47,7 +47,7 @@ fn tanh_small(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value 
 fn tanh_large(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let bound = constant(b, x, ONE_FROM);
     let x = b.binary(BinaryOp::FloatMinFirst, x, bound);
-    let power = exp_of_double(b, arithmetic, x);
+    let power = exp_of_double(b, arithmetic, x, 1.0);
     let denominator = add_constant(b, power, 1.0);
     let two = constant(b, x, 2.0);
     let quotient = b.binary(BinaryOp::FloatDiv, two, denominator);
@@ -55,22 +55,49 @@ fn tanh_large(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value 
     b.sub(one, quotient)
 }
 
-/// e²ˣ for 0 ≤ x ≤ 9.1, of no number something: 2ⁿ p(r) with r = x − ½ n ln 2, with a relative error of 2⁻²³·³ before rounding. The whole result is
-/// larger than what is subtracted from it.
-fn exp_of_double(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
+/// 1 − 2t / (1 + t) with t = e⁻²ˣ, for x from 0.625 on, without a division: a polynomial of t, with a relative error of 2⁻²⁵·⁵ before rounding.
+fn tanh_of_power(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
+    let bound = constant(b, x, ONE_FROM);
+    let x = b.binary(BinaryOp::FloatMinFirst, x, bound);
+    let t = exp_of_double(b, arithmetic, x, -1.0);
+    arithmetic.polynomial(
+        b,
+        t,
+        &[
+            1.0,
+            -1.999_995_827_674_865_7,
+            1.999_721_646_308_898_9,
+            -1.993_681_550_025_939_9,
+            1.932_212_591_171_264_6,
+            -1.614_829_421_043_396,
+            0.806_544_661_521_911_6,
+        ],
+    )
+}
+
+/// e to the 2x · `sign`, which is 1 or −1, for 0 ≤ x ≤ 9.1, of no number something: 2ⁿ p(r) with r = x ∓ ½ n ln 2, with a relative error of 2⁻²³·³ before
+/// rounding. The result of the function is larger than what is subtracted from it.
+fn exp_of_double(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value, sign: f64) -> Value {
     let rounder = constant(b, x, ROUNDER);
-    let rounded = arithmetic.add_multiple(b, x, 2.0 * consts::LOG2_E, rounder);
+    let rounded = arithmetic.add_multiple(b, x, sign * 2.0 * consts::LOG2_E, rounder);
     let n = add_constant(b, rounded, -ROUNDER);
-    let r = arithmetic.add_multiple(b, n, -0.5 * consts::LN_2, x);
+    let r = arithmetic.add_multiple(b, n, sign * -0.5 * consts::LN_2, x);
     let p = arithmetic.polynomial(
         b,
         r,
-        &[1.0, 1.999_999_403_953_552_2, 1.999_965_429_306_030_3, 1.333_411_693_572_998, 0.670_396_864_414_215_1, 0.265_290_051_698_684_7],
+        &[
+            1.0,
+            sign * 1.999_999_403_953_552_2,
+            1.999_965_429_306_030_3,
+            sign * 1.333_411_693_572_998,
+            0.670_396_864_414_215_1,
+            sign * 0.265_290_051_698_684_7,
+        ],
     );
     if arithmetic.scales {
         return b.binary(BinaryOp::FloatScale, p, n);
     }
-    // n is at most 27: the exponent of p has room for it.
+    // n is within ±27: the exponent of p has room for it.
     let bits = b.convert(ConvertOp::Bitcast, rounded, Lane::I32);
     let exponent = b.shift(BinaryOp::ShiftLeft, bits, 23);
     let bits = b.convert(ConvertOp::Bitcast, p, Lane::I32);

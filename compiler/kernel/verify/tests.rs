@@ -40,8 +40,8 @@ fn mathematics_of_one_lane_and_many_keep_the_rules() {
                 |b, x| mathematics::tanh(b, Arithmetic::PLAIN, x),
                 |b, x| mathematics::logistic(b, Arithmetic::PLAIN, x),
                 |b, x| mathematics::erf(b, Arithmetic::PLAIN, x),
-                mathematics::sin,
-                mathematics::cos,
+                |b, x| mathematics::sin(b, Arithmetic::PLAIN, x),
+                |b, x| mathematics::cos(b, Arithmetic::PLAIN, x),
                 mathematics::rsqrt,
             ];
             for function in functions {

@@ -147,8 +147,8 @@ impl Call<'_> {
             ScalarOp::Erfc => mathematics::erfc(b, with, a[0]),
             ScalarOp::NormalCdf => mathematics::normal_cdf(b, with, a[0]),
             ScalarOp::Rem => mathematics::remainder(b, a[0], a[1]),
-            ScalarOp::Sin => mathematics::sin(b, a[0]),
-            ScalarOp::Cos => mathematics::cos(b, a[0]),
+            ScalarOp::Sin => mathematics::sin(b, with, a[0]),
+            ScalarOp::Cos => mathematics::cos(b, with, a[0]),
             _ => mathematics::pow(b, a[0], a[1]),
         }
     }

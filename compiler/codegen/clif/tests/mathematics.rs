@@ -18,8 +18,8 @@ const FUNCTIONS: [(&str, usize, Function); 11] = [
     ("erf", 1, |b, with, x| mathematics::erf(b, with, x[0])),
     ("erfc", 1, |b, with, x| mathematics::erfc(b, with, x[0])),
     ("normal_cdf", 1, |b, with, x| mathematics::normal_cdf(b, with, x[0])),
-    ("sin", 1, |b, _, x| mathematics::sin(b, x[0])),
-    ("cos", 1, |b, _, x| mathematics::cos(b, x[0])),
+    ("sin", 1, |b, with, x| mathematics::sin(b, with, x[0])),
+    ("cos", 1, |b, with, x| mathematics::cos(b, with, x[0])),
     ("rsqrt", 1, |b, _, x| mathematics::rsqrt(b, x[0])),
     ("pow", 2, |b, _, x| mathematics::pow(b, x[0], x[1])),
 ];
