@@ -192,11 +192,20 @@ impl<'a> Context<'a> {
         full.min(needed).max(1)
     }
 
-    /// Lanes for element-wise work that computes a function of each element: four registers, so that one register's instructions hide the latency of
-    /// another's. Only where the rest of a row is a small part of it, and has lanes that count.
-    pub fn lanes_for_functions(&self, smallest_element: u32, channels: u64) -> u16 {
-        let (plain, long) = (self.lanes_for(smallest_element, channels), 4 * self.machine.lanes(4));
-        let is_short = channels < FULL_VECTORS * u64::from(long);
-        if is_short || long > self.machine.masked_lanes || !self.writes_out() { plain } else { plain.max(long) }
+    /// Lanes for element-wise work that computes a function of each element: some registers, so that one register's instructions hide the latency of
+    /// another's. Only where the rest of a row is a small part of it, and has lanes that count: a known number, or those that a mask selects.
+    ///
+    /// # Errors
+    /// For a number of elements without a bound.
+    pub fn lanes_for_functions(&self, registers: u16, smallest_element: u32, channels: &Quantity) -> Result<u16, Unsupported> {
+        let most = channels.most(self.function)?;
+        let (plain, register) = (self.lanes_for(smallest_element, most), self.machine.lanes(4));
+        if 4 * register > self.machine.masked_lanes || !self.writes_out() {
+            return Ok(plain);
+        }
+        let is_known = channels.as_known().is_some();
+        let fits = |&lanes: &u16| most >= FULL_VECTORS * u64::from(lanes) && (is_known || lanes <= self.machine.masked_lanes);
+        let long = [registers, 4].map(|registers| registers * register).into_iter().find(fits);
+        Ok(long.map_or(plain, |long| plain.max(long)))
     }
 }

@@ -31,18 +31,19 @@ impl<'a> MapSchedule<'a> {
     /// For shapes and types that no kernel handles.
     pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
         let work = ElementWise::new(cx, None)?;
-        let elements = product(work.shape()).as_known().and_then(|n| u64::try_from(n).ok()).filter(|_| work.is_flat());
+        let all = product(work.shape());
+        let elements = all.as_known().and_then(|n| u64::try_from(n).ok()).filter(|_| work.is_flat());
         let worth_it = elements.filter(|n| n.saturating_mul(work.operations()) >= cx.cut_from(LEAST_FOR_THREADS));
-        let vectors = worth_it.map(|n| n.div_ceil(lanes(cx, &work, n).into())).filter(|&vectors| vectors > 1);
-        Ok(Self { cx, work, vectors })
+        let vectors = worth_it.map(|n| Ok(n.div_ceil(lanes(cx, &work, &all)?.into()))).transpose()?;
+        Ok(Self { cx, work, vectors: vectors.filter(|&vectors| vectors > 1) })
     }
 }
 
 /// The lanes in which rows of this many elements are computed.
-fn lanes(cx: Context<'_>, work: &ElementWise<'_>, channels: u64) -> u16 {
-    match work.computes_functions() {
-        true => cx.lanes_for_functions(work.smallest_element(), channels),
-        false => cx.lanes_for(work.smallest_element(), channels),
+fn lanes(cx: Context<'_>, work: &ElementWise<'_>, channels: &Quantity) -> Result<u16, Unsupported> {
+    match work.registers_for_functions() {
+        Some(registers) => cx.lanes_for_functions(registers, work.smallest_element(), channels),
+        None => Ok(cx.lanes_for(work.smallest_element(), channels.most(cx.function)?)),
     }
 }
 
@@ -60,7 +61,7 @@ impl Schedule for MapSchedule<'_> {
         let (outer, last) =
             if work.is_flat() { (&[][..], work.shape()) } else { work.shape().split_at(work.shape().len().saturating_sub(1)) };
         let (pixels, channels) = (product(outer), product(last));
-        let lanes = lanes(self.cx, &work, channels.most(self.cx.function)?);
+        let lanes = lanes(self.cx, &work, &channels)?;
         let mut cells = Cells::default();
         // A product with an extent of 0 names no other extent.
         cells.load(&mut b, &mut arguments, pixels.extents().chain(channels.extents()).chain(outer.iter().flat_map(Quantity::extents)));

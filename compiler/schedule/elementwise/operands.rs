@@ -8,7 +8,7 @@ use super::ranges::ranges;
 use super::requantize::Requantizer;
 use super::specialise::{Accumulator, Source, Specialised, specialise};
 use super::sums::SumRanges;
-use crate::ir::{self, ElementType, NodeData, ScalarOp, Value as Tensor};
+use crate::ir::{self, ElementType, ScalarOp, Value as Tensor};
 use crate::kernel::{Buffer, KernelBuilder, Lane};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
@@ -211,12 +211,17 @@ impl<'a> ElementWise<'a> {
         self.special.expression.nodes.len() as u64
     }
 
-    /// Whether it computes functions of binary32 by polynomials, and of few operands.
-    pub fn computes_functions(&self) -> bool {
+    /// Registers that are computed side by side where it computes functions of binary32 by polynomials, and of few operands. Exponentials alone keep so few
+    /// values that the registers hold those of eight.
+    pub fn registers_for_functions(&self) -> Option<u16> {
         use ScalarOp::{Erf, Erfc, Exp, Log, Logistic, NormalCdf, Tanh};
-        let is_function =
-            |node: &NodeData| node.ty == ElementType::F32 && matches!(node.op, Exp | Log | Tanh | Logistic | Erf | Erfc | NormalCdf);
-        self.operands.len() <= MOST_OPERANDS && self.special.expression.nodes.values().any(is_function)
+        let functions = self.special.expression.nodes.values().filter(|node| node.ty == ElementType::F32).map(|node| match node.op {
+            Exp | Logistic => 8,
+            Log | Tanh | Erf | Erfc | NormalCdf => 4,
+            _ => u16::MAX,
+        });
+        let registers = functions.min().filter(|&registers| registers < u16::MAX);
+        registers.filter(|_| self.operands.len() <= MOST_OPERANDS)
     }
 
     /// The smallest element in bytes among what is read and written.
