@@ -21,10 +21,10 @@ cp README.md CHANGELOG.md LICENSE.md LICENSE-APACHE LICENSE-MIT "$share/doc/mode
 "$modelc" completions zsh > "$share/zsh/site-functions/_modelc"
 "$modelc" completions fish > "$share/fish/vendor_completions.d/modelc.fish"
 
-"$modelc" manual > "$share/man/man1/modelc.1"
+"$modelc" man > "$share/man/man1/modelc.1"
 commands=$("$modelc" --help | sed -n '/^Commands:/,/^$/ s/^  \([a-z][a-z]*\) .*/\1/p')
 for command in $commands; do
   if [ "$command" != help ]; then
-    "$modelc" manual "$command" > "$share/man/man1/modelc-$command.1"
+    "$modelc" man "$command" > "$share/man/man1/modelc-$command.1"
   fi
 done

@@ -83,7 +83,7 @@ fn the_tree_has_all_that_is_installed() {
     let help = done(MODELC, &["--help"]);
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let commands: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect();
-    assert!(commands.contains(&"run") && commands.contains(&"manual"), "{commands:?}");
+    assert!(commands.contains(&"run") && commands.contains(&"man"), "{commands:?}");
     for name in commands.iter().map(|name| format!("modelc-{name}")).chain(["modelc".into()]) {
         assert!(text(tree.join(format!("share/man/man1/{name}.1"))).contains(&format!(".TH {name} 1")), "{name}");
     }
@@ -127,9 +127,18 @@ fn what_modelc_writes_is_yours() {
     let folder = installed();
     let (object, test) = (folder.path().join("digits.o"), folder.path().join("t.c"));
     let emit = format!("test={}", shown(&test));
-    done(MODELC, &["examples/digits/digits_int8.tflite", "-o", shown(&object), "--emit", &emit, "--quiet"]);
+    let wrappers = ["--emit", "rust", "--emit", "hpp"];
+    done(MODELC, &[&["examples/digits/digits_int8.tflite", "-o", shown(&object), "--emit", &emit, "--quiet"][..], &wrappers].concat());
     let header = folder.path().join("tree/include/modelc.h");
-    for file in [object.with_extension("h"), test, header, own("README.md"), own("LICENSE.md")] {
+    for file in [
+        object.with_extension("h"),
+        object.with_extension("rs"),
+        object.with_extension("hpp"),
+        test,
+        header,
+        own("README.md"),
+        own("LICENSE.md"),
+    ] {
         assert!(text(&file).contains("What modelc writes is yours, without conditions."), "{}", file.display());
     }
 }

@@ -18,7 +18,7 @@ mod inspect;
 mod interrupt;
 mod io;
 mod lists;
-mod manual;
+mod man;
 mod options;
 mod output;
 mod pin;
@@ -73,8 +73,8 @@ enum Command {
     Runtime(runtime::Arguments),
     /// Print the script that completes commands and options in a shell
     Completions(completions::Arguments),
-    /// Print a page for man: `modelc manual run | man -l -`
-    Manual(manual::Arguments),
+    /// Print a page for man: `modelc man run | man -l -`
+    Man(man::Arguments),
 }
 
 /// How a command ended without an error.
@@ -139,7 +139,7 @@ impl CommandLine {
             Some(Command::Inspect(a)) => a.common.message_format,
             Some(Command::Weights(a)) => a.message_format,
             Some(Command::Runtime(a)) => a.message_format,
-            Some(Command::Ops(_) | Command::Targets | Command::Completions(_) | Command::Manual(_)) => options::MessageFormat::Text,
+            Some(Command::Ops(_) | Command::Targets | Command::Completions(_) | Command::Man(_)) => options::MessageFormat::Text,
         }
     }
 }
@@ -164,7 +164,7 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["operators", "list"], "ops"),
     (&["devices", "cpus", "platforms"], "targets"),
     (&["completion", "complete"], "completions"),
-    (&["man"], "manual"),
+    (&["manual"], "man"),
 ];
 
 /// The error for a first argument that is a word, neither a command nor the name of a file. It would be taken for a model.
@@ -223,7 +223,7 @@ fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
         Some(Command::Weights(arguments)) => weights::execute(&arguments),
         Some(Command::Runtime(arguments)) => runtime::execute(&arguments),
         Some(Command::Completions(arguments)) => completions::execute(&arguments),
-        Some(Command::Manual(arguments)) => manual::execute(&arguments),
+        Some(Command::Man(arguments)) => man::execute(&arguments),
     }
 }
 

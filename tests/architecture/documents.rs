@@ -10,19 +10,8 @@ const MOST_LINES: usize = 120;
 /// The most words of a sentence anywhere in README.md, `docs/` and `--help`, from stop to stop.
 const MOST_WORDS_ANYWHERE: usize = 30;
 /// The commands whose `--help` is read; the first is that of the compiler itself.
-const COMMANDS: &[&[&str]] = &[
-    &[],
-    &["run"],
-    &["bench"],
-    &["verify"],
-    &["inspect"],
-    &["ops"],
-    &["targets"],
-    &["weights"],
-    &["runtime"],
-    &["completions"],
-    &["manual"],
-];
+const COMMANDS: &[&[&str]] =
+    &[&[], &["run"], &["bench"], &["verify"], &["inspect"], &["ops"], &["targets"], &["weights"], &["runtime"], &["completions"], &["man"]];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -118,7 +118,7 @@ fn a_closed_pipe_ends_quietly() {
         &["ops"],
         &["targets"],
         &["completions", "bash"],
-        &["manual"],
+        &["man"],
         &["--help"],
         &["--version"],
         &["--version", "--verbose"],

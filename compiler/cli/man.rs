@@ -1,4 +1,4 @@
-//! `modelc manual [COMMAND]`
+//! `modelc man [COMMAND]`
 
 use super::console::print;
 use super::output::usage;
