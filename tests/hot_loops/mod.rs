@@ -166,15 +166,13 @@ fn neighbouring_pixels_are_stored_together() {
 #[test]
 fn functions_take_some_registers_at_a_time_and_stay_in_them() {
     use ScalarOp::{Erf, Erfc, Exp, Log, Logistic, NormalCdf, Tanh};
-    // The logistic function of eight registers keeps one value too many. It is a quarter faster than that of four all the same.
-    let expected = [(Exp, 8, 0), (Logistic, 8, 3), (Log, 4, 0), (Tanh, 4, 0), (Erf, 4, 0), (Erfc, 4, 0), (NormalCdf, 4, 0)];
-    for (function, registers, spills) in expected {
+    for (function, registers) in [(Exp, 8), (Logistic, 4), (Log, 4), (Tanh, 4), (Erf, 4), (Erfc, 4), (NormalCdf, 4)] {
         let text = instructions(Work::Function(function), ElementType::F32, "x86-64-v4");
         let hot = hot_loop(&text, "vfmadd");
         // Masks may be on the stack.
-        let on_stack = hot.iter().filter(|line| line.contains("[rsp") && line.contains("zmm")).count();
-        let stores = hot.iter().filter(|line| line.starts_with("vmovups [") && !line.contains("[rsp")).count();
-        assert_eq!((stores, on_stack), (registers, spills), "{function:?}:\n{}", hot.join("\n"));
+        let spills = hot.iter().filter(|line| line.contains("[rsp") && line.contains("zmm")).count();
+        let stores = hot.iter().filter(|line| line.starts_with("vmovups [")).count();
+        assert_eq!((stores, spills), (registers, 0), "{function:?}:\n{}", hot.join("\n"));
     }
 }
 
@@ -193,9 +191,8 @@ fn powers_of_two_are_one_product_where_the_machine_has_it() {
 
 #[test]
 fn functions_by_fused_products_take_no_division() {
-    use ScalarOp::{Erfc, Logistic, NormalCdf, Tanh};
-    for (function, level) in [Erfc, Logistic, NormalCdf, Tanh].into_iter().flat_map(|f| ["x86-64-v3", "x86-64-v4"].map(|level| (f, level)))
-    {
+    use ScalarOp::{Erfc, NormalCdf, Tanh};
+    for (function, level) in [Erfc, NormalCdf, Tanh].into_iter().flat_map(|f| ["x86-64-v3", "x86-64-v4"].map(|level| (f, level))) {
         let text = instructions(Work::Function(function), ElementType::F32, level);
         assert!(!text.contains("vdivps"), "{function:?} at {level}:\n{text}");
     }

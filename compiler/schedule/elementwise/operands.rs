@@ -216,8 +216,8 @@ impl<'a> ElementWise<'a> {
     pub fn registers_for_functions(&self) -> Option<u16> {
         use ScalarOp::{Erf, Erfc, Exp, Log, Logistic, NormalCdf, Tanh};
         let functions = self.special.expression.nodes.values().filter(|node| node.ty == ElementType::F32).map(|node| match node.op {
-            Exp | Logistic => 8,
-            Log | Tanh | Erf | Erfc | NormalCdf => 4,
+            Exp => 8,
+            Log | Logistic | Tanh | Erf | Erfc | NormalCdf => 4,
             _ => u16::MAX,
         });
         let registers = functions.min().filter(|&registers| registers < u16::MAX);
