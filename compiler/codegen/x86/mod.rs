@@ -21,7 +21,6 @@ mod mask;
 mod memory;
 mod pack;
 mod permute;
-mod permute_bytes;
 mod registers;
 mod rows;
 mod select;
