@@ -106,7 +106,7 @@ pub struct Machine {
     pub fma: bool,
     /// The dot product to use for 8-bit products.
     pub dot: DotProduct,
-    /// Whether [`Self::dot`] of bytes is one instruction.
+    /// Set if [`Self::dot`] of bytes is one instruction.
     pub byte_fours: bool,
     /// Whether products of unsigned and signed bytes are added in pairs to 16 bits by one instruction.
     pub byte_pairs: bool,
@@ -151,7 +151,7 @@ impl Machine {
         }
     }
 
-    /// Whether floats are rounded as IEEE 754 has it wherever the code runs. Vulkan leaves quotients and fused products to the device.
+    /// Tells whether floats are rounded as IEEE 754 has it wherever the code runs. Vulkan leaves quotients and fused products to the device.
     pub fn rounds_floats(&self) -> bool {
         self.isa().is_some()
     }

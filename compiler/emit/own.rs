@@ -34,9 +34,8 @@ fn sign(kind: OutputKind) -> Sign {
     match kind {
         OutputKind::Object | OutputKind::Archive => Sign::Holds(&[info::MAGIC, RUNTIME]),
         OutputKind::Weights => Sign::Beginning(&weights::MAGIC),
-        OutputKind::Header | OutputKind::Test => Sign::Beginning(header::BEGINNING.as_bytes()),
+        OutputKind::Header | OutputKind::Cpp | OutputKind::Test => Sign::Beginning(header::BEGINNING.as_bytes()),
         OutputKind::Rust => Sign::Beginning(wrappers::RUST_BEGINNING.as_bytes()),
-        OutputKind::Cpp => Sign::Beginning(wrappers::CPP_BEGINNING.as_bytes()),
         OutputKind::Json | OutputKind::Html => Sign::Holds(&[REPORT]),
         OutputKind::Ir => Sign::Text(is_module),
         OutputKind::Kernels => Sign::Beginning(b"kernel @"),

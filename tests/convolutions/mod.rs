@@ -388,10 +388,8 @@ fn images_of_few_pixels_match_on_every_machine() {
         let (module, input) = of_bytes(ElementType::I8, [image, filter], geometry, 1, (-13, 0));
         let what = format!("{image:?} by {filter:?}");
         check_everywhere(&module, &input, &what);
-        let machine = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
-        let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("a schedule");
-        let Step::Call(call) = &lowered.program.methods[0].steps[0] else { panic!("a call") };
-        assert_eq!(call.origin.schedule.contains("staged images"), joined, "{what}: {}", call.origin.schedule);
+        let schedule = &schedules(&at_v4(&module))[0];
+        assert_eq!(schedule.contains("staged images"), joined, "{what}: {schedule}");
     }
 }
 
@@ -423,10 +421,8 @@ fn depthwise_windows_of_many_rows_match_on_every_machine() {
         let (module, image) = of_bytes(ElementType::I8, shapes, geometry, channels, (-13, 0));
         let what = format!("{window:?} of {channels} channels by {stride}, dilated by {dilation}");
         check_everywhere(&module, &image, &what);
-        let machine = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
-        let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("a schedule");
-        let Step::Call(call) = &lowered.program.methods[0].steps[0] else { panic!("a call") };
-        assert!(call.origin.schedule.starts_with("depthwise Fours"), "{what}: {}", call.origin.schedule);
+        let schedule = &schedules(&at_v4(&module))[0];
+        assert!(schedule.starts_with("depthwise Fours"), "{what}: {schedule}");
     }
 }
 

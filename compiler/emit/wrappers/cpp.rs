@@ -1,14 +1,11 @@
 //! A header of C++17: the instance as a class, ports as spans.
 
+use super::Wrapped;
 use super::port::{Method, Passing, Port};
-use super::{Wrapped, fill};
 use crate::emit::header::{c_type, comment};
 use crate::interface::STATUSES;
 use crate::ir::ElementType;
 use std::fmt::Write;
-
-/// Every header begins so, whichever version of modelc made it.
-pub const BEGINNING: &str = "/* Made by modelc ";
 
 /// The place of the C header's name.
 pub(super) const HEADER: &str = "{{HEADER}}";
@@ -45,7 +42,7 @@ pub fn header(wrapped: &Wrapped<'_>) -> String {
         ("split_forwarders", all(&|method| forwarder((name, space), method, true))),
         ("space", space.into()),
     ];
-    wrapped.filled(&parts.iter().fold(TEMPLATE.to_owned(), |text, (name, part)| fill(&text, name, part)))
+    wrapped.filled(TEMPLATE, &parts)
 }
 
 /// A status as an enumerator: `null` for `MODELC_E_NULL`.

@@ -7,7 +7,6 @@ mod cpp;
 mod port;
 mod rust;
 
-pub use cpp::BEGINNING as CPP_BEGINNING;
 pub use rust::BEGINNING as RUST_BEGINNING;
 
 use super::info::ModelRecord;
@@ -79,8 +78,8 @@ impl Wrapped<'_> {
         self.program.device.is_none() && self.record.footprint.area_bytes.is_empty()
     }
 
-    /// A template with the numbers of the model in place of their names.
-    fn filled(&self, template: &str) -> String {
+    /// A template with its parts, and then the numbers of the model, in place of their names.
+    fn filled(&self, template: &str, parts: &[(&str, String)]) -> String {
         let footprint = &self.record.footprint;
         let numbers = [
             ("STATE_BYTES", footprint.state_bytes),
@@ -90,7 +89,8 @@ impl Wrapped<'_> {
             ("FLASH_BYTES", footprint.flash_bytes()),
             ("ALIGNMENT", crate::program::ALIGNMENT),
         ];
-        let filled = numbers.iter().fold(template.to_owned(), |text, (name, number)| fill(&text, name, &number.to_string()));
+        let filled = parts.iter().fold(template.to_owned(), |text, (name, part)| fill(&text, name, part));
+        let filled = numbers.iter().fold(filled, |text, (name, number)| fill(&text, name, &number.to_string()));
         let filled = fill(&filled, "VERSION", &self.record.version);
         let filled = fill(&filled, "FILE", &super::header::comment(self.model.file_name()));
         let filled = fill(&filled, "TARGET", &format!("{} ({})", self.record.target, self.record.levels));

@@ -1,7 +1,7 @@
 //! A module of Rust: safe, without `std` and `alloc`, and with no other crate.
 
+use super::Wrapped;
 use super::port::{Method, Passing, Port};
-use super::{Wrapped, fill};
 use crate::emit::header::comment;
 use crate::emit::quantization;
 use crate::interface::STATUSES;
@@ -26,8 +26,7 @@ pub fn module(wrapped: &Wrapped<'_>) -> String {
     let methods = wrapped.methods(&reserved);
     let all = |part: &dyn Fn(&Method<'_>) -> String| methods.iter().map(part).collect::<String>();
     let is_quantized = methods.iter().flat_map(Method::ports).any(|port| quantization::writable(port.source).is_some());
-    let is_shaped = |ports: &dyn Fn(&Method<'_>) -> bool| methods.iter().any(ports);
-    let has_shapes = is_shaped(&|method| method.inputs.iter().any(|port| port.passing() == Passing::Shaped));
+    let has_shapes = methods.iter().flat_map(|method| &method.inputs).any(|port| port.passing() == Passing::Shaped);
     let parts = [
         ("labels", labels(wrapped)),
         ("errors", errors()),
@@ -36,8 +35,8 @@ pub fn module(wrapped: &Wrapped<'_>) -> String {
         ("declarations", all(&|method| declaration(wrapped, method))),
         ("new", new(wrapped, "arena", "Arena")),
         ("new_shared", new(wrapped, "state", "State")),
-        ("forwarders", all(&|method| forwarder(method, None))),
-        ("split_forwarders", all(&|method| forwarder(method, Some("scratch")))),
+        ("forwarders", all(&|method| forwarder(method, false))),
+        ("split_forwarders", all(&|method| forwarder(method, true))),
         ("snapshots", if wrapped.has_snapshots() { SNAPSHOTS.into() } else { String::new() }),
         ("quantize", if is_quantized { QUANTIZE.into() } else { String::new() }),
         ("covers", if has_shapes { COVERS.into() } else { String::new() }),
@@ -46,7 +45,7 @@ pub fn module(wrapped: &Wrapped<'_>) -> String {
         ("reset", wrapped.interface.versioned("reset")),
         ("deinit", wrapped.interface.versioned("deinit")),
     ];
-    wrapped.filled(&parts.iter().fold(TEMPLATE.to_owned(), |text, (name, part)| fill(&text, name, part)))
+    wrapped.filled(TEMPLATE, &parts)
 }
 
 /// The name of a status as a variant: `Null` for `MODELC_E_NULL`.
@@ -157,11 +156,11 @@ fn new(wrapped: &Wrapped<'_>, memory: &str, ty: &str) -> String {
 }
 
 /// A method of an instance, which may be handed scratch memory.
-fn forwarder(method: &Method<'_>, scratch: Option<&str>) -> String {
+fn forwarder(method: &Method<'_>, is_split: bool) -> String {
     let name = &method.name;
-    let (parameter, call) = match scratch {
-        None => ("", format!("call_{name}((&raw mut self.0.0).cast(), inputs, outputs)")),
-        Some(_) => {
+    let (parameter, call) = match is_split {
+        false => ("", format!("call_{name}((&raw mut self.0.0).cast(), inputs, outputs)")),
+        true => {
             (", scratch: &mut Scratch", format!("split_{name}((&raw mut self.0.0).cast(), (&raw mut scratch.0).cast(), inputs, outputs)"))
         }
     };

@@ -9,7 +9,7 @@ use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp
 const ZERO_FROM: f64 = 10.1;
 /// The argument that the polynomial's variable has its zero at.
 const CENTRE: f64 = 3.0;
-/// The same of the polynomial by fused products, where the last products are smaller than its constant term.
+/// The argument for the polynomial by fused products, whose last products are smaller than its constant term.
 const FUSED_CENTRE: f64 = 1.5;
 
 /// 1 − erf x, within 6 ulp where the result is normal; tiny results have an error of 2⁻¹⁴⁸ more.

@@ -31,7 +31,7 @@ struct Run {
 /// The weights of a tile that stay in registers: of each row those of each product.
 type Kept = Vec<Value>;
 
-/// What lies in a column, and the pixels that take it: the number of each, and the column of its window.
+/// An operand of a column, and the pixels that take it: the number of each, and the column of its window.
 type Met = (Value, Vec<(u64, u64)>);
 
 impl Run {

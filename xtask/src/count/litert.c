@@ -42,27 +42,32 @@ static void fill_buffer(handle buffer, int floats)
   CHECK(LiteRtUnlockTensorBuffer(buffer));
 }
 
+static handle buffer_of(handle tensor, handle requirements, tensor_type *type)
+{
+  handle buffer;
+  CHECK(LiteRtGetRankedTensorType(tensor, type));
+  CHECK(LiteRtCreateManagedTensorBufferFromRequirements(environment, type, requirements, &buffer));
+  return buffer;
+}
+
 static handle input(size_t index)
 {
   handle tensor, requirements, buffer;
   tensor_type type;
   CHECK(LiteRtGetSignatureInputTensorByIndex(signature, index, &tensor));
-  CHECK(LiteRtGetRankedTensorType(tensor, &type));
   CHECK(LiteRtGetCompiledModelInputBufferRequirements(compiled, 0, index, &requirements));
-  CHECK(LiteRtCreateManagedTensorBufferFromRequirements(environment, &type, requirements, &buffer));
+  buffer = buffer_of(tensor, requirements, &type);
   fill_buffer(buffer, type.element == FLOAT32);
   return buffer;
 }
 
 static handle output(size_t index)
 {
-  handle tensor, requirements, buffer;
+  handle tensor, requirements;
   tensor_type type;
   CHECK(LiteRtGetSignatureOutputTensorByIndex(signature, index, &tensor));
-  CHECK(LiteRtGetRankedTensorType(tensor, &type));
   CHECK(LiteRtGetCompiledModelOutputBufferRequirements(compiled, 0, index, &requirements));
-  CHECK(LiteRtCreateManagedTensorBufferFromRequirements(environment, &type, requirements, &buffer));
-  return buffer;
+  return buffer_of(tensor, requirements, &type);
 }
 
 int main(int argc, char **argv)
