@@ -130,6 +130,8 @@ pub struct Machine {
     pub at_once: bool,
     /// Whether bytes are looked up in a table of 256 bytes in registers, by far fewer instructions than one by one.
     pub byte_tables: bool,
+    /// Whether bytes are looked up likewise in a table of 256 entries of 32 bits.
+    pub word_tables: bool,
     /// Instructions that interleave two vectors work within blocks of this many bytes.
     pub interleaved_bytes: u16,
     /// The shortest lanes, in bytes, that one instruction picks from anywhere in two vectors; `None` where there is no such instruction.
@@ -203,6 +205,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         widens_halves: false,
         at_once: false,
         byte_tables: false,
+        word_tables: false,
         interleaved_bytes: 16,
         picked_lanes: None,
         masked_lanes: 0,
@@ -232,6 +235,7 @@ const X86_64_V3: Machine = Machine {
     widens_halves: true,
     at_once: false,
     byte_tables: true,
+    word_tables: false,
     interleaved_bytes: 16,
     picked_lanes: None,
     masked_lanes: 0,
@@ -252,6 +256,7 @@ pub const MACHINES: &[Machine] = &[
         byte_fours: true,
         byte_pairs: false,
         scales_floats: true,
+        word_tables: true,
         picked_lanes: Some(2),
         masked_lanes: 64,
         l2_bytes: 1 << 20,

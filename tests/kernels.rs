@@ -336,6 +336,127 @@ fn bytes_are_looked_up_on_every_machine() {
     }
 }
 
+/// The bytes of each output of a program.
+fn outputs(module: &Module, input: &Tensor, machine: &'static Machine) -> Vec<Vec<u8>> {
+    let lowered = pipeline::lower(module, "module", lower::Options::new(machine)).expect("rows have a schedule");
+    Memory::new(&lowered.program).call(&lowered.program.methods[0], std::slice::from_ref(input)).expect("a program that runs")
+}
+
+/// A softmax of floats, then scaled by an operand for each element of a row, and moved by one for each row and one number. Without the first maximum it
+/// has one sum more, and the maximum is an output.
+fn rows_of_floats(rows: u64, length: u64) -> Module {
+    let mut module = Module::default();
+    let numbers =
+        |count: u64, first: u64| (0..count).flat_map(move |i| ((first + i) as f32 * 0.25 - 1.0).to_le_bytes()).collect::<Vec<u8>>();
+    let [scales, moves, one] = [(vec![length], length, 3), (vec![rows, 1], rows, 1), (vec![1, 1], 1, 9)]
+        .map(|(shape, count, first)| module.add_constant(TensorType::of(ElementType::F32, &shape), numbers(count, first).into()));
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let x = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &[rows, length])), None);
+    let map = |builder: &mut FunctionBuilder<'_>, op, operands: &[_]| {
+        let mut e = ExpressionBuilder::new(&vec![ElementType::F32; operands.len()]);
+        let inputs: Vec<_> = (0..operands.len()).map(|i| e.input(i)).collect();
+        let result = e.op(op, &inputs).expect("floats");
+        builder.map(operands, e.finish(vec![result])).expect("shapes that broadcast")
+    };
+    let greatest = builder.reduce(x, Reduction::Max, vec![1]).expect("two dimensions");
+    let difference = map(&mut builder, ScalarOp::Sub, &[x, greatest]);
+    let power = map(&mut builder, ScalarOp::Exp, &[difference]);
+    let sum = builder.reduce(power, Reduction::Sum, vec![1]).expect("two dimensions");
+    let share = map(&mut builder, ScalarOp::Div, &[power, sum]);
+    let [scales, moves, one] = [scales, moves, one].map(|constant| builder.constant(constant).expect("a constant"));
+    let scaled = map(&mut builder, ScalarOp::Mul, &[share, scales]);
+    let moved = map(&mut builder, ScalarOp::Add, &[scaled, moves]);
+    let moved = map(&mut builder, ScalarOp::Sub, &[moved, one]);
+    builder.finish_method("forward", vec![moved, greatest]);
+    module
+}
+
+/// The power of each element, which may take the element's place, beside the greatest element.
+fn rows_in_place(rows: u64, length: u64) -> Module {
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let x = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &[rows, length])), None);
+    let greatest = builder.reduce(x, Reduction::Max, vec![1]).expect("two dimensions");
+    let mut e = ExpressionBuilder::new(&[ElementType::F32]);
+    let element = e.input(0);
+    let power = e.op(ScalarOp::Exp, &[element]).expect("floats");
+    let power = builder.map(&[x], e.finish(vec![power])).expect("one operand");
+    let mut e = ExpressionBuilder::new(&[ElementType::F32; 2]);
+    let operands = [0, 1].map(|input| e.input(input));
+    let sum = e.op(ScalarOp::Add, &operands).expect("floats");
+    let sum = builder.map(&[power, greatest], e.finish(vec![sum])).expect("rows");
+    builder.finish_method("forward", vec![sum]);
+    module
+}
+
+/// Differences of bytes from the greatest of a row looked up, and divided by their sum.
+fn rows_of_bytes(element: ElementType, rows: u64, length: u64) -> Module {
+    let mut module = Module::default();
+    let table = module.add_constant(
+        TensorType::of(ElementType::I32, &[256]),
+        (0..256).flat_map(|i| ((number(i) >> 40) as i32).to_le_bytes()).collect::<Vec<u8>>().into(),
+    );
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let x = builder.param(Type::Tensor(TensorType::of(element, &[rows, length])), None);
+    let greatest = builder.reduce(x, Reduction::Max, vec![1]).expect("two dimensions");
+    let mut e = ExpressionBuilder::new(&[element; 2]);
+    let [x_node, greatest_node] = [0, 1].map(|input| e.input(input));
+    let distance = e.op(ScalarOp::Sub, &[greatest_node, x_node]).expect("bytes");
+    let mut index = e.convert(distance, ElementType::I32);
+    if element == ElementType::I8 {
+        let zero = e.constant(Scalar::i32(128));
+        index = e.op(ScalarOp::Add, &[index, zero]).expect("numbers of 32 bits");
+    }
+    let entry = e.lut(table, ElementType::I32, index);
+    let entries = builder.map(&[x, greatest], e.finish(vec![entry])).expect("rows");
+    let sum = builder.reduce(entries, Reduction::Sum, vec![1]).expect("two dimensions");
+    let mut e = ExpressionBuilder::new(&[ElementType::I32, ElementType::I32, element]);
+    let [entry, sum_node, x_node] = [0, 1, 2].map(|input| e.input(input));
+    let seven = e.constant(Scalar::i32(7));
+    let divisor = e.op(ScalarOp::ShiftRight, &[sum_node, seven]).expect("numbers of 32 bits");
+    let quotient = e.op(ScalarOp::Div, &[entry, divisor]).expect("numbers of 32 bits");
+    let wide = e.convert(x_node, ElementType::I32);
+    let total = e.op(ScalarOp::Add, &[quotient, wide]).expect("numbers of 32 bits");
+    let result = e.convert_saturating(total, element);
+    let result = builder.map(&[entries, sum, x], e.finish(vec![result])).expect("rows");
+    builder.finish_method("forward", vec![result, sum]);
+    module
+}
+
+/// Short rows lie side by side in lanes: some that fill vectors, some that do not, more than are computed at once, and fewer.
+#[test]
+fn short_rows_match_on_every_machine() {
+    for (rows, length) in [(70, 2), (9, 3), (64, 4), (33, 10), (16, 16), (75, 16), (40, 17), (20, 33), (35, 64)] {
+        let numbers = |count: u64| (0..count).map(number);
+        let bytes = numbers(rows * length).flat_map(|n| ((n >> 40) as f32 / (1u64 << 21) as f32 - 4.0).to_le_bytes()).collect();
+        let floats = Tensor { element: ElementType::F32, shape: vec![rows, length], bytes };
+        check_everywhere(&rows_of_floats(rows, length), &floats, &format!("{rows} rows of {length} floats"));
+        check_everywhere(&rows_in_place(rows, length), &floats, &format!("{rows} rows of {length} floats in place"));
+        for element in [ElementType::I8, ElementType::U8] {
+            let bytes = numbers(rows * length).map(|n| (n >> 20) as u8).collect();
+            let input = Tensor { element, shape: vec![rows, length], bytes };
+            check_everywhere(&rows_of_bytes(element, rows, length), &input, &format!("{rows} rows of {length} {element}"));
+        }
+    }
+}
+
+/// A row of floats alone gives the bits that it gives beside others.
+#[test]
+fn rows_side_by_side_give_the_bits_of_single_ones() {
+    const ROWS: u64 = 21;
+    for length in [2, 3, 5, 10, 17, 33, 63] {
+        let bytes: Vec<u8> = (0..ROWS * length).flat_map(|i| ((number(i) >> 40) as f32 / (1u64 << 21) as f32).to_le_bytes()).collect();
+        let tensor = |rows: u64, bytes: &[u8]| Tensor { element: ElementType::F32, shape: vec![rows, length], bytes: bytes.to_vec() };
+        for machine in MACHINES {
+            let together = outputs(&rows_of_floats(ROWS, length), &tensor(ROWS, &bytes), machine);
+            let row = 4 * length as usize;
+            let alone = outputs(&rows_of_floats(1, length), &tensor(1, &bytes[..row]), machine);
+            assert_eq!(together[0][..row], alone[0], "{length} on {}", machine.level);
+            assert_eq!(together[1][..4], alone[1], "{length} on {}", machine.level);
+        }
+    }
+}
+
 /// Matrices are turned in squares, or their rows interleaved, by vectors as long as a machine picks lanes from.
 #[test]
 fn transposes_match_on_every_machine() {

@@ -83,7 +83,9 @@ const NEAR: f64 = 1.25;
 /// The method with the cuts and merges that are worth it. Where its arena is above what the file needs, and dearer cuts bring it there, these are made.
 fn cut_and_merged(frame: &Frame<'_>, trial: &Frame<'_>, flow: Flow) -> Result<(Candidate, Fusions), Diagnostics> {
     let on = |terms: &Terms, flow: Flow| {
-        let candidate = bands::choose(frame.module, flow, (frame.options, terms), |candidate| arena(trial, candidate, &Fusions::none()))?;
+        // Merges make some arenas smaller: a large result that only its readers' group needs is never stored.
+        let least = |candidate: &Candidate| Ok(arena(trial, candidate, &Fusions::none())?.min(arena(trial, candidate, &Fusions::All)?));
+        let candidate = bands::choose(frame.module, flow, (frame.options, terms), least)?;
         let fusions = merges(frame, trial, &candidate)?;
         Ok::<_, Diagnostics>((candidate, fusions))
     };

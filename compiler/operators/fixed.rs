@@ -46,21 +46,49 @@ fn half_sum(terms: &mut Terms, a: Node, b: Node) -> Term {
 
 /// 1 ÷ (1 + x) for x in 0..1 without integer bits, by three Newton steps from 48⁄17 − 32⁄17 · d with d = (1 + x) ÷ 2.
 pub fn one_over_one_plus(terms: &mut Terms, x: Node) -> Term {
-    const FORTY_EIGHT_SEVENTEENTHS: i32 = 1_515_870_810;
-    const MINUS_THIRTY_TWO_SEVENTEENTHS: i32 = -1_010_580_540;
     let one = terms.i32(i32::MAX);
     let half = half_sum(terms, x, one)?;
+    let correct = |terms: &mut Terms, estimate: Node, rest: Node| {
+        let correction = multiply(terms, estimate, rest)?;
+        shift_left(terms, correction, 2)
+    };
+    let estimate = newton_steps(terms, half, correct)?;
+    shift_left(terms, estimate, 1)
+}
+
+/// The same in fewer operations. For x in 0..1, no correction is large enough to saturate, and the result is not negative.
+pub fn one_over_one_plus_fraction(terms: &mut Terms, x: Node) -> Term {
+    let (one, two, half) = (terms.i32(1), terms.i32(2), terms.i32(1 << 30));
+    let x = terms.op(ScalarOp::ShiftRight, &[x, one])?;
+    let half = terms.add(x, half)?;
+    let zero = terms.i32(0);
+    let correct = |terms: &mut Terms, estimate: Node, rest: Node| {
+        // This tells that no product saturates.
+        let estimate = terms.max(estimate, zero)?;
+        let correction = multiply(terms, estimate, rest)?;
+        terms.op(ScalarOp::ShiftLeft, &[correction, two])
+    };
+    let estimate = newton_steps(terms, half, correct)?;
+    let largest = terms.i32(i32::MAX >> 1);
+    let is_one = terms.compare(Comparison::Greater, estimate, largest)?;
+    let (largest, doubled) = (terms.i32(i32::MAX), terms.op(ScalarOp::ShiftLeft, &[estimate, one])?);
+    terms.select(is_one, largest, doubled)
+}
+
+/// 1 ÷ d with two integer bits, for d in ½..1 without integer bits. `correction` is the product of an estimate and what it lacks of one.
+fn newton_steps(terms: &mut Terms, half: Node, correction: impl Fn(&mut Terms, Node, Node) -> Term) -> Term {
+    const FORTY_EIGHT_SEVENTEENTHS: i32 = 1_515_870_810;
+    const MINUS_THIRTY_TWO_SEVENTEENTHS: i32 = -1_010_580_540;
     let (start, slope, one) = (terms.i32(FORTY_EIGHT_SEVENTEENTHS), terms.i32(MINUS_THIRTY_TWO_SEVENTEENTHS), terms.i32(1 << 29));
     let product = multiply(terms, half, slope)?;
     let mut estimate = terms.add(start, product)?;
     for _ in 0..3 {
         let product = multiply(terms, half, estimate)?;
         let rest = terms.sub(one, product)?;
-        let correction = multiply(terms, estimate, rest)?;
-        let correction = shift_left(terms, correction, 2)?;
+        let correction = correction(terms, estimate, rest)?;
         estimate = terms.add(estimate, correction)?;
     }
-    shift_left(terms, estimate, 1)
+    Ok(estimate)
 }
 
 /// 1 ÷ √x of a whole number x as a multiplier: mantissa and shift (TFLite's `GetInvSqrtQuantizedMultiplierExp`, by five Newton steps

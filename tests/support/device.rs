@@ -1,6 +1,7 @@
 //! The device of a lowered program, played by the interpreter of kernels: positions run in an order drawn from a seed, and what is not copied to
 //! the device is not there.
 
+use super::program::write_changes;
 use modelc::kernel::interpret::interpret_grid;
 use modelc::program::{Bound, Crossing, Device, DeviceKernel, DeviceMemory, DeviceStep, Dispatch, Program};
 
@@ -122,14 +123,10 @@ impl Memory {
             }
             buffers.push(self.of(bound.memory)[bound.offset as usize..][..length].to_vec());
         }
-        // Buffers that share memory see each other's writes only in place: each is run on what is there, and written back in turn.
         let before = buffers.clone();
         interpret_grid(&kernel, &mut buffers, self.runs).map_err(|error| format!("{error}\n{kernel}"))?;
         for ((bound, buffer), before) in bounds.iter().zip(&buffers).zip(&before) {
-            let memory = self.of(bound.memory);
-            for (at, (new, _)) in buffer.iter().zip(before).enumerate().filter(|(_, (new, old))| new != old) {
-                memory[bound.offset as usize + at] = *new;
-            }
+            write_changes(&mut self.of(bound.memory)[bound.offset as usize..], before, buffer);
         }
         Ok(())
     }

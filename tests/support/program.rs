@@ -166,10 +166,11 @@ impl<'p> Memory<'p> {
             let bytes = (data.elements * u64::from(data.lane.bytes())) as usize;
             buffers.push(self.at(address, bytes).map_err(|e| format!("{} of {}: {e}", data.name, kernel.name))?.to_vec());
         }
+        let before = buffers.clone();
         let status = interpret(kernel, &mut buffers, &call.integers).map_err(|e| format!("{e}\n{kernel}"))?;
-        for (((_, data), &address), buffer) in kernel.pointer_params().zip(arguments).zip(&buffers) {
+        for ((((_, data), &address), buffer), before) in kernel.pointer_params().zip(arguments).zip(&buffers).zip(&before) {
             if data.kind != BufferKind::Input {
-                self.at(address, buffer.len())?.copy_from_slice(buffer);
+                write_changes(self.at(address, buffer.len())?, before, buffer);
             }
         }
         if status == 0 { Ok(()) } else { Err(format!("{} returns {status}", kernel.name)) }
@@ -190,5 +191,13 @@ impl<'p> Memory<'p> {
         let end = (offset as usize).checked_add(bytes);
         let range = end.and_then(|end| area.get_mut(offset as usize..end));
         range.ok_or_else(|| format!("{bytes} bytes at {address:?} of an area of {length}"))
+    }
+}
+
+/// Writes the bytes of a buffer that a kernel has changed. The interpreter gives each buffer memory of its own: where two of them share memory, one
+/// that the kernel only reads must not bring back what was there before.
+pub fn write_changes(memory: &mut [u8], before: &[u8], after: &[u8]) {
+    for ((byte, _), &new) in memory.iter_mut().zip(before).zip(after).filter(|((_, old), new)| old != new) {
+        *byte = new;
     }
 }

@@ -1,4 +1,4 @@
-//! Bytes looked up in a table of 256 bytes, in registers.
+//! Bytes looked up in a table of 256 bytes or words of 32 bits, in registers.
 //!
 //! The byte −128 has the first entry. Tables are read by the bits of a byte, so the two halves of the table change places. AVX-512 picks words from two
 //! registers by six bits of an index: the entries of two neighbouring bytes are one word. AVX2 picks bytes from 16 by four bits, or zeros by the highest.
@@ -26,6 +26,35 @@ impl Lowering<'_> {
             true => self.map(bytes, |l, _, x| l.entries_of_few(table, x)),
             false => self.map(bytes, |l, n, x| l.entries_by_bytes(table, n, x)),
         }
+    }
+
+    /// The 32-bit entry of each byte in the table at an address; AVX-512.
+    pub fn look_up_words(&mut self, table: Address, bytes: &Vector) -> Vector {
+        let pieces = bytes.total().div_ceil(16);
+        let parts = (0..pieces).map(|i| {
+            let piece = self.piece(bytes, 16 * i, bytes.total().min(16));
+            let x = self.one(&rows::VPMOVZXBD, Length::Z, piece);
+            self.words_of_all(table, x)
+        });
+        Vector { bytes: 4, lanes: bytes.lanes, parts: parts.collect() }
+    }
+
+    /// The entries of 16 indices below 256. Each of eight instructions picks from two registers by the low five bits, and the three others choose
+    /// among the results.
+    fn words_of_all(&mut self, table: Address, x: VReg) -> VReg {
+        let n = Length::Z;
+        let register = |i: i32| table.plus(64 * (i ^ 8));
+        let mut results: Vec<VReg> = (0..8)
+            .map(|pair| {
+                let [a, b] = [2 * pair, 2 * pair + 1].map(|i| self.row(&rows::VMOVUPS, n, &[Arg::Memory(register(i))]));
+                self.tied(&rows::VPERMT2D, n, a, x, b)
+            })
+            .collect();
+        for bit in 5..8 {
+            let is_high = self.test(&rows::VPTESTMD, n, x, 4, 1 << bit);
+            results = results.chunks(2).map(|pair| self.blend_bits(4, n, is_high, pair[1], pair[0])).collect();
+        }
+        results[0]
     }
 
     /// The entries of a register of 64 bytes: those of even bytes, those of odd ones, and from the words of both the bytes.

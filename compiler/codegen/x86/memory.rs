@@ -283,18 +283,20 @@ impl Lowering<'_> {
         Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] }))
     }
 
-    /// Each lane from its own index: bytes from a table of all bytes in registers, others one by one.
+    /// Each lane from its own index: bytes, and words with AVX-512, from a table of all bytes in registers, others one by one.
     pub fn gather(&mut self, buffer: Buffer, (indices, offset): At, bounds: Bounds, ty: Type) -> Result<Held, CodegenError> {
         let bytes = ty.lane.bytes();
         let elements = self.kernel.buffer(buffer).elements;
         if elements == 0 {
             return self.zeros(ty);
         }
-        let by_bytes = self.ty(indices).lane == Lane::I8 && ty.lane == Lane::I8 && ty.lanes > 1;
-        if by_bytes && offset >= 128 && elements.saturating_sub(offset as u64 - 128) >= ENTRIES {
+        let has_entries = offset >= 128 && elements.saturating_sub(offset as u64 - 128) >= ENTRIES;
+        let in_registers = ty.lane == Lane::I8 || bytes == 4 && self.set.avx512;
+        if self.ty(indices).lane == Lane::I8 && ty.lanes > 1 && has_entries && in_registers {
             let table = self.element_at(buffer, offset - 128);
-            let bytes = self.vector(indices)?;
-            return Ok(Held::Vector(self.look_up(table, &bytes)));
+            let indices = self.vector(indices)?;
+            let entries = if bytes == 1 { self.look_up(table, &indices) } else { self.look_up_words(table, &indices) };
+            return Ok(Held::Vector(entries));
         }
         let places = match self.get(indices)? {
             Held::General(register) => vec![register],

@@ -21,6 +21,7 @@ mod mask;
 mod memory;
 mod pack;
 mod permute;
+mod permute_bytes;
 mod registers;
 mod rows;
 mod select;

@@ -230,6 +230,9 @@ impl Lowering<'_> {
         if let Some(picked) = self.pick_anywhere(a, b, lanes) {
             return picked;
         }
+        if let Some(permuted) = self.permute_bytes(a, lanes) {
+            return permuted;
+        }
         let per_chunk = (16 / a.bytes) as usize;
         let chunks: Vec<VReg> = lanes.chunks(per_chunk).map(|some| self.pick_chunk(a, b, some)).collect();
         let total = a.bytes * lanes.len() as u32;
@@ -307,6 +310,11 @@ impl Lowering<'_> {
     fn interleave(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Option<Vector> {
         if a.bytes == 1 {
             return self.interleave_bytes(a, b, lanes);
+        }
+        if a.bytes == 4 && a.total() == 16 && !self.set.avx512 && lanes == orders::interleaved(a.lanes) {
+            let (x, y) = (a.parts[0], b.parts[0]);
+            let parts = [self.two(&rows::VPUNPCKLDQ, Length::X, x, y), self.two(&rows::VPUNPCKHDQ, Length::X, x, y)];
+            return Some(self.assemble(&parts, 4, 2 * a.lanes));
         }
         if a.bytes != 2 || a.total() < 16 {
             return None;

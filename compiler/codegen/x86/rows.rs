@@ -451,6 +451,7 @@ rows! {
     VCMPPD_K = evex("vcmppd", P66, M0F, 0xC2, 1, Rvm).reg(K).number();
     VPTESTMB = evex("vptestmb", P66, M38, 0x26, 0, Rvm).reg(K);
     VPTESTMW = evex("vptestmw", P66, M38, 0x26, 1, Rvm).reg(K);
+    VPTESTMD = evex("vptestmd", P66, M38, 0x27, 0, Rvm).reg(K);
     VPMOVW2M = evex("vpmovw2m", PF3, M38, 0x29, 1, Rm).reg(K).memory(Memory::No);
     VPBLENDMB = evex("vpblendmb", P66, M38, 0x66, 0, Rvm);
     VPBLENDMW = evex("vpblendmw", P66, M38, 0x66, 1, Rvm);
@@ -521,6 +522,7 @@ rows! {
     VPERMT2W = evex("vpermt2w", P66, M38, 0x7D, 1, Rvm).reads_result();
     VPERMI2W = evex("vpermi2w", P66, M38, 0x75, 1, Rvm).reads_result();
     VPERMI2D = evex("vpermi2d", P66, M38, 0x76, 0, Rvm).reads_result();
+    VPERMT2D = evex("vpermt2d", P66, M38, 0x7E, 0, Rvm).reads_result();
     VPERMI2Q = evex("vpermi2q", P66, M38, 0x76, 1, Rvm).reads_result();
     VMOVSHDUP = both("vmovshdup", PF3, M0F, 0x16, 0, Rm);
     VPERMQ_LANES = evex("vpermq", P66, M38, 0x36, 1, Rvm).lengths(Long);
@@ -529,6 +531,7 @@ rows! {
     VPUNPCKLWD = both("vpunpcklwd", P66, M0F, 0x61, 0, Rvm);
     VPUNPCKHWD = both("vpunpckhwd", P66, M0F, 0x69, 0, Rvm);
     VPUNPCKLDQ = both("vpunpckldq", P66, M0F, 0x62, 0, Rvm);
+    VPUNPCKHDQ = both("vpunpckhdq", P66, M0F, 0x6A, 0, Rvm);
     VPUNPCKLQDQ = both("vpunpcklqdq", P66, M0F, 0x6C, 1, Rvm);
     VPACKSSWB = both("vpacksswb", P66, M0F, 0x63, 0, Rvm);
     VPACKUSWB = both("vpackuswb", P66, M0F, 0x67, 0, Rvm);

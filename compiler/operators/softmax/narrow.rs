@@ -5,9 +5,9 @@ use crate::ir::{Comparison, Constant, ElementType, Node, Reduction, ScalarOp, Va
 use crate::operators::fixed;
 use crate::operators::fixed_point::{divide_by_power_of_two, exp_of_negative, multiply_high};
 use crate::operators::quantization::{Multiplier, integer_range, multiplier};
-use crate::operators::terms::{Term, Terms};
+use crate::operators::terms::{Term, Terms, number};
 use crate::operators::{Error, Graph};
-use ElementType::I32;
+use ElementType::{I32, U32};
 
 /// Integer bits of a scaled difference from the row's maximum.
 const DIFFERENCE_BITS: u32 = 5;
@@ -55,57 +55,98 @@ fn scaled_difference(difference: i32, factor: Multiplier) -> i32 {
 /// [`Error::ScaleTimesBeta`] where the scale times beta is negative or not finite.
 pub fn softmax(g: &mut Graph<'_>, input: Value, scale: f32, beta: f32, output: ElementType) -> Result<Value, Error> {
     let error = || Error::ScaleTimesBeta { scale, beta };
-    let table = exponentials(difference_factor(scale, beta)?);
-    let bytes = |entry: fn(i32) -> i32| table.iter().flat_map(|&n| entry(n).to_le_bytes()).collect::<Vec<u8>>();
-    let exponentials = g.table(I32, bytes(|n| n));
-    let addends = g.table(I32, bytes(|n| divide_by_power_of_two(n, SUM_BITS)));
-
     let element = g.element(input);
+    let table = exponentials(difference_factor(scale, beta)?);
+    let table = by_byte(g, element, &table);
     let axis = vec![g.rank(input).saturating_sub(1)];
     let largest = g.builder.reduce(input, Reduction::Max, axis.clone())?;
     let mut terms = Terms::new(&[element, element]);
-    let addend = look_up(&mut terms, addends)?;
-    let addends = g.map(&[input, largest], terms.finish(addend))?;
+    let exponential = look_up(&mut terms, table)?;
+    let exponentials = g.map(&[input, largest], terms.finish(exponential))?;
+    let mut terms = Terms::new(&[I32]);
+    let addend = addend(&mut terms)?;
+    let addends = g.map(&[exponentials], terms.finish(addend))?;
     let sum = g.builder.reduce(addends, Reduction::Sum, axis)?;
 
     let mut terms = Terms::new(&[I32]);
-    let (reciprocal, exponent) = reciprocal(&mut terms, output)?;
-    let row = g.map_many(&[sum], terms.finish_many(vec![reciprocal, exponent]))?;
+    let row = reciprocal(&mut terms, output)?;
+    let row = g.map_many(&[sum], terms.finish_many(row.to_vec()))?;
 
     let (lowest, highest) = integer_range(output).ok_or_else(error)?;
-    let mut terms = Terms::new(&[element, element, I32, I32]);
-    let exponential = look_up(&mut terms, exponentials)?;
-    let (scale, exponent) = (terms.input(2), terms.input(3));
-    let product = terms.op(ScalarOp::SaturatingRoundingDoublingHighMul, &[scale, exponential])?;
-    let quotient = terms.op(ScalarOp::RoundingDivideByPowerOfTwo, &[product, exponent])?;
+    let mut terms = Terms::new(&[I32, I32, U32, U32]);
+    let quotient = quotient(&mut terms)?;
     let lowest_term = terms.i32(lowest);
     let shifted = terms.add(quotient, lowest_term)?;
     let clamped = terms.clamp_i32(shifted, (lowest, highest))?;
     let result = terms.convert(clamped, output);
-    g.map(&[input, largest, row[0], row[1]], terms.finish(result))
+    g.map(&[exponentials, row[0], row[1], row[2]], terms.finish(result))
 }
 
-/// The table's entry at input 0 − input 1 + 255.
+/// A table with an entry for each difference from −255 to 0, in the order in which [`look_up`] reads it.
+fn by_byte(g: &mut Graph<'_>, element: ElementType, entries: &[i32]) -> Constant {
+    let first = if element.is_signed_integer() { 128 } else { 0 };
+    let order = (0..256).map(|index| usize::from((index as u8).wrapping_sub(first)));
+    let bytes = order.flat_map(|distance| entries[255 - distance].to_le_bytes()).collect();
+    g.table(I32, bytes)
+}
+
+/// The table's entry for input 0 − input 1. The distance between the two fits a byte, so the difference is one of bytes.
 fn look_up(terms: &mut Terms, table: Constant) -> Term {
-    let (x, largest) = (terms.input_as(0, I32), terms.input_as(1, I32));
-    let difference = terms.sub(x, largest)?;
-    let last = terms.i32(255);
-    let index = terms.add(difference, last)?;
+    let (x, largest) = (terms.input(0), terms.input(1));
+    let distance = terms.sub(largest, x)?;
+    let is_signed = terms.ty(distance).is_signed_integer();
+    let mut index = terms.convert(distance, I32);
+    if is_signed {
+        let zero = terms.i32(128);
+        index = terms.add(index, zero)?;
+    }
     Ok(terms.lut(table, I32, index))
 }
 
-/// One over the sum (input 0), without integer bits, and the shift that brings a product with it to the output's range.
-fn reciprocal(terms: &mut Terms, output: ElementType) -> Result<(Node, Node), Error> {
+/// An exponential (input 0) with [`SUM_BITS`] integer bits, rounded.
+fn addend(terms: &mut Terms) -> Term {
+    let exponential = terms.input_as(0, U32);
+    let (half, bits) = (number(terms, U32, 1 << (SUM_BITS - 1)), number(terms, U32, SUM_BITS.into()));
+    let rounded = terms.add(exponential, half)?;
+    let addend = terms.op(ScalarOp::ShiftRight, &[rounded, bits])?;
+    Ok(terms.convert(addend, I32))
+}
+
+/// Three numbers for a sum (input 0): one over it without integer bits; half of the divisor that brings a product with it to the output's range;
+/// and the logarithm of this divisor. A divisor above 2³¹ leaves nothing of a product.
+fn reciprocal(terms: &mut Terms, output: ElementType) -> Result<[Node; 3], Error> {
     let sum = terms.input(0);
     let headroom = terms.op(ScalarOp::CountLeadingZeros, &[sum])?;
-    let normalised = terms.op(ScalarOp::ShiftLeft, &[sum, headroom])?;
+    let (zero, one, most) = (terms.i32(0), terms.i32(1), terms.i32(31));
+    let bits = terms.min(headroom, most)?;
+    let normalised = terms.op(ScalarOp::ShiftLeft, &[sum, bits])?;
     // Taking away 2³¹ clears the top bit: what is left is the fraction of a sum in 1..2.
     let top = terms.i32(i32::MIN);
     let fraction = terms.sub(normalised, top)?;
-    let reciprocal = fixed::one_over_one_plus(terms, fraction)?;
+    let reciprocal = fixed::one_over_one_plus_fraction(terms, fraction)?;
     let base = terms.i32(SUM_BITS as i32 + 31 - output.bits() as i32);
     let exponent = terms.sub(base, headroom)?;
-    Ok((reciprocal, exponent))
+    let vanishes = terms.compare(Comparison::Greater, exponent, most)?;
+    let reciprocal = terms.select(vanishes, zero, reciprocal)?;
+    let exponent = terms.clamp_i32(exponent, (1, 31))?;
+    let below = terms.sub(exponent, one)?;
+    let half = terms.op(ScalarOp::ShiftLeft, &[one, below])?;
+    Ok([reciprocal, terms.convert(half, U32), terms.convert(exponent, U32)])
+}
+
+/// An exponential (input 0) times the reciprocal of the sum (input 1), divided by a power of two (inputs 2 and 3). Each step rounds as in the
+/// reference. Nothing is negative, so the second one adds half of the divisor.
+fn quotient(terms: &mut Terms) -> Term {
+    let [exponential, reciprocal, half, exponent] = [0, 1, 2, 3].map(|input| terms.input(input));
+    let (zero, most) = (terms.i32(0), number(terms, U32, 31));
+    // This tells that no product saturates, and that the shift is in range.
+    let reciprocal = terms.max(reciprocal, zero)?;
+    let exponent = terms.min(exponent, most)?;
+    let product = terms.op(ScalarOp::SaturatingRoundingDoublingHighMul, &[reciprocal, exponential])?;
+    let product = terms.convert(product, U32);
+    let rounded = terms.add(product, half)?;
+    let quotient = terms.op(ScalarOp::ShiftRight, &[rounded, exponent])?;
+    Ok(terms.convert(quotient, I32))
 }
 
 /// Results count in sixteenths down from the largest integer: differences from the row's maximum less the logarithm, with four integer
@@ -120,12 +161,11 @@ pub fn log_softmax(g: &mut Graph<'_>, input: Value, scale: f32) -> Result<Value,
     let error = || Error::ScaleTimesBeta { scale, beta: 1.0 };
     let factor = difference_factor(scale, 1.0)?;
     let table = exponentials(factor);
-    let bytes = |list: &[i32]| list.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
     let addends: Vec<i32> = table.iter().map(|&n| divide_by_power_of_two(n, SUM_BITS)).collect();
-    let addends = g.table(I32, bytes(&addends));
+    let addends = by_byte(g, element, &addends);
     let scaled = |difference| factor.map_or(0, |factor| scaled_difference(difference, factor));
     let scaled: Vec<i32> = (-255..=0).map(scaled).collect();
-    let scaled = g.table(I32, bytes(&scaled));
+    let scaled = by_byte(g, element, &scaled);
 
     let largest = g.builder.reduce(input, Reduction::Max, axis.clone())?;
     let mut terms = Terms::new(&[element, element]);

@@ -65,6 +65,10 @@ impl Evaluator<'_> {
             let value = match (data.op, self.look_ups.get(&node)) {
                 (ScalarOp::Input(i), _) => inputs[i as usize],
                 (ScalarOp::Lut(table), Some(&bytes)) => self.look_up(b, &mut state, table, bytes),
+                _ if needed.is_byte_difference(self.expression, node) => {
+                    let [x, y] = [0, 1].map(|i| self.byte(b, &mut state, data.operands[i]));
+                    b.binary(BinaryOp::Sub, x, y)
+                }
                 _ => self.node(b, &state, node)?,
             };
             let is_stored = data.ty.bits() == 8 && b.ty(value).lane == Lane::I8;
@@ -77,20 +81,26 @@ impl Evaluator<'_> {
         Ok(results.iter().map(value).collect())
     }
 
-    /// The entries of bytes in a table, as bytes.
+    /// The entries of bytes in a table, as they lie there.
     fn look_up(&self, b: &mut KernelBuilder, state: &mut State, table: Constant, node: Node) -> Value {
         let element = self.expression.nodes[node].ty;
-        let mut bytes = state.bytes[node.index()].unwrap_or_else(|| {
-            let source = stored(self.expression, &state.ranges, node);
-            narrow(b, state.values[source.index()].expect("what is looked up is needed"), element)
-        });
-        state.bytes[node.index()] = Some(bytes);
+        let mut bytes = self.byte(b, state, node);
         if element == ElementType::U8 {
             let ty = b.ty(bytes);
             let zero = b.int(ty, -ZERO);
             bytes = b.binary(BinaryOp::Xor, bytes, zero);
         }
         b.gather((self.tables)(table).0, bytes, ZERO, Bounds::Proven)
+    }
+
+    /// A node as bytes that are stored.
+    fn byte(&self, b: &mut KernelBuilder, state: &mut State, node: Node) -> Value {
+        let bytes = state.bytes[node.index()].unwrap_or_else(|| {
+            let source = stored(self.expression, &state.ranges, node);
+            narrow(b, state.values[source.index()].expect("what is looked up is needed"), self.expression.nodes[node].ty)
+        });
+        state.bytes[node.index()] = Some(bytes);
+        bytes
     }
 
     /// Whether a sum of 32-bit integers is known to be one, from the range of the exact sum, or as scaled sums leave room for small numbers.

@@ -14,12 +14,13 @@ pub(super) const TABLE_ALIGNMENT: u32 = 64;
 /// The nodes that look bytes up, and the bytes.
 pub(super) type LookUps = FxHashMap<Node, Node>;
 
-/// The look-ups of bytes in an expression; `length` says how many entries a table has.
-pub(super) fn look_ups(expression: &Expression, length: impl Fn(Constant) -> u64) -> LookUps {
+/// The look-ups of bytes in an expression; `length` says how many entries a table has. Entries are bytes, or also `words` of 32 bits.
+pub(super) fn look_ups(expression: &Expression, words: bool, length: impl Fn(Constant) -> u64) -> LookUps {
     let bytes = |node: Node| {
         let data = &expression.nodes[node];
         let ScalarOp::Lut(table) = data.op else { return None };
-        let of_bytes = data.ty.is_integer() && data.ty.bits() == 8 && length(table) == 256;
+        let fits = data.ty.is_integer() && data.ty.bits() == 8 || words && data.ty.bits() == 32;
+        let of_bytes = fits && length(table) == 256;
         of_bytes.then(|| indexed(expression, data.operands[0])).flatten()
     };
     expression.nodes.keys().filter_map(|node| Some((node, bytes(node)?))).collect()
@@ -41,7 +42,14 @@ fn indexed(expression: &Expression, index: Node) -> Option<Node> {
     widened(x, ElementType::I8).filter(|_| is_zero(zero))
 }
 
-/// The inputs that are looked up and needed for nothing else; ranges are those of the inputs.
+/// The operands of a node that is a difference of bytes, which wraps as one of bytes in registers does.
+pub(super) fn byte_difference(expression: &Expression, node: Node) -> Option<[Node; 2]> {
+    let data = &expression.nodes[node];
+    let is_byte = data.ty.is_integer() && data.ty.bits() == 8;
+    <[Node; 2]>::try_from(&data.operands[..]).ok().filter(|_| is_byte && data.op == ScalarOp::Sub)
+}
+
+/// The inputs that are looked up, or whose differences are, and needed for nothing else; ranges are those of the inputs.
 pub(super) fn only_looked_up(expression: &Expression, look_ups: &LookUps, inputs: &[Option<(i64, i64)>]) -> Vec<usize> {
     if look_ups.is_empty() {
         return vec![];
@@ -49,7 +57,11 @@ pub(super) fn only_looked_up(expression: &Expression, look_ups: &LookUps, inputs
     let ranges = ranges(expression, inputs);
     let results: Vec<Node> = expression.results.iter().map(|&node| stored(expression, &ranges, node)).collect();
     let needed = Needed::new(expression, look_ups, &ranges, &results);
-    let is_bytes = |node: Node| look_ups.values().any(|&bytes| bytes == node) && !needed.wide[node.index()] && !results.contains(&node);
+    let looked_up = |node: Node| {
+        let is_part = |&bytes: &Node| byte_difference(expression, bytes).is_some_and(|operands| operands.contains(&node));
+        look_ups.values().any(|bytes| *bytes == node || is_part(bytes))
+    };
+    let is_bytes = |node: Node| looked_up(node) && !needed.wide[node.index()] && !results.contains(&node);
     let input = |(node, op): (Node, ScalarOp)| if let ScalarOp::Input(i) = op { is_bytes(node).then_some(i as usize) } else { None };
     expression.nodes.iter().filter_map(|(node, data)| input((node, data.op))).collect()
 }
@@ -74,10 +86,18 @@ impl Needed {
             match look_ups.get(&node) {
                 _ if !needed.any(node) => {}
                 Some(&bytes) => needed.stored[stored(expression, ranges, bytes).index()] = true,
+                None if needed.is_byte_difference(expression, node) => {
+                    data.operands.iter().for_each(|operand| needed.stored[operand.index()] = true);
+                }
                 None => data.operands.iter().for_each(|operand| needed.wide[operand.index()] = true),
             }
         }
         needed
+    }
+
+    /// Whether a node is a difference of bytes that is needed as a byte only.
+    pub fn is_byte_difference(&self, expression: &Expression, node: Node) -> bool {
+        self.stored[node.index()] && !self.wide[node.index()] && byte_difference(expression, node).is_some()
     }
 
     /// Whether a node is needed.

@@ -356,5 +356,5 @@ impl<'a> ElementWise<'a> {
 /// The look-ups of an expression that a machine does in registers.
 fn look_ups_of(cx: &Context<'_>, expression: &ir::Expression) -> LookUps {
     let length = |table: ir::Constant| cx.module.constants[table].ty.static_elements().unwrap_or(0);
-    if cx.machine.byte_tables { look_ups(expression, length) } else { LookUps::default() }
+    if cx.machine.byte_tables { look_ups(expression, cx.machine.word_tables, length) } else { LookUps::default() }
 }

@@ -4,7 +4,8 @@ use super::access::{Access, Starts, is_same_in_channels};
 use super::expression::Evaluator;
 use super::lanes::{narrow, widen};
 use super::operands::{ElementWise, NO_INPUT};
-use crate::ir;
+use super::specialise::Source;
+use crate::ir::{self, Value as Tensor};
 use crate::kernel::{Active, BinaryOp, KernelBuilder, Lane, Value};
 use crate::schedule::context::arithmetic;
 use crate::schedule::quantity::{Number, Quantity};
@@ -180,7 +181,22 @@ impl ElementWise<'_> {
         Ok(registers.collect())
     }
 
-    /// The same, but bytes that were looked up, or are kept as they lie in memory, stay as they are stored.
+    /// Computes all lanes of vectors where all inputs are given: see [`Self::values`].
+    ///
+    /// # Errors
+    /// For operations without lowering.
+    pub fn values_of(&self, b: &mut KernelBuilder, given: &[Value], lanes: u16) -> Result<Vec<Value>, Unsupported> {
+        let zero = b.index(0);
+        let place = OutputPosition { pixel: zero, pixel_offset: 0, channel: zero, channel_offset: 0, flat: zero };
+        self.values(b, &place, given, &vec![None; self.operands.len()], lanes, lanes)
+    }
+
+    /// Tells whether a tensor that is given is taken as bytes as they lie in memory.
+    pub fn takes_bytes(&self, tensor: Tensor) -> bool {
+        self.operands.iter().any(|operand| operand.is_looked_up && matches!(operand.source, Source::Tensor(value) if value == tensor))
+    }
+
+    /// The results of [`Self::values`], but bytes that were looked up, or are kept as they lie in memory, stay as they are stored.
     ///
     /// # Errors
     /// For operations without lowering.

@@ -1,6 +1,6 @@
 //! Squares of elements turned around their diagonal in registers.
 
-use crate::kernel::{Buffer, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{Buffer, KernelBuilder, Lane, Type, Value, orders};
 use crate::schedule::loops::row;
 use crate::schedule::quantity::Number;
 
@@ -22,6 +22,28 @@ pub fn interleaved(b: &mut KernelBuilder, mut vectors: Vec<Value>, unit: u16, ti
     for _ in 0..times {
         let pairs: Vec<[Value; 2]> = (0..half).map(|i| [vectors[i], vectors[i + half]]).collect();
         vectors = pairs.into_iter().flat_map(|[x, y]| [b.shuffle(x, y, from(0)), b.shuffle(x, y, from(units / 2))]).collect();
+    }
+    vectors
+}
+
+/// As [`interleaved`] with units of one lane, by instructions that give both halves of two interleaved vectors.
+pub fn riffled(b: &mut KernelBuilder, vectors: Vec<Value>, times: u32) -> Vec<Value> {
+    let order = orders::interleaved(b.ty(vectors[0]).lanes);
+    riffled_in(b, vectors, times, &order)
+}
+
+/// The same within each 16 lanes of vectors of bytes, where that is what an instruction does.
+pub fn riffled_in_blocks(b: &mut KernelBuilder, vectors: Vec<Value>, times: u32) -> Vec<Value> {
+    let order = orders::interleaved_of_spread_bytes(b.ty(vectors[0]).lanes);
+    riffled_in(b, vectors, times, &order)
+}
+
+fn riffled_in(b: &mut KernelBuilder, mut vectors: Vec<Value>, times: u32, order: &[u16]) -> Vec<Value> {
+    let (lanes, half) = (b.ty(vectors[0]).lanes, vectors.len() / 2);
+    for _ in 0..times {
+        let pairs: Vec<[Value; 2]> = (0..half).map(|i| [vectors[i], vectors[i + half]]).collect();
+        let both: Vec<Value> = pairs.into_iter().map(|[x, y]| b.shuffle(x, y, order.to_vec())).collect();
+        vectors = both.into_iter().flat_map(|both| [0, lanes].map(|first| b.part(both, first, lanes))).collect();
     }
     vectors
 }

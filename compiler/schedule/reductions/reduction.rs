@@ -63,6 +63,25 @@ impl Reduction {
         self.kind == Kind::Product && self.lane.is_float()
     }
 
+    /// Whether floats are combined, whose order tells in the result.
+    pub fn is_of_floats(&self) -> bool {
+        self.lane.is_float()
+    }
+
+    /// Whether a float that is no number becomes the one NaN.
+    pub fn keeps_nan(&self) -> bool {
+        self.lane.is_float() && matches!(self.kind, Kind::MaxOrNan | Kind::MinOrNan)
+    }
+
+    /// Whether it is a maximum, or a minimum; nothing where it is neither.
+    pub fn is_maximum(&self) -> Option<bool> {
+        match self.kind {
+            Kind::Max | Kind::MaxOrNan => Some(true),
+            Kind::Min | Kind::MinOrNan => Some(false),
+            _ => None,
+        }
+    }
+
     /// Bytes of a lane of a partial result.
     pub fn lane_bytes(&self) -> u32 {
         self.lane.bytes()
@@ -130,8 +149,7 @@ impl Reduction {
         };
         if let Some(op) = op {
             let result = b.horizontal(op, a);
-            let keeps_nan = self.lane.is_float() && matches!(self.kind, Kind::MaxOrNan | Kind::MinOrNan);
-            return if keeps_nan { or_nan(b, a, result) } else { result };
+            return if self.keeps_nan() { or_nan(b, a, result) } else { result };
         }
         let lanes = b.ty(a).lanes;
         if self.lane == Lane::Mask && lanes > 1 {

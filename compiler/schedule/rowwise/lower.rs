@@ -1,15 +1,18 @@
 //! The kernel of a group that works row by row.
 
+use super::across::Across;
 use super::passes::{Keeper, Pass};
 use super::rows::RowwiseSchedule;
 use crate::ir::{ElementType, Inst, Value as Tensor};
+use crate::kernel::passes::INVARIANTS;
 use crate::kernel::{Active, Buffer, KernelBuilder, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::elementwise::lanes::{exact, memory_lane, narrow, widen};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
-use crate::schedule::quantity::{Cells, Number, Quantity, nest, product};
+use crate::schedule::loops::for_values;
+use crate::schedule::quantity::{Cells, Number, Quantity, nest};
 use crate::schedule::reductions::reduction::Reduction;
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::FxHashMap;
@@ -57,8 +60,8 @@ impl<'a> RowwiseSchedule<'a> {
         }
         let mut walks: Vec<Walk<'a>> = Vec::new();
         for &(inst, element) in &pass.reductions {
-            let lanes = self.lanes_of(inst);
-            let reduced = (element, self.reduction(inst)?, self.cx.function.insts[inst].results[0]);
+            let lanes = self.facts.lanes_of(inst);
+            let reduced = (element, self.facts.reduction(inst)?, self.facts.cx.function.insts[inst].results[0]);
             match walks.iter_mut().find(|walk| walk.lanes == lanes) {
                 Some(walk) => walk.reduced.push(reduced),
                 None => walks.push(Walk { lanes, reduced: vec![reduced], ..self.walk(pass)? }),
@@ -68,7 +71,7 @@ impl<'a> RowwiseSchedule<'a> {
             walks.push(self.walk(pass)?);
         }
         // What is written may take the place of what is read, so the last walk writes.
-        let is_written = |tensor: &Tensor| self.cx.group.outputs.contains(tensor) || self.passes.keeper(*tensor).is_some();
+        let is_written = |tensor: &Tensor| self.facts.cx.group.outputs.contains(tensor) || self.passes.keeper(*tensor).is_some();
         let written = pass.elements.iter().copied().enumerate().filter(|(_, tensor)| is_written(tensor)).collect();
         if let Some(last) = walks.last_mut() {
             last.written = written;
@@ -79,39 +82,31 @@ impl<'a> RowwiseSchedule<'a> {
     /// A walk that computes everything, and does nothing with it yet.
     fn walk(&self, pass: &Pass) -> Result<Walk<'a>, Unsupported> {
         let given = self.given(&pass.work.operands);
-        let work = ElementWise::step(self.cx, &pass.work, &given, self.shape.clone())?;
+        let work = ElementWise::step(self.facts.cx, &pass.work, &given, self.facts.shape.clone())?;
         for &element in &pass.elements {
-            memory_lane(self.cx.element(element))?;
+            memory_lane(self.facts.cx.element(element))?;
         }
-        let written = pass.elements.iter().map(|&v| self.cx.element(v).bits().div_ceil(8)).min().unwrap_or(4);
-        let lanes = self.cx.lanes_for(work.smallest_element().min(written), self.longest);
+        let written = pass.elements.iter().map(|&v| self.facts.cx.element(v).bits().div_ceil(8)).min().unwrap_or(4);
+        let lanes = self.facts.cx.lanes_for(work.smallest_element().min(written), self.facts.longest);
         Ok(Walk { work, given, lanes, written: vec![], reduced: vec![] })
     }
 
     /// Of the operands of some work, those that the group computes.
     fn given(&self, operands: &[Tensor]) -> Vec<Tensor> {
-        let results = |inst: &Inst| &self.cx.function.insts[*inst].results;
-        operands.iter().copied().filter(|v| self.cx.group.insts.iter().any(|inst| results(inst).contains(v))).collect()
-    }
-
-    /// The lanes that a reduction has as a kernel of its own.
-    fn lanes_of(&self, reduction: Inst) -> u16 {
-        let readers = self.rows.readers.iter().find(|(inst, _)| *inst == reduction).map_or(&[][..], |(_, readers)| readers);
-        let several = readers.iter().filter(|&&v| !self.cx.quantities(v).iter().all(|extent| extent.is(1)));
-        let smallest = several.map(|&v| self.cx.element(v).bits().div_ceil(8)).min().unwrap_or(4);
-        self.cx.lanes_for(smallest, self.longest)
+        let results = |inst: &Inst| &self.facts.cx.function.insts[*inst].results;
+        operands.iter().copied().filter(|v| self.facts.cx.group.insts.iter().any(|inst| results(inst).contains(v))).collect()
     }
 
     /// The numbers that are computed before a pass.
     pub(super) fn numbers(&self, pass: usize) -> Result<Option<Numbers<'a>>, Unsupported> {
         let Some((work, results)) = &self.passes.list[pass].numbers else { return Ok(None) };
         let given = self.given(&work.operands);
-        let mut shape = self.shape.clone();
+        let mut shape = self.facts.shape.clone();
         shape.iter_mut().rev().take(1).for_each(|last| *last = Quantity::known(1));
         for &result in results {
-            memory_lane(self.cx.element(result))?;
+            memory_lane(self.facts.cx.element(result))?;
         }
-        let work = ElementWise::step(self.cx, work, &given, shape)?;
+        let work = ElementWise::step(self.facts.cx, work, &given, shape)?;
         Ok(Some(Numbers { work, given, results: results.clone() }))
     }
 }
@@ -119,7 +114,9 @@ impl<'a> RowwiseSchedule<'a> {
 impl Schedule for RowwiseSchedule<'_> {
     fn requirements(&self) -> Requirements {
         let bytes = |element: ElementType| self.kept * u64::from(element.bits() / 8);
-        let scratch = self.passes.scratch(&self.cx).into_iter().map(bytes).collect();
+        let of_rows = if self.has_single_rows() { self.passes.scratch(&self.facts.cx) } else { vec![] };
+        let of_columns = self.across.iter().flat_map(Across::scratch);
+        let scratch = of_rows.into_iter().map(bytes).chain(of_columns).collect();
         Requirements { scratch, may_share: self.shareable(), ..Requirements::default() }
     }
 
@@ -139,42 +136,35 @@ struct Rows {
     scratch: Vec<Buffer>,
 }
 
-fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
-    let cx = schedule.cx;
+fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    let cx = schedule.facts.cx;
     let mut b = KernelBuilder::new("rows");
     let mut arguments = Arguments::default();
-    let mut steps = Vec::new();
-    for pass in 0..schedule.passes.list.len() {
-        let (mut numbers, mut walks) = (schedule.numbers(pass)?, schedule.walks(pass)?);
-        if let Some(numbers) = &mut numbers {
-            numbers.work.declare(&mut b, &mut arguments, shared)?;
-        }
-        for walk in &mut walks {
-            walk.work.declare(&mut b, &mut arguments, shared)?;
-        }
-        steps.push((numbers, walks));
-    }
+    let has_single_rows = schedule.has_single_rows();
+    let steps = if has_single_rows { declared_steps(schedule, &mut b, &mut arguments, shared)? } else { vec![] };
     let mut rows = Rows { outputs: FxHashMap::default(), scratch: vec![] };
     for (i, &output) in cx.group.outputs.iter().enumerate() {
         let lane = memory_lane(cx.element(output))?;
         let elements = Elements::new(lane, cx.most_elements(output)?);
         rows.outputs.insert(output, arguments.output(&mut b, format!("output{i}"), output, elements));
     }
-    for (i, element) in schedule.passes.scratch(&cx).into_iter().enumerate() {
+    for (i, element) in schedule.passes.scratch(&cx).into_iter().enumerate().filter(|_| has_single_rows) {
         let lane = memory_lane(element)?;
         rows.scratch.push(arguments.scratch(&mut b, format!("row{i}"), i, lane, schedule.kept));
     }
-    let (outer, _) = schedule.shape.split_at(schedule.shape.len() - 1);
-    let count = product(outer);
+    let declare = |across: &'a Across<'a>| across.declare(&mut b, &mut arguments, shared, (rows.scratch.len(), &rows.outputs));
+    let across = schedule.across.as_ref().map(declare).transpose()?;
+    let (outer, _) = schedule.facts.shape.split_at(schedule.facts.shape.len() - 1);
+    let count = schedule.facts.count();
     let mut cells = Cells::default();
-    cells.load(&mut b, &mut arguments, schedule.shape.iter().flat_map(Quantity::extents));
+    cells.load(&mut b, &mut arguments, schedule.facts.shape.iter().flat_map(Quantity::extents));
     let follows_dimensions = |work: &ElementWise<'_>| work.follows_dimensions();
     let several = steps.iter().any(|(numbers, walks)| {
         numbers.iter().any(|numbers| follows_dimensions(&numbers.work)) || walks.iter().any(|walk| follows_dimensions(&walk.work))
     });
-    let [count, length] = [&count, &schedule.length].map(|quantity| cells.number(&mut b, quantity));
+    let [count, length] = [&count, &schedule.facts.length].map(|quantity| cells.number(&mut b, quantity));
     let dimensions: Vec<Number> = if several { outer.iter().map(|extent| cells.number(&mut b, extent)).collect() } else { vec![] };
-    let kernel = Kernel { schedule, rows: &rows, length };
+    let writer = Kernel { schedule, rows: &rows, length };
     let hoisted: Vec<_> = steps
         .iter()
         .map(|(numbers, walks)| {
@@ -185,11 +175,25 @@ fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<
     let body = |b: &mut KernelBuilder, together: &[(Value, &[Value])]| {
         let mut known = vec![FxHashMap::default(); together.len()];
         for ((numbers, walks), (of_numbers, of_walks)) in steps.iter().zip(&hoisted) {
-            kernel.step(b, together, (numbers, walks), (of_numbers, of_walks), &mut known)?;
+            writer.step(b, together, (numbers, walks), (of_numbers, of_walks), &mut known)?;
         }
         Ok(())
     };
-    if several {
+    if let Some(across) = &across {
+        let together = across.together();
+        let whole = count.whole_tiles(&mut b, together, |b, row| across.rows(b, row, together))?;
+        match (whole, count) {
+            (Number::Known(whole), Number::Known(count)) if whole < count => {
+                let row = b.index(whole);
+                across.rows(&mut b, row, (count - whole) as u16)?;
+            }
+            (Number::Known(_), Number::Known(_)) => {}
+            (whole, count) => {
+                let (whole, end) = (whole.value(&mut b), count.value(&mut b));
+                for_values(&mut b, (whole, end), 1, |b, row| body(b, &[(row, &[])]))?;
+            }
+        }
+    } else if several {
         let zero = b.index(0);
         nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, row| body(b, &[(row, digits)]))?;
     } else {
@@ -199,8 +203,38 @@ fn lower(schedule: &RowwiseSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<
         })?;
     }
     let walks = steps.iter().map(|(_, walks)| walks.len()).sum::<usize>();
-    let description = format!("rows {count}x{length}, {walks} passes");
-    Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+    let description = match &across {
+        Some(across) => format!("rows {count}x{length}, {} side by side", across.together()),
+        None => format!("rows {count}x{length}, {walks} passes"),
+    };
+    let kernel = b.finish();
+    // What is computed of numbers alone is the same in all columns.
+    let kernel = if across.is_some() { INVARIANTS.after(kernel) } else { kernel };
+    Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 })
+}
+
+/// The numbers and the walks of a pass over single rows.
+type Step<'a> = (Option<Numbers<'a>>, Vec<Walk<'a>>);
+
+/// The steps of all passes, with their buffers.
+fn declared_steps<'a>(
+    schedule: &RowwiseSchedule<'a>,
+    b: &mut KernelBuilder,
+    arguments: &mut Arguments,
+    shared: &[(Tensor, Tensor)],
+) -> Result<Vec<Step<'a>>, Unsupported> {
+    let mut steps = Vec::new();
+    for pass in 0..schedule.passes.list.len() {
+        let (mut numbers, mut walks) = (schedule.numbers(pass)?, schedule.walks(pass)?);
+        if let Some(numbers) = &mut numbers {
+            numbers.work.declare(b, arguments, shared)?;
+        }
+        for walk in &mut walks {
+            walk.work.declare(b, arguments, shared)?;
+        }
+        steps.push((numbers, walks));
+    }
+    Ok(steps)
 }
 
 type Loaded = Vec<Option<Hoisted>>;
@@ -252,10 +286,10 @@ impl<'a> Kernel<'_, 'a> {
         let given: Vec<Value> = numbers.given.iter().map(|v| known[v]).collect();
         let values = numbers.work.values(b, &place, &given, &hoisted, 1, 1)?;
         for (&result, value) in numbers.results.iter().zip(values) {
-            let value = exact(b, value, self.schedule.cx.element(result));
+            let value = exact(b, value, self.schedule.facts.cx.element(result));
             known.insert(result, value);
             if let Some(&buffer) = self.rows.outputs.get(&result) {
-                let stored = narrow(b, value, self.schedule.cx.element(result));
+                let stored = narrow(b, value, self.schedule.facts.cx.element(result));
                 b.store(buffer, row, 0, stored);
             }
         }
@@ -275,7 +309,7 @@ impl<'a> Kernel<'_, 'a> {
         let (lanes, length) = (walk.lanes, self.length);
         let rows: Vec<Row> = rows.iter().zip(known).map(|(&row, known)| self.row(b, row, walk, hoisted, known)).collect();
         let mut totals: Vec<Vec<Value>> = rows.iter().map(|_| walk.neutral(b, 1)).collect();
-        let is_masked = length.masks_rest(lanes, self.schedule.cx.machine.masked_lanes);
+        let is_masked = length.masks_rest(lanes, self.schedule.facts.cx.machine.masked_lanes);
         if !matches!(length, Number::Known(n) if n < i64::from(lanes)) {
             let mut sums = self.stretch(b, walk, &rows, lanes)?;
             if is_masked {
@@ -383,12 +417,12 @@ impl<'a> Kernel<'_, 'a> {
         let kept = |b: &mut KernelBuilder, tensor: Tensor| {
             let (buffer, index) = self.keeper(tensor, channel, flat);
             let raw = b.load_active(buffer, index, 0, walk.lanes, active);
-            widen(b, raw, self.schedule.cx.element(tensor))
+            widen(b, raw, self.schedule.facts.cx.element(tensor))
         };
         let given: Vec<Value> = walk.given.iter().zip(&at.given).map(|(&tensor, known)| known.unwrap_or_else(|| kept(b, tensor))).collect();
         let values = walk.work.values(b, &place, &given, &at.hoisted, walk.lanes, active)?;
         for &(element, tensor) in &walk.written {
-            let stored = narrow(b, values[element], self.schedule.cx.element(tensor));
+            let stored = narrow(b, values[element], self.schedule.facts.cx.element(tensor));
             let (buffer, index) = self.keeper(tensor, channel, flat);
             b.store_active(buffer, index, 0, stored, active);
         }
@@ -399,7 +433,7 @@ impl<'a> Kernel<'_, 'a> {
     fn keeper(&self, tensor: Tensor, channel: Value, flat: Value) -> (Buffer, Value) {
         match self.schedule.passes.keeper(tensor).unwrap_or(Keeper::Output(tensor)) {
             Keeper::Output(output) => (self.rows.outputs[&output], flat),
-            Keeper::Scratch(number) if self.schedule.cx.machine.at_once => (self.rows.scratch[number], flat),
+            Keeper::Scratch(number) if self.schedule.facts.cx.machine.at_once => (self.rows.scratch[number], flat),
             Keeper::Scratch(number) => (self.rows.scratch[number], channel),
         }
     }

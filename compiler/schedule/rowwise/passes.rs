@@ -9,9 +9,6 @@ use crate::ir::{ElementType, Expression, ExpressionBuilder, Inst, Node, Op, Valu
 use crate::schedule::context::Context;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// From this weight on an element is kept rather than computed anew: a vector is stored and read in about this many additions.
-const KEPT_FROM: u64 = 6;
-
 /// What happens to a row, in order.
 #[derive(Debug)]
 pub struct Passes {
@@ -51,12 +48,14 @@ struct Levels<'a> {
     wide: FxHashSet<Value>,
     /// What is kept so far.
     kept: Vec<(Value, Keeper)>,
+    /// What is kept weighs this at least.
+    kept_from: u64,
 }
 
 impl Passes {
-    /// The passes of a group.
-    pub fn new(cx: &Context<'_>, rows: &Rowwise) -> Self {
-        let mut levels = Levels::new(cx, rows);
+    /// The passes of a group. What weighs `kept_from` additions or more is kept for later passes.
+    pub fn new(cx: &Context<'_>, rows: &Rowwise, kept_from: u64) -> Self {
+        let mut levels = Levels::new(cx, rows, kept_from);
         let count = 1 + levels.levels.iter().filter(|(value, _)| levels.wide.contains(value)).map(|(_, &level)| level).max().unwrap_or(0);
         let count = count.max(levels.reductions().map(|(_, level)| level + 1).max().unwrap_or(0));
         for pass in 0..count {
@@ -95,7 +94,7 @@ impl Passes {
 }
 
 impl<'a> Levels<'a> {
-    fn new(cx: &'a Context<'a>, rows: &Rowwise) -> Self {
+    fn new(cx: &'a Context<'a>, rows: &Rowwise, kept_from: u64) -> Self {
         let (mut levels, mut wide) = (FxHashMap::default(), FxHashSet::default());
         for &inst in &cx.group.insts {
             let data = &cx.function.insts[inst];
@@ -108,7 +107,7 @@ impl<'a> Levels<'a> {
                 }
             }
         }
-        Self { cx, levels, wide, kept: vec![] }
+        Self { cx, levels, wide, kept: vec![], kept_from }
     }
 
     fn level(&self, value: Value) -> usize {
@@ -147,7 +146,7 @@ impl<'a> Levels<'a> {
             }
             let is_output = self.cx.group.outputs.contains(&value);
             let has_memory = self.cx.element(value) != ElementType::Bool;
-            if self.level(value) < pass && has_memory && (is_output || self.weight(value, &mut FxHashSet::default()) >= KEPT_FROM) {
+            if self.level(value) < pass && has_memory && (is_output || self.weight(value, &mut FxHashSet::default()) >= self.kept_from) {
                 let keeper = self.place(value, pass);
                 self.kept.push((value, keeper));
                 continue;

@@ -153,7 +153,7 @@ fn gathers_by_bytes() {
     const ALL_LANES: [u16; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
     let mut random = Random(15);
     let mut cases = vec![];
-    for (lane, before) in [(Lane::I8, 0), (Lane::I8, 3), (Lane::I16, 0)] {
+    for (lane, before) in [(Lane::I8, 0), (Lane::I8, 3), (Lane::I16, 0), (Lane::I32, 0), (Lane::F32, 5)] {
         let elements = 256 + 2 * before;
         let data = random.elements(lane, elements);
         // Each byte comes first, then any.

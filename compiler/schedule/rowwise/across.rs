@@ -1,0 +1,262 @@
+//! Short rows side by side: each lane of a vector has a row. A vector along such a row would be half empty, and what is computed once a row would
+//! be computed in one lane. Elements are turned into [columns](super::columns) in scratch memory, and results back.
+
+use super::columns::Columns;
+use super::facts::Facts;
+use super::fold::{Fold, narrow_extreme};
+use super::passes::{Keeper, Pass, Passes};
+use crate::fuse::Epilogue;
+use crate::ir::Value as Tensor;
+use crate::schedule::context::Context;
+use crate::schedule::elementwise::access::{Access, Picked, access};
+use crate::schedule::elementwise::lanes::memory_lane;
+use crate::schedule::elementwise::operands::ElementWise;
+use crate::schedule::quantity::Quantity;
+use crate::schedule::reductions::reduction::Reduction;
+use crate::schedule::unsupported::Unsupported;
+use rustc_hash::FxHashMap;
+
+/// From this weight on an element is kept rather than computed anew: its memory is near, and a vector of it is whole.
+const KEPT_FROM: u64 = 3;
+/// Elements of the columns of a tensor at most, where more than one register of rows is side by side.
+const MOST_ELEMENTS: u64 = 1024;
+/// Of rows up to this length, most of the work is done once a row, and four registers are side by side.
+const SHORTEST: u64 = 8;
+/// One in so many rows may be missing where more than one register of rows is side by side.
+const MOST_EMPTY: u64 = 8;
+/// Longer rows have whole vectors enough of their own.
+const LONGEST: u64 = 64;
+
+/// A way to compute some rows at once.
+pub(super) struct Across<'a> {
+    pub cx: Context<'a>,
+    pub shape: Columns<'a>,
+    pub steps: Vec<Step<'a>>,
+    /// The tensors whose elements lie in columns; some share them with another one.
+    pub columns: Vec<Tensor>,
+    pub places: FxHashMap<Tensor, usize>,
+    /// The inputs that are read as columns.
+    pub inputs: Vec<Tensor>,
+}
+
+/// What is computed before a pass, and in it.
+pub(super) struct Step<'a> {
+    pub numbers: Option<Work<'a>>,
+    pub walk: Option<Work<'a>>,
+    /// Elements that are written or kept, by their number among the results of the work.
+    pub written: Vec<(usize, Tensor)>,
+    /// Reductions that go along, by the number of what they combine, and their results.
+    pub carried: Vec<(usize, Reduction, Tensor)>,
+    /// Reductions of columns: of inputs before the walk, which may write in their place, and of what it writes after it.
+    pub folded: Vec<Folded>,
+}
+
+/// A reduction of columns.
+pub(super) struct Folded {
+    pub source: Tensor,
+    pub is_of_input: bool,
+    pub result: Tensor,
+    pub fold: Fold,
+}
+
+/// Some work, whose operands are all given.
+#[derive(Clone)]
+pub(super) struct Work<'a> {
+    pub work: ElementWise<'a>,
+    pub operands: Vec<(Tensor, Operand)>,
+    pub results: Vec<Tensor>,
+}
+
+/// Where an operand comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operand {
+    /// A number of each row that is in a register.
+    Known,
+    /// The columns of a number.
+    Column(usize),
+    /// From memory: one element for each row, one for each element of a row, one.
+    Row,
+    Channel,
+    Single,
+}
+
+impl<'a> Across<'a> {
+    /// A schedule for rows side by side; none where rows are long, few, or not all alike, and where vectors are not registers.
+    ///
+    /// # Errors
+    /// For shapes and types without lowering.
+    pub fn new(rows: &Facts<'a>) -> Result<Option<Self>, Unsupported> {
+        let Some(length) = rows.length.as_known().and_then(|n| u16::try_from(n).ok()) else { return Ok(None) };
+        if !rows.cx.writes_out() || rows.cx.machine.at_once || u64::from(length) > LONGEST {
+            return Ok(None);
+        }
+        let passes = Passes::new(&rows.cx, rows.rows, KEPT_FROM);
+        let mut planner = Planner { rows, passes: &passes, columns: vec![], places: FxHashMap::default(), inputs: vec![] };
+        planner.place_all();
+        let bits: Vec<u32> = planner.places.keys().map(|&tensor| rows.cx.element(tensor).bits()).collect();
+        let (Some(&least), Some(&most)) = (bits.iter().min(), bits.iter().max()) else { return Ok(None) };
+        let count = rows.count();
+        let together = together(&rows.cx, least.div_ceil(8), length.into(), count.as_known().and_then(|n| u64::try_from(n).ok()));
+        if most > 32 || 2 * count.most(rows.cx.function)? < u64::from(together) {
+            return Ok(None);
+        }
+        let steps: Option<Vec<Step<'a>>> = passes.list.iter().map(|pass| planner.step(pass)).collect::<Result<Option<Vec<_>>, _>>()?;
+        let Some(steps) = steps else { return Ok(None) };
+        let columns = Columns { machine: rows.cx.machine, rows: together, present: together, length };
+        Ok(Some(Self { cx: rows.cx, shape: columns, steps, columns: planner.columns, places: planner.places, inputs: planner.inputs }))
+    }
+
+    /// Rows side by side.
+    pub fn together(&self) -> u16 {
+        self.shape.rows
+    }
+
+    /// Bytes of the scratch buffers.
+    pub fn scratch(&self) -> Vec<u64> {
+        let bytes = |tensor: &Tensor| u64::from(self.cx.element(*tensor).bits().div_ceil(8));
+        self.columns.iter().map(|tensor| bytes(tensor) * self.shape.elements()).collect()
+    }
+}
+
+/// Rows side by side where elements have at least some bytes: one register of words, or more, which hide each other's latency. The last ones of a
+/// known number of rows leave few lanes empty.
+fn together(cx: &Context<'_>, least_bytes: u32, length: u64, count: Option<u64>) -> u16 {
+    let (machine, words) = (cx.machine, cx.machine.lanes(4));
+    let most = if machine.registers.count() >= 32 && length <= SHORTEST { 4 } else { 2 };
+    let sizes = [4, 2].into_iter().filter(|&n| n <= most).map(|n| n * words);
+    let fits = |rows: u16| rows <= machine.lanes(least_bytes) && u64::from(rows) * length <= MOST_ELEMENTS;
+    let fills = |rows: u16| count.is_none_or(|count| (count.next_multiple_of(rows.into()) - count) * MOST_EMPTY <= count);
+    sizes.into_iter().find(|&rows| fits(rows) && fills(rows)).unwrap_or(words)
+}
+
+/// Finds out how rows are computed side by side.
+struct Planner<'p, 'a> {
+    rows: &'p Facts<'a>,
+    passes: &'p Passes,
+    columns: Vec<Tensor>,
+    places: FxHashMap<Tensor, usize>,
+    inputs: Vec<Tensor>,
+}
+
+impl<'a> Planner<'_, 'a> {
+    fn is_computed(&self, tensor: Tensor) -> bool {
+        self.rows.cx.group.insts.iter().any(|&inst| self.rows.cx.function.insts[inst].results.contains(&tensor))
+    }
+
+    /// Gives columns to what is read, kept and written. An output takes the columns of an input that is not read after it is written.
+    fn place_all(&mut self) {
+        let (cx, passes) = (self.rows.cx, self.passes);
+        for tensor in cx.group.inputs(cx.function).into_iter().filter(|&v| self.rows.is_wide(v)) {
+            self.inputs.push(tensor);
+            self.place(tensor);
+        }
+        let outputs: Vec<Tensor> = cx.group.outputs.iter().copied().filter(|&v| self.rows.is_wide(v)).collect();
+        for &output in &outputs {
+            let is_free = |input: &&Tensor| {
+                let taken = outputs.iter().any(|other| self.places.get(other) == Some(&self.places[*input]));
+                let alike = memory_lane(cx.element(**input)) == memory_lane(cx.element(output));
+                alike && !taken && passes.last_read(**input) <= passes.first_write(output)
+            };
+            match self.inputs.iter().find(is_free).map(|input| self.places[input]) {
+                Some(place) => _ = self.places.insert(output, place),
+                None => self.place(output),
+            }
+        }
+        for &(kept, keeper) in &passes.kept {
+            match keeper {
+                Keeper::Output(output) => _ = self.places.insert(kept, self.places[&output]),
+                Keeper::Scratch(_) => self.place(kept),
+            }
+        }
+    }
+
+    fn place(&mut self, tensor: Tensor) {
+        if !self.places.contains_key(&tensor) {
+            self.places.insert(tensor, self.columns.len());
+            self.columns.push(tensor);
+        }
+    }
+
+    /// A pass; none where an operand is read in another way.
+    fn step(&mut self, pass: &Pass) -> Result<Option<Step<'a>>, Unsupported> {
+        let (mut carried, mut folded) = (vec![], vec![]);
+        let mut needed = vec![false; pass.elements.len()];
+        for &(inst, element) in &pass.reductions {
+            let (source, result) = (pass.elements[element], self.rows.cx.function.insts[inst].results[0]);
+            let reduction = self.rows.reduction(inst)?;
+            let is_read = !self.is_computed(source);
+            let extreme = narrow_extreme(&reduction, self.rows.cx.element(source)).filter(|_| is_read);
+            match extreme {
+                Some(op) => folded.push(Folded { source, is_of_input: is_read, result, fold: Fold::Narrow(op) }),
+                None if reduction.is_of_floats() => {
+                    needed[element] |= !is_read;
+                    self.place(source);
+                    folded.push(Folded { source, is_of_input: is_read, result, fold: Fold::InOrder(reduction, self.rows.lanes_of(inst)) });
+                }
+                None => {
+                    needed[element] = true;
+                    carried.push((element, reduction, result));
+                }
+            }
+        }
+        let is_written = |tensor: &Tensor| self.is_computed(*tensor) && self.places.contains_key(tensor);
+        let written: Vec<(usize, Tensor)> = pass.elements.iter().copied().enumerate().filter(|(_, v)| is_written(v)).collect();
+        written.iter().for_each(|&(element, _)| needed[element] = true);
+        let mut shape = self.rows.shape.clone();
+        let walk = match needed.contains(&true) {
+            true => self.work(&pass.work, &pass.elements, &shape)?,
+            false => None,
+        };
+        shape.iter_mut().rev().take(1).for_each(|last| *last = Quantity::known(1));
+        let numbers = match &pass.numbers {
+            Some((work, results)) => self.work(work, results, &shape)?,
+            None => None,
+        };
+        let in_order = folded.iter().any(|folded| matches!(folded.fold, Fold::InOrder(..)));
+        let is_lost =
+            in_order && !self.is_worth_turning() || walk.is_none() && needed.contains(&true) || numbers.is_none() && pass.numbers.is_some();
+        let keeps_nan = folded.iter().any(|folded| matches!(&folded.fold, Fold::InOrder(reduction, _) if reduction.keeps_nan()));
+        Ok((!is_lost && !keeps_nan).then_some(Step { numbers, walk, written, carried, folded }))
+    }
+
+    /// Whether rows of floats are worth turning. That takes as many instructions as little work on them, so it pays where vectors along the row
+    /// are not full.
+    fn is_worth_turning(&self) -> bool {
+        let (machine, words) = (self.rows.cx.machine, u64::from(self.rows.cx.machine.lanes(4)));
+        match machine.picked_lanes {
+            Some(_) => !self.rows.longest.is_multiple_of(words),
+            None => 2 * self.rows.longest <= words,
+        }
+    }
+
+    /// Some work on a shape, all of whose operands are given; none where one is read in another way.
+    fn work(&self, work: &Epilogue, results: &[Tensor], shape: &[Quantity]) -> Result<Option<Work<'a>>, Unsupported> {
+        let cx = self.rows.cx;
+        for &result in results {
+            memory_lane(cx.element(result))?;
+        }
+        let operand = |tensor: Tensor| match self.places.get(&tensor) {
+            Some(&place) => Some(Operand::Column(place)),
+            None if self.is_computed(tensor) => Some(Operand::Known),
+            None if Picked::new(&cx, tensor).is_some() => None,
+            None => match access(&cx.quantities(tensor), shape) {
+                Access::Single => Some(Operand::Single),
+                Access::Pixel | Access::Same => Some(Operand::Row),
+                Access::Channel => Some(Operand::Channel),
+                Access::Strided(_) | Access::Picked(_) => None,
+            },
+        };
+        let operands: Option<Vec<_>> = work.operands.iter().map(|&tensor| Some((tensor, operand(tensor)?))).collect();
+        let Some(operands) = operands else { return Ok(None) };
+        let work = ElementWise::step(cx, work, &work.operands, shape.to_vec())?;
+        let is_given = work.accesses().next().is_none();
+        Ok(is_given.then(|| Work { work, operands, results: results.to_vec() }))
+    }
+}
+
+impl Operand {
+    /// Whether it is read from memory as it lies there.
+    pub fn is_in_memory(self) -> bool {
+        matches!(self, Self::Row | Self::Channel | Self::Single)
+    }
+}
