@@ -1,20 +1,20 @@
 //! How long a call takes on either side. `auto` opens a device only where it is estimated to be faster than the CPU that would do the same.
 //!
 //! The time is that of products at a rate, of bytes at a rate, and of dispatches at a price each. The constants are fitted to the table of one
-//! device beside one CPU in `docs/gpu.md`: the estimate is right about which side is faster in seven of its eight rows.
+//! device beside one CPU in `docs/gpu.md`: the estimate is right about which side is faster in ten of its eleven rows.
 
 use crate::kernel::{Kernel, Lane};
 use crate::machine::{DotProduct, Gpu, Machine, Unit};
 use crate::program::{Call, Device, DeviceRegion, Estimate, Method, Step, calls};
 
 /// Nanoseconds of a dispatch: the device starts it, and waits for what it wrote.
-const DISPATCH: u64 = 8_000;
+const DISPATCH: u64 = 6_000;
 /// Nanoseconds of a region: submission, and waiting for its end.
 const SUBMISSION: u64 = 10_000;
 /// Bytes that cross between host and device in a nanosecond.
 const CROSSING: u64 = 10;
 /// Bytes that a kernel without products reads and writes in a nanosecond, on a CPU's first-level and second-level caches.
-const COPIED: u64 = 10;
+const COPIED: u64 = 20;
 
 /// What a product multiplies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,21 +26,22 @@ enum Factor {
 /// Products that a device takes in a nanosecond. Of bytes it takes few: shifts bring them out of words, and layers of few pixels have few positions.
 fn device_rate(gpu: &Gpu, factor: Factor) -> u64 {
     match factor {
-        Factor::Floats => 100,
+        Factor::Floats => 85,
         Factor::Integers if gpu.byte_dots => 6,
         Factor::Integers => 4,
     }
 }
 
-/// Products that a CPU takes in a nanosecond: two thirds of a vector of floats, and twice to four times as many of bytes.
+/// Products that a CPU takes in a nanosecond: four of each lane of floats with fused products, which is two thirds of what it can at 3 GHz, and three
+/// or six of each lane of bytes.
 fn host_rate(machine: &Machine, factor: Factor) -> u64 {
     let floats = u64::from(machine.vector_bits) / 32;
     let products = match (factor, machine.dot) {
         (Factor::Floats, _) => {
             if machine.fma {
-                2 * floats
+                4 * floats
             } else {
-                floats
+                2 * floats
             }
         }
         (Factor::Integers, DotProduct::Signed16) => 3 * floats,
