@@ -12,7 +12,7 @@ mod products;
 
 use super::ranges::{Range, ranges, type_range, within};
 use super::requantize::{Floats, MOST_ADDED, Precision, Problem, ROOM, Requantizer, Rule, Scale, Solution, Solved};
-use super::sum_of_two::{Fits, SumOfTwo};
+use super::sum_of_two::{Fit, Fits, SumOfTwo};
 use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
 use crate::machine::Requantize;
@@ -334,17 +334,22 @@ impl<'a> Rewriter<'a> {
             None | Some(Precision::Nearest) => Precision::Nearest,
             Some(Precision::TowardZero | Precision::TowardZeroTwice) => Precision::TowardZero,
         };
-        let fit = self.fits.fit(&sum, self.told_apart(node), precision)?;
-        let [a, b] = sum.terms.map(|term| moved[term.node.index()]);
-        let mut constant = fit.least;
-        if let Some((reader, number)) = self.added(node) {
-            constant = constant.checked_add(i32::try_from(number).ok()?)?;
-            self.merged.insert(reader);
-        }
-        let numbers = fit.numbers().into_iter().chain([constant]).map(|number| self.builder.constant(Scalar::i32(number)));
-        let operands = if fit.swapped { [b, a] } else { [a, b] }.into_iter().chain(numbers).collect();
+        let [a, b] = sum.terms.each_ref().map(|term| moved[term.node.index()]);
+        let added = self.added(node);
+        let number = added.map_or(0, |(_, number)| number);
+        let (terms, numbers, requantizer) = match self.fits.fit(&sum, self.told_apart(node), precision)? {
+            Fit::Floats(fit) => {
+                let constant = fit.least.checked_add(i32::try_from(number).ok()?)?;
+                let [outer, inner, c] = fit.numbers();
+                (if fit.swapped { [b, a] } else { [a, b] }, vec![outer, inner, c, constant], Requantizer::SumOfTwo { precision })
+            }
+            Fit::Integers(fit) => ([a, b], fit.plus(number)?.numbers().to_vec(), Requantizer::IntegersOfTwo),
+        };
+        self.merged.extend(added.map(|(reader, _)| reader));
+        let numbers = numbers.into_iter().map(|number| self.builder.constant(Scalar::i32(number)));
+        let operands = terms.into_iter().chain(numbers).collect();
         let new = self.builder.raw(self.old.nodes[node].op, operands, ElementType::I32);
-        self.requantizers.insert(new, Requantizer::SumOfTwo { precision });
+        self.requantizers.insert(new, requantizer);
         Some(new)
     }
 

@@ -1,8 +1,10 @@
-//! Sums of two scaled bytes, as quantized additions and subtractions take them, by two fused multiply-adds.
+//! Sums of two scaled bytes, as quantized additions and subtractions take them, by two fused multiply-adds or two products of integers.
 //!
 //! The rule scales each operand to a number of about 28 bits, adds these, and scales the sum to a byte: three requantizations. An operand has
 //! 256 values, so there are 65,536 results, and any other function with the same ones is equal. `trunc(a · scale + (b · scale + c))` in
-//! binary32 is such a function for the scales of almost all models: parameters are searched for, and tried on all pairs.
+//! binary32 is such a function for the scales of almost all models: parameters are searched for, and tried on all pairs. `integers.rs` has others.
+
+mod integers;
 
 use super::ranges::Range;
 use super::requantize::{Precision, neighbour};
@@ -53,9 +55,18 @@ impl Fits {
     }
 }
 
+/// Numbers with which [`SumOfTwo`] is computed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Fit {
+    /// Of binary32.
+    Floats(Floats),
+    /// Of 32 bits.
+    Integers(Integers),
+}
+
 /// Binary32 numbers with which [`SumOfTwo`] is computed.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Fit {
+pub struct Floats {
     /// The factors of the two terms, that of the outer product first.
     scales: [f32; 2],
     c: f32,
@@ -65,7 +76,7 @@ pub struct Fit {
     pub least: i32,
 }
 
-impl Fit {
+impl Floats {
     /// The numbers in the order of the operands: the scales, and c.
     pub fn numbers(&self) -> [i32; 3] {
         [self.scales[0], self.scales[1], self.c].map(|number| number.to_bits() as i32)
@@ -77,6 +88,32 @@ impl Fit {
 
     fn outer(&self, value: i32, inner: f32, precision: Precision) -> i64 {
         multiply_add(value, self.scales[0], inner, precision) as i64
+    }
+}
+
+/// Integers of 32 bits with which [`SumOfTwo`] is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Integers {
+    /// The factors of the two terms.
+    scales: [i32; 2],
+    c: i32,
+    shift: u32,
+    /// The least and the greatest sum.
+    sums: (i64, i64),
+}
+
+impl Integers {
+    /// The numbers in the order of the operands: the scales, c and the shift.
+    pub fn numbers(&self) -> [i32; 4] {
+        [self.scales[0], self.scales[1], self.c, self.shift as i32]
+    }
+
+    /// The numbers for results that are larger by a number, if sums stay in 32 bits.
+    pub fn plus(&self, number: i64) -> Option<Self> {
+        let added = number.checked_mul(1 << self.shift)?;
+        let sums = (self.sums.0.checked_add(added)?, self.sums.1.checked_add(added)?);
+        let c = i32::try_from(i64::from(self.c).checked_add(added)?).ok()?;
+        [sums.0, sums.1].iter().all(|&sum| i32::try_from(sum).is_ok()).then_some(Self { c, sums, ..*self })
     }
 }
 
@@ -114,15 +151,21 @@ impl SumOfTwo {
         if !(1..=MOST_RESULTS).contains(&(high - low)) || low.abs() > 2 * MOST_RESULTS || self.shift >= 0 {
             return None;
         }
+        let floats = self.floats(results, precision).map(Fit::Floats);
+        floats.or_else(|| self.integers(results).map(Fit::Integers))
+    }
+
+    fn floats(&self, results: (i64, i64), precision: Precision) -> Option<Floats> {
         [false, true].into_iter().find_map(|swapped| {
             let [outer, inner] = if swapped { [&self.terms[1], &self.terms[0]] } else { [&self.terms[0], &self.terms[1]] };
             let table = Table::new(self, outer, inner, results);
             let nearest = [outer, inner].map(|term| (term.slope() * self.scale()) as f32);
-            let tight = table.tight(nearest);
+            let moved = |scale: f32| (0..NEIGHBOURS).map(|n| (f64::from(beside(scale, n)) - f64::from(scale)).abs()).fold(0.0, f64::max);
+            let tight = table.tight(nearest.map(f64::from), nearest.map(moved));
             (0..NEIGHBOURS * NEIGHBOURS).find_map(|number| {
                 let scales = [beside(nearest[0], number % NEIGHBOURS), beside(nearest[1], number / NEIGHBOURS)];
                 let c = tight.middle(scales)? as f32;
-                let fit = Fit { scales, c, swapped, least: low as i32 };
+                let fit = Floats { scales, c, swapped, least: results.0 as i32 };
                 table.is_met(&fit, precision).then_some(fit)
             })
         })
@@ -246,14 +289,13 @@ impl<'a> Table<'a> {
         self.inner.values().zip(self.results.chunks_exact(self.outer.scaled.len()))
     }
 
-    /// The pairs that bound c, with scales and with all neighbours of them that are tried: those whose bound is not further from the tightest one than
-    /// neighbours can move two.
-    fn tight(&self, nearest: [f32; 2]) -> Tight {
+    /// The pairs that bound c, with scales and with all that are moved from them by some numbers at most: those whose bound is not further from the tightest
+    /// one than that moves two.
+    fn tight(&self, scales: [f64; 2], moved: [f64; 2]) -> Tight {
         let most = |term: &Term| term.values().map(|value| f64::from(value).abs()).fold(0.0, f64::max);
-        let ([a, b], scales) = ([most(self.outer), most(self.inner)], nearest.map(f64::from));
-        let moved = |scale: f32| (0..NEIGHBOURS).map(|n| (f64::from(beside(scale, n)) - f64::from(scale)).abs()).fold(0.0, f64::max);
+        let [a, b] = [most(self.outer), most(self.inner)];
         let magnitude = self.top as f64 + a * scales[0].abs() + b * scales[1].abs();
-        let slack = 2.0 * (a * moved(nearest[0]) + b * moved(nearest[1])) + magnitude * ROUNDED;
+        let slack = 2.0 * (a * moved[0] + b * moved[1]) + magnitude * ROUNDED;
         let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
         self.missing(scales, |_, result, missing| {
             // Below the least result, and above the greatest, is what follows clamps.
@@ -286,7 +328,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn is_met(&self, fit: &Fit, precision: Precision) -> bool {
+    fn is_met(&self, fit: &Floats, precision: Precision) -> bool {
         self.rows().all(|(b, row)| {
             let inner = fit.inner(b, precision);
             self.outer.values().zip(row).all(|(a, &result)| fit.outer(a, inner, precision).clamp(0, self.top) == i64::from(result))
@@ -363,7 +405,7 @@ mod tests {
             let terms = [term(-128, 1_623_821_475, -2), second];
             let sum = SumOfTwo { terms, rule: RequantizeRule::TfliteDouble, multiplier: 1_098_017_566, shift: -17 };
             for (precision, results) in [(Precision::Nearest, (0, 255)), (Precision::TowardZero, (-100, 155))] {
-                let fit = sum.fit(results, precision).expect("scales of a model");
+                let Some(Fit::Floats(fit)) = sum.fit(results, precision) else { panic!("scales of a model") };
                 let [outer, inner] = if fit.swapped { [1, 0] } else { [0, 1] }.map(|i: usize| &sum.terms[i]);
                 for (b, &scaled_b) in inner.values().zip(&inner.scaled) {
                     for (a, &scaled_a) in outer.values().zip(&outer.scaled) {
@@ -388,7 +430,8 @@ mod tests {
             let sum = SumOfTwo { terms, rule: RequantizeRule::TfliteDouble, multiplier: 1_098_017_566 + 1_234_567 * case, shift: -17 };
             let table = Table::new(&sum, &sum.terms[0], &sum.terms[1], (-100, 155 - i64::from(case)));
             let nearest = [0, 1].map(|i: usize| (sum.terms[i].slope() * sum.scale()) as f32);
-            let tight = table.tight(nearest);
+            let moved = nearest.map(|scale| (0..NEIGHBOURS).map(|n| f64::from((beside(scale, n) - scale).abs())).fold(0.0, f64::max));
+            let tight = table.tight(nearest.map(f64::from), moved);
             for number in 0..NEIGHBOURS * NEIGHBOURS {
                 let scales = [beside(nearest[0], number % NEIGHBOURS), beside(nearest[1], number / NEIGHBOURS)];
                 let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -403,6 +446,27 @@ mod tests {
             assert!(tight.below.len() + tight.above.len() < 10_000, "most pairs are not tight");
         }
         assert!(found > 20, "{found} have numbers c");
+    }
+
+    /// Scales of two operands that differ by little: a subtraction, and an addition whose result has half of their scale.
+    #[test]
+    fn integers_are_found_where_floats_are_not() {
+        for (sign, multiplier, shift) in [(-1, 1_074_999_088, -19), (1, 1_074_999_088, -19), (1, 1_074_999_088, -20)] {
+            let mut second = term(-1, 2_144_018_359, -1);
+            second.scaled.iter_mut().for_each(|value| *value *= sign);
+            let sum = SumOfTwo { terms: [term(0, 1 << 30, 0), second], rule: RequantizeRule::TfliteDouble, multiplier, shift };
+            for results in [(-128, 127), (-100, 27)] {
+                let fit = sum.integers(results).and_then(|fit| fit.plus(7)).expect("numbers");
+                let [first, second, c, shift] = fit.numbers();
+                for (b, &scaled_b) in sum.terms[1].values().zip(&sum.terms[1].scaled) {
+                    for (a, &scaled_a) in sum.terms[0].values().zip(&sum.terms[0].scaled) {
+                        let expected = i64::from(requantize(sum.rule, scaled_a + scaled_b, multiplier, sum.shift));
+                        let found = a.wrapping_mul(first).wrapping_add(b.wrapping_mul(second)).wrapping_add(c) >> shift;
+                        assert_eq!((i64::from(found) - 7).clamp(results.0, results.1), expected.clamp(results.0, results.1), "{a} and {b}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

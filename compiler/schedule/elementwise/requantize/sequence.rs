@@ -29,6 +29,8 @@ pub enum Requantizer {
         /// How both products and sums round.
         precision: Precision,
     },
+    /// `(a · scale + b · scale + c) >> shift`, of integers. Operands are a, b, the scales, c and the shift.
+    IntegersOfTwo,
     /// A product `a · b + (b · added + offset)`, which is exact in binary32, scaled as a sum is. Operands are a, b, the two numbers, of binary32,
     /// and the tables.
     ProductOfTwo(OfProduct),
@@ -82,7 +84,7 @@ impl Requantizer {
             Self::Rounded | Self::RoundedProduct => Some(Precision::Nearest),
             Self::Float { precision, .. } | Self::SumOfTwo { precision } => Some(precision),
             Self::ProductOfTwo(of) => Some(of.precision()),
-            Self::HighProduct { .. } => None,
+            Self::HighProduct { .. } | Self::IntegersOfTwo => None,
         }
     }
 
@@ -94,7 +96,7 @@ impl Requantizer {
                 Some((f32::from_bits(constant as u32) + number as f32).to_bits() as i32)
             }
             Self::HighProduct { .. } => i32::try_from(i64::from(constant) + number).ok(),
-            Self::Float { .. } | Self::SumOfTwo { .. } | Self::RoundedProduct | Self::ProductOfTwo(_) => None,
+            Self::Float { .. } | Self::SumOfTwo { .. } | Self::IntegersOfTwo | Self::RoundedProduct | Self::ProductOfTwo(_) => None,
         }
     }
 
@@ -142,6 +144,12 @@ impl Requantizer {
                 let sum = b.fma_rounded(first, outer, sum, precision.rounding());
                 let whole = b.convert(ConvertOp::FloatToSignedInRange, sum, Lane::I32);
                 b.binary(BinaryOp::SignedAddInRange, whole, operands[5])
+            }
+            Self::IntegersOfTwo => {
+                let [first, second] = [0, 1].map(|i| b.mul(operands[i], operands[2 + i]));
+                let rest = b.add(second, operands[4]);
+                let sum = b.add(first, rest);
+                b.binary(BinaryOp::ShiftRightSigned, sum, operands[5])
             }
         }
     }

@@ -67,7 +67,7 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
             }
             Requantizer::HighProduct { signed } => stairs.iter().map(|stairs| product_channel(stairs, signed)).collect(),
             // Two are of two integers, one is no other function than the rule's.
-            Requantizer::SumOfTwo { .. } | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => None,
+            Requantizer::SumOfTwo { .. } | Requantizer::IntegersOfTwo | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => None,
         }?;
         let tables = (0..channels[0].numbers.len()).map(|i| channels.iter().map(|channel| channel.numbers[i]).collect()).collect();
         Some(Solution { requantizer, tables, offsets: channels.iter().map(|channel| channel.offset).collect() })
@@ -105,7 +105,7 @@ mod tests {
                     Precision::TowardZeroTwice => fma_toward_zero(sum, numbers[0], fma_toward_zero(sum, numbers[1], c)) as i64,
                 }
             }
-            Requantizer::SumOfTwo { .. } | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => {
+            Requantizer::SumOfTwo { .. } | Requantizer::IntegersOfTwo | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => {
                 unreachable!("no solution of a search")
             }
             Requantizer::HighProduct { signed } => {
@@ -162,7 +162,7 @@ mod tests {
                 Requantizer::Float { precision: Precision::TowardZeroTwice, .. } => 2,
                 Requantizer::HighProduct { .. } => 3,
                 Requantizer::Rounded => 4,
-                Requantizer::SumOfTwo { .. } | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => {
+                Requantizer::SumOfTwo { .. } | Requantizer::IntegersOfTwo | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => {
                     unreachable!("no solution of a search")
                 }
             }] += 1;
