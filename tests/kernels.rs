@@ -254,6 +254,45 @@ fn sums_of_scaled_bytes_match_on_every_machine() {
     }
 }
 
+/// The largest and smallest of narrow integers, of tensors, of numbers and of channels, alone and where arithmetic follows. They are taken as they are stored.
+#[test]
+fn extremes_of_narrow_integers_match_on_every_machine() {
+    let elements = [ElementType::I8, ElementType::U8, ElementType::I16, ElementType::U16];
+    for (element, length) in elements.into_iter().flat_map(|element| [1, 33, 200].map(|length| (element, length))) {
+        let shapes = [vec![3, length], vec![3, length], vec![1, length]];
+        let mut module = Module::default();
+        let mut builder = FunctionBuilder::new(&mut module, "main");
+        let inputs = shapes.each_ref().map(|shape| builder.param(Type::Tensor(TensorType::of(element, shape)), None));
+        let mut e = ExpressionBuilder::new(&[element; 3]);
+        let [x, y, z] = [0, 1, 2].map(|input| e.input(input));
+        let least = e.constant(Scalar::int(element, 100));
+        let above = e.op(ScalarOp::Max(NanRule::First), &[x, least]).expect("one type");
+        let below = e.op(ScalarOp::Min(NanRule::First), &[above, y]).expect("one type");
+        let larger = e.op(ScalarOp::Max(NanRule::First), &[y, z]).expect("one type");
+        let wide = [below, larger].map(|node| e.convert(node, ElementType::I32));
+        let sum = e.op(ScalarOp::Add, &wide).expect("numbers of 32 bits");
+        let results = builder.map_many(&inputs, e.finish(vec![below, larger, sum])).expect("tensors that fit");
+        builder.finish_method("forward", results);
+        let tensor = |shape: &Vec<u64>, salt: u64| {
+            let numbers = (0..shape.iter().product::<u64>()).map(|i| number(i + salt) >> 30);
+            let bytes = numbers.flat_map(|n| n.to_le_bytes().into_iter().take(element.bits() as usize / 8)).collect();
+            Tensor { element, shape: shape.clone(), bytes }
+        };
+        let inputs = [tensor(&shapes[0], 0), tensor(&shapes[1], 1 << 20), tensor(&shapes[2], 1 << 21)];
+        for machine in MACHINES {
+            let what = format!("{length} of {element} on {}", machine.level);
+            assert_eq!(check(&module, &inputs, &[machine]), Ok(Ok(())), "{what}");
+            let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("a map has a schedule");
+            let text = lowered.program.kernels.iter().map(ToString::to_string).collect::<String>();
+            let lane = if element.bits() == 8 { "i8" } else { "i16" };
+            let is_extreme = |line: &str| ["_max ", "_min "].iter().any(|name| line.contains(name));
+            let of_lane = |line: &str| line.split(": ").nth(1).is_some_and(|ty| ty.starts_with(lane));
+            let mut extremes = text.lines().filter(|line| is_extreme(line) && !line.contains(": i64"));
+            assert!(extremes.clone().count() >= 3 && extremes.all(of_lane), "{what}:\n{text}");
+        }
+    }
+}
+
 /// All pairs of bytes, multiplied and scaled, as quantized multiplications do it: of two tensors, and of a tensor with a gate of each channel. Results of one
 /// sign, and of both.
 #[test]

@@ -3,15 +3,15 @@
 //! In registers, integers up to 32 bits are held in 32-bit lanes, extended by their own sign; 16-bit floats are binary32, rounded after every
 //! operation; truth values are masks. Interval analysis tells where wrapping to a narrow type does nothing, and where storing may saturate and so drop a clamp.
 
-use super::lanes::{narrow, widen, wrap};
-use super::look_ups::{LookUps, Needed, ZERO, stored};
+use super::lanes::{memory_lane, narrow, widen, wrap};
+use super::look_ups::{AsStored, Needed, ZERO, stored};
 use super::ranges::{Range, clamped, ranges, raw_range, type_range, within};
 use super::requantize::{MOST_ADDED, Requantizer};
 use super::scalar_operations::{Call, round_to};
 use crate::ir::scalar::interval::Operands;
 use crate::ir::{Constant, ElementType, Exactness, Expression, Node, ScalarOp};
 use crate::kernel::mathematics::Arithmetic;
-use crate::kernel::{BinaryOp, Bounds, Buffer, KernelBuilder, Lane, Value};
+use crate::kernel::{BinaryOp, Bounds, Buffer, KernelBuilder, Lane, Type, Value};
 use crate::schedule::unsupported::Unsupported;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
@@ -28,8 +28,8 @@ pub struct Evaluator<'a> {
     pub tables: &'a dyn Fn(Constant) -> (Buffer, u64),
     /// How requantizations are computed whose operands are an offset sum and tables.
     pub requantizers: &'a FxHashMap<Node, Requantizer>,
-    /// The nodes that look bytes up as they are stored.
-    pub look_ups: &'a LookUps,
+    /// The nodes that are computed of others as these are stored.
+    pub as_stored: &'a AsStored,
     /// Whether a fused multiply-add is one instruction.
     pub fma: bool,
     /// Whether the quotient of two floats is the nearest float, as it need not be on a GPU.
@@ -41,8 +41,8 @@ pub struct Evaluator<'a> {
 struct State {
     /// The nodes in the form that others compute with.
     values: Vec<Option<Value>>,
-    /// Bytes as they are stored.
-    bytes: Vec<Option<Value>>,
+    /// Narrow integers as they are stored.
+    stored: Vec<Option<Value>>,
     ranges: Vec<Range>,
 }
 
@@ -55,52 +55,59 @@ impl Evaluator<'_> {
     pub fn run(&self, b: &mut KernelBuilder, inputs: &[Value]) -> Result<Vec<Value>, Unsupported> {
         let ranges = ranges(self.expression, self.input_ranges);
         let none = vec![None; self.expression.nodes.len()];
-        let mut state = State { values: none.clone(), bytes: none, ranges };
+        let mut state = State { values: none.clone(), stored: none, ranges };
         let results: Vec<Node> = self.expression.results.iter().map(|&n| stored(self.expression, &state.ranges, n)).collect();
-        let needed = Needed::new(self.expression, self.look_ups, &state.ranges, &results);
+        let needed = Needed::new(self.expression, self.as_stored, &state.ranges, &results);
         for (node, data) in &self.expression.nodes {
             if !needed.any(node) {
                 continue;
             }
-            let value = match (data.op, self.look_ups.get(&node)) {
+            let value = match (data.op, self.as_stored.get(&node).map(Vec::as_slice)) {
                 (ScalarOp::Input(i), _) => inputs[i as usize],
-                (ScalarOp::Lut(table), Some(&bytes)) => self.look_up(b, &mut state, table, bytes),
+                (ScalarOp::Lut(table), Some(&[bytes])) => self.look_up(b, &mut state, table, bytes),
+                (op, Some(&[first, second])) => {
+                    let [first, second] = [first, second].map(|operand| self.as_stored(b, &mut state, operand));
+                    b.binary(extreme(op, data.ty), first, second)
+                }
                 _ if needed.is_byte_difference(self.expression, node) => {
-                    let [x, y] = [0, 1].map(|i| self.byte(b, &mut state, data.operands[i]));
+                    let [x, y] = [0, 1].map(|i| self.as_stored(b, &mut state, data.operands[i]));
                     b.binary(BinaryOp::Sub, x, y)
                 }
                 _ => self.node(b, &state, node)?,
             };
-            let is_stored = data.ty.bits() == 8 && b.ty(value).lane == Lane::I8;
-            state.bytes[node.index()] = Some(value).filter(|_| is_stored);
+            let is_stored = matches!(data.ty.bits(), 8 | 16) && matches!(b.ty(value).lane, Lane::I8 | Lane::I16);
+            state.stored[node.index()] = Some(value).filter(|_| is_stored);
             if needed.wide[node.index()] || !is_stored {
                 state.values[node.index()] = Some(if is_stored { widen(b, value, data.ty) } else { value });
             }
         }
-        let value = |n: &Node| state.bytes[n.index()].or(state.values[n.index()]).expect("results are needed");
+        let value = |n: &Node| state.stored[n.index()].or(state.values[n.index()]).expect("results are needed");
         Ok(results.iter().map(value).collect())
+    }
+
+    /// A node as it is stored.
+    fn as_stored(&self, b: &mut KernelBuilder, state: &mut State, node: Node) -> Value {
+        let data = &self.expression.nodes[node];
+        if let (ScalarOp::Constant(number), Ok(lane)) = (data.op, memory_lane(data.ty)) {
+            return b.int(Type::vector(lane, self.lanes), number.as_i64());
+        }
+        let value = state.stored[node.index()].unwrap_or_else(|| {
+            let source = stored(self.expression, &state.ranges, node);
+            narrow(b, state.values[source.index()].expect("operands of a needed node are computed"), data.ty)
+        });
+        state.stored[node.index()] = Some(value);
+        value
     }
 
     /// The entries of bytes in a table, as they lie there.
     fn look_up(&self, b: &mut KernelBuilder, state: &mut State, table: Constant, node: Node) -> Value {
-        let element = self.expression.nodes[node].ty;
-        let mut bytes = self.byte(b, state, node);
-        if element == ElementType::U8 {
+        let mut bytes = self.as_stored(b, state, node);
+        if self.expression.nodes[node].ty == ElementType::U8 {
             let ty = b.ty(bytes);
             let zero = b.int(ty, -ZERO);
             bytes = b.binary(BinaryOp::Xor, bytes, zero);
         }
         b.gather((self.tables)(table).0, bytes, ZERO, Bounds::Proven)
-    }
-
-    /// A node as bytes that are stored.
-    fn byte(&self, b: &mut KernelBuilder, state: &mut State, node: Node) -> Value {
-        let bytes = state.bytes[node.index()].unwrap_or_else(|| {
-            let source = stored(self.expression, &state.ranges, node);
-            narrow(b, state.values[source.index()].expect("what is looked up is needed"), self.expression.nodes[node].ty)
-        });
-        state.bytes[node.index()] = Some(bytes);
-        bytes
     }
 
     /// Whether a sum of 32-bit integers is known to be one, from the range of the exact sum, or as scaled sums leave room for small numbers.
@@ -160,5 +167,15 @@ impl Evaluator<'_> {
             }
             _ => wrap(b, value, data.ty, raw),
         })
+    }
+}
+
+/// The operation of narrow integers as they are stored.
+fn extreme(op: ScalarOp, ty: ElementType) -> BinaryOp {
+    match (op, ty.is_unsigned_integer()) {
+        (ScalarOp::Min(_), true) => BinaryOp::UnsignedMin,
+        (ScalarOp::Min(_), false) => BinaryOp::SignedMin,
+        (_, true) => BinaryOp::UnsignedMax,
+        (_, false) => BinaryOp::SignedMax,
     }
 }

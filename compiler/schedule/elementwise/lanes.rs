@@ -65,10 +65,11 @@ pub fn widen(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value
     }
 }
 
-/// A computed value in the form that is stored, which bytes that were looked up have already.
+/// A computed value in the form that is stored, which what was computed of stored integers has already.
 pub fn narrow(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value {
     match element {
         ElementType::I8 | ElementType::U8 if b.ty(value).lane == Lane::I8 => value,
+        ElementType::I16 | ElementType::U16 if b.ty(value).lane == Lane::I16 => value,
         ElementType::Bool => b.convert(ConvertOp::MaskToInteger, value, Lane::I8),
         ElementType::I8 | ElementType::I16 | ElementType::U8 | ElementType::U16 => {
             let lane = if element.bits() == 8 { Lane::I8 } else { Lane::I16 };

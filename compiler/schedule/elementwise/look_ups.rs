@@ -1,4 +1,5 @@
-//! Bytes that are looked up in a table with an entry for each of them: machines that do it in registers take the bytes as they lie in memory.
+//! Narrow integers that are computed as they lie in memory, without widening: bytes that are looked up in a table with an entry for each of them, where a
+//! machine does it in registers, and the smaller or larger of two.
 
 use super::ranges::{Range, ranges, type_range, within};
 use crate::ir::{Constant, ElementType, Expression, Node, ScalarOp};
@@ -11,11 +12,11 @@ pub(super) const ZERO: i64 = 128;
 /// Tables do not lie across two lines of a cache more often than they have to.
 pub(super) const TABLE_ALIGNMENT: u32 = 64;
 
-/// The nodes that look bytes up, and the bytes.
-pub(super) type LookUps = FxHashMap<Node, Node>;
+/// The nodes that are computed of others as these are stored, and those.
+pub(super) type AsStored = FxHashMap<Node, Vec<Node>>;
 
 /// The look-ups of bytes in an expression; `length` says how many entries a table has. Entries are bytes, or also `words` of 32 bits.
-pub(super) fn look_ups(expression: &Expression, words: bool, length: impl Fn(Constant) -> u64) -> LookUps {
+pub(super) fn look_ups(expression: &Expression, words: bool, length: impl Fn(Constant) -> u64) -> AsStored {
     let bytes = |node: Node| {
         let data = &expression.nodes[node];
         let ScalarOp::Lut(table) = data.op else { return None };
@@ -23,7 +24,30 @@ pub(super) fn look_ups(expression: &Expression, words: bool, length: impl Fn(Con
         let of_bytes = fits && length(table) == 256;
         of_bytes.then(|| indexed(expression, data.operands[0])).flatten()
     };
-    expression.nodes.keys().filter_map(|node| Some((node, bytes(node)?))).collect()
+    expression.nodes.keys().filter_map(|node| Some((node, vec![bytes(node)?]))).collect()
+}
+
+/// Adds the minima and maxima of narrow integers. Their operands are numbers, look-ups, others of them, and inputs from memory that nothing else reads.
+pub(super) fn add_extremes(expression: &Expression, given: &[usize], nodes: &mut AsStored) {
+    let is_narrow = |node: Node| expression.nodes[node].ty.is_integer() && matches!(expression.nodes[node].ty.bits(), 8 | 16);
+    let is_extreme = |node: Node| matches!(expression.nodes[node].op, ScalarOp::Min(_) | ScalarOp::Max(_)) && is_narrow(node);
+    let mut extremes: Vec<Node> = expression.nodes.keys().filter(|&node| is_extreme(node)).collect();
+    loop {
+        let is_stored = |node: Node| match expression.nodes[node].op {
+            ScalarOp::Constant(_) => true,
+            ScalarOp::Input(i) => {
+                let mut readers = expression.nodes.iter().filter(|(_, data)| data.operands.contains(&node));
+                !given.contains(&(i as usize)) && readers.all(|(reader, _)| extremes.contains(&reader))
+            }
+            _ => nodes.contains_key(&node) || extremes.contains(&node),
+        };
+        let kept: Vec<Node> = extremes.iter().copied().filter(|&n| expression.nodes[n].operands.iter().all(|&o| is_stored(o))).collect();
+        if kept.len() == extremes.len() {
+            break;
+        }
+        extremes = kept;
+    }
+    nodes.extend(extremes.into_iter().map(|node| (node, expression.nodes[node].operands.clone())));
 }
 
 /// The bytes of which a node is the number of an entry: an unsigned byte, or a signed one plus 128.
@@ -49,20 +73,20 @@ pub(super) fn byte_difference(expression: &Expression, node: Node) -> Option<[No
     <[Node; 2]>::try_from(&data.operands[..]).ok().filter(|_| is_byte && data.op == ScalarOp::Sub)
 }
 
-/// The inputs that are looked up, or whose differences are, and needed for nothing else; ranges are those of the inputs.
-pub(super) fn only_looked_up(expression: &Expression, look_ups: &LookUps, inputs: &[Option<(i64, i64)>]) -> Vec<usize> {
-    if look_ups.is_empty() {
+/// The inputs that are only needed as they are stored, to compute some nodes or differences of bytes that these take; ranges are those of the inputs.
+pub(super) fn only_stored(expression: &Expression, nodes: &AsStored, inputs: &[Option<(i64, i64)>]) -> Vec<usize> {
+    if nodes.is_empty() {
         return vec![];
     }
     let ranges = ranges(expression, inputs);
     let results: Vec<Node> = expression.results.iter().map(|&node| stored(expression, &ranges, node)).collect();
-    let needed = Needed::new(expression, look_ups, &ranges, &results);
-    let looked_up = |node: Node| {
-        let is_part = |&bytes: &Node| byte_difference(expression, bytes).is_some_and(|operands| operands.contains(&node));
-        look_ups.values().any(|bytes| *bytes == node || is_part(bytes))
+    let needed = Needed::new(expression, nodes, &ranges, &results);
+    let taken = |node: Node| {
+        let is_part = |&operand: &Node| byte_difference(expression, operand).is_some_and(|operands| operands.contains(&node));
+        nodes.values().flatten().any(|operand| *operand == node || is_part(operand))
     };
-    let is_bytes = |node: Node| looked_up(node) && !needed.wide[node.index()] && !results.contains(&node);
-    let input = |(node, op): (Node, ScalarOp)| if let ScalarOp::Input(i) = op { is_bytes(node).then_some(i as usize) } else { None };
+    let is_stored = |node: Node| taken(node) && !needed.wide[node.index()] && !results.contains(&node);
+    let input = |(node, op): (Node, ScalarOp)| if let ScalarOp::Input(i) = op { is_stored(node).then_some(i as usize) } else { None };
     expression.nodes.iter().filter_map(|(node, data)| input((node, data.op))).collect()
 }
 
@@ -76,16 +100,16 @@ pub(super) struct Needed {
 
 impl Needed {
     /// What some results need that are stored; ranges are those of the nodes.
-    pub fn new(expression: &Expression, look_ups: &LookUps, ranges: &[Range], results: &[Node]) -> Self {
+    pub fn new(expression: &Expression, nodes: &AsStored, ranges: &[Range], results: &[Node]) -> Self {
         let none = vec![false; expression.nodes.len()];
         let mut needed = Self { wide: none.clone(), stored: none };
         for &result in results {
             needed.stored[result.index()] = true;
         }
         for (node, data) in expression.nodes.iter().rev() {
-            match look_ups.get(&node) {
+            match nodes.get(&node) {
                 _ if !needed.any(node) => {}
-                Some(&bytes) => needed.stored[stored(expression, ranges, bytes).index()] = true,
+                Some(operands) => operands.iter().for_each(|&operand| needed.stored[stored(expression, ranges, operand).index()] = true),
                 None if needed.is_byte_difference(expression, node) => {
                     data.operands.iter().for_each(|operand| needed.stored[operand.index()] = true);
                 }

@@ -3,7 +3,7 @@
 use super::access::{Access, Picked, Starts, access, fits};
 use super::epilogue::{epilogue_of, identity};
 use super::lanes::memory_lane;
-use super::look_ups::{LookUps, TABLE_ALIGNMENT, look_ups, only_looked_up};
+use super::look_ups::{AsStored, TABLE_ALIGNMENT, add_extremes, look_ups, only_stored};
 use super::ranges::ranges;
 use super::requantize::Requantizer;
 use super::specialise::{Accumulator, Source, Specialised, specialise};
@@ -29,8 +29,8 @@ pub(super) struct Operand {
     pub element: ElementType,
     /// Where they lie.
     pub access: Access,
-    /// Whether nothing is done with it but that it is looked up, as it lies in memory.
-    pub is_looked_up: bool,
+    /// Set if it is only needed as it lies in memory.
+    pub is_stored: bool,
     /// Where it is declared.
     pub buffer: Option<Buffer>,
     /// What is picked: where the slices of each dimension begin that is picked along.
@@ -52,7 +52,7 @@ pub struct ElementWise<'a> {
     pub(super) given: Vec<usize>,
     pub(super) special: Arc<Specialised>,
     pub(super) operands: Vec<Operand>,
-    pub(super) look_ups: Arc<LookUps>,
+    pub(super) as_stored: Arc<AsStored>,
     pub(super) tables: Vec<(ir::Constant, Option<Buffer>)>,
     pub(super) outputs: Vec<(Tensor, Option<Buffer>)>,
 }
@@ -112,8 +112,10 @@ impl<'a> ElementWise<'a> {
         shape: Vec<Quantity>,
     ) -> Result<Self, Unsupported> {
         let special = specialise(&cx, work, accumulator);
-        let look_ups = look_ups_of(&cx, &special.expression);
-        let only_looked_up = only_looked_up(&special.expression, &look_ups, &special.ranges);
+        let input = |value: &Tensor| special.sources.iter().position(|s| matches!(s, Source::Tensor(v) if v == value));
+        let given: Vec<usize> = given.iter().map(|value| input(value).unwrap_or(NO_INPUT)).collect();
+        let as_stored = as_stored(&cx, &special.expression, &given);
+        let only_stored = only_stored(&special.expression, &as_stored, &special.ranges);
         let mut operands = Vec::new();
         for (i, source) in special.sources.iter().enumerate() {
             let (element, access) = match source {
@@ -128,11 +130,9 @@ impl<'a> ElementWise<'a> {
                 Source::Channels(element, _) => (*element, Access::Channel),
             };
             memory_lane(element)?;
-            let is_looked_up = only_looked_up.contains(&i);
-            operands.push(Operand { source: source.clone(), element, access, is_looked_up, buffer: None, starts: vec![] });
+            let is_stored = only_stored.contains(&i);
+            operands.push(Operand { source: source.clone(), element, access, is_stored, buffer: None, starts: vec![] });
         }
-        let input = |value: &Tensor| special.sources.iter().position(|s| matches!(s, Source::Tensor(v) if v == value));
-        let given = given.iter().map(|value| input(value).unwrap_or(NO_INPUT)).collect();
         let mut tables = Vec::new();
         for node in special.expression.nodes.values() {
             if let ir::ScalarOp::Lut(table) = node.op
@@ -145,8 +145,8 @@ impl<'a> ElementWise<'a> {
             memory_lane(cx.element(output))?;
         }
         let outputs = outputs.into_iter().map(|v| (v, None)).collect();
-        let (special, look_ups) = (Arc::new(special), Arc::new(look_ups));
-        Ok(Self { cx, shape, extents: vec![], strides: vec![], given, special, operands, look_ups, tables, outputs })
+        let (special, as_stored) = (Arc::new(special), Arc::new(as_stored));
+        Ok(Self { cx, shape, extents: vec![], strides: vec![], given, special, operands, as_stored, tables, outputs })
     }
 
     /// What is added to the first sum of each output channel: nothing where it is empty, one number for all channels, or one a channel.
@@ -202,8 +202,8 @@ impl<'a> ElementWise<'a> {
         let (ir::ScalarOp::Input(input), [operand]) = (expression.nodes[expression.results[0]].op, &mut self.operands[..]) else {
             return false;
         };
-        operand.is_looked_up = input == 0 && matches!(operand.element, ElementType::I8 | ElementType::U8);
-        operand.is_looked_up
+        operand.is_stored = input == 0 && matches!(operand.element, ElementType::I8 | ElementType::U8);
+        operand.is_stored
     }
 
     /// Operations for each element.
@@ -291,7 +291,7 @@ impl<'a> ElementWise<'a> {
         for (i, (table, buffer)) in self.tables.iter_mut().enumerate() {
             let data = &self.cx.module.constants[*table];
             let lane = memory_lane(data.ty.element)?;
-            let is_looked_up = self.look_ups.keys().any(|&node| self.special.expression.nodes[node].op == ir::ScalarOp::Lut(*table));
+            let is_looked_up = self.as_stored.keys().any(|&node| self.special.expression.nodes[node].op == ir::ScalarOp::Lut(*table));
             let alignment = if is_looked_up { TABLE_ALIGNMENT } else { lane.bytes() };
             *buffer = Some(arguments.data(b, format!("table{i}"), data.data.clone(), lane, alignment));
         }
@@ -353,8 +353,10 @@ impl<'a> ElementWise<'a> {
     }
 }
 
-/// The look-ups of an expression that a machine does in registers.
-fn look_ups_of(cx: &Context<'_>, expression: &ir::Expression) -> LookUps {
+/// The nodes of an expression that a machine computes of others as these are stored. `given` are the inputs that are not read from memory.
+fn as_stored(cx: &Context<'_>, expression: &ir::Expression, given: &[usize]) -> AsStored {
     let length = |table: ir::Constant| cx.module.constants[table].ty.static_elements().unwrap_or(0);
-    if cx.machine.byte_tables { look_ups(expression, cx.machine.word_tables, length) } else { LookUps::default() }
+    let mut nodes = if cx.machine.byte_tables { look_ups(expression, cx.machine.word_tables, length) } else { AsStored::default() };
+    add_extremes(expression, given, &mut nodes);
+    nodes
 }

@@ -111,10 +111,10 @@ impl ElementWise<'_> {
         self.held(b, i, raw)
     }
 
-    /// What is loaded of an operand, as expressions take it: bytes that are only looked up stay bytes.
+    /// What is loaded of an operand, as expressions take it: what is only needed as it lies in memory stays that.
     fn held(&self, b: &mut KernelBuilder, i: usize, raw: Value) -> Value {
         let operand = &self.operands[i];
-        if operand.is_looked_up { raw } else { widen(b, raw, operand.element) }
+        if operand.is_stored { raw } else { widen(b, raw, operand.element) }
     }
 
     /// What is loaded of each operand that is reached in one way, beside what `hoisted` has already.
@@ -175,7 +175,7 @@ impl ElementWise<'_> {
         let results = self.results(b, place, given, hoisted, lanes, active.into())?;
         let expression = &self.special.expression;
         let registers = expression.results.iter().zip(results).map(|(&node, value)| match b.ty(value).lane {
-            Lane::I8 => widen(b, value, expression.nodes[node].ty),
+            Lane::I8 | Lane::I16 => widen(b, value, expression.nodes[node].ty),
             _ => value,
         });
         Ok(registers.collect())
@@ -193,10 +193,10 @@ impl ElementWise<'_> {
 
     /// Tells whether a tensor that is given is taken as bytes as they lie in memory.
     pub fn takes_bytes(&self, tensor: Tensor) -> bool {
-        self.operands.iter().any(|operand| operand.is_looked_up && matches!(operand.source, Source::Tensor(value) if value == tensor))
+        self.operands.iter().any(|operand| operand.is_stored && matches!(operand.source, Source::Tensor(value) if value == tensor))
     }
 
-    /// The results of [`Self::values`], but bytes that were looked up, or are kept as they lie in memory, stay as they are stored.
+    /// The results of [`Self::values`], but narrow integers that were computed as they are stored, or are kept as they lie in memory, stay so.
     ///
     /// # Errors
     /// For operations without lowering.
@@ -291,7 +291,7 @@ impl ElementWise<'_> {
             input_ranges: &self.special.ranges,
             requantizers: &self.special.requantizers,
             tables: &table,
-            look_ups: &self.look_ups,
+            as_stored: &self.as_stored,
             fma: self.cx.machine.fma,
             rounds_quotients: self.cx.machine.rounds_floats(),
             arithmetic: arithmetic(self.cx.machine),

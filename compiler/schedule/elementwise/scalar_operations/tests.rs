@@ -26,7 +26,7 @@ fn is_lowered(op: ScalarOp, types: &[ElementType]) -> bool {
     let expression = builder.finish(vec![node]);
     let mut b = KernelBuilder::new("operation");
     let inputs: Vec<Value> = types.iter().map(|&ty| zero(&mut b, ty)).collect();
-    let (requantizers, look_ups, ranges) = (FxHashMap::default(), FxHashMap::default(), vec![None; types.len()]);
+    let (requantizers, as_stored, ranges) = (FxHashMap::default(), FxHashMap::default(), vec![None; types.len()]);
     let tables = |_| unreachable!("no table");
     let evaluator = Evaluator {
         expression: &expression,
@@ -34,7 +34,7 @@ fn is_lowered(op: ScalarOp, types: &[ElementType]) -> bool {
         input_ranges: &ranges,
         tables: &tables,
         requantizers: &requantizers,
-        look_ups: &look_ups,
+        as_stored: &as_stored,
         fma: true,
         rounds_quotients: true,
         arithmetic: Arithmetic::PLAIN,
