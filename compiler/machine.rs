@@ -144,6 +144,9 @@ pub struct Machine {
     pub l2_bytes: u64,
 }
 
+/// The longest elements, in bytes, that are turned faster in squares side by side: longer ones took as long, or longer for large matrices.
+const MOST_UNPACKED: u32 = 2;
+
 impl Machine {
     /// The instruction set, of a CPU.
     pub fn isa(&self) -> Option<Isa> {
@@ -175,6 +178,12 @@ impl Machine {
             Some(least) if bytes >= least => self.lanes(bytes),
             _ => (16 / bytes).max(1) as u16,
         }
+    }
+
+    /// Squares of elements of `bytes` bytes, 16 bytes wide, that instructions turn side by side in a vector.
+    pub fn squares(&self, bytes: u32) -> u16 {
+        let within = self.interleaved_bytes == 16 && bytes <= MOST_UNPACKED;
+        if within { self.vector_bytes() / self.interleaved_bytes } else { 1 }
     }
 
     /// Lanes of `bytes` bytes in a vector; one where an element is longer than that.

@@ -511,7 +511,7 @@ fn rows_side_by_side_give_the_bits_of_single_ones() {
 #[test]
 fn transposes_match_on_every_machine() {
     for element in [ElementType::I8, ElementType::I16, ElementType::F32, ElementType::I64] {
-        for [rows, columns] in [[3, 40], [40, 3], [8, 21], [33, 8], [16, 18], [17, 35], [5, 64], [64, 5]] {
+        for [rows, columns] in [[3, 40], [40, 3], [8, 21], [33, 8], [16, 18], [17, 35], [5, 64], [64, 5], [71, 37], [130, 81]] {
             let shape = [2, rows, columns];
             let mut module = Module::default();
             let mut builder = FunctionBuilder::new(&mut module, "main");

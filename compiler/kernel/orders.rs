@@ -5,6 +5,12 @@ pub fn interleaved(lanes: u16) -> Vec<u16> {
     (0..lanes).flat_map(|lane| [lane, lane + lanes]).collect()
 }
 
+/// The lower or the upper lanes of each block of two vectors in turn: [`interleaved`] of half a block after the other.
+pub fn unpacked(lanes: u16, block: u16, upper: bool) -> Vec<u16> {
+    let starts = (0..lanes).step_by(block.into()).map(|start| if upper { start + block / 2 } else { start });
+    starts.flat_map(|start| (start..start + block / 2).flat_map(|lane| [lane, lanes + lane])).collect()
+}
+
 /// The first four lanes, the first four of the upper half, the second four lanes, and so on. Instructions that interleave work within 16
 /// bytes: of two vectors of 16-bit lanes in this order they give [`interleaved`] of the vectors as they were.
 pub fn spread(lanes: u16) -> Vec<u16> {

@@ -26,6 +26,7 @@ mod registers;
 mod rows;
 mod select;
 mod set;
+mod unpack;
 
 #[cfg(test)]
 mod tests;

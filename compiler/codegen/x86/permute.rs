@@ -221,6 +221,9 @@ impl Lowering<'_> {
     }
 
     fn pick(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Vector {
+        if let Some(unpacked) = self.unpack(a, b, lanes) {
+            return unpacked;
+        }
         if let Some(interleaved) = self.interleave(a, b, lanes) {
             return interleaved;
         }

@@ -533,6 +533,7 @@ rows! {
     VPUNPCKLDQ = both("vpunpckldq", P66, M0F, 0x62, 0, Rvm);
     VPUNPCKHDQ = both("vpunpckhdq", P66, M0F, 0x6A, 0, Rvm);
     VPUNPCKLQDQ = both("vpunpcklqdq", P66, M0F, 0x6C, 1, Rvm);
+    VPUNPCKHQDQ = both("vpunpckhqdq", P66, M0F, 0x6D, 1, Rvm);
     VPACKSSWB = both("vpacksswb", P66, M0F, 0x63, 0, Rvm);
     VPACKUSWB = both("vpackuswb", P66, M0F, 0x67, 0, Rvm);
     VPACKSSDW = both("vpackssdw", P66, M0F, 0x6B, 0, Rvm);

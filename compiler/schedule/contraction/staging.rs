@@ -16,7 +16,7 @@ use crate::schedule::arguments::Arguments;
 use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::movement::interleave::interleave;
 use crate::schedule::movement::matrix::write_transposed;
-use crate::schedule::movement::turn::Matrix;
+use crate::schedule::movement::turn::{Matrix, Turn};
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
@@ -292,7 +292,7 @@ impl Staging {
         let to = Matrix { buffer: ring.rows, first: to, stride: stride(self.channels) };
         let extents = (self.channels, contraction.input_size[1]);
         if self.form.is_of_floats() && !contraction.reads_halves() {
-            return write_transposed(b, (Lane::F32, self.turned), extents, from, to);
+            return write_transposed(b, Turn { lane: Lane::F32, most: self.turned, squares: 1 }, extents, from, to);
         }
         interleave(b, self.turned, extents, (from, to), |b, raw| self.convert(b, contraction, ring, raw));
     }

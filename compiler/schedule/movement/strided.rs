@@ -1,7 +1,7 @@
 //! Moving elements: slices, transposes, broadcasts, concatenations and padding are all boxes copied with strides.
 
 use super::matrix::write_transposed;
-use super::turn::Matrix;
+use super::turn::{Matrix, Turn};
 use crate::ir::{Extent, Inst, InstData, Interval, Operation, Scalar, Value as Tensor, operators};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Lane, Type, UnaryOp, Value};
 use crate::program::E_INDEX;
@@ -383,13 +383,8 @@ impl Schedule for MovementSchedule<'_> {
             }
             let dimensions = collapse(&copy.dimensions);
             let dimensions: Vec<Counted> = dimensions.iter().map(|d| Counted::new(&mut b, &extents, d)).collect();
-            let turned = self.cx.machine.turned_lanes(lane.bytes());
-            Mover { input: inputs[copy.operand], output: target, lane, lanes, turned, masked }.copy(
-                &mut b,
-                &turned_last(dimensions),
-                from,
-                to,
-            );
+            let turn = Turn { lane, most: self.cx.machine.turned_lanes(lane.bytes()), squares: self.cx.machine.squares(lane.bytes()) };
+            Mover { input: inputs[copy.operand], output: target, turn, lanes, masked }.copy(&mut b, &turned_last(dimensions), from, to);
         }
         let description = format!("{} by {lanes}", self.name);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
@@ -516,11 +511,10 @@ fn transposition(dimensions: &[Counted]) -> Option<(Counted, Counted, (u64, u64)
 struct Mover {
     input: Buffer,
     output: Buffer,
-    lane: Lane,
+    /// How matrices are turned.
+    turn: Turn,
     /// Elements that are copied at a time where they are adjacent on both sides.
     lanes: u16,
-    /// Elements of vectors that are turned.
-    turned: u16,
     /// Lanes of vectors that may be masked, at most.
     masked: u16,
 }
@@ -531,7 +525,7 @@ impl Mover {
         if let Some((rows, columns, extents)) = transposition(dimensions) {
             let from = Matrix { buffer: self.input, first: from, stride: rows.from_stride };
             let to = Matrix { buffer: self.output, first: to, stride: columns.to_stride };
-            return write_transposed(b, (self.lane, self.turned), extents, from, to);
+            return write_transposed(b, self.turn, extents, from, to);
         }
         let contiguous = |d: &Counted| matches!((d.to_stride, d.from_stride), (Number::Known(1), Number::Known(0 | 1)));
         match dimensions {

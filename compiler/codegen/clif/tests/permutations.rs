@@ -97,6 +97,10 @@ fn shuffles() {
             if n >= 16 {
                 patterns.extend([orders::spread_bytes(n), orders::interleaved_of_spread_bytes(n)]);
             }
+            let block = (16 / lane.bytes()) as u16;
+            if n >= block {
+                patterns.extend([false, true].map(|upper| orders::unpacked(n, block, upper)));
+            }
             for lanes in LANES {
                 patterns.push((0..lanes).map(|_| random.below(2 * u64::from(n)) as u16).collect());
             }
