@@ -540,6 +540,22 @@ fn output_channels_that_fill_no_vector_match_on_every_machine() {
     }
 }
 
+/// Depthwise convolutions with several output channels for each input channel: their number is a power of two, is none, and is longer than a vector.
+/// Elements are repeated as vectors, where a machine has any.
+#[test]
+fn channels_that_are_repeated_match_on_every_machine() {
+    for (channels, repeat) in [(1, 8), (3, 2), (3, 5), (2, 40)] {
+        for element in [ElementType::F32, ElementType::I8, ElementType::U8] {
+            let what = format!("{element} {channels} by {repeat}");
+            let (module, image) = to_channels(element, 3, [channels, channels * repeat, channels]);
+            check_everywhere(&module, &image, &what);
+            let text = at_v4(&module).kernels.iter().map(ToString::to_string).collect::<String>();
+            let staged: Vec<&str> = text.lines().filter(|line| line.trim_start().starts_with("store ring[")).collect();
+            assert!(!staged.is_empty() && staged.iter().all(|line| !line.contains(" + 1]")), "{what}:\n{text}");
+        }
+    }
+}
+
 /// Floats of few output channels: several of k side by side, the last of an odd number alone. What no window covers may be no number.
 #[test]
 fn floats_of_few_output_channels_match_on_every_machine() {

@@ -307,14 +307,15 @@ impl Staging {
         elements: Number,
     ) {
         if self.repeat > 1 {
+            let lanes = u64::from(self.vector_bytes / self.lane().bytes() as u16).min(self.repeat.next_power_of_two());
             elements.repeat(b, |b, i| {
                 let source = b.add(from, i);
-                let raw = b.load(input, source, 0, 1);
+                let raw = b.load_splat(input, source, 0, lanes as u16);
                 let value = self.convert(b, contraction, ring, raw);
                 let target = b.scale_index(i, self.repeat as i64, 0);
                 let target = b.add(target, to);
-                for r in 0..self.repeat {
-                    b.store(ring.rows, target, r as i64, value);
+                for r in (0..self.repeat).step_by(lanes as usize) {
+                    b.store_active(ring.rows, target, r as i64, value, lanes.min(self.repeat - r) as u16);
                 }
             });
             return;
