@@ -11,7 +11,7 @@ use modelc::ir::interpret::Interpreter;
 use modelc::ir::random::{self, Options};
 use modelc::ir::text::{Constants, print_module};
 use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Module, Op, ScalarOp, Tensor, TensorType, Type};
-use modelc::ir::{NanRule, Reduction, RequantizeRule, Scalar, Summation, WindowGeometry};
+use modelc::ir::{Extent, NanRule, Order, Reduction, RequantizeRule, Scalar, Summation, WindowGeometry};
 use modelc::kernel::verify::verify;
 use modelc::lower::{self};
 use modelc::machine::{Isa, MACHINES, Machine};
@@ -503,6 +503,38 @@ fn rows_side_by_side_give_the_bits_of_single_ones() {
             let alone = outputs(&rows_of_floats(1, length), &tensor(1, &bytes[..row]), machine);
             assert_eq!(together[0][..row], alone[0], "{length} on {}", machine.level);
             assert_eq!(together[1][..4], alone[1], "{length} on {}", machine.level);
+        }
+    }
+}
+
+/// The best elements, in order: so few that a register has them, and more. Many are equal, and floats may be NaN.
+#[test]
+fn best_elements_match_on_every_machine() {
+    let elements = [ElementType::F32, ElementType::I8, ElementType::U8, ElementType::F16, ElementType::I64];
+    for (element, order) in elements.into_iter().flat_map(|element| [Order::Largest, Order::Smallest].map(|order| (element, order))) {
+        for (count, length) in [(1, 9), (2, 2), (3, 40), (5, 5), (8, 61), (16, 70), (17, 70)] {
+            let shape = [3, length];
+            let mut module = Module::default();
+            let mut builder = FunctionBuilder::new(&mut module, "main");
+            let input = builder.param(Type::Tensor(TensorType::of(element, &shape)), None);
+            let best = builder.top_k(input, order, Extent::Static(count)).expect("so many elements");
+            builder.finish_method("forward", best.to_vec());
+            let value = |i: u64| match ((number(i) >> 33) % 31, element) {
+                (n, ElementType::F32) => (if n == 7 { f32::NAN } else { n as f32 - 9.0 }).to_le_bytes().to_vec(),
+                (n, ElementType::F16) => (if n == 7 { half::f16::NAN } else { half::f16::from_f32(n as f32 - 9.0) }).to_le_bytes().to_vec(),
+                (n, ElementType::I64) => (n as i64 - 9).to_le_bytes().to_vec(),
+                (n, _) => vec![(n * 8) as u8],
+            };
+            let bytes = (0..3 * length).flat_map(value).collect();
+            let input = Tensor { element, shape: shape.to_vec(), bytes };
+            let what = format!("{count} of {length} {element}, {order:?}");
+            check_everywhere(&module, &input, &what);
+            for machine in MACHINES {
+                let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("top_k has a schedule");
+                let in_order = lowered.program.kernels.iter().any(|kernel| kernel.to_string().contains("shuffle"));
+                let most = machine.lanes((element.bits() / 8).max(4)).into();
+                assert_eq!(in_order, machine.has_vector_registers() && (2..=most).contains(&count), "{what} on {}", machine.level);
+            }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The best elements of a row: a heap of as many, in the output itself, whose root is the worst of them. Whole vectors of elements that are
-//! no better than the root are passed over; in the end the heap is taken apart from its root, which leaves the best in front.
+//! no better than the root are passed over; in the end the heap is taken apart from its root, which leaves the best in front. So few that a register
+//! holds them are kept in order there.
 
+use super::sorted::Sorted;
 use crate::ir::{ElementType, Inst, Operation, Order, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use crate::program::E_INDEX;
@@ -244,6 +246,15 @@ impl TopKSchedule<'_> {
         }
     }
 
+    /// Lanes of registers that hold the best elements in order, if there are so few.
+    fn sorted_lanes(&self) -> Option<(u16, u16)> {
+        let machine = self.cx.machine;
+        let count = u16::try_from(self.count.as_known()?).ok().filter(|&count| count > 1)?;
+        let most = machine.lanes(self.lane.bytes().max(Lane::I32.bytes()));
+        let fits = machine.has_vector_registers() && !machine.at_once && count <= most;
+        fits.then(|| (count, count.next_power_of_two()))
+    }
+
     /// Rows to work on: none where nothing is asked for, since a heap then has no root.
     fn rows(&self, b: &mut KernelBuilder, counts: &Counts) -> Number {
         match (counts.count, counts.rows) {
@@ -278,6 +289,14 @@ impl Schedule for TopKSchedule<'_> {
         if !self.count.is(0) {
             self.rows(&mut b, &counts).repeat(&mut b, |b, row| {
                 let base = counts.extent.scale(b, row);
+                if let Some((count, best_lanes)) = self.sorted_lanes() {
+                    let better = |b: &mut KernelBuilder, x: Value, y: Value| self.better(b, x, y);
+                    let best = Sorted { input, count, lanes: best_lanes, row_lanes: lanes, better: &better }.row(b, base, counts.extent);
+                    let first = counts.count.scale(b, row);
+                    b.store_active(values, first, 0, best.values, count);
+                    b.store_active(positions, first, 0, best.positions, count);
+                    return;
+                }
                 let heap = Heap { values, positions, first: counts.count.scale(b, row) };
                 self.fill(b, input, base, &heap, counts.count);
                 self.rest(b, input, base, &heap, &counts, lanes);
