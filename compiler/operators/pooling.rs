@@ -22,7 +22,8 @@ pub fn max(g: &mut Graph<'_>, input: Value, windows: &Windows, search: Search) -
     reduced(g, input, search.reduction(), &windows.signed_size()?, geometry)
 }
 
-/// The largest element of each window as XNNPACK finds it, where NaN is among them ([`Summation::Nines`]); −∞ of nothing but NaN. Windows with gaps
+/// The largest element of each window as XNNPACK finds it, where NaN is among them ([`Summation::Nines`]); of nothing but NaN, −∞ up to nine elements
+/// and +∞ of more. Windows with gaps
 /// leave NaN out.
 ///
 /// # Errors

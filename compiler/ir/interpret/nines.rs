@@ -86,15 +86,19 @@ fn sum(taps: &[(usize, usize)], number: impl Fn(usize) -> f32) -> f32 {
 }
 
 /// The largest of what taps have, by the instruction of x86: where one of two is NaN the second one is the result. A group of nine that is not full
-/// repeats its first, and what comes out of it as NaN is left out.
+/// repeats its first. If the first nine come out as NaN they are left out, and if later ones do the result is +∞, to which XNNPACK limits it.
 fn largest(taps: &[(usize, usize)], number: impl Fn(usize) -> f32) -> f32 {
     let larger = |a: f32, b: f32| if a > b { a } else { b };
     let mut largest = f32::NEG_INFINITY;
-    for group in taps.chunks(9) {
+    for (place, group) in taps.chunks(9).enumerate() {
         let i: [f32; 9] = std::array::from_fn(|place| number(group.get(place).unwrap_or(&group[0]).1));
         let middle = larger(larger(i[2], i[3]), larger(i[4], i[5]));
         let ends = larger(larger(larger(i[0], i[1]), i[8]), larger(i[6], i[7]));
-        largest = larger(larger(middle, ends), largest);
+        largest = match larger(middle, ends) {
+            nine if !nine.is_nan() => larger(largest, nine),
+            _ if place == 0 => largest,
+            _ => f32::INFINITY,
+        };
     }
     largest
 }

@@ -145,7 +145,7 @@ impl Window {
 impl Operator for Window {
     const NAME: &'static str = "window";
     const OPERANDS: Arity = Arity::Exactly(1);
-    const MEANING: &'static str = "A reduction over each position of a sliding window on [N, spatial…, C]; padded taps are left out. `summation` is the order of sums: row by row, or nines, of f32 and of one spatial dimension or two, down the columns: of i0 to i8 `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6 + i7))`, which is added to the sum of those before them, with 0 for padding. Maxima of nines go the same way; where one of two is NaN the second one is the result, missing taps repeat the first, padding the nearest element, and nines that come out as NaN are left out. `positions` and `shift` as `conv` has them.";
+    const MEANING: &'static str = "A reduction over each position of a sliding window on [N, spatial…, C]; padded taps are left out. `summation` is the order of sums: row by row, or nines, of f32 and of one spatial dimension or two, down the columns: of i0 to i8 `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6 + i7))`, which is added to the sum of those before them, with 0 for padding. Maxima of nines go the same way; where one of two is NaN the second one is the result, missing taps repeat the first, padding the nearest element; the first nine are left out if they come out as NaN, and if later ones do the result is +∞. `positions` and `shift` as `conv` has them.";
 
     fields! {
         "reduction" => reduction,

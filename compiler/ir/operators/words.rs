@@ -71,7 +71,7 @@ pub enum Summation {
     /// XNNPACK's of its averages: down the columns, nine at a time. Nine are i0 to i8, and their sum is
     /// `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6 + i7))`; it is added to the sum of those before them. Padding is +0 at its place.
     /// Its maxima go the same way by the instruction of x86: where one of two is NaN the second one is the result. Nine that are not all there repeat
-    /// the first, padding is the nearest element, and nine that come out as NaN are left out.
+    /// the first, padding is the nearest element. The first nine are left out if they come out as NaN; if later ones do, the result is +∞.
     Nines,
 }
 

@@ -231,7 +231,7 @@ impl Taps<'_> {
             let place = b.binary(BinaryOp::SignedMax, place, zero);
             b.binary(BinaryOp::SignedMin, place, last)
         };
-        let largest = nines::combined(b, *size, neutral, nines::largest, |b, [ky, kx]| {
+        let largest = nines::combined(b, *size, neutral, nines::MAXIMUM, |b, [ky, kx]| {
             let row = b.scale_index(ky, dilation[0] as i64, 0);
             let row = b.add(self.top, row);
             let row = inside(b, row, extents[0]);
@@ -252,7 +252,7 @@ impl Taps<'_> {
     fn sum_of_nines(&self, b: &mut KernelBuilder, zero: Value) -> Result<Value, Unsupported> {
         let WindowSchedule { size, dilation, .. } = self.schedule;
         let mut outcome = Ok(());
-        let sum = nines::combined(b, *size, zero, nines::added, |b, [ky, kx]| {
+        let sum = nines::combined(b, *size, zero, nines::SUM, |b, [ky, kx]| {
             let ky = b.scale_index(ky, dilation[0] as i64, 0);
             let (row, line) = self.line(b, ky);
             let kx = b.scale_index(kx, dilation[1] as i64, 0);

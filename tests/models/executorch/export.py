@@ -157,6 +157,14 @@ class Comparisons(nn.Module):
         return *pools, *means, *extremes, *clamped
 
 
+class LargePools(nn.Module):
+    """Pools of more than nine elements. The runtime takes them nine at a time: if later ones come out as NaN, the result is what it is limited to."""
+
+    def forward(self, image):
+        wide = functional.max_pool2d(image, (3, 6), 1)
+        return functional.max_pool2d(image, 5, 2, 2), functional.relu(functional.max_pool2d(image, 9, 1, 4)), functional.relu6(wide)
+
+
 def with_nan(*shape):
     """Numbers of which every seventh is NaN, and some are infinite."""
     numbers = torch.randn(*shape).flatten()
@@ -658,6 +666,7 @@ def make_delegated(wanted):
         "delegated_cancelled": lambda: (Cancelled(), [cancelling() for _ in range(2)], None, False),
         "delegated_resizes": lambda: (Resizes(), [(randn(1, 3, 5, 7),) for _ in range(2)], None, None),
         "delegated_comparisons": lambda: (Comparisons(), [(with_nan(3, 19), with_nan(3, 19), with_nan(1, 5, 7, 8)) for _ in range(3)], None, None),
+        "delegated_pools": lambda: (LargePools(), [(with_nan(1, 5, 11, 12),) for _ in range(2)], None, None),
     }
     for number, (stem, make) in enumerate(models.items()):
         if wanted and stem not in wanted:
@@ -668,7 +677,7 @@ def make_delegated(wanted):
             model = quantized(model, inputs, is_dynamic, dynamic)
         write(stem, delegated(model, inputs[0], dynamic), model, inputs)
         # The exporter does not mark the border as a result of its delegate, so the runtime does not load that program.
-        if (is_dynamic is not None or stem in ("delegated_averages", "delegated_comparisons", "delegated_resizes")) and stem != "delegated_border":
+        if (is_dynamic is not None or stem in ("delegated_averages", "delegated_comparisons", "delegated_pools", "delegated_resizes")) and stem != "delegated_border":
             answers_of_runtime(stem, inputs)
 
 
