@@ -41,7 +41,7 @@ pub fn compile(settings: &Settings, bytes: Arc<dyn Bytes>, file: &str) -> Result
     let mut files = emit::object_of_levels(&lowered.levels(), &info, &options)?;
     emit::report::add_plans(&mut files.report, &lowered.program, &module, &files.record);
     let inputs = std::iter::once(file).chain(settings.data.iter().map(String::as_str)).map(PathBuf::from).collect();
-    Ok(Compiled { module, lowered, options, files, inputs })
+    Ok(Compiled { module, lowered, info, options, files, inputs })
 }
 
 /// The tensor language of a model and the programs it is lowered to: all but machine code.
@@ -95,6 +95,9 @@ pub struct Compiled {
     /// Its program and memory plans.
     #[doc(hidden)]
     pub lowered: Lowered,
+    /// Its file.
+    #[doc(hidden)]
+    pub info: ModelInfo,
     /// How it was compiled.
     #[doc(hidden)]
     pub options: ObjectOptions,
@@ -113,18 +116,30 @@ impl Compiled {
         emit::archive(self.options.target.format, &format!("{}.o", self.files.record.name), &self.files.object, &self.files.symbols)
     }
 
-    /// Writes an object, or a static library if the name ends in `.a` or `.lib`; beside it the header, and the weights (`.bin`) where
-    /// they are a file of their own. All files are written or none; a header that did not change is left alone.
+    /// The shared library that programs ask for by a name.
+    ///
+    /// # Errors
+    /// When none is written for the target.
+    #[doc(hidden)]
+    pub fn shared(&self, soname: &str) -> Result<Image, Diagnostic> {
+        emit::shared_library((&self.lowered.program, &self.module), &self.info, &self.options, &self.files, soname)
+    }
+
+    /// Writes an object, a static library if the name ends in `.a` or `.lib`, or a shared one if it ends in `.so`; beside it the header, and the
+    /// weights (`.bin`) where they are a file of their own. All files are written or none; a header that did not change is left alone.
     ///
     /// # Errors
     /// When a file cannot be written, or would replace the model, or a header that modelc did not make.
     #[doc(hidden)]
     pub fn write_files(&self, path: &Path) -> Result<(), Diagnostic> {
         let output = |path: PathBuf, kind: OutputKind, contents: Image| Output { path, kind, contents };
-        let object = match is_library(path) {
-            true => output(path.to_owned(), OutputKind::Archive, self.archive()),
-            false => output(path.to_owned(), OutputKind::Object, self.files.object.clone()),
+        let kind = main_kind(path);
+        let contents = match kind {
+            OutputKind::Archive => self.archive(),
+            OutputKind::Shared => self.shared(&file_name(path))?,
+            _ => self.files.object.clone(),
         };
+        let object = output(path.to_owned(), kind, contents);
         let header = output(path.with_extension("h"), OutputKind::Header, self.files.header.clone().into_bytes().into());
         let mut outputs = vec![object, header];
         outputs.extend(self.files.weights.iter().map(|weights| output(path.with_extension("bin"), OutputKind::Weights, weights.clone())));
@@ -133,9 +148,18 @@ impl Compiled {
     }
 }
 
-/// Whether a file of this name is to be a static library.
-pub fn is_library(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "a" || extension == "lib")
+/// What a file of this name is to be: a library, or an object.
+pub fn main_kind(path: &Path) -> OutputKind {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("a" | "lib") => OutputKind::Archive,
+        _ if OutputKind::is_shared(path) => OutputKind::Shared,
+        _ => OutputKind::Object,
+    }
+}
+
+/// The name of a file without its folder, by which programs ask for a shared library.
+pub fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -145,7 +169,7 @@ mod tests {
     /// The driver of one of the repository's models.
     fn driver(settings: Settings, model: &str) -> String {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(model);
-        compile(&settings.name("net"), input::map(&path).unwrap(), model).unwrap().files.driver.to_string()
+        compile(&settings.name("net"), input::map(&path).unwrap(), model).unwrap().files.driver().to_string()
     }
 
     #[test]

@@ -25,7 +25,7 @@ use support::harness::{self, Needs};
 /// As for the interpreter: sums are taken in another order than the reference's.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
-const HERE: Tools = Tools { target: "x86_64-linux-gnu", compiler: "cc", emulator: None, level: None, processor: None };
+const HERE: Tools = Tools { target: "x86_64-linux-gnu", compiler: "cc", emulator: None, level: None, processor: None, is_shared: false };
 /// The oldest processor that runs the level: no later instruction does there.
 const AARCH64: Tools = Tools {
     target: "aarch64-linux-gnu",
@@ -74,6 +74,13 @@ fn objects_answer_as_recorded_and_as_the_jit_does() {
     let models = models("tflite", |_| true);
     let refused = check_all(&models, 1, HERE);
     assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// Libraries that modelc writes itself, opened by the loaders of three instruction sets.
+fn shared_libraries_answer_as_recorded_and_as_the_jit_does() {
+    for tools in [HERE, AARCH64, RISCV64].into_iter().filter(|tools| tools.emulator.is_some() || runs_here()) {
+        check_sample(Tools { is_shared: true, ..tools });
+    }
 }
 
 fn aarch64_objects_answer_as_recorded() {
@@ -213,6 +220,8 @@ struct Case<'p> {
     model: &'p Path,
     compiled: Compiled,
     calls: Calls,
+    /// The shared library, where the model is not linked as an object.
+    library: Option<Vec<u8>>,
 }
 
 impl Case<'_> {
@@ -222,7 +231,14 @@ impl Case<'_> {
 
     fn linked(&self) -> Linked<'_> {
         let Compiled { options, files, .. } = &self.compiled;
-        Linked { name: options.name.clone(), files, method: self.method(), weights: weights_of(files), calls: &self.calls }
+        Linked {
+            name: options.name.clone(),
+            files,
+            method: self.method(),
+            library: self.library.clone(),
+            weights: weights_of(files),
+            calls: &self.calls,
+        }
     }
 }
 
@@ -280,7 +296,8 @@ fn compile<'p>(model: &'p Path, name: &str, tools: Tools) -> Result<Case<'p>, Di
     let compiled = Model::open(model)?.compile(&settings)?;
     let method = &compiled.lowered.program.methods[0];
     let calls = recorded_inputs(&inputs, method)?;
-    Ok(Case { model, compiled, calls })
+    let library = if tools.is_shared { Some(compiled.shared(&format!("{name}.so"))?.to_vec()) } else { None };
+    Ok(Case { model, compiled, calls, library })
 }
 
 /// The recorded values of the inputs that operators must know the value of, as a user gives them with `--value`.
@@ -411,7 +428,7 @@ fn retrain(model: &Path) -> Result<(), String> {
     let compiled = compiling::compile(&settings, Arc::new(old), "old").map_err(|e| text(&e))?;
     let inputs = support::recorded(model, "inputs.npz").map_err(|e| text(&e))?;
     let calls = recorded_inputs(&inputs, &compiled.lowered.program.methods[0]).map_err(|e| text(&e))?;
-    let case = Case { model, compiled, calls };
+    let case = Case { model, compiled, calls, library: None };
     let outputs = linked::run(&[case.linked()], HERE)?.remove(0);
     compare(&case, &outputs)?;
 
@@ -442,6 +459,11 @@ fn main() -> std::process::ExitCode {
             "objects_answer_as_recorded_and_as_the_jit_does",
             Needs::Both(&Needs::Corpus("tflite"), &ON_LINUX),
             objects_answer_as_recorded_and_as_the_jit_does,
+        ),
+        (
+            "shared_libraries_answer_as_recorded_and_as_the_jit_does",
+            Needs::Corpus("tflite"),
+            shared_libraries_answer_as_recorded_and_as_the_jit_does,
         ),
         ("aarch64_objects_answer_as_recorded", Needs::Corpus("tflite"), aarch64_objects_answer_as_recorded),
         ("aarch64_dot_products_answer_as_recorded", Needs::Corpus("tflite"), aarch64_dot_products_answer_as_recorded),

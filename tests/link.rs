@@ -2,6 +2,7 @@
 
 mod handmade;
 mod macho;
+mod shared;
 
 use modelc::emit::{Image, ModelInfo, ModelRecord, ObjectFiles, ObjectOptions, RiscvAbi, WeightsPlace, archive};
 use modelc::program::{Level, Program};
@@ -166,18 +167,6 @@ fn an_object_holds_several_levels_and_uses_one() {
     let of_levels: u64 = files.record.footprint.level_code_bytes.iter().sum();
     let all = files.report["memory"]["code_bytes"].as_u64().unwrap();
     assert!(of_levels < all && all < of_levels + 4096, "{of_levels} of {all}");
-}
-
-#[test]
-fn a_shared_library_holds_a_model() {
-    let Some(tools) = native() else { return };
-    let bench = Bench::new(tools);
-    let net = bench.add("net", &build(&handmade::program(), &options("net", tools.triple)));
-    let library = bench.compile("", &["-shared", "-nostdlib", "-Wl,-z,text", "-Wl,-z,defs", "-Wl,--fatal-warnings"], &[&net], "libnet.so");
-    let program = bench.compile("shared_library.c", &[], &[], "shared_library");
-    bench.run(&program, &[&library]);
-    let program = bench.compile("lifecycle.c", &["-Wl,-rpath,$ORIGIN"], &[&library], "lifecycle");
-    bench.run(&program, &[]);
 }
 
 #[test]

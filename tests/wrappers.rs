@@ -87,14 +87,16 @@ fn custom_operators_have_a_type_in_rust() {
     let machine = modelc::target::level(target, None).expect("its level");
     let lowered = modelc::pipeline::lower(&module, "text", modelc::lower::Options::new(machine)).expect("an operator that is called");
     let options = ObjectOptions::new("net", target, machine);
-    let files = modelc::emit::object(&lowered.program, &ModelInfo::default(), &options).expect("an object");
+    let model = ModelInfo::default();
+    let files = modelc::emit::object(&lowered.program, &model, &options).expect("an object");
+    let rust = modelc::emit::rust_module(&lowered.program, &model, &files);
     let folder = TempDir::new().expect("a folder");
     let path = |name: &str| folder.path().join(name);
-    fs::write(path("net.rs"), &files.wrappers.rust).expect("a file");
+    fs::write(path("net.rs"), &rust).expect("a file");
     run(Command::new("rustc")
         .args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "-D", "warnings", "-o"])
         .args([path("net.rmeta"), path("net.rs")]));
-    assert!(files.wrappers.rust.contains("/// - `app_scale`\n#[allow(dead_code)]\npub type CustomOperator"));
+    assert!(rust.contains("/// - `app_scale`\n#[allow(dead_code)]\npub type CustomOperator"));
 }
 
 #[test]

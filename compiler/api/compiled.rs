@@ -17,13 +17,30 @@ impl Compiled {
     }
 
     /// The interface as a module of Rust for `no_std`.
-    pub fn rust(&self) -> &str {
-        &self.files.wrappers.rust
+    pub fn rust(&self) -> String {
+        emit::rust_module(&self.lowered.program, &self.info, &self.files)
     }
 
     /// The interface as classes of C++17, in a header that includes the C header by this name.
     pub fn cpp(&self, header: &str) -> String {
-        self.files.wrappers.cpp(header)
+        emit::cpp_header(&self.lowered.program, &self.info, &self.files, header)
+    }
+
+    /// A shared library (ELF), which programs ask for by a name such as `libnet.so`.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), modelc::Error> {
+    /// let model = modelc::Model::open("tests/models/softmax_untrained_i8.tflite")?;
+    /// let settings = modelc::Settings::new().target("aarch64-linux-gnu").name("net");
+    /// assert!(model.compile(&settings)?.shared_library("libnet.so")?.starts_with(b"\x7fELF"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// MC0709 for a target without Linux or Android.
+    pub fn shared_library(&self, name: &str) -> Result<Vec<u8>, Error> {
+        Ok(self.shared(name)?.to_vec())
     }
 
     /// The file of weights, with [`Settings::weights_external`](crate::Settings::weights_external).
@@ -51,8 +68,8 @@ impl Compiled {
         Method::all(&self.module, &[])
     }
 
-    /// Writes an object, or a static library if the name ends in `.a` or `.lib`; beside it the header, and the weights (`.bin`) where they are a file
-    /// of their own. All files are written or none; a header that did not change is left alone.
+    /// Writes an object, a static library if the name ends in `.a` or `.lib`, or a shared one if it ends in `.so`; beside it the header, and the
+    /// weights (`.bin`) where they are a file of their own. All files are written or none; a header that did not change is left alone.
     ///
     /// # Errors
     /// When a file cannot be written, or would replace the model, or a header that modelc did not make.

@@ -9,7 +9,7 @@ use super::options::{Common, MessageFormat, ObjectArguments};
 use super::output::{grouped, usage};
 use super::sizes;
 use crate::codegen::listing::{Listing, listing};
-use crate::compile::{self, is_library};
+use crate::compile::{self, file_name, main_kind};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
 use crate::emit::{self, Image, Output, OutputKind};
 use crate::input::STANDARD;
@@ -24,11 +24,10 @@ pub struct Arguments {
     /// The model: a .tflite, .pte or .bpte file; `-` is standard input
     #[arg(required = true)]
     model: Option<String>,
-    /// Object file to write; the header goes into the same folder. `-` is standard output
+    /// File to write: an object (.o) or a library (.a, .so); the header goes beside it. `-` is standard output
     #[arg(short, long, value_name = "OUT.o")]
     output: Option<String>,
-    /// Write another kind of output, with or without the object: object, archive, weights, header, json, html, ir, kernels, driver, clif, asm, plan,
-    /// depfile, test
+    /// Also write: object, archive, shared, weights, header, rust, hpp, json, html, ir, kernels, driver, clif, asm, plan, depfile, test
     #[arg(long = "emit", value_name = "KIND[=PATH]")]
     emit: Vec<String>,
     /// Path of the header
@@ -92,6 +91,9 @@ fn produce(arguments: &Arguments, requests: &[Request]) -> Result<Compiled, Diag
     files.check(requests.iter().map(|request| (request.path.as_str(), request.kind)))?;
     let named_after = arguments.output.as_deref().filter(|output| *output != "-").unwrap_or(path);
     let settings = arguments.object.settings(&arguments.common, path, named_after)?;
+    if requests.iter().any(|request| request.kind == OutputKind::Shared) {
+        emit::check_shared(settings.machines()?.0)?;
+    }
     let bytes = map(path)?;
     let compiled = compile::compile(&settings, bytes.clone(), path)?;
     if let Some(limits) = &arguments.require {
@@ -176,7 +178,7 @@ impl Arguments {
     /// What `-o` asks for.
     fn main(&self) -> Option<(OutputKind, &str)> {
         let path = self.output.as_deref()?;
-        Some((if is_library(Path::new(path)) { OutputKind::Archive } else { OutputKind::Object }, path))
+        Some((main_kind(Path::new(path)), path))
     }
 
     /// What `--emit` asks for.
@@ -216,8 +218,9 @@ fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Reque
             files.weights.clone().ok_or_else(|| usage("the object holds the weights").help("`--weights external` leaves them out"))?
         }
         OutputKind::Header => files.header.clone().into_bytes().into(),
-        OutputKind::Rust => files.wrappers.rust.clone().into_bytes().into(),
-        OutputKind::Cpp => files.wrappers.cpp(&header_name(requests, compiled)).into_bytes().into(),
+        OutputKind::Shared => compiled.shared(&soname(request, compiled))?,
+        OutputKind::Rust => compiled.rust().into_bytes().into(),
+        OutputKind::Cpp => compiled.cpp(&header_name(requests, compiled)).into_bytes().into(),
         OutputKind::Json => format!("{:#}\n", files.report).into_bytes().into(),
         OutputKind::Html => emit::html::page(&files.report).into_bytes().into(),
         OutputKind::Ir => ir::text::print_module(&compiled.module, ir::text::Constants::Elided).into_bytes().into(),
@@ -229,7 +232,7 @@ fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Reque
             .collect::<String>()
             .into_bytes()
             .into(),
-        OutputKind::Driver => files.driver.to_string().into_bytes().into(),
+        OutputKind::Driver => files.driver().to_string().into_bytes().into(),
         OutputKind::Clif => listing(Listing::Cranelift)?.into_bytes().into(),
         OutputKind::Asm => listing(Listing::Machine)?.into_bytes().into(),
         OutputKind::Plan => {
@@ -239,7 +242,10 @@ fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Reque
             lines.collect::<String>().into_bytes().into()
         }
         OutputKind::Depfile => {
-            let made = requests.iter().find(|r| matches!(r.kind, OutputKind::Object | OutputKind::Archive)).map_or(model, |r| &r.path);
+            let made = requests
+                .iter()
+                .find(|r| matches!(r.kind, OutputKind::Object | OutputKind::Archive | OutputKind::Shared))
+                .map_or(model, |r| &r.path);
             let inputs: Vec<&str> = std::iter::once(model).chain(beside.iter().copied()).collect();
             emit::depfile::depfile(made, &inputs).into_bytes().into()
         }
@@ -247,6 +253,11 @@ fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Reque
         OutputKind::Test | OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap => Image::default(),
     };
     Ok(Output { path: request.path.clone().into(), kind: request.kind, contents })
+}
+
+/// The name by which programs ask for a shared library: that of the file.
+fn soname(request: &Request, compiled: &Compiled) -> String {
+    if request.path == "-" { format!("{}.so", compiled.files.record.name) } else { file_name(Path::new(&request.path)) }
 }
 
 /// What was written and what it needs, on standard error so that standard output stays free.

@@ -158,7 +158,7 @@ fn model_text(listing: &Listing, compiled: &Compiled, detail: Detail) -> String 
         ("flash", sizes::flash(&record.footprint, &record.levels)),
     ];
     let device = lowered.program.device.as_deref();
-    let for_gpu = device.map(|device| ("GPU", gpu::summary(device, &compiled.files.module_bytes)));
+    let for_gpu = device.map(|device| ("GPU", gpu::summary(device, &compiled.files.compiled.module_bytes)));
     let rows: Vec<Vec<String>> = sizes.into_iter().chain(for_gpu).map(|(what, value)| vec![what.to_owned(), value]).collect();
     text.push_str(&format!("\n{}", table(&rows, &[])));
     for (number, (method, plan)) in lowered.program.methods.iter().zip(&lowered.plans).enumerate() {

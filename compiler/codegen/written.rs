@@ -15,17 +15,17 @@ pub struct WrittenDriver {
     data: Vec<String>,
 }
 
-impl From<CompiledModel> for WrittenDriver {
-    fn from(model: CompiledModel) -> Self {
+impl From<&CompiledModel> for WrittenDriver {
+    fn from(model: &CompiledModel) -> Self {
         let mut driver = Self {
             written: vec![],
             functions: Vec::with_capacity(model.functions.len()),
-            imports: model.imports.into_iter().map(|import| import.symbol).collect(),
+            imports: model.imports.iter().map(|import| import.symbol.clone()).collect(),
             data: model.data.iter().map(|section| section.name.to_owned()).collect(),
         };
-        for (number, function) in model.functions.into_iter().enumerate() {
-            driver.functions.push(function.name);
-            driver.written.extend(function.written.map(|written| (number, written)));
+        for (number, function) in model.functions.iter().enumerate() {
+            driver.functions.push(function.name.clone());
+            driver.written.extend(function.written.clone().map(|written| (number, written)));
         }
         driver
     }

@@ -323,6 +323,9 @@ codes! {
     708 SYMBOL_NAME Usage
         "Two symbols of the object would have the same name."
         "Give the object another name: `--name`.";
+    709 SHARED Usage
+        "No shared library is written for the target."
+        "Write an object, and link it with the linker of the target.";
     710 CANNOT_WRITE Io
         "An output cannot be written."
         "Check the path, its permissions and the free disk space.";

@@ -10,6 +10,8 @@ pub enum OutputKind {
     Object,
     /// A static library of one object.
     Archive,
+    /// A shared library.
+    Shared,
     /// Weights that are not in the object.
     Weights,
     /// The C header.
@@ -59,6 +61,7 @@ struct Row {
 const ROWS: &[Row] = &[
     Row { kind: OutputKind::Object, name: "object", what: "an object file", suffixes: &["o", "obj"] },
     Row { kind: OutputKind::Archive, name: "archive", what: "a static library", suffixes: &["a", "lib"] },
+    Row { kind: OutputKind::Shared, name: "shared", what: "a shared library", suffixes: &["so"] },
     Row { kind: OutputKind::Weights, name: "weights", what: "a file of weights", suffixes: &["bin"] },
     Row { kind: OutputKind::Header, name: "header", what: "a C header", suffixes: &["h", "hh", "hxx"] },
     Row { kind: OutputKind::Rust, name: "rust", what: "a module of Rust", suffixes: &["rs"] },
@@ -82,7 +85,7 @@ const INCLUDED: &str = "write an object, -o NET.o; its header, NET.h, is what C 
 
 /// Suffixes of what modelc does not write: what they promise, and what to do instead.
 const FOREIGN: &[(&[&str], &str, Option<&str>)] = &[
-    (&["so", "dylib", "dll"], "a shared library", Some("write an object, -o NET.o, and link it: cc -shared -o NET.so NET.o")),
+    (&["dylib", "dll"], "a shared library", Some("write an object, -o NET.o, and link it with the linker of the target")),
     (&["exe", "out", "elf", "axf"], "a program", Some("write an object, -o NET.o, and link it with your own code")),
     (&["cc", "cpp", "cxx", "c++", "m", "mm", "inc"], "source code", Some(INCLUDED)),
     (
@@ -129,6 +132,11 @@ impl OutputKind {
         self.row().what
     }
 
+    /// Tests that a name is that of a shared library: `libnet.so`, `libnet.so.1.2`.
+    pub fn is_shared(path: &Path) -> bool {
+        suffix(path).is_some_and(|suffix| suffix == "so")
+    }
+
     /// Whether a file that is the same already is left alone, with its time: what includes a header is then not built again.
     pub fn is_kept_if_equal(self) -> bool {
         matches!(self, Self::Header | Self::Rust | Self::Cpp)
@@ -160,7 +168,7 @@ impl OutputKind {
     }
 
     fn is_binary(self) -> bool {
-        matches!(self, Self::Object | Self::Archive | Self::Weights | Self::Arrays)
+        matches!(self, Self::Object | Self::Archive | Self::Shared | Self::Weights | Self::Arrays)
     }
 }
 
@@ -190,6 +198,10 @@ mod tests {
         {
             assert_eq!(check(OutputKind::Object, path), Some(codes::SUFFIX), "{path}");
         }
+        for path in ["net.so", "libnet.so.1", "libnet.so.1.2", "net"] {
+            assert_eq!(check(OutputKind::Shared, path), None, "{path}");
+        }
+        assert_eq!(check(OutputKind::Shared, "net.o").and(check(OutputKind::Shared, "net.dylib")), Some(codes::SUFFIX));
         assert_eq!(check(OutputKind::Html, "page.html").or(check(OutputKind::Plan, "plan.txt")).or(check(OutputKind::Asm, "net.S")), None);
         assert_eq!(check(OutputKind::Header, "net.c").and(check(OutputKind::Arrays, "out.npy")), Some(codes::SUFFIX));
     }

@@ -1,4 +1,4 @@
-//! All that is made of a program: the object, its header, its report, and the weights where they are a file of their own.
+//! What is made of every program: the object, its header, its report, and the weights where they are a file of their own.
 //!
 //! Equal programs give equal bytes: everything is written in the program's order, and no path or time is known here.
 
@@ -7,7 +7,6 @@ use super::image::Image;
 use super::info::ModelRecord;
 use super::report::report;
 use super::topology::TopologyRecord;
-use super::wrappers::Wrappers;
 use super::writer::{Writer, constants};
 use crate::codegen::driver::{DriverOptions, WeightsFrom};
 use crate::codegen::vulkan::GpuOptions;
@@ -149,7 +148,7 @@ impl ObjectOptions {
     }
 }
 
-/// All that is made of a program.
+/// What is made of a program.
 #[derive(Clone, Debug)]
 pub struct ObjectFiles {
     /// The object file.
@@ -158,18 +157,21 @@ pub struct ObjectFiles {
     pub weights: Option<Image>,
     /// The header.
     pub header: String,
-    /// The interface in other languages.
-    pub wrappers: Wrappers,
     /// The report, schema `modelc.report/1`.
     pub report: serde_json::Value,
     /// Global symbols of the object.
     pub symbols: Vec<String>,
     /// What the object's record says.
     pub record: ModelRecord,
+    /// What all this is made of, for what is written only where somebody asks for it.
+    pub compiled: CompiledModel,
+}
+
+impl ObjectFiles {
     /// The functions of the driver; printed, in the driver's language.
-    pub driver: WrittenDriver,
-    /// Bytes of the SPIR-V of each kernel of the device.
-    pub module_bytes: Vec<u64>,
+    pub fn driver(&self) -> WrittenDriver {
+        (&self.compiled).into()
+    }
 }
 
 /// Makes an object file, its header and its report, for the machine of the options.
@@ -216,8 +218,7 @@ pub(crate) fn write_files(
         levels: names.join(","),
         name: interface.name.clone(),
     };
-    let topology = |external| TopologyRecord::new(program, options, record.levels.clone(), external).to_bytes();
-    let note = compiled.external.as_ref().map(topology);
+    let note = topology(program, options, &record, &compiled);
     let (object, symbols) = Writer::new(&compiled, options).write(program, Some(&record), note)?;
     let weights = compiled.external.as_ref().map(|(header, _)| {
         let mut file = Image::from(header.to_bytes().to_vec());
@@ -226,15 +227,19 @@ pub(crate) fn write_files(
     });
     Ok(ObjectFiles {
         header: header(program, model, &compiled, &record),
-        wrappers: Wrappers::new(program, model, &compiled, &record),
         report: report(levels, model, &compiled, &record, object.len()),
         object,
         weights,
         symbols,
         record,
-        module_bytes: compiled.module_bytes.clone(),
-        driver: compiled.into(),
+        compiled,
     })
+}
+
+/// What the weights of another model must fit, if they are a file of their own.
+pub(super) fn topology(program: &Program, options: &ObjectOptions, record: &ModelRecord, compiled: &CompiledModel) -> Option<Vec<u8>> {
+    let external = compiled.external.as_ref()?;
+    Some(TopologyRecord::new(program, options, record.levels.clone(), external).to_bytes())
 }
 
 #[cfg(test)]

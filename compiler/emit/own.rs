@@ -32,7 +32,7 @@ const REPORT: &[u8] = b"\"modelc.report/";
 
 fn sign(kind: OutputKind) -> Sign {
     match kind {
-        OutputKind::Object | OutputKind::Archive => Sign::Holds(&[info::MAGIC, RUNTIME]),
+        OutputKind::Object | OutputKind::Archive | OutputKind::Shared => Sign::Holds(&[info::MAGIC, RUNTIME]),
         OutputKind::Weights => Sign::Beginning(&weights::MAGIC),
         OutputKind::Header | OutputKind::Cpp | OutputKind::Test => Sign::Beginning(header::BEGINNING.as_bytes()),
         OutputKind::Rust => Sign::Beginning(wrappers::RUST_BEGINNING.as_bytes()),

@@ -79,13 +79,27 @@ fn a_neighbouring_header_of_the_user_stays() {
 fn suffixes_are_kept_as_promises() {
     let folder = Folder::new();
     for (path, says) in
-        [("net.c", "source code"), ("net.so", "-shared"), ("net.so.1", "-shared"), ("net.dll", "-shared"), ("net.exe", "link it")]
+        [("net.c", "source code"), ("net.dylib", "linker of the target"), ("net.dll", "linker of the target"), ("net.exe", "link it")]
     {
         let said = folder.refused(&["m.tflite", "-o", path]);
         assert!(said.contains("MC0715") && said.contains(says), "{path}: {said}");
     }
     folder.refused(&["run", "m.tflite", "--outputs", "out.npy"]);
     folder.refused(&["m.tflite", "--emit", "json=net.o"]);
+    folder.refused(&["m.tflite", "--emit", "shared=net.o"]);
+}
+
+/// A library needs an operating system that has libraries; nothing is written for another one.
+#[test]
+fn libraries_are_of_targets_that_have_them() {
+    let folder = Folder::new();
+    let said = folder.refused(&["m.tflite", "-o", "libnet.so", "--target", "aarch64-none-elf"]);
+    assert!(said.contains("MC0709") && said.contains("-o NET.o"), "{said}");
+    assert!(!folder.at("libnet.so").exists() && !folder.at("libnet.h").exists());
+    folder.done(&["m.tflite", "-o", "libnet.so.1", "--name", "net", "--target", "riscv64-linux-gnu"]);
+    assert!(fs::read(folder.at("libnet.so.1")).expect("it is there").starts_with(b"\x7fELF"));
+    // What modelc wrote as a library it replaces as one.
+    folder.done(&["m.tflite", "-o", "libnet.so.1", "--name", "net"]);
 }
 
 /// Everything that is asked for is written, however often it is named.

@@ -22,6 +22,8 @@ pub struct Tools {
     pub level: Option<&'static str>,
     /// The emulator's name of the processor, if it is not the default.
     pub processor: Option<&'static str>,
+    /// Models are shared libraries.
+    pub is_shared: bool,
 }
 
 impl Tools {
@@ -43,10 +45,19 @@ pub struct Linked<'a> {
     pub files: &'a ObjectFiles,
     /// The method that is called.
     pub method: &'a Method,
+    /// The shared library, to be linked in place of the object.
+    pub library: Option<Vec<u8>>,
     /// Weights that are not in the object.
     pub weights: Option<Vec<u8>>,
     /// Inputs of each call.
     pub calls: &'a Calls,
+}
+
+impl Linked<'_> {
+    /// The name of the file that is linked.
+    pub fn file(&self) -> String {
+        format!("{}.{}", self.name, if self.library.is_some() { "so" } else { "o" })
+    }
 }
 
 /// What the program tells `init` of every model.
@@ -75,7 +86,7 @@ pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).map_err(|error| error.to_string());
     let (mut text, mut inputs) = (String::new(), Vec::new());
     for model in models {
-        write(&format!("{}.o", model.name), &model.files.object.to_vec())?;
+        write(&model.file(), &model.library.clone().unwrap_or_else(|| model.files.object.to_vec()))?;
         write(&format!("{}.h", model.name), model.files.header.as_bytes())?;
         text.push_str(&buffers(model));
         inputs.extend(model.weights.iter().flatten());
@@ -94,7 +105,7 @@ pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result
     text.push('\n');
     write("models.h", text.as_bytes())?;
     write("inputs", &inputs)?;
-    let objects: Vec<PathBuf> = models.iter().map(|model| folder.path().join(format!("{}.o", model.name))).collect();
+    let objects: Vec<PathBuf> = models.iter().map(|model| folder.path().join(model.file())).collect();
     let program = compile(folder.path(), "runner.c", &objects, tools)?;
     let files = ["inputs", "outputs"].map(|name| folder.path().join(name));
     let run = |way: &Way| {
@@ -181,11 +192,9 @@ pub fn compile(folder: &Path, source: &str, objects: &[PathBuf], tools: Tools) -
     // Windows runs nothing without an ending; elsewhere it means nothing.
     let program = folder.join("program.exe");
     let mut command = Command::new(tools.compiler);
-    command
-        .args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-static", "-pthread", "-I"])
-        .arg(folder)
-        .arg("-I")
-        .arg(&sources);
+    command.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-pthread", "-I"]).arg(folder).arg("-I").arg(&sources);
+    let is_library = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "so");
+    command.arg(if objects.iter().any(is_library) { "-Wl,-rpath,$ORIGIN" } else { "-static" });
     finish(command.arg(sources.join(source)).args(objects).arg("-o").arg(&program))?;
     Ok(program)
 }
@@ -199,6 +208,8 @@ pub fn execute(program: &Path, arguments: &[&Path], tools: Tools) -> Result<(), 
         Some(emulator) => {
             let mut command = Command::new(emulator);
             command.envs(tools.processor.map(|name| ("QEMU_CPU", name))).arg(program);
+            // Where programs that are not static find the C library.
+            command.env("QEMU_LD_PREFIX", format!("/usr/{}", tools.target));
             command
         }
         None => Command::new(program),

@@ -10,40 +10,20 @@ mod rust;
 pub use rust::BEGINNING as RUST_BEGINNING;
 
 use super::info::ModelRecord;
-use super::object::ModelInfo;
-use crate::codegen::CompiledModel;
+use super::object::{ModelInfo, ObjectFiles};
 use crate::codegen::driver::ImportKind;
 use crate::interface::Interface;
 use crate::program::Program;
 use port::Method;
 
-/// The wrappers of a compiled model.
-#[derive(Clone, Debug)]
-pub struct Wrappers {
-    /// A module of Rust without `std`.
-    pub rust: String,
-    cpp: String,
+/// The interface as a module of Rust without `std`.
+pub fn rust_module(program: &Program, model: &ModelInfo, files: &ObjectFiles) -> String {
+    rust::module(&Wrapped::new(program, model, files))
 }
 
-impl Wrappers {
-    /// The wrappers of a program.
-    pub(super) fn new(program: &Program, model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord) -> Self {
-        let customs = compiled.imports.iter().filter(|import| import.kind == ImportKind::Custom).map(|import| &*import.symbol);
-        let wrapped = Wrapped {
-            program,
-            model,
-            record,
-            interface: &compiled.interface,
-            has_external_weights: compiled.external.is_some(),
-            customs: customs.collect(),
-        };
-        Self { rust: rust::module(&wrapped), cpp: cpp::header(&wrapped) }
-    }
-
-    /// A header of C++17, which includes the C header by a name.
-    pub fn cpp(&self, header: &str) -> String {
-        self.cpp.replace(cpp::HEADER, &super::header::string(header))
-    }
+/// The interface as a header of C++17, which includes the C header by a name.
+pub fn cpp_header(program: &Program, model: &ModelInfo, files: &ObjectFiles, header: &str) -> String {
+    cpp::header(&Wrapped::new(program, model, files)).replace(cpp::HEADER, &super::header::string(header))
 }
 
 /// A compiled model that is wrapped.
@@ -57,7 +37,20 @@ struct Wrapped<'a> {
     customs: Vec<&'a str>,
 }
 
-impl Wrapped<'_> {
+impl<'a> Wrapped<'a> {
+    fn new(program: &'a Program, model: &'a ModelInfo, files: &'a ObjectFiles) -> Self {
+        let compiled = &files.compiled;
+        let customs = compiled.imports.iter().filter(|import| import.kind == ImportKind::Custom).map(|import| &*import.symbol);
+        Self {
+            program,
+            model,
+            record: &files.record,
+            interface: &compiled.interface,
+            has_external_weights: compiled.external.is_some(),
+            customs: customs.collect(),
+        }
+    }
+
     /// The methods, under names that a language takes: a reserved one gets `_`s at its end.
     fn methods(&self, reserved: &[&str]) -> Vec<Method<'_>> {
         let c_names = || self.interface.methods.iter().map(|method| &*method.identifier);

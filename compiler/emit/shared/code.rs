@@ -1,0 +1,98 @@
+//! The code of a library: all functions in one section, then a stub for each function that others define.
+
+use super::bug;
+use super::patch::patch;
+use super::stubs::{SLOT, STUB, stub};
+use crate::codegen::{CompiledFunction, CompiledModel, Relocation, RelocationKind, RelocationTarget};
+use crate::diagnostic::Diagnostic;
+use crate::machine::Isa;
+
+/// The section `.text`.
+pub struct Code<'a> {
+    compiled: &'a CompiledModel,
+    isa: Isa,
+    /// Its bytes before anything has an address.
+    pub bytes: Vec<u8>,
+    /// Its alignment.
+    pub alignment: u64,
+    /// Where each function starts.
+    pub functions: Vec<u64>,
+    /// Where the stubs start.
+    stubs: u64,
+}
+
+impl<'a> Code<'a> {
+    /// Lays out the functions.
+    pub fn new(compiled: &'a CompiledModel, isa: Isa) -> Self {
+        let mut code = Self { compiled, isa, bytes: vec![], alignment: STUB as u64, functions: vec![], stubs: 0 };
+        for function in &compiled.functions {
+            code.alignment = code.alignment.max(function.code.alignment);
+            let start = code.align(function.code.alignment);
+            code.functions.push(start);
+            code.bytes.extend(&function.code.bytes);
+        }
+        code.stubs = code.align(STUB as u64);
+        for _ in &compiled.imports {
+            code.bytes.extend(stub(isa).code);
+        }
+        code
+    }
+
+    /// Fills up to an alignment with what no program should run.
+    fn align(&mut self, alignment: u64) -> u64 {
+        let end = (self.bytes.len() as u64).next_multiple_of(alignment);
+        let filler = if self.isa == Isa::X86_64 { 0xcc } else { 0 };
+        self.bytes.resize(end as usize, filler);
+        end
+    }
+
+    /// The code where sections have addresses; `data` names the section of each piece of data.
+    ///
+    /// # Errors
+    /// A bug's diagnostic when a distance does not fit.
+    pub fn linked(&self, address: &dyn Fn(&str) -> u64, data: &[String]) -> Result<Vec<u8>, Diagnostic> {
+        let mut bytes = self.bytes.clone();
+        let text = address(".text");
+        let data: Vec<u64> = data.iter().map(|name| address(name)).collect();
+        for (function, &start) in self.compiled.functions.iter().zip(&self.functions) {
+            for relocation in &function.code.relocations {
+                let (target, place) = self.ends(function, start, relocation, (text, &data))?;
+                patch(relocation.kind, &mut bytes, start as usize + relocation.offset as usize, target, place)
+                    .ok_or_else(|| bug(format!("{} reaches too far: {relocation:?}", function.name)))?;
+            }
+        }
+        for (number, import) in self.compiled.imports.iter().enumerate() {
+            let (at, slot) = (self.stubs as usize + number * STUB, address(".got") + number as u64 * SLOT);
+            for field in stub(self.isa).fields {
+                let place = text + (at + field.from) as u64;
+                patch(field.kind, &mut bytes, at + field.at, slot, place).ok_or_else(|| bug(format!("no way to {}", import.symbol)))?;
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The address that a relocation refers to, and the one that its distance counts from.
+    fn ends(
+        &self,
+        function: &CompiledFunction,
+        start: u64,
+        relocation: &Relocation,
+        (text, data): (u64, &[u64]),
+    ) -> Result<(u64, u64), Diagnostic> {
+        let place = text + start + u64::from(relocation.offset);
+        let missing = || bug(format!("{} refers to nothing: {relocation:?}", function.name));
+        let target = match relocation.target {
+            RelocationTarget::Function(number) => text + self.functions.get(number as usize).ok_or_else(missing)?,
+            RelocationTarget::External(number) => text + self.stubs + u64::from(number) * STUB as u64,
+            RelocationTarget::Data(number) => *data.get(number as usize).ok_or_else(missing)?,
+            // The lower part of a distance names the instruction with the upper one, which says where to.
+            RelocationTarget::Here(at) if relocation.kind == RelocationKind::RiscvLow => {
+                let is_upper = |other: &&Relocation| other.offset == at && other.kind == RelocationKind::RiscvHigh;
+                let upper = function.code.relocations.iter().find(is_upper).ok_or_else(missing)?;
+                return self.ends(function, start, upper, (text, data));
+            }
+            RelocationTarget::Here(at) => text + start + u64::from(at),
+        };
+        Ok((target.wrapping_add_signed(relocation.addend), place))
+    }
+}

@@ -1,0 +1,205 @@
+//! Shared libraries of ELF, written without a linker: the code and the constants of an object at their addresses, and what loaders read.
+//!
+//! Code reaches everything by its distance, and no data holds an address. So a library needs no text relocations. Only functions that others define
+//! need relocations: each has a slot in `.got`, which the loader fills and then makes read-only.
+
+mod code;
+mod description;
+mod dynamic;
+mod file;
+mod patch;
+mod stubs;
+mod symbols;
+
+pub use description::description;
+
+use super::image::Image;
+use super::info::ModelRecord;
+use super::object::ObjectOptions;
+use super::riscv;
+use super::writer::constants;
+use crate::codegen::CompiledModel;
+use crate::codegen::section::{Contents, Section as Data};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::interface::ABI;
+use crate::machine::Isa;
+use crate::program::Program;
+use crate::target::{Platform, Target};
+use code::Code;
+use dynamic::Dynamic;
+use file::{File, Section};
+use object::elf;
+use sha2::{Digest, Sha256};
+use symbols::{Place, Symbol, Symbols};
+
+/// What a shared library is made of.
+pub struct Library<'a> {
+    /// The code, without addresses.
+    pub compiled: &'a CompiledModel,
+    /// The program, for its constants.
+    pub program: &'a Program,
+    /// How the object is made.
+    pub options: &'a ObjectOptions,
+    /// What it says about itself.
+    pub record: &'a ModelRecord,
+    /// The methods and their ports, as [`description`] gives them.
+    pub description: String,
+    /// What the weights of another model must fit, if they are a file of their own.
+    pub topology: Option<Vec<u8>>,
+    /// The name by which programs ask for the library.
+    pub soname: &'a str,
+}
+
+/// Checks that a target has shared libraries that are written.
+///
+/// # Errors
+/// A usage diagnostic for other targets than Linux and Android.
+pub fn check_target(target: &Target) -> Result<(), Diagnostic> {
+    if target.platform == Platform::Linux {
+        return Ok(());
+    }
+    Err(Diagnostic::new(codes::SHARED, format!("no shared library is written for {}", target.name))
+        .expected("a target with Linux or Android", target.name)
+        .help("write an object, -o NET.o, and link it with the linker of the target"))
+}
+
+impl Library<'_> {
+    /// The file.
+    ///
+    /// # Errors
+    /// As [`check_target`]; a bug's diagnostic when a distance does not fit its instruction.
+    pub fn write(&self) -> Result<Image, Diagnostic> {
+        check_target(self.options.target)?;
+        let isa = self.options.target.isa;
+        let code = Code::new(self.compiled, isa);
+        let symbols = Symbols::new(self.symbols(&code), &self.imports(), self.version(), self.soname);
+        let dynamic = Dynamic { isa, imports: self.compiled.imports.len(), symbols: &symbols };
+        let mut file = File::new(isa, self.flags());
+        file.add(Section::new(".note.gnu.build-id", elf::SHT_NOTE, 4, build_id(&self.identity(&code))).loaded());
+        symbols.add_sections(&mut file);
+        dynamic.add_relocations(&mut file);
+        self.data(&mut file);
+        file.add(Section::new(".text", elf::SHT_PROGBITS, code.alignment, code.bytes.clone()).executable());
+        dynamic.add_sections(&mut file);
+        self.unloaded(&mut file);
+        symbols.add_names(&mut file);
+        file.place();
+        let places = |name: &str| file.address(name);
+        let linked = code.linked(&places, &self.names())?;
+        let filled = [
+            (".text", linked),
+            (".dynsym", symbols.dynamic_table(&file)),
+            (".symtab", symbols.table(&file)),
+            (".dynamic", dynamic.table(&file)),
+            (".rela.dyn", dynamic.relocations(&file)),
+        ];
+        for (name, bytes) in filled {
+            file.fill(name, bytes);
+        }
+        Ok(file.image())
+    }
+
+    fn flags(&self) -> u32 {
+        // As in objects: code for riscv64gc has compressed instructions.
+        if self.options.target.isa == Isa::Riscv64 { self.options.riscv_abi.flags() | elf::EF_RISCV_RVC } else { 0 }
+    }
+
+    fn named(&self, name: &str) -> String {
+        self.compiled.interface.plain(name)
+    }
+
+    /// The section of each piece of data, in the order of their numbers.
+    fn names(&self) -> Vec<String> {
+        let own = |name: &str| format!(".rodata.{}", self.named(name));
+        let section = |data: &Data| match (&data.contents, &self.options.weights_section) {
+            (Contents::Constants, Some(chosen)) => chosen.clone(),
+            _ => own(data.name),
+        };
+        self.compiled.data.iter().map(section).collect()
+    }
+
+    fn imports(&self) -> Vec<&str> {
+        self.compiled.imports.iter().map(|import| import.symbol.as_str()).collect()
+    }
+
+    /// The version of all symbols: a program of another interface does not start.
+    fn version(&self) -> String {
+        format!("{}_{ABI}_{}", self.compiled.interface.name.to_ascii_uppercase(), super::info::abi_hash(self.compiled.interface.abi_hash))
+    }
+
+    /// The sections of read-only data.
+    fn data(&self, file: &mut File) {
+        for (data, name) in self.compiled.data.iter().zip(self.names()) {
+            let contents = match &data.contents {
+                Contents::Constants => constants(&self.compiled.constants, self.program),
+                Contents::Bytes(bytes) => bytes.clone().into(),
+            };
+            file.add(Section::new(name, elf::SHT_PROGBITS, data.alignment, contents).loaded());
+        }
+        for (name, bytes) in [("info", self.record.to_bytes()), ("ports", self.ports())] {
+            file.add(Section::new(format!(".rodata.{}", self.named(name)), elf::SHT_PROGBITS, 8, bytes).loaded());
+        }
+    }
+
+    /// The description as a string of C.
+    fn ports(&self) -> Vec<u8> {
+        self.description.bytes().chain([0]).collect()
+    }
+
+    /// What tools read and loaders do not.
+    fn unloaded(&self, file: &mut File) {
+        if let Some(attributes) = riscv::attributes(&self.compiled.levels).filter(|_| self.options.target.isa == Isa::Riscv64) {
+            file.add(Section::new(riscv::SECTION, elf::SHT_RISCV_ATTRIBUTES, 1, attributes));
+        }
+        if let Some(topology) = &self.topology {
+            file.add(Section::new(format!(".modelc.{}", self.named("topology")), elf::SHT_PROGBITS, 8, topology.clone()));
+        }
+    }
+
+    /// What tells this library from others: equal ones have it too.
+    fn identity(&self, code: &Code<'_>) -> Vec<u8> {
+        let mut hash = Sha256::new();
+        for part in [&code.bytes, &self.record.to_bytes(), &self.options.settings.to_string().into_bytes(), &self.ports()] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        hash.finalize()[..20].to_vec()
+    }
+
+    fn symbols(&self, code: &Code<'_>) -> Vec<Symbol> {
+        let mut list = Vec::new();
+        for (function, &start) in self.compiled.functions.iter().zip(&code.functions) {
+            let place = Place { section: ".text".into(), offset: start, bytes: function.code.bytes.len() as u64 };
+            list.push(Symbol::new(self.named(&function.name), elf::STT_FUNC, place.clone(), function.entry));
+            if function.entry {
+                list.push(Symbol::new(self.compiled.interface.versioned(&function.name), elf::STT_FUNC, place, true));
+            }
+        }
+        for (data, section) in self.compiled.data.iter().zip(self.names()) {
+            let place = Place { section, offset: 0, bytes: data.bytes(&self.compiled.constants) };
+            list.push(Symbol::new(self.named(data.name), elf::STT_OBJECT, place, false));
+        }
+        for (name, bytes) in [("info", self.record.to_bytes().len()), ("ports", self.description.len() + 1)] {
+            let place = Place { section: format!(".rodata.{}", self.named(name)), offset: 0, bytes: bytes as u64 };
+            list.push(Symbol::new(self.named(name), elf::STT_OBJECT, place, true));
+        }
+        list
+    }
+}
+
+/// The note of a build id (gABI, "Note Section").
+fn build_id(id: &[u8]) -> Vec<u8> {
+    let mut note = Vec::new();
+    for word in [elf::ELF_NOTE_GNU.len() as u32 + 1, id.len() as u32, elf::NT_GNU_BUILD_ID] {
+        note.extend(word.to_le_bytes());
+    }
+    note.extend(elf::ELF_NOTE_GNU);
+    note.push(0);
+    note.extend(id);
+    note
+}
+
+fn bug(what: String) -> Diagnostic {
+    Diagnostic::new(codes::OBJECT, format!("the shared library cannot be written: {what}"))
+        .help("this is a mistake in modelc; please report it with the model")
+}
