@@ -17,28 +17,13 @@ from typing import Any, Unpack
 import numpy as np
 
 from . import _modelc
+from ._arrays import array as _array
+from ._arrays import buffer as _buffer
 from ._modelc import Error, Port, __version__
 from ._options import CompileOptions, LoadOptions
-
-#: NumPy's type of bfloat16, if there is one.
-_BFLOAT16: Any = None
-try:
-    import ml_dtypes
-except ImportError:
-    pass
-else:
-    _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+from ._shared import SharedSession, is_library
 
 __all__ = ["Compiled", "Error", "Method", "Net", "Port", "__version__", "compile", "load", "options"]
-
-#: Types that NumPy has under another name, or lacks: their bits then travel as integers.
-_DTYPES = {"int4": "int8", "int2": "int8", "uint4": "uint8", "bfloat16": "uint16"}
-
-
-def _dtype(name: str) -> np.dtype[Any]:
-    found: np.dtype[Any] = _BFLOAT16 if name == "bfloat16" and _BFLOAT16 is not None else np.dtype(_DTYPES.get(name, name))
-    return found
-
 
 def options(command: str = "compile") -> dict[str, str]:
     """The options of `compile` or `load`, each with its help. They are those of the command line."""
@@ -116,33 +101,10 @@ def _methods(signatures: list[tuple[str, list[Port], list[Port]]], net: Net | No
     return {name: Method(name, inputs, outputs, net, number) for number, (name, inputs, outputs) in enumerate(signatures)}
 
 
-def _buffer(array: Any) -> tuple[Any, tuple[int, ...]]:
-    """A dense array that has a buffer, and its shape. Arrays of bfloat16 have none, so their bits have; single numbers neither."""
-    array = np.asarray(array)
-    if not array.flags.c_contiguous:
-        array = np.ascontiguousarray(array)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    if _BFLOAT16 is not None and array.dtype == _BFLOAT16:
-        array = array.view(np.uint16)
-    elif array.dtype.name in ("int4", "uint4", "int2", "uint2"):
-        array = array.astype(_DTYPES.get(array.dtype.name, "uint8"))
-    return (array if array.ndim else array.reshape(1)), array.shape
-
-
-def _array(memory: bytearray, dtype: str, shape: list[int]) -> Any:
-    count = 1
-    for extent in shape:
-        count *= extent
-    if count == 0:
-        return np.empty(shape, _dtype(dtype))
-    return np.frombuffer(memory, _dtype(dtype), count).reshape(shape)
-
-
 class Net:
     """A model that runs in this process. Several threads may call it; a call does not hold the interpreter's lock."""
 
-    def __init__(self, session: _modelc.Session) -> None:
+    def __init__(self, session: _modelc.Session | SharedSession) -> None:
         self._session = session
         self._known: dict[str, Method] = {}
 
@@ -162,8 +124,11 @@ class Net:
         raise TypeError("the model must know its inputs before they have names: give the arrays by position")
 
     def _call(self, method: int, arrays: Sequence[Any]) -> Any:
-        outputs = self._session.call(method, [_buffer(array) for array in arrays])
-        results = tuple(_array(*output) for output in outputs)
+        given = [_buffer(array) for array in arrays]
+        if isinstance(self._session, SharedSession):
+            results = tuple(self._session.call(method, given))
+        else:
+            results = tuple(_array(*output) for output in self._session.call(method, given))
         return results[0] if len(results) == 1 else results
 
     @property
@@ -181,12 +146,14 @@ class Net:
 
     def profile(self) -> list[dict[str, Any]]:
         """A row for each kernel, with its times since the model was loaded with `profile=True`."""
-        return self._session.profile()
+        return [] if isinstance(self._session, SharedSession) else self._session.profile()
 
     def __repr__(self) -> str:
         return f"<modelc.Net {', '.join(map(repr, self.signatures.values()))}>"
 
     def _repr_html_(self) -> str:
+        if isinstance(self._session, SharedSession):
+            return f"<code>{html.escape(repr(self))}</code>"
         return _frame(self._session.page())
 
 
@@ -228,7 +195,7 @@ class Compiled:
         return _methods(self._compiled._signatures())
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes the object, or a library if the name ends in `.a` or `.lib`, and its header beside it."""
+        """Writes the object, or a library if the name ends in `.a`, `.lib` or `.so`, and its header beside it."""
         self._compiled.write(path)
 
     def _repr_html_(self) -> str:
@@ -246,7 +213,7 @@ def load(
     profile: bool = False,
     **options: Unpack[LoadOptions],
 ) -> Net:
-    """Compiles a model for this computer: the path of a file, or its bytes.
+    """Compiles a model for this computer: the path of a file, or its bytes. A shared library that modelc wrote is opened.
 
     With `dequantize` calls take and give float32 for quantized inputs and outputs. With `profile` kernels are measured. The other
     keywords are the command line's options; `modelc.options("load")` lists them.
@@ -254,7 +221,12 @@ def load(
     arguments = _arguments("load", options)
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Net(_modelc.Session(None, bytes(model), arguments, profile, dequantize))
-    return Net(_modelc.Session(os.fspath(model), None, arguments, profile, dequantize))
+    path = os.fspath(model)
+    if is_library(path):
+        if arguments or profile:
+            raise TypeError("load() takes no options for a shared library: it is compiled already")
+        return Net(SharedSession(path, dequantize))
+    return Net(_modelc.Session(path, None, arguments, profile, dequantize))
 
 
 def compile(model: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, **options: Unpack[CompileOptions]) -> Compiled:

@@ -21,6 +21,17 @@ class Error(Exception):
 class Port:
     """An input or output of a method."""
 
+    def __init__(
+        self,
+        name: str,
+        dtype: str,
+        shape: list[int],
+        min_shape: list[int],
+        scales: list[float] | None,
+        zero_points: list[int] | None,
+        axis: int | None,
+        labels: list[str],
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -65,4 +76,6 @@ class Compiled:
 
 def compile(arguments: list[str]) -> Compiled: ...
 def main(arguments: list[str]) -> int: ...
+def _cpu_features() -> int: ...
+def _explain(status: int) -> str: ...
 def options(command: str) -> list[tuple[str, bool, bool, list[str], str]]: ...

@@ -45,10 +45,10 @@ class LoadOptions(TypedDict, total=False):
     runtime: Literal["embed", "link"] | None
 
 
-class CompileOptions(TypedDict, total=False):
+class CompileOptions(LoadOptions, total=False):
     """Keywords of `modelc.compile`."""
 
-    #: Write another kind of output, with or without the object: object, archive, weights, header, json, html, ir, kernels, driver, clif, asm, plan, depfile, test
+    #: Also write: object, archive, shared, weights, header, rust, hpp, json, html, ir, kernels, driver, clif, asm, plan, depfile, test
     emit: Values | None
     #: Path of the header
     header: Value | None
@@ -84,35 +84,3 @@ class CompileOptions(TypedDict, total=False):
     rtol: Value | None
     #: Allowed float error that is added to the relative one [default: 0]
     atol: Value | None
-    #: CPU level, e.g. x86-64-v3. Objects may have several, separated by commas. `modelc targets` lists them
-    cpu: Value | None
-    #: Memory plan: modelc's own, or the plan in the ExecuTorch program
-    plan: Literal["own", "program"] | None
-    #: Effort to find a smaller memory plan
-    plan_effort: Literal["normal", "max"] | None
-    #: Optimize for fast code or for small code
-    optimize: Literal["speed", "size"] | None
-    #: Plan scratch memory for this many threads [default: the value of --num-threads, else 1]
-    threads: Value | None
-    #: Change the shape of an input: in0=1x224x224x3. An input is given by number or name
-    shape: Values | None
-    #: Make a dimension of an input or output dynamic, with an upper bound: in0.1=128
-    bound: Values | None
-    #: Fix an input to a constant, so that shapes and axes computed from it are known: in1=2,3
-    value: Values | None
-    #: Tensor file of an ExecuTorch program (.ptd)
-    data: Values | None
-    #: Compile a custom operator as a call to a C function of the application [default symbol: NAME]
-    custom: Values | None
-    #: Stop a call with MODELC_E_ABORTED after this many iterations of a loop
-    max_iterations: Value | None
-    #: Use of a GPU. auto: only a GPU that is estimated to be faster than the CPU [default: auto; off without an operating system]
-    gpu: Literal["auto", "require", "off"] | None
-    #: Operators to run on the GPU: all, a name pattern (CONV*), or positions (3-17)
-    gpu_ops: Value | None
-    #: Capabilities of the GPU: vulkan1.1, vulkan1.1+bytes or vulkan1.3 [default: vulkan1.1]
-    vk_profile: Value | None
-    #: Source of the Vulkan library: the system's loader or the application [default: dlopen]
-    vk_loader: Literal["dlopen", "host"] | None
-    #: Place of the GPU runtime: in the object, or in a separate object from `modelc runtime` [default: embed]
-    runtime: Literal["embed", "link"] | None

@@ -32,6 +32,18 @@ fn options(command: &str) -> Vec<(String, bool, bool, Vec<String>, String)> {
     list.into_iter().map(row).collect()
 }
 
+/// The features of this computer's CPU, as libraries are told them where they cannot find them out; 0 where they can.
+#[pyfunction]
+fn _cpu_features() -> u64 {
+    if cfg!(target_arch = "x86_64") { 0 } else { modelc::target::host_features() }
+}
+
+/// The meaning of a status of ABI 1.
+#[pyfunction]
+fn _explain(status: i32) -> &'static str {
+    modelc::interface::STATUSES.iter().find(|(_, known, _)| *known == status).map_or("unknown status", |(.., meaning)| *meaning)
+}
+
 /// The native part of the package.
 #[pymodule]
 fn _modelc(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -43,5 +55,7 @@ fn _modelc(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compile, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(options, module)?)?;
+    module.add_function(wrap_pyfunction!(_cpu_features, module)?)?;
+    module.add_function(wrap_pyfunction!(_explain, module)?)?;
     Ok(())
 }

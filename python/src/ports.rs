@@ -25,6 +25,23 @@ pub struct Port {
 
 #[pymethods]
 impl Port {
+    /// A port of a shared library, as its description has it.
+    #[new]
+    #[pyo3(signature = (name, dtype, shape, min_shape, scales, zero_points, axis, labels))]
+    #[expect(clippy::too_many_arguments, reason = "the fields in their order")]
+    fn from_description(
+        name: String,
+        dtype: String,
+        shape: Vec<u64>,
+        min_shape: Vec<u64>,
+        scales: Option<Vec<f32>>,
+        zero_points: Option<Vec<i64>>,
+        axis: Option<usize>,
+        labels: Vec<String>,
+    ) -> Self {
+        Self { name, dtype, shape, min_shape, scales, zero_points, axis, labels }
+    }
+
     fn __repr__(&self) -> String {
         let extent = |(low, high): (&u64, &u64)| if low == high { high.to_string() } else { format!("{low}..{high}") };
         let shape: Vec<String> = self.min_shape.iter().zip(&self.shape).map(extent).collect();

@@ -34,9 +34,13 @@ def field(option: tuple[str, bool, bool, list[str], str]) -> str:
 
 def made() -> str:
     text = HEAD
-    for function, title in [("load", "LoadOptions"), ("compile", "CompileOptions")]:
-        text += f'\n\nclass {title}(TypedDict, total=False):\n    """Keywords of `modelc.{function}`."""\n\n'
-        text += "".join(map(field, _modelc.options(function)))
+    known: list[str] = []
+    # What loading takes, compiling takes too.
+    for function, title, base in [("load", "LoadOptions", "TypedDict"), ("compile", "CompileOptions", "LoadOptions")]:
+        text += f'\n\nclass {title}({base}, total=False):\n    """Keywords of `modelc.{function}`."""\n\n'
+        own = [option for option in _modelc.options(function) if option[0] not in known]
+        text += "".join(map(field, own))
+        known += [name for name, *_ in own]
     return text
 
 
