@@ -10,7 +10,7 @@ mod header;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Tensor;
 use array::{Array, MAX_BYTES};
-pub use array::{conform, parse_npy, to_npy};
+pub use array::{conform, parse_npy, to_npy, unpacked};
 use header::invalid;
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};

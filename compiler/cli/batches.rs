@@ -6,6 +6,7 @@
 use super::console;
 use super::io::{INTEGERS_BELOW, Inputs, Source, read_model_for};
 use super::options::Common;
+use super::progress;
 use super::run::Methods;
 use crate::api::Loaded;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
@@ -87,7 +88,8 @@ pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) 
     let mut left: Vec<usize> = (0..names.len()).collect();
     let mut batches: Vec<Batch> = Vec::new();
     while let Some(&first) = left.first() {
-        let model = read_model_for(path, common, inputs, samples(&names, inputs, &left))?;
+        let known = samples(&names, inputs, &left);
+        let model = progress::during(&format!("reading {path}"), || read_model_for(path, common, inputs, known))?;
         let (mut calls, mut others) = (Vec::new(), Vec::new());
         for number in left {
             let method = Methods::find(&model.module, names[number].as_deref())?;

@@ -10,6 +10,7 @@ use super::interrupt::{self, Measuring};
 use super::options::{Common, MessageFormat};
 use super::output::{grouped, numbered, table, usage};
 use super::pin;
+use super::progress;
 use super::run::Calls;
 use super::sizes;
 use crate::api::engine::Engine;
@@ -26,27 +27,27 @@ use std::time::{Duration, Instant};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The model
+    /// A .tflite, .pte or .bpte file; `-` is standard input
     model: String,
     #[command(flatten)]
     calls: Calls,
     /// Minimum number of measured runs
-    #[arg(long = "num-runs", alias = "num_runs", default_value_t = 50)]
+    #[arg(long = "num-runs", alias = "num_runs", value_name = "N", default_value_t = 50)]
     num_runs: u64,
     /// Number of runs before the measurement
-    #[arg(long = "warmup-runs", alias = "warmup_runs", default_value_t = 1)]
+    #[arg(long = "warmup-runs", alias = "warmup_runs", value_name = "N", default_value_t = 1)]
     warmup_runs: u64,
     /// Minimum duration of the measurement, in seconds
-    #[arg(long = "min-secs", alias = "min_secs", default_value_t = 1.0)]
+    #[arg(long = "min-secs", alias = "min_secs", value_name = "S", default_value_t = 1.0)]
     min_secs: f64,
     /// Maximum duration of the measurement, in seconds
-    #[arg(long = "max-secs", alias = "max_secs", default_value_t = 150.0)]
+    #[arg(long = "max-secs", alias = "max_secs", value_name = "S", default_value_t = 150.0)]
     max_secs: f64,
     /// Pause between runs, in seconds
-    #[arg(long = "run-delay", alias = "run_delay", default_value_t = 0.0)]
+    #[arg(long = "run-delay", alias = "run_delay", value_name = "S", default_value_t = 0.0)]
     run_delay: f64,
     /// Number of threads
-    #[arg(long = "num-threads", alias = "num_threads", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long = "num-threads", alias = "num_threads", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     num_threads: u32,
     /// Processors to run on, separated by commas
     #[arg(long, value_name = "CPU", value_delimiter = ',')]
@@ -54,7 +55,7 @@ pub struct Arguments {
     /// Show the time of every kernel
     #[arg(long)]
     profile: bool,
-    /// Write /tmp/perf-PID.map, so that Linux's perf shows the names of the model's functions
+    /// Write /tmp/perf-PID.map, for names in Linux's perf
     #[arg(long = "perf-map")]
     perf_map: bool,
     /// Print JSON (schema modelc.bench/1)
@@ -123,7 +124,9 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         return Err(usage("these calls need several models: --bound lets one take all shapes, or bench them apart").into());
     }
     let options = JitOptions { profile: arguments.profile, threads: arguments.num_threads, ..JitOptions::default() };
-    let mut engine = Engine::new(&batch.model, &arguments.common.general_settings(), options)?;
+    let mut engine = progress::during(&format!("compiling {}", arguments.model), || {
+        Engine::new(&batch.model, &arguments.common.general_settings(), options)
+    })?;
     if let Some(info) = engine.instance.gpu()? {
         console::note(&info.to_string());
     }
@@ -157,7 +160,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         let runs = grouped(steady.0.len() as u64);
         console::note(&format!("interrupted: {runs} of at least {} runs were measured", grouped(arguments.num_runs)));
     }
-    console::print(&if arguments.json || arguments.common.message_format == MessageFormat::Json {
+    console::print(&if arguments.json || arguments.common.messages.format == MessageFormat::Json {
         json_text(arguments, &engine, &measured)
     } else {
         text(arguments, &engine, &measured)

@@ -7,6 +7,7 @@ use super::files::Files;
 use super::io::map;
 use super::options::{Common, MessageFormat, ObjectArguments};
 use super::output::{grouped, usage};
+use super::progress;
 use super::sizes;
 use crate::codegen::listing::{Listing, listing};
 use crate::compile::{self, file_name, main_kind};
@@ -20,15 +21,15 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 #[derive(Args)]
+#[command(next_help_heading = "Output")]
 pub struct Arguments {
-    /// The model: a .tflite, .pte or .bpte file; `-` is standard input
-    #[arg(required = true)]
+    /// A .tflite, .pte or .bpte file; `-` is standard input
+    #[arg(required = true, help_heading = "Arguments")]
     model: Option<String>,
-    /// File to write: an object (.o) or a library (.a, .so); the header goes beside it. `-` is standard output
+    /// An object (.o) or a library (.a, .so), its header beside it; or `-`
     #[arg(short, long, value_name = "OUT.o")]
     output: Option<String>,
-    /// Also write: object, archive, shared, weights, header, rust, hpp, json, html, ir, kernels, driver, clif, asm, plan, depfile, test
-    #[arg(long = "emit", value_name = "KIND[=PATH]")]
+    #[arg(long = "emit", value_name = "KIND[=PATH]", help = KINDS)]
     emit: Vec<String>,
     /// Path of the header
     #[arg(long, value_name = "PATH")]
@@ -36,22 +37,22 @@ pub struct Arguments {
     /// Write a dependency file for Make
     #[arg(long, value_name = "PATH")]
     depfile: Option<String>,
-    /// Write an HTML report: memory over time, kernels, weights
+    /// Write a page: memory over time, kernels, weights
     #[arg(long, value_name = "PATH.html")]
     report: Option<String>,
-    /// Print errors only: no summary of sizes
-    #[arg(short, long)]
-    quiet: bool,
     #[command(flatten)]
     object: ObjectArguments,
-    /// Fail if the model needs more than these limits, e.g. arena<=64K,stack<=2K,flash<=300K
-    #[arg(long, value_name = "LIMITS")]
+    /// Fail above limits: arena<=64K,stack<=2K,flash<=300K
+    #[arg(long, value_name = "LIMITS", help_heading = "Memory")]
     require: Option<String>,
     #[command(flatten)]
-    test: TestArguments,
-    #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    test: TestArguments,
 }
+
+/// The help of `--emit`.
+const KINDS: &str = "Write another output: object, archive, shared, weights,\nheader, rust, hpp, json, html, ir, kernels, driver, clif, asm,\nplan, depfile, test";
 
 /// Where one kind of output goes.
 struct Request {
@@ -66,7 +67,7 @@ struct Request {
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let requests = arguments.requests()?;
     let compiled = produce(arguments, &requests)?;
-    if !arguments.quiet && requests.iter().all(|r| r.path != "-") {
+    if !arguments.common.messages.quiet && requests.iter().all(|r| r.path != "-") {
         tell(arguments, &requests, &compiled);
     }
     Ok(Outcome::Done)
@@ -95,9 +96,9 @@ fn produce(arguments: &Arguments, requests: &[Request]) -> Result<Compiled, Diag
         emit::check_shared(settings.machines()?.0)?;
     }
     let bytes = map(path)?;
-    let compiled = compile::compile(&settings, bytes.clone(), path)?;
+    let compiled = progress::during(&format!("compiling {path}"), || compile::compile(&settings, bytes.clone(), path))?;
     if let Some(limits) = &arguments.require {
-        super::require::check(limits, path, &compiled.files.record.footprint, &compiled.lowered.peaks)?;
+        super::require::check((limits, "--report"), path, &compiled.files.record.footprint, &compiled.lowered.peaks)?;
     }
     let write = |request: &Request| match request.kind {
         OutputKind::Test => {
@@ -108,13 +109,13 @@ fn produce(arguments: &Arguments, requests: &[Request]) -> Result<Compiled, Diag
         _ => Ok(output(&compiled, (path, &arguments.read_beside()), request, requests)?),
     };
     let outputs = requests.iter().map(write).collect::<Result<_, Diagnostics>>()?;
-    files.write_all(outputs)?;
+    progress::during("writing", || files.write_all(outputs))?;
     Ok(compiled)
 }
 
 /// Tells what was written.
 fn tell(arguments: &Arguments, requests: &[Request], compiled: &Compiled) {
-    if arguments.common.message_format == MessageFormat::Json {
+    if arguments.common.messages.format == MessageFormat::Json {
         message(&summary_json(arguments.model.as_deref().unwrap_or_default(), requests, compiled).to_string());
     } else {
         summary(requests, compiled);

@@ -39,7 +39,7 @@ pub struct Opt {
 }
 
 /// Options that say how something is printed, and those that callers give in another way.
-const LEFT_OUT: &[&str] = &["help", "message-format", "output", "quiet", "version"];
+const LEFT_OUT: &[&str] = &["help", "message-format", "output", "quiet", "verbose", "version"];
 
 /// The options of compiling.
 pub fn compile_options() -> Vec<Opt> {
@@ -59,7 +59,7 @@ fn options(command: &clap::Command) -> Vec<Opt> {
             takes_value: argument.get_action().takes_values(),
             repeats: matches!(argument.get_action(), ArgAction::Append),
             values: argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect(),
-            help: argument.get_help().map(ToString::to_string).unwrap_or_default(),
+            help: argument.get_help().map(ToString::to_string).unwrap_or_default().replace('\n', " "),
         })
     };
     command.get_arguments().filter_map(option).collect()

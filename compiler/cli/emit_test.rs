@@ -24,17 +24,18 @@ use std::sync::Arc;
 
 /// What `--emit test` tests.
 #[derive(Args)]
+#[command(next_help_heading = "Test (with --emit test)")]
 pub struct TestArguments {
     #[command(flatten)]
     methods: Methods,
-    /// Archive with the inputs for --emit test. Array names: in{call}_{index} [default: the cases of a .bpte, else random]
+    /// Inputs: in{call}_{index} [default: a .bpte's cases, else random]
     #[arg(long, value_name = "IN.npz")]
     inputs: Option<String>,
-    /// Archive with the expected outputs. Array names: out{call}_{index} [default: computed by the interpreter]
+    /// Outputs: out{call}_{index} [default: the interpreter's]
     #[arg(long, value_name = "OUT.npz", requires = "inputs")]
     expected: Option<String>,
-    /// Accept arrays of this type for quantized inputs, and quantize them
-    #[arg(long = "input-type", value_enum, value_name = "TYPE", requires = "inputs")]
+    /// f32: quantize float32 arrays for quantized inputs
+    #[arg(long = "input-type", value_enum, value_name = "TYPE", requires = "inputs", hide_possible_values = true)]
     input_type: Option<InputType>,
     #[command(flatten)]
     tolerance: ToleranceArguments,

@@ -43,21 +43,22 @@ enum RuntimeArgument {
 
 /// What is said of GPUs.
 #[derive(Args)]
+#[command(next_help_heading = "GPU")]
 pub struct GpuArguments {
-    /// Use of a GPU. auto: only a GPU that is estimated to be faster than the CPU [default: auto; off without an operating system]
-    #[arg(long = "gpu", value_enum)]
+    /// Use of a GPU: auto (if estimated to be faster), require or off
+    #[arg(long = "gpu", value_enum, value_name = "USE", hide_possible_values = true)]
     gpu: Option<GpuArgument>,
-    /// Operators to run on the GPU: all, a name pattern (CONV*), or positions (3-17)
+    /// Operators for the GPU: all, a pattern (CONV*), positions (3-17)
     #[arg(long = "gpu-ops", value_name = "PATTERN")]
     gpu_operators: Option<String>,
-    /// Capabilities of the GPU: vulkan1.1, vulkan1.1+bytes or vulkan1.3 [default: vulkan1.1]
+    /// vulkan1.1, vulkan1.1+bytes or vulkan1.3 [default: vulkan1.1]
     #[arg(long = "vk-profile", value_name = "PROFILE")]
     vk_profile: Option<String>,
-    /// Source of the Vulkan library: the system's loader or the application [default: dlopen]
-    #[arg(long = "vk-loader", value_enum)]
+    /// Vulkan from the system (dlopen) or the application (host)
+    #[arg(long = "vk-loader", value_enum, value_name = "LOADER", hide_possible_values = true)]
     vk_loader: Option<VulkanLoader>,
-    /// Place of the GPU runtime: in the object, or in a separate object from `modelc runtime` [default: embed]
-    #[arg(long = "runtime", value_enum)]
+    /// GPU runtime in the object (embed) or by `modelc runtime` (link)
+    #[arg(long = "runtime", value_enum, value_name = "PLACE", hide_possible_values = true)]
     runtime: Option<RuntimeArgument>,
 }
 

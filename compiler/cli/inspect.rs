@@ -11,6 +11,7 @@ use super::files::Files;
 use super::io::map;
 use super::options::{Common, MessageFormat, ObjectArguments};
 use super::output::{grouped, table, usage};
+use super::progress;
 use super::{require, sizes};
 use crate::diagnostic::{Diagnostics, Kind};
 use crate::emit::info::{abi_hash, hex};
@@ -27,7 +28,7 @@ use serde_json::{Value, json};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A model; or an object, library or executable that contains compiled models
+    /// A model; or an object, library or executable with models
     file: String,
     /// Print JSON (schema modelc.inspect/1)
     #[arg(long)]
@@ -35,13 +36,13 @@ pub struct Arguments {
     /// Show every node inside delegates (ExecuTorch)
     #[arg(long)]
     nodes: bool,
-    /// Show the lines of Python source for each instruction, if the file contains them
+    /// Show the lines of Python source for each instruction
     #[arg(long)]
     frames: bool,
-    /// Write an HTML report: memory over time, kernels, weights
+    /// Write a page: memory over time, kernels, weights
     #[arg(long, value_name = "OUT.html", conflicts_with = "json")]
     html: Option<String>,
-    /// Fail if the model needs more than these limits, e.g. arena<=64K,stack<=2K,flash<=300K
+    /// Fail above limits: arena<=64K,stack<=2K,flash<=300K
     #[arg(long, value_name = "LIMITS")]
     require: Option<String>,
     #[command(flatten)]
@@ -52,7 +53,7 @@ pub struct Arguments {
 
 impl Arguments {
     fn wants_json(&self) -> bool {
-        self.json || self.common.message_format == MessageFormat::Json
+        self.json || self.common.messages.format == MessageFormat::Json
     }
 }
 
@@ -77,7 +78,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     }
     let settings = arguments.object.settings(&arguments.common, file, file)?;
     let customs = settings.customs.clone();
-    let compiled = compile::compile(&settings, bytes.clone(), file);
+    let compiled = progress::during(&format!("compiling {file}"), || compile::compile(&settings, bytes.clone(), file));
     let detail = Detail { nodes: arguments.nodes, frames: arguments.frames };
     let listing = |errors: &Diagnostics| {
         Ok::<_, Diagnostics>(Listing::new(file, (*bytes).as_ref(), frontend::survey(&bytes, file, &customs)?, errors))
@@ -111,7 +112,7 @@ fn within_limits<'a>(
 ) -> Result<Outcome, Diagnostics> {
     if let Some(limits) = &arguments.require {
         for (record, peaks) in models {
-            require::check(limits, &arguments.file, &record.footprint, peaks)?;
+            require::check((limits, "--html"), &arguments.file, &record.footprint, peaks)?;
         }
     }
     Ok(Outcome::Done)

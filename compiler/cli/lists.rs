@@ -2,18 +2,29 @@
 
 use super::Outcome;
 use super::console::print;
-use super::output::{table, usage};
+use super::output::{fitted, table, usage};
 use crate::diagnostic::{Diagnostics, did_you_mean};
 use crate::frontend;
 use crate::jit::devices::{Found, FoundDevice, devices};
 use crate::machine::MACHINES;
-use crate::target::{CORES, TARGETS};
+use crate::target::{CORES, TARGETS, Target};
 use clap::Args;
+use serde_json::{Value, json};
 
 #[derive(Args)]
 pub struct OpsArguments {
     /// Format: tflite, executorch or vulkan [default: all]
     format: Option<String>,
+    /// Print JSON (schema modelc.ops/1)
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub struct TargetsArguments {
+    /// Print JSON (schema modelc.targets/1)
+    #[arg(long)]
+    json: bool,
 }
 
 /// Lists the operators that front ends know.
@@ -29,8 +40,14 @@ pub fn ops(arguments: &OpsArguments) -> Result<Outcome, Diagnostics> {
         let known: Vec<&str> = formats.iter().map(|(format, _)| *format).collect();
         return Err(did_you_mean(usage(format!("there is no format {name}")).expected(known.join(", "), name), name, known).into());
     }
+    let formats = formats.iter().filter(|(format, _)| wanted.is_none_or(|w| w == *format));
+    if arguments.json {
+        let list: Vec<Value> = formats.map(|(format, operators)| json!({ "format": format, "operators": operators })).collect();
+        print(&format!("{:#}\n", json!({ "schema": "modelc.ops/1", "formats": list })))?;
+        return Ok(Outcome::Done);
+    }
     let mut text = String::new();
-    for (format, operators) in formats.iter().filter(|(format, _)| wanted.is_none_or(|w| w == *format)) {
+    for (format, operators) in formats {
         text.push_str(&format!("{format}: {} operators\n", operators.len()));
         text.extend(operators.iter().map(|operator| format!("  {operator}\n")));
     }
@@ -42,17 +59,45 @@ pub fn ops(arguments: &OpsArguments) -> Result<Outcome, Diagnostics> {
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn targets() -> Result<Outcome, Diagnostics> {
-    let mut rows =
-        vec![["target", "objects", "CPU levels (by default all on x86-64, else the first)", "other spellings"].map(String::from).to_vec()];
+pub fn targets(arguments: &TargetsArguments) -> Result<Outcome, Diagnostics> {
+    if arguments.json {
+        print(&format!("{:#}\n", targets_json()))?;
+        return Ok(Outcome::Done);
+    }
+    let mut rows = vec![["target", "objects", "CPU levels", "other spellings"].map(String::from).to_vec()];
     for target in TARGETS {
         let levels: Vec<&str> = MACHINES.iter().filter(|m| m.isa() == Some(target.isa)).map(|m| m.level).collect();
         rows.push(vec![target.name.to_owned(), target.format.name().to_owned(), levels.join(" "), target.aliases.join(" ")]);
     }
     let devices = devices().map_or_else(|_| "No code for Vulkan can be made for this computer.\n".into(), |found| devices_text(&found));
-    let cores = CORES.iter().map(|(cores, target)| format!("{target} is meant by names that begin with {}\n", cores.join(", ")));
-    print(&format!("{}\n{}\n{devices}", table(&rows, &[]), cores.collect::<String>()))?;
+    let cores = CORES
+        .iter()
+        .map(|(cores, target)| format!("{}\n", fitted(&format!("{target} is meant by names that begin with {}", cores.join(", ")))));
+    let levels = "By default an object has all levels of x86-64, elsewhere the first.\n";
+    print(&format!("{}\n{levels}\n{}\n{devices}", table(&rows, &[]), cores.collect::<String>()))?;
     Ok(Outcome::Done)
+}
+
+/// The same as JSON, schema `modelc.targets/1`.
+fn targets_json() -> Value {
+    let target = |target: &Target| {
+        let levels: Vec<&str> = MACHINES.iter().filter(|m| m.isa() == Some(target.isa)).map(|m| m.level).collect();
+        json!({ "name": target.name, "format": target.format.name(), "cpu_levels": levels, "aliases": target.aliases })
+    };
+    let cores = |(prefixes, target): &(&[&str], &str)| json!({ "prefixes": prefixes, "target": target });
+    json!({
+        "schema": "modelc.targets/1",
+        "targets": TARGETS.iter().map(target).collect::<Vec<_>>(),
+        "cores": CORES.iter().map(cores).collect::<Vec<_>>(),
+        "vulkan_devices": devices_json(),
+    })
+}
+
+/// The devices of Vulkan of this computer.
+pub fn devices_json() -> Vec<Value> {
+    let Ok(Found::Devices(list)) = devices() else { return vec![] };
+    let device = |device: &FoundDevice| json!({ "name": device.name, "kind": kind(device), "version": version(device), "profiles": device.profiles });
+    list.iter().map(device).collect()
 }
 
 /// The devices of Vulkan, or why there are none.
@@ -63,20 +108,24 @@ fn devices_text(found: &Found) -> String {
         Found::Devices(list) if list.is_empty() => return "There is no device of Vulkan here.\n".into(),
         Found::Devices(list) => list,
     };
-    let row = |device: &FoundDevice| {
-        let kind = match device.device_type {
-            1 => "GPU in the processor",
-            2 => "GPU",
-            3 => "GPU of a virtual machine",
-            4 => "CPU, for --gpu require only",
-            _ => "other",
-        };
-        let version = device.api_version;
-        let version = format!("{}.{}.{}", version >> 22 & 0x7f, version >> 12 & 0x3ff, version & 0xfff);
-        vec![device.name.clone(), kind.to_owned(), version, device.profiles.join(" ")]
-    };
+    let row = |device: &FoundDevice| vec![device.name.clone(), kind(device).to_owned(), version(device), device.profiles.join(" ")];
     let head = ["device of Vulkan here", "kind", "version", "profiles"].map(String::from).to_vec();
     table(&std::iter::once(head).chain(list.iter().map(row)).collect::<Vec<_>>(), &[])
+}
+
+fn kind(device: &FoundDevice) -> &'static str {
+    match device.device_type {
+        1 => "GPU in the processor",
+        2 => "GPU",
+        3 => "GPU of a virtual machine",
+        4 => "CPU, for --gpu require only",
+        _ => "other",
+    }
+}
+
+fn version(device: &FoundDevice) -> String {
+    let version = device.api_version;
+    format!("{}.{}.{}", version >> 22 & 0x7f, version >> 12 & 0x3ff, version & 0xfff)
 }
 
 #[cfg(test)]

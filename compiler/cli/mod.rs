@@ -10,6 +10,7 @@ mod cases;
 mod compile;
 mod completions;
 mod console;
+mod doctor;
 pub mod embedded;
 mod emit_test;
 mod files;
@@ -23,6 +24,7 @@ mod options;
 mod output;
 mod pin;
 mod ports;
+mod progress;
 mod require;
 mod run;
 mod runtime;
@@ -43,30 +45,39 @@ use std::process::ExitCode;
 /// Compile TFLite and ExecuTorch models to native object files.
 #[derive(Parser)]
 #[command(name = "modelc", version, disable_version_flag = true, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(styles = output::STYLES, disable_help_flag = true)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
     compile: compile::Arguments,
-    /// Print the version; with --verbose also the commit, the ABI, and this computer's target and CPU level
-    #[arg(short = 'V', long, action = ArgAction::Version)]
+    /// Print the version; with --verbose commit, ABI, target, CPU level
+    #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "Messages")]
     version: Option<bool>,
+    /// Print this help
+    #[arg(short, long, action = ArgAction::Help, global = true, help_heading = "Messages")]
+    help: Option<bool>,
 }
 
 #[derive(Subcommand)]
 enum Command {
     /// Run a model in this process and show its outputs
+    #[command(mut_args(of_objects))]
     Run(run::Arguments),
     /// Measure the latency of a model
+    #[command(mut_args(of_objects))]
     Bench(bench::Arguments),
     /// Compare the outputs of a model with expected outputs
+    #[command(mut_args(of_objects))]
     Verify(verify::Arguments),
     /// Show operators, sizes and kernels of a model; or the models in an object file
     Inspect(inspect::Arguments),
     /// List the supported operators
     Ops(lists::OpsArguments),
-    /// List targets, their other spellings and CPU levels, and the Vulkan devices of this computer
-    Targets,
+    /// List targets, CPU levels, and the Vulkan devices of this computer
+    Targets(lists::TargetsArguments),
+    /// Show what this computer can run, measure, link and emulate
+    Doctor(doctor::Arguments),
     /// Write a weights file from a retrained model, for an object already compiled
     Weights(weights::Arguments),
     /// Write the GPU runtime, for objects compiled with --runtime link
@@ -75,6 +86,12 @@ enum Command {
     Completions(completions::Arguments),
     /// Print a page for man: `modelc man run | man -l -`
     Man(man::Arguments),
+}
+
+/// Hides options that only objects have, from the help of commands that run a model in this process.
+fn of_objects(argument: clap::Arg) -> clap::Arg {
+    let hidden = ["vk_loader", "runtime"].contains(&argument.get_id().as_str());
+    if hidden { argument.hide(true) } else { argument }
 }
 
 /// How a command ended without an error.
@@ -114,10 +131,9 @@ fn run(given: &[OsString]) -> u8 {
             return error.exit_code() as u8;
         }
     };
-    let format = arguments.message_format();
-    if format == options::MessageFormat::Json {
-        console::speak_json();
-    }
+    let messages = arguments.messages();
+    let format = messages.format;
+    console::configure(messages);
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| execute(arguments))) {
         Ok(Ok(Outcome::Done)) => 0,
         Ok(Ok(Outcome::Differs)) => DIFFERS,
@@ -130,16 +146,18 @@ fn run(given: &[OsString]) -> u8 {
 }
 
 impl CommandLine {
-    fn message_format(&self) -> options::MessageFormat {
+    fn messages(&self) -> options::Messages {
         match &self.command {
-            None => self.compile.common.message_format,
-            Some(Command::Run(a)) => a.common.message_format,
-            Some(Command::Bench(a)) => a.common.message_format,
-            Some(Command::Verify(a)) => a.common.message_format,
-            Some(Command::Inspect(a)) => a.common.message_format,
-            Some(Command::Weights(a)) => a.message_format,
-            Some(Command::Runtime(a)) => a.message_format,
-            Some(Command::Ops(_) | Command::Targets | Command::Completions(_) | Command::Man(_)) => options::MessageFormat::Text,
+            None => self.compile.common.messages,
+            Some(Command::Run(a)) => a.common.messages,
+            Some(Command::Bench(a)) => a.common.messages,
+            Some(Command::Verify(a)) => a.common.messages,
+            Some(Command::Inspect(a)) => a.common.messages,
+            Some(Command::Weights(a)) => a.messages,
+            Some(Command::Runtime(a)) => a.messages,
+            Some(Command::Ops(_) | Command::Targets(_) | Command::Doctor(_) | Command::Completions(_) | Command::Man(_)) => {
+                options::Messages::USUAL
+            }
         }
     }
 }
@@ -219,7 +237,8 @@ fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
         Some(Command::Verify(arguments)) => verify::execute(&arguments),
         Some(Command::Inspect(arguments)) => inspect::execute(&arguments),
         Some(Command::Ops(arguments)) => lists::ops(&arguments),
-        Some(Command::Targets) => lists::targets(),
+        Some(Command::Targets(arguments)) => lists::targets(&arguments),
+        Some(Command::Doctor(arguments)) => doctor::execute(&arguments),
         Some(Command::Weights(arguments)) => weights::execute(&arguments),
         Some(Command::Runtime(arguments)) => runtime::execute(&arguments),
         Some(Command::Completions(arguments)) => completions::execute(&arguments),
@@ -231,7 +250,7 @@ fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
 fn report(diagnostics: &Diagnostics, format: options::MessageFormat) -> u8 {
     for diagnostic in &diagnostics.0 {
         match format {
-            options::MessageFormat::Text => console::message(&diagnostic.to_string()),
+            options::MessageFormat::Text => console::message(&output::diagnostic_text(diagnostic)),
             options::MessageFormat::Json => console::message(&output::diagnostic_json(diagnostic)),
         }
     }

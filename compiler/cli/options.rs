@@ -43,45 +43,69 @@ enum GoalArgument {
 /// Options of every command that compiles.
 #[derive(Args)]
 pub struct Common {
-    /// CPU level, e.g. x86-64-v3. Objects may have several, separated by commas. `modelc targets` lists them
-    #[arg(long, value_name = "LEVEL[,LEVEL]")]
+    /// CPU levels: x86-64-v3,x86-64-v4 (see `modelc targets`)
+    #[arg(long, value_name = "LEVEL[,LEVEL]", help_heading = "Target")]
     pub cpu: Option<String>,
-    /// Memory plan: modelc's own, or the plan in the ExecuTorch program
-    #[arg(long, value_enum, default_value = "own")]
-    plan: PlanArgument,
-    /// Effort to find a smaller memory plan
-    #[arg(long = "plan-effort", value_enum, default_value = "normal")]
-    plan_effort: EffortArgument,
-    /// Optimize for fast code or for small code
-    #[arg(long, value_enum, default_value = "speed")]
+    /// Optimize for speed or size [default: speed]
+    #[arg(long, value_enum, value_name = "GOAL", default_value = "speed", hide_default_value = true, help_heading = "Target")]
+    #[arg(hide_possible_values = true)]
     optimize: GoalArgument,
-    /// Plan scratch memory for this many threads [default: the value of --num-threads, else 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    /// Memory plan: own, or program for the file's [default: own]
+    #[arg(long, value_enum, value_name = "PLAN", default_value = "own", hide_default_value = true, help_heading = "Memory")]
+    #[arg(hide_possible_values = true)]
+    plan: PlanArgument,
+    /// Search for a smaller plan: normal or max [default: normal]
+    #[arg(long = "plan-effort", value_enum, value_name = "EFFORT", default_value = "normal", hide_default_value = true)]
+    #[arg(hide_possible_values = true, help_heading = "Memory")]
+    plan_effort: EffortArgument,
+    /// Plan memory for N threads [default: --num-threads, else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Memory")]
     pub threads: Option<u32>,
-    /// Change the shape of an input: in0=1x224x224x3. An input is given by number or name
-    #[arg(long = "shape", value_name = "INPUT=SHAPE")]
+    /// Change the shape of an input: in0=1x224x224x3
+    #[arg(long = "shape", value_name = "INPUT=SHAPE", help_heading = "Shapes (inputs by number or name)")]
     shapes: Vec<String>,
-    /// Make a dimension of an input or output dynamic, with an upper bound: in0.1=128
-    #[arg(long = "bound", value_name = "PORT.DIMENSION=N")]
+    /// Make a dimension dynamic, up to a bound: in0.1=128
+    #[arg(long = "bound", value_name = "PORT.DIM=N", help_heading = "Shapes (inputs by number or name)")]
     bounds: Vec<String>,
-    /// Fix an input to a constant, so that shapes and axes computed from it are known: in1=2,3
-    #[arg(long = "value", value_name = "INPUT=NUMBERS")]
+    /// Fix an input to a constant, for shapes computed from it: in1=2,3
+    #[arg(long = "value", value_name = "INPUT=NUMBERS", help_heading = "Shapes (inputs by number or name)")]
     values: Vec<String>,
     /// Tensor file of an ExecuTorch program (.ptd)
-    #[arg(long = "data", value_name = "W.ptd")]
+    #[arg(long = "data", value_name = "W.ptd", help_heading = "Model")]
     data: Vec<String>,
-    /// Compile a custom operator as a call to a C function of the application [default symbol: NAME]
-    #[arg(long = "custom", value_name = "NAME[=SYMBOL]")]
+    /// Call a C function for a custom operator [default symbol: NAME]
+    #[arg(long = "custom", value_name = "NAME[=SYMBOL]", help_heading = "Model")]
     customs: Vec<String>,
-    /// Stop a call with MODELC_E_ABORTED after this many iterations of a loop
-    #[arg(long = "max-iterations", value_name = "N")]
+    /// Stop a call after N iterations of a loop
+    #[arg(long = "max-iterations", value_name = "N", help_heading = "Model")]
     pub max_iterations: Option<u64>,
     /// GPUs.
     #[command(flatten)]
     pub gpu: GpuArguments,
-    /// Format of error messages
-    #[arg(long = "message-format", value_enum, default_value = "text")]
-    pub message_format: MessageFormat,
+    /// Messages.
+    #[command(flatten)]
+    pub messages: Messages,
+}
+
+/// How messages are printed, and which.
+#[derive(Args, Clone, Copy)]
+#[command(next_help_heading = "Messages")]
+pub struct Messages {
+    /// Print errors only
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Print what is done, with times
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Format of messages: text or json [default: text]
+    #[arg(long = "message-format", value_enum, value_name = "FORMAT", default_value = "text", hide_default_value = true)]
+    #[arg(hide_possible_values = true)]
+    pub format: MessageFormat,
+}
+
+impl Messages {
+    /// Those of commands that have no such options.
+    pub const USUAL: Self = Self { quiet: false, verbose: false, format: MessageFormat::Text };
 }
 
 impl Common {
@@ -144,23 +168,23 @@ impl Common {
 /// What an object is made for, and how it is put together.
 #[derive(Args)]
 pub struct ObjectArguments {
-    /// Prefix of every symbol [default: the output's file name without suffix]
-    #[arg(long, value_name = "NAME")]
+    /// Prefix of symbols [default: the output's name without suffix]
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
     name: Option<String>,
-    /// Target to compile for [default: this computer]. `modelc targets` lists them
-    #[arg(long, value_name = "TRIPLE")]
+    /// Triple, core or board [default: this computer]
+    #[arg(long, value_name = "TARGET", help_heading = "Target")]
     target: Option<String>,
-    /// Float ABI in the header of riscv64 objects: lp64, lp64f or lp64d [default: lp64d]
-    #[arg(long, value_name = "ABI")]
+    /// Float ABI of riscv64: lp64, lp64f or lp64d [default: lp64d]
+    #[arg(long, value_name = "ABI", help_heading = "Target")]
     abi: Option<String>,
-    /// Place of the weights: embed (in the object) or external (in a separate file, OUT.bin)
-    #[arg(long, value_name = "PLACE", default_value = "embed")]
+    /// Weights: embed, or external in OUT.bin [default: embed]
+    #[arg(long, value_name = "PLACE", default_value = "embed", hide_default_value = true, help_heading = "Memory")]
     weights: String,
-    /// Name of the section that contains the weights
-    #[arg(long = "weights-section", value_name = "SECTION")]
+    /// Name of the section with the weights
+    #[arg(long = "weights-section", value_name = "NAME", help_heading = "Memory")]
     weights_section: Option<String>,
-    /// Call the on_kernel function of modelc_config before and after every kernel
-    #[arg(long = "profile-hooks")]
+    /// Call modelc_config's on_kernel before and after every kernel
+    #[arg(long = "profile-hooks", help_heading = "Output")]
     profile_hooks: bool,
 }
 

@@ -1,11 +1,43 @@
 //! How things are printed: numbers with thousands separators, aligned tables, diagnostics as JSON.
 
+use super::console;
 use crate::diagnostic::{Diagnostic, codes};
 pub use crate::plan::thousands as grouped;
+use clap::builder::styling::{AnsiColor, Effects, Styles};
 use serde_json::json;
 
-/// Rows in aligned columns, two spaces between them. Columns of `right` are aligned to the right.
+/// Colours of messages and of `--help`.
+pub const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().effects(Effects::BOLD))
+    .usage(AnsiColor::Green.on_default().effects(Effects::BOLD))
+    .literal(AnsiColor::Cyan.on_default().effects(Effects::BOLD))
+    .placeholder(AnsiColor::Cyan.on_default())
+    .error(AnsiColor::Red.on_default().effects(Effects::BOLD))
+    .valid(AnsiColor::Green.on_default())
+    .invalid(AnsiColor::Yellow.on_default());
+
+/// A diagnostic as people read it, in colours.
+pub fn diagnostic_text(diagnostic: &Diagnostic) -> String {
+    let text = diagnostic.to_string();
+    let (error, label) = (STYLES.get_error(), STYLES.get_literal());
+    let paint = |(number, line): (usize, &str)| match line.split_once(": ") {
+        Some((head, rest)) if number == 0 => format!("{error}{head}:{error:#} {rest}"),
+        Some((head, rest)) if LABELS.contains(&head.trim_start()) => format!("{label}{head}:{label:#} {rest}"),
+        _ => line.to_owned(),
+    };
+    text.lines().enumerate().map(paint).collect::<Vec<_>>().join("\n")
+}
+
+/// What lines of a diagnostic begin with.
+const LABELS: [&str; 3] = ["expected", "found", "help"];
+
+/// Rows in aligned columns, two spaces between them. Columns of `right` are aligned to the right. On a terminal the last column is cut into
+/// lines that fit.
 pub fn table(rows: &[Vec<String>], right: &[usize]) -> String {
+    aligned(rows, right, console::terminal_columns())
+}
+
+fn aligned(rows: &[Vec<String>], right: &[usize], most: Option<usize>) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
@@ -25,8 +57,38 @@ pub fn table(rows: &[Vec<String>], right: &[usize]) -> String {
                 line.push_str(&pad);
             }
         }
-        text.push_str(line.trim_end());
+        let indent = widths[..columns.saturating_sub(1)].iter().map(|width| width + 2).sum();
+        let fitting = if row.len() == columns { most } else { None };
+        text.push_str(&cut(line.trim_end(), indent, fitting));
         text.push('\n');
+    }
+    text
+}
+
+/// A line of text in lines that fit the terminal.
+pub fn fitted(line: &str) -> String {
+    cut(line, 0, console::terminal_columns())
+}
+
+/// A line that is cut between words, where it is longer than there are columns; what follows begins below the last column.
+fn cut(line: &str, indent: usize, most: Option<usize>) -> String {
+    /// Columns below which a text is not worth reading.
+    const LEAST: usize = 20;
+    let Some(most) = most.filter(|&most| line.chars().count() > most && most >= indent + LEAST) else { return line.to_owned() };
+    let start = line.char_indices().nth(indent).map_or(line.len(), |(at, _)| at);
+    let (mut text, mut column) = (line[..start].to_owned(), indent);
+    for (number, word) in line[start..].split(' ').enumerate() {
+        let width = word.chars().count();
+        if number > 0 && column + 1 + width > most {
+            text.truncate(text.trim_end().len());
+            text.push_str(&format!("\n{}", " ".repeat(indent)));
+            column = indent;
+        } else if number > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += width;
     }
     text
 }
@@ -70,7 +132,25 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let rows = vec![vec!["a".into(), "1".into()], vec!["long".into(), "1,000".into()]];
-        assert_eq!(table(&rows, &[1]), "a         1\nlong  1,000\n");
+        assert_eq!(aligned(&rows, &[1], None), "a         1\nlong  1,000\n");
         assert_eq!([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn the_last_column_fits_the_terminal() {
+        let rows = vec![vec!["name".into(), "one two three four five six".into()], vec!["b".into(), "short".into()]];
+        let text = "name  one two three\n      four five six\nb     short\n";
+        assert_eq!(aligned(&rows, &[], Some(26)), text.replace("three\n      four", "three four\n      ").replace("  five", "five"));
+        assert_eq!(aligned(&rows, &[], None).lines().count(), 2);
+        assert_eq!(aligned(&rows, &[], Some(10)).lines().count(), 2, "too narrow to read");
+    }
+
+    #[test]
+    fn colours_change_no_word() {
+        let error = Diagnostic::new(codes::OPTION, "a: b").expected("c", "d").help("e");
+        let painted = diagnostic_text(&error);
+        let plain = anstream::adapter::strip_str(&painted).to_string();
+        assert_eq!(plain, error.to_string());
+        assert!(painted.contains("\x1b["), "{painted:?}");
     }
 }

@@ -6,21 +6,21 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::Footprint;
 use crate::lower::Peak;
 
-/// Checks a model against all limits. `peaks` are those of its methods, where they are known.
+/// Checks a model against all limits; beside them stands the option that writes a page. `peaks` are those of its methods, where they are known.
 ///
 /// # Errors
 /// When a limit is malformed; else one diagnostic for each that is not kept, the one of the arena naming what is live at the peak.
-pub fn check(limits: &str, file: &str, footprint: &Footprint, peaks: &[Peak]) -> Result<(), Diagnostics> {
+pub fn check((limits, page): (&str, &str), file: &str, footprint: &Footprint, peaks: &[Peak]) -> Result<(), Diagnostics> {
     let malformed =
         |limit: &str| usage(format!("--require {limit} is not understood")).expected("arena<=64K, stack<=2K or flash<=1M", limit);
     let limits = limits.split(',').map(|limit| parse(limit).ok_or_else(|| malformed(limit))).collect::<Result<Vec<_>, _>>()?;
     let errors: Vec<Diagnostic> =
-        limits.into_iter().filter_map(|limit| over(limit, footprint, peaks)).map(|error| error.in_file(file)).collect();
+        limits.into_iter().filter_map(|limit| over(limit, page, footprint, peaks)).map(|error| error.in_file(file)).collect();
     if errors.is_empty() { Ok(()) } else { Err(Diagnostics(errors)) }
 }
 
 /// What is wrong if the model needs more than a limit.
-fn over((what, most): (&str, u64), footprint: &Footprint, peaks: &[Peak]) -> Option<Diagnostic> {
+fn over((what, most): (&str, u64), page: &str, footprint: &Footprint, peaks: &[Peak]) -> Option<Diagnostic> {
     let needed = match what {
         "arena" => footprint.arena_bytes(),
         "stack" => footprint.stack_bytes,
@@ -38,11 +38,11 @@ fn over((what, most): (&str, u64), footprint: &Footprint, peaks: &[Peak]) -> Opt
             if !peaks.is_empty() {
                 found.push_str(&format!("; live at the peak:\n{}", live(peaks)));
             }
-            error = error.help("`--report page.html` shows memory over time");
+            error = error.help(format!("`{page} page.html` shows memory over time"));
         }
         "flash" => {
             found.push_str(&format!("\n{} of code, {} of weights", bytes(footprint.code_bytes), bytes(footprint.weights_bytes)));
-            error = error.help("`--report page.html` shows the bytes of each kernel and its weights");
+            error = error.help(format!("`{page} page.html` shows the bytes of each kernel and its weights"));
         }
         _ => {}
     }

@@ -9,31 +9,41 @@ use super::io::{INTEGERS_BELOW, InputType, Inputs, Source, array_argument, read_
 use super::options::{Common, MessageFormat};
 use super::output::{grouped, table, usage};
 use super::ports::Ports;
+use super::progress;
 use super::tap::{Taps, Way, entry_name, in_order, source_module};
 use crate::api::engine::Engine;
+use crate::api::quantize;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
 use crate::emit::OutputKind;
+use crate::frontend;
 use crate::ir::interpret::Interpreter;
 use crate::ir::{ElementType, Module, Scalar, Tensor};
 use crate::jit::JitOptions;
-use crate::npz::Archive;
+use crate::npz::{Archive, unpacked};
+use crate::program::Port;
 use clap::Args;
 use serde_json::{Value, json};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The model
+    /// A .tflite, .pte or .bpte file; `-` is standard input
     model: String,
     #[command(flatten)]
     pub calls: Calls,
     /// Write the outputs to an .npz archive
     #[arg(long, value_name = "OUT.npz")]
     outputs: Option<String>,
-    /// Also show an inner tensor, by its name in the file. `all` shows every tensor
+    /// f32: give float32 for quantized outputs
+    #[arg(long = "output-type", value_enum, value_name = "TYPE", hide_possible_values = true)]
+    output_type: Option<InputType>,
+    /// Show the K largest elements of each output, with labels
+    #[arg(long = "top-k", value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    top: Option<u32>,
+    /// Show an inner tensor, by its name in the file, or all
     #[arg(long, value_name = "TENSOR")]
     tap: Vec<String>,
     /// Number of threads
-    #[arg(long = "num-threads", alias = "num_threads", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long = "num-threads", alias = "num_threads", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     num_threads: u32,
     #[command(flatten)]
     pub common: Common,
@@ -44,16 +54,16 @@ pub struct Arguments {
 pub struct Calls {
     #[command(flatten)]
     methods: Methods,
-    /// Inputs of all calls: in{call}_{index}; of one call also in{index}, the inputs' names, or an .npy
+    /// Inputs: in{call}_{index}, in{index}, the inputs' names, or an .npy
     #[arg(long, value_name = "IN.npz", conflicts_with_all = ["input", "random"])]
     inputs: Option<String>,
-    /// One input of a single call, by number or name: in0=a.npy
+    /// An input of a single call, by number or name: in0=a.npy
     #[arg(long, value_name = "INPUT=A.npy", conflicts_with = "random")]
     input: Vec<String>,
-    /// Accept arrays of this type for quantized inputs, and quantize them
-    #[arg(long = "input-type", value_enum, value_name = "TYPE")]
+    /// f32: quantize float32 arrays for quantized inputs
+    #[arg(long = "input-type", value_enum, value_name = "TYPE", hide_possible_values = true)]
     input_type: Option<InputType>,
-    /// Use random inputs from this seed [default: 1]
+    /// Random inputs from this seed [default: 1]
     #[arg(long, value_name = "SEED")]
     random: Option<u64>,
 }
@@ -61,7 +71,7 @@ pub struct Calls {
 /// Which methods are called.
 #[derive(Args)]
 pub struct Methods {
-    /// Method to run [default: the one named in the .npz, else the first]
+    /// Method to call [default: that of the .npz, else the first]
     #[arg(long, value_name = "METHOD", conflicts_with = "calls")]
     method: Option<String>,
     /// Methods of the calls, in order
@@ -198,14 +208,19 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     files.check(arguments.outputs.as_deref().map(|path| (path, OutputKind::Arrays)))?;
     let batches = arguments.calls.batches(&arguments.model, &arguments.common)?;
     let is_single = batches.iter().map(|batch| batch.calls.len()).sum::<usize>() == 1;
-    let mut results = Results { archive: Archive::default(), silent: arguments.outputs.is_some(), rows: vec![], arrays: vec![] };
+    let mut results = Results {
+        archive: Archive::default(),
+        silent: arguments.outputs.is_some() && arguments.top.is_none(),
+        rows: vec![],
+        arrays: vec![],
+    };
     for batch in &batches {
         run(arguments, batch, is_single, &mut results)?;
     }
     if let Some(path) = &arguments.outputs {
         files.write(path, OutputKind::Arrays, results.archive.to_bytes()?)?;
     }
-    print(&match arguments.common.message_format {
+    print(&match arguments.common.messages.format {
         MessageFormat::Text => table(&results.rows, &[]),
         MessageFormat::Json => results.json(arguments),
     })?;
@@ -215,7 +230,9 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
 fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Results) -> Result<(), Diagnostics> {
     let model = &batch.model;
     let options = JitOptions { observe: !arguments.tap.is_empty(), threads: arguments.num_threads, ..JitOptions::default() };
-    let mut engine = Engine::new(model, &arguments.common.general_settings(), options)?;
+    let settings = arguments.common.general_settings();
+    let mut engine = progress::during(&format!("compiling {}", model.path), || Engine::new(model, &settings, options))?;
+    let labels = if arguments.top.is_some() { frontend::labels((*model.bytes).as_ref()) } else { vec![] };
     let source = if arguments.tap.is_empty() { Module::default() } else { source_module(model)? };
     let taps = Taps::new(&arguments.tap, &source)?;
     let before = (results.rows.len(), results.arrays.len());
@@ -229,8 +246,14 @@ fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Resu
             let outputs = engine.call(method, inputs)?;
             for (index, output) in outputs.into_iter().enumerate() {
                 let entry = format!("out{number}_{}", engine.position(method, index));
-                let name = &engine.program().methods[method].outputs[index].name;
-                results.show(&entry, (name, format!("{name:?}")), &output);
+                let port = &engine.program().methods[method].outputs[index];
+                let output = if arguments.output_type.is_some() { real(output, port) } else { output };
+                results.show(&entry, (&port.name, format!("{:?}", port.name)), &output);
+                if let Some(most) = arguments.top {
+                    // Labels of a file are those of its first method.
+                    let own = labels.iter().find(|list| list.is_output && list.port == index && method == 0);
+                    results.rank(&output, most as usize, own.map_or(&[][..], |list| &list.labels));
+                }
                 results.archive.tensors.insert(entry, output);
             }
             if !arguments.tap.is_empty() {
@@ -270,6 +293,23 @@ impl Results {
         }
     }
 
+    /// Adds the largest elements of the output that was shown last.
+    fn rank(&mut self, tensor: &Tensor, most: usize, labels: &[String]) {
+        let rows = largest(tensor, most);
+        let label = |index: usize| labels.get(index).map_or("", String::as_str);
+        let json = |row: &Vec<(usize, f64)>| {
+            row.iter().map(|&(index, value)| json!({ "index": index, "label": labels.get(index), "value": value })).collect::<Vec<_>>()
+        };
+        if let Some(array) = self.arrays.last_mut() {
+            array["top"] = rows.iter().map(json).collect::<Vec<_>>().into();
+        }
+        for (place, &(index, value)) in rows.iter().flat_map(|row| row.iter().enumerate()) {
+            // Shortest as the type of the output has it.
+            let shown = if tensor.element.is_float() { (value as f32).to_string() } else { value.to_string() };
+            self.rows.push(vec![format!("  {}.", place + 1), index.to_string(), shown, label(index).to_owned()]);
+        }
+    }
+
     /// Adds inner tensors, and says how each was come by: on standard error where nothing else is printed.
     fn add_taps(&mut self, values: Vec<(String, (Way, Vec<Tensor>))>, call: Option<usize>) {
         for (name, (way, tensors)) in values {
@@ -287,6 +327,32 @@ impl Results {
             }
         }
     }
+}
+
+/// An output as float32, if its integers stand for real numbers.
+fn real(tensor: Tensor, port: &Port) -> Tensor {
+    let quantization = quantize::usable(port.quantization.as_ref(), port.element);
+    let plain = if port.element.bits() < 8 { unpacked(&tensor) } else { tensor.clone() };
+    quantization.and_then(|quantization| quantize::dequantized(&plain, quantization, port.element)).unwrap_or(tensor)
+}
+
+/// The largest elements along the last dimension, the largest first: number and value, for each slice. Of equal ones the first comes first.
+fn largest(tensor: &Tensor, most: usize) -> Vec<Vec<(usize, f64)>> {
+    let plain = if tensor.element.bits() < 8 { unpacked(tensor) } else { tensor.clone() };
+    let size = (plain.element.bits() / 8).max(1) as usize;
+    if plain.element.part() != plain.element {
+        return vec![];
+    }
+    let value = |bytes: &[u8]| Scalar::from_bytes(plain.element, bytes).as_f64();
+    let values: Vec<f64> = plain.bytes.chunks_exact(size).map(value).collect();
+    let row = usize::try_from(tensor.shape.last().copied().unwrap_or(1)).unwrap_or(usize::MAX).max(1);
+    let ranked = |row: &[f64]| {
+        let mut ranked: Vec<(usize, f64)> = row.iter().copied().enumerate().filter(|(_, value)| !value.is_nan()).collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+        ranked.truncate(most);
+        ranked
+    };
+    values.chunks(row).map(ranked).collect()
 }
 
 /// Elements of an output printed at most.

@@ -4,7 +4,7 @@ use super::Outcome;
 use super::console::{message, note};
 use super::files::Files;
 use super::gpu::VulkanLoader;
-use super::options::MessageFormat;
+use super::options::{MessageFormat, Messages};
 use super::output::grouped;
 use crate::diagnostic::Diagnostics;
 use crate::emit::{Output, OutputKind, RiscvAbi, runtime_header, runtime_object, runtime_options};
@@ -20,18 +20,25 @@ pub struct Arguments {
     /// Header to write: the types that all models share
     #[arg(long, value_name = "PATH.h")]
     header: Option<String>,
-    /// Target to compile for [default: this computer]. `modelc targets` lists them
-    #[arg(long, value_name = "TRIPLE")]
+    /// Triple, core or board [default: this computer]
+    #[arg(long, value_name = "TARGET")]
     target: Option<String>,
-    /// Float ABI in the header of riscv64 objects: lp64, lp64f or lp64d [default: lp64d]
+    /// Float ABI of riscv64: lp64, lp64f or lp64d [default: lp64d]
     #[arg(long, value_name = "ABI")]
     abi: Option<String>,
-    /// Source of the Vulkan library: the system's loader (dlopen) or the application (host)
-    #[arg(long = "vk-loader", value_enum, default_value = "dlopen")]
+    /// Vulkan from the system (dlopen) or the application (host)
+    #[arg(
+        long = "vk-loader",
+        value_enum,
+        value_name = "LOADER",
+        default_value = "dlopen",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
     loader: VulkanLoader,
-    /// Format of error messages
-    #[arg(long = "message-format", value_enum, default_value = "text")]
-    pub message_format: MessageFormat,
+    /// Messages.
+    #[command(flatten)]
+    pub messages: Messages,
 }
 
 /// Writes the runtime of GPUs for objects made with `--runtime link`.
@@ -54,7 +61,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let header = header.map(|path| Output { path: path.into(), kind: OutputKind::Header, contents: runtime_header().into_bytes().into() });
     let object = Output { path: arguments.output.as_str().into(), kind: OutputKind::Object, contents: object };
     files.write_all(std::iter::once(object).chain(header).collect())?;
-    if arguments.output != "-" && arguments.message_format == MessageFormat::Json {
+    if arguments.output != "-" && arguments.messages.format == MessageFormat::Json {
         let json = json!({ "schema": "modelc.runtime/1", "target": target.name, "path": arguments.output, "bytes": bytes });
         message(&json.to_string());
     } else if arguments.output != "-" {

@@ -15,14 +15,16 @@ const BFLOAT: f64 = 1.0 / 64.0;
 /// A step of 8 bits, the largest magnitude being 127 of them.
 const STEP: f64 = 1.0 / 127.0;
 
+/// The help of `--rtol`.
+const RELATIVE: &str =
+    "Float error, relative to the largest value of the tensor\n[default: 1e-5; 1e-4 or more for a .bpte and the interpreter]";
+
 /// Options of commands that compare outputs.
 #[derive(Args)]
 pub struct ToleranceArguments {
-    /// Allowed float error, relative to the largest expected value of the tensor [default: 1e-5; 1e-4 or more for a .bpte and for
-    /// interpreter results]
-    #[arg(long, value_name = "R", value_parser = difference)]
+    #[arg(long, value_name = "R", value_parser = difference, help = RELATIVE)]
     rtol: Option<f64>,
-    /// Allowed float error that is added to the relative one [default: 0]
+    /// Float error that is added to the relative one [default: 0]
     #[arg(long, value_name = "A", value_parser = difference)]
     atol: Option<f64>,
 }

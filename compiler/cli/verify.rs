@@ -24,26 +24,26 @@ use serde_json::{Value, json};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The model. A .bpte file contains its own test cases
+    /// A .tflite, .pte or .bpte file; a .bpte has its own cases
     model: String,
     #[command(flatten)]
     methods: Methods,
-    /// Inputs of all calls: in{call}_{index}; of one call also in{index}, the inputs' names, or an .npy
+    /// Inputs: in{call}_{index}, in{index}, the inputs' names, or an .npy
     #[arg(long, value_name = "IN.npz", requires = "expected")]
     inputs: Option<String>,
-    /// Expected outputs: out{call}_{index}; of one call also out{index}, the outputs' names, or an .npy
+    /// Expected outputs: out{call}_{index}, out{index}, names, or an .npy
     #[arg(long, value_name = "OUT.npz", requires = "inputs")]
     expected: Option<String>,
-    /// Accept arrays of this type for quantized inputs, and quantize them
-    #[arg(long = "input-type", value_enum, value_name = "TYPE", requires = "inputs")]
+    /// f32: quantize float32 arrays for quantized inputs
+    #[arg(long = "input-type", value_enum, value_name = "TYPE", requires = "inputs", hide_possible_values = true)]
     input_type: Option<InputType>,
     #[command(flatten)]
     tolerance: ToleranceArguments,
-    /// Find the first kernel whose results differ from the interpreter. Uses random inputs if none are given
+    /// Find the first kernel that differs from the interpreter
     #[arg(long)]
     bisect: bool,
     /// Number of threads
-    #[arg(long = "num-threads", alias = "num_threads", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long = "num-threads", alias = "num_threads", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     num_threads: u32,
     #[command(flatten)]
     pub common: Common,
@@ -82,7 +82,7 @@ impl Origin {
 /// Whatever is wrong with the model or the data. Differing outputs are no error but an outcome.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let (origin, mut batches) = batches(arguments)?;
-    let format = arguments.common.message_format;
+    let format = arguments.common.messages.format;
     if arguments.bisect {
         for (model, cases) in &mut batches {
             let tolerance = origin.tolerance(model, &arguments.tolerance);
@@ -136,7 +136,7 @@ struct Verdict {
 /// Prints the verdict, as a line or as JSON of schema `modelc.verify/1`.
 fn report(arguments: &Arguments, verdict: Verdict) -> Result<Outcome, Diagnostics> {
     let Verdict { calls, outputs, differing, rows } = verdict;
-    print(&match arguments.common.message_format {
+    print(&match arguments.common.messages.format {
         MessageFormat::Json => {
             let agrees = differing == 0;
             let json = json!({ "schema": "modelc.verify/1", "model": arguments.model, "agrees": agrees, "calls": calls, "outputs": outputs,

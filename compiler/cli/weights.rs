@@ -4,7 +4,7 @@ use super::Outcome;
 use super::console::{message, note};
 use super::files::Files;
 use super::io::map;
-use super::options::MessageFormat;
+use super::options::{MessageFormat, Messages};
 use super::output::grouped;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::emit::{OutputKind, TopologyRecord, weights_for};
@@ -16,7 +16,7 @@ use serde_json::json;
 pub struct Arguments {
     /// The retrained model
     model: String,
-    /// Object compiled with --weights external, or a static library that contains it
+    /// Object or library, compiled with --weights external
     #[arg(long, value_name = "NET.o")]
     like: String,
     /// Tensor file of an ExecuTorch program (.ptd)
@@ -25,9 +25,9 @@ pub struct Arguments {
     /// Weights file to write. `-` is standard output
     #[arg(short, long, value_name = "NET.bin")]
     output: String,
-    /// Format of error messages
-    #[arg(long = "message-format", value_enum, default_value = "text")]
-    pub message_format: MessageFormat,
+    /// Messages.
+    #[command(flatten)]
+    pub messages: Messages,
 }
 
 /// Makes weights for an object that exists.
@@ -58,7 +58,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     for port in weights.rescaled {
         note(&format!("note: the scale or zero point of {port} differs from the header of {}", arguments.like));
     }
-    if arguments.output != "-" && arguments.message_format == MessageFormat::Json {
+    if arguments.output != "-" && arguments.messages.format == MessageFormat::Json {
         let json = json!({ "schema": "modelc.weights/1", "model": arguments.model, "like": arguments.like, "path": arguments.output, "bytes": bytes });
         message(&json.to_string());
     } else if arguments.output != "-" {

@@ -67,7 +67,8 @@ pub fn conform(array: &Tensor, element: ElementType, shape: &[u64], name: &str) 
     Taken::of_shape(element, shape).fitting(array, name)
 }
 
-fn unpacked(tensor: &Tensor) -> Tensor {
+/// A tensor whose elements have bytes of their own.
+pub fn unpacked(tensor: &Tensor) -> Tensor {
     let bytes = packed::unpack(tensor.element, &tensor.bytes, tensor.elements());
     Tensor { element: tensor.element.unpacked(), shape: tensor.shape.clone(), bytes }
 }

@@ -48,6 +48,8 @@ fn labels_are_shown_and_in_the_header() {
     let shown = text(&folder.done(&["inspect", "l.tflite"]).stdout);
     assert!(shown.contains("out0  labels.txt  3  cat, \"dog\", cow */ \u{e9}"), "{shown}");
     assert_eq!(json(&folder.done(&["inspect", "l.tflite", "--json"]))["labels"][0]["labels"][0], "cat");
+    let ranked = text(&folder.done(&["run", "l.tflite", "--top-k", "3"]).stdout);
+    assert!(["cat", "\"dog\"", "cow */ \u{e9}"].iter().all(|label| ranked.lines().any(|line| line.ends_with(label))), "{ranked}");
     folder.done(&["l.tflite", "-o", "net.o"]);
     let header = fs::read_to_string(folder.at("net.h")).expect("a header");
     assert!(

@@ -6,6 +6,7 @@ mod folder;
 mod foreign;
 mod interrupt;
 mod labels;
+mod look;
 #[path = "../made/mod.rs"]
 mod made;
 mod memory;
