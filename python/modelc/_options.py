@@ -11,76 +11,76 @@ Values = Value | Mapping[str, Any]
 class LoadOptions(TypedDict, total=False):
     """Keywords of `modelc.load`."""
 
-    #: CPU level, e.g. x86-64-v3. Objects may have several, separated by commas. `modelc targets` lists them
+    #: CPU levels: x86-64-v3,x86-64-v4 (see `modelc targets`)
     cpu: Value | None
-    #: Memory plan: modelc's own, or the plan in the ExecuTorch program
-    plan: Literal["own", "program"] | None
-    #: Effort to find a smaller memory plan
-    plan_effort: Literal["normal", "max"] | None
-    #: Optimize for fast code or for small code
+    #: Optimize for speed or size [default: speed]
     optimize: Literal["speed", "size"] | None
-    #: Plan scratch memory for this many threads [default: the value of --num-threads, else 1]
+    #: Memory plan: own, or program for the file's [default: own]
+    plan: Literal["own", "program"] | None
+    #: Search for a smaller plan: normal or max [default: normal]
+    plan_effort: Literal["normal", "max"] | None
+    #: Plan memory for N threads [default: --num-threads, else 1]
     threads: Value | None
-    #: Change the shape of an input: in0=1x224x224x3. An input is given by number or name
+    #: Change the shape of an input: in0=1x224x224x3
     shape: Values | None
-    #: Make a dimension of an input or output dynamic, with an upper bound: in0.1=128
+    #: Make a dimension dynamic, up to a bound: in0.1=128
     bound: Values | None
-    #: Fix an input to a constant, so that shapes and axes computed from it are known: in1=2,3
+    #: Fix an input to a constant, for shapes computed from it: in1=2,3
     value: Values | None
     #: Tensor file of an ExecuTorch program (.ptd)
     data: Values | None
-    #: Compile a custom operator as a call to a C function of the application [default symbol: NAME]
+    #: Call a C function for a custom operator [default symbol: NAME]
     custom: Values | None
-    #: Stop a call with MODELC_E_ABORTED after this many iterations of a loop
+    #: Stop a call after N iterations of a loop
     max_iterations: Value | None
-    #: Use of a GPU. auto: only a GPU that is estimated to be faster than the CPU [default: auto; off without an operating system]
+    #: Use of a GPU: auto (if estimated to be faster), require or off
     gpu: Literal["auto", "require", "off"] | None
-    #: Operators to run on the GPU: all, a name pattern (CONV*), or positions (3-17)
+    #: Operators for the GPU: all, a pattern (CONV*), positions (3-17)
     gpu_ops: Value | None
-    #: Capabilities of the GPU: vulkan1.1, vulkan1.1+bytes or vulkan1.3 [default: vulkan1.1]
+    #: vulkan1.1, vulkan1.1+bytes or vulkan1.3 [default: vulkan1.1]
     vk_profile: Value | None
-    #: Source of the Vulkan library: the system's loader or the application [default: dlopen]
+    #: Vulkan from the system (dlopen) or the application (host)
     vk_loader: Literal["dlopen", "host"] | None
-    #: Place of the GPU runtime: in the object, or in a separate object from `modelc runtime` [default: embed]
+    #: GPU runtime in the object (embed) or by `modelc runtime` (link)
     runtime: Literal["embed", "link"] | None
 
 
 class CompileOptions(LoadOptions, total=False):
     """Keywords of `modelc.compile`."""
 
-    #: Also write: object, archive, shared, weights, header, rust, hpp, json, html, ir, kernels, driver, clif, asm, plan, depfile, test
+    #: Write another output: object, archive, shared, weights, header, rust, hpp, json, html, ir, kernels, driver, clif, asm, plan, depfile, test
     emit: Values | None
     #: Path of the header
     header: Value | None
     #: Write a dependency file for Make
     depfile: Value | None
-    #: Write an HTML report: memory over time, kernels, weights
+    #: Write a page: memory over time, kernels, weights
     report: Value | None
-    #: Prefix of every symbol [default: the output's file name without suffix]
+    #: Prefix of symbols [default: the output's name without suffix]
     name: Value | None
-    #: Target to compile for [default: this computer]. `modelc targets` lists them
+    #: Triple, core or board [default: this computer]
     target: Value | None
-    #: Float ABI in the header of riscv64 objects: lp64, lp64f or lp64d [default: lp64d]
+    #: Float ABI of riscv64: lp64, lp64f or lp64d [default: lp64d]
     abi: Value | None
-    #: Place of the weights: embed (in the object) or external (in a separate file, OUT.bin)
+    #: Weights: embed, or external in OUT.bin [default: embed]
     weights: Value | None
-    #: Name of the section that contains the weights
+    #: Name of the section with the weights
     weights_section: Value | None
-    #: Call the on_kernel function of modelc_config before and after every kernel
+    #: Call modelc_config's on_kernel before and after every kernel
     profile_hooks: bool | None
-    #: Fail if the model needs more than these limits, e.g. arena<=64K,stack<=2K,flash<=300K
+    #: Fail above limits: arena<=64K,stack<=2K,flash<=300K
     require: Value | None
-    #: Method to run [default: the one named in the .npz, else the first]
+    #: Method to call [default: that of the .npz, else the first]
     method: Value | None
     #: Methods of the calls, in order
     calls: Values | None
-    #: Archive with the inputs for --emit test. Array names: in{call}_{index} [default: the cases of a .bpte, else random]
+    #: Inputs: in{call}_{index} [default: a .bpte's cases, else random]
     inputs: Value | None
-    #: Archive with the expected outputs. Array names: out{call}_{index} [default: computed by the interpreter]
+    #: Outputs: out{call}_{index} [default: the interpreter's]
     expected: Value | None
-    #: Accept arrays of this type for quantized inputs, and quantize them
+    #: f32: quantize float32 arrays for quantized inputs
     input_type: Literal["f32"] | None
-    #: Allowed float error, relative to the largest expected value of the tensor [default: 1e-5; 1e-4 or more for a .bpte and for interpreter results]
+    #: Float error, relative to the largest value of the tensor [default: 1e-5; 1e-4 or more for a .bpte and the interpreter]
     rtol: Value | None
-    #: Allowed float error that is added to the relative one [default: 0]
+    #: Float error that is added to the relative one [default: 0]
     atol: Value | None

@@ -1,6 +1,7 @@
 """Objects, the options, the command line."""
 
 import pathlib
+import re
 import subprocess
 import sys
 from typing import Any
@@ -57,8 +58,7 @@ def test_mistakes_raise() -> None:
 
 def test_every_option_of_the_command_line_is_known() -> None:
     help_text = subprocess.run([sys.executable, "-m", "modelc", "--help"], check=True, capture_output=True, text=True).stdout
-    lines = [line for line in help_text.splitlines() if line.strip().startswith("-")]
-    named = {word.removeprefix("--").replace("-", "_") for line in lines for word in line.split() if word.startswith("--")}
+    named = {name.replace("-", "_") for name in re.findall(r"^ +(?:-\w, )?--([a-z-]+)", help_text, re.MULTILINE)}
     assert named - set(modelc.options()) == {"output", "message_format", "quiet", "verbose", "help", "version"}
     assert all(modelc.options().values()) and set(modelc.options("load")) < set(modelc.options())
 
