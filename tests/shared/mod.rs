@@ -87,7 +87,7 @@ fn a_library_needs_no_writable_code() {
         };
         let (protected, dynamic) = (range(elf::PT_GNU_RELRO), range(elf::PT_DYNAMIC));
         assert!(protected.start <= dynamic.start && dynamic.end <= protected.end && protected.end % 0x1000 == 0, "{}", tools.triple);
-        let tags: Vec<i64> = file.elf_dynamic_table().unwrap().dynamics().iter().map(|entry| i64::from(entry.d_tag(little))).collect();
+        let tags: Vec<i64> = file.elf_dynamic_table().unwrap().dynamics().iter().map(|entry| entry.d_tag(little)).collect();
         assert!(tags.contains(&elf::DT_SONAME) && !tags.contains(&elf::DT_TEXTREL) && !tags.contains(&elf::DT_RELA), "{tags:?}");
         let exported: Vec<&str> = file.dynamic_symbols().map(|symbol| symbol.name().unwrap()).collect();
         assert!(files.symbols.iter().all(|symbol| exported.contains(&symbol.as_str())), "{exported:?}");
