@@ -1,10 +1,21 @@
 //! Which back end a machine has.
 
+use super::CodegenError;
 use super::back_end::BackEnd;
 use super::clif::Cranelift;
-use super::{CodegenError, x86};
-use crate::machine::Machine;
+use super::x86::Wide;
+use crate::machine::{Isa, Machine};
 use crate::target::Target;
+
+/// Makes a back end from Cranelift, which compiles the driver everywhere.
+type Maker = for<'a> fn(&'a Machine, Cranelift<'a>) -> Box<dyn BackEnd + 'a>;
+
+/// The back ends of our own: the instruction set, the bytes of a vector, and what makes one.
+const OWN: &[(Isa, u16, Maker)] = &[(Isa::X86_64, 32, wide), (Isa::X86_64, 64, wide)];
+
+fn wide<'a>(machine: &'a Machine, driver: Cranelift<'a>) -> Box<dyn BackEnd + 'a> {
+    Box::new(Wide::new(machine, driver))
+}
 
 /// The back end of a machine on a target.
 ///
@@ -12,7 +23,11 @@ use crate::target::Target;
 /// [`CodegenError::Unsupported`] when no back end generates code for the machine on this target.
 pub fn back_end<'a>(machine: &'a Machine, target: &Target) -> Result<Box<dyn BackEnd + 'a>, CodegenError> {
     let cranelift = Cranelift::new(machine, &target.triple())?;
-    Ok(if x86::has(machine) { Box::new(x86::Wide::new(machine, cranelift)) } else { Box::new(cranelift) })
+    let is_of = |isa: Isa, bytes: u16| machine.isa() == Some(isa) && machine.vector_bytes() == bytes;
+    Ok(match OWN.iter().find(|(isa, bytes, _)| is_of(*isa, *bytes)) {
+        Some((_, _, make)) => make(machine, cranelift),
+        None => Box::new(cranelift),
+    })
 }
 
 #[cfg(test)]

@@ -37,9 +37,42 @@ impl Address {
         Self { base: Base::Pool, index: None, displacement: offset as i32 }
     }
 
+    /// Plus a register times a factor, where that is a power of two.
+    pub fn indexed(self, index: VReg, factor: i64) -> Option<Self> {
+        let shift = (factor > 0 && factor & (factor - 1) == 0).then(|| factor.trailing_zeros() as u8)?;
+        Some(Self { index: Some((index, shift)), ..self })
+    }
+
+    /// Some bytes further on, where an address counts so many.
+    pub fn far(self, bytes: i64) -> Option<Self> {
+        let displacement = i64::from(self.displacement).checked_add(bytes)?;
+        Some(Self { displacement: i32::try_from(displacement).ok()?, ..self })
+    }
+
     /// Some bytes further on.
     pub fn plus(self, bytes: i32) -> Self {
         Self { displacement: self.displacement + bytes, ..self }
+    }
+}
+
+/// What an instruction does with an address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Puts it into a register.
+    Address,
+    /// Reads or writes memory from there on.
+    Memory {
+        /// Bytes that one instruction accesses.
+        unit: u32,
+        /// Bytes that all of them access.
+        bytes: u32,
+    },
+}
+
+impl Access {
+    /// One instruction for so many bytes.
+    pub fn one(bytes: u32) -> Self {
+        Self::Memory { unit: bytes, bytes }
     }
 }
 

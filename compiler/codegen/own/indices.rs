@@ -1,7 +1,7 @@
 //! Registers of indices, which are sums of multiples of registers, and addresses made of them. What does not change in a loop is computed
 //! before it: a part of a sum is computed in the region where its registers are defined.
 
-use super::address::{Address, Base};
+use super::address::{Access, Address, Base};
 use super::lowering::{Lowering, Select};
 use super::scope::{Linear, Scope, Terms};
 use crate::codegen::CodegenError;
@@ -137,43 +137,47 @@ impl<S: Select> Lowering<'_, S> {
         self.add_at(depth, a, far)
     }
 
-    /// The address of `buffer[index + offset]`.
-    pub fn address(&mut self, buffer: Buffer, (index, offset): (Value, i64)) -> Result<Address, CodegenError> {
+    /// The address of `buffer[index + offset]` for an access.
+    pub fn address(&mut self, buffer: Buffer, (index, offset): (Value, i64), access: Access) -> Result<Address, CodegenError> {
         let bytes = i64::from(self.kernel.buffer(buffer).lane.bytes());
         let Some(linear) = self.linear(index) else { return self.bug(format_args!("{index} is no index")) };
         let place = Linear::number(offset);
         let Some(place) = linear.plus(&place, 1).and_then(|sum| sum.times(bytes)) else {
             return self.bug(format_args!("offset {offset} in {}", self.kernel.buffer(buffer).name));
         };
-        Ok(self.place(buffer, &place))
+        Ok(self.place(buffer, &place, access))
     }
 
-    /// The address of a sum of bytes in a buffer.
-    fn place(&mut self, buffer: Buffer, place: &Linear) -> Address {
+    /// The address of a sum of bytes in a buffer: as much of it as is legal, the rest in a register.
+    fn place(&mut self, buffer: Buffer, place: &Linear, access: Access) -> Address {
         let depth = self.deepest(&place.terms);
         let (outer, inner) = self.split(&place.terms, if depth < self.depth() { depth + 1 } else { depth });
-        let mut address = self.root(buffer, &outer);
-        match inner[..] {
-            [] => {}
-            [(register, factor)] => match (S::index_shift(factor), S::index_shift(1)) {
-                (Some(shift), _) => address.index = Some((register, shift)),
-                (None, Some(shift)) => address.index = Some((self.product(register, factor), shift)),
-                (None, None) => address = self.root(buffer, &place.terms),
-            },
-            _ => address = self.root(buffer, &place.terms),
-        }
-        match S::displacement(i64::from(address.displacement) + place.constant) {
-            Some(displacement) => address.displacement = displacement,
-            None => {
-                let whole = self.register_of(address);
-                let far = self.add_number_at(self.depth(), whole, place.constant);
-                address = Address::at(far);
+        if let [(register, factor)] = inner[..] {
+            let root = self.root(buffer, &outer);
+            if let Some(address) = self.with_index(root, (register, factor), place.constant, access) {
+                return address;
             }
         }
-        address
+        let root = self.root(buffer, &place.terms);
+        if let Some(address) = root.far(place.constant).filter(|&address| S::legal(address, access)) {
+            return address;
+        }
+        let whole = self.register_of(root);
+        Address::at(self.add_number_at(self.depth(), whole, place.constant))
     }
 
-    fn register_of(&mut self, address: Address) -> VReg {
+    /// An address with an index and a number, where that is legal: the index times its factor, or the product of the two.
+    fn with_index(&mut self, root: Address, (register, factor): (VReg, i64), number: i64, access: Access) -> Option<Address> {
+        let far = root.far(number)?;
+        if let Some(address) = far.indexed(register, factor).filter(|&address| S::legal(address, access)) {
+            return Some(address);
+        }
+        far.indexed(register, 1).filter(|&address| S::legal(address, access))?;
+        far.indexed(self.product(register, factor), 1)
+    }
+
+    /// An address in a register.
+    pub fn register_of(&mut self, address: Address) -> VReg {
         let result = self.scalar();
         self.push(S::load_address(result, address));
         result
@@ -193,12 +197,12 @@ impl<S: Select> Lowering<'_, S> {
                 let (outer, inner) = self.split(terms, depth);
                 let mut address = self.root(buffer, &outer);
                 for (register, factor) in inner {
-                    address.index = Some(match S::index_shift(factor) {
-                        Some(shift) => (register, shift),
-                        None => (self.product(register, factor), 0),
-                    });
+                    let whole = match address.indexed(register, factor).filter(|&address| S::legal(address, Access::Address)) {
+                        Some(whole) => whole,
+                        None => Address { index: Some((self.product(register, factor), 0)), ..address },
+                    };
                     let result = self.scalar_at(depth);
-                    self.push_at(depth, S::load_address(result, address));
+                    self.push_at(depth, S::load_address(result, whole));
                     address = Address::at(result);
                 }
                 let Base::Register(register) = address.base else { return address };
@@ -209,22 +213,21 @@ impl<S: Select> Lowering<'_, S> {
         Address::at(register)
     }
 
-    /// The address of an element by its number.
-    pub fn element_at(&mut self, buffer: Buffer, element: i64) -> Address {
+    /// The address of an element by its number, for an access.
+    pub fn element_at(&mut self, buffer: Buffer, element: i64, access: Access) -> Address {
         let bytes = i64::from(self.kernel.buffer(buffer).lane.bytes());
-        self.place(buffer, &Linear::number(element * bytes))
+        self.place(buffer, &Linear::number(element * bytes), access)
     }
 
     /// The address of one element by an index in a register.
     pub fn element(&mut self, buffer: Buffer, index: VReg) -> Address {
         let (base, displacement) = self.bases[buffer.index()];
-        let bytes = i64::from(self.kernel.buffer(buffer).lane.bytes());
+        let bytes = self.kernel.buffer(buffer).lane.bytes();
         let start = Address { base, index: None, displacement };
-        match (S::index_shift(bytes), S::index_shift(1)) {
-            (Some(shift), _) => Address { index: Some((index, shift)), ..start },
-            (None, Some(shift)) => Address { index: Some((self.product(index, bytes), shift)), ..start },
-            (None, None) => {
-                let whole = Address { index: Some((self.product(index, bytes), 0)), ..start };
+        match self.with_index(start, (index, bytes.into()), 0, Access::one(bytes)) {
+            Some(address) => address,
+            None => {
+                let whole = Address { index: Some((self.product(index, bytes.into()), 0)), ..start };
                 Address::at(self.register_of(whole))
             }
         }

@@ -124,5 +124,8 @@ pub trait InstructionSet {
     /// Bytes between the code and its constants, which are never run.
     fn fill(&self, bytes: usize, code: &mut Buffer<Self::Reference>);
     /// Writes the distance between an instruction's reference and the constant into the field, which begins at the first byte given.
-    fn refer(&self, reference: Self::Reference, distance: i64, field: &mut [u8]);
+    ///
+    /// # Errors
+    /// When the constant is too far away.
+    fn refer(&self, reference: Self::Reference, distance: i64, field: &mut [u8]) -> Result<(), String>;
 }

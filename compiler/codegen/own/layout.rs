@@ -129,7 +129,7 @@ fn finish<S: InstructionSet>(
         set.fill(missing, &mut code);
         let start = code.bytes.len();
         for named in code.take_references() {
-            set.refer(named.reference, (start + named.offset as usize - named.at) as i64, &mut code.bytes[named.at..]);
+            set.refer(named.reference, (start + named.offset as usize - named.at) as i64, &mut code.bytes[named.at..])?;
         }
         code.bytes.extend(pool);
     }

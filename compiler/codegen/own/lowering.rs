@@ -1,6 +1,6 @@
 //! The walk over a kernel: one instruction after the other, values to registers; and what it asks of an instruction set.
 
-use super::address::{Address, Base, Bound};
+use super::address::{Access, Address, Base, Bound};
 use super::function::{Block, Edge, Function};
 use super::instruction::Instruction;
 use super::scope::{MOST_TERMS, Scope};
@@ -43,10 +43,8 @@ pub trait Select: Sized {
     fn multiple(to: VReg, a: VReg, factor: i64) -> Option<Self::Inst>;
     /// to = the address.
     fn load_address(to: VReg, address: Address) -> Self::Inst;
-    /// The shift of an index in an address, where it may be multiplied by the factor.
-    fn index_shift(factor: i64) -> Option<u8>;
-    /// The displacement of an address, where there is one of this many bytes; a vector's parts after the first may be further on.
-    fn displacement(bytes: i64) -> Option<i32>;
+    /// Whether instructions that access memory, or [`Select::load_address`], take the whole address.
+    fn legal(address: Address, access: Access) -> bool;
 
     /// To the block of its edge.
     fn jump() -> Self::Inst;

@@ -21,7 +21,7 @@ mod vector;
 #[cfg(test)]
 mod tests;
 
-pub use address::{Address, Base, Bound};
+pub use address::{Access, Address, Base, Bound};
 pub use assemble::assemble;
 pub use buffer::Buffer;
 pub use function::Function;

@@ -173,8 +173,9 @@ impl InstructionSet for ToySet {
         code.bytes.extend(std::iter::repeat_n(0xFF, bytes));
     }
 
-    fn refer(&self, (): (), distance: i64, field: &mut [u8]) {
+    fn refer(&self, (): (), distance: i64, field: &mut [u8]) -> Result<(), String> {
         field[..4].copy_from_slice(&(distance as i32).to_le_bytes());
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::codegen::driver::language::{Function, KernelConvention};
 use crate::codegen::{Code, CodegenError};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
-use crate::machine::{Isa, Machine, Unit};
+use crate::machine::Machine;
 
 /// Kernels with vectors of more than 128 bits on x86-64.
 pub struct Wide<'a> {
@@ -15,13 +15,8 @@ pub struct Wide<'a> {
     driver: Cranelift<'a>,
 }
 
-/// Whether the kernels of a machine are for this back end: they have vectors that Cranelift does not have.
-pub fn has(machine: &Machine) -> bool {
-    machine.unit == Unit::Cpu(Isa::X86_64) && machine.vector_bytes() > 16
-}
-
 impl<'a> Wide<'a> {
-    /// The back end of a machine that it [`has`].
+    /// The back end of a machine with such vectors.
     pub fn new(machine: &'a Machine, driver: Cranelift<'a>) -> Self {
         Self { machine, driver }
     }

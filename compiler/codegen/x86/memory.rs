@@ -11,17 +11,23 @@ use super::permute::broadcast;
 use super::registers::{MASK, VECTOR};
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
-use crate::codegen::own::Address;
+use crate::codegen::own::{Access, Address};
 use crate::kernel::{Bounds, Buffer, BufferKind, Inst, Lane, Type, Value};
 use regalloc2::VReg;
 
 /// Index and offset of an access.
 type At = (Value, i64);
 
+/// The access to a vector.
+fn access(ty: Type) -> Access {
+    let bytes = u32::from(ty.lanes) * ty.lane.bytes();
+    Access::Memory { unit: bytes.min(16), bytes }
+}
+
 impl Lowering<'_> {
     /// `active` lanes, the others zero.
     pub fn load(&mut self, buffer: Buffer, at: At, active: u16, ty: Type) -> Result<Held, CodegenError> {
-        let address = self.address(buffer, at)?;
+        let address = self.address(buffer, at, access(ty))?;
         if is_general(ty) {
             let result = self.scalar();
             self.emit(Op::Load(Width::Quad, false), vec![Arg::Def(result), Arg::Memory(address)]);
@@ -100,7 +106,7 @@ impl Lowering<'_> {
     pub fn load_where(&mut self, buffer: Buffer, at: At, mask: Value, ty: Type) -> Result<Held, CodegenError> {
         let bytes = ty.lane.bytes();
         let (masks, part) = self.masks_of(mask, ty)?;
-        let address = self.address(buffer, at)?;
+        let address = self.address(buffer, at, access(ty))?;
         let places = (0..).step_by(part as usize).map(|at| address.plus(at));
         let row = masked_rows(bytes).0;
         let parts = masks.iter().zip(places).map(|(&mask, place)| self.load_masked(row, Length::of(part), place, mask)).collect();
@@ -110,7 +116,7 @@ impl Lowering<'_> {
     /// The lanes where a mask is true to memory; AVX-512.
     pub fn store_where(&mut self, buffer: Buffer, at: At, mask: Value, value: Value) -> Result<(), CodegenError> {
         let (masks, part) = self.masks_of(mask, self.ty(value))?;
-        let address = self.address(buffer, at)?;
+        let address = self.address(buffer, at, access(self.ty(value)))?;
         let vector = self.vector(value)?;
         let row = masked_rows(vector.bytes).1;
         for ((mask, &register), at) in masks.into_iter().zip(&vector.parts).zip((0..).step_by(part as usize)) {
@@ -173,7 +179,7 @@ impl Lowering<'_> {
     /// A load of integers that are widened at once.
     pub fn load_widened(&mut self, load: &Inst, signed: bool, ty: Type) -> Result<Held, CodegenError> {
         let Inst::Load { buffer, index, offset, .. } = *load else { return self.bug("a widened load that is none") };
-        let address = self.address(buffer, (index, offset))?;
+        let address = self.address(buffer, (index, offset), access(ty))?;
         let (from, to) = (self.kernel.buffer(buffer).lane.bytes(), ty.lane.bytes());
         let total = u32::from(ty.lanes) * to;
         let part = total.min(self.set.width);
@@ -185,7 +191,7 @@ impl Lowering<'_> {
 
     /// The first `active` lanes to memory.
     pub fn store(&mut self, buffer: Buffer, at: At, active: u16, value: Value) -> Result<(), CodegenError> {
-        let address = self.address(buffer, at)?;
+        let address = self.address(buffer, at, access(self.ty(value)))?;
         if is_general(self.ty(value)) {
             let register = self.general(value)?;
             self.emit(Op::Store(Width::Quad), vec![Arg::Memory(address), Arg::Use(register)]);
@@ -263,7 +269,7 @@ impl Lowering<'_> {
         if ty.lanes == group {
             return self.load(buffer, at, group, ty);
         }
-        let place = self.address(buffer, at)?;
+        let place = self.address(buffer, at, access(ty))?;
         let lane = ty.lane.bytes();
         let (bytes, total) = (u32::from(group) * lane, u32::from(ty.lanes) * lane);
         let length = Length::of(total.min(self.set.width));
@@ -293,7 +299,7 @@ impl Lowering<'_> {
         let has_entries = offset >= 128 && elements.saturating_sub(offset as u64 - 128) >= ENTRIES;
         let in_registers = ty.lane == Lane::I8 || bytes == 4 && self.set.avx512;
         if self.ty(indices).lane == Lane::I8 && ty.lanes > 1 && has_entries && in_registers {
-            let table = self.element_at(buffer, offset - 128);
+            let table = self.element_at(buffer, offset - 128, Access::Memory { unit: 16, bytes: ENTRIES as u32 * bytes });
             let indices = self.vector(indices)?;
             let entries = if bytes == 1 { self.look_up(table, &indices) } else { self.look_up_words(table, &indices) };
             return Ok(Held::Vector(entries));

@@ -31,5 +31,5 @@ mod unpack;
 #[cfg(test)]
 mod tests;
 
-pub use back_end::{Wide, has};
+pub use back_end::Wide;
 pub use compile::{compile_kernel, listing};

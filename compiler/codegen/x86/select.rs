@@ -6,7 +6,7 @@ use super::inst::{Arg, Arithmetic, Inst as MachineInst, Op, Shift};
 use super::lowering::{Lowering, Vectors};
 use super::registers::{GENERAL, MASK, VECTOR};
 use crate::codegen::CodegenError;
-use crate::codegen::own::{Address, Bound, Select};
+use crate::codegen::own::{Access, Address, Bound, Select};
 use crate::kernel::{Inst, Lane, Type, Value};
 use regalloc2::{RegClass, VReg};
 
@@ -58,12 +58,13 @@ impl Select for Vectors {
         inst(Op::LoadAddress, &[Arg::Def(to), Arg::Memory(address)])
     }
 
-    fn index_shift(factor: i64) -> Option<u8> {
-        matches!(factor, 1 | 2 | 4 | 8).then(|| factor.trailing_zeros() as u8)
-    }
-
-    fn displacement(bytes: i64) -> Option<i32> {
-        i32::try_from(bytes).ok().filter(|&displacement| displacement < i32::MAX - (1 << 16))
+    fn legal(address: Address, access: Access) -> bool {
+        let further = match access {
+            Access::Address => 0,
+            Access::Memory { unit, bytes } => bytes - unit,
+        };
+        let last = i64::from(address.displacement) + i64::from(further);
+        address.index.is_none_or(|(_, shift)| shift <= 3) && i32::try_from(last).is_ok()
     }
 
     fn jump() -> MachineInst {

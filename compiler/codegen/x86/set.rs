@@ -173,7 +173,8 @@ impl InstructionSet for X86 {
         code.bytes.resize(code.bytes.len() + bytes, 0xCC);
     }
 
-    fn refer(&self, Tail(tail): Tail, distance: i64, field: &mut [u8]) {
+    fn refer(&self, Tail(tail): Tail, distance: i64, field: &mut [u8]) -> Result<(), String> {
         field[..4].copy_from_slice(&((distance - i64::from(tail)) as i32).to_le_bytes());
+        Ok(())
     }
 }
