@@ -3,6 +3,7 @@
 //! Everything here ends in [`Code`]: bytes, relocations against functions and data by number, and the stack they need. The
 //! object writer and the JIT place the same [`Code`], so what is measured in memory is what an object holds.
 
+pub mod a64;
 pub mod alone;
 pub mod back_end;
 mod check;

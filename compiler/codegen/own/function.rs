@@ -3,7 +3,7 @@
 use regalloc2::{RegClass, VReg};
 
 /// A block by its number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Block(pub u32);
 
 /// An edge to a block.

@@ -172,6 +172,10 @@ impl<S: Select> Lowering<'_, S> {
         if let Some(address) = far.indexed(register, factor).filter(|&address| S::legal(address, access)) {
             return Some(address);
         }
+        // The whole address costs no more than the product, and other accesses can use it.
+        if root.indexed(register, factor).is_some_and(|address| S::legal(address, Access::Address)) {
+            return None;
+        }
         far.indexed(register, 1).filter(|&address| S::legal(address, access))?;
         far.indexed(self.product(register, factor), 1)
     }

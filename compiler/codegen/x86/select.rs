@@ -62,6 +62,7 @@ impl Select for Vectors {
         let further = match access {
             Access::Address => 0,
             Access::Memory { unit, bytes } => bytes - unit,
+            Access::Pieces { bytes } => bytes,
         };
         let last = i64::from(address.displacement) + i64::from(further);
         address.index.is_none_or(|(_, shift)| shift <= 3) && i32::try_from(last).is_ok()

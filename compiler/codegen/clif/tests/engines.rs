@@ -4,7 +4,7 @@
 use super::Case;
 use crate::codegen::Code;
 use crate::codegen::clif::{Optimise, compile_kernel, isa_for};
-use crate::codegen::x86;
+use crate::codegen::{a64, x86};
 use crate::machine::{Isa, MACHINES, Machine};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
@@ -13,18 +13,20 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use target_lexicon::Triple;
 
-/// Compiles and runs cases on every machine, by Cranelift and by the back end for long vectors.
+/// Compiles and runs cases on every machine, by our own back ends and by Cranelift.
 pub(super) fn check(cases: &[Case]) {
-    for machine in MACHINES.iter().filter(|m| m.isa() == Some(Isa::X86_64) && m.vector_bytes() > 16) {
-        let cases: Vec<&Case> = cases.iter().filter(|c| c.is_for(machine)).collect();
-        let codes: Vec<Code> = cases.iter().map(|c| x86::compile_kernel(&c.kernel, machine).unwrap()).collect();
+    for machine in MACHINES.iter().filter(|m| m.isa() == Some(Isa::Aarch64) || m.isa() == Some(Isa::X86_64) && m.vector_bytes() > 16) {
+        let arm = machine.isa() == Some(Isa::Aarch64);
+        let cases: Vec<&Case> = cases.iter().filter(|c| c.is_for(machine) && !(arm && c.long_vectors)).collect();
+        let compile = if arm { a64::compile_kernel } else { x86::compile_kernel };
+        let codes: Vec<Code> = cases.iter().map(|c| compile(&c.kernel, machine).unwrap()).collect();
         if on_host(machine) {
             run_on_host(machine, &cases, &codes);
         } else {
             run_emulated(machine, &cases, &codes);
         }
     }
-    for machine in MACHINES {
+    for machine in MACHINES.iter().filter(|m| m.isa() != Some(Isa::Aarch64)) {
         let only_long = |c: &Case| c.long_vectors || c.counts_lanes() || c.scales_floats();
         let cases: Vec<&Case> = cases.iter().filter(|c| (machine.fma || !c.fma) && !only_long(c)).collect();
         let isa = isa_for(&triple(machine), machine, Optimise::Kernel).unwrap();
@@ -141,7 +143,8 @@ fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
 fn processors(machine: &Machine) -> &'static [Option<&'static str>] {
     match machine.level {
         "rv64gcv" => &[Some("rv64,v=true,vlen=128"), Some("rv64,v=true,vlen=512")],
-        _ if machine.isa() == Some(Isa::Aarch64) => &[Some("max")],
+        "aarch64" => &[Some("cortex-a53")],
+        "aarch64+dotprod" => &[Some("cortex-a76")],
         _ => &[None],
     }
 }

@@ -124,6 +124,18 @@ fn by_constants() {
             }
         }
     }
+    for (lane, op) in FLOATS.into_iter().flat_map(|lane| [FloatMinFirst, FloatMaxFirst].map(|op| (lane, op))) {
+        let a = random.elements(lane, COUNT);
+        for limit in [6.0, -1.5, 0.0, -0.0, f64::NAN, f64::INFINITY] {
+            let bits = reference::float_bits(lane, limit);
+            let wanted = a.iter().map(|&a| reference::binary(op, lane, a, bits)).collect();
+            cases.push(lane_wise(format!("{op:?}_{lane:?}_by_{limit}"), &[(lane, a.clone())], (lane, wanted), |b, v| {
+                let ty = b.ty(v[0]);
+                let limit = b.float(ty, limit);
+                b.binary(op, v[0], limit)
+            }));
+        }
+    }
     check(&cases);
 }
 

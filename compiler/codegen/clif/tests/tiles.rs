@@ -201,7 +201,6 @@ fn speed(tile: Tile, machine: &'static Machine) -> f64 {
 fn listings() {
     let tile = |product, rows, vectors, unroll, form| Tile { product, rows, vectors, unroll, form };
     let unsigned = Product::Dot8(DotOp::UnsignedSigned8);
-    let signed = Product::Dot8(DotOp::Signed8);
     let cases = [
         ("x86-64-v3", "vfmadd", tile(Product::F32, 5, 2, 4, Form::VectorFirst)),
         ("x86-64-v4", "vfmadd", tile(Product::F32, 3, 3, 4, Form::ColumnMajor)),
@@ -210,9 +209,6 @@ fn listings() {
         ("x86-64-v2", "pmaddwd", tile(Product::Widened8, 4, 2, 1, Form::SplatFirst)),
         ("x86-64-v4", "vpdpbusd", tile(unsigned, 6, 2, 2, Form::SplatFirst)),
         ("x86-64-v4", "vpdpbusd", tile(unsigned, 3, 4, 2, Form::ColumnMajor)),
-        ("aarch64", "fmla", tile(Product::F32, 8, 3, 2, Form::SplatFirst)),
-        ("aarch64+dotprod", "sdot", tile(signed, 6, 4, 2, Form::SplatFirst)),
-        ("aarch64", "addp", tile(Product::Widened8, 6, 2, 2, Form::SplatFirst)),
     ];
     for (level, instruction, tile) in cases {
         let machine = machine(level);
@@ -221,8 +217,7 @@ fn listings() {
         let hot = text.split("block").max_by_key(|block| block.matches(instruction).count()).unwrap();
         let wanted = usize::from(tile.rows * tile.vectors) * tile.unroll as usize;
         assert_eq!(hot.matches(instruction).count(), wanted, "{tile:?} on {level}:\n{hot}");
-        let stack = if level.starts_with("x86") { "(%rsp" } else { "[sp" };
-        assert!(!hot.contains(stack), "{tile:?} on {level} spills:\n{hot}");
+        assert!(!hot.contains("(%rsp"), "{tile:?} on {level} spills:\n{hot}");
     }
 }
 

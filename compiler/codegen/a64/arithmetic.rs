@@ -1,0 +1,216 @@
+//! Lane-wise arithmetic.
+
+use super::held::{Held, Vector, is_general};
+use super::lowering::Lowering;
+use super::rows::{self, Row, Size};
+use crate::codegen::CodegenError;
+use crate::kernel::{BinaryOp, Lane, UnaryOp, Value};
+use regalloc2::VReg;
+
+/// The instruction of an operation, where there is one for the lane.
+fn simple(op: BinaryOp, lane: Lane) -> Option<&'static Row> {
+    use BinaryOp::*;
+    let row = match (op, lane.is_float()) {
+        (Add, true) => &rows::FADD,
+        (Sub, true) => &rows::FSUB,
+        (Mul, true) => &rows::FMUL,
+        (FloatDiv, _) => &rows::FDIV,
+        (FloatMinPropagate, _) => &rows::FMIN,
+        (FloatMaxPropagate, _) => &rows::FMAX,
+        (Add | SignedAddInRange, _) => &rows::ADD,
+        (Sub, _) => &rows::SUB,
+        (Mul, _) => &rows::MUL,
+        (And, _) => &rows::AND,
+        (Or, _) => &rows::ORR,
+        (Xor, _) => &rows::EOR,
+        (ShiftLeft, _) => &rows::USHL,
+        (SignedMin, _) => &rows::SMIN,
+        (SignedMax, _) => &rows::SMAX,
+        (UnsignedMin, _) => &rows::UMIN,
+        (UnsignedMax, _) => &rows::UMAX,
+        (SignedAddSaturating, _) => &rows::SQADD,
+        (SignedSubSaturating, _) => &rows::SQSUB,
+        _ => return None,
+    };
+    row.has(Size::of(lane.bytes())).then_some(row)
+}
+
+/// Whether the bits are those of a float that is neither zero nor NaN.
+fn is_plain_limit(lane: Lane, bits: u64) -> bool {
+    match lane {
+        Lane::F32 => f32::from_bits(bits as u32) != 0.0 && !f32::from_bits(bits as u32).is_nan(),
+        Lane::F64 => f64::from_bits(bits) != 0.0 && !f64::from_bits(bits).is_nan(),
+        _ => false,
+    }
+}
+
+/// The integer lane of some bytes.
+pub(super) fn integer(bytes: u32) -> Lane {
+    match bytes {
+        1 => Lane::I8,
+        2 => Lane::I16,
+        4 => Lane::I32,
+        _ => Lane::I64,
+    }
+}
+
+impl Lowering<'_> {
+    /// Two kernel values combined.
+    pub fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let ty = self.ty(a);
+        if ty.lane == Lane::Mask {
+            return self.mask_binary(op, a, b);
+        }
+        let shifts = matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned);
+        if let Some(&count) = self.constants.get(&b).filter(|_| shifts) {
+            return self.shift_constant(op, a, count as u32 & (8 * ty.lane.bytes() - 1));
+        }
+        if is_general(ty) {
+            let (x, y) = (self.general(a)?, self.general(b)?);
+            return Ok(Held::General(self.general_binary(op, x, y)));
+        }
+        if let Some(&mask) = self.set.subtracted_masks.get(&b) {
+            return self.subtract_mask(a, mask);
+        }
+        let (x, y) = (self.vector(a)?, self.vector(b)?);
+        let limit = self.constants.get(&b).is_some_and(|&bits| is_plain_limit(ty.lane, bits));
+        let op = match op {
+            // The smaller of a NaN and a limit is the NaN for both; they differ at zeros alone, of which one is none.
+            BinaryOp::FloatMinFirst if limit => BinaryOp::FloatMinPropagate,
+            BinaryOp::FloatMaxFirst if limit => BinaryOp::FloatMaxPropagate,
+            op => op,
+        };
+        self.binary_vectors(op, ty.lane, &x, &y).map(Held::Vector)
+    }
+
+    /// Lane-wise on two vectors.
+    pub fn binary_vectors(&mut self, op: BinaryOp, lane: Lane, a: &Vector, b: &Vector) -> Result<Vector, CodegenError> {
+        let size = a.size();
+        if let Some(row) = simple(op, lane) {
+            let row = if op == BinaryOp::FloatDiv && a.lanes == 1 { &rows::FDIV_ONE } else { row };
+            return Ok(self.map2(a, b, |l, x, y| match (op, lane.is_float()) {
+                (BinaryOp::Mul, true) => l.multiply_floats(size, x, y),
+                _ => l.two(row, size, x, y),
+            }));
+        }
+        Ok(match op {
+            BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned => {
+                let row = if op == BinaryOp::ShiftRightSigned { &rows::SSHL } else { &rows::USHL };
+                self.map2(a, b, |l, x, count| {
+                    let left = l.one(&rows::NEG, size, count);
+                    l.two(row, size, x, left)
+                })
+            }
+            BinaryOp::SignedMin | BinaryOp::SignedMax | BinaryOp::UnsignedMin | BinaryOp::UnsignedMax => self.extreme_quads(op, a, b),
+            BinaryOp::Mul => self.by_lanes(op, a, b),
+            op if op.is_division() => self.by_lanes(op, a, b),
+            BinaryOp::FloatScale => return self.unsupported("a product with a power of two on this CPU level"),
+            _ if lane.is_float() => self.float_extreme(op, a, b),
+            _ => return self.bug(format_args!("{op:?} of {lane:?}")),
+        })
+    }
+
+    /// A product of floats; a factor that repeats a lane is named by it.
+    fn multiply_floats(&mut self, size: Size, x: VReg, y: VReg) -> VReg {
+        match self.with_element(size, x, y) {
+            Some((other, args)) => self.row(&rows::FMUL_ELEMENT, size, &[super::inst::Arg::Use(other), args[0], args[1]]),
+            None => self.two(&rows::FMUL, size, x, y),
+        }
+    }
+
+    /// Lane by lane in general-purpose registers: what has no vector instruction.
+    fn by_lanes(&mut self, op: BinaryOp, a: &Vector, b: &Vector) -> Vector {
+        let signed = matches!(op, BinaryOp::SignedDiv | BinaryOp::SignedRem);
+        let (x, y) = (self.explode(a, signed), self.explode(b, signed));
+        let lanes: Vec<VReg> = x.into_iter().zip(y).map(|(x, y)| self.general_binary(op, x, y)).collect();
+        self.implode(&lanes, a.bytes)
+    }
+
+    /// The smaller or the larger of 64-bit lanes: a comparison and a choice.
+    fn extreme_quads(&mut self, op: BinaryOp, a: &Vector, b: &Vector) -> Vector {
+        let row = if matches!(op, BinaryOp::UnsignedMin | BinaryOp::UnsignedMax) { &rows::CMHI } else { &rows::CMGT };
+        let smallest = matches!(op, BinaryOp::SignedMin | BinaryOp::UnsignedMin);
+        self.map2(a, b, |l, x, y| {
+            let greater = l.two(row, Size::D, x, y);
+            let (yes, no) = if smallest { (y, x) } else { (x, y) };
+            l.blend(greater, yes, no)
+        })
+    }
+
+    /// `b < a ? b : a` and the like; a number beats a NaN where NaN is ignored.
+    fn float_extreme(&mut self, op: BinaryOp, a: &Vector, b: &Vector) -> Vector {
+        let minimum = matches!(op, BinaryOp::FloatMinFirst | BinaryOp::FloatMinIgnore);
+        let ignores = matches!(op, BinaryOp::FloatMinIgnore | BinaryOp::FloatMaxIgnore);
+        let size = a.size();
+        self.map2(a, b, |l, x, y| {
+            let (greater, less) = if minimum { (x, y) } else { (y, x) };
+            let second = l.two(&rows::FCMGT, size, greater, less);
+            let chosen = l.blend(second, y, x);
+            if !ignores {
+                return chosen;
+            }
+            // A NaN in the second operand already gives the first; one in the first gives the second.
+            let number = l.two(&rows::FCMEQ, size, x, x);
+            l.blend(number, chosen, y)
+        })
+    }
+
+    /// Lane-wise on one.
+    pub fn unary(&mut self, op: UnaryOp, a: Value) -> Result<Held, CodegenError> {
+        let ty = self.ty(a);
+        if ty.lane == Lane::Mask {
+            return self.mask_not(a);
+        }
+        if is_general(ty) {
+            let x = self.general(a)?;
+            return Ok(Held::General(self.general_unary(op, x)));
+        }
+        let a = self.vector(a)?;
+        let float = ty.lane.is_float();
+        let row = match op {
+            UnaryOp::Neg if float => &rows::FNEG,
+            UnaryOp::Abs if float => &rows::FABS,
+            UnaryOp::Neg => &rows::NEG,
+            UnaryOp::Abs => &rows::ABS,
+            UnaryOp::Not => &rows::NOT,
+            UnaryOp::CountLeadingZeros if a.bytes == 8 => {
+                let lanes = self.explode(&a, false);
+                let counts: Vec<VReg> = lanes.into_iter().map(|x| self.general_unary(op, x)).collect();
+                return Ok(Held::Vector(self.implode(&counts, 8)));
+            }
+            UnaryOp::CountLeadingZeros => &rows::CLZ,
+            UnaryOp::Sqrt if a.lanes == 1 => &rows::FSQRT_ONE,
+            UnaryOp::Sqrt => &rows::FSQRT,
+            UnaryOp::Floor => &rows::FRINTM,
+            UnaryOp::Ceil => &rows::FRINTP,
+            UnaryOp::Trunc => &rows::FRINTZ,
+            UnaryOp::Nearest => &rows::FRINTN,
+        };
+        let size = a.size();
+        Ok(Held::Vector(self.map(&a, |l, x| l.one(row, size, x))))
+    }
+
+    /// Shift by one number.
+    pub fn shift_constant(&mut self, op: BinaryOp, a: Value, count: u32) -> Result<Held, CodegenError> {
+        if is_general(self.ty(a)) {
+            let x = self.general(a)?;
+            return Ok(Held::General(self.shift_general(op, x, count)));
+        }
+        let a = self.vector(a)?;
+        Ok(Held::Vector(self.shift_vector(op, &a, count)))
+    }
+
+    /// Shift of lanes by one number.
+    pub fn shift_vector(&mut self, op: BinaryOp, a: &Vector, count: u32) -> Vector {
+        if count == 0 {
+            return a.clone();
+        }
+        let row = match op {
+            BinaryOp::ShiftLeft => &rows::SHL,
+            BinaryOp::ShiftRightSigned => &rows::SSHR,
+            _ => &rows::USHR,
+        };
+        let size = a.size();
+        self.map(a, |l, x| l.one_with(row, size, x, count.into()))
+    }
+}

@@ -1,0 +1,56 @@
+//! This code generation as a back end. Cranelift compiles the driver.
+
+use super::{compile_kernel, listing};
+use crate::codegen::back_end::{BackEnd, Listing};
+use crate::codegen::clif::Cranelift;
+use crate::codegen::driver::language::{Function, KernelConvention};
+use crate::codegen::{Code, CodegenError};
+use crate::interface::Layout;
+use crate::kernel::Kernel;
+use crate::machine::Machine;
+
+/// Kernels on aarch64.
+pub struct Arm<'a> {
+    machine: &'a Machine,
+    driver: Cranelift<'a>,
+}
+
+impl<'a> Arm<'a> {
+    /// The back end of a machine.
+    pub fn new(machine: &'a Machine, driver: Cranelift<'a>) -> Self {
+        Self { machine, driver }
+    }
+}
+
+impl BackEnd for Arm<'_> {
+    fn kernel(&self, kernel: &Kernel) -> Result<Code, CodegenError> {
+        compile_kernel(kernel, self.machine)
+    }
+
+    fn kernel_convention(&self) -> KernelConvention {
+        KernelConvention::Target
+    }
+
+    fn layout(&self) -> Layout {
+        self.driver.layout()
+    }
+
+    fn driver(&self, function: &Function) -> Result<Code, CodegenError> {
+        self.driver.driver(function)
+    }
+
+    fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {
+        match what {
+            Listing::Cranelift => Err(CodegenError::Unsupported(format!("kernels for {} do not go through Cranelift", self.machine.level))),
+            Listing::Machine => listing(kernel, self.machine),
+        }
+    }
+
+    fn guard(&self, body: u32) -> Option<Code> {
+        self.driver.guard(body)
+    }
+
+    fn features(&self) -> Option<Code> {
+        self.driver.features()
+    }
+}

@@ -1,0 +1,158 @@
+//! Instructions with allocated registers to words: each operand in its field.
+
+use super::encode::{Assembler, Flags, Moved, Operand, Place, access, access_pair, encode};
+use super::frame::Frame;
+use super::inst::{Arg, Inst, Op};
+use super::number::modified;
+use super::registers::{FRAME, GENERAL, SP};
+use super::rows::Row;
+use super::rows::Size;
+use crate::codegen::own::{Address, Base};
+use regalloc2::PReg;
+use smallvec::SmallVec;
+
+/// What instructions are written to, and the frame that their addresses count from.
+pub(super) struct Emitter<'a> {
+    /// The frame.
+    pub frame: &'a Frame,
+    /// The code so far.
+    pub code: &'a mut Assembler,
+}
+
+impl Emitter<'_> {
+    /// An instruction whose registers are given in the order of its operands.
+    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        match inst.op {
+            Op::Row(row, size) => self.row(row, size, inst, at)?,
+            Op::Parameters => {}
+            Op::Constant(number) => self.code.constant(general(at, 0)?, number),
+            Op::Pattern(bits) => {
+                let word = modified(bits).ok_or("a vector that no instruction makes")?;
+                self.code.word(word | vector(at, 0)?);
+            }
+            Op::LoadAddress => self.address(inst, at)?,
+            Op::Load(bytes, signed) => self.moved(inst, at, Moved { vector: false, bytes, store: false, signed })?,
+            Op::Store(bytes) => self.moved(inst, at, Moved { vector: false, bytes, store: true, signed: false })?,
+            Op::LoadVector(bytes) => self.moved(inst, at, Moved { vector: true, bytes, store: false, signed: false })?,
+            Op::LoadPair => {
+                let place = self.memory(inst, at)?;
+                access_pair([vector(at, 0)?, vector(at, 1)?], place, self.code)?;
+            }
+            Op::StoreVector(bytes) => self.moved(inst, at, Moved { vector: true, bytes, store: true, signed: false })?,
+            Op::CompareSet(flags) => {
+                compare(&inst.args, at, self.code)?;
+                // CSINC of zero and zero, on the opposite.
+                self.code.word(0x9A9F_07E0 | (flags.inverse() as u32) << 12 | u32::from(general(at, 0)?));
+            }
+            Op::CompareSelect(flags) => {
+                compare(&inst.args, at, self.code)?;
+                self.choose(flags, [general(at, 0)?, general(at, 1)?, general(at, 2)?]);
+            }
+            Op::Jump | Op::CompareBranch(_) | Op::TestBranch | Op::Return(_) => return Err(format!("{:?} inside a block", inst.op)),
+        }
+        Ok(())
+    }
+
+    /// CSEL.
+    fn choose(&mut self, flags: Flags, [to, yes, no]: [u8; 3]) {
+        self.code.word(0x9A80_0000 | u32::from(no) << 16 | (flags as u32) << 12 | u32::from(yes) << 5 | u32::from(to));
+    }
+
+    fn row(&mut self, row: &Row, size: Size, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        let mut registers = at.iter();
+        let mut operands = SmallVec::<[Operand; 4]>::new();
+        let mut tied = false;
+        for arg in &inst.args {
+            if let Arg::Number(number) = arg {
+                operands.push(Operand::Number(*number));
+                continue;
+            }
+            let register = registers.next().ok_or("an operand without a register")?;
+            match arg {
+                Arg::Tied(_) => tied = true,
+                Arg::Def(_) | Arg::Use(_) => operands.push(operand(*register)),
+                other => return Err(format!("{other:?} of {}", row.name)),
+            }
+        }
+        if tied != row.reads_result {
+            return Err(format!("{} with or without what its result holds before", row.name));
+        }
+        self.code.word(encode(row, size, &operands)?);
+        Ok(())
+    }
+
+    /// The registers of an address follow a definition, and come before a value stored.
+    fn place(&self, address: &Address, mut registers: impl Iterator<Item = u8>) -> Result<Place, String> {
+        let mut next = || registers.next().ok_or("an address without registers");
+        let (base, offset) = match address.base {
+            Base::Register(_) => (next()?, 0),
+            Base::Locals => (SP, self.frame.slot_bytes as i32),
+            // Above the frame pointer are the caller's and the return address.
+            Base::Arguments => (FRAME, 16),
+            Base::Pool => return Ok(Place::Pool(address.displacement as u32)),
+        };
+        match address.index {
+            Some(_) if address.displacement + offset != 0 => Err("an index and a displacement".into()),
+            Some((_, shift)) => Ok(Place::Indexed(base, next()?, shift)),
+            None => Ok(Place::Near(base, address.displacement + offset)),
+        }
+    }
+
+    fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<Place, String> {
+        let skipped = inst.args.iter().filter(|arg| matches!(arg, Arg::Def(_))).count();
+        let Some(Arg::Memory(address)) = inst.args.iter().find(|arg| matches!(arg, Arg::Memory(_))) else {
+            return Err("no memory operand".into());
+        };
+        self.place(address, at.iter().skip(skipped).map(|register| register.hw_enc() as u8))
+    }
+
+    fn moved(&mut self, inst: &Inst, at: &[PReg], moved: Moved) -> Result<(), String> {
+        let place = self.memory(inst, at)?;
+        let register = if moved.store { at.last() } else { at.first() };
+        access(moved, register.ok_or("nothing to load or store")?.hw_enc() as u8, place, self.code)
+    }
+
+    fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        let to = general(at, 0)?;
+        match self.memory(inst, at)? {
+            Place::Near(base, displacement) => self.code.add_number(to, base, displacement.into()),
+            Place::Indexed(base, index, shift) => {
+                let word = 0x8B00_0000 | u32::from(index) << 16 | u32::from(shift) << 10 | u32::from(base) << 5;
+                self.code.word(word | u32::from(to));
+                Ok(())
+            }
+            Place::Pool(_) => Err("the address of a constant".into()),
+        }
+    }
+}
+
+/// A register as an operand.
+fn operand(register: PReg) -> Operand {
+    let number = register.hw_enc() as u8;
+    if register.class() == GENERAL { Operand::General(number) } else { Operand::Vector(number) }
+}
+
+/// Flags of the last two operands, the second a register or a number.
+pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), String> {
+    let last = at.len().saturating_sub(1);
+    if let Some(&Arg::Number(number)) = args.last() {
+        let magnitude = u32::try_from(number.unsigned_abs()).ok().filter(|&n| n < 1 << 12).ok_or("a comparison with a large number")?;
+        let word = if number < 0 { 0xB100_001F } else { 0xF100_001F };
+        code.word(word | magnitude << 10 | u32::from(general(at, last)?) << 5);
+        return Ok(());
+    }
+    let (a, b) = (general(at, last.saturating_sub(1))?, general(at, last)?);
+    code.word(0xEB00_001F | u32::from(b) << 16 | u32::from(a) << 5);
+    Ok(())
+}
+
+/// The number of a general-purpose register.
+pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, String> {
+    let register = at.get(i).ok_or("an operand without a register")?;
+    if register.class() == GENERAL { Ok(register.hw_enc() as u8) } else { Err("a vector register where a number is wanted".into()) }
+}
+
+fn vector(at: &[PReg], i: usize) -> Result<u32, String> {
+    let register = at.get(i).ok_or("an operand without a register")?;
+    if register.class() == GENERAL { Err("a number where a vector is wanted".into()) } else { Ok(register.hw_enc() as u32) }
+}

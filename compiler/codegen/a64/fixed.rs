@@ -1,0 +1,65 @@
+//! Fixed-point arithmetic of 32-bit lanes.
+
+use super::held::Held;
+use super::inst::Arg;
+use super::lowering::Lowering;
+use super::rows::{self, Size};
+use crate::codegen::CodegenError;
+use crate::kernel::Value;
+use regalloc2::VReg;
+
+impl Lowering<'_> {
+    /// The high 32 bits of the unsigned products.
+    pub fn multiply_high(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let (a, b) = (self.vector(a)?, self.vector(b)?);
+        let both = a.total() > 8;
+        Ok(Held::Vector(self.map2(&a, &b, |l, x, y| {
+            let low = l.two(&rows::UMULL, Size::S, x, y);
+            let high = if both { l.two(&rows::UMULL2, Size::S, x, y) } else { low };
+            l.two(&rows::UZP2, Size::S, low, high)
+        })))
+    }
+
+    /// `(a·b + 2³⁰) >> 31`, saturating.
+    pub fn doubling_high_multiply(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let (a, b) = (self.vector(a)?, self.vector(b)?);
+        Ok(Held::Vector(self.map2(&a, &b, |l, x, y| {
+            let result = l.two(&rows::SQRDMULH, Size::S, x, y);
+            l.set.doubled.insert(result);
+            result
+        })))
+    }
+
+    /// Rounding division by 2ᵇ, ties away from zero. The instruction that shifts rounds ties up: negative numbers become one less before, where
+    /// there is something to shift. The smallest number stays as it is. A doubling high product is never that.
+    pub fn rounding_divide(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let constant = self.constants.get(&b).map(|&bits| i64::from(bits as u32 & 31));
+        let a = self.vector(a)?;
+        match constant {
+            Some(0) => return Ok(Held::Vector(a)),
+            Some(count) => {
+                return Ok(Held::Vector(self.map(&a, |l, x| {
+                    let lowered = l.lowered(x, x);
+                    l.one_with(&rows::SRSHR, Size::S, lowered, count)
+                })));
+            }
+            None => {}
+        }
+        let b = self.vector(b)?;
+        Ok(Held::Vector(self.map2(&a, &b, |l, x, count| {
+            let left = l.one(&rows::NEG, Size::S, count);
+            let sign = l.two(&rows::AND, Size::B, x, left);
+            let lowered = l.lowered(x, sign);
+            l.two(&rows::SRSHL, Size::S, lowered, left)
+        })))
+    }
+
+    /// x, one less where another has its sign set; the smallest number stays.
+    fn lowered(&mut self, x: VReg, sign: VReg) -> VReg {
+        if self.set.doubled.contains(&x) {
+            return self.row(&rows::SSRA, Size::S, &[Arg::Tied(x), Arg::Use(sign), Arg::Number(31)]);
+        }
+        let less = self.one_with(&rows::SSHR, Size::S, sign, 31);
+        self.two(&rows::SQADD, Size::S, x, less)
+    }
+}

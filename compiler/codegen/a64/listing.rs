@@ -1,0 +1,26 @@
+//! Code as text, by another's decoder: what is printed is what the bytes say.
+
+use crate::codegen::own::Emitted;
+use std::fmt::Write;
+use yaxpeax_arch::{Decoder, U8Reader};
+use yaxpeax_arm::armv8::a64::InstDecoder;
+
+/// An instruction as text; none where the bytes are no instruction.
+pub(super) fn instruction(word: [u8; 4]) -> Option<String> {
+    let decoded = InstDecoder::default().decode(&mut U8Reader::new(&word)).ok()?;
+    Some(decoded.to_string())
+}
+
+/// One instruction a line, blocks that are jumped to by their offsets.
+pub(super) fn text(emitted: &Emitted) -> String {
+    let mut text = String::new();
+    let words = emitted.code.bytes[..emitted.instruction_bytes].as_chunks::<4>().0;
+    for (i, word) in words.iter().enumerate() {
+        if emitted.labels.contains(&(4 * i)) {
+            let _ = writeln!(text, "block_{:x}:", 4 * i);
+        }
+        let line = instruction(*word).unwrap_or_else(|| format!(".word {:#x}", u32::from_le_bytes(*word)));
+        let _ = writeln!(text, "  {line}");
+    }
+    text
+}

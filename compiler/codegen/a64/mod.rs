@@ -1,0 +1,34 @@
+//! Kernels to aarch64 code: Armv8.0-A, and with products of four bytes (`dotprod`). `docs/wide.md` describes the common part.
+
+mod arithmetic;
+mod back_end;
+mod compile;
+mod convert;
+mod couple;
+mod dot;
+mod elements;
+mod emit;
+mod encode;
+mod fixed;
+mod frame;
+mod general;
+mod held;
+mod inst;
+mod listing;
+mod lowering;
+mod mask;
+mod memory;
+mod number;
+mod permute;
+mod pick;
+mod registers;
+mod rows;
+mod select;
+mod set;
+mod starts;
+
+#[cfg(test)]
+mod tests;
+
+pub use back_end::Arm;
+pub use compile::{compile_kernel, listing};

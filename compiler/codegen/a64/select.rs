@@ -1,0 +1,197 @@
+//! Which instructions those of kernels become.
+
+use super::encode::{Flags, reaches};
+use super::general::sum;
+use super::held::{Held, Vector, is_general, lane_bytes, part_count};
+use super::inst::{Arg, Inst as MachineInst, Op};
+use super::lowering::{Lowering, Neon};
+use super::registers::{GENERAL, VECTOR};
+use super::rows::{self, Row, Size};
+use crate::codegen::CodegenError;
+use crate::codegen::own::{Access, Address, Bound, Select};
+use crate::kernel::{Inst, Lane, Type, Value};
+use regalloc2::{RegClass, VReg};
+
+fn inst(op: Op, args: &[Arg]) -> MachineInst {
+    MachineInst { op, args: args.to_vec() }
+}
+
+fn general(row: &'static Row, args: &[Arg]) -> MachineInst {
+    inst(Op::Row(row, Size::D), args)
+}
+
+/// Whether all instructions of an access reach their places from a base and a number.
+fn all_reach(displacement: i64, access: Access) -> bool {
+    match access {
+        Access::Address => displacement.unsigned_abs() < 1 << 24,
+        Access::Memory { unit, bytes } => {
+            let last = displacement + i64::from(bytes - unit);
+            let near = |at: i64| (-256..256).contains(&at);
+            reaches(unit, displacement) && reaches(unit, last) && (displacement % i64::from(unit) == 0 || near(displacement) && near(last))
+        }
+        Access::Pieces { bytes } => displacement >= -256 && displacement + i64::from(bytes) <= 256,
+    }
+}
+
+impl Select for Neon {
+    type Inst = MachineInst;
+    type Held = Held;
+
+    const SCALARS: RegClass = GENERAL;
+
+    fn number(to: VReg, number: i64) -> MachineInst {
+        inst(Op::Constant(number), &[Arg::Def(to)])
+    }
+
+    fn sum(to: VReg, a: VReg, b: VReg) -> MachineInst {
+        general(&rows::ADD_X, &[&[Arg::Def(to)], &sum(a, b)[..]].concat())
+    }
+
+    fn sum_with(to: VReg, a: VReg, number: i64) -> MachineInst {
+        let near = number.unsigned_abs() < 1 << 12;
+        let row = match (number < 0, near) {
+            (false, true) => &rows::ADD_NUMBER,
+            (true, true) => &rows::SUB_NUMBER,
+            (false, false) => &rows::ADD_FAR,
+            (true, false) => &rows::SUB_FAR,
+        };
+        let magnitude = number.unsigned_abs() as i64;
+        general(row, &[Arg::Def(to), Arg::Use(a), Arg::Number(if near { magnitude } else { magnitude >> 12 })])
+    }
+
+    fn adds(number: i64) -> bool {
+        let magnitude = number.unsigned_abs();
+        magnitude < 1 << 12 || magnitude < 1 << 24 && magnitude.is_multiple_of(1 << 12)
+    }
+
+    fn advance(to: VReg, a: VReg, number: i64) -> Option<MachineInst> {
+        Self::adds(number).then(|| Self::sum_with(to, a, number))
+    }
+
+    fn product(to: VReg, a: VReg, b: VReg) -> MachineInst {
+        general(&rows::MUL_X, &[Arg::Def(to), Arg::Use(a), Arg::Use(b)])
+    }
+
+    fn multiple(to: VReg, a: VReg, factor: i64) -> Option<MachineInst> {
+        let exponent = |n: i64| (n > 0 && n & (n - 1) == 0).then(|| i64::from(n.trailing_zeros()));
+        if let Some(count) = exponent(factor) {
+            return Some(general(&rows::UBFM, &[Arg::Def(to), Arg::Use(a), Arg::Number((64 - count) & 63), Arg::Number(63 - count)]));
+        }
+        let count = exponent(factor.checked_sub(1)?)?;
+        Some(general(&rows::ADD_X, &[Arg::Def(to), Arg::Use(a), Arg::Use(a), Arg::Number(count)]))
+    }
+
+    fn load_address(to: VReg, address: Address) -> MachineInst {
+        inst(Op::LoadAddress, &[Arg::Def(to), Arg::Memory(address)])
+    }
+
+    fn legal(address: Address, access: Access) -> bool {
+        match (address.index, access) {
+            (None, _) => all_reach(address.displacement.into(), access),
+            (Some(_), Access::Address) => address.displacement == 0,
+            (Some((_, shift)), Access::Memory { unit, bytes }) => {
+                address.displacement == 0 && unit == bytes && (shift == 0 || 1 << shift == unit)
+            }
+            (Some(_), Access::Pieces { .. }) => false,
+        }
+    }
+
+    fn jump() -> MachineInst {
+        inst(Op::Jump, &[])
+    }
+
+    fn branch_if(register: VReg) -> MachineInst {
+        inst(Op::TestBranch, &[Arg::Use(register)])
+    }
+
+    fn branch_if_less(register: VReg, bound: Bound) -> MachineInst {
+        let bound = match bound {
+            Bound::Register(bound) => Arg::Use(bound),
+            Bound::Number(number) => Arg::Number(number),
+        };
+        inst(Op::CompareBranch(Flags::Less), &[Arg::Use(register), bound])
+    }
+
+    fn compares_with(number: i64) -> bool {
+        number.unsigned_abs() < 1 << 12
+    }
+
+    fn leave(status: i32) -> MachineInst {
+        inst(Op::Return(status), &[])
+    }
+
+    fn scalar_of(held: &Held) -> Option<VReg> {
+        match held {
+            Held::General(register) => Some(*register),
+            Held::Vector(_) => None,
+        }
+    }
+
+    fn held_scalar(register: VReg) -> Held {
+        Held::General(register)
+    }
+
+    fn classes(&self, ty: Type) -> Vec<RegClass> {
+        if is_general(ty) { vec![GENERAL] } else { vec![VECTOR; part_count(lane_bytes(ty.lane), ty.lanes)] }
+    }
+
+    fn held(&self, ty: Type, parts: Vec<VReg>) -> Held {
+        if is_general(ty) { Held::General(parts[0]) } else { Held::Vector(Vector { bytes: lane_bytes(ty.lane), lanes: ty.lanes, parts }) }
+    }
+
+    fn registers(lowering: &mut Lowering<'_>, ty: Type, held: Held) -> Vec<VReg> {
+        match held {
+            Held::General(register) => vec![register],
+            Held::Vector(vector) if ty.lane == Lane::Mask => lowering.mask_at(&vector, 4).parts,
+            Held::Vector(vector) => vector.parts,
+        }
+    }
+
+    fn enter(lowering: &mut Lowering<'_>) -> Result<(), CodegenError> {
+        lowering.enter()
+    }
+
+    fn constant(lowering: &mut Lowering<'_>, ty: Type, bits: u64) -> Held {
+        lowering.constant_of(ty, bits)
+    }
+
+    fn is_folded(&self, value: Value) -> bool {
+        self.subtracted_masks.contains_key(&value) || self.narrowed_sums.contains_key(&value)
+    }
+
+    fn store(lowering: &mut Lowering<'_>, inst: &Inst) -> Result<(), CodegenError> {
+        match inst {
+            Inst::Store { buffer, index, offset, active, value, mask: None } => lowering.store(*buffer, (*index, *offset), *active, *value),
+            Inst::Store { .. } => lowering.unsupported("a masked store on this CPU level"),
+            _ => lowering.bug("a store that is none"),
+        }
+    }
+
+    fn value(lowering: &mut Lowering<'_>, inst: &Inst, ty: Type) -> Result<Held, CodegenError> {
+        match inst {
+            Inst::Binary { op, a, b } => lowering.binary(*op, *a, *b),
+            Inst::Unary { op, a } => lowering.unary(*op, *a),
+            Inst::ShiftConstant { op, a, count } => lowering.shift_constant(*op, *a, u32::from(*count)),
+            Inst::Fma { a, b, c, rounding } => lowering.fused([*a, *b, *c], *rounding),
+            Inst::Compare { op, a, b } => lowering.compare(*op, *a, *b),
+            Inst::Select { mask, a, b } => lowering.select(*mask, *a, *b),
+            Inst::Convert { op, a } => lowering.convert(*op, *a, ty),
+            Inst::Splat { a } => lowering.splat(*a, ty),
+            Inst::Extract { a, lane } => lowering.extract(*a, *lane, ty),
+            Inst::Join { a, b } => lowering.join(*a, *b, ty),
+            Inst::Part { a, first } => lowering.part(*a, *first, ty),
+            Inst::Shuffle { a, b, lanes } => lowering.shuffle(*a, *b, lanes, ty),
+            Inst::MulHighUnsigned { a, b } => lowering.multiply_high(*a, *b),
+            Inst::SaturatingRoundingDoublingHighMul { a, b, .. } => lowering.doubling_high_multiply(*a, *b),
+            Inst::RoundingDivideByPowerOfTwo { a, b } => lowering.rounding_divide(*a, *b),
+            Inst::Dot { op, accumulator, a, b } => lowering.dot(*op, *accumulator, *a, *b),
+            Inst::Horizontal { op, a } => lowering.horizontal(*op, *a),
+            Inst::Load { buffer, index, offset, active, mask: None } => lowering.load(*buffer, (*index, *offset), *active, ty),
+            Inst::FirstLanes { .. } | Inst::Load { .. } => lowering.unsupported("a masked load on this CPU level"),
+            Inst::LoadSplat { buffer, index, offset } => lowering.load_splat(*buffer, (*index, *offset), 1, ty),
+            Inst::LoadSplatGroup { buffer, index, offset, group } => lowering.load_splat(*buffer, (*index, *offset), *group, ty),
+            Inst::Gather { buffer, indices, offset, bounds } => lowering.gather(*buffer, (*indices, *offset), *bounds, ty),
+            _ => lowering.bug("an instruction without one result"),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! aarch64 as an instruction set of [`crate::codegen::own`]: registers, moves, jumps.
+
+use super::emit::{Emitter, compare, general};
+use super::encode::{Assembler, Flags, Moved, Place, access};
+use super::frame::Frame;
+use super::inst::{Inst, Op};
+use super::registers::{GENERAL, SAVED, SAVED_VECTORS, SP, VECTOR, VOLATILE};
+use super::rows::Feature;
+use crate::codegen::own::{InstructionSet, Need, Reach};
+use crate::machine::Machine;
+use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
+
+/// What a jump depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Condition {
+    /// Flags.
+    Flags(Flags),
+    /// Whether a register is 0, or is not.
+    Zero(u8, bool),
+}
+
+const MEBIBYTE: i64 = 1 << 20;
+/// B.
+const JUMP: [Reach; 1] = [Reach { bytes: 4, from: -128 * MEBIBYTE, to: 128 * MEBIBYTE - 4 }];
+/// B.cond, CBZ and CBNZ; or one of them over B.
+const CONDITIONAL_JUMP: [Reach; 2] =
+    [Reach { bytes: 4, from: -MEBIBYTE, to: MEBIBYTE - 4 }, Reach { bytes: 8, from: 4 - 128 * MEBIBYTE, to: 128 * MEBIBYTE }];
+
+/// The instruction set of one level.
+pub(super) struct Arm64 {
+    dot_product: bool,
+}
+
+impl Arm64 {
+    /// Of a machine.
+    pub fn new(machine: &Machine) -> Self {
+        Self { dot_product: machine.byte_fours }
+    }
+
+    fn copy(from: PReg, to: PReg, code: &mut Assembler) {
+        let (source, result) = (from.hw_enc() as u32, to.hw_enc() as u32);
+        // ORR of a register with zero, or with itself.
+        code.word(match from.class() {
+            RegClass::Int => 0xAA00_03E0 | source << 16 | result,
+            _ => 0x4EA0_1C00 | source << 16 | source << 5 | result,
+        });
+    }
+
+    fn spill(register: PReg, slot: Allocation, store: bool, code: &mut Assembler) -> Result<(), String> {
+        let slot = slot.as_stack().ok_or("a spill to no slot")?;
+        let vector = register.class() == VECTOR;
+        let moved = Moved { vector, bytes: if vector { 16 } else { 8 }, store, signed: false };
+        access(moved, register.hw_enc() as u8, Place::Near(SP, 8 * slot.index() as i32), code)
+    }
+}
+
+impl InstructionSet for Arm64 {
+    type Inst = Inst;
+    type Frame = Frame;
+    type Condition = Condition;
+    type Reference = ();
+
+    const ALIGNMENT: usize = 16;
+    const LOOP_ALIGNMENT: usize = 4;
+
+    fn registers(&self) -> MachineEnv {
+        let set = |class: RegClass, numbers: &mut dyn Iterator<Item = usize>| PRegSet::from_iter(numbers.map(|n| PReg::new(n, class)));
+        MachineEnv {
+            preferred_regs_by_class: [
+                set(GENERAL, &mut { VOLATILE }),
+                set(VECTOR, &mut (0..SAVED_VECTORS.start).chain(SAVED_VECTORS.end..32)),
+                PRegSet::empty(),
+            ],
+            non_preferred_regs_by_class: [set(GENERAL, &mut { SAVED }), set(VECTOR, &mut { SAVED_VECTORS }), PRegSet::empty()],
+            scratch_by_class: [None; 3],
+            fixed_stack_slots: vec![],
+        }
+    }
+
+    fn slot_words(&self, class: RegClass) -> usize {
+        if class == VECTOR { 2 } else { 1 }
+    }
+
+    fn frame(&self, need: &Need) -> Frame {
+        Frame::new(need)
+    }
+
+    fn stack_bytes(&self, frame: &Frame) -> u32 {
+        frame.stack_bytes()
+    }
+
+    fn enter(&self, frame: &Frame, code: &mut Assembler) {
+        frame.enter(code);
+    }
+
+    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+        if let Op::Row(row, _) = inst.op
+            && row.feature == Feature::DotProduct
+            && !self.dot_product
+        {
+            return Err(format!("{}, which this level does not have", row.name));
+        }
+        Emitter { frame, code }.inst(inst, at)
+    }
+
+    fn transfer(&self, from: Allocation, to: Allocation, _: &Frame, code: &mut Assembler) -> Result<(), String> {
+        match (from.as_reg(), to.as_reg()) {
+            (Some(from), Some(to)) => Self::copy(from, to, code),
+            (Some(from), None) => Self::spill(from, to, true, code)?,
+            (None, Some(to)) => Self::spill(to, from, false, code)?,
+            (None, None) => return Err("a move from memory to memory".into()),
+        }
+        Ok(())
+    }
+
+    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+        let Op::Return(status) = inst.op else { return Err(format!("{:?} returns", inst.op)) };
+        code.constant(0, i64::from(status as u32));
+        frame.leave(code);
+        code.word(0xD65F_03C0);
+        Ok(())
+    }
+
+    fn test(&self, inst: &Inst, at: &[PReg], code: &mut Assembler) -> Result<Condition, String> {
+        match inst.op {
+            Op::TestBranch => Ok(Condition::Zero(general(at, 0)?, false)),
+            Op::CompareBranch(flags) => {
+                compare(&inst.args, at, code)?;
+                Ok(Condition::Flags(flags))
+            }
+            other => Err(format!("{other:?} branches")),
+        }
+    }
+
+    fn inverse(&self, condition: Condition) -> Condition {
+        match condition {
+            Condition::Flags(flags) => Condition::Flags(flags.inverse()),
+            Condition::Zero(register, zero) => Condition::Zero(register, !zero),
+        }
+    }
+
+    fn reaches(&self, condition: Option<Condition>) -> &'static [Reach] {
+        if condition.is_some() { &CONDITIONAL_JUMP } else { &JUMP }
+    }
+
+    fn jump(&self, condition: Option<Condition>, reach: usize, distance: i64, bytes: &mut [u8]) {
+        let always = |distance: i64| 0x1400_0000 | (distance >> 2) as u32 & 0x3FF_FFFF;
+        let conditional = |condition, distance: i64| {
+            let field = ((distance >> 2) as u32 & 0x7_FFFF) << 5;
+            match condition {
+                Condition::Flags(flags) => 0x5400_0000 | field | flags as u32,
+                Condition::Zero(register, true) => 0xB400_0000 | field | u32::from(register),
+                Condition::Zero(register, false) => 0xB500_0000 | field | u32::from(register),
+            }
+        };
+        let (first, second) = match (condition, reach) {
+            (None, _) => (always(distance), None),
+            (Some(condition), 0) => (conditional(condition, distance), None),
+            (Some(condition), _) => (conditional(self.inverse(condition), 8), Some(always(distance - 4))),
+        };
+        bytes[..4].copy_from_slice(&first.to_le_bytes());
+        if let Some(second) = second {
+            bytes[4..8].copy_from_slice(&second.to_le_bytes());
+        }
+    }
+
+    fn pad(&self, bytes: usize, code: &mut Assembler) {
+        (0..bytes / 4).for_each(|_| code.word(0xD503_201F));
+    }
+
+    fn fill(&self, bytes: usize, code: &mut Assembler) {
+        // The instruction that stops.
+        (0..bytes / 4).for_each(|_| code.word(0xD420_0000));
+    }
+
+    fn refer(&self, (): (), distance: i64, field: &mut [u8]) -> Result<(), String> {
+        if !(-MEBIBYTE..MEBIBYTE).contains(&distance) || distance % 4 != 0 {
+            return Err(format!("a constant {distance} bytes away"));
+        }
+        let mut word = [0; 4];
+        word.copy_from_slice(&field[..4]);
+        let word = u32::from_le_bytes(word) | ((distance >> 2) as u32 & 0x7_FFFF) << 5;
+        field[..4].copy_from_slice(&word.to_le_bytes());
+        Ok(())
+    }
+}
