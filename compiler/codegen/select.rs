@@ -1,6 +1,7 @@
 //! Which back end a machine has.
 
 use super::CodegenError;
+use super::a64::Arm;
 use super::back_end::BackEnd;
 use super::clif::Cranelift;
 use super::x86::Wide;
@@ -11,10 +12,14 @@ use crate::target::Target;
 type Maker = for<'a> fn(&'a Machine, Cranelift<'a>) -> Box<dyn BackEnd + 'a>;
 
 /// The back ends of our own: the instruction set, the bytes of a vector, and what makes one.
-const OWN: &[(Isa, u16, Maker)] = &[(Isa::X86_64, 32, wide), (Isa::X86_64, 64, wide)];
+const OWN: &[(Isa, u16, Maker)] = &[(Isa::X86_64, 32, wide), (Isa::X86_64, 64, wide), (Isa::Aarch64, 16, arm)];
 
 fn wide<'a>(machine: &'a Machine, driver: Cranelift<'a>) -> Box<dyn BackEnd + 'a> {
     Box::new(Wide::new(machine, driver))
+}
+
+fn arm<'a>(machine: &'a Machine, driver: Cranelift<'a>) -> Box<dyn BackEnd + 'a> {
+    Box::new(Arm::new(machine, driver))
 }
 
 /// The back end of a machine on a target.

@@ -17,7 +17,7 @@ const WRITING: &[(&[&str], &str)] = &[
     (&["m.tflite", "--emit", "driver=w.driver"], "w.driver"),
     (&["m.tflite", "--emit", "asm=w.s"], "w.s"),
     (&["m.tflite", "--emit", "plan=w.plan"], "w.plan"),
-    (&["m.tflite", "--emit", "clif=w.clif", "--target", "aarch64-linux-gnu"], "w.clif"),
+    (&["m.tflite", "--emit", "clif=w.clif", "--target", "riscv64-linux-gnu"], "w.clif"),
     (&["m.tflite", "-o", "n.o", "--emit", "test=w.c"], "w.c"),
     (&["run", "m.tflite", "--outputs", "w.npz"], "w.npz"),
     (&["bench", "m.tflite", "--num-runs", "1", "--min-secs", "0", "--csv", "w.csv"], "w.csv"),

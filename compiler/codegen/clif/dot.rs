@@ -125,7 +125,7 @@ impl Lowering<'_> {
         self.builder.ins().sadd_sat(even, odd)
     }
 
-    /// c plus four products of bytes, as the tree that Cranelift folds into `vpdpbusd` (the signed operand first) or `sdot`. The
+    /// c plus four products of bytes, as the tree that Cranelift folds into `vpdpbusd` (the signed operand first). The
     /// products of 16 bits are exact for both.
     fn quad_products(&mut self, op: DotOp, c: ir::Value, x: ir::Value, y: ir::Value) -> ir::Value {
         let (x_low, x_high) = match op {

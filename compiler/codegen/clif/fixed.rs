@@ -4,7 +4,6 @@ use super::held::Held;
 use super::lower::Lowering;
 use crate::codegen::CodegenError;
 use crate::kernel::Value;
-use crate::machine::{Isa, Unit};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
@@ -62,7 +61,7 @@ impl Lowering<'_> {
                 return l.builder.ins().select(wrapped, largest, result);
             }
             // `vsmul` rounds so in the mode that kernels set (`codegen/riscv64.rs`).
-            if l.features.unit == Unit::Cpu(Isa::Aarch64) || l.features.riscv_vectors() {
+            if l.features.riscv_vectors() {
                 return l.builder.ins().sqmul_round_sat(x, y);
             }
             let half = l.number(types::I64, false, 1 << 30);

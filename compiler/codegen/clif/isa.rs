@@ -89,7 +89,6 @@ fn instruction_set_flags(machine: &Machine) -> Vec<&'static str> {
             }
             flags
         }
-        Unit::Cpu(Isa::Aarch64) if machine.byte_fours => vec!["has_dotprod"],
         Unit::Cpu(Isa::Riscv64) if machine.has_vector_registers() => [RISCV64, RISCV64_V].concat(),
         Unit::Cpu(Isa::Riscv64) => RISCV64.to_vec(),
         Unit::Cpu(Isa::Aarch64) | Unit::Gpu(_) => vec![],

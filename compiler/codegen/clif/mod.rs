@@ -1,4 +1,4 @@
-//! Kernels through Cranelift: vectors of 128 bits on x86-64, aarch64 and riscv64 with V, scalars on riscv64 without.
+//! Kernels through Cranelift: vectors of 128 bits on x86-64 and riscv64 with V, scalars on riscv64 without.
 
 mod address;
 mod arithmetic;
