@@ -118,6 +118,8 @@ pub struct Machine {
     pub rounding_modes: bool,
     /// Whether a product that is added takes its sum's register for the result, overwrites no factor, and reads one factor from memory.
     pub sums_in_place: bool,
+    /// Whether a product names one lane of a register as a factor, so that one load has the operands of several products.
+    pub by_element: bool,
     /// Whether one instruction shifts each 32-bit lane by a count of its own.
     pub shifts_by_lane: bool,
     /// Whether shifting the even and the odd bytes of a vector apart costs less than a second sum for each output.
@@ -192,7 +194,7 @@ impl Machine {
     }
 }
 
-/// A level whose kernels Cranelift compiles, with the least that they have: vectors of 128 bits, in 32 registers.
+/// A level with the least that those of vectors of 128 bits have, in 32 registers. Cranelift compiles most of them.
 const fn cranelift(isa: Isa, level: &'static str) -> Machine {
     Machine {
         unit: Unit::Cpu(isa),
@@ -208,6 +210,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         requantize: Requantize::ByRule,
         rounding_modes: false,
         sums_in_place: false,
+        by_element: false,
         shifts_by_lane: false,
         splits_bytes: false,
         scales_floats: false,
@@ -238,6 +241,7 @@ const X86_64_V3: Machine = Machine {
     requantize: Requantize::Fitted,
     rounding_modes: true,
     sums_in_place: true,
+    by_element: false,
     shifts_by_lane: true,
     splits_bytes: true,
     scales_floats: false,
@@ -250,6 +254,16 @@ const X86_64_V3: Machine = Machine {
     masked_lanes: 0,
     l1_bytes: 32 << 10,
     l2_bytes: 512 << 10,
+};
+
+/// Armv8.0-A. Products of bytes fit 16 bits, and adding those of neighbours widens them: six instructions for 16, and eight if the factors have 16 bits.
+const AARCH64: Machine = Machine {
+    dot: DotProduct::Signed8,
+    requantize: Requantize::Fitted,
+    sums_in_place: true,
+    by_element: true,
+    shifts_by_lane: true,
+    ..cranelift(Isa::Aarch64, "aarch64")
 };
 
 /// All machines, the default level of each instruction set first.
@@ -271,9 +285,8 @@ pub const MACHINES: &[Machine] = &[
         l2_bytes: 1 << 20,
         ..X86_64_V3
     },
-    // Products of bytes fit 16 bits, and adding those of neighbours widens them: six instructions for 16, and eight if the factors have 16 bits.
-    Machine { dot: DotProduct::Signed8, ..cranelift(Isa::Aarch64, "aarch64") },
-    Machine { dot: DotProduct::Signed8, byte_fours: true, ..cranelift(Isa::Aarch64, "aarch64+dotprod") },
+    AARCH64,
+    Machine { level: "aarch64+dotprod", byte_fours: true, ..AARCH64 },
     Machine { registers: Registers::Words(32), vector_bits: 32, interleaved_bytes: 4, ..cranelift(Isa::Riscv64, "riscv64") },
     // Registers may be longer than 128 bits: code asks for this many lanes, and no instruction depends on what lies after them.
     cranelift(Isa::Riscv64, "rv64gcv"),
@@ -354,6 +367,7 @@ mod tests {
                 "{level} fits what it cannot compute"
             );
             assert!(!machine.rounding_modes || machine.requantize == Requantize::Fitted, "{level} has a mode that nothing asks for");
+            assert!(!machine.by_element || machine.sums_in_place, "{level} names elements where sums move");
             assert!(machine.interleaved_bytes <= machine.vector_bytes(), "{level}");
             assert!(!machine.byte_fours || machine.dot != DotProduct::Signed16, "{level} has no products of bytes");
             assert_eq!(MACHINES.iter().filter(|other| other.level == level).count(), 1, "{level}");

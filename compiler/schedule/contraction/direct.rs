@@ -12,7 +12,7 @@ use super::joined_rows;
 use super::needs::{keeps_rows, overwritten_by_rows};
 use super::panels::{Extents, Panels};
 use super::phases::Phase;
-use super::register_tile::{TILES_AT_ONCE, Tile, choose_tile, joins_rests, lanes_of, loads_part};
+use super::register_tile::{TILES_AT_ONCE, Tile, choose_tile, joins_rests, lanes_of, loads_part, names_elements};
 use super::staging::Staging;
 use super::strips::{NARROWEST, Strips};
 use super::weights::Weights;
@@ -274,6 +274,8 @@ impl<'a> DirectSchedule<'a> {
         let machine = self.cx.machine;
         let is_plain = self.form.sums() == 1 && self.form.products() == 1 && self.in_32_bits.is_none();
         let Tile { pixels, vectors } = self.tile;
+        // Halves of operands that are named by their lanes are in no register.
+        let is_plain = is_plain && !names_elements(machine, self.form);
         machine.sums_in_place && machine.registers.count() >= 32 && is_plain && pixels > 1 && vectors <= 2 && !self.are_filled()
     }
 

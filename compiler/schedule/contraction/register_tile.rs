@@ -92,7 +92,13 @@ fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks,
     let registers = u64::from(machine.registers.count());
     // Whole vectors of output channels, and perhaps part of one.
     let full = outputs / lanes_of(machine, form);
-    let apart = u64::from(form.is_of_pairs() && machine.dot == DotProduct::Signed16);
+    let named = names_elements(machine, form);
+    let apart = match form.is_of_pairs() && machine.dot == DotProduct::Signed16 {
+        true => 1,
+        // Products of bytes by several instructions have parts of their own.
+        false if machine.by_element && !named => PARTS,
+        false => 0,
+    };
     // One pixel alone: its weights are read by the products themselves.
     let most = match width {
         1 if !in_blocks => registers / 2 - 2,
@@ -103,9 +109,17 @@ fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks,
     // More than eight sums hide no more latency, and their epilogues are long. With a single vector each product has a load of its own, beside
     // those of the weights: more pixels share these, and leave products room to be late.
     let is_tall = vectors == 1 && registers >= 32 && (full > 0 || is_one || outputs.is_power_of_two());
-    let enough = if is_tall { 16 } else { 8 };
+    let enough = if is_tall && !named { 16 } else { 8 };
     let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(enough);
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
+}
+
+/// Registers beside the sums for products of bytes that are several instructions each: the parts of some that are under way.
+const PARTS: u64 = 11;
+
+/// Whether products name the operands of a pixel by lanes of a register.
+pub(super) fn names_elements(machine: &Machine, form: Form) -> bool {
+    machine.by_element && (form == Form::Float || form.is_of_bytes() && machine.byte_fours)
 }
 
 /// Bytes of a panel that stay in a first-level cache beside the pixels of a tile.

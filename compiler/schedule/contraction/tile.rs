@@ -5,6 +5,7 @@ use super::direct::{Part, unroll};
 use super::form::Form;
 use super::loops::{Lowering, Segments, TilePlace};
 use super::pairs;
+use super::register_tile::names_elements;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, Type, Value};
 pub(super) use crate::schedule::elementwise::lanes::join;
@@ -259,8 +260,9 @@ impl Lowering<'_> {
                 let sum = &mut sums[number as usize];
                 *sum = self.product(b, x, w, *sum);
             };
-            // Weights first and then each pixel's operand just before its products: this takes the fewest registers where sums stay in theirs.
-            if schedule.cx.machine.sums_in_place {
+            // Weights first and then each pixel's operand just before its products: this takes the fewest registers where sums stay in theirs. Where a
+            // register has a pixel's operands of several groups, all pixels' stay, and weights come and go.
+            if schedule.cx.machine.sums_in_place && !names_elements(schedule.cx.machine, schedule.form) {
                 let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, part, at, u, v * lanes)).collect();
                 let beside = at.beside.map(|(weights, width)| SegmentPlace { weights, width, ..at });
                 let mut pair = beside.map(|at| pairs::Weights::new(b, |b| self.weights_of(b, part, at, u, 0)));
