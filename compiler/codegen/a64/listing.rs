@@ -1,14 +1,16 @@
 //! Code as text, by another's decoder: what is printed is what the bytes say.
 
 use crate::codegen::own::Emitted;
+use fARM64::format::{FmtFormatter, format_to_string};
+use fARM64::{Decoder, DecoderOptions};
 use std::fmt::Write;
-use yaxpeax_arch::{Decoder, U8Reader};
-use yaxpeax_arm::armv8::a64::InstDecoder;
 
 /// An instruction as text; none where the bytes are no instruction.
 pub(super) fn instruction(word: [u8; 4]) -> Option<String> {
-    let decoded = InstDecoder::default().decode(&mut U8Reader::new(&word)).ok()?;
-    Some(decoded.to_string())
+    let decoded = Decoder::new(&word, 0, DecoderOptions::default()).decode();
+    let text = (!decoded.is_invalid()).then(|| format_to_string(&FmtFormatter::new(), &decoded))?;
+    // The decoder's columns are wide.
+    Some(text.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// One instruction a line, blocks that are jumped to by their offsets.

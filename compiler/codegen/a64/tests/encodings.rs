@@ -1,4 +1,4 @@
-//! Every row with every size of lanes, decoded by `yaxpeax-arm`.
+//! Every row with every size of lanes, decoded by `fARM64`.
 
 use crate::codegen::a64::encode::{Assembler, Moved, Operand, Place, access, access_pair, encode};
 use crate::codegen::a64::listing::instruction;
@@ -126,8 +126,8 @@ fn loads_and_stores_decode_to_themselves() {
         (moved(true, 4, false, false), Place::Near(1, 3), "ldur s7, [x1, #0x3]"),
         (moved(true, 8, true, false), Place::Near(1, 32760), "str d7, [x1, #0x7ff8]"),
         (moved(true, 1, false, false), Place::Near(1, 4095), "ldr b7, [x1, #0xfff]"),
-        (moved(true, 2, false, false), Place::Indexed(1, 2, 1), "ldr h7, [x1, x2, lsl #1]"),
-        (moved(false, 8, false, false), Place::Indexed(1, 2, 3), "ldr x7, [x1, x2, lsl #3]"),
+        (moved(true, 2, false, false), Place::Indexed(1, 2, 1), "ldr h7, [x1, x2, lsl #0x1]"),
+        (moved(false, 8, false, false), Place::Indexed(1, 2, 3), "ldr x7, [x1, x2, lsl #0x3]"),
         (moved(false, 8, true, false), Place::Near(1, 8), "str x7, [x1, #0x8]"),
         (moved(false, 4, false, false), Place::Near(1, 8), "ldr w7, [x1, #0x8]"),
         (moved(false, 2, false, false), Place::Near(1, 8), "ldrh w7, [x1, #0x8]"),
