@@ -139,8 +139,7 @@ mod tests {
     #[test]
     fn the_last_column_fits_the_terminal() {
         let rows = vec![vec!["name".into(), "one two three four five six".into()], vec!["b".into(), "short".into()]];
-        let text = "name  one two three\n      four five six\nb     short\n";
-        assert_eq!(aligned(&rows, &[], Some(26)), text.replace("three\n      four", "three four\n      ").replace("  five", "five"));
+        assert_eq!(aligned(&rows, &[], Some(26)), "name  one two three four\n      five six\nb     short\n");
         assert_eq!(aligned(&rows, &[], None).lines().count(), 2);
         assert_eq!(aligned(&rows, &[], Some(10)).lines().count(), 2, "too narrow to read");
     }

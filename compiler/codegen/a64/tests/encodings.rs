@@ -154,10 +154,10 @@ fn numbers_that_instructions_make_decode_to_themselves() {
     let cases = [
         (0, "movi v5.16b, #0x0"),
         (0x8080_8080_8080_8080, "movi v5.16b, #0x80"),
-        (0x00FF_0000_00FF_0000, "movi v5.4s, #0xff, lsl #16"),
+        (0x00FF_0000_00FF_0000, "movi v5.4s, #0xff, lsl #0x10"),
         (0xFFFF_FF00_FFFF_FF00, "mvni v5.4s, #0xff"),
         (0x3F80_0000_3F80_0000, "fmov v5.4s, #1.0"),
-        (0x7FFF_FFFF_7FFF_FFFF, "mvni v5.4s, #0x80, lsl #24"),
+        (0x7FFF_FFFF_7FFF_FFFF, "mvni v5.4s, #0x80, lsl #0x18"),
     ];
     for (bits, wanted) in cases {
         assert_eq!(text(bits).as_deref(), Some(wanted), "{bits:#x}");
