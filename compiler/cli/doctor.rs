@@ -19,10 +19,10 @@ pub struct Arguments {
 
 /// A program that modelc's outputs are used with.
 struct Tool {
-    /// What it is for: `link`, `emulate`, `measure`.
+    /// Purpose: `link`, `emulate`, `measure`.
     purpose: &'static str,
     program: &'static str,
-    /// What it is needed for.
+    /// Work that needs it.
     what: &'static str,
 }
 
@@ -68,7 +68,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     Ok(Outcome::Done)
 }
 
-/// What is found, schema `modelc.doctor/1`.
+/// Findings as JSON, schema `modelc.doctor/1`.
 fn findings() -> Value {
     let host = target::host();
     let features = target::host_features();

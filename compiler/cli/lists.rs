@@ -78,7 +78,7 @@ pub fn targets(arguments: &TargetsArguments) -> Result<Outcome, Diagnostics> {
     Ok(Outcome::Done)
 }
 
-/// The same as JSON, schema `modelc.targets/1`.
+/// Targets and devices as JSON, schema `modelc.targets/1`.
 fn targets_json() -> Value {
     let target = |target: &Target| {
         let levels: Vec<&str> = MACHINES.iter().filter(|m| m.isa() == Some(target.isa)).map(|m| m.level).collect();

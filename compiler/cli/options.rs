@@ -104,7 +104,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Those of commands that have no such options.
+    /// Values for commands that have no such options.
     pub const USUAL: Self = Self { quiet: false, verbose: false, format: MessageFormat::Text };
 }
 

@@ -28,7 +28,7 @@ pub fn diagnostic_text(diagnostic: &Diagnostic) -> String {
     text.lines().enumerate().map(paint).collect::<Vec<_>>().join("\n")
 }
 
-/// What lines of a diagnostic begin with.
+/// Labels that lines of a diagnostic begin with.
 const LABELS: [&str; 3] = ["expected", "found", "help"];
 
 /// Rows in aligned columns, two spaces between them. Columns of `right` are aligned to the right. On a terminal the last column is cut into

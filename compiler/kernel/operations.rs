@@ -215,6 +215,19 @@ pub enum HorizontalOp {
     Min,
 }
 
+impl HorizontalOp {
+    /// The operation on two lanes, of floats or of integers.
+    pub fn of_two(self, floats: bool) -> BinaryOp {
+        match (self, floats) {
+            (Self::Add, _) => BinaryOp::Add,
+            (Self::Max, true) => BinaryOp::FloatMaxFirst,
+            (Self::Max, false) => BinaryOp::SignedMax,
+            (Self::Min, true) => BinaryOp::FloatMinFirst,
+            (Self::Min, false) => BinaryOp::SignedMin,
+        }
+    }
+}
+
 /// What an indexed access does with an index outside the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Bounds {

@@ -3,7 +3,7 @@
 use super::held::{Held, register_lanes, vector_of};
 use super::lower::Lowering;
 use crate::codegen::CodegenError;
-use crate::kernel::{BinaryOp, HorizontalOp, Lane, Type};
+use crate::kernel::{HorizontalOp, Lane, Type};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
@@ -220,13 +220,7 @@ impl Lowering<'_> {
 
     /// A vector to a scalar: lane i with lane i + n/2, until one is left.
     pub fn horizontal(&mut self, op: HorizontalOp, a: Held) -> Result<Held, CodegenError> {
-        let op = match (op, a.lane.is_float()) {
-            (HorizontalOp::Add, _) => BinaryOp::Add,
-            (HorizontalOp::Max, true) => BinaryOp::FloatMaxFirst,
-            (HorizontalOp::Max, false) => BinaryOp::SignedMax,
-            (HorizontalOp::Min, true) => BinaryOp::FloatMinFirst,
-            (HorizontalOp::Min, false) => BinaryOp::SignedMin,
-        };
+        let op = op.of_two(a.lane.is_float());
         let mut a = a;
         while a.lanes > 1 {
             let half = a.lanes / 2;

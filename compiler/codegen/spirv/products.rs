@@ -3,7 +3,7 @@
 use super::assembler::Register;
 use super::lower::{Held, Lowering};
 use crate::codegen::CodegenError;
-use crate::kernel::{BinaryOp, DotOp, HorizontalOp, Lane, Type, Value};
+use crate::kernel::{DotOp, HorizontalOp, Lane, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Op, PackedVectorFormat, Word};
 
@@ -129,13 +129,7 @@ impl Lowering<'_> {
     }
 
     fn of_pair(&mut self, op: HorizontalOp, lane: Lane, register: Register, a: Word, b: Word) -> Word {
-        let op = match (op, lane.is_float()) {
-            (HorizontalOp::Add, _) => BinaryOp::Add,
-            (HorizontalOp::Max, true) => BinaryOp::FloatMaxFirst,
-            (HorizontalOp::Max, false) => BinaryOp::SignedMax,
-            (HorizontalOp::Min, true) => BinaryOp::FloatMinFirst,
-            (HorizontalOp::Min, false) => BinaryOp::SignedMin,
-        };
+        let op = op.of_two(lane.is_float());
         if lane.is_float() { self.of_floats(op, register, a, b) } else { self.of_integers(op, lane, register, a, b) }
     }
 }

@@ -7,7 +7,7 @@ use super::lowering::Lowering;
 use super::registers::MASK;
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
-use crate::kernel::{BinaryOp, HorizontalOp, Lane, Type, Value, orders};
+use crate::kernel::{HorizontalOp, Lane, Type, Value, orders};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
@@ -399,13 +399,7 @@ impl Lowering<'_> {
     /// A vector to a scalar: lane i with lane i + n/2, until one is left.
     pub fn horizontal(&mut self, op: HorizontalOp, a: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
-        let op = match (op, ty.lane.is_float()) {
-            (HorizontalOp::Add, _) => BinaryOp::Add,
-            (HorizontalOp::Max, true) => BinaryOp::FloatMaxFirst,
-            (HorizontalOp::Max, false) => BinaryOp::SignedMax,
-            (HorizontalOp::Min, true) => BinaryOp::FloatMinFirst,
-            (HorizontalOp::Min, false) => BinaryOp::SignedMin,
-        };
+        let op = op.of_two(ty.lane.is_float());
         let mut a = self.vector(a)?;
         while a.lanes > 1 {
             let half = a.lanes / 2;
