@@ -12,6 +12,8 @@ pub enum Isa {
     Aarch64,
     /// RISC-V, 64-bit, little-endian.
     Riscv64,
+    /// Arm's M profile: Thumb-2 of Armv7-M and Armv8-M, 32-bit, little-endian.
+    Thumb,
 }
 
 /// What runs the kernels.
@@ -292,6 +294,26 @@ pub const MACHINES: &[Machine] = &[
     cranelift(Isa::Riscv64, "rv64gcv"),
 ];
 
+/// A core of Arm's M profile with DSP instructions and binary32: Cortex-M4 with its FPU. A vector is one word, and fourteen registers hold words.
+const CORTEX_M4F: Machine = Machine {
+    registers: Registers::Words(14),
+    vector_bits: 32,
+    index_bits: 32,
+    shifts_by_lane: true,
+    interleaved_bytes: 4,
+    l1_bytes: 1 << 10,
+    l2_bytes: 1 << 10,
+    ..cranelift(Isa::Thumb, "cortex-m4f")
+};
+
+/// Machines of 32-bit words: microcontrollers.
+pub const MICROCONTROLLERS: &[Machine] = &[
+    CORTEX_M4F,
+    Machine { level: "cortex-m7", ..CORTEX_M4F },
+    Machine { level: "cortex-m33", ..CORTEX_M4F },
+    Machine { level: "cortex-m3", fma: false, ..CORTEX_M4F },
+];
+
 /// What the place of a storage buffer is a multiple of, in bytes, on every device with Vulkan.
 pub const OFFSET_ALIGNMENT: u64 = 256;
 
@@ -342,7 +364,7 @@ pub const GPUS: &[Machine] = &[
 
 /// The machine of a level's name.
 pub fn machine(level: &str) -> Option<&'static Machine> {
-    MACHINES.iter().find(|m| m.level == level)
+    MACHINES.iter().chain(MICROCONTROLLERS).find(|m| m.level == level)
 }
 
 /// The default machine of an instruction set.
@@ -359,7 +381,7 @@ mod tests {
 
     #[test]
     fn capabilities_of_rows_fit_together() {
-        for machine in MACHINES {
+        for machine in MACHINES.iter().chain(MICROCONTROLLERS) {
             let level = machine.level;
             assert!(machine.vector_bits.is_power_of_two() && machine.lanes(8) >= 1, "{level}");
             assert!(

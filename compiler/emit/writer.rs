@@ -59,6 +59,7 @@ impl<'a> Writer<'a> {
             Isa::X86_64 => Architecture::X86_64,
             Isa::Aarch64 => Architecture::Aarch64,
             Isa::Riscv64 => Architecture::Riscv64,
+            Isa::Thumb => Architecture::Arm,
         };
         let mut object = Object::new(format::binary_format(format), architecture, Endianness::Little);
         format::set_platform(&mut object, options.target);

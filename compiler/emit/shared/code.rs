@@ -2,15 +2,14 @@
 
 use super::bug;
 use super::patch::patch;
-use super::stubs::{SLOT, STUB, stub};
+use super::stubs::{Linked, SLOT, STUB};
 use crate::codegen::{CompiledFunction, CompiledModel, Relocation, RelocationKind, RelocationTarget};
 use crate::diagnostic::Diagnostic;
-use crate::machine::Isa;
 
 /// The section `.text`.
 pub struct Code<'a> {
     compiled: &'a CompiledModel,
-    isa: Isa,
+    linked: &'a Linked,
     /// Its bytes before anything has an address.
     pub bytes: Vec<u8>,
     /// Its alignment.
@@ -23,8 +22,8 @@ pub struct Code<'a> {
 
 impl<'a> Code<'a> {
     /// Lays out the functions.
-    pub fn new(compiled: &'a CompiledModel, isa: Isa) -> Self {
-        let mut code = Self { compiled, isa, bytes: vec![], alignment: STUB as u64, functions: vec![], stubs: 0 };
+    pub fn new(compiled: &'a CompiledModel, linked: &'a Linked) -> Self {
+        let mut code = Self { compiled, linked, bytes: vec![], alignment: STUB as u64, functions: vec![], stubs: 0 };
         for function in &compiled.functions {
             code.alignment = code.alignment.max(function.code.alignment);
             let start = code.align(function.code.alignment);
@@ -33,7 +32,7 @@ impl<'a> Code<'a> {
         }
         code.stubs = code.align(STUB as u64);
         for _ in &compiled.imports {
-            code.bytes.extend(stub(isa).code);
+            code.bytes.extend(linked.stub.code);
         }
         code
     }
@@ -41,8 +40,7 @@ impl<'a> Code<'a> {
     /// Fills up to an alignment with what no program should run.
     fn align(&mut self, alignment: u64) -> u64 {
         let end = (self.bytes.len() as u64).next_multiple_of(alignment);
-        let filler = if self.isa == Isa::X86_64 { 0xcc } else { 0 };
-        self.bytes.resize(end as usize, filler);
+        self.bytes.resize(end as usize, self.linked.filler);
         end
     }
 
@@ -63,7 +61,7 @@ impl<'a> Code<'a> {
         }
         for (number, import) in self.compiled.imports.iter().enumerate() {
             let (at, slot) = (self.stubs as usize + number * STUB, address(".got") + number as u64 * SLOT);
-            for field in stub(self.isa).fields {
+            for field in self.linked.stub.fields {
                 let place = text + (at + field.from) as u64;
                 patch(field.kind, &mut bytes, at + field.at, slot, place).ok_or_else(|| bug(format!("no way to {}", import.symbol)))?;
             }

@@ -3,7 +3,6 @@
 use super::file::{File, Section};
 use super::stubs::SLOT;
 use super::symbols::Symbols;
-use crate::machine::Isa;
 use object::elf;
 
 /// The library with `dlopen`. It is a part of the C library since glibc 2.34, and in musl and Android another name of it.
@@ -13,7 +12,8 @@ const RELOCATION: u64 = 24;
 
 /// What the dynamic section tells.
 pub struct Dynamic<'a> {
-    pub isa: Isa,
+    /// The relocation of a slot.
+    pub slot: u32,
     /// Functions that others define.
     pub imports: usize,
     pub symbols: &'a Symbols,
@@ -62,13 +62,8 @@ impl Dynamic<'_> {
 
     /// The contents of `.rela.dyn`: the address of a function for each slot.
     pub fn relocations(&self, file: &File) -> Vec<u8> {
-        let kind = match self.isa {
-            Isa::X86_64 => elf::R_X86_64_GLOB_DAT,
-            Isa::Aarch64 => elf::R_AARCH64_GLOB_DAT,
-            Isa::Riscv64 => elf::R_RISCV_64,
-        };
         // The first symbols of the table are those of the slots, in their order; the one before them is empty.
-        let words = |number: u64| [file.address(".got") + number * SLOT, (number + 1) << 32 | u64::from(kind), 0];
+        let words = |number: u64| [file.address(".got") + number * SLOT, (number + 1) << 32 | u64::from(self.slot), 0];
         (0..self.imports as u64).flat_map(words).flat_map(u64::to_le_bytes).collect()
     }
 }

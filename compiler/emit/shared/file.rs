@@ -1,7 +1,6 @@
 //! The file of a library: sections, the segments that loaders map, and the tables of both.
 
 use crate::emit::image::Image;
-use crate::machine::Isa;
 use object::elf::{self, FileHeader64, ProgramHeader64, SectionHeader64};
 use object::{Endianness, U16, U32, U64, pod};
 
@@ -64,15 +63,15 @@ impl Section {
 
 /// A file under construction.
 pub struct File {
-    isa: Isa,
+    machine: u16,
     flags: u32,
     sections: Vec<Section>,
 }
 
 impl File {
     /// An empty file for a machine, with its flags.
-    pub fn new(isa: Isa, flags: u32) -> Self {
-        Self { isa, flags, sections: vec![] }
+    pub fn new(machine: u16, flags: u32) -> Self {
+        Self { machine, flags, sections: vec![] }
     }
 
     /// Adds a section. Those with equal flags follow each other.
@@ -147,11 +146,6 @@ impl File {
     }
 
     fn header(&self) -> FileHeader64<Endianness> {
-        let machine = match self.isa {
-            Isa::X86_64 => elf::EM_X86_64,
-            Isa::Aarch64 => elf::EM_AARCH64,
-            Isa::Riscv64 => elf::EM_RISCV,
-        };
         FileHeader64 {
             e_ident: elf::Ident {
                 magic: elf::ELFMAG,
@@ -163,7 +157,7 @@ impl File {
                 padding: [0; 7],
             },
             e_type: U16::new(LITTLE, elf::ET_DYN),
-            e_machine: U16::new(LITTLE, machine),
+            e_machine: U16::new(LITTLE, self.machine),
             e_version: U32::new(LITTLE, elf::EV_CURRENT.into()),
             e_entry: U64::new(LITTLE, 0),
             e_phoff: U64::new(LITTLE, size_of::<FileHeader64<Endianness>>() as u64),

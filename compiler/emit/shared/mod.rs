@@ -30,6 +30,7 @@ use dynamic::Dynamic;
 use file::{File, Section};
 use object::elf;
 use sha2::{Digest, Sha256};
+use stubs::linked;
 use symbols::{Place, Symbol, Symbols};
 
 /// What a shared library is made of.
@@ -58,9 +59,13 @@ pub fn check_target(target: &Target) -> Result<(), Diagnostic> {
     if target.platform == Platform::Linux {
         return Ok(());
     }
-    Err(Diagnostic::new(codes::SHARED, format!("no shared library is written for {}", target.name))
+    Err(not_shared(target))
+}
+
+fn not_shared(target: &Target) -> Diagnostic {
+    Diagnostic::new(codes::SHARED, format!("no shared library is written for {}", target.name))
         .expected("a target with Linux or Android", target.name)
-        .help("write an object, -o NET.o, and link it with the linker of the target"))
+        .help("write an object, -o NET.o, and link it with the linker of the target")
 }
 
 impl Library<'_> {
@@ -70,11 +75,11 @@ impl Library<'_> {
     /// As [`check_target`]; a bug's diagnostic when a distance does not fit its instruction.
     pub fn write(&self) -> Result<Image, Diagnostic> {
         check_target(self.options.target)?;
-        let isa = self.options.target.isa;
-        let code = Code::new(self.compiled, isa);
+        let linked = linked(self.options.target.isa).ok_or_else(|| not_shared(self.options.target))?;
+        let code = Code::new(self.compiled, &linked);
         let symbols = Symbols::new(self.symbols(&code), &self.imports(), self.version(), self.soname);
-        let dynamic = Dynamic { isa, imports: self.compiled.imports.len(), symbols: &symbols };
-        let mut file = File::new(isa, self.flags());
+        let dynamic = Dynamic { slot: linked.slot, imports: self.compiled.imports.len(), symbols: &symbols };
+        let mut file = File::new(linked.machine, self.flags());
         file.add(Section::new(".note.gnu.build-id", elf::SHT_NOTE, 4, build_id(&self.identity(&code))).loaded());
         symbols.add_sections(&mut file);
         dynamic.add_relocations(&mut file);
@@ -85,9 +90,9 @@ impl Library<'_> {
         symbols.add_names(&mut file);
         file.place();
         let places = |name: &str| file.address(name);
-        let linked = code.linked(&places, &self.names())?;
+        let text = code.linked(&places, &self.names())?;
         let filled = [
-            (".text", linked),
+            (".text", text),
             (".dynsym", symbols.dynamic_table(&file)),
             (".symtab", symbols.table(&file)),
             (".dynamic", dynamic.table(&file)),

@@ -2,6 +2,7 @@
 
 use crate::codegen::RelocationKind;
 use crate::machine::Isa;
+use object::elf;
 
 /// Bytes of a stub.
 pub const STUB: usize = 16;
@@ -27,20 +28,44 @@ const AARCH64: &[Field] =
 const RISCV64: &[Field] =
     &[Field { kind: RelocationKind::RiscvHigh, at: 0, from: 0 }, Field { kind: RelocationKind::RiscvLow, at: 4, from: 0 }];
 
-/// The stub of an instruction set. Registers that it changes are those that the calling convention leaves to stubs.
-pub fn stub(isa: Isa) -> Stub {
-    match isa {
+/// What of an instruction set a library depends on.
+pub struct Linked {
+    /// `e_machine`.
+    pub machine: u16,
+    /// The relocation that writes a function's address into a slot.
+    pub slot: u32,
+    /// The byte between functions, which no program should run.
+    pub filler: u8,
+    /// How functions of others are called.
+    pub stub: Stub,
+}
+
+/// What libraries of an instruction set depend on; `None` for one without shared libraries. Registers that a stub changes are those that the calling
+/// convention leaves to stubs.
+pub fn linked(isa: Isa) -> Option<Linked> {
+    Some(match isa {
         // jmp *slot(%rip)
         Isa::X86_64 => {
             let mut code = [0xcc; STUB];
             code[..6].copy_from_slice(&[0xff, 0x25, 0, 0, 0, 0]);
-            Stub { code, fields: X86_64 }
+            Linked { machine: elf::EM_X86_64, slot: elf::R_X86_64_GLOB_DAT, filler: 0xcc, stub: Stub { code, fields: X86_64 } }
         }
         // adrp x16, slot; add x16, x16, :lo12:slot; ldr x16, [x16]; br x16
-        Isa::Aarch64 => Stub { code: words([0x9000_0010, 0x9100_0210, 0xf940_0210, 0xd61f_0200]), fields: AARCH64 },
+        Isa::Aarch64 => Linked {
+            machine: elf::EM_AARCH64,
+            slot: elf::R_AARCH64_GLOB_DAT,
+            filler: 0,
+            stub: Stub { code: words([0x9000_0010, 0x9100_0210, 0xf940_0210, 0xd61f_0200]), fields: AARCH64 },
+        },
         // auipc t3, slot; ld t3, slot(t3); jr t3; nop
-        Isa::Riscv64 => Stub { code: words([0x0000_0e17, 0x000e_3e03, 0x000e_0067, 0x0000_0013]), fields: RISCV64 },
-    }
+        Isa::Riscv64 => Linked {
+            machine: elf::EM_RISCV,
+            slot: elf::R_RISCV_64,
+            filler: 0,
+            stub: Stub { code: words([0x0000_0e17, 0x000e_3e03, 0x000e_0067, 0x0000_0013]), fields: RISCV64 },
+        },
+        Isa::Thumb => return None,
+    })
 }
 
 fn words(words: [u32; 4]) -> [u8; STUB] {

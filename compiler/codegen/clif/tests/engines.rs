@@ -45,6 +45,7 @@ pub(super) fn triple(machine: &Machine) -> Triple {
         Isa::X86_64 => "x86_64-unknown-linux-gnu",
         Isa::Aarch64 => "aarch64-unknown-linux-gnu",
         Isa::Riscv64 => "riscv64gc-unknown-linux-gnu",
+        Isa::Thumb => "thumbv7em-unknown-none-eabihf",
     };
     name.parse().unwrap()
 }
@@ -193,6 +194,7 @@ fn runner(machine: &Machine, processor: Option<&str>) -> Option<Command> {
         Isa::X86_64 => return std::env::var_os("MODELC_X86_64_RUNNER").map(Command::new),
         Isa::Aarch64 => ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
         Isa::Riscv64 => ("riscv64-linux-gnu-gcc", "qemu-riscv64"),
+        Isa::Thumb => ("arm-linux-gnueabihf-gcc", "qemu-arm"),
     };
     let works = |program| Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !works(compiler) || !works(emulator) {
