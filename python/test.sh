@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the wheel without optimization and tests it: types by mypy, behaviour by pytest. The first argument is the folder of the virtual
+# Builds the wheel quickly and tests it: types by mypy, behaviour by pytest. The first argument is the folder of the virtual
 # environment, which is made if it is not there.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -15,7 +15,7 @@ environment=$(cd "$environment" && pwd)
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/../target}
 wheels=$(mktemp -d)
 trap 'rm -rf "$wheels"' EXIT
-"$environment/bin/maturin" build --locked --quiet --interpreter "$environment/bin/python" --out "$wheels"
+"$environment/bin/maturin" build --release --locked --quiet --interpreter "$environment/bin/python" --out "$wheels"
 "$environment/bin/pip" install --quiet --force-reinstall --no-deps "$wheels"/modelc-*.whl
 
 # Outside the sources, so that the installed package is what is imported.
