@@ -1,26 +1,28 @@
-//! What the back ends of CPUs, of 64 bits, take for granted of a kernel.
+//! What the back ends of CPUs take for granted of a kernel.
 
 use super::CodegenError;
 use crate::kernel::{Inst, Kernel, Type};
 
-/// Checks that indices and counters have 64 bits, and that the body is run once.
+/// Checks that indices and counters are as wide as the machine's registers, and that the body is run once.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when an index has 32 bits: such kernels are for other machines. [`CodegenError::Unsupported`] when the kernel has a grid.
-pub fn check(kernel: &Kernel) -> Result<(), CodegenError> {
+/// [`CodegenError::Bug`] when an index has another width: such kernels are for other machines. [`CodegenError::Unsupported`] when the kernel has a grid.
+pub fn check(kernel: &Kernel, index: Type) -> Result<(), CodegenError> {
     if kernel.grid.is_some() {
         return Err(CodegenError::Unsupported(format!("kernel {} has a grid, which a CPU does not run", kernel.name)));
     }
     let mut statements = kernel.statements();
-    let is_narrow = |inst: &Inst| match inst {
-        Inst::Load { index, .. } | Inst::LoadSplat { index, .. } | Inst::LoadSplatGroup { index, .. } | Inst::Store { index, .. } => {
-            kernel.ty(*index) != Type::INDEX
-        }
-        Inst::For { start, .. } => kernel.ty(*start) != Type::INDEX,
+    let is_other = |inst: &Inst| match inst {
+        Inst::Load { index: at, .. }
+        | Inst::LoadSplat { index: at, .. }
+        | Inst::LoadSplatGroup { index: at, .. }
+        | Inst::Store { index: at, .. } => kernel.ty(*at) != index,
+        Inst::For { start, .. } => kernel.ty(*start) != index,
         _ => false,
     };
-    match statements.any(|statement| is_narrow(&statement.inst)) {
-        true => Err(CodegenError::Bug(format!("kernel {}: narrow indices on a machine of 64 bits", kernel.name))),
+    match statements.any(|statement| is_other(&statement.inst)) {
+        true if index == Type::INDEX => Err(CodegenError::Bug(format!("kernel {}: narrow indices on a machine of 64 bits", kernel.name))),
+        true => Err(CodegenError::Bug(format!("kernel {}: an index of 64 bits on a machine of 32 bits", kernel.name))),
         false => Ok(()),
     }
 }
@@ -36,7 +38,7 @@ mod tests {
     fn grids_are_refused() {
         let mut b = KernelBuilder::new("k");
         b.grid(Grid { positions: 8, workgroup: 8 });
-        let error = check(&b.finish()).map_err(|error| error.to_string());
+        let error = check(&b.finish(), Type::INDEX).map_err(|error| error.to_string());
         assert_eq!(error, Err("unsupported: kernel k has a grid, which a CPU does not run".into()));
     }
 
@@ -49,8 +51,12 @@ mod tests {
             b.store(x, i, 0, seven);
         });
         let kernel = b.finish();
-        assert_eq!(check(&kernel), Ok(()));
-        let error = check(&narrow(&kernel, &Assumed::default())).map_err(|error| error.to_string());
+        let narrowed = narrow(&kernel, &Assumed::default());
+        let word = Type::scalar(Lane::I32);
+        assert_eq!((check(&kernel, Type::INDEX), check(&narrowed, word)), (Ok(()), Ok(())));
+        let error = check(&narrowed, Type::INDEX).map_err(|error| error.to_string());
         assert!(error.is_err_and(|error| error.contains("narrow indices on a machine of 64 bits")));
+        let error = check(&kernel, word).map_err(|error| error.to_string());
+        assert!(error.is_err_and(|error| error.contains("an index of 64 bits on a machine of 32 bits")));
     }
 }

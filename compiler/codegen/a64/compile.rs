@@ -8,9 +8,9 @@ use super::set::Arm64;
 use super::starts::load_starts;
 use crate::codegen::own::{Emitted, assemble, count_uses, lower, move_numbers, sweep};
 use crate::codegen::{Code, CodegenError, index};
-use crate::kernel::Kernel;
 use crate::kernel::passes::DEAD;
 use crate::kernel::verify::verify;
+use crate::kernel::{Kernel, Type};
 use crate::machine::Machine;
 use regalloc2::RegClass;
 
@@ -33,7 +33,7 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenErro
 
 fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
-    index::check(kernel)?;
+    index::check(kernel, Type::INDEX)?;
     let kernel = &DEAD.of(kernel);
     let mut function = lower(kernel, Neon::new(kernel, machine))?;
     let mut uses = count_uses(&function);

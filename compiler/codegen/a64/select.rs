@@ -29,6 +29,7 @@ fn all_reach(displacement: i64, access: Access) -> bool {
             let near = |at: i64| (-256..256).contains(&at);
             reaches(unit, displacement) && reaches(unit, last) && (displacement % i64::from(unit) == 0 || near(displacement) && near(last))
         }
+        Access::Words { bytes } => all_reach(displacement, Access::Memory { unit: 4, bytes }),
         Access::Pieces { bytes } => displacement >= -256 && displacement + i64::from(bytes) <= 256,
     }
 }
@@ -38,6 +39,7 @@ impl Select for Neon {
     type Held = Held;
 
     const SCALARS: RegClass = GENERAL;
+    const INDEX: Type = Type::INDEX;
 
     fn number(to: VReg, number: i64) -> MachineInst {
         inst(Op::Constant(number), &[Arg::Def(to)])
@@ -92,7 +94,7 @@ impl Select for Neon {
             (Some((_, shift)), Access::Memory { unit, bytes }) => {
                 address.displacement == 0 && unit == bytes && (shift == 0 || 1 << shift == unit)
             }
-            (Some(_), Access::Pieces { .. }) => false,
+            (Some(_), Access::Words { .. } | Access::Pieces { .. }) => false,
         }
     }
 
@@ -167,7 +169,8 @@ impl Select for Neon {
         }
     }
 
-    fn value(lowering: &mut Lowering<'_>, inst: &Inst, ty: Type) -> Result<Held, CodegenError> {
+    fn value(lowering: &mut Lowering<'_>, inst: &Inst, result: Value) -> Result<Held, CodegenError> {
+        let ty = lowering.ty(result);
         match inst {
             Inst::Binary { op, a, b } => lowering.binary(*op, *a, *b),
             Inst::Unary { op, a } => lowering.unary(*op, *a),

@@ -76,7 +76,7 @@ pub(super) struct Lowering<'a> {
 /// [`CodegenError::Bug`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no
 /// way to do an instruction.
 pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<Function, CodegenError> {
-    index::check(kernel)?;
+    index::check(kernel, Type::INDEX)?;
     // Cranelift drops instructions without a use, but keeps every load.
     let kernel = &DEAD.of(kernel);
     let mut signature = Signature::new(CallConv::triple_default(isa.triple()));

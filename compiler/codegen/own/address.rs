@@ -67,6 +67,11 @@ pub enum Access {
         /// Bytes that all of them access.
         bytes: u32,
     },
+    /// Reads or writes words, by instructions that want them at multiples of four bytes.
+    Words {
+        /// Bytes that all of them access.
+        bytes: u32,
+    },
     /// Reads or writes memory from there on, a power of two of bytes at a time, which may lie anywhere.
     Pieces {
         /// Bytes that all of them access.

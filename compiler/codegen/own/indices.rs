@@ -21,18 +21,23 @@ impl<S: Select> Lowering<'_, S> {
 
     /// Whether an index is a sum that is made of others, or a number.
     pub(super) fn is_composed(&self, value: Value) -> bool {
-        self.ty(value) == Type::INDEX && self.indices.composed(value).is_some()
+        self.is_index(value) && self.indices.composed(value).is_some()
     }
 
-    /// A scalar 64-bit integer as a sum of registers.
+    /// Whether a value is an index: by its type, or where others have that type, too, by its uses.
+    fn is_index(&self, value: Value) -> bool {
+        self.ty(value) == S::INDEX && (S::INDEX == Type::INDEX || self.places.contains(value))
+    }
+
+    /// A scalar index as a sum of registers.
     pub fn linear(&mut self, value: Value) -> Option<Linear> {
         let sum = self.indices.sum(value);
         sum.map(|term| self.general(term).ok())
     }
 
-    /// The number that a scalar 64-bit integer is.
+    /// The number that a scalar index is.
     pub fn known(&self, value: Value) -> Option<i64> {
-        if self.ty(value) == Type::INDEX { self.indices.number(value) } else { None }
+        if self.ty(value) == S::INDEX { self.indices.number(value) } else { None }
     }
 
     /// An instruction in the region of some depth, at most the one that is written.

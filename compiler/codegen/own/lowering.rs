@@ -3,6 +3,7 @@
 use super::address::{Access, Address, Base, Bound};
 use super::function::{Block, Edge, Function};
 use super::instruction::Instruction;
+use super::places::places;
 use super::scope::{MOST_TERMS, Scope};
 use crate::codegen::CodegenError;
 use crate::codegen::fold::used_once;
@@ -26,6 +27,8 @@ pub trait Select: Sized {
 
     /// The class of the registers of scalars.
     const SCALARS: RegClass;
+    /// The type of an index, as wide as a register of scalars.
+    const INDEX: Type;
 
     /// to = number.
     fn number(to: VReg, number: i64) -> Self::Inst;
@@ -50,6 +53,13 @@ pub trait Select: Sized {
     fn jump() -> Self::Inst;
     /// To the first block if the register is not 0.
     fn branch_if(register: VReg) -> Self::Inst;
+    /// To the first block if a condition holds.
+    ///
+    /// # Errors
+    /// As for [`Select::enter`].
+    fn branch_on(lowering: &mut Lowering<'_, Self>, condition: Value) -> Result<Self::Inst, CodegenError> {
+        Ok(Self::branch_if(lowering.general(condition)?))
+    }
     /// To the first block if the register, with its sign, is less than the bound.
     fn branch_if_less(register: VReg, bound: Bound) -> Self::Inst;
     /// Whether [`Select::branch_if_less`] takes the number.
@@ -77,11 +87,11 @@ pub trait Select: Sized {
     fn constant(lowering: &mut Lowering<'_, Self>, ty: Type, bits: u64) -> Self::Held;
     /// Whether the instruction that uses a value does what defines it.
     fn is_folded(&self, value: Value) -> bool;
-    /// An instruction with one result.
+    /// An instruction and its one result.
     ///
     /// # Errors
     /// As for [`Select::enter`].
-    fn value(lowering: &mut Lowering<'_, Self>, inst: &Inst, ty: Type) -> Result<Self::Held, CodegenError>;
+    fn value(lowering: &mut Lowering<'_, Self>, inst: &Inst, result: Value) -> Result<Self::Held, CodegenError>;
     /// A store.
     ///
     /// # Errors
@@ -108,6 +118,8 @@ pub struct Lowering<'a, S: Select> {
     values: Vec<Option<S::Held>>,
     /// What indices are sums of. The register of such a sum is made when it is wanted.
     pub(super) indices: Indices,
+    /// Values that are indices because of what uses them, where others have their type, too.
+    pub(super) places: EntitySet<Value>,
     /// How deep the region is in which the register of a scalar is defined.
     pub(super) depths: FxHashMap<VReg, usize>,
     pub(super) scopes: Vec<Scope>,
@@ -135,6 +147,7 @@ pub fn lower<S: Select>(kernel: &Kernel, set: S) -> Result<Function<S::Inst>, Co
         used_once: used_once(kernel),
         values: vec![None; kernel.types.len()],
         indices: Indices::of(kernel, MOST_TERMS),
+        places: if S::INDEX == Type::INDEX { EntitySet::new() } else { places(kernel, S::INDEX) },
         depths: FxHashMap::default(),
         scopes: vec![Scope::default()],
         failures: BTreeMap::new(),
@@ -265,7 +278,7 @@ impl<S: Select> Lowering<'_, S> {
                     if self.set.is_folded(result) || self.note(inst, result) {
                         continue;
                     }
-                    let held = S::value(self, inst, self.ty(result))?;
+                    let held = S::value(self, inst, result)?;
                     self.define(result, held);
                 }
             }

@@ -25,10 +25,10 @@ impl<S: Select> Lowering<'_, S> {
             Inst::Loop { carried, body } => self.repeat_while(carried, body, results),
             Inst::If { condition, then, otherwise } => self.either(*condition, then, otherwise, results),
             Inst::FailIf { condition, status } => {
-                let condition = self.general(*condition)?;
                 let failure = self.failure(*status);
                 let (go_on, fail) = (self.function.block(), self.function.block());
-                self.branch(S::branch_if(condition), [fail, go_on]);
+                let branch = S::branch_on(self, *condition)?;
+                self.branch(branch, [fail, go_on]);
                 self.start(fail);
                 self.jump(failure, vec![]);
                 self.start(go_on);
@@ -167,17 +167,17 @@ impl<S: Select> Lowering<'_, S> {
         }
         self.statements(body)?;
         let Some((&condition, next)) = body.yields.split_first() else { return self.bug("a loop without a condition") };
-        let condition = self.general(condition)?;
+        let branch = S::branch_on(self, condition)?;
         let next = self.arguments(next)?;
-        self.leave(S::branch_if(condition), (head, next.clone()), (exit, next));
+        self.leave(branch, (head, next.clone()), (exit, next));
         self.finish_loop(head, exit, inner_loops, results);
         Ok(())
     }
 
     fn either(&mut self, condition: Value, then: &Region, otherwise: &Region, results: &[Value]) -> Result<(), CodegenError> {
-        let condition = self.general(condition)?;
+        let branch = S::branch_on(self, condition)?;
         let (yes, no, after) = (self.function.block(), self.function.block(), self.function.block());
-        self.branch(S::branch_if(condition), [yes, no]);
+        self.branch(branch, [yes, no]);
         for (block, region) in [(yes, then), (no, otherwise)] {
             self.open(&[]);
             self.start(block);

@@ -8,9 +8,9 @@ use super::lowering::Vectors;
 use super::set::X86;
 use crate::codegen::own::{Emitted, assemble, count_uses, lower, sweep};
 use crate::codegen::{Code, CodegenError, index};
-use crate::kernel::Kernel;
 use crate::kernel::passes::{DEAD, QUOTIENTS};
 use crate::kernel::verify::verify;
+use crate::kernel::{Kernel, Type};
 use crate::machine::Machine;
 
 /// Compiles a kernel to a function of the System V calling convention, on every target: one pointer for each of
@@ -32,7 +32,7 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenErro
 
 fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
-    index::check(kernel)?;
+    index::check(kernel, Type::INDEX)?;
     let kernel = &DEAD.after(QUOTIENTS.of(kernel));
     let set = X86::new(machine);
     let mut function = lower(kernel, Vectors::new(kernel, machine))?;

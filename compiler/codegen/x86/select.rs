@@ -19,6 +19,7 @@ impl Select for Vectors {
     type Held = Held;
 
     const SCALARS: RegClass = GENERAL;
+    const INDEX: Type = Type::INDEX;
 
     fn number(to: VReg, number: i64) -> MachineInst {
         inst(Op::Constant(number), &[Arg::Def(to)])
@@ -62,6 +63,7 @@ impl Select for Vectors {
         let further = match access {
             Access::Address => 0,
             Access::Memory { unit, bytes } => bytes - unit,
+            Access::Words { bytes } => bytes,
             Access::Pieces { bytes } => bytes,
         };
         let last = i64::from(address.displacement) + i64::from(further);
@@ -155,7 +157,8 @@ impl Select for Vectors {
         }
     }
 
-    fn value(lowering: &mut Lowering<'_>, inst: &Inst, ty: Type) -> Result<Held, CodegenError> {
+    fn value(lowering: &mut Lowering<'_>, inst: &Inst, result: Value) -> Result<Held, CodegenError> {
+        let ty = lowering.ty(result);
         match inst {
             Inst::Binary { op, a, b } => lowering.binary(*op, *a, *b),
             Inst::Unary { op, a } => lowering.unary(*op, *a),
