@@ -122,13 +122,22 @@ impl Indices {
     fn region(&mut self, region: &Region, types: &[Type], assumed: &Assumed) {
         for Statement { results, inst } in &region.statements {
             match (inst, &results[..]) {
-                (Inst::For { start, end, step, body, .. }, _) => {
+                (Inst::For { start, end, step, carried, body }, _) => {
                     if let Some(&counter) = body.params.first() {
                         self.count(counter, *start, *end, *step);
                     }
                     self.region(body, types, assumed);
+                    if self.carry((carried, body.params.get(1..).unwrap_or_default()), &body.yields, results) {
+                        self.region(body, types, assumed);
+                    }
                 }
-                (Inst::Loop { .. } | Inst::If { .. }, _) => {
+                (Inst::Loop { carried, body }, _) => {
+                    self.region(body, types, assumed);
+                    if self.carry((carried, &body.params), body.yields.get(1..).unwrap_or_default(), results) {
+                        self.region(body, types, assumed);
+                    }
+                }
+                (Inst::If { .. }, _) => {
                     inst.regions().into_iter().for_each(|inner| self.region(inner, types, assumed));
                     if let Inst::If { then, otherwise, .. } = inst {
                         self.join(results, then, otherwise);
@@ -151,6 +160,21 @@ impl Indices {
         {
             self.known[value.index()].interval = *interval;
         }
+    }
+
+    /// What a loop carries is what it begins with, or what a round yields, whatever that was given. Returns whether this says something.
+    fn carry(&mut self, (starts, params): (&[Value], &[Value]), yields: &[Value], results: &[Value]) -> bool {
+        let mut narrower = false;
+        for (((start, param), last), result) in starts.iter().zip(params).zip(yields).zip(results) {
+            let before = self.interval(*param);
+            let interval = self.interval(*start).union(self.interval(*last));
+            if before.low < interval.low || interval.high < before.high {
+                self.known[param.index()].interval = interval;
+                self.known[result.index()].interval = interval;
+                narrower = true;
+            }
+        }
+        narrower
     }
 
     /// The results of a branch are what either side yields.

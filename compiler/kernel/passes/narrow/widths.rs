@@ -86,11 +86,14 @@ impl<'k> Widths<'k> {
         }
     }
 
-    /// A carried value and its last are of one width, which nothing but their uses decides.
+    /// A carried value and its last are of one width.
     fn carried(&mut self, params: &[Value], results: &[Value]) {
-        for value in params.iter().chain(results) {
-            self.widths[value.index()].can = true;
-            self.widths[value.index()].fits = false;
+        for (param, result) in params.iter().zip(results) {
+            let fits = self.fits(*param) && self.fits(*result);
+            for value in [param, result] {
+                self.widths[value.index()].can = true;
+                self.widths[value.index()].fits = fits;
+            }
         }
     }
 
