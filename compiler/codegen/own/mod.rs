@@ -19,6 +19,7 @@ mod regions;
 mod scope;
 mod tidy;
 mod vector;
+pub mod words;
 
 #[cfg(test)]
 mod tests;

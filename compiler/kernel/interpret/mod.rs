@@ -5,10 +5,10 @@
 
 mod grid;
 mod group;
-pub(in crate::kernel) mod lane;
+pub(crate) mod lane;
 mod meetings;
 mod memory;
-mod wide;
+pub(crate) mod wide;
 
 pub use grid::interpret_grid;
 pub use lane::fma_toward_zero;

@@ -4,8 +4,10 @@
 use super::Case;
 use crate::codegen::Code;
 use crate::codegen::clif::{Optimise, compile_kernel, isa_for};
-use crate::codegen::{a64, x86};
-use crate::machine::{Isa, MACHINES, Machine};
+use crate::codegen::{CodegenError, a64, thumb, x86};
+use crate::kernel::intervals::{Assumed, Interval};
+use crate::kernel::passes::narrow;
+use crate::machine::{Isa, MACHINES, MICROCONTROLLERS, Machine};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
 use std::io::Write;
@@ -36,6 +38,28 @@ pub(super) fn check(cases: &[Case]) {
         } else {
             run_emulated(machine, &cases, &codes);
         }
+    }
+    check_words(cases);
+}
+
+/// Compiles and runs cases on machines of 32-bit words.
+fn check_words(cases: &[Case]) {
+    // The other rows have the same code.
+    for machine in MICROCONTROLLERS.iter().filter(|machine| matches!(machine.level, "cortex-m4f" | "cortex-m3")) {
+        let cases = cases.iter().filter(|c| !c.long_vectors && !c.counts_lanes() && !c.scales_floats());
+        let (mut runs, mut codes) = (vec![], vec![]);
+        for case in cases {
+            let parameters = case.integers.iter().map(|&integer| Interval::number(integer)).collect();
+            match thumb::compile_kernel(&narrow(&case.kernel, &Assumed { parameters, ..Assumed::default() }), machine) {
+                Ok(code) => {
+                    runs.push(case);
+                    codes.push(code);
+                }
+                Err(CodegenError::Unsupported(why)) => assert!(case.is_missing(machine), "{}: {why}", case.kernel.name),
+                Err(error) => panic!("{}: {error}", case.kernel.name),
+            }
+        }
+        run_emulated(machine, &runs, &codes);
     }
 }
 
@@ -146,6 +170,8 @@ fn processors(machine: &Machine) -> &'static [Option<&'static str>] {
         "rv64gcv" => &[Some("rv64,v=true,vlen=128"), Some("rv64,v=true,vlen=512")],
         "aarch64" => &[Some("cortex-a53")],
         "aarch64+dotprod" => &[Some("cortex-a76")],
+        // Profile A has the instructions of profile M.
+        "cortex-m4f" | "cortex-m3" => &[Some("max")],
         _ => &[None],
     }
 }

@@ -9,7 +9,7 @@ mod reference;
 mod structure;
 mod tiles;
 
-use crate::kernel::{BinaryOp, Inst, Kernel, Lane};
+use crate::kernel::{BinaryOp, Inst, Kernel, Lane, Statement};
 use crate::machine::Machine;
 
 /// A kernel with what it is given and what it must leave.
@@ -47,6 +47,21 @@ impl Case {
     /// Whether it multiplies by powers of two, which not all machines do.
     fn scales_floats(&self) -> bool {
         self.kernel.statements().any(|statement| matches!(statement.inst, Inst::Binary { op: BinaryOp::FloatScale, .. }))
+    }
+
+    /// Whether machines of 32-bit words lack something that it does: binary64, quotients of 64 bits and floats of such integers; binary32
+    /// where it has no registers.
+    fn is_missing(&self, machine: &Machine) -> bool {
+        let lane = |value| self.kernel.ty(value).lane;
+        let is_missing = |statement: &Statement| match (&statement.inst, &statement.results[..]) {
+            (Inst::Binary { op, a, .. }, _) => op.is_division() && lane(*a) == Lane::I64,
+            (Inst::Convert { a, .. }, &[result]) => {
+                [(*a, result), (result, *a)].iter().any(|&(a, b)| lane(a) == Lane::I64 && lane(b).is_float())
+            }
+            _ => false,
+        };
+        let has = |lane: Lane| self.kernel.types.iter().any(|ty| ty.lane == lane);
+        has(Lane::F64) || has(Lane::F32) && !machine.fma || self.kernel.statements().any(is_missing)
     }
 
     /// Whether the back end for long vectors has its instructions on a machine.

@@ -6,6 +6,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
+// What a parameter is: a pointer or an integer.
+typedef uintptr_t word;
+
+// Bit 0 of an address says that Thumb code is there.
+#ifdef __arm__
+enum { THUMB = 1 };
+#else
+enum { THUMB = 0 };
+#endif
+
 static const uint64_t PAGE = 65536;
 
 static int read_number(uint64_t *number) { return fread(number, 8, 1, stdin) == 1; }
@@ -38,25 +48,26 @@ int main(int count, char **words) {
         read_bytes(code, code_bytes);
         if (mprotect(code, pages(code_bytes), PROT_READ | PROT_EXEC)) exit(4);
         __builtin___clear_cache((char *)code, (char *)code + code_bytes);
-        uint64_t buffers, integers, arguments[8] = {0}, size[8] = {0};
-        if (!read_number(&buffers) || buffers > 6) exit(5);
+        uint64_t buffers, integers, arguments[12] = {0}, size[12] = {0};
+        if (!read_number(&buffers) || buffers > 12) exit(5);
         for (uint64_t i = 0; i < buffers; i++) {
             if (!read_number(&size[i])) exit(6);
             uint8_t *memory = map(pages(size[i]) + PAGE, PROT_READ | PROT_WRITE);
             if (mprotect(memory + pages(size[i]), PAGE, PROT_NONE)) exit(7);
-            arguments[i] = (uint64_t)(memory + pages(size[i]) - size[i]);
-            read_bytes((uint8_t *)arguments[i], size[i]);
+            arguments[i] = (word)(memory + pages(size[i]) - size[i]);
+            read_bytes((uint8_t *)(word)arguments[i], size[i]);
         }
-        if (!read_number(&integers) || buffers + integers > 6) exit(8);
+        if (!read_number(&integers) || buffers + integers > 12) exit(8);
         for (uint64_t i = 0; i < integers; i++) {
             if (!read_number(&arguments[buffers + i])) exit(9);
         }
-        int32_t (*kernel)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t) = (void *)code;
-        int32_t status = kernel(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+        int32_t (*kernel)(word, word, word, word, word, word, word, word, word, word, word, word) = (void *)(code + THUMB);
+        uint64_t *a = arguments;
+        int32_t status = kernel(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11]);
         fwrite(&status, 4, 1, stdout);
         for (uint64_t i = 0; i < buffers; i++) {
-            fwrite((void *)arguments[i], 1, size[i], stdout);
-            munmap((uint8_t *)arguments[i] + size[i] - pages(size[i]), pages(size[i]) + PAGE);
+            fwrite((void *)(word)arguments[i], 1, size[i], stdout);
+            munmap((uint8_t *)(word)arguments[i] + size[i] - pages(size[i]), pages(size[i]) + PAGE);
         }
         munmap(code, pages(code_bytes));
         fflush(stdout);

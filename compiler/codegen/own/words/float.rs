@@ -1,0 +1,155 @@
+//! Binary32 where it has registers and instructions of its own: sums, products, conversions and fused products. The rest is comparisons.
+
+use super::held::{Held, Upper};
+use super::ops::{Operand, Ops, Test, WordOp, Words};
+use crate::codegen::CodegenError;
+use crate::codegen::own::{Lowering, Select};
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, Rounding, Type, UnaryOp, Value};
+use regalloc2::VReg;
+
+/// The bits of 2²³, from which on every number is whole.
+const WHOLE: i32 = 0x4B00_0000;
+/// The bits of 1.
+const ONE: i32 = 0x3F80_0000;
+
+fn test(op: CompareOp, a: VReg, b: VReg) -> Test<VReg> {
+    Test { op, floats: true, a, b: Operand::Word(b) }
+}
+
+impl<S: Select<Held = Held>> Lowering<'_, S>
+where
+    Self: Words,
+{
+    /// Two values combined.
+    pub(super) fn float_binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let lanes: Vec<_> = self.floats(a)?.into_iter().zip(self.floats(b)?).collect();
+        let floats: Result<Vec<VReg>, CodegenError> = lanes.into_iter().map(|(x, y)| self.float_result(op, x, y)).collect();
+        Ok(Held::Floats(floats?))
+    }
+
+    pub(super) fn float_result(&mut self, op: BinaryOp, x: VReg, y: VReg) -> Result<VReg, CodegenError> {
+        Ok(match op {
+            BinaryOp::FloatMinFirst => self.choose_float(test(CompareOp::Less, y, x), y, x),
+            BinaryOp::FloatMaxFirst => self.choose_float(test(CompareOp::Less, x, y), y, x),
+            BinaryOp::FloatMinPropagate => self.limit_floats(true, true, x, y)?,
+            BinaryOp::FloatMaxPropagate => self.limit_floats(false, true, x, y)?,
+            BinaryOp::FloatMinIgnore => self.limit_floats(true, false, x, y)?,
+            BinaryOp::FloatMaxIgnore => self.limit_floats(false, false, x, y)?,
+            op => self.float_two(op, x, y)?,
+        })
+    }
+
+    /// IEEE's smaller or larger of two: −0 is below 0; a NaN wins or loses.
+    fn limit_floats(&mut self, smaller: bool, propagates: bool, x: VReg, y: VReg) -> Result<VReg, CodegenError> {
+        let [low, high] = if smaller { [x, y] } else { [y, x] };
+        let other = self.choose_float(test(CompareOp::Less, low, high), x, y);
+        // Equal ones differ in the sign of zeros at most.
+        let (a, b) = (self.word_of_float(x), self.word_of_float(y));
+        let signs = self.two(if smaller { WordOp::Or } else { WordOp::And }, a, Operand::Word(b));
+        let signs = self.float_of_word(signs);
+        let found = self.choose_float(test(CompareOp::Equal, x, y), signs, other);
+        if propagates {
+            let nan = self.float_two(BinaryOp::Add, x, y)?;
+            let found = self.choose_float(test(CompareOp::NotEqual, x, x), nan, found);
+            return Ok(self.choose_float(test(CompareOp::NotEqual, y, y), nan, found));
+        }
+        let found = self.choose_float(test(CompareOp::NotEqual, x, x), y, found);
+        Ok(self.choose_float(test(CompareOp::NotEqual, y, y), x, found))
+    }
+
+    /// On one.
+    pub(super) fn float_unary(&mut self, op: UnaryOp, a: Value) -> Result<Held, CodegenError> {
+        let lanes = self.floats(a)?;
+        let floats: Result<Vec<VReg>, CodegenError> = lanes.into_iter().map(|x| self.rounded(op, x)).collect();
+        Ok(Held::Floats(floats?))
+    }
+
+    fn rounded(&mut self, op: UnaryOp, x: VReg) -> Result<VReg, CodegenError> {
+        if matches!(op, UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sqrt) {
+            return self.float_one(op, x);
+        }
+        let magnitude = self.float_one(UnaryOp::Abs, x)?;
+        let limit = self.float_number(WHOLE);
+        let whole = if op == UnaryOp::Nearest {
+            let far = self.float_two(BinaryOp::Add, magnitude, limit)?;
+            self.float_two(BinaryOp::Sub, far, limit)?
+        } else {
+            let integer = self.float_convert(ConvertOp::FloatToSigned, magnitude)?;
+            self.float_convert(ConvertOp::SignedToFloat, integer)?
+        };
+        let whole = self.with_sign_of(whole, x);
+        let whole = match op {
+            UnaryOp::Floor => self.stepped(BinaryOp::Sub, test(CompareOp::Less, x, whole), whole)?,
+            UnaryOp::Ceil => {
+                let next = self.stepped(BinaryOp::Add, test(CompareOp::Less, whole, x), whole)?;
+                // −0 where a negative number goes up to zero.
+                self.with_sign_of(next, x)
+            }
+            _ => whole,
+        };
+        // NaN is not less either.
+        let quiet = self.float_two(BinaryOp::Add, x, x)?;
+        let far = self.choose_float(test(CompareOp::NotEqual, x, x), quiet, x);
+        Ok(self.choose_float(test(CompareOp::Less, magnitude, limit), whole, far))
+    }
+
+    /// A whole number, or the one beside it if a test holds.
+    fn stepped(&mut self, op: BinaryOp, test: Test<VReg>, whole: VReg) -> Result<VReg, CodegenError> {
+        let one = self.float_number(ONE);
+        let next = self.float_two(op, whole, one)?;
+        Ok(self.choose_float(test, next, whole))
+    }
+
+    /// A number that has no sign, or this one, with the sign of another.
+    fn with_sign_of(&mut self, magnitude: VReg, x: VReg) -> VReg {
+        let (bits, sign) = (self.word_of_float(magnitude), self.word_of_float(x));
+        let sign = self.two(WordOp::And, sign, Operand::Number(i32::MIN));
+        let bits = self.two(WordOp::Or, bits, Operand::Word(sign));
+        self.float_of_word(bits)
+    }
+
+    fn float_number(&mut self, bits: i32) -> VReg {
+        let word = self.word(bits);
+        self.float_of_word(word)
+    }
+
+    /// a × b + c.
+    pub(super) fn fused(&mut self, [a, b, c]: [Value; 3], rounding: Rounding) -> Result<Held, CodegenError> {
+        if rounding == Rounding::TowardZero || self.ty(a).lane == Lane::F64 || !self.has_floats() {
+            return self.unsupported("such a fused product on this CPU level");
+        }
+        let (a, b, c) = (self.floats(a)?, self.floats(b)?, self.floats(c)?);
+        Ok(Held::Floats((0..a.len()).map(|i| self.float_fused(c[i], a[i], b[i])).collect()))
+    }
+
+    /// Conversions between binary32 and integers, or binary16.
+    pub(super) fn float_conversion(&mut self, op: ConvertOp, a: Value, to: Type) -> Result<Held, CodegenError> {
+        let from = self.ty(a).lane;
+        if from == Lane::I64 || to.lane == Lane::I64 {
+            return self.unsupported(format_args!("{op:?} from {from:?} to {:?} on this CPU level", to.lane));
+        }
+        let lanes = match op {
+            ConvertOp::SignedToFloat => self.signed_words(a)?,
+            ConvertOp::UnsignedToFloat => self.unsigned_words(a)?,
+            ConvertOp::HalfToFloat => self.low_words(a)?,
+            _ => self.floats(a)?,
+        };
+        let converted: Result<Vec<VReg>, CodegenError> = lanes.into_iter().map(|lane| self.float_convert(op, lane)).collect();
+        let converted = converted?;
+        let bits = 8 * to.lane.bytes();
+        Ok(match op {
+            ConvertOp::SignedToFloat | ConvertOp::UnsignedToFloat | ConvertOp::HalfToFloat => Held::Floats(converted),
+            ConvertOp::FloatToHalf => Held::Words(Upper::Any, converted),
+            ConvertOp::FloatToSigned if bits < 32 => Held::Words(Upper::Sign, self.each(&converted, |s, word| s.clamp(word, bits, true))),
+            ConvertOp::FloatToUnsigned if bits < 32 => Held::Words(Upper::Zeros, self.each(&converted, |s, word| s.at_most(word, bits))),
+            _ => Held::Words(Upper::Sign, converted),
+        })
+    }
+
+    /// An unsigned number in the nearest of some bits.
+    fn at_most(&mut self, word: VReg, bits: u32) -> VReg {
+        let most = (1 << bits) - 1;
+        let limit = self.word(most);
+        self.choose(Test::words(CompareOp::UnsignedLess, word, Operand::Word(limit)), word, limit)
+    }
+}

@@ -1,0 +1,255 @@
+//! What kernel values are held in.
+
+use super::ops::{Half, Ops, Test, WordOp, Words};
+use crate::codegen::CodegenError;
+use crate::codegen::own::{Lowering, Select};
+use crate::kernel::{Lane, Type, Value};
+use regalloc2::{RegClass, VReg};
+
+/// What a register has above a lane that is narrower than a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Upper {
+    /// The sign of the lane, in all of its bits. So it is between rounds of a loop.
+    Sign,
+    /// Zeros.
+    Zeros,
+    /// Anything.
+    Any,
+}
+
+/// What a value is held in: its lanes in order.
+#[derive(Clone, Debug)]
+pub enum Held {
+    /// Lanes of up to 32 bits, a register each. Masks are 0 or 1.
+    Words(Upper, Vec<VReg>),
+    /// Lanes of 64 bits, the low half first.
+    Pairs(Vec<[VReg; 2]>),
+    /// Lanes of binary32 in registers of their own.
+    Floats(Vec<VReg>),
+    /// Lanes of 16 bits that are halves of words.
+    Halves(Vec<Half>),
+    /// Bytes, four in a word.
+    Bytes(Vec<VReg>),
+    /// Masks of which no register is made yet.
+    Tests(Vec<Test<VReg>>),
+}
+
+/// How lanes are held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// See [`Held::Words`].
+    Words,
+    /// See [`Held::Pairs`].
+    Pairs,
+    /// See [`Held::Floats`].
+    Floats,
+}
+
+impl Shape {
+    /// Of a type, on a machine with or without registers for binary32.
+    pub fn of(ty: Type, has_floats: bool) -> Self {
+        match ty.lane {
+            Lane::I64 | Lane::F64 => Self::Pairs,
+            Lane::F32 if has_floats => Self::Floats,
+            _ => Self::Words,
+        }
+    }
+
+    /// The class and the number of the registers of some lanes.
+    pub fn classes(self, lanes: u16) -> Vec<RegClass> {
+        let lanes = usize::from(lanes);
+        match self {
+            Self::Words => vec![RegClass::Int; lanes],
+            Self::Pairs => vec![RegClass::Int; 2 * lanes],
+            Self::Floats => vec![RegClass::Float; lanes],
+        }
+    }
+
+    /// What registers of [`Shape::classes`] hold.
+    pub fn held(self, registers: Vec<VReg>) -> Held {
+        match self {
+            Self::Words => Held::Words(Upper::Sign, registers),
+            Self::Pairs => Held::Pairs(registers.as_chunks::<2>().0.to_vec()),
+            Self::Floats => Held::Floats(registers),
+        }
+    }
+}
+
+impl Held {
+    /// One word.
+    pub fn word(register: VReg) -> Self {
+        Self::Words(Upper::Sign, vec![register])
+    }
+
+    /// The register of a scalar in a word.
+    pub fn single(&self) -> Option<VReg> {
+        match self {
+            Self::Words(_, words) if words.len() == 1 => Some(words[0]),
+            _ => None,
+        }
+    }
+
+    /// Some of its lanes, by their numbers.
+    pub fn pick(&self, lanes: impl Iterator<Item = usize>) -> Self {
+        match self {
+            Self::Words(upper, words) => Self::Words(*upper, lanes.map(|lane| words[lane]).collect()),
+            Self::Pairs(pairs) => Self::Pairs(lanes.map(|lane| pairs[lane]).collect()),
+            Self::Floats(floats) => Self::Floats(lanes.map(|lane| floats[lane]).collect()),
+            Self::Halves(halves) => Self::Halves(lanes.map(|lane| halves[lane]).collect()),
+            // Bytes that are moved are no factors.
+            Self::Bytes(words) => Self::Bytes(words.clone()),
+            Self::Tests(tests) => Self::Tests(lanes.map(|lane| tests[lane]).collect()),
+        }
+    }
+}
+
+impl<S: Select<Held = Held>> Lowering<'_, S>
+where
+    Self: Words,
+{
+    /// How values of a type are held.
+    pub(super) fn shape(&self, ty: Type) -> Shape {
+        Shape::of(ty, self.has_floats())
+    }
+
+    /// The bits above narrow lanes become their signs.
+    pub(super) fn with_signs(&mut self, lane: Lane, held: Held) -> Vec<VReg> {
+        match held {
+            Held::Words(upper, words) if upper != Upper::Sign && lane.bytes() < 4 => self.extended(lane, &words, true),
+            Held::Words(_, words) => words,
+            held => self.all_words(held),
+        }
+    }
+
+    /// The bits above narrow lanes become zeros.
+    pub(super) fn with_zeros(&mut self, lane: Lane, held: Held) -> Vec<VReg> {
+        match held {
+            Held::Words(upper, words) if upper != Upper::Zeros && lane.bytes() < 4 => self.extended(lane, &words, false),
+            Held::Words(_, words) => words,
+            held => {
+                let words = self.all_words(held);
+                if matches!(lane, Lane::I8 | Lane::I16) { self.extended(lane, &words, false) } else { words }
+            }
+        }
+    }
+
+    fn extended(&mut self, lane: Lane, words: &[VReg], signed: bool) -> Vec<VReg> {
+        self.each(words, |s, word| s.extend(word, 8 * lane.bytes(), signed))
+    }
+
+    /// A function of each lane; lanes that are one register have one result.
+    pub(super) fn each<W: Copy + PartialEq, R: Copy>(&mut self, lanes: &[W], mut f: impl FnMut(&mut Self, W) -> R) -> Vec<R> {
+        let mut done: Option<(W, R)> = None;
+        let result = |&lane: &W| match done {
+            Some((from, to)) if from == lane => to,
+            _ => {
+                let to = f(self, lane);
+                done = Some((lane, to));
+                to
+            }
+        };
+        lanes.iter().map(result).collect()
+    }
+
+    /// All registers of a value, in order. Those of binary32 are as they are.
+    pub(super) fn all_words(&mut self, held: Held) -> Vec<VReg> {
+        match held {
+            Held::Words(_, words) | Held::Floats(words) => words,
+            Held::Pairs(pairs) => pairs.concat(),
+            Held::Halves(halves) => self.each(&halves, |s, half| match half.upper {
+                true => s.shift(WordOp::RightSigned, half.word, 16),
+                false => s.extend(half.word, 16, true),
+            }),
+            Held::Bytes(words) => words.into_iter().flat_map(|word| [0, 8, 16, 24].map(|at| self.byte_of(word, at))).collect(),
+            Held::Tests(tests) => tests.into_iter().map(|test| self.truth(test)).collect(),
+        }
+    }
+
+    /// A byte of a word, with its sign.
+    fn byte_of(&mut self, word: VReg, at: u32) -> VReg {
+        let lowest = self.shift(WordOp::Right, word, at);
+        self.extend(lowest, 8, true)
+    }
+
+    /// The lanes of 16 bits of a value, as halves of words.
+    pub(super) fn halves(&mut self, value: Value) -> Result<Vec<Half>, CodegenError> {
+        Ok(match self.get(value)? {
+            Held::Halves(halves) => halves,
+            held => self.all_words(held).into_iter().map(Half::lower).collect(),
+        })
+    }
+
+    /// The words of a value of lanes of up to 32 bits that count as signed numbers.
+    pub(super) fn signed_words(&mut self, value: Value) -> Result<Vec<VReg>, CodegenError> {
+        let held = self.get(value)?;
+        Ok(self.with_signs(self.ty(value).lane, held))
+    }
+
+    /// The same as unsigned numbers.
+    pub(super) fn unsigned_words(&mut self, value: Value) -> Result<Vec<VReg>, CodegenError> {
+        let held = self.get(value)?;
+        Ok(self.with_zeros(self.ty(value).lane, held))
+    }
+
+    /// The words of a value, whatever is above its lanes.
+    pub(super) fn low_words(&mut self, value: Value) -> Result<Vec<VReg>, CodegenError> {
+        Ok(match self.get(value)? {
+            Held::Pairs(pairs) => pairs.into_iter().map(|[low, _]| low).collect(),
+            held => self.all_words(held),
+        })
+    }
+
+    /// The pairs of a value with lanes of 64 bits.
+    pub(super) fn pairs(&mut self, value: Value) -> Result<Vec<[VReg; 2]>, CodegenError> {
+        match self.get(value)? {
+            Held::Pairs(pairs) => Ok(pairs),
+            _ => self.bug(format_args!("{value} has no lanes of 64 bits")),
+        }
+    }
+
+    /// The registers of a binary32 value.
+    pub(super) fn floats(&mut self, value: Value) -> Result<Vec<VReg>, CodegenError> {
+        match self.get(value)? {
+            Held::Floats(floats) => Ok(floats),
+            _ => self.bug(format_args!("{value} has no floats")),
+        }
+    }
+
+    /// The number that all lanes of an integer value are, with its sign.
+    pub(super) fn number_of(&self, value: Value) -> Option<i32> {
+        let lane = self.ty(value).lane;
+        let bits = *self.constants.get(&value).filter(|_| matches!(lane, Lane::I8 | Lane::I16 | Lane::I32))?;
+        let unused = 32 - 8 * lane.bytes();
+        Some((bits as i32) << unused >> unused)
+    }
+
+    /// A constant.
+    pub fn constant_words(&mut self, ty: Type, bits: u64) -> Held {
+        let lanes = usize::from(ty.lanes);
+        match self.shape(ty) {
+            Shape::Pairs => {
+                let pair = [self.word(bits as i32), self.word((bits >> 32) as i32)];
+                Held::Pairs(vec![pair; lanes])
+            }
+            Shape::Floats => {
+                let word = self.word(bits as i32);
+                let float = self.float_of_word(word);
+                Held::Floats(vec![float; lanes])
+            }
+            Shape::Words => {
+                let unused = 32 - 8 * ty.lane.bytes().clamp(1, 4);
+                let number = if ty.lane == Lane::Mask { bits as i32 & 1 } else { (bits as i32) << unused >> unused };
+                let word = self.word(number);
+                Held::Words(Upper::Sign, vec![word; lanes])
+            }
+        }
+    }
+
+    /// A value in the registers in which edges hand it on.
+    pub fn handed_on(&mut self, ty: Type, held: Held) -> Vec<VReg> {
+        match held {
+            Held::Words(..) if ty.lane.is_integer() => self.with_signs(ty.lane, held),
+            held => self.all_words(held),
+        }
+    }
+}

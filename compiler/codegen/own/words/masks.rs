@@ -1,0 +1,103 @@
+//! Comparisons, and what is chosen by them. A comparison has no register of its own until something wants one.
+
+use super::held::{Held, Shape, Upper};
+use super::long;
+use super::ops::{Operand, Ops, Test, WordOp, Words};
+use crate::codegen::CodegenError;
+use crate::codegen::own::{Lowering, Select};
+use crate::kernel::{BinaryOp, CompareOp, Lane, Value};
+use regalloc2::VReg;
+
+impl<S: Select<Held = Held>> Lowering<'_, S>
+where
+    Self: Words,
+{
+    /// A comparison, lane by lane.
+    pub(super) fn compare(&mut self, op: CompareOp, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let ty = self.ty(a);
+        match self.shape(ty) {
+            _ if ty.lane == Lane::F64 => self.unsupported("a comparison of binary64 on this CPU level"),
+            Shape::Pairs => {
+                let pairs: Vec<_> = self.pairs(a)?.into_iter().zip(self.pairs(b)?).collect();
+                let words = self.each(&pairs, |s, (x, y)| long::compare(s, op, x, y));
+                Ok(Held::Words(Upper::Sign, words))
+            }
+            Shape::Floats => {
+                let lanes = self.floats(a)?.into_iter().zip(self.floats(b)?);
+                Ok(Held::Tests(lanes.map(|(a, b)| Test { op, floats: true, a, b: Operand::Word(b) }).collect()))
+            }
+            Shape::Words if ty.lane == Lane::F32 => self.unsupported("a comparison of binary32 on this CPU level"),
+            Shape::Words => {
+                // Signs keep the order of unsigned numbers, too.
+                let x = self.signed_words(a)?;
+                let y: Vec<Operand<VReg>> = match self.number_of(b) {
+                    Some(number) => vec![Operand::Number(number); x.len()],
+                    None => self.signed_words(b)?.into_iter().map(Operand::Word).collect(),
+                };
+                Ok(Held::Tests(x.into_iter().zip(y).map(|(x, y)| Test::words(op, x, y)).collect()))
+            }
+        }
+    }
+
+    /// The tests of a mask's lanes.
+    fn tests(&mut self, mask: Value) -> Result<Vec<Test<VReg>>, CodegenError> {
+        Ok(match self.get(mask)? {
+            Held::Tests(tests) => tests,
+            held => self.all_words(held).into_iter().map(Test::not_zero).collect(),
+        })
+    }
+
+    /// The test of a condition.
+    pub fn condition(&mut self, mask: Value) -> Result<Test<VReg>, CodegenError> {
+        match self.tests(mask)?[..] {
+            [test] => Ok(test),
+            _ => self.bug(format_args!("{mask} is no condition")),
+        }
+    }
+
+    /// mask ? a : b.
+    pub(super) fn select(&mut self, mask: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let tests = self.tests(mask)?;
+        let ty = self.ty(a);
+        match self.shape(ty) {
+            Shape::Floats => {
+                let (yes, no) = (self.floats(a)?, self.floats(b)?);
+                let lanes = tests.into_iter().zip(yes.into_iter().zip(no));
+                Ok(Held::Floats(lanes.map(|(test, (yes, no))| self.choose_float(test, yes, no)).collect()))
+            }
+            Shape::Pairs => {
+                let (yes, no) = (self.pairs(a)?, self.pairs(b)?);
+                let lanes = tests.into_iter().zip(yes.into_iter().zip(no));
+                let chosen = lanes.map(|(test, (yes, no))| [0, 1].map(|half| self.choose(test, yes[half], no[half])));
+                Ok(Held::Pairs(chosen.collect()))
+            }
+            Shape::Words => {
+                let (yes, no) = (self.signed_words(a)?, self.signed_words(b)?);
+                let lanes = tests.into_iter().zip(yes.into_iter().zip(no));
+                Ok(Held::Words(Upper::Sign, lanes.map(|(test, (yes, no))| self.choose(test, yes, no)).collect()))
+            }
+        }
+    }
+
+    /// An integer for each lane of a mask: 0 or 1.
+    pub(super) fn integers_of_mask(&mut self, a: Value, to: Lane) -> Result<Held, CodegenError> {
+        let words = self.low_words(a)?;
+        if to != Lane::I64 {
+            return Ok(Held::Words(Upper::Sign, words));
+        }
+        Ok(Held::Pairs(self.each(&words, |s, word| [word, s.word(0)])))
+    }
+
+    /// Whether it is an operation that masks have.
+    pub(super) fn of_masks(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let op = match op {
+            BinaryOp::And => WordOp::And,
+            BinaryOp::Or => WordOp::Or,
+            BinaryOp::Xor => WordOp::Xor,
+            _ => return self.bug(format_args!("{op:?} of masks")),
+        };
+        let (x, y) = (self.low_words(a)?, self.low_words(b)?);
+        let words = x.into_iter().zip(y).map(|(x, y)| self.two(op, x, Operand::Word(y)));
+        Ok(Held::Words(Upper::Sign, words.collect()))
+    }
+}

@@ -1,0 +1,201 @@
+//! Loads and stores: each lane by itself.
+
+use super::held::{Held, Shape, Upper};
+use super::ops::{Half, Operand, Ops, Test, WordOp, Words};
+use crate::codegen::CodegenError;
+use crate::codegen::own::{Access, Address, Lowering, Select};
+use crate::kernel::{Bounds, Buffer, CompareOp, ConvertOp, Inst, Kernel, Lane, Type, Value};
+use cranelift_entity::EntitySet;
+use regalloc2::VReg;
+
+/// Index and offset of an access.
+type At = (Value, i64);
+
+/// Loads of bytes and halves that are only made wider with zeros.
+pub fn widened(kernel: &Kernel) -> EntitySet<Value> {
+    let (mut widened, mut others) = (EntitySet::new(), EntitySet::new());
+    for region in kernel.regions() {
+        region.yields.iter().for_each(|&value| _ = others.insert(value));
+        for statement in &region.statements {
+            match statement.inst {
+                Inst::Convert { op: ConvertOp::ZeroExtend, a } => _ = widened.insert(a),
+                ref inst => inst.operands().into_iter().for_each(|value| _ = others.insert(value)),
+            }
+        }
+    }
+    others.iter().for_each(|value| _ = widened.remove(value));
+    widened
+}
+
+impl<S: Select<Held = Held>> Lowering<'_, S>
+where
+    Self: Words,
+{
+    /// `active` lanes, the others zero.
+    pub(super) fn load(&mut self, buffer: Buffer, at: At, active: u16, (result, ty): (Value, Type)) -> Result<Held, CodegenError> {
+        let zeros = self.wants_zeros(result);
+        let bytes = u32::from(active) * ty.lane.bytes();
+        if active == ty.lanes && self.has_halves() && self.loads_factors(result) && bytes.is_multiple_of(4) {
+            return self.load_packed(buffer, at, bytes, ty.lane);
+        }
+        let loaded = self.load_some(buffer, at, active, (ty.lane, zeros))?;
+        if active == ty.lanes {
+            return Ok(loaded);
+        }
+        let rest = self.constant_words(Type { lanes: ty.lanes - active, ..ty }, 0);
+        Ok(match (loaded, rest) {
+            (Held::Words(upper, words), Held::Words(_, rest)) => Held::Words(upper, [words, rest].concat()),
+            (Held::Floats(floats), Held::Floats(rest)) => Held::Floats([floats, rest].concat()),
+            (Held::Pairs(pairs), Held::Pairs(rest)) => Held::Pairs([pairs, rest].concat()),
+            (loaded, _) => loaded,
+        })
+    }
+
+    /// Halves or bytes, a word at a time.
+    fn load_packed(&mut self, buffer: Buffer, at: At, bytes: u32, lane: Lane) -> Result<Held, CodegenError> {
+        let address = self.address(buffer, at, Access::Memory { unit: 4, bytes })?;
+        let words: Vec<VReg> = (0..bytes).step_by(4).map(|i| self.load_word(address.plus(i as i32), 4, true)).collect();
+        if lane == Lane::I8 {
+            return Ok(Held::Bytes(words));
+        }
+        Ok(Held::Halves(words.into_iter().flat_map(|word| [false, true].map(|upper| Half { word, upper })).collect()))
+    }
+
+    fn load_some(&mut self, buffer: Buffer, at: At, lanes: u16, (lane, zeros): (Lane, bool)) -> Result<Held, CodegenError> {
+        let bytes = lane.bytes();
+        let shape = self.shape(Type::scalar(lane));
+        let address = self.address(buffer, at, self.access(buffer, shape, u32::from(lanes) * bytes))?;
+        let places = (0..u32::from(lanes)).map(|i| address.plus((i * bytes) as i32));
+        Ok(match shape {
+            Shape::Words => {
+                let upper = if zeros && bytes < 4 { Upper::Zeros } else { Upper::Sign };
+                Held::Words(upper, places.map(|place| self.load_word(place, bytes, upper == Upper::Sign)).collect())
+            }
+            Shape::Pairs => Held::Pairs(places.map(|place| [0, 4].map(|half| self.load_word(place.plus(half), 4, true))).collect()),
+            Shape::Floats if self.has_words(buffer) => Held::Floats(places.map(|place| self.load_float(place)).collect()),
+            Shape::Floats => {
+                let words: Vec<VReg> = places.map(|place| self.load_word(place, 4, true)).collect();
+                Held::Floats(self.each(&words, |s, word| s.float_of_word(word)))
+            }
+        })
+    }
+
+    /// Whether the elements of a buffer, of four bytes or more, lie at multiples of four.
+    fn has_words(&self, buffer: Buffer) -> bool {
+        self.kernel.buffer(buffer).alignment.is_multiple_of(4)
+    }
+
+    fn access(&self, buffer: Buffer, shape: Shape, bytes: u32) -> Access {
+        let lane = self.kernel.buffer(buffer).lane.bytes();
+        match shape {
+            Shape::Words => Access::Memory { unit: lane, bytes },
+            Shape::Pairs => Access::Memory { unit: 4, bytes },
+            Shape::Floats if self.has_words(buffer) => Access::Words { bytes },
+            Shape::Floats => Access::Memory { unit: 4, bytes },
+        }
+    }
+
+    /// A word full of lanes that are one number, of bytes or halves.
+    fn repeated(&self, value: Value) -> Option<i32> {
+        let number = self.number_of(value)?;
+        match self.ty(value).lane {
+            Lane::I8 => Some((number as u8 as i32).wrapping_mul(0x0101_0101)),
+            Lane::I16 => Some((number as u16 as i32).wrapping_mul(0x0001_0001)),
+            _ => None,
+        }
+    }
+
+    /// A word again and again.
+    fn store_number(&mut self, buffer: Buffer, at: At, bytes: u32, number: i32) -> Result<(), CodegenError> {
+        let address = self.address(buffer, at, Access::Memory { unit: 4, bytes })?;
+        let word = self.word(number);
+        (0..bytes).step_by(4).for_each(|i| self.store_word(address.plus(i as i32), 4, word));
+        Ok(())
+    }
+
+    /// The first `active` lanes to memory.
+    pub(super) fn store_lanes(&mut self, buffer: Buffer, at: At, active: u16, value: Value) -> Result<(), CodegenError> {
+        let ty = self.ty(value);
+        let (bytes, shape) = (ty.lane.bytes(), self.shape(ty));
+        if let Some(number) = self.repeated(value).filter(|_| (u32::from(active) * bytes).is_multiple_of(4)) {
+            return self.store_number(buffer, at, u32::from(active) * bytes, number);
+        }
+        let address = self.address(buffer, at, self.access(buffer, shape, u32::from(active) * bytes))?;
+        let places = (0..u32::from(active)).map(|i| address.plus((i * bytes) as i32));
+        match shape {
+            Shape::Words => {
+                let words = self.low_words(value)?;
+                places.zip(words).for_each(|(place, word)| self.store_word(place, bytes, word));
+            }
+            Shape::Pairs => {
+                for (place, pair) in places.zip(self.pairs(value)?) {
+                    [0, 1].into_iter().for_each(|half: usize| self.store_word(place.plus(4 * half as i32), 4, pair[half]));
+                }
+            }
+            Shape::Floats => {
+                let aligned = self.has_words(buffer);
+                for (place, float) in places.zip(self.floats(value)?) {
+                    if aligned {
+                        self.store_float(place, float);
+                    } else {
+                        let word = self.word_of_float(float);
+                        self.store_word(place, 4, word);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A group of elements repeated over the lanes.
+    pub(super) fn load_splat(&mut self, buffer: Buffer, at: At, group: u16, (result, ty): (Value, Type)) -> Result<Held, CodegenError> {
+        let loaded = self.load(buffer, at, group, (result, Type { lanes: group, ..ty }))?;
+        Ok(loaded.pick((0..usize::from(ty.lanes)).map(|lane| lane % usize::from(group))))
+    }
+
+    /// Each lane from its own index.
+    pub(super) fn gather(&mut self, buffer: Buffer, (indices, offset): At, bounds: Bounds, ty: Type) -> Result<Held, CodegenError> {
+        let elements = self.kernel.buffer(buffer).elements;
+        if elements == 0 {
+            return Ok(self.constant_words(ty, 0));
+        }
+        let places = self.places_of(indices, (offset, bounds), elements)?;
+        let shape = self.shape(ty);
+        let mut words = vec![];
+        for index in places {
+            let place = self.element(buffer, index);
+            match shape {
+                Shape::Words | Shape::Floats => words.push(self.load_word(place, ty.lane.bytes(), true)),
+                Shape::Pairs => {
+                    let whole = Address::at(self.register_of(place));
+                    words.extend([0, 4].map(|half| self.load_word(whole.plus(half), 4, true)));
+                }
+            }
+        }
+        Ok(match shape {
+            Shape::Floats => Held::Floats(self.each(&words, |s, word| s.float_of_word(word))),
+            shape => shape.held(words),
+        })
+    }
+
+    /// Indices plus an offset, limited to the buffer if that is wanted.
+    fn places_of(&mut self, indices: Value, (offset, bounds): (i64, Bounds), elements: u64) -> Result<Vec<VReg>, CodegenError> {
+        let word = |number: i64| number.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        let mut words = match self.get(indices)? {
+            Held::Pairs(pairs) if bounds == Bounds::Clamp => self.each(&pairs, |s, pair| super::long::narrow(s, true, pair)),
+            Held::Pairs(pairs) => pairs.into_iter().map(|[low, _]| low).collect(),
+            held => self.with_signs(self.ty(indices).lane, held),
+        };
+        if bounds == Bounds::Clamp {
+            let (first, last) = (self.word(word(offset.saturating_neg())), self.word(word((elements as i64 - 1).saturating_sub(offset))));
+            words = self.each(&words, |s, index| {
+                let index = s.choose(Test::words(CompareOp::Less, index, Operand::Word(first)), first, index);
+                s.choose(Test::words(CompareOp::Less, index, Operand::Word(last)), index, last)
+            });
+        }
+        if offset != 0 {
+            words = self.each(&words, |s, index| s.two(WordOp::Add, index, Operand::Number(offset as i32)));
+        }
+        Ok(words)
+    }
+}

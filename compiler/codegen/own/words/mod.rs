@@ -1,0 +1,23 @@
+//! Kernels on machines whose registers hold words of 32 bits: each lane in a register, 64 bits in two. An instruction set gives the
+//! operations on words ([`Ops`]), loads and stores ([`Words`]); what the instructions of kernels are made of is here.
+
+mod arithmetic;
+mod convert;
+mod factors;
+mod fixed;
+mod float;
+mod held;
+mod long;
+mod masks;
+mod memory;
+mod ops;
+mod permute;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use factors::factors;
+pub use held::{Held, Shape};
+pub use memory::widened;
+pub use ops::{Half, Operand, Ops, Test, WordOp, Words};

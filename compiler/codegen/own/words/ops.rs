@@ -1,0 +1,174 @@
+//! What an instruction set does with words of 32 bits.
+
+use crate::codegen::CodegenError;
+use crate::codegen::own::Address;
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, UnaryOp, Value};
+use regalloc2::VReg;
+
+/// Operations on two words. Shifts are by less than 32.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WordOp {
+    /// Sum.
+    Add,
+    /// Difference.
+    Sub,
+    /// The low half of a product.
+    Mul,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Shift to the left.
+    Left,
+    /// Shift to the right, the sign repeated.
+    RightSigned,
+    /// Shift to the right, zeros.
+    Right,
+    /// Signed quotient; 0 for a divisor of 0, and the smallest number by −1 is itself.
+    DivideSigned,
+    /// Unsigned quotient; 0 for a divisor of 0.
+    Divide,
+}
+
+/// A second operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operand<W> {
+    /// A word.
+    Word(W),
+    /// A number.
+    Number(i32),
+}
+
+/// A comparison of words, or of floats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Test<W> {
+    /// How the first stands to the second.
+    pub op: CompareOp,
+    /// Whether they are floats.
+    pub floats: bool,
+    /// The first.
+    pub a: W,
+    /// The second.
+    pub b: Operand<W>,
+}
+
+impl<W> Test<W> {
+    /// Of words.
+    pub fn words(op: CompareOp, a: W, b: Operand<W>) -> Self {
+        Self { op, floats: false, a, b }
+    }
+
+    /// A word that is not 0.
+    pub fn not_zero(a: W) -> Self {
+        Self::words(CompareOp::NotEqual, a, Operand::Number(0))
+    }
+}
+
+/// A half of a word, whose other half is another number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Half {
+    /// The word.
+    pub word: VReg,
+    /// Whether it is the upper half.
+    pub upper: bool,
+}
+
+impl Half {
+    /// The lower half of a word.
+    pub fn lower(word: VReg) -> Self {
+        Self { word, upper: false }
+    }
+}
+
+/// Operations on words. One implementor writes instructions; another one computes, in tests.
+pub trait Ops {
+    /// A word of 32 bits.
+    type Word: Copy;
+
+    /// A number.
+    fn word(&mut self, number: i32) -> Self::Word;
+    /// An operation on two.
+    fn two(&mut self, op: WordOp, a: Self::Word, b: Operand<Self::Word>) -> Self::Word;
+    /// a plus or minus b, of which the second is shifted to the right, the sign repeated; or their exclusive or.
+    fn with_shifted(&mut self, op: WordOp, a: Self::Word, b: Self::Word, count: u32) -> Self::Word {
+        let shifted = self.shift(WordOp::RightSigned, b, count);
+        self.two(op, a, Operand::Word(shifted))
+    }
+    /// sum + a · b, or sum − a · b.
+    fn add_product(&mut self, subtract: bool, sum: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word {
+        let product = self.two(WordOp::Mul, a, Operand::Word(b));
+        self.two(if subtract { WordOp::Sub } else { WordOp::Add }, sum, Operand::Word(product))
+    }
+    /// The number of leading zeros.
+    fn leading_zeros(&mut self, a: Self::Word) -> Self::Word;
+    /// The low bits, 8 or 16, with their sign or with zeros.
+    fn extend(&mut self, a: Self::Word, bits: u32, signed: bool) -> Self::Word;
+    /// A signed number in the nearest number of some bits, signed or unsigned.
+    fn clamp(&mut self, a: Self::Word, bits: u32, signed: bool) -> Self::Word;
+    /// All 64 bits of a product, the low half first.
+    fn long_product(&mut self, signed: bool, a: Self::Word, b: Self::Word) -> [Self::Word; 2];
+    /// The sum or the difference of numbers of 64 bits, low halves first.
+    fn long_sum(&mut self, subtract: bool, a: [Self::Word; 2], b: [Self::Word; 2]) -> [Self::Word; 2];
+    /// 1 if a number of 64 bits is less than another one, else 0.
+    fn long_less(&mut self, signed: bool, a: [Self::Word; 2], b: [Self::Word; 2]) -> Self::Word;
+    /// 1 if a test holds, else 0.
+    fn truth(&mut self, test: Test<Self::Word>) -> Self::Word;
+    /// One of two words, by a test.
+    fn choose(&mut self, test: Test<Self::Word>, yes: Self::Word, no: Self::Word) -> Self::Word;
+
+    /// Shift by a number.
+    fn shift(&mut self, op: WordOp, a: Self::Word, count: u32) -> Self::Word {
+        if count == 0 { a } else { self.two(op, a, Operand::Number(count as i32)) }
+    }
+}
+
+/// What else the lowering of kernels wants of an instruction set.
+pub trait Words: Ops<Word = VReg> {
+    /// Whether binary32 numbers have registers and instructions of their own. Words hold them elsewhere.
+    fn has_floats(&self) -> bool;
+    /// Whether the elements that a load gives are only wanted with zeros above.
+    fn wants_zeros(&self, loaded: Value) -> bool;
+    /// Whether products take either half of a word as a factor.
+    fn has_halves(&self) -> bool;
+    /// Whether only such products use the elements that a load gives.
+    fn loads_factors(&self, loaded: Value) -> bool;
+    /// Four bytes as halves with their signs: the first and the third, the second and the fourth.
+    fn widened_bytes(&mut self, word: VReg) -> [VReg; 2];
+    /// sum + a · b, of halves.
+    fn add_half_product(&mut self, sum: VReg, a: Half, b: Half) -> VReg;
+    /// sum + the product of the lower halves + that of the upper halves.
+    fn add_both_products(&mut self, sum: VReg, a: VReg, b: VReg) -> VReg;
+    /// One, two or four bytes.
+    fn load_word(&mut self, address: Address, bytes: u32, signed: bool) -> VReg;
+    /// One, two or four bytes.
+    fn store_word(&mut self, address: Address, bytes: u32, word: VReg);
+    /// A binary32 number, at a multiple of four bytes.
+    fn load_float(&mut self, address: Address) -> VReg;
+    /// A binary32 number, at a multiple of four bytes.
+    fn store_float(&mut self, address: Address, float: VReg);
+    /// The float of these bits.
+    fn float_of_word(&mut self, word: VReg) -> VReg;
+    /// The bits of a float.
+    fn word_of_float(&mut self, float: VReg) -> VReg;
+    /// A sum, difference, product or quotient.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] for other operations.
+    fn float_two(&mut self, op: BinaryOp, a: VReg, b: VReg) -> Result<VReg, CodegenError>;
+    /// The opposite, the magnitude or the square root.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] for other operations.
+    fn float_one(&mut self, op: UnaryOp, a: VReg) -> Result<VReg, CodegenError>;
+    /// sum + a · b, rounded once.
+    fn float_fused(&mut self, sum: VReg, a: VReg, b: VReg) -> VReg;
+    /// Between a float and a word or half of one, by an instruction.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] for other conversions.
+    fn float_convert(&mut self, op: ConvertOp, a: VReg) -> Result<VReg, CodegenError>;
+    /// One of two floats, by a test.
+    fn choose_float(&mut self, test: Test<VReg>, yes: VReg, no: VReg) -> VReg;
+}

@@ -1,0 +1,116 @@
+//! Lanes in another order, lanes joined and lanes summed.
+
+use super::held::{Held, Shape, Upper};
+use super::long;
+use super::ops::{Half, Operand, Ops, WordOp, Words};
+use crate::codegen::CodegenError;
+use crate::codegen::own::{Lowering, Select};
+use crate::kernel::{DotOp, HorizontalOp, Lane, Value};
+use regalloc2::VReg;
+
+impl<S: Select<Held = Held>> Lowering<'_, S>
+where
+    Self: Words,
+{
+    /// The lanes of a, then those of b.
+    pub(super) fn join(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let lane = self.ty(a).lane;
+        let (a, b) = (self.get(a)?, self.get(b)?);
+        Ok(match (a, b) {
+            (Held::Pairs(a), Held::Pairs(b)) => Held::Pairs([a, b].concat()),
+            (Held::Floats(a), Held::Floats(b)) => Held::Floats([a, b].concat()),
+            (Held::Tests(a), Held::Tests(b)) => Held::Tests([a, b].concat()),
+            (Held::Halves(a), Held::Halves(b)) => Held::Halves([a, b].concat()),
+            (Held::Words(x, a), Held::Words(y, b)) if x == y => Held::Words(x, [a, b].concat()),
+            (a, b) if lane.is_integer() => Held::Words(Upper::Sign, [self.with_signs(lane, a), self.with_signs(lane, b)].concat()),
+            (a, b) => Held::Words(Upper::Sign, [self.all_words(a), self.all_words(b)].concat()),
+        })
+    }
+
+    /// Lanes picked from those of two values.
+    pub(super) fn shuffle(&mut self, a: Value, b: Value, lanes: &[u16]) -> Result<Held, CodegenError> {
+        let both = self.join(a, b)?;
+        Ok(both.pick(lanes.iter().map(|&lane| usize::from(lane))))
+    }
+
+    /// Some lanes of a value.
+    pub(super) fn lanes(&mut self, a: Value, lanes: impl Iterator<Item = usize>) -> Result<Held, CodegenError> {
+        Ok(self.get(a)?.pick(lanes))
+    }
+
+    /// acc + products of groups of lanes.
+    pub(super) fn dot(&mut self, op: DotOp, sum: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let sums = self.low_words(sum)?;
+        if op == DotOp::Signed16 && self.has_halves() {
+            let (x, y) = (self.halves(a)?, self.halves(b)?);
+            let words = sums.into_iter().zip(x.chunks(2).zip(y.chunks(2)));
+            return Ok(Held::Words(Upper::Sign, words.map(|(sum, (x, y))| self.products_of_halves(sum, x, y)).collect()));
+        }
+        let x = if op.has_unsigned_factor() { self.unsigned_words(a)? } else { self.signed_words(a)? };
+        let y = self.signed_words(b)?;
+        let group = usize::from(op.group());
+        let lanes = sums.into_iter().zip(x.chunks(group).zip(y.chunks(group)));
+        if op == DotOp::UnsignedSigned8To16 {
+            let words = lanes.map(|(sum, (x, y))| {
+                let first = self.two(WordOp::Mul, x[0], Operand::Word(y[0]));
+                let pair = self.add_product(false, first, x[1], y[1]);
+                let pair = self.clamp(pair, 16, true);
+                self.two(WordOp::Add, sum, Operand::Word(pair))
+            });
+            return Ok(Held::Words(Upper::Any, words.collect()));
+        }
+        let words = lanes.map(|(sum, (x, y))| x.iter().zip(y).fold(sum, |sum, (&x, &y)| self.add_product(false, sum, x, y)));
+        Ok(Held::Words(Upper::Sign, words.collect()))
+    }
+
+    /// A sum and two products of halves.
+    fn products_of_halves(&mut self, sum: VReg, x: &[Half], y: &[Half]) -> VReg {
+        let is_word = |pair: &[Half]| pair[0].word == pair[1].word && !pair[0].upper && pair[1].upper;
+        if is_word(x) && is_word(y) {
+            return self.add_both_products(sum, x[0].word, y[0].word);
+        }
+        x.iter().zip(y).fold(sum, |sum, (&x, &y)| self.add_half_product(sum, x, y))
+    }
+
+    /// All lanes to one: by halves.
+    pub(super) fn horizontal(&mut self, op: HorizontalOp, a: Value) -> Result<Held, CodegenError> {
+        let ty = self.ty(a);
+        let two = op.of_two(ty.lane.is_float());
+        match self.shape(ty) {
+            _ if ty.lane == Lane::F64 || ty.lane == Lane::F32 && !self.has_floats() => {
+                self.unsupported(format_args!("{op:?} of {:?} on this CPU level", ty.lane))
+            }
+            Shape::Floats => {
+                let floats = self.floats(a)?;
+                Ok(Held::Floats(vec![by_halves(floats, |x, y| self.float_result(two, x, y))?]))
+            }
+            Shape::Pairs => {
+                let pairs = self.pairs(a)?;
+                let none = CodegenError::Bug(format!("{op:?} of 64 bits"));
+                let all = by_halves(pairs, |x, y| long::binary(self, two, x, y).ok_or_else(|| none.clone()))?;
+                Ok(Held::Pairs(vec![all]))
+            }
+            Shape::Words => {
+                let words = self.signed_words(a)?;
+                let none = CodegenError::Bug(format!("{op:?} of words"));
+                let all = by_halves(words, |x, y| self.word_result(two, ty.lane, x, Operand::Word(y)).ok_or_else(|| none.clone()))?;
+                let upper = if ty.lane.bytes() < 4 && op == HorizontalOp::Add { Upper::Any } else { Upper::Sign };
+                Ok(Held::Words(upper, vec![all]))
+            }
+        }
+    }
+}
+
+/// Lane i with lane i + n/2, until one is left.
+fn by_halves<W: Copy>(mut lanes: Vec<W>, mut f: impl FnMut(W, W) -> Result<W, CodegenError>) -> Result<W, CodegenError> {
+    while lanes.len() > 1 {
+        let high = lanes.split_off(lanes.len() / 2);
+        lanes = lanes.into_iter().zip(high).map(|(x, y)| f(x, y)).collect::<Result<_, _>>()?;
+    }
+    lanes.pop().ok_or_else(|| CodegenError::Bug("a vector without lanes".into()))
+}
+
+/// A register's lane, repeated.
+pub(super) fn repeated(held: &Held, lanes: u16) -> Held {
+    held.pick(std::iter::repeat_n(0, usize::from(lanes)))
+}

@@ -1,0 +1,65 @@
+//! Which function lowers an instruction.
+
+use super::fixed;
+use super::held::Held;
+use super::ops::{Ops, Words};
+use super::permute::repeated;
+use crate::codegen::CodegenError;
+use crate::codegen::own::{Lowering, Select};
+use crate::kernel::{Inst, Lane, Value};
+
+impl<S: Select<Held = Held>> Lowering<'_, S>
+where
+    Self: Words,
+{
+    /// An instruction with one result.
+    ///
+    /// # Errors
+    /// [`CodegenError::Bug`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] for what the machine has no way to do.
+    pub fn word_value(&mut self, inst: &Inst, result: Value) -> Result<Held, CodegenError> {
+        let ty = self.ty(result);
+        let range = |first: u16, lanes: u16| (first..first + lanes).map(usize::from);
+        match inst {
+            Inst::Binary { op, a, b } if ty.lane == Lane::Mask => self.of_masks(*op, *a, *b),
+            Inst::Binary { op, a, b } => self.binary(*op, *a, *b),
+            Inst::Unary { op, a } => self.unary(*op, *a),
+            Inst::ShiftConstant { op, a, count } => self.shift_lanes(*op, *a, u32::from(*count)),
+            Inst::Fma { a, b, c, rounding } => self.fused([*a, *b, *c], *rounding),
+            Inst::Compare { op, a, b } => self.compare(*op, *a, *b),
+            Inst::Select { mask, a, b } => self.select(*mask, *a, *b),
+            Inst::Convert { op, a } => self.convert(*op, *a, ty),
+            Inst::Splat { a } => Ok(repeated(&self.get(*a)?, ty.lanes)),
+            Inst::Extract { a, lane } => self.lanes(*a, range(*lane, 1)),
+            Inst::Join { a, b } => self.join(*a, *b),
+            Inst::Part { a, first } => self.lanes(*a, range(*first, ty.lanes)),
+            Inst::Shuffle { a, b, lanes } => self.shuffle(*a, *b, lanes),
+            Inst::MulHighUnsigned { a, b } => self.fixed(*a, *b, |s, x, y| s.long_product(false, x, y)[1]),
+            Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => {
+                self.fixed(*a, *b, |s, x, y| fixed::doubling_high_product(s, x, y, *saturates))
+            }
+            Inst::RoundingDivideByPowerOfTwo { a, b } => self.rounding_divide(*a, *b),
+            Inst::Dot { op, accumulator, a, b } => self.dot(*op, *accumulator, *a, *b),
+            Inst::Horizontal { op, a } => self.horizontal(*op, *a),
+            Inst::Load { buffer, index, offset, active, mask: None } => self.load(*buffer, (*index, *offset), *active, (result, ty)),
+            Inst::LoadSplat { buffer, index, offset } => self.load_splat(*buffer, (*index, *offset), 1, (result, ty)),
+            Inst::LoadSplatGroup { buffer, index, offset, group } => self.load_splat(*buffer, (*index, *offset), *group, (result, ty)),
+            Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, (*indices, *offset), *bounds, ty),
+            Inst::FirstLanes { .. } | Inst::Load { .. } => self.unsupported("a masked load on this CPU level"),
+            _ => self.bug("an instruction without one result"),
+        }
+    }
+
+    /// A store.
+    ///
+    /// # Errors
+    /// As for [`Self::word_value`].
+    pub fn word_store(&mut self, inst: &Inst) -> Result<(), CodegenError> {
+        match inst {
+            Inst::Store { buffer, index, offset, active, value, mask: None } => {
+                self.store_lanes(*buffer, (*index, *offset), *active, *value)
+            }
+            Inst::Store { .. } => self.unsupported("a masked store on this CPU level"),
+            _ => self.bug("a store that is none"),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Loads and stores.
+
+use super::encode::{Assembler, single};
+use super::registers::SP;
+use super::rows::Single;
+
+/// What is moved between a general-purpose register and memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Moved {
+    /// One, two or four bytes.
+    pub bytes: u32,
+    /// Whether to memory.
+    pub store: bool,
+    /// Whether the sign fills the register.
+    pub signed: bool,
+}
+
+/// A place in memory, in registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// A base and a number of bytes.
+    Near(u8, i32),
+    /// A base, an index, and how far that is shifted.
+    Indexed(u8, u8, u8),
+}
+
+/// Whether a load or a store reaches a number of bytes from its base.
+pub(super) fn reaches(displacement: i64) -> bool {
+    (-255..4096).contains(&displacement)
+}
+
+/// Writes a load or a store.
+///
+/// # Errors
+/// When there is no such instruction.
+pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assembler) -> Result<(), String> {
+    if let Some(short) = short_access(moved, register, place) {
+        code.half(short);
+        return Ok(());
+    }
+    let size = moved.bytes.trailing_zeros();
+    let signed = u32::from(moved.signed && moved.bytes < 4 && !moved.store);
+    let word = 0xF800_0000 | signed << 24 | size << 21 | u32::from(!moved.store) << 20 | u32::from(register) << 12;
+    code.word(match place {
+        Place::Near(base, displacement @ 0..4096) => word | 1 << 23 | u32::from(base) << 16 | displacement as u32,
+        Place::Near(base, displacement @ -255..0) => word | u32::from(base) << 16 | 0xC00 | displacement.unsigned_abs(),
+        Place::Indexed(base, index, shift @ 0..4) => word | u32::from(base) << 16 | u32::from(shift) << 4 | u32::from(index),
+        _ => return Err(format!("{moved:?} at {place:?}")),
+    });
+    Ok(())
+}
+
+/// The 16 bits of a load or a store, where there are such.
+fn short_access(moved: Moved, register: u8, place: Place) -> Option<u16> {
+    let t = (register < 8).then_some(u16::from(register))?;
+    let signed = moved.signed && !moved.store && moved.bytes < 4;
+    let load = u16::from(!moved.store);
+    match place {
+        Place::Near(SP, displacement @ 0..1024) if moved.bytes == 4 && displacement % 4 == 0 => {
+            Some(0x9000 | load << 11 | t << 8 | displacement as u16 / 4)
+        }
+        Place::Near(base @ 0..8, displacement @ 0..) if !signed => {
+            let unit = moved.bytes as i32;
+            let units = (displacement % unit == 0 && displacement / unit < 32).then_some((displacement / unit) as u16)?;
+            let word = [0x7000, 0x8000, 0x6000][moved.bytes.trailing_zeros() as usize];
+            Some(word | load << 11 | units << 6 | u16::from(base) << 3 | t)
+        }
+        Place::Indexed(base @ 0..8, index @ 0..8, 0) => {
+            let word = match (moved.store, signed, moved.bytes) {
+                (true, _, 4) => 0x5000,
+                (true, _, 2) => 0x5200,
+                (true, _, _) => 0x5400,
+                (_, true, 1) => 0x5600,
+                (_, true, _) => 0x5E00,
+                (_, _, 4) => 0x5800,
+                (_, _, 2) => 0x5A00,
+                _ => 0x5C00,
+            };
+            Some(word | u16::from(index) << 6 | u16::from(base) << 3 | t)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a load or a store of a float reaches a number of bytes from its base.
+pub(super) fn float_reaches(displacement: i64) -> bool {
+    displacement % 4 == 0 && (-1020..1024).contains(&displacement)
+}
+
+/// Writes a load or a store of a float.
+///
+/// # Errors
+/// When there is no such instruction.
+pub(super) fn access_float(store: bool, register: u8, place: Place, code: &mut Assembler) -> Result<(), String> {
+    match place {
+        Place::Near(base, displacement) if float_reaches(displacement.into()) => {
+            let up = u32::from(displacement >= 0) << 23;
+            let word = 0xED00_0A00 | up | u32::from(!store) << 20 | u32::from(base) << 16 | displacement.unsigned_abs() / 4;
+            code.word(word | single(Single::D, register));
+            Ok(())
+        }
+        _ => Err(format!("a float at {place:?}")),
+    }
+}

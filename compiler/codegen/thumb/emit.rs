@@ -1,0 +1,222 @@
+//! Instructions with allocated registers to halfwords: each operand in its field.
+
+use super::access::{Moved, Place, access, access_float};
+use super::encode::{Assembler, Flags, Operand, modified, single};
+use super::frame::Frame;
+use super::inst::{Arg, Inst, Op};
+use super::registers::{GENERAL, SP};
+use super::rows::{self, Row, Single};
+use crate::codegen::own::{Address, Base};
+use regalloc2::{PReg, RegClass};
+use smallvec::SmallVec;
+
+/// What instructions are written to, and the frame that their addresses count from.
+pub(super) struct Emitter<'a> {
+    /// The frame.
+    pub frame: &'a Frame,
+    /// The code so far.
+    pub code: &'a mut Assembler,
+}
+
+impl Emitter<'_> {
+    /// An instruction whose registers are given in the order of its operands.
+    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        match inst.op {
+            Op::Row(row) => self.row(row, inst, at)?,
+            Op::Parameters => {}
+            Op::Constant(number) => self.code.constant(general(at, 0)?, number),
+            Op::LoadAddress => self.address(inst, at)?,
+            Op::Load(bytes, signed) => self.moved(inst, at, Moved { bytes, store: false, signed })?,
+            Op::Store(bytes) => self.moved(inst, at, Moved { bytes, store: true, signed: false })?,
+            Op::LoadFloat => {
+                let place = self.memory(inst, at)?;
+                access_float(false, float(at, 0)?, place, self.code)?;
+            }
+            Op::StoreFloat => {
+                let place = self.memory(inst, at)?;
+                access_float(true, float(at, at.len().saturating_sub(1))?, place, self.code)?;
+            }
+            Op::Truth(flags) => {
+                compare(&inst.args, at, self.code)?;
+                self.truth(general(at, 0)?, flags);
+            }
+            Op::LongTruth(flags) => self.long_truth(at, flags)?,
+            Op::Choose(flags) => {
+                compare(&inst.args, at, self.code)?;
+                self.choose(flags, register(at, 0)?, register(at, 2)?);
+            }
+            Op::Jump | Op::CompareBranch(_) | Op::Return(_) => return Err(format!("{:?} inside a block", inst.op)),
+        }
+        Ok(())
+    }
+
+    /// ITE: 1 where flags hold, else 0.
+    fn truth(&mut self, to: u8, flags: Flags) {
+        let code = flags as u16;
+        // The last bits say that the second instruction is for the opposite.
+        self.code.half(0xBF00 | code << 4 | if code & 1 == 0 { 0xC } else { 0x4 });
+        for number in [1, 0] {
+            if to < 8 {
+                self.code.half(0x2000 | u16::from(to) << 8 | number);
+            } else {
+                self.code.word(0xF04F_0000 | u32::from(to) << 8 | u32::from(number));
+            }
+        }
+    }
+
+    /// CMP of the low halves, SBCS of the high ones: the flags of their difference.
+    fn long_truth(&mut self, at: &[PReg], flags: Flags) -> Result<(), String> {
+        let [to, low, high, other_low, other_high] = [0, 1, 2, 3, 4].map(|i| general(at, i));
+        let (to, high, other_high) = (to?, high?, other_high?);
+        compare_words(low?, other_low?, self.code);
+        self.code.word(0xEB70_0000 | u32::from(high) << 16 | u32::from(to) << 8 | u32::from(other_high));
+        self.truth(to, flags);
+        Ok(())
+    }
+
+    /// IT: a register takes another's number where flags hold.
+    fn choose(&mut self, flags: Flags, to: PReg, chosen: PReg) {
+        if to == chosen {
+            return;
+        }
+        self.code.half(0xBF08 | (flags as u16) << 4);
+        let (to_number, from) = (to.hw_enc() as u8, chosen.hw_enc() as u8);
+        if to.class() == GENERAL { self.code.copy(to_number, from) } else { self.code.copy_float(to_number, from) }
+    }
+
+    fn row(&mut self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        let mut registers = at.iter();
+        let mut operands = SmallVec::<[Operand; 4]>::new();
+        let mut tied = false;
+        for arg in &inst.args {
+            if let Arg::Number(number) = arg {
+                operands.push(Operand::Number(*number));
+                continue;
+            }
+            let register = registers.next().ok_or("an operand without a register")?;
+            match arg {
+                Arg::Tied(_) => tied = true,
+                Arg::Def(_) | Arg::Use(_) => operands.push(operand(*register)),
+                other => return Err(format!("{other:?} of {}", row.name)),
+            }
+        }
+        if tied != row.reads_result {
+            return Err(format!("{} with or without what its result holds before", row.name));
+        }
+        self.code.row(row, &operands)
+    }
+
+    /// The registers of an address follow a definition, and come before a value stored.
+    fn place(&self, address: &Address, mut registers: impl Iterator<Item = u8>) -> Result<(Place, i32), String> {
+        let mut next = || registers.next().ok_or("an address without registers");
+        let (base, offset) = match address.base {
+            Base::Register(_) => (next()?, 0),
+            Base::Locals => (SP, 0),
+            Base::Arguments => (SP, self.frame.arguments() as i32),
+            Base::Pool => return Err("a constant after the code".into()),
+        };
+        Ok(match address.index {
+            Some((_, shift)) => (Place::Indexed(base, next()?, shift), address.displacement + offset),
+            None => (Place::Near(base, address.displacement + offset), 0),
+        })
+    }
+
+    /// A place, and what is to be added to it.
+    fn whole(&self, inst: &Inst, at: &[PReg]) -> Result<(Place, i32), String> {
+        let skipped = inst.args.iter().filter(|arg| matches!(arg, Arg::Def(_))).count();
+        let Some(Arg::Memory(address)) = inst.args.iter().find(|arg| matches!(arg, Arg::Memory(_))) else {
+            return Err("no memory operand".into());
+        };
+        self.place(address, at.iter().skip(skipped).map(|register| register.hw_enc() as u8))
+    }
+
+    fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<Place, String> {
+        match self.whole(inst, at)? {
+            (place, 0) => Ok(place),
+            _ => Err("an index and a displacement".into()),
+        }
+    }
+
+    fn moved(&mut self, inst: &Inst, at: &[PReg], moved: Moved) -> Result<(), String> {
+        let place = self.memory(inst, at)?;
+        let which = if moved.store { at.len().saturating_sub(1) } else { 0 };
+        access(moved, general(at, which)?, place, self.code)
+    }
+
+    fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        let to = general(at, 0)?;
+        match self.whole(inst, at)? {
+            (Place::Near(base, displacement), _) => self.code.add_number(to, base, displacement),
+            (Place::Indexed(base, index, shift), more) => {
+                let [to_word, base, index] = [to, base, index].map(Operand::Word);
+                match shift {
+                    0 => self.code.row(&rows::ADD, &[to_word, base, index])?,
+                    _ => self.code.row(&rows::ADD_LSL, &[to_word, base, index, Operand::Number(shift.into())])?,
+                }
+                self.code.add_number(to, to, more);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A register as an operand.
+fn operand(register: PReg) -> Operand {
+    let number = register.hw_enc() as u8;
+    if register.class() == GENERAL { Operand::Word(number) } else { Operand::Single(number) }
+}
+
+/// Flags of the last two operands, floats, or words of which the second may be a number.
+pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), String> {
+    let last = at.len().saturating_sub(1);
+    if let Some(&Arg::Number(number)) = args.last() {
+        return compare_number(general(at, last)?, number, code);
+    }
+    let (a, b) = (register(at, last.saturating_sub(1))?, register(at, last)?);
+    if b.class() == RegClass::Float {
+        // VCMP, and VMRS to bring its flags over.
+        code.word(0xEEB4_0A40 | single(Single::D, a.hw_enc() as u8) | single(Single::M, b.hw_enc() as u8));
+        code.word(0xEEF1_FA10);
+        return Ok(());
+    }
+    compare_words(a.hw_enc() as u8, b.hw_enc() as u8, code);
+    Ok(())
+}
+
+fn compare_words(a: u8, b: u8, code: &mut Assembler) {
+    if a < 8 && b < 8 {
+        code.half(0x4280 | u16::from(b) << 3 | u16::from(a));
+    } else {
+        code.half(0x4500 | u16::from(a >> 3) << 7 | u16::from(b) << 3 | u16::from(a & 7));
+    }
+}
+
+/// CMP, or CMN of the opposite.
+pub(super) fn compare_number(a: u8, number: i32, code: &mut Assembler) -> Result<(), String> {
+    if a < 8 && (0..256).contains(&number) {
+        code.half(0x2800 | u16::from(a) << 8 | number as u16);
+        return Ok(());
+    }
+    let (word, field) = match (modified(number), modified(number.wrapping_neg())) {
+        (Some(field), _) => (0xF1B0_0F00, field),
+        (None, Some(field)) => (0xF110_0F00, field),
+        _ => return Err(format!("a comparison with {number}")),
+    };
+    code.word(word | u32::from(a) << 16 | field);
+    Ok(())
+}
+
+fn register(at: &[PReg], i: usize) -> Result<PReg, String> {
+    at.get(i).copied().ok_or_else(|| "an operand without a register".into())
+}
+
+/// The number of a general-purpose register.
+pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, String> {
+    let register = register(at, i)?;
+    if register.class() == GENERAL { Ok(register.hw_enc() as u8) } else { Err("a float where a word is wanted".into()) }
+}
+
+fn float(at: &[PReg], i: usize) -> Result<u8, String> {
+    let register = register(at, i)?;
+    if register.class() == GENERAL { Err("a word where a float is wanted".into()) } else { Ok(register.hw_enc() as u8) }
+}

@@ -1,0 +1,184 @@
+//! Halfwords of instructions: operands in the fields that a row names, in 16 bits where they fit.
+
+use super::rows::{Number, Row, Short, Single, Slot};
+use crate::codegen::own::Buffer;
+use std::convert::Infallible;
+
+/// Code as it grows. No instruction names a constant after the code: numbers are in instructions.
+pub(super) type Assembler = Buffer<Infallible>;
+
+/// An operand whose register is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Operand {
+    /// A general-purpose register.
+    Word(u8),
+    /// A register of binary32.
+    Single(u8),
+    /// A number.
+    Number(i32),
+}
+
+/// Conditions, by their code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Flags {
+    /// Equal.
+    Equal = 0,
+    /// Not equal, or not ordered.
+    NotEqual = 1,
+    /// Unsigned, at least.
+    AtLeast = 2,
+    /// Unsigned, below.
+    Below = 3,
+    /// Of floats, less.
+    Minus = 4,
+    /// Of floats, not less.
+    Plus = 5,
+    /// Unsigned, above.
+    Above = 8,
+    /// Unsigned, at most; of floats, less or equal.
+    AtMost = 9,
+    /// Greater or equal, with a sign or of floats.
+    GreaterOrEqual = 10,
+    /// With a sign, less.
+    Less = 11,
+    /// Greater, with a sign or of floats.
+    Greater = 12,
+    /// With a sign, less or equal.
+    LessOrEqual = 13,
+}
+
+impl Flags {
+    /// What holds where this does not.
+    pub fn inverse(self) -> Self {
+        match self {
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::AtLeast => Self::Below,
+            Self::Below => Self::AtLeast,
+            Self::Minus => Self::Plus,
+            Self::Plus => Self::Minus,
+            Self::Above => Self::AtMost,
+            Self::AtMost => Self::Above,
+            Self::GreaterOrEqual => Self::Less,
+            Self::Less => Self::GreaterOrEqual,
+            Self::Greater => Self::LessOrEqual,
+            Self::LessOrEqual => Self::Greater,
+        }
+    }
+}
+
+/// The field of twelve bits, in three parts.
+pub(super) fn twelve(bits: u32) -> u32 {
+    (bits >> 11 & 1) << 26 | (bits >> 8 & 7) << 12 | bits & 0xFF
+}
+
+/// The field of a number that is a byte, repeated or shifted.
+pub(super) fn modified(number: i32) -> Option<u32> {
+    let number = number as u32;
+    let byte = number & 0xFF;
+    let second = number >> 8 & 0xFF;
+    let bits = match number {
+        _ if number == byte => byte,
+        _ if number == byte * 0x0001_0001 => 0x100 | byte,
+        _ if number == second * 0x0100_0100 => 0x200 | second,
+        _ if number == byte * 0x0101_0101 => 0x300 | byte,
+        _ => {
+            let turn = (8..32).find(|&turn| (0x80..0x100).contains(&number.rotate_left(turn)))?;
+            turn << 7 | number.rotate_left(turn) & 0x7F
+        }
+    };
+    Some(twelve(bits))
+}
+
+/// A register of binary32 in its field.
+pub(super) fn single(field: Single, n: u8) -> u32 {
+    let (high, low) = (u32::from(n >> 1), u32::from(n & 1));
+    match field {
+        Single::D => high << 12 | low << 22,
+        Single::N => high << 16 | low << 7,
+        Single::M => high | low << 5,
+    }
+}
+
+fn number(kind: Number, n: i32) -> Option<u32> {
+    let small = |limit: i32| (0..limit).contains(&n).then_some(n as u32);
+    Some(match kind {
+        Number::Modified => modified(n)?,
+        Number::Twelve => twelve(small(1 << 12)?),
+        Number::Shift => {
+            let count = small(32)?;
+            (count >> 2) << 12 | (count & 3) << 6
+        }
+        Number::Five => small(32)?,
+    })
+}
+
+/// The 32 bits of a row's instruction, the first halfword in the upper.
+///
+/// # Errors
+/// When the operands are not those of the row.
+pub(super) fn encode(row: &Row, operands: &[Operand]) -> Result<u32, String> {
+    if operands.len() != row.slots.len() {
+        return Err(format!("{} with {} operands", row.name, operands.len()));
+    }
+    let mut word = row.word;
+    for (slot, operand) in row.slots.iter().zip(operands) {
+        word |= match (*slot, *operand) {
+            (Slot::Word(field), Operand::Word(n)) => u32::from(n) << field as u32,
+            (Slot::Twice(a, b), Operand::Word(n)) => u32::from(n) << a as u32 | u32::from(n) << b as u32,
+            (Slot::Single(field), Operand::Single(n)) => single(field, n),
+            (Slot::Number(kind), Operand::Number(n)) => number(kind, n).ok_or_else(|| format!("{} with the number {n}", row.name))?,
+            _ => return Err(format!("{operand:?} is no operand of {}", row.name)),
+        };
+    }
+    Ok(word)
+}
+
+/// The 16 bits of a row's instruction, where there are such.
+pub(super) fn shorten(row: &Row, operands: &[Operand]) -> Option<u16> {
+    use Operand::{Number, Word};
+    let low = |n: u8| (n < 8).then_some(u16::from(n));
+    let bits = |n: i32, limit: i32| (0..limit).contains(&n).then_some(n as u16);
+    Some(match (row.short, operands) {
+        (Short::Two(word), &[Word(d), Word(m)]) => word | low(m)? << 3 | low(d)?,
+        (Short::Three(word), &[Word(d), Word(n), Word(m)]) if d.max(n).max(m) < 8 => {
+            word | u16::from(m) << 6 | u16::from(n) << 3 | u16::from(d)
+        }
+        // ADD of any registers, which sets no flags.
+        (Short::Three(0x1800), &[Word(d), Word(n), Word(m)]) if row.pure && (d == n || d == m) => {
+            let other = if d == n { m } else { n };
+            0x4400 | u16::from(d >> 3) << 7 | u16::from(other) << 3 | u16::from(d & 7)
+        }
+        (Short::Same(word) | Short::Either(word), &[Word(d), Word(n), Word(m)]) if d == n => word | low(m)? << 3 | low(d)?,
+        (Short::Either(word), &[Word(d), Word(n), Word(m)]) if d == m => word | low(n)? << 3 | low(d)?,
+        (Short::Shift(word), &[Word(d), Word(m), Number(count)]) => word | bits(count, 32)? << 6 | low(m)? << 3 | low(d)?,
+        (Short::Small(_, word), &[Word(d), Word(n), Number(number)]) if d == n => word | low(d)? << 8 | bits(number, 256)?,
+        (Short::Small(word, _), &[Word(d), Word(n), Number(number)]) => word | bits(number, 8)? << 6 | low(n)? << 3 | low(d)?,
+        _ => return None,
+    })
+}
+
+impl Assembler {
+    /// A halfword.
+    pub(super) fn half(&mut self, half: u16) {
+        self.bytes.extend(half.to_le_bytes());
+    }
+
+    /// Two halfwords, the upper first.
+    pub(super) fn word(&mut self, word: u32) {
+        self.half((word >> 16) as u16);
+        self.half(word as u16);
+    }
+
+    /// A row's instruction, in 16 bits where that is possible.
+    ///
+    /// # Errors
+    /// As for [`encode`].
+    pub(super) fn row(&mut self, row: &Row, operands: &[Operand]) -> Result<(), String> {
+        match shorten(row, operands) {
+            Some(half) => self.half(half),
+            None => self.word(encode(row, operands)?),
+        }
+        Ok(())
+    }
+}

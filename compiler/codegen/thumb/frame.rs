@@ -1,0 +1,83 @@
+//! The stack of a kernel, and the code that makes room on it.
+
+use super::encode::Assembler;
+use super::registers::{GENERAL, LR, SAVED, SAVED_SINGLES, SINGLE, SP};
+use crate::codegen::own::Need;
+use regalloc2::PReg;
+
+/// The stack below the caller's: saved registers and the return address, saved floats, spilled registers, then stack arrays, at the stack pointer.
+/// Nothing is called, so the stack pointer is at a multiple of four.
+pub(super) struct Frame {
+    /// Saved registers, a bit each.
+    saved: u16,
+    /// Saved registers of binary32, one after the other.
+    floats: std::ops::Range<usize>,
+    /// Bytes of stack arrays, above which spilled registers are.
+    pub local_bytes: u32,
+    bytes: u32,
+}
+
+impl Frame {
+    /// The frame of a function.
+    pub fn new(need: &Need) -> Self {
+        let local_bytes = need.local_bytes.next_multiple_of(4);
+        let used = |class, n: &usize| need.registers.contains(PReg::new(*n, class));
+        let general = SAVED.chain([usize::from(LR)]).filter(|n| used(GENERAL, n)).fold(0, |saved, n| saved | 1 << n);
+        let first = SAVED_SINGLES.clone().find(|n| used(SINGLE, n));
+        let last = SAVED_SINGLES.rev().find(|n| used(SINGLE, n));
+        let floats = first.zip(last).map_or(0..0, |(first, last)| first..last + 1);
+        // The return comes with the saved registers.
+        let saved = if general == 0 { 0 } else { general | 1 << LR };
+        Self { saved, floats, local_bytes, bytes: local_bytes + 4 * need.slots }
+    }
+
+    /// Bytes below the stack pointer of the caller.
+    pub fn stack_bytes(&self) -> u32 {
+        // A word more where spilled floats go through one.
+        self.arguments() + if self.reaches_slots() { 0 } else { 4 }
+    }
+
+    /// Bytes between the stack pointer and the caller's arguments.
+    pub fn arguments(&self) -> u32 {
+        self.bytes + 4 * self.floats.len() as u32 + 4 * self.saved.count_ones()
+    }
+
+    /// Whether loads and stores of floats reach all spilled registers.
+    pub fn reaches_slots(&self) -> bool {
+        self.bytes <= 1024
+    }
+
+    /// Makes the frame.
+    pub fn enter(&self, code: &mut Assembler) {
+        match self.saved {
+            0 => {}
+            // r0 to r7 and lr.
+            saved if saved & 0xBF00 == 0 => code.half(0xB500 | saved & 0xFF),
+            saved => code.word(0xE92D_0000 | u32::from(saved)),
+        }
+        if !self.floats.is_empty() {
+            code.word(0xED2D_0A00 | self.float_fields());
+        }
+        code.add_number(SP, SP, -(self.bytes as i32));
+    }
+
+    /// Takes the frame away, and returns.
+    pub fn leave(&self, code: &mut Assembler) {
+        code.add_number(SP, SP, self.bytes as i32);
+        if !self.floats.is_empty() {
+            code.word(0xECBD_0A00 | self.float_fields());
+        }
+        // The return address goes to the program counter.
+        match (self.saved, self.saved & 0x3FFF) {
+            (0, _) => code.half(0x4770),
+            (_, saved) if saved & 0xFF00 == 0 => code.half(0xBD00 | saved),
+            (_, saved) => code.word(0xE8BD_8000 | u32::from(saved)),
+        }
+    }
+
+    /// The first register and the number of those that are saved.
+    fn float_fields(&self) -> u32 {
+        let first = self.floats.start as u32;
+        (first & 1) << 22 | (first >> 1) << 12 | self.floats.len() as u32
+    }
+}

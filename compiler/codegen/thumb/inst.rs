@@ -1,0 +1,103 @@
+//! Instructions over virtual registers: what the lowering writes, and what of it the register allocator reads.
+
+use super::encode::Flags;
+use super::rows::Row;
+use crate::codegen::own::{Address, Base, Flow, Instruction};
+use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, VReg};
+
+/// An operand, in the order in which the manual writes them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Arg {
+    /// A register written.
+    Def(VReg),
+    /// A register written while others are still to be read.
+    EarlyDef(VReg),
+    /// A register read.
+    Use(VReg),
+    /// What the register written holds before; not written out.
+    Tied(VReg),
+    /// A register written that must be this one.
+    FixedDef(VReg, PReg),
+    /// Memory.
+    Memory(Address),
+    /// A number.
+    Number(i32),
+}
+
+/// What an instruction does; the comment is its operands.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Op {
+    /// A row's instruction.
+    Row(&'static Row),
+    /// Parameters arrive: fixed definitions.
+    Parameters,
+    /// def: a number.
+    Constant(i32),
+    /// def, memory: the address.
+    LoadAddress,
+    /// def, memory: so many bytes, zeros above, or the sign's.
+    Load(u32, bool),
+    /// memory, use: so many bytes.
+    Store(u32),
+    /// def, memory: a float.
+    LoadFloat,
+    /// memory, use: a float.
+    StoreFloat,
+    /// def, a, b: 1 if a stands so to b, else 0.
+    Truth(Flags),
+    /// early def, low and high half of a, those of b: 1 if a stands so to b, of 64 bits, else 0.
+    LongTruth(Flags),
+    /// def, tied otherwise, chosen, a, b: chosen where a stands so to b.
+    Choose(Flags),
+    /// To the first block.
+    Jump,
+    /// a, b: to the first block if a stands so to b, else to the second.
+    CompareBranch(Flags),
+    /// With a status.
+    Return(i32),
+}
+
+/// An instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Inst {
+    /// What it does.
+    pub op: Op,
+    /// To what.
+    pub args: Vec<Arg>,
+}
+
+impl Instruction for Inst {
+    /// In the order of the operands; of memory, base and index.
+    fn operands(&self, list: &mut Vec<Operand>) {
+        let start = list.len();
+        let tied = self.args.iter().position(|arg| matches!(arg, Arg::Tied(_)));
+        for (i, arg) in self.args.iter().enumerate() {
+            match *arg {
+                // The tied operand stands right after the definition.
+                Arg::Def(v) if tied == Some(i + 1) => list.push(Operand::reg_reuse_def(v, list.len() + 1 - start)),
+                Arg::Def(v) => list.push(Operand::reg_def(v)),
+                Arg::EarlyDef(v) => list.push(Operand::new(v, OperandConstraint::Reg, OperandKind::Def, OperandPos::Early)),
+                Arg::Use(v) | Arg::Tied(v) => list.push(Operand::reg_use(v)),
+                Arg::FixedDef(v, p) => list.push(Operand::reg_fixed_def(v, p)),
+                Arg::Memory(address) => {
+                    if let Base::Register(v) = address.base {
+                        list.push(Operand::reg_use(v));
+                    }
+                    list.extend(address.index.map(|(v, _)| Operand::reg_use(v)));
+                }
+                Arg::Number(_) => {}
+            }
+        }
+    }
+
+    fn flow(&self) -> Flow {
+        match self.op {
+            Op::Jump => Flow::Jump,
+            Op::CompareBranch(_) => Flow::Branch,
+            Op::Return(_) => Flow::Return,
+            Op::Parameters => Flow::Straight { pure: false },
+            Op::Row(row) => Flow::Straight { pure: row.pure },
+            _ => Flow::Straight { pure: matches!(self.args.first(), Some(Arg::Def(_) | Arg::EarlyDef(_))) },
+        }
+    }
+}

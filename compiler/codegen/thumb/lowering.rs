@@ -1,0 +1,106 @@
+//! The state of lowering a kernel, and instructions with new registers for their results.
+
+use super::inst::{Arg, Inst, Op};
+use super::registers::{GENERAL, PARAMETERS, SINGLE};
+use super::rows::Row;
+use super::set::has_dsp;
+use crate::codegen::CodegenError;
+use crate::codegen::own::words::{Held, factors, widened};
+use crate::codegen::own::{self, Address, Base, Block};
+use crate::kernel::{BufferKind, Kernel, Lane, Value};
+use crate::machine::Machine;
+use cranelift_entity::EntitySet;
+use regalloc2::{PReg, VReg};
+use rustc_hash::FxHashMap;
+
+/// The state of lowering one kernel.
+pub(super) type Lowering<'a> = own::Lowering<'a, Thumb>;
+
+/// What is known beside what every lowering knows.
+pub(super) struct Thumb {
+    /// Whether binary32 has registers.
+    pub has_floats: bool,
+    /// Whether products take halves of words.
+    pub has_halves: bool,
+    /// Values that only such products use.
+    pub factors: EntitySet<Value>,
+    /// Loads whose elements are wanted with zeros above them.
+    pub zeros: EntitySet<Value>,
+    /// Registers of a block that hold numbers.
+    pub numbers: FxHashMap<(Block, i32), VReg>,
+}
+
+impl Thumb {
+    /// For a kernel on a machine.
+    pub fn new(kernel: &Kernel, machine: &Machine) -> Self {
+        Self {
+            has_floats: machine.fma,
+            has_halves: has_dsp(machine),
+            factors: factors(kernel),
+            zeros: widened(kernel),
+            numbers: FxHashMap::default(),
+        }
+    }
+}
+
+impl Lowering<'_> {
+    /// Parameters and stack arrays.
+    pub fn enter(&mut self) -> Result<(), CodegenError> {
+        let count = self.kernel.pointer_params().count() + self.kernel.integers;
+        let registers: Vec<VReg> = (0..count).map(|_| self.scalar()).collect();
+        let fixed = registers.iter().zip(0..PARAMETERS).map(|(&v, p)| Arg::FixedDef(v, PReg::new(p, GENERAL))).collect();
+        self.emit(Op::Parameters, fixed);
+        for (i, &register) in registers.iter().enumerate().skip(PARAMETERS) {
+            let address = Address { base: Base::Arguments, index: None, displacement: 4 * (i - PARAMETERS) as i32 };
+            self.emit(Op::Load(4, false), vec![Arg::Def(register), Arg::Memory(address)]);
+        }
+        let mut registers = registers.into_iter();
+        let mut local_bytes: u64 = 0;
+        for buffer in &self.kernel.buffers {
+            let base = if buffer.kind == BufferKind::Local {
+                let base = (Base::Locals, local_bytes as i32);
+                local_bytes = (local_bytes + buffer.bytes()).next_multiple_of(4);
+                if local_bytes > 1 << 20 {
+                    return self.bug("stack arrays of more than 1 MiB");
+                }
+                Some(base)
+            } else {
+                registers.next().map(|register| (Base::Register(register), 0))
+            };
+            match base {
+                Some(base) => self.bases.push(base),
+                None => return self.bug("a pointer without a parameter"),
+            }
+        }
+        self.function.local_bytes = local_bytes as u32;
+        for (&value, low) in self.kernel.body.params.iter().zip(registers) {
+            let held = if self.ty(value).lane == Lane::I64 { self.with_sign(low) } else { Held::word(low) };
+            self.define(value, held);
+        }
+        Ok(())
+    }
+
+    /// An instruction at the end of the block.
+    pub fn emit(&mut self, op: Op, args: Vec<Arg>) {
+        self.push(Inst { op, args });
+    }
+
+    /// An operation with a new general-purpose register before the given operands.
+    pub fn defined(&mut self, op: Op, args: &[Arg]) -> VReg {
+        let result = self.scalar();
+        self.emit(op, [&[Arg::Def(result)], args].concat());
+        result
+    }
+
+    /// A row's instruction with a new general-purpose register before the given operands.
+    pub fn row(&mut self, row: &'static Row, args: &[Arg]) -> VReg {
+        self.defined(Op::Row(row), args)
+    }
+
+    /// A row's instruction with a new register of binary32 before the given operands.
+    pub fn float_row(&mut self, row: &'static Row, args: &[Arg]) -> VReg {
+        let result = self.register(SINGLE);
+        self.emit(Op::Row(row), [&[Arg::Def(result)], args].concat());
+        result
+    }
+}

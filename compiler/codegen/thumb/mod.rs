@@ -1,0 +1,22 @@
+//! Kernels to Thumb-2 code for Arm's M profile: Armv7-M with or without DSP instructions and binary32. `docs/wide.md` describes the common part.
+
+mod access;
+mod compile;
+mod emit;
+mod encode;
+mod frame;
+mod inst;
+mod listing;
+mod lowering;
+mod number;
+mod ops;
+mod registers;
+mod rows;
+mod select;
+mod set;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use compile::{compile_kernel, listing};

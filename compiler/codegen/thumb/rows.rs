@@ -1,0 +1,297 @@
+//! The instructions that kernels become, a row each: what Arm's manual calls the instruction, and how it is encoded, in 32 bits and in 16. Loads,
+//! stores, jumps and sequences are not here. The encodings are those of the Armv7-M Architecture Reference Manual, chapter A7.
+
+/// The field of a general-purpose register in 32 bits, of which the first halfword is the upper: its lowest bit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Field {
+    /// The last operand.
+    M = 0,
+    /// The result.
+    D = 8,
+    /// An addend, or the low half of a result.
+    A = 12,
+    /// The first operand.
+    N = 16,
+}
+
+/// The field of a register of binary32, whose lowest bit is apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Single {
+    /// The result.
+    D,
+    /// The first operand.
+    N,
+    /// The last operand.
+    M,
+}
+
+/// A number in an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Number {
+    /// A byte, repeated or shifted.
+    Modified,
+    /// Twelve bits without a sign.
+    Twelve,
+    /// How far an operand is shifted, less than 32.
+    Shift,
+    /// Five bits without a sign.
+    Five,
+}
+
+/// An operand in its field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Slot {
+    /// A general-purpose register.
+    Word(Field),
+    /// The same in two fields.
+    Twice(Field, Field),
+    /// A register of binary32.
+    Single(Single),
+    /// A number.
+    Number(Number),
+}
+
+/// The encoding in 16 bits, for r0 to r7. Those of arithmetic set flags, which live between two instructions of one sequence only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Short {
+    /// There is none.
+    None,
+    /// Two registers: result, operand.
+    Two(u16),
+    /// Three registers: result and operands.
+    Three(u16),
+    /// Result and first operand are one.
+    Same(u16),
+    /// Result and either operand are one.
+    Either(u16),
+    /// Result, operand, and a shift by five bits.
+    Shift(u16),
+    /// Result, operand and three bits; or one register and eight bits.
+    Small(u16, u16),
+}
+
+/// The part of the architecture that has an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Feature {
+    /// Armv7-M.
+    Base,
+    /// The DSP extension.
+    Dsp,
+    /// FPv4-SP.
+    Single,
+}
+
+/// An instruction.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Row {
+    /// The manual's name, in lower case.
+    pub name: &'static str,
+    /// The two halfwords, with zeros in all fields.
+    pub word: u32,
+    /// Its encoding in 16 bits.
+    pub short: Short,
+    /// Operands in the manual's order.
+    pub slots: &'static [Slot],
+    /// Whether the result is read too.
+    pub reads_result: bool,
+    /// Whether it does nothing but make its result: it neither sets flags for the next instruction nor reads those of the last one.
+    pub pure: bool,
+    /// What has it.
+    pub feature: Feature,
+}
+
+use Field::{A, D, M, N};
+use Slot::{Single as S, Word as W};
+
+const TWO: &[Slot] = &[W(D), W(M)];
+const THREE: &[Slot] = &[W(D), W(N), W(M)];
+const FOUR: &[Slot] = &[W(D), W(N), W(M), W(A)];
+const LONG: &[Slot] = &[W(A), W(D), W(N), W(M)];
+const SHIFTED: &[Slot] = &[W(D), W(N), W(M), Slot::Number(Number::Shift)];
+const MODIFIED: &[Slot] = &[W(D), W(N), Slot::Number(Number::Modified)];
+const TWELVE: &[Slot] = &[W(D), W(N), Slot::Number(Number::Twelve)];
+
+const fn row(name: &'static str, word: u32, short: Short, slots: &'static [Slot]) -> Row {
+    Row { name, word, short, slots, reads_result: false, pure: true, feature: Feature::Base }
+}
+
+/// It sets flags for the next one, or reads those of the last one.
+const fn flags(row: Row) -> Row {
+    Row { pure: false, ..row }
+}
+
+/// Of the DSP extension.
+const fn dsp(name: &'static str, word: u32, slots: &'static [Slot]) -> Row {
+    Row { feature: Feature::Dsp, ..row(name, word, Short::None, slots) }
+}
+
+/// Two registers of binary32.
+const fn one(name: &'static str, word: u32) -> Row {
+    single(name, word, &[S(Single::D), S(Single::M)])
+}
+
+/// Three registers of binary32.
+const fn two(name: &'static str, word: u32) -> Row {
+    single(name, word, &[S(Single::D), S(Single::N), S(Single::M)])
+}
+
+const fn single(name: &'static str, word: u32, slots: &'static [Slot]) -> Row {
+    Row { feature: Feature::Single, ..row(name, word, Short::None, slots) }
+}
+
+/// Shift of a register by a number.
+const fn shift(name: &'static str, kind: u32, short: u16) -> Row {
+    row(name, 0xEA4F_0000 | kind << 4, Short::Shift(short), &[W(D), W(M), Slot::Number(Number::Shift)])
+}
+
+/// The last operand is shifted to the right with its sign.
+const fn shifted(name: &'static str, word: u32) -> Row {
+    row(name, word | 2 << 4, Short::None, SHIFTED)
+}
+
+pub(super) const ADD: Row = row("add", 0xEB00_0000, Short::Three(0x1800), THREE);
+pub(super) const SUB: Row = row("sub", 0xEBA0_0000, Short::Three(0x1A00), THREE);
+pub(super) const ADDS: Row = flags(row("adds", 0xEB10_0000, Short::Three(0x1800), THREE));
+pub(super) const SUBS: Row = flags(row("subs", 0xEBB0_0000, Short::Three(0x1A00), THREE));
+pub(super) const ADC: Row = flags(row("adc", 0xEB40_0000, Short::Either(0x4140), THREE));
+pub(super) const SBC: Row = flags(row("sbc", 0xEB60_0000, Short::Same(0x4180), THREE));
+pub(super) const AND: Row = row("and", 0xEA00_0000, Short::Either(0x4000), THREE);
+pub(super) const ORR: Row = row("orr", 0xEA40_0000, Short::Either(0x4300), THREE);
+pub(super) const EOR: Row = row("eor", 0xEA80_0000, Short::Either(0x4040), THREE);
+pub(super) const MVN: Row = row("mvn", 0xEA6F_0000, Short::Two(0x43C0), TWO);
+pub(super) const LSL: Row = row("lsl", 0xFA00_F000, Short::Same(0x4080), THREE);
+pub(super) const LSR: Row = row("lsr", 0xFA20_F000, Short::Same(0x40C0), THREE);
+pub(super) const ASR: Row = row("asr", 0xFA40_F000, Short::Same(0x4100), THREE);
+pub(super) const LSL_NUMBER: Row = shift("lsl", 0, 0x0000);
+pub(super) const LSR_NUMBER: Row = shift("lsr", 1, 0x0800);
+pub(super) const ASR_NUMBER: Row = shift("asr", 2, 0x1000);
+pub(super) const ADD_LSL: Row = row("add", 0xEB00_0000, Short::None, SHIFTED);
+pub(super) const ADD_ASR: Row = shifted("add", 0xEB00_0000);
+pub(super) const SUB_ASR: Row = shifted("sub", 0xEBA0_0000);
+pub(super) const EOR_ASR: Row = shifted("eor", 0xEA80_0000);
+
+pub(super) const ADD_TWELVE: Row = row("add", 0xF200_0000, Short::Small(0x1C00, 0x3000), TWELVE);
+pub(super) const SUB_TWELVE: Row = row("sub", 0xF2A0_0000, Short::Small(0x1E00, 0x3800), TWELVE);
+pub(super) const ADD_NUMBER: Row = row("add", 0xF100_0000, Short::None, MODIFIED);
+pub(super) const SUB_NUMBER: Row = row("sub", 0xF1A0_0000, Short::None, MODIFIED);
+pub(super) const RSB_NUMBER: Row = row("rsb", 0xF1C0_0000, Short::None, MODIFIED);
+pub(super) const AND_NUMBER: Row = row("and", 0xF000_0000, Short::None, MODIFIED);
+pub(super) const BIC_NUMBER: Row = row("bic", 0xF020_0000, Short::None, MODIFIED);
+pub(super) const ORR_NUMBER: Row = row("orr", 0xF040_0000, Short::None, MODIFIED);
+pub(super) const EOR_NUMBER: Row = row("eor", 0xF080_0000, Short::None, MODIFIED);
+
+pub(super) const MUL: Row = row("mul", 0xFB00_F000, Short::Either(0x4340), THREE);
+pub(super) const MLA: Row = row("mla", 0xFB00_0000, Short::None, FOUR);
+pub(super) const MLS: Row = row("mls", 0xFB00_0010, Short::None, FOUR);
+pub(super) const SMULL: Row = row("smull", 0xFB80_0000, Short::None, LONG);
+pub(super) const UMULL: Row = row("umull", 0xFBA0_0000, Short::None, LONG);
+pub(super) const SDIV: Row = row("sdiv", 0xFB90_F0F0, Short::None, THREE);
+pub(super) const UDIV: Row = row("udiv", 0xFBB0_F0F0, Short::None, THREE);
+pub(super) const CLZ: Row = row("clz", 0xFAB0_F080, Short::None, &[W(D), Slot::Twice(N, M)]);
+pub(super) const SXTB: Row = row("sxtb", 0xFA4F_F080, Short::Two(0xB240), TWO);
+pub(super) const SXTH: Row = row("sxth", 0xFA0F_F080, Short::Two(0xB200), TWO);
+pub(super) const UXTB: Row = row("uxtb", 0xFA5F_F080, Short::Two(0xB2C0), TWO);
+pub(super) const UXTH: Row = row("uxth", 0xFA1F_F080, Short::Two(0xB280), TWO);
+/// The number is that of bits less one.
+pub(super) const SSAT: Row = row("ssat", 0xF300_0000, Short::None, &[W(D), Slot::Number(Number::Five), W(N)]);
+pub(super) const USAT: Row = row("usat", 0xF380_0000, Short::None, &[W(D), Slot::Number(Number::Five), W(N)]);
+
+pub(super) const SXTB16: Row = dsp("sxtb16", 0xFA2F_F080, TWO);
+/// Of the second and the fourth byte.
+pub(super) const SXTB16_ODD: Row = dsp("sxtb16", 0xFA2F_F090, TWO);
+pub(super) const SMLAD: Row = dsp("smlad", 0xFB20_0000, FOUR);
+pub(super) const SMLABB: Row = dsp("smlabb", 0xFB10_0000, FOUR);
+pub(super) const SMLABT: Row = dsp("smlabt", 0xFB10_0010, FOUR);
+pub(super) const SMLATB: Row = dsp("smlatb", 0xFB10_0020, FOUR);
+pub(super) const SMLATT: Row = dsp("smlatt", 0xFB10_0030, FOUR);
+pub(super) const SMMUL: Row = dsp("smmul", 0xFB50_F000, THREE);
+
+pub(super) const VADD: Row = two("vadd.f32", 0xEE30_0A00);
+pub(super) const VSUB: Row = two("vsub.f32", 0xEE30_0A40);
+pub(super) const VMUL: Row = two("vmul.f32", 0xEE20_0A00);
+pub(super) const VDIV: Row = two("vdiv.f32", 0xEE80_0A00);
+pub(super) const VFMA: Row = Row { reads_result: true, ..two("vfma.f32", 0xEEA0_0A00) };
+pub(super) const VNEG: Row = one("vneg.f32", 0xEEB1_0A40);
+pub(super) const VABS: Row = one("vabs.f32", 0xEEB0_0AC0);
+pub(super) const VSQRT: Row = one("vsqrt.f32", 0xEEB1_0AC0);
+pub(super) const VCVT_FROM_SIGNED: Row = one("vcvt.f32.s32", 0xEEB8_0AC0);
+pub(super) const VCVT_FROM_UNSIGNED: Row = one("vcvt.f32.u32", 0xEEB8_0A40);
+pub(super) const VCVT_TO_SIGNED: Row = one("vcvt.s32.f32", 0xEEBD_0AC0);
+pub(super) const VCVT_TO_UNSIGNED: Row = one("vcvt.u32.f32", 0xEEBC_0AC0);
+pub(super) const VCVT_FROM_HALF: Row = one("vcvtb.f32.f16", 0xEEB2_0A40);
+/// The upper half of the result stays as it was.
+pub(super) const VCVT_TO_HALF: Row = Row { reads_result: true, ..one("vcvtb.f16.f32", 0xEEB3_0A40) };
+pub(super) const VMOV_TO_SINGLE: Row = single("vmov", 0xEE00_0A10, &[S(Single::N), W(A)]);
+pub(super) const VMOV_FROM_SINGLE: Row = single("vmov", 0xEE10_0A10, &[W(A), S(Single::N)]);
+
+/// All of them.
+#[cfg(test)]
+pub(super) const EVERY: &[&Row] = &[
+    &ADD,
+    &SUB,
+    &ADDS,
+    &SUBS,
+    &ADC,
+    &SBC,
+    &AND,
+    &ORR,
+    &EOR,
+    &MVN,
+    &LSL,
+    &LSR,
+    &ASR,
+    &LSL_NUMBER,
+    &LSR_NUMBER,
+    &ASR_NUMBER,
+    &ADD_LSL,
+    &ADD_ASR,
+    &SUB_ASR,
+    &EOR_ASR,
+    &ADD_TWELVE,
+    &SUB_TWELVE,
+    &ADD_NUMBER,
+    &SUB_NUMBER,
+    &RSB_NUMBER,
+    &AND_NUMBER,
+    &BIC_NUMBER,
+    &ORR_NUMBER,
+    &EOR_NUMBER,
+    &MUL,
+    &MLA,
+    &MLS,
+    &SMULL,
+    &UMULL,
+    &SDIV,
+    &UDIV,
+    &CLZ,
+    &SXTB,
+    &SXTH,
+    &UXTB,
+    &UXTH,
+    &SSAT,
+    &USAT,
+    &SXTB16,
+    &SXTB16_ODD,
+    &SMLAD,
+    &SMLABB,
+    &SMLABT,
+    &SMLATB,
+    &SMLATT,
+    &SMMUL,
+    &VADD,
+    &VSUB,
+    &VMUL,
+    &VDIV,
+    &VFMA,
+    &VNEG,
+    &VABS,
+    &VSQRT,
+    &VCVT_FROM_SIGNED,
+    &VCVT_FROM_UNSIGNED,
+    &VCVT_TO_SIGNED,
+    &VCVT_TO_UNSIGNED,
+    &VCVT_FROM_HALF,
+    &VCVT_TO_HALF,
+    &VMOV_TO_SINGLE,
+    &VMOV_FROM_SINGLE,
+];

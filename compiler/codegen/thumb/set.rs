@@ -1,0 +1,241 @@
+//! Thumb-2 as an instruction set of [`crate::codegen::own`]: registers, moves, jumps.
+
+use super::access::{Moved, Place, access, access_float};
+use super::emit::{Emitter, compare, compare_number, general};
+use super::encode::{Assembler, Flags, Operand};
+use super::frame::Frame;
+use super::inst::{Arg, Inst, Op};
+use super::registers::{GENERAL, LOW, LR, SAVED_SINGLES, SINGLE, SP};
+use super::rows::{self, Feature};
+use crate::codegen::own::{InstructionSet, Need, Reach};
+use crate::machine::Machine;
+use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
+use std::convert::Infallible;
+
+/// What a jump depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Condition {
+    /// Flags.
+    Flags(Flags),
+    /// Whether a register is 0, or is not.
+    Zero(u8, bool),
+}
+
+const fn reach(bytes: usize, far: i64, more: i64) -> Reach {
+    Reach { bytes, from: more + 4 - far, to: more + 2 + far }
+}
+
+/// B in 16 bits and in 32.
+const JUMP: [Reach; 2] = [reach(2, 1 << 11, 0), reach(4, 1 << 24, 0)];
+/// B on flags in 16 bits and in 32.
+const ON_FLAGS: [Reach; 2] = [reach(2, 1 << 8, 0), reach(4, 1 << 20, 0)];
+/// CBZ and CBNZ, which go forward; or a comparison in 16 bits before the others.
+const ON_ZERO: [Reach; 3] = [Reach { bytes: 2, from: 4, to: 130 }, reach(4, 1 << 8, 2), reach(6, 1 << 20, 2)];
+/// A comparison in 32 bits before them.
+const ON_HIGH_ZERO: [Reach; 2] = [reach(6, 1 << 8, 4), reach(8, 1 << 20, 4)];
+
+/// Whether a level has the DSP extension.
+pub(super) fn has_dsp(machine: &Machine) -> bool {
+    machine.level != "cortex-m3"
+}
+
+/// A float to a slot, or from it, through a word that is on the stack meanwhile: loads and stores of floats do not reach far.
+fn far_spill(float: u8, displacement: i32, store: bool, code: &mut Assembler) -> Result<(), String> {
+    const WORD: u8 = 0;
+    let place = Place::Near(SP, displacement + 4);
+    let (word, float) = (Operand::Word(WORD), Operand::Single(float));
+    // PUSH, and POP of r0.
+    code.half(0xB401);
+    if store {
+        code.row(&rows::VMOV_FROM_SINGLE, &[word, float])?;
+        access(Moved { bytes: 4, store, signed: false }, WORD, place, code)?;
+    } else {
+        access(Moved { bytes: 4, store, signed: false }, WORD, place, code)?;
+        code.row(&rows::VMOV_TO_SINGLE, &[float, word])?;
+    }
+    code.half(0xBC01);
+    Ok(())
+}
+
+/// The instruction set of one level.
+pub(super) struct Thumb2 {
+    has_floats: bool,
+    has_dsp: bool,
+}
+
+impl Thumb2 {
+    /// Of a machine.
+    pub fn new(machine: &Machine) -> Self {
+        Self { has_floats: machine.fma, has_dsp: has_dsp(machine) }
+    }
+
+    fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+        let slot = slot.as_stack().ok_or("a spill to no slot")?;
+        let place = Place::Near(SP, frame.local_bytes as i32 + 4 * slot.index() as i32);
+        let number = register.hw_enc() as u8;
+        match register.class() {
+            RegClass::Int => access(Moved { bytes: 4, store, signed: false }, number, place, code),
+            _ if frame.reaches_slots() => access_float(store, number, place, code),
+            _ => far_spill(number, frame.local_bytes as i32 + 4 * slot.index() as i32, store, code),
+        }
+    }
+}
+
+impl InstructionSet for Thumb2 {
+    type Inst = Inst;
+    type Frame = Frame;
+    type Condition = Condition;
+    type Reference = Infallible;
+
+    const ALIGNMENT: usize = 4;
+    const LOOP_ALIGNMENT: usize = 4;
+
+    fn registers(&self) -> MachineEnv {
+        let set = |class: RegClass, numbers: &mut dyn Iterator<Item = usize>| PRegSet::from_iter(numbers.map(|n| PReg::new(n, class)));
+        MachineEnv {
+            preferred_regs_by_class: [set(GENERAL, &mut { LOW }), set(SINGLE, &mut (0..SAVED_SINGLES.start)), PRegSet::empty()],
+            non_preferred_regs_by_class: [
+                set(GENERAL, &mut (LOW.end..usize::from(SP)).chain([usize::from(LR)])),
+                set(SINGLE, &mut { SAVED_SINGLES }),
+                PRegSet::empty(),
+            ],
+            scratch_by_class: [None; 3],
+            fixed_stack_slots: vec![],
+        }
+    }
+
+    fn slot_words(&self, _: RegClass) -> usize {
+        1
+    }
+
+    fn frame(&self, need: &Need) -> Frame {
+        Frame::new(need)
+    }
+
+    fn stack_bytes(&self, frame: &Frame) -> u32 {
+        frame.stack_bytes()
+    }
+
+    fn enter(&self, frame: &Frame, code: &mut Assembler) {
+        frame.enter(code);
+    }
+
+    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+        if let Op::Row(row) = inst.op {
+            let has = match row.feature {
+                Feature::Base => true,
+                Feature::Dsp => self.has_dsp,
+                Feature::Single => self.has_floats,
+            };
+            if !has {
+                return Err(format!("{}, which this level does not have", row.name));
+            }
+        }
+        Emitter { frame, code }.inst(inst, at)
+    }
+
+    fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+        match (from.as_reg(), to.as_reg()) {
+            (Some(from), Some(to)) if from.class() == GENERAL => code.copy(to.hw_enc() as u8, from.hw_enc() as u8),
+            (Some(from), Some(to)) => code.copy_float(to.hw_enc() as u8, from.hw_enc() as u8),
+            (Some(from), None) => Self::spill(from, to, true, frame, code)?,
+            (None, Some(to)) => Self::spill(to, from, false, frame, code)?,
+            (None, None) => return Err("a move from memory to memory".into()),
+        }
+        Ok(())
+    }
+
+    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+        let Op::Return(status) = inst.op else { return Err(format!("{:?} returns", inst.op)) };
+        code.constant(0, status);
+        frame.leave(code);
+        Ok(())
+    }
+
+    fn test(&self, inst: &Inst, at: &[PReg], code: &mut Assembler) -> Result<Condition, String> {
+        match inst.op {
+            Op::CompareBranch(flags @ (Flags::Equal | Flags::NotEqual)) if inst.args.last() == Some(&Arg::Number(0)) => {
+                Ok(Condition::Zero(general(at, 0)?, flags == Flags::Equal))
+            }
+            Op::CompareBranch(flags) => {
+                compare(&inst.args, at, code)?;
+                Ok(Condition::Flags(flags))
+            }
+            other => Err(format!("{other:?} branches")),
+        }
+    }
+
+    fn inverse(&self, condition: Condition) -> Condition {
+        match condition {
+            Condition::Flags(flags) => Condition::Flags(flags.inverse()),
+            Condition::Zero(register, zero) => Condition::Zero(register, !zero),
+        }
+    }
+
+    fn reaches(&self, condition: Option<Condition>) -> &'static [Reach] {
+        match condition {
+            None => &JUMP,
+            Some(Condition::Flags(_)) => &ON_FLAGS,
+            Some(Condition::Zero(register, _)) if LOW.contains(&usize::from(register)) => &ON_ZERO,
+            Some(Condition::Zero(..)) => &ON_HIGH_ZERO,
+        }
+    }
+
+    fn jump(&self, condition: Option<Condition>, reach: usize, distance: i64, bytes: &mut [u8]) {
+        let mut code = Assembler::default();
+        match condition {
+            None => jump(reach, distance, &mut code),
+            Some(Condition::Flags(flags)) => jump_on(flags, reach, distance, &mut code),
+            Some(Condition::Zero(register @ 0..8, zero)) if reach == 0 => {
+                let units = (distance - 4) as u16 >> 1;
+                let kind = if zero { 0xB100 } else { 0xB900 };
+                code.half(kind | (units >> 5) << 9 | (units & 31) << 3 | u16::from(register));
+            }
+            Some(Condition::Zero(register, zero)) => {
+                // Zero is a number that comparisons take.
+                let _ = compare_number(register, 0, &mut code);
+                let far = usize::from(bytes.len() - code.bytes.len() == 4);
+                let rest = distance - code.bytes.len() as i64;
+                jump_on(if zero { Flags::Equal } else { Flags::NotEqual }, far, rest, &mut code);
+            }
+        }
+        bytes.copy_from_slice(&code.bytes);
+    }
+
+    fn pad(&self, bytes: usize, code: &mut Assembler) {
+        (0..bytes / 2).for_each(|_| code.half(0xBF00));
+    }
+
+    fn fill(&self, bytes: usize, code: &mut Assembler) {
+        // The instruction that stops.
+        (0..bytes / 2).for_each(|_| code.half(0xDE00));
+    }
+
+    fn refer(&self, constant: Infallible, _: i64, _: &mut [u8]) -> Result<(), String> {
+        match constant {}
+    }
+}
+
+/// B, in 16 bits or in 32.
+fn jump(reach: usize, distance: i64, code: &mut Assembler) {
+    let units = ((distance - 4) >> 1) as u32;
+    if reach == 0 {
+        code.half(0xE000 | (units & 0x7FF) as u16);
+        return;
+    }
+    let sign = units >> 23 & 1;
+    let [first, second] = [22, 21].map(|bit| (units >> bit & 1) ^ sign ^ 1);
+    code.word(0xF000_9000 | sign << 26 | (units >> 11 & 0x3FF) << 16 | first << 13 | second << 11 | units & 0x7FF);
+}
+
+/// B on flags, in 16 bits or in 32.
+fn jump_on(flags: Flags, reach: usize, distance: i64, code: &mut Assembler) {
+    let units = ((distance - 4) >> 1) as u32;
+    if reach == 0 {
+        code.half(0xD000 | (flags as u16) << 8 | (units & 0xFF) as u16);
+        return;
+    }
+    let (sign, second, first) = (units >> 19 & 1, units >> 18 & 1, units >> 17 & 1);
+    let word = 0xF000_8000 | sign << 26 | (flags as u32) << 22 | (units >> 11 & 0x3F) << 16;
+    code.word(word | first << 13 | second << 11 | units & 0x7FF);
+}

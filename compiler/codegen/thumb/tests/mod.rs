@@ -1,0 +1,4 @@
+//! Tests of Thumb-2 code.
+
+mod decoder;
+mod encodings;

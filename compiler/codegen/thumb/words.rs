@@ -1,0 +1,126 @@
+//! Loads, stores and floats as instructions.
+
+use super::inst::{Arg, Op};
+use super::lowering::Lowering;
+use super::registers::SINGLE;
+use super::rows;
+use crate::codegen::CodegenError;
+use crate::codegen::own::Address;
+use crate::codegen::own::words::{Half, Test, Words};
+use crate::kernel::{BinaryOp, ConvertOp, UnaryOp, Value};
+use regalloc2::VReg;
+
+impl Words for Lowering<'_> {
+    fn has_floats(&self) -> bool {
+        self.set.has_floats
+    }
+
+    fn wants_zeros(&self, loaded: Value) -> bool {
+        self.set.zeros.contains(loaded)
+    }
+
+    fn has_halves(&self) -> bool {
+        self.set.has_halves
+    }
+
+    fn loads_factors(&self, loaded: Value) -> bool {
+        self.set.factors.contains(loaded)
+    }
+
+    fn widened_bytes(&mut self, word: VReg) -> [VReg; 2] {
+        [&rows::SXTB16, &rows::SXTB16_ODD].map(|row| self.row(row, &[Arg::Use(word)]))
+    }
+
+    fn add_half_product(&mut self, sum: VReg, a: Half, b: Half) -> VReg {
+        let row = match (a.upper, b.upper) {
+            (false, false) => &rows::SMLABB,
+            (false, true) => &rows::SMLABT,
+            (true, false) => &rows::SMLATB,
+            (true, true) => &rows::SMLATT,
+        };
+        self.row(row, &[Arg::Use(a.word), Arg::Use(b.word), Arg::Use(sum)])
+    }
+
+    fn add_both_products(&mut self, sum: VReg, a: VReg, b: VReg) -> VReg {
+        self.row(&rows::SMLAD, &[Arg::Use(a), Arg::Use(b), Arg::Use(sum)])
+    }
+
+    fn load_word(&mut self, address: Address, bytes: u32, signed: bool) -> VReg {
+        self.defined(Op::Load(bytes, signed), &[Arg::Memory(address)])
+    }
+
+    fn store_word(&mut self, address: Address, bytes: u32, word: VReg) {
+        self.emit(Op::Store(bytes), vec![Arg::Memory(address), Arg::Use(word)]);
+    }
+
+    fn load_float(&mut self, address: Address) -> VReg {
+        let result = self.register(SINGLE);
+        self.emit(Op::LoadFloat, vec![Arg::Def(result), Arg::Memory(address)]);
+        result
+    }
+
+    fn store_float(&mut self, address: Address, float: VReg) {
+        self.emit(Op::StoreFloat, vec![Arg::Memory(address), Arg::Use(float)]);
+    }
+
+    fn float_of_word(&mut self, word: VReg) -> VReg {
+        self.float_row(&rows::VMOV_TO_SINGLE, &[Arg::Use(word)])
+    }
+
+    fn word_of_float(&mut self, float: VReg) -> VReg {
+        self.row(&rows::VMOV_FROM_SINGLE, &[Arg::Use(float)])
+    }
+
+    fn float_two(&mut self, op: BinaryOp, a: VReg, b: VReg) -> Result<VReg, CodegenError> {
+        let row = match op {
+            BinaryOp::Add => &rows::VADD,
+            BinaryOp::Sub => &rows::VSUB,
+            BinaryOp::Mul => &rows::VMUL,
+            BinaryOp::FloatDiv => &rows::VDIV,
+            _ => return self.unsupported(format_args!("{op:?} of binary32 on this CPU level")),
+        };
+        Ok(self.float_row(row, &[Arg::Use(a), Arg::Use(b)]))
+    }
+
+    fn float_one(&mut self, op: UnaryOp, a: VReg) -> Result<VReg, CodegenError> {
+        let row = match op {
+            UnaryOp::Neg => &rows::VNEG,
+            UnaryOp::Abs => &rows::VABS,
+            UnaryOp::Sqrt => &rows::VSQRT,
+            _ => return self.unsupported(format_args!("{op:?} of binary32 on this CPU level")),
+        };
+        Ok(self.float_row(row, &[Arg::Use(a)]))
+    }
+
+    fn float_fused(&mut self, sum: VReg, a: VReg, b: VReg) -> VReg {
+        self.float_row(&rows::VFMA, &[Arg::Tied(sum), Arg::Use(a), Arg::Use(b)])
+    }
+
+    fn float_convert(&mut self, op: ConvertOp, a: VReg) -> Result<VReg, CodegenError> {
+        let to_word = match op {
+            ConvertOp::FloatToSigned | ConvertOp::FloatToSignedInRange => &rows::VCVT_TO_SIGNED,
+            ConvertOp::FloatToUnsigned => &rows::VCVT_TO_UNSIGNED,
+            ConvertOp::FloatToHalf => {
+                let half = self.float_row(&rows::VCVT_TO_HALF, &[Arg::Tied(a), Arg::Use(a)]);
+                return Ok(self.word_of_float(half));
+            }
+            _ => {
+                let row = match op {
+                    ConvertOp::SignedToFloat => &rows::VCVT_FROM_SIGNED,
+                    ConvertOp::UnsignedToFloat => &rows::VCVT_FROM_UNSIGNED,
+                    ConvertOp::HalfToFloat => &rows::VCVT_FROM_HALF,
+                    _ => return self.unsupported(format_args!("{op:?} of binary32 on this CPU level")),
+                };
+                let bits = self.float_of_word(a);
+                return Ok(self.float_row(row, &[Arg::Use(bits)]));
+            }
+        };
+        let integer = self.float_row(to_word, &[Arg::Use(a)]);
+        Ok(self.word_of_float(integer))
+    }
+
+    fn choose_float(&mut self, test: Test<VReg>, yes: VReg, no: VReg) -> VReg {
+        let result = self.register(SINGLE);
+        self.chosen(result, test, yes, no)
+    }
+}
