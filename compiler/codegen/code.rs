@@ -46,6 +46,12 @@ pub enum RelocationKind {
     RiscvHigh,
     /// riscv64: the lower twelve bits of the distance of the AUIPC that the relocation points to.
     RiscvLow,
+    /// Thumb: the distance of BL.
+    ThumbCall,
+    /// Thumb: the low 16 bits of a distance, for MOVW; the instruction holds what is added.
+    ThumbLow,
+    /// Thumb: the high 16 bits of a distance, for MOVT, likewise.
+    ThumbHigh,
 }
 
 /// What a relocation points to.

@@ -4,35 +4,48 @@ use super::CodegenError;
 use super::a64::Arm;
 use super::back_end::BackEnd;
 use super::clif::Cranelift;
+use super::thumb::Micro;
 use super::x86::Wide;
 use crate::machine::{Isa, Machine};
 use crate::target::Target;
 
-/// Makes a back end from Cranelift, which compiles the driver everywhere.
-type Maker = for<'a> fn(&'a Machine, Cranelift<'a>) -> Box<dyn BackEnd + 'a>;
+/// Makes the back end of a machine on a target.
+type Maker = for<'a> fn(&'a Machine, &Target) -> Made<'a>;
+type Made<'a> = Result<Box<dyn BackEnd + 'a>, CodegenError>;
 
 /// The back ends of our own: the instruction set, the bytes of a vector, and what makes one.
-const OWN: &[(Isa, u16, Maker)] = &[(Isa::X86_64, 32, wide), (Isa::X86_64, 64, wide), (Isa::Aarch64, 16, arm)];
+const OWN: &[(Isa, u16, Maker)] = &[(Isa::X86_64, 32, wide), (Isa::X86_64, 64, wide), (Isa::Aarch64, 16, arm), (Isa::Thumb, 4, micro)];
 
-fn wide<'a>(machine: &'a Machine, driver: Cranelift<'a>) -> Box<dyn BackEnd + 'a> {
-    Box::new(Wide::new(machine, driver))
+fn wide<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
+    Ok(Box::new(Wide::new(machine, cranelift(machine, target)?)))
 }
 
-fn arm<'a>(machine: &'a Machine, driver: Cranelift<'a>) -> Box<dyn BackEnd + 'a> {
-    Box::new(Arm::new(machine, driver))
+fn arm<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
+    Ok(Box::new(Arm::new(machine, cranelift(machine, target)?)))
+}
+
+fn micro<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
+    if target.isa != Isa::Thumb {
+        return Err(CodegenError::Unsupported(format!("CPU level {} for target {}", machine.level, target.name)));
+    }
+    Ok(Box::new(Micro::new(machine)))
+}
+
+/// Cranelift, which compiles the driver of 64-bit machines.
+fn cranelift<'a>(machine: &'a Machine, target: &Target) -> Result<Cranelift<'a>, CodegenError> {
+    Cranelift::new(machine, &target.triple())
 }
 
 /// The back end of a machine on a target.
 ///
 /// # Errors
 /// [`CodegenError::Unsupported`] when no back end generates code for the machine on this target.
-pub fn back_end<'a>(machine: &'a Machine, target: &Target) -> Result<Box<dyn BackEnd + 'a>, CodegenError> {
-    let cranelift = Cranelift::new(machine, &target.triple())?;
+pub fn back_end<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
     let is_of = |isa: Isa, bytes: u16| machine.isa() == Some(isa) && machine.vector_bytes() == bytes;
-    Ok(match OWN.iter().find(|(isa, bytes, _)| is_of(*isa, *bytes)) {
-        Some((_, _, make)) => make(machine, cranelift),
-        None => Box::new(cranelift),
-    })
+    match OWN.iter().find(|(isa, bytes, _)| is_of(*isa, *bytes)) {
+        Some((_, _, make)) => make(machine, target),
+        None => Ok(Box::new(cranelift(machine, target)?)),
+    }
 }
 
 #[cfg(test)]

@@ -105,6 +105,9 @@ fn elf_relocation(kind: RelocationKind) -> u32 {
         RelocationKind::RiscvCall => elf::R_RISCV_CALL_PLT,
         RelocationKind::RiscvHigh => elf::R_RISCV_PCREL_HI20,
         RelocationKind::RiscvLow => elf::R_RISCV_PCREL_LO12_I,
+        RelocationKind::ThumbCall => elf::R_ARM_THM_PC22,
+        RelocationKind::ThumbLow => elf::R_ARM_THM_MOVW_PREL_NC,
+        RelocationKind::ThumbHigh => elf::R_ARM_THM_MOVT_PREL,
     }
 }
 

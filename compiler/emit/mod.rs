@@ -1,6 +1,7 @@
 //! What is written for a user: the object, its header, the dependency file, the report, the file of weights.
 
 pub mod archive;
+mod arm;
 mod constants;
 pub mod depfile;
 pub mod files;

@@ -1,12 +1,13 @@
 //! The attributes of riscv64 objects (psABI, "Attributes"): what linkers, loaders and disassemblers read of the instruction set.
 //! `e_flags` has no bit for vectors.
 
+use super::arm;
+
 /// The section's name.
 pub const SECTION: &str = ".riscv.attributes";
 /// RV64GCV with all that it implies, in the order and the versions that the ISA manual gives.
 const RV64GCV: &str = "rv64i2p1_m2p0_a2p1_f2p2_d2p2_c2p0_v1p0_zicsr2p0_zifencei2p0_\
     zve32f1p0_zve32x1p0_zve64d1p0_zve64f1p0_zve64x1p0_zvl128b1p0_zvl32b1p0_zvl64b1p0";
-const TAG_FILE: u8 = 1;
 const TAG_STACK_ALIGN: u8 = 4;
 const TAG_ARCH: u8 = 5;
 const STACK_ALIGNMENT: u8 = 16;
@@ -17,15 +18,7 @@ pub fn attributes(levels: &[&str]) -> Option<Vec<u8>> {
 }
 
 fn section(architecture: &str) -> Vec<u8> {
-    let mut file = vec![TAG_STACK_ALIGN, STACK_ALIGNMENT, TAG_ARCH];
-    file.extend(architecture.bytes().chain([0]));
-    // Lengths count themselves, and of the inner one its tag too.
-    let mut vendor = b"riscv\0".to_vec();
-    vendor.push(TAG_FILE);
-    vendor.extend((file.len() as u32 + 5).to_le_bytes());
-    vendor.extend(file);
-    let mut bytes = vec![b'A'];
-    bytes.extend((vendor.len() as u32 + 4).to_le_bytes());
-    bytes.extend(vendor);
-    bytes
+    let mut tags = vec![TAG_STACK_ALIGN, STACK_ALIGNMENT, TAG_ARCH];
+    tags.extend(architecture.bytes().chain([0]));
+    arm::section(b"riscv\0", &tags)
 }

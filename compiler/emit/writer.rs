@@ -4,7 +4,7 @@ use super::format::{self, SectionPlace};
 use super::image::Image;
 use super::info::ModelRecord;
 use super::object::ObjectOptions;
-use super::riscv;
+use super::{arm, riscv};
 use crate::codegen::driver::Import;
 use crate::codegen::section::Contents;
 use crate::codegen::{CompiledFunction, CompiledModel, ConstantLayout, Relocation, RelocationTarget};
@@ -63,9 +63,13 @@ impl<'a> Writer<'a> {
         };
         let mut object = Object::new(format::binary_format(format), architecture, Endianness::Little);
         format::set_platform(&mut object, options.target);
-        if options.target.isa == Isa::Riscv64 {
+        let e_flags = match options.target.isa {
             // Code for riscv64gc has compressed instructions.
-            let e_flags = options.riscv_abi.flags() | elf::EF_RISCV_RVC;
+            Isa::Riscv64 => Some(options.riscv_abi.flags() | elf::EF_RISCV_RVC),
+            Isa::Thumb => Some(elf::EF_ARM_EABI_VER5),
+            Isa::X86_64 | Isa::Aarch64 => None,
+        };
+        if let Some(e_flags) = e_flags {
             object.flags = FileFlags::Elf { os_abi: elf::ELFOSABI_NONE, abi_version: 0, e_flags };
         }
         Self {
@@ -102,9 +106,8 @@ impl<'a> Writer<'a> {
             let section = self.section(format::note(self.format, &format!("{}_topology", self.name())));
             self.object.set_section_data(section, note, 8);
         }
-        if let (Isa::Riscv64, Some(attributes)) = (self.options.target.isa, riscv::attributes(&self.compiled.levels)) {
-            let kind = SectionKind::Elf(elf::SHT_RISCV_ATTRIBUTES);
-            let section = self.object.add_section(vec![], riscv::SECTION.into(), kind);
+        if let Some((name, kind, attributes)) = self.attributes(program) {
+            let section = self.object.add_section(vec![], name.into(), SectionKind::Elf(kind));
             self.object.set_section_data(section, attributes, 1);
         }
         if self.format == ObjectFormat::Elf {
@@ -123,6 +126,23 @@ impl<'a> Writer<'a> {
         }
         recorder.flush();
         Ok((recorder.image, self.symbols))
+    }
+
+    /// What linkers read of the instruction set: the section's name, its kind and its contents.
+    fn attributes(&self, program: &Program) -> Option<(&'static str, u32, Vec<u8>)> {
+        let levels = &self.compiled.levels;
+        match self.options.target.isa {
+            Isa::Riscv64 => riscv::attributes(levels).map(|bytes| (riscv::SECTION, elf::SHT_RISCV_ATTRIBUTES, bytes)),
+            Isa::Thumb => {
+                levels.first().and_then(|level| arm::attributes(level, program)).map(|bytes| (arm::SECTION, elf::SHT_ARM_ATTRIBUTES, bytes))
+            }
+            Isa::X86_64 | Isa::Aarch64 => None,
+        }
+    }
+
+    /// The bit of a function's address that says in which state it runs.
+    fn state_bit(&self) -> u64 {
+        u64::from(self.options.target.isa == Isa::Thumb)
     }
 
     fn name(&self) -> &'a str {
@@ -214,24 +234,29 @@ impl<'a> Writer<'a> {
     ) -> SymbolId {
         let size = function.code.bytes.len() as u64;
         let local = format!("{}_entry{number}", self.name());
-        let mut add = |name: String, kind, scope| self.object.add_symbol(symbol(name, section, offset, size, kind, scope));
-        if self.options.target.isa == Isa::Aarch64 && self.format == ObjectFormat::Elf {
-            // The mapping symbol that says: instructions from here on.
-            add("$x".into(), SymbolKind::Label, SymbolScope::Compilation);
+        // The mapping symbol that says: instructions from here on.
+        let mapping = match (self.options.target.isa, self.format) {
+            (Isa::Aarch64, ObjectFormat::Elf) => Some("$x"),
+            (Isa::Thumb, _) => Some("$t"),
+            _ => None,
+        };
+        if let Some(mapping) = mapping {
+            self.object.add_symbol(symbol(mapping.into(), section, offset, size, SymbolKind::Label, SymbolScope::Compilation));
         }
+        // Linkers make veneers for calls of functions in other memory, and only where a function's own symbol is called.
+        let by_section = self.format == ObjectFormat::Elf && self.options.target.isa != Isa::Thumb;
+        let at = offset | self.state_bit();
+        let mut add = |name: String, kind, scope| self.object.add_symbol(symbol(name, section, at, size, kind, scope));
         if !function.entry {
             let own = add(name, SymbolKind::Text, SymbolScope::Compilation);
-            return if self.format == ObjectFormat::Elf { self.object.section_symbol(section) } else { own };
+            return if by_section { self.object.section_symbol(section) } else { own };
         }
         let versioned = self.compiled.interface.versioned(&function.name);
         for name in [versioned, name] {
             add(name.clone(), SymbolKind::Text, SymbolScope::Dynamic);
             self.symbols.push(name);
         }
-        match self.format {
-            ObjectFormat::Elf => self.object.section_symbol(section),
-            _ => add(local, SymbolKind::Text, SymbolScope::Compilation),
-        }
+        if by_section { self.object.section_symbol(section) } else { add(local, SymbolKind::Text, SymbolScope::Compilation) }
     }
 
     fn relocations(&mut self, index: usize, function: &CompiledFunction) -> Result<(), Diagnostic> {
@@ -260,7 +285,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// What a reference into a section of data names. Mach-O on aarch64 has 24 bits for what is added to a symbol, so there the place
+    /// What a reference into a section of data names. Mach-O on aarch64 has 24 bits for what is added to a symbol, Thumb 16, so there the place
     /// itself gets a symbol.
     fn data_symbol(
         &mut self,
@@ -270,7 +295,7 @@ impl<'a> Writer<'a> {
         labels: &mut BTreeMap<(Option<u32>, u64), SymbolId>,
     ) -> Result<SymbolId, Diagnostic> {
         let Placed { section, offset, symbol: whole } = *self.data.get(number as usize).ok_or_else(|| bug(format!("no data {number}")))?;
-        if self.format != ObjectFormat::MachO || self.options.target.isa != Isa::Aarch64 {
+        if (self.format != ObjectFormat::MachO || self.options.target.isa != Isa::Aarch64) && self.options.target.isa != Isa::Thumb {
             return Ok(whole);
         }
         let at = u64::try_from(std::mem::take(addend)).map_err(|_| bug(format!("a reference before its data: {relocation:?}")))?;

@@ -1,10 +1,14 @@
 //! Code as it grows.
 
+use crate::codegen::Relocation;
+
 /// Bytes of code, and the places in them where constants after the code are named.
 #[derive(Debug)]
 pub struct Buffer<R> {
     /// The bytes so far.
     pub bytes: Vec<u8>,
+    /// Places to fill in when addresses are known.
+    pub relocations: Vec<Relocation>,
     references: Vec<Named<R>>,
 }
 
@@ -21,7 +25,7 @@ pub(super) struct Named<R> {
 
 impl<R> Default for Buffer<R> {
     fn default() -> Self {
-        Self { bytes: vec![], references: vec![] }
+        Self { bytes: vec![], relocations: vec![], references: vec![] }
     }
 }
 

@@ -53,13 +53,15 @@ pub struct Function<I> {
     pub pool: Vec<u8>,
     /// Bytes of the kernel's stack arrays.
     pub local_bytes: u32,
+    /// Bytes of arguments on the stack that it passes to what it calls; `None` where it calls nothing.
+    pub outgoing: Option<u32>,
     /// Whether floats are rounded towards zero while it runs.
     pub toward_zero: bool,
 }
 
 impl<I> Default for Function<I> {
     fn default() -> Self {
-        Self { blocks: vec![], order: vec![], registers: 0, pool: vec![], local_bytes: 0, toward_zero: false }
+        Self { blocks: vec![], order: vec![], registers: 0, pool: vec![], local_bytes: 0, outgoing: None, toward_zero: false }
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Need {
     pub slots: u32,
     /// Bytes of the kernel's arrays.
     pub local_bytes: u32,
+    /// Bytes of arguments on the stack that it passes to what it calls; `None` where it calls nothing.
+    pub outgoing: Option<u32>,
     /// Whether floats are rounded towards zero while it runs.
     pub toward_zero: bool,
 }

@@ -51,9 +51,10 @@ struct Layout<'a, S: InstructionSet> {
 pub fn lay_out<S: InstructionSet>(set: &S, flat: &Flat<'_, S::Inst>, output: &Output) -> Result<Emitted, String> {
     let function = flat.function;
     let frame = set.frame(&Need {
-        registers: registers(output),
+        registers: registers(flat, output),
         slots: output.num_spillslots as u32,
         local_bytes: function.local_bytes,
+        outgoing: function.outgoing,
         toward_zero: function.toward_zero,
     });
     let places = function.places();
@@ -90,10 +91,12 @@ pub fn lay_out<S: InstructionSet>(set: &S, flat: &Flat<'_, S::Inst>, output: &Ou
     }
 }
 
-/// All registers that an allocation names.
-fn registers(output: &Output) -> PRegSet {
+/// All registers that an allocation names or an instruction changes.
+fn registers<I: Instruction>(flat: &Flat<'_, I>, output: &Output) -> PRegSet {
     let edits = output.edits.iter().map(|(_, Edit::Move { to, .. })| *to);
-    PRegSet::from_iter(output.allocs.iter().copied().chain(edits).filter_map(Allocation::as_reg))
+    let mut registers = PRegSet::from_iter(output.allocs.iter().copied().chain(edits).filter_map(Allocation::as_reg));
+    flat.insts.iter().for_each(|inst| registers.union_from(inst.clobbers()));
+    registers
 }
 
 /// Where a jump to each block really goes: blocks that only jump on are passed over.
@@ -133,7 +136,7 @@ fn finish<S: InstructionSet>(
         }
         code.bytes.extend(pool);
     }
-    let code = Code { bytes: code.bytes, alignment: S::ALIGNMENT as u64, relocations: vec![], stack_bytes };
+    let code = Code { bytes: code.bytes, alignment: S::ALIGNMENT as u64, relocations: code.relocations, stack_bytes };
     Ok(Emitted { code, instruction_bytes, labels })
 }
 

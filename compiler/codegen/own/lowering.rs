@@ -134,25 +134,8 @@ pub struct Lowering<'a, S: Select> {
 /// # Errors
 /// [`CodegenError::Bug`] when the kernel breaks a rule of its language.
 pub fn lower<S: Select>(kernel: &Kernel, set: S) -> Result<Function<S::Inst>, CodegenError> {
-    let mut function = Function { toward_zero: is_toward_zero(kernel), ..Function::default() };
-    let entry = function.block();
-    function.order.push(entry);
-    let mut lowering = Lowering {
-        kernel,
-        set,
-        function,
-        block: entry,
-        constants: FxHashMap::default(),
-        bases: vec![],
-        used_once: used_once(kernel),
-        values: vec![None; kernel.types.len()],
-        indices: Indices::of(kernel, MOST_TERMS),
-        places: if S::INDEX == Type::INDEX { EntitySet::new() } else { places(kernel, S::INDEX) },
-        depths: FxHashMap::default(),
-        scopes: vec![Scope::default()],
-        failures: BTreeMap::new(),
-        inner_loops: 0,
-    };
+    let mut lowering = Lowering::new(kernel, set);
+    lowering.function.toward_zero = is_toward_zero(kernel);
     S::enter(&mut lowering)?;
     lowering.statements(&kernel.body)?;
     lowering.end(S::leave(0), vec![]);
@@ -163,7 +146,30 @@ pub fn lower<S: Select>(kernel: &Kernel, set: S) -> Result<Function<S::Inst>, Co
     Ok(lowering.function)
 }
 
-impl<S: Select> Lowering<'_, S> {
+impl<'a, S: Select> Lowering<'a, S> {
+    /// A lowering that has written an empty entry block.
+    pub(super) fn new(kernel: &'a Kernel, set: S) -> Self {
+        let mut function = Function::default();
+        let entry = function.block();
+        function.order.push(entry);
+        Self {
+            kernel,
+            set,
+            function,
+            block: entry,
+            constants: FxHashMap::default(),
+            bases: vec![],
+            used_once: used_once(kernel),
+            values: vec![None; kernel.types.len()],
+            indices: Indices::of(kernel, MOST_TERMS),
+            places: if S::INDEX == Type::INDEX { EntitySet::new() } else { places(kernel, S::INDEX) },
+            depths: FxHashMap::default(),
+            scopes: vec![Scope::default()],
+            failures: BTreeMap::new(),
+            inner_loops: 0,
+        }
+    }
+
     /// An error about this kernel that is our mistake.
     ///
     /// # Errors

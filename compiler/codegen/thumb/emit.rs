@@ -7,6 +7,7 @@ use super::inst::{Arg, Inst, Op};
 use super::registers::{GENERAL, SP};
 use super::rows::{self, Row, Single};
 use crate::codegen::own::{Address, Base};
+use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
 use regalloc2::{PReg, RegClass};
 use smallvec::SmallVec;
 
@@ -45,9 +46,35 @@ impl Emitter<'_> {
                 compare(&inst.args, at, self.code)?;
                 self.choose(flags, register(at, 0)?, register(at, 2)?);
             }
-            Op::Jump | Op::CompareBranch(_) | Op::Return(_) => return Err(format!("{:?} inside a block", inst.op)),
+            Op::Refer(target, offset) => self.refer(general(at, 0)?, target, offset),
+            Op::Pass(number) => {
+                let moved = Moved { bytes: 4, store: true, signed: false };
+                access(moved, general(at, 0)?, Place::Near(SP, 4 * number as i32), self.code)?;
+            }
+            Op::Call(Some(target)) => {
+                self.relocate(RelocationKind::ThumbCall, target, 0);
+                // BL; the distance counts from the next instruction.
+                self.code.word(0xF7FF_FFFE);
+            }
+            // BLX.
+            Op::Call(None) => self.code.half(0x4780 | u16::from(general(at, 1)?) << 3),
+            Op::Jump | Op::CompareBranch(_) | Op::Return(_) | Op::ReturnWith => return Err(format!("{:?} inside a block", inst.op)),
         }
         Ok(())
+    }
+
+    fn relocate(&mut self, kind: RelocationKind, target: RelocationTarget, addend: i64) {
+        let offset = self.code.bytes.len() as u32;
+        self.code.relocations.push(Relocation { offset, kind, target, addend });
+    }
+
+    /// MOVW and MOVT of the distance from behind the ADD to the program counter that follows. They hold what their own places are before that.
+    fn refer(&mut self, to: u8, target: RelocationTarget, offset: u64) {
+        self.relocate(RelocationKind::ThumbLow, target, offset as i64);
+        self.code.move_half(false, to, -12_i16 as u16);
+        self.relocate(RelocationKind::ThumbHigh, target, offset as i64);
+        self.code.move_half(true, to, -8_i16 as u16);
+        self.code.half(0x4478 | u16::from(to >> 3) << 7 | u16::from(to & 7));
     }
 
     /// ITE: 1 where flags hold, else 0.
@@ -111,7 +138,7 @@ impl Emitter<'_> {
         let mut next = || registers.next().ok_or("an address without registers");
         let (base, offset) = match address.base {
             Base::Register(_) => (next()?, 0),
-            Base::Locals => (SP, 0),
+            Base::Locals => (SP, self.frame.locals as i32),
             Base::Arguments => (SP, self.frame.arguments() as i32),
             Base::Pool => return Err("a constant after the code".into()),
         };

@@ -5,22 +5,23 @@ use super::registers::{GENERAL, LR, SAVED, SAVED_SINGLES, SINGLE, SP};
 use crate::codegen::own::Need;
 use regalloc2::PReg;
 
-/// The stack below the caller's: saved registers and the return address, saved floats, spilled registers, then stack arrays, at the stack pointer.
-/// Nothing is called, so the stack pointer is at a multiple of four.
+/// The stack below the caller's: saved registers and the return address, saved floats, spilled registers, stack arrays, then arguments of calls, at
+/// the stack pointer. That is at a multiple of four, and of eight where functions are called.
 pub(super) struct Frame {
     /// Saved registers, a bit each.
     saved: u16,
     /// Saved registers of binary32, one after the other.
     floats: std::ops::Range<usize>,
-    /// Bytes of stack arrays, above which spilled registers are.
-    pub local_bytes: u32,
+    /// Where stack arrays are.
+    pub locals: u32,
+    /// Where spilled registers are.
+    pub slots: u32,
     bytes: u32,
 }
 
 impl Frame {
     /// The frame of a function.
     pub fn new(need: &Need) -> Self {
-        let local_bytes = need.local_bytes.next_multiple_of(4);
         let used = |class, n: &usize| need.registers.contains(PReg::new(*n, class));
         let general = SAVED.chain([usize::from(LR)]).filter(|n| used(GENERAL, n)).fold(0, |saved, n| saved | 1 << n);
         let first = SAVED_SINGLES.clone().find(|n| used(SINGLE, n));
@@ -28,7 +29,13 @@ impl Frame {
         let floats = first.zip(last).map_or(0..0, |(first, last)| first..last + 1);
         // The return comes with the saved registers.
         let saved = if general == 0 { 0 } else { general | 1 << LR };
-        Self { saved, floats, local_bytes, bytes: local_bytes + 4 * need.slots }
+        let locals = need.outgoing.unwrap_or(0).next_multiple_of(8);
+        let slots = (locals + need.local_bytes).next_multiple_of(4);
+        let mut frame = Self { saved, floats, locals, slots, bytes: slots + 4 * need.slots };
+        if need.outgoing.is_some() {
+            frame.bytes += frame.arguments() % 8;
+        }
+        frame
     }
 
     /// Bytes below the stack pointer of the caller.

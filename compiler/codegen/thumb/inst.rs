@@ -1,9 +1,11 @@
 //! Instructions over virtual registers: what the lowering writes, and what of it the register allocator reads.
 
 use super::encode::Flags;
+use super::registers::{GENERAL, LR, SAVED_SINGLES, SINGLE};
 use super::rows::Row;
+use crate::codegen::RelocationTarget;
 use crate::codegen::own::{Address, Base, Flow, Instruction};
-use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, VReg};
+use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, VReg};
 
 /// An operand, in the order in which the manual writes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +20,8 @@ pub(super) enum Arg {
     Tied(VReg),
     /// A register written that must be this one.
     FixedDef(VReg, PReg),
+    /// A register read that must be this one.
+    FixedUse(VReg, PReg),
     /// Memory.
     Memory(Address),
     /// A number.
@@ -55,6 +59,14 @@ pub(super) enum Op {
     CompareBranch(Flags),
     /// With a status.
     Return(i32),
+    /// def: the address of data or of a function, so many bytes further on.
+    Refer(RelocationTarget, u64),
+    /// use: an argument on the stack, by its number.
+    Pass(u32),
+    /// def, arguments: calls a function; without a name, that at the address in the first register after the result.
+    Call(Option<RelocationTarget>),
+    /// With what the first register holds.
+    ReturnWith,
 }
 
 /// An instruction.
@@ -79,6 +91,7 @@ impl Instruction for Inst {
                 Arg::EarlyDef(v) => list.push(Operand::new(v, OperandConstraint::Reg, OperandKind::Def, OperandPos::Early)),
                 Arg::Use(v) | Arg::Tied(v) => list.push(Operand::reg_use(v)),
                 Arg::FixedDef(v, p) => list.push(Operand::reg_fixed_def(v, p)),
+                Arg::FixedUse(v, p) => list.push(Operand::reg_fixed_use(v, p)),
                 Arg::Memory(address) => {
                     if let Base::Register(v) = address.base {
                         list.push(Operand::reg_use(v));
@@ -94,10 +107,17 @@ impl Instruction for Inst {
         match self.op {
             Op::Jump => Flow::Jump,
             Op::CompareBranch(_) => Flow::Branch,
-            Op::Return(_) => Flow::Return,
-            Op::Parameters => Flow::Straight { pure: false },
+            Op::Return(_) | Op::ReturnWith => Flow::Return,
+            Op::Parameters | Op::Call(_) => Flow::Straight { pure: false },
             Op::Row(row) => Flow::Straight { pure: row.pure },
             _ => Flow::Straight { pure: matches!(self.args.first(), Some(Arg::Def(_) | Arg::EarlyDef(_))) },
         }
+    }
+
+    /// What functions may change, but the result.
+    fn clobbers(&self) -> PRegSet {
+        let Op::Call(_) = self.op else { return PRegSet::empty() };
+        let words = [1, 2, 3, 12, usize::from(LR)].map(|number| PReg::new(number, GENERAL));
+        words.into_iter().chain((0..SAVED_SINGLES.start).map(|number| PReg::new(number, SINGLE))).collect()
     }
 }

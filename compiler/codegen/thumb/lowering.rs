@@ -1,16 +1,16 @@
 //! The state of lowering a kernel, and instructions with new registers for their results.
 
 use super::inst::{Arg, Inst, Op};
-use super::registers::{GENERAL, PARAMETERS, SINGLE};
+use super::registers::SINGLE;
 use super::rows::Row;
 use super::set::has_dsp;
 use crate::codegen::CodegenError;
-use crate::codegen::own::words::{Held, factors, widened};
-use crate::codegen::own::{self, Address, Base, Block};
+use crate::codegen::own::words::{Entered, Held, factors, widened};
+use crate::codegen::own::{self, Base, Block};
 use crate::kernel::{BufferKind, Kernel, Lane, Value};
 use crate::machine::Machine;
 use cranelift_entity::EntitySet;
-use regalloc2::{PReg, VReg};
+use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
 /// The state of lowering one kernel.
@@ -47,14 +47,7 @@ impl Lowering<'_> {
     /// Parameters and stack arrays.
     pub fn enter(&mut self) -> Result<(), CodegenError> {
         let count = self.kernel.pointer_params().count() + self.kernel.integers;
-        let registers: Vec<VReg> = (0..count).map(|_| self.scalar()).collect();
-        let fixed = registers.iter().zip(0..PARAMETERS).map(|(&v, p)| Arg::FixedDef(v, PReg::new(p, GENERAL))).collect();
-        self.emit(Op::Parameters, fixed);
-        for (i, &register) in registers.iter().enumerate().skip(PARAMETERS) {
-            let address = Address { base: Base::Arguments, index: None, displacement: 4 * (i - PARAMETERS) as i32 };
-            self.emit(Op::Load(4, false), vec![Arg::Def(register), Arg::Memory(address)]);
-        }
-        let mut registers = registers.into_iter();
+        let mut registers = self.parameters(count).into_iter();
         let mut local_bytes: u64 = 0;
         for buffer in &self.kernel.buffers {
             let base = if buffer.kind == BufferKind::Local {

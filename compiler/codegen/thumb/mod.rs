@@ -1,7 +1,9 @@
 //! Kernels to Thumb-2 code for Arm's M profile: Armv7-M with or without DSP instructions and binary32. `docs/wide.md` describes the common part.
 
 mod access;
+mod back_end;
 mod compile;
+mod driver;
 mod emit;
 mod encode;
 mod frame;
@@ -19,4 +21,5 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use back_end::Micro;
 pub use compile::{compile_kernel, listing};

@@ -22,7 +22,6 @@ impl Assembler {
     /// A number in a register. It may change flags.
     pub(super) fn constant(&mut self, to: u8, number: i32) {
         let d = u32::from(to) << 8;
-        let sixteen = |bits: u32| (bits >> 12) << 16 | twelve(bits & 0xFFF);
         let bits = number as u32;
         if to < 8 && bits < 256 {
             self.half(0x2000 | u16::from(to) << 8 | bits as u16);
@@ -31,11 +30,17 @@ impl Assembler {
         } else if let Some(field) = modified(!number) {
             self.word(0xF06F_0000 | d | field);
         } else {
-            self.word(0xF240_0000 | d | sixteen(bits & 0xFFFF));
+            self.move_half(false, to, bits as u16);
             if bits >> 16 != 0 {
-                self.word(0xF2C0_0000 | d | sixteen(bits >> 16));
+                self.move_half(true, to, (bits >> 16) as u16);
             }
         }
+    }
+
+    /// MOVT, which sets the upper half of a register alone; or MOVW, with zeros above.
+    pub(super) fn move_half(&mut self, upper: bool, to: u8, bits: u16) {
+        let bits = u32::from(bits);
+        self.word(0xF240_0000 | u32::from(upper) << 23 | (bits >> 12) << 16 | twelve(bits & 0xFFF) | u32::from(to) << 8);
     }
 
     /// A register plus a number: in one instruction, or a byte of it at a time. It may change flags.

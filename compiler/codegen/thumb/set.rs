@@ -71,12 +71,13 @@ impl Thumb2 {
 
     fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
         let slot = slot.as_stack().ok_or("a spill to no slot")?;
-        let place = Place::Near(SP, frame.local_bytes as i32 + 4 * slot.index() as i32);
+        let at = frame.slots as i32 + 4 * slot.index() as i32;
+        let place = Place::Near(SP, at);
         let number = register.hw_enc() as u8;
         match register.class() {
             RegClass::Int => access(Moved { bytes: 4, store, signed: false }, number, place, code),
             _ if frame.reaches_slots() => access_float(store, number, place, code),
-            _ => far_spill(number, frame.local_bytes as i32 + 4 * slot.index() as i32, store, code),
+            _ => far_spill(number, at, store, code),
         }
     }
 }
@@ -146,8 +147,11 @@ impl InstructionSet for Thumb2 {
     }
 
     fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
-        let Op::Return(status) = inst.op else { return Err(format!("{:?} returns", inst.op)) };
-        code.constant(0, status);
+        match inst.op {
+            Op::Return(status) => code.constant(0, status),
+            Op::ReturnWith => {}
+            other => return Err(format!("{other:?} returns")),
+        }
         frame.leave(code);
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 mod arithmetic;
 mod convert;
+mod driver;
 mod factors;
 mod fixed;
 mod float;
@@ -17,6 +18,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub use driver::{Called, Driven, Entered, lower_driver};
 pub use factors::factors;
 pub use held::{Held, Shape};
 pub use memory::widened;

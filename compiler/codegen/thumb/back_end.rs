@@ -1,0 +1,55 @@
+//! This code generation as a back end: kernels and the driver, without Cranelift, which has no such target.
+
+use super::driver::{LAYOUT, compile_driver};
+use super::{compile_kernel, listing};
+use crate::codegen::back_end::{BackEnd, Listing};
+use crate::codegen::driver::language::{Function, KernelConvention};
+use crate::codegen::{Code, CodegenError};
+use crate::interface::Layout;
+use crate::kernel::Kernel;
+use crate::machine::Machine;
+
+/// A core of Arm's M profile.
+pub struct Micro<'a> {
+    machine: &'a Machine,
+}
+
+impl<'a> Micro<'a> {
+    /// The back end of a machine.
+    pub fn new(machine: &'a Machine) -> Self {
+        Self { machine }
+    }
+}
+
+impl BackEnd for Micro<'_> {
+    fn kernel(&self, kernel: &Kernel) -> Result<Code, CodegenError> {
+        compile_kernel(kernel, self.machine)
+    }
+
+    fn kernel_convention(&self) -> KernelConvention {
+        KernelConvention::Target
+    }
+
+    fn layout(&self) -> Layout {
+        LAYOUT
+    }
+
+    fn driver(&self, function: &Function) -> Result<Code, CodegenError> {
+        compile_driver(function, self.machine)
+    }
+
+    fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {
+        match what {
+            Listing::Cranelift => Err(CodegenError::Unsupported(format!("kernels for {} do not go through Cranelift", self.machine.level))),
+            Listing::Machine => listing(kernel, self.machine),
+        }
+    }
+
+    fn guard(&self, _: u32) -> Option<Code> {
+        None
+    }
+
+    fn features(&self) -> Option<Code> {
+        None
+    }
+}

@@ -1,0 +1,65 @@
+//! The build attributes of objects for Arm's M profile ("Addenda to, and Errata in, the ABI for the Arm Architecture"): what linkers compare.
+//!
+//! No entry passes floats, so objects fit programs of every float ABI.
+
+use crate::kernel::Lane;
+use crate::program::Program;
+
+/// The section's name.
+pub const SECTION: &str = ".ARM.attributes";
+
+const TAG_FILE: u8 = 1;
+const TAG_CPU_ARCH: u8 = 6;
+const TAG_CPU_ARCH_PROFILE: u8 = 7;
+const TAG_THUMB_ISA_USE: u8 = 9;
+const TAG_FP_ARCH: u8 = 10;
+const TAG_ABI_ALIGN_PRESERVED: u8 = 25;
+const TAG_ABI_HARD_FP_USE: u8 = 27;
+const TAG_ABI_VFP_ARGS: u8 = 28;
+const TAG_CPU_UNALIGNED_ACCESS: u8 = 34;
+
+/// An architecture as the attributes number it.
+struct Architecture {
+    levels: &'static [&'static str],
+    architecture: u8,
+    /// The floating-point unit: VFPv4 or that of Armv8, each with 16 registers of 64 bits.
+    floats: u8,
+}
+
+const ARCHITECTURES: &[Architecture] = &[
+    Architecture { levels: &["cortex-m3"], architecture: 10, floats: 0 },
+    Architecture { levels: &["cortex-m4", "cortex-m4f"], architecture: 13, floats: 6 },
+    Architecture { levels: &["cortex-m7"], architecture: 13, floats: 8 },
+    Architecture { levels: &["cortex-m33"], architecture: 17, floats: 8 },
+];
+
+/// The section of an object for a level.
+pub fn attributes(level: &str, program: &Program) -> Option<Vec<u8>> {
+    let row = ARCHITECTURES.iter().find(|row| row.levels.contains(&level))?;
+    // 2: Thumb-2. 3: what the architecture has, which is how compilers mark Armv8-M.
+    let thumb = if row.architecture > 16 { 3 } else { 2 };
+    let mut tags = vec![(TAG_CPU_ARCH, row.architecture), (TAG_CPU_ARCH_PROFILE, b'M'), (TAG_THUMB_ISA_USE, thumb)];
+    if has_floats(program) && level != "cortex-m4" && row.floats > 0 {
+        // The unit has binary32 alone.
+        tags.extend([(TAG_FP_ARCH, row.floats), (TAG_ABI_HARD_FP_USE, 1)]);
+    }
+    tags.extend([(TAG_ABI_ALIGN_PRESERVED, 1), (TAG_ABI_VFP_ARGS, 3), (TAG_CPU_UNALIGNED_ACCESS, 1)]);
+    tags.sort_unstable();
+    Some(section(b"aeabi\0", &tags.iter().flat_map(|&(tag, value)| [tag, value]).collect::<Vec<u8>>()))
+}
+
+fn has_floats(program: &Program) -> bool {
+    let mut types = program.kernels.iter().flat_map(|kernel| &kernel.types);
+    types.any(|ty| matches!(ty.lane, Lane::F32 | Lane::F64))
+}
+
+/// A section of attributes of a whole file, as ELF has them for Arm and RISC-V. The lengths count themselves, the inner one its tag too.
+pub(super) fn section(vendor: &[u8], tags: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![b'A'];
+    bytes.extend((vendor.len() as u32 + tags.len() as u32 + 9).to_le_bytes());
+    bytes.extend(vendor);
+    bytes.push(TAG_FILE);
+    bytes.extend((tags.len() as u32 + 5).to_le_bytes());
+    bytes.extend(tags);
+    bytes
+}
