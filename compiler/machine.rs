@@ -309,6 +309,7 @@ const CORTEX_M4F: Machine = Machine {
 /// Machines of 32-bit words: microcontrollers.
 pub const MICROCONTROLLERS: &[Machine] = &[
     CORTEX_M4F,
+    Machine { level: "cortex-m4", fma: false, ..CORTEX_M4F },
     Machine { level: "cortex-m7", ..CORTEX_M4F },
     Machine { level: "cortex-m33", ..CORTEX_M4F },
     Machine { level: "cortex-m3", fma: false, ..CORTEX_M4F },
@@ -365,14 +366,6 @@ pub const GPUS: &[Machine] = &[
 /// The machine of a level's name.
 pub fn machine(level: &str) -> Option<&'static Machine> {
     MACHINES.iter().chain(MICROCONTROLLERS).find(|m| m.level == level)
-}
-
-/// The default machine of an instruction set.
-///
-/// # Panics
-/// Never: each instruction set has a row.
-pub fn default_machine(isa: Isa) -> &'static Machine {
-    MACHINES.iter().find(|m| m.isa() == Some(isa)).expect("each instruction set has a row")
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! Targets: the spellings of GCC, Rust and the Android NDK, one name each; CPU levels and the bits that stand for them in
 //! `modelc_config`. Everything is checked here, before a back end sees it.
 
+mod chips;
 mod names;
 
 use crate::diagnostic::{Diagnostic, codes, did_you_mean, nearest};
-use crate::machine::{Isa, MACHINES, Machine, default_machine};
+use crate::machine::{Isa, MACHINES, Machine, machine};
+pub use chips::{CHIPS, Chip, Memory};
 pub use names::CORES;
 use target_lexicon::Triple;
 
@@ -56,6 +58,8 @@ pub struct Target {
     pub format: ObjectFormat,
     /// What runs programs there.
     pub platform: Platform,
+    /// The CPU levels that its objects may have, the default first.
+    pub levels: &'static [&'static str],
     /// Other spellings. In all of them a vendor word may stand or be missing, and Android's API level may follow.
     pub aliases: &'static [&'static str],
 }
@@ -66,7 +70,14 @@ const fn row(name: &'static str, isa: Isa, platform: Platform, aliases: &'static
         Platform::Windows => ObjectFormat::Coff,
         Platform::MacOs | Platform::Ios => ObjectFormat::MachO,
     };
-    Target { name, isa, format, platform, aliases }
+    let levels: &[&str] = match isa {
+        Isa::X86_64 => &["x86-64-v3", "x86-64-v2", "x86-64-v4"],
+        Isa::Aarch64 => &["aarch64", "aarch64+dotprod"],
+        Isa::Riscv64 => &["riscv64", "rv64gcv"],
+        // Each architecture of the M profile has its own.
+        Isa::Thumb => &[],
+    };
+    Target { name, isa, format, platform, levels, aliases }
 }
 
 /// Every target, those with an operating system first.
@@ -142,6 +153,10 @@ pub const TARGETS: &[Target] = &[
         ],
     ),
     row("aarch64-apple-ios", Isa::Aarch64, Platform::Ios, &["arm64-apple-ios", "aarch64-ios"]),
+    chips::V7M,
+    chips::V7EM,
+    chips::V7EM_FLOAT,
+    chips::V8M_FLOAT,
 ];
 
 /// Objects that are known and not written, and why.
@@ -168,6 +183,19 @@ impl Target {
     pub fn triple(&self) -> Triple {
         self.name.parse().expect("names of targets are triples")
     }
+
+    /// The machines of its CPU levels, the default first.
+    pub fn machines(&self) -> impl Iterator<Item = &'static Machine> {
+        self.levels.iter().filter_map(|level| machine(level))
+    }
+
+    /// The machine of its default level.
+    ///
+    /// # Panics
+    /// Never: a test looks up the levels of every target.
+    pub fn default_machine(&self) -> &'static Machine {
+        self.machines().next().expect("each target has a level")
+    }
 }
 
 /// The target of a spelling.
@@ -176,6 +204,9 @@ impl Target {
 /// A usage diagnostic, when there is no such target or it is not there yet.
 pub fn target(spelling: &str) -> Result<&'static Target, Diagnostic> {
     let lower = spelling.to_ascii_lowercase();
+    if let Some(chip) = chips::chip_of(&lower) {
+        return Ok(&chip.target);
+    }
     if let Some(name) = names::target_of(&lower) {
         return TARGETS.iter().find(|target| target.name == name).ok_or_else(|| unknown(spelling));
     }
@@ -241,11 +272,17 @@ fn unknown(spelling: &str) -> Diagnostic {
         return Diagnostic::new(codes::TARGET_NOT_YET, format!("target {spelling} is not supported: {why}"))
             .help(format!("supported targets: {here}"));
     }
+    if let Some(why) = chips::missing(&lower) {
+        return Diagnostic::new(codes::TARGET_NOT_YET, format!("target {spelling} is not supported: {why}"))
+            .help(format!("supported targets: {here}"));
+    }
     // `arm64…` and `x86-64…` are misspelled 64-bit targets, not 32-bit ones.
     let narrow = NARROW.iter().any(|prefix| lower.starts_with(prefix)) && !lower.starts_with("arm64") && !lower.starts_with("x86-64");
     if narrow || names::is_narrow(&lower) {
-        let message = format!("target {spelling} is not supported: it is a 32-bit processor, and only 64-bit targets are supported");
-        return Diagnostic::new(codes::TARGET_NOT_YET, message).help(format!("supported targets: {here}"));
+        let message = format!("target {spelling} is not supported: of 32-bit processors, only Cortex-M3, M4, M7 and M33 are supported");
+        let nearest = chips::nearest_to(&lower).map_or(String::new(), |name| format!("did you mean {name}? "));
+        return Diagnostic::new(codes::TARGET_NOT_YET, message)
+            .help(format!("{nearest}a core can be named instead of a chip, as in --target cortex-m4f; `modelc targets` lists them"));
     }
     let error = Diagnostic::new(codes::UNKNOWN_TARGET, format!("unknown target {spelling}"));
     let known = TARGETS.iter().flat_map(|target| target.aliases.iter().copied().chain([target.name]));
@@ -261,11 +298,11 @@ fn unknown(spelling: &str) -> Diagnostic {
 /// A usage diagnostic, when the level is unknown, of another instruction set, or below the lowest one.
 pub fn level(target: &Target, name: Option<&str>) -> Result<&'static Machine, Diagnostic> {
     match name {
-        None => Ok(default_machine(target.isa)),
+        None => Ok(target.default_machine()),
         Some("native") => native(target),
         Some(name) => {
             let level = LEVEL_SPELLINGS.iter().find(|(spellings, _)| spellings.contains(&name)).map_or(name, |(_, level)| level);
-            all_levels(target.isa).find(|m| m.level == level).ok_or_else(|| unknown_level(target, name))
+            target.machines().find(|m| m.level == level).ok_or_else(|| unknown_level(target, name))
         }
     }
 }
@@ -283,17 +320,13 @@ const LEVEL_SPELLINGS: &[(&[&str], &str)] = &[
 /// As [`level`].
 pub fn levels(target: &Target, names: Option<&str>) -> Result<Vec<&'static Machine>, Diagnostic> {
     let mut machines: Vec<&Machine> = match names {
-        None if target.isa == Isa::X86_64 => all_levels(target.isa).collect(),
-        None => vec![default_machine(target.isa)],
+        None if target.isa == Isa::X86_64 => target.machines().collect(),
+        None => vec![target.default_machine()],
         Some(names) => names.split(',').map(|name| level(target, Some(name.trim()))).collect::<Result<_, _>>()?,
     };
     machines.sort_by_key(|machine| std::cmp::Reverse(preference(machine)));
     machines.dedup();
     Ok(machines)
-}
-
-fn all_levels(isa: Isa) -> impl Iterator<Item = &'static Machine> {
-    MACHINES.iter().filter(move |m| m.isa() == Some(isa))
 }
 
 /// Of the levels that a CPU has, the one of the highest preference is used: the one with the longest vectors, which decide its
@@ -313,7 +346,7 @@ fn native(target: &Target) -> Result<&'static Machine, Diagnostic> {
 /// The machines whose code runs on this computer.
 pub fn host_machines() -> Vec<&'static Machine> {
     let here = host_features();
-    host_isa().into_iter().flat_map(all_levels).filter(|m| required_features(m) & !here == 0).collect()
+    MACHINES.iter().filter(|m| m.isa() == host_isa() && required_features(m) & !here == 0).collect()
 }
 
 /// The machine whose code the JIT generates here: the one that `init` of an object with all levels would choose.
@@ -335,16 +368,16 @@ fn too_old() -> Diagnostic {
 }
 
 fn unknown_level(target: &Target, name: &str) -> Diagnostic {
-    let known = all_levels(target.isa).map(|m| m.level).collect::<Vec<_>>().join(", ");
-    let message = match (name, MACHINES.iter().find(|m| m.level == name)) {
+    let known = target.levels.join(", ");
+    let message = match (name, machine(name)) {
         ("x86-64" | "x86-64-v1" | "generic", _) if target.isa == Isa::X86_64 => format!("CPU level {name} is below x86-64-v2, the lowest"),
         (_, Some(_)) => format!("CPU level {name} is not one of {}", target.name),
         _ => format!("unknown CPU level {name}"),
     };
     let error = Diagnostic::new(codes::UNKNOWN_LEVEL, message).expected(format!("one of {known}"), name);
-    match names::level_meant(name).filter(|meant| all_levels(target.isa).any(|machine| machine.level == *meant)) {
+    match names::level_meant(name).filter(|meant| target.levels.contains(meant)) {
         Some(meant) => error.help(format!("did you mean {meant}?")),
-        None => did_you_mean(error, name, all_levels(target.isa).map(|machine| machine.level)),
+        None => did_you_mean(error, name, target.levels.iter().copied()),
     }
 }
 
@@ -453,6 +486,10 @@ mod tests {
             ("x86_64-unknown-uefi", "x86_64-pc-windows-msvc"),
             ("arm64-apple-macos13.1", "aarch64-apple-darwin"),
             ("arm64-apple-ios17.0", "aarch64-apple-ios"),
+            ("thumbv7em-none-eabihf", "thumbv7em-none-eabihf"),
+            ("arm-none-eabi", "thumbv7em-none-eabi"),
+            ("thumbv8m.main-none-eabihf", "thumbv8m.main-none-eabihf"),
+            ("cortex-m4f", "thumbv7em-none-eabihf"),
         ] {
             assert_eq!(target(spelling).map(|t| t.name), Ok(name), "{spelling}");
         }
@@ -476,9 +513,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_says_so() {
-        for spelling in
-            ["thumbv7em-none-eabi", "armv7-unknown-linux-gnueabihf", "riscv32imac-unknown-none-elf", "i686-linux-gnu", "arm-none-eabi"]
-        {
+        for spelling in ["thumbv6m-none-eabi", "armv7-unknown-linux-gnueabihf", "riscv32imac-unknown-none-elf", "i686-linux-gnu", "esp32"] {
             let error = target(spelling).unwrap_err();
             assert_eq!(error.code, codes::TARGET_NOT_YET, "{error}");
             assert!(error.message.contains("not supported"), "{error}");
@@ -543,6 +578,20 @@ mod tests {
         assert_eq!(name("aarch64", "macos"), Some(("aarch64-apple-darwin", ObjectFormat::MachO)));
         assert_eq!([name("aarch64", "windows"), name("mips", "linux")], [None, None]);
         assert!(unknown("aarch64-windows").message.contains("x86-64 only"));
+    }
+
+    #[test]
+    fn cores_and_boards_have_their_level() {
+        for (name, triple, machine) in
+            [("cortex-m4", "thumbv7em-none-eabi", "cortex-m4"), ("STM32H743", "thumbv7em-none-eabihf", "cortex-m7")]
+        {
+            let target = target(name).unwrap();
+            assert_eq!((target.name, level(target, None).unwrap().level), (triple, machine));
+        }
+        let error = level(target("cortex-m3").unwrap(), Some("cortex-m7")).unwrap_err();
+        assert!(error.message.contains("not one of"), "{error}");
+        let error = target("stm32q4").unwrap_err();
+        assert!(error.help.unwrap().contains("cortex-m4f"));
     }
 
     #[test]

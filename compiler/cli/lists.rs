@@ -6,8 +6,7 @@ use super::output::{fitted, table, usage};
 use crate::diagnostic::{Diagnostics, did_you_mean};
 use crate::frontend;
 use crate::jit::devices::{Found, FoundDevice, devices};
-use crate::machine::MACHINES;
-use crate::target::{CORES, TARGETS, Target};
+use crate::target::{CHIPS, CORES, Chip, TARGETS, Target};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -66,29 +65,43 @@ pub fn targets(arguments: &TargetsArguments) -> Result<Outcome, Diagnostics> {
     }
     let mut rows = vec![["target", "objects", "CPU levels", "other spellings"].map(String::from).to_vec()];
     for target in TARGETS {
-        let levels: Vec<&str> = MACHINES.iter().filter(|m| m.isa() == Some(target.isa)).map(|m| m.level).collect();
-        rows.push(vec![target.name.to_owned(), target.format.name().to_owned(), levels.join(" "), target.aliases.join(" ")]);
+        rows.push(vec![target.name.to_owned(), target.format.name().to_owned(), target.levels.join(" "), target.aliases.join(" ")]);
     }
     let devices = devices().map_or_else(|_| "No code for Vulkan can be made for this computer.\n".into(), |found| devices_text(&found));
     let cores = CORES
         .iter()
         .map(|(cores, target)| format!("{}\n", fitted(&format!("{target} is meant by names that begin with {}", cores.join(", ")))));
     let levels = "By default an object has all levels of x86-64, elsewhere the first.\n";
-    print(&format!("{}\n{levels}\n{}\n{devices}", table(&rows, &[]), cores.collect::<String>()))?;
+    print(&format!("{}\n{levels}\n{}\n{}\n{devices}", table(&rows, &[]), cores.collect::<String>(), chips()))?;
     Ok(Outcome::Done)
+}
+
+/// Cores, chips and boards with their memory.
+fn chips() -> String {
+    let size = |bytes: Option<u64>| bytes.map_or(String::new(), |bytes| format!("{} KiB", bytes >> 10));
+    let mut rows = vec![["core, chip or board", "target", "CPU level", "flash", "RAM"].map(String::from).to_vec()];
+    rows.extend(CHIPS.iter().map(|chip| {
+        let flash = size(chip.memory.map(|memory| memory.flash));
+        let ram = size(chip.memory.map(|memory| memory.ram));
+        vec![chip.names.join(" "), chip.target.name.into(), chip.target.levels[0].into(), flash, ram]
+    }));
+    table(&rows, &[3, 4])
 }
 
 /// Targets and devices as JSON, schema `modelc.targets/1`.
 fn targets_json() -> Value {
-    let target = |target: &Target| {
-        let levels: Vec<&str> = MACHINES.iter().filter(|m| m.isa() == Some(target.isa)).map(|m| m.level).collect();
-        json!({ "name": target.name, "format": target.format.name(), "cpu_levels": levels, "aliases": target.aliases })
-    };
+    let target = |target: &Target| json!({ "name": target.name, "format": target.format.name(), "cpu_levels": target.levels, "aliases": target.aliases });
     let cores = |(prefixes, target): &(&[&str], &str)| json!({ "prefixes": prefixes, "target": target });
+    let chip = |chip: &Chip| {
+        let (flash, ram) = chip.memory.map(|memory| (memory.flash, memory.ram)).unzip();
+        let level = chip.target.levels[0];
+        json!({ "prefixes": chip.names, "target": chip.target.name, "cpu_level": level, "flash_bytes": flash, "ram_bytes": ram })
+    };
     json!({
         "schema": "modelc.targets/1",
         "targets": TARGETS.iter().map(target).collect::<Vec<_>>(),
         "cores": CORES.iter().map(cores).collect::<Vec<_>>(),
+        "chips": CHIPS.iter().map(chip).collect::<Vec<_>>(),
         "vulkan_devices": devices_json(),
     })
 }

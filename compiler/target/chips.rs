@@ -1,0 +1,236 @@
+//! Microcontrollers: targets by their architecture, and the cores, chips and boards that people name instead.
+//!
+//! Sizes are those of the largest common part of a name, from the makers' data sheets. A chip without flash of its own has none here.
+
+use super::{Platform, Target, row};
+use crate::machine::Isa;
+
+/// Armv7-M without instructions for pairs of halves.
+pub(super) const V7M: Target =
+    Target { levels: &["cortex-m3"], ..row("thumbv7m-none-eabi", Isa::Thumb, Platform::None, &["armv7m-none-eabi"]) };
+/// Armv7E-M without an FPU.
+pub(super) const V7EM: Target =
+    Target { levels: &["cortex-m4"], ..row("thumbv7em-none-eabi", Isa::Thumb, Platform::None, &["armv7em-none-eabi", "arm-none-eabi"]) };
+/// Armv7E-M with an FPU.
+pub(super) const V7EM_FLOAT: Target = Target {
+    levels: &["cortex-m4f", "cortex-m7"],
+    ..row("thumbv7em-none-eabihf", Isa::Thumb, Platform::None, &["armv7em-none-eabihf", "arm-none-eabihf"])
+};
+/// Armv8-M with the main extension and an FPU.
+pub(super) const V8M_FLOAT: Target =
+    Target { levels: &["cortex-m33"], ..row("thumbv8m.main-none-eabihf", Isa::Thumb, Platform::None, &["armv8m.main-none-eabihf"]) };
+
+/// Flash and RAM of a chip, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Memory {
+    /// On the chip or the board; 0 where programs run from other memory.
+    pub flash: u64,
+    /// Of all banks together.
+    pub ram: u64,
+}
+
+/// A core, a chip or a board.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Chip {
+    /// How names of it begin, in small letters.
+    pub names: &'static [&'static str],
+    /// The target, with the core's level as its only one.
+    pub target: Target,
+    /// What it has of memory, if that is known.
+    pub memory: Option<Memory>,
+}
+
+/// A core, which has the memory of no chip.
+const fn core(names: &'static [&'static str], levels: &'static [&'static str], on: Target) -> Chip {
+    Chip { names, target: Target { levels, ..on }, memory: None }
+}
+
+/// A chip of a core, with KiB of flash and of RAM.
+const fn chip(names: &'static [&'static str], of: Chip, flash: u64, ram: u64) -> Chip {
+    Chip { names, target: of.target, memory: Some(Memory { flash: flash << 10, ram: ram << 10 }) }
+}
+
+/// A family of chips of one core, whose memories differ.
+const fn family(names: &'static [&'static str], of: Chip) -> Chip {
+    Chip { names, target: of.target, memory: None }
+}
+
+const M3: Chip = core(&["cortex-m3"], &["cortex-m3"], V7M);
+const M4: Chip = core(&["cortex-m4"], &["cortex-m4"], V7EM);
+const M4F: Chip = core(&["cortex-m4f"], &["cortex-m4f"], V7EM_FLOAT);
+const M7: Chip = core(&["cortex-m7"], &["cortex-m7"], V7EM_FLOAT);
+const M33: Chip = core(&["cortex-m33"], &["cortex-m33"], V8M_FLOAT);
+
+/// Cores, chips and boards. The longest beginning of a name decides.
+pub const CHIPS: &[Chip] = &[
+    M3,
+    M4,
+    M4F,
+    M7,
+    M33,
+    // Nordic Semiconductor.
+    chip(&["nrf52832"], M4F, 512, 64),
+    chip(&["nrf52833", "microbit-v2"], M4F, 512, 128),
+    chip(&["nrf52840", "arduino-nano-33-ble"], M4F, 1024, 256),
+    family(&["nrf52"], M4F),
+    chip(&["nrf5340"], M33, 1024, 512),
+    chip(&["nrf54l15"], M33, 1524, 256),
+    family(&["nrf53", "nrf54l"], M33),
+    chip(&["nrf9160", "nrf9161"], M33, 1024, 256),
+    family(&["nrf91"], M33),
+    // Raspberry Pi.
+    chip(&["rp2350", "pico2", "raspberrypi-pico2"], M33, 4096, 520),
+    // STMicroelectronics.
+    chip(&["stm32f103"], M3, 512, 64),
+    family(&["stm32f1", "stm32f2", "stm32l1"], M3),
+    chip(&["stm32f303"], M4F, 512, 64),
+    family(&["stm32f3"], M4F),
+    chip(&["stm32f401"], M4F, 512, 96),
+    chip(&["stm32f407"], M4F, 1024, 192),
+    chip(&["stm32f411"], M4F, 512, 128),
+    chip(&["stm32f429"], M4F, 2048, 256),
+    chip(&["stm32f446"], M4F, 512, 128),
+    chip(&["stm32f469"], M4F, 2048, 384),
+    family(&["stm32f4"], M4F),
+    chip(&["stm32g474"], M4F, 512, 128),
+    family(&["stm32g4"], M4F),
+    chip(&["stm32l432"], M4F, 256, 64),
+    chip(&["stm32l476"], M4F, 1024, 128),
+    chip(&["stm32l496"], M4F, 1024, 320),
+    chip(&["stm32l4r5"], M4F, 2048, 640),
+    family(&["stm32l4"], M4F),
+    chip(&["stm32wb55"], M4F, 1024, 256),
+    chip(&["stm32f746"], M7, 1024, 320),
+    chip(&["stm32f767", "stm32f769"], M7, 2048, 512),
+    family(&["stm32f7"], M7),
+    chip(&["stm32h743", "stm32h747", "arduino-portenta-h7", "arduino-giga"], M7, 2048, 1024),
+    chip(&["stm32h750"], M7, 128, 1024),
+    chip(&["stm32h7a3"], M7, 2048, 1376),
+    family(&["stm32h7"], M7),
+    chip(&["stm32h563", "stm32h573"], M33, 2048, 640),
+    family(&["stm32h5"], M33),
+    chip(&["stm32l552", "stm32l562"], M33, 512, 256),
+    family(&["stm32l5"], M33),
+    chip(&["stm32u575", "stm32u585"], M33, 2048, 786),
+    family(&["stm32u5"], M33),
+    family(&["stm32wba"], M33),
+    // NXP.
+    chip(&["lpc1768"], M3, 512, 64),
+    chip(&["lpc55s69"], M33, 640, 320),
+    chip(&["imxrt1052", "mimxrt1052"], M7, 0, 512),
+    chip(&["imxrt1062", "mimxrt1062", "teensy-4"], M7, 0, 1024),
+    chip(&["imxrt1176", "mimxrt1176"], M7, 0, 2048),
+    family(&["imxrt10", "imxrt11", "mimxrt10", "mimxrt11"], M7),
+    family(&["imxrt5", "imxrt6", "mimxrt5", "mimxrt6"], M33),
+    // Microchip.
+    chip(&["sam3x8e", "arduino-due"], M3, 512, 96),
+    chip(&["samd51"], M4F, 1024, 256),
+    chip(&["same54"], M4F, 1024, 256),
+    // Renesas.
+    chip(&["ra4m1", "arduino-uno-r4"], M4F, 256, 32),
+    chip(&["ra6m4"], M33, 1024, 256),
+    // Silicon Laboratories.
+    chip(&["efr32mg24", "arduino-nano-matter"], M33, 1536, 256),
+    // Arm's boards, which QEMU emulates.
+    chip(&["mps2-an385"], M3, 4096, 4096),
+    chip(&["mps2-an386"], M4F, 4096, 4096),
+    chip(&["mps2-an500"], M7, 4096, 4096),
+    chip(&["mps2-an505", "mps2-an521"], M33, 4096, 4096),
+];
+
+/// Names of processors that are known and not supported, and why.
+const MISSING: &[(&[&str], &str)] = &[
+    (
+        &[
+            "cortex-m0",
+            "cortex-m1",
+            "cortex-m23",
+            "thumbv6m",
+            "thumbv8m.base",
+            "armv6-m",
+            "rp2040",
+            "pico",
+            "stm32f0",
+            "stm32g0",
+            "stm32l0",
+            "stm32c0",
+            "samd21",
+            "nrf51",
+            "microbit",
+        ],
+        "Armv6-M and the baseline of Armv8-M are not supported",
+    ),
+    (&["cortex-m52", "cortex-m55", "cortex-m85", "ra8", "mps3-an547", "mps3-an552"], "cores with vectors of Armv8.1-M are not supported"),
+    (
+        &["esp32c", "esp32h", "esp32p", "esp32-c", "esp32-h", "esp32-p", "riscv32", "rv32", "rp2350-riscv", "ch32v", "bl602", "gd32vf"],
+        "32-bit RISC-V is not supported",
+    ),
+    (&["esp32", "esp8266", "xtensa"], "Xtensa processors are not supported"),
+];
+
+/// The chip of a name in small letters.
+pub fn chip_of(name: &str) -> Option<&'static Chip> {
+    let longest = |chip: &Chip| chip.names.iter().filter(|start| begins(name, start)).map(|start| start.len()).max();
+    let found = CHIPS.iter().filter_map(|chip| longest(chip).map(|length| (length, chip))).max_by_key(|(length, _)| *length)?;
+    let why = missing_length(name).is_some_and(|length| length > found.0);
+    (!why).then_some(found.1)
+}
+
+/// The name of a chip or a core that is most like one in small letters.
+pub fn nearest_to(name: &str) -> Option<&'static str> {
+    crate::diagnostic::nearest(name, CHIPS.iter().flat_map(|chip| chip.names.iter().copied()))
+}
+
+/// Why there is no code for the processor or the chip of a name in small letters, where it is known.
+pub fn missing(name: &str) -> Option<&'static str> {
+    let length = missing_length(name)?;
+    MISSING.iter().find(|(names, _)| names.iter().any(|start| begins(name, start) && start.len() == length)).map(|(_, why)| *why)
+}
+
+fn missing_length(name: &str) -> Option<usize> {
+    MISSING.iter().flat_map(|(names, _)| names.iter()).filter(|start| begins(name, start)).map(|start| start.len()).max()
+}
+
+/// Compares the beginning of a name. Names of cores are compared whole: `cortex-m3` is not the beginning of `cortex-m33`.
+fn begins(name: &str, start: &str) -> bool {
+    if start.starts_with("cortex-m") && start != "cortex-m0" { name == start } else { name.starts_with(start) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::machine;
+
+    #[test]
+    fn chips_and_boards_stand_for_a_core() {
+        for (name, level) in [
+            ("cortex-m4f", "cortex-m4f"),
+            ("cortex-m4", "cortex-m4"),
+            ("cortex-m33", "cortex-m33"),
+            ("stm32f407vg", "cortex-m4f"),
+            ("stm32h743zi", "cortex-m7"),
+            ("nrf52840", "cortex-m4f"),
+            ("nrf52811", "cortex-m4f"),
+            ("rp2350", "cortex-m33"),
+            ("pico2", "cortex-m33"),
+        ] {
+            assert_eq!(chip_of(name).map(|chip| chip.target.levels), Some(&[level][..]), "{name}");
+        }
+        for name in ["pico", "rp2040", "rp2350-riscv", "cortex-m0plus", "esp32", "esp32c3", "stm32g071"] {
+            assert!(chip_of(name).is_none() && missing(name).is_some(), "{name}");
+        }
+        assert!(missing("esp32s3").unwrap().contains("Xtensa") && missing("esp32c3").unwrap().contains("RISC-V"));
+    }
+
+    #[test]
+    fn every_level_has_a_machine_and_every_name_one_chip() {
+        for target in CHIPS.iter().map(|chip| &chip.target).chain(super::super::TARGETS) {
+            assert!(!target.levels.is_empty() && target.levels.iter().all(|level| machine(level).is_some()), "{}", target.name);
+        }
+        let mut names: Vec<&str> = CHIPS.iter().flat_map(|chip| chip.names.iter().copied()).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}
