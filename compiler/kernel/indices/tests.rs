@@ -188,3 +188,29 @@ impl<I: Iterator<Item = Option<i64>>> SumWrapping for I {
         self.try_fold(start, |sum, term| Some(sum.wrapping_add(term?)))
     }
 }
+
+#[test]
+fn what_loops_carry_lies_between_its_start_and_its_yields() {
+    let text = "kernel @k(x: input i8[84] align 4, y: output i8[84] align 4) {
+      %1: i64, %2: i64 = for %3 in 0..25 step 1 carry %4 = 0, %5 = 7 {
+        %6: i64 = add %3, 3
+        %7: i64 = signed_max %4, %3
+        for %8 in %7..%6 step 1 {
+          %9: i8 = load x[%8]
+          store y[%8], %9
+        }
+        %10: i64 = add %5, 1
+        yield %6, %10
+      }
+    }";
+    let kernel = crate::kernel::text::parse_kernel(text).unwrap();
+    let indices = Indices::of(&kernel, ALL);
+    let outer = kernel.body.statements.iter().find(|s| matches!(s.inst, Inst::For { .. })).unwrap();
+    let Inst::For { body, .. } = &outer.inst else { panic!("a loop") };
+    let inner = body.statements.iter().find_map(|s| if let Inst::For { body, .. } = &s.inst { Some(body) } else { None }).unwrap();
+    assert_eq!(indices.interval(body.params[1]), Interval { low: 0, high: 27 });
+    assert_eq!(indices.interval(outer.results[0]), Interval { low: 0, high: 27 });
+    assert_eq!(indices.interval(inner.params[0]), Interval { low: 0, high: 26 });
+    // This one grows from round to round.
+    assert_eq!(indices.interval(body.params[2]), Interval::of_type(Type::INDEX));
+}
