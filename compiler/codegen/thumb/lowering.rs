@@ -26,6 +26,8 @@ pub(super) struct Thumb {
     pub factors: EntitySet<Value>,
     /// Loads whose elements are wanted with zeros above them.
     pub zeros: EntitySet<Value>,
+    /// Halves that words of bytes became in a block.
+    pub widened: FxHashMap<(Block, VReg), [VReg; 2]>,
     /// Registers of a block that hold numbers.
     pub numbers: FxHashMap<(Block, i32), VReg>,
 }
@@ -38,6 +40,7 @@ impl Thumb {
             has_halves: has_dsp(machine),
             factors: factors(kernel),
             zeros: widened(kernel),
+            widened: FxHashMap::default(),
             numbers: FxHashMap::default(),
         }
     }

@@ -174,7 +174,6 @@ pub(super) const ADD_TWELVE: Row = row("add", 0xF200_0000, Short::Small(0x1C00, 
 pub(super) const SUB_TWELVE: Row = row("sub", 0xF2A0_0000, Short::Small(0x1E00, 0x3800), TWELVE);
 pub(super) const ADD_NUMBER: Row = row("add", 0xF100_0000, Short::None, MODIFIED);
 pub(super) const SUB_NUMBER: Row = row("sub", 0xF1A0_0000, Short::None, MODIFIED);
-pub(super) const RSB_NUMBER: Row = row("rsb", 0xF1C0_0000, Short::None, MODIFIED);
 pub(super) const AND_NUMBER: Row = row("and", 0xF000_0000, Short::None, MODIFIED);
 pub(super) const BIC_NUMBER: Row = row("bic", 0xF020_0000, Short::None, MODIFIED);
 pub(super) const ORR_NUMBER: Row = row("orr", 0xF040_0000, Short::None, MODIFIED);
@@ -204,7 +203,6 @@ pub(super) const SMLABB: Row = dsp("smlabb", 0xFB10_0000, FOUR);
 pub(super) const SMLABT: Row = dsp("smlabt", 0xFB10_0010, FOUR);
 pub(super) const SMLATB: Row = dsp("smlatb", 0xFB10_0020, FOUR);
 pub(super) const SMLATT: Row = dsp("smlatt", 0xFB10_0030, FOUR);
-pub(super) const SMMUL: Row = dsp("smmul", 0xFB50_F000, THREE);
 
 pub(super) const VADD: Row = two("vadd.f32", 0xEE30_0A00);
 pub(super) const VSUB: Row = two("vsub.f32", 0xEE30_0A40);
@@ -251,7 +249,6 @@ pub(super) const EVERY: &[&Row] = &[
     &SUB_TWELVE,
     &ADD_NUMBER,
     &SUB_NUMBER,
-    &RSB_NUMBER,
     &AND_NUMBER,
     &BIC_NUMBER,
     &ORR_NUMBER,
@@ -277,7 +274,6 @@ pub(super) const EVERY: &[&Row] = &[
     &SMLABT,
     &SMLATB,
     &SMLATT,
-    &SMMUL,
     &VADD,
     &VSUB,
     &VMUL,

@@ -28,7 +28,13 @@ impl Words for Lowering<'_> {
     }
 
     fn widened_bytes(&mut self, word: VReg) -> [VReg; 2] {
-        [&rows::SXTB16, &rows::SXTB16_ODD].map(|row| self.row(row, &[Arg::Use(word)]))
+        let key = (self.block, word);
+        if let Some(&known) = self.set.widened.get(&key) {
+            return known;
+        }
+        let halves = [&rows::SXTB16, &rows::SXTB16_ODD].map(|row| self.row(row, &[Arg::Use(word)]));
+        self.set.widened.insert(key, halves);
+        halves
     }
 
     fn add_half_product(&mut self, sum: VReg, a: Half, b: Half) -> VReg {

@@ -1,4 +1,4 @@
-//! Values that stay packed: halves and bytes that are only factors of dot products, which instructions take from either half of a word.
+//! Values that stay packed: halves and bytes that are only factors of dot products, which instructions take from words.
 
 use crate::kernel::{ConvertOp, DotOp, Inst, Kernel, Lane, Statement, Value};
 use cranelift_entity::EntitySet;
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 /// What becomes of a value.
 enum Use {
-    /// Products of halves.
+    /// Products.
     Factor,
     /// Lanes of another value.
     Moved(Value),
@@ -16,7 +16,7 @@ enum Use {
     Other,
 }
 
-/// Values with lanes of 16 bits, and of bytes that become such, which nothing but products of halves uses.
+/// Values with lanes of 16 bits, and of bytes, which nothing but dot products uses, perhaps as halves with their signs.
 pub fn factors(kernel: &Kernel) -> EntitySet<Value> {
     let mut uses: FxHashMap<Value, Vec<Use>> = FxHashMap::default();
     for region in kernel.regions() {
@@ -46,7 +46,7 @@ pub fn factors(kernel: &Kernel) -> EntitySet<Value> {
 
 fn of_statement(kernel: &Kernel, Statement { results, inst }: &Statement, note: &mut impl FnMut(Value, Use)) {
     match (inst, &results[..]) {
-        (Inst::Dot { op: DotOp::Signed16, accumulator, a, b }, _) => {
+        (Inst::Dot { op: DotOp::Signed16 | DotOp::Signed8, accumulator, a, b }, _) => {
             note(*accumulator, Use::Other);
             note(*a, Use::Factor);
             note(*b, Use::Factor);

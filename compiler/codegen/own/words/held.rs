@@ -96,8 +96,8 @@ impl Held {
             Self::Pairs(pairs) => Self::Pairs(lanes.map(|lane| pairs[lane]).collect()),
             Self::Floats(floats) => Self::Floats(lanes.map(|lane| floats[lane]).collect()),
             Self::Halves(halves) => Self::Halves(lanes.map(|lane| halves[lane]).collect()),
-            // Bytes that are moved are no factors.
-            Self::Bytes(words) => Self::Bytes(words.clone()),
+            // Bytes are moved by whole words alone.
+            Self::Bytes(words) => Self::Bytes(lanes.step_by(4).map(|lane| words[lane / 4]).collect()),
             Self::Tests(tests) => Self::Tests(lanes.map(|lane| tests[lane]).collect()),
         }
     }

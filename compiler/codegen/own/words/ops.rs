@@ -134,7 +134,7 @@ pub trait Words: Ops<Word = VReg> {
     fn has_halves(&self) -> bool;
     /// Whether only such products use the elements that a load gives.
     fn loads_factors(&self, loaded: Value) -> bool;
-    /// Four bytes as halves with their signs: the first and the third, the second and the fourth.
+    /// Four bytes as halves with their signs: the first and the third, the second and the fourth. Once for all that want them.
     fn widened_bytes(&mut self, word: VReg) -> [VReg; 2];
     /// sum + a · b, of halves.
     fn add_half_product(&mut self, sum: VReg, a: Half, b: Half) -> VReg;

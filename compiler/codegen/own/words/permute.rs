@@ -41,6 +41,10 @@ where
     /// acc + products of groups of lanes.
     pub(super) fn dot(&mut self, op: DotOp, sum: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         let sums = self.low_words(sum)?;
+        if let (DotOp::Signed8, Held::Bytes(x), Held::Bytes(y)) = (op, self.get(a)?, self.get(b)?) {
+            let words = sums.into_iter().zip(x.into_iter().zip(y));
+            return Ok(Held::Words(Upper::Sign, words.map(|(sum, (x, y))| self.products_of_bytes(sum, x, y)).collect()));
+        }
         if op == DotOp::Signed16 && self.has_halves() {
             let (x, y) = (self.halves(a)?, self.halves(b)?);
             let words = sums.into_iter().zip(x.chunks(2).zip(y.chunks(2)));
@@ -61,6 +65,14 @@ where
         }
         let words = lanes.map(|(sum, (x, y))| x.iter().zip(y).fold(sum, |sum, (&x, &y)| self.add_product(false, sum, x, y)));
         Ok(Held::Words(Upper::Sign, words.collect()))
+    }
+
+    /// A sum and four products of bytes: of the even ones, then of the odd ones.
+    fn products_of_bytes(&mut self, sum: VReg, x: VReg, y: VReg) -> VReg {
+        let [x_even, x_odd] = self.widened_bytes(x);
+        let [y_even, y_odd] = self.widened_bytes(y);
+        let even = self.add_both_products(sum, x_even, y_even);
+        self.add_both_products(even, x_odd, y_odd)
     }
 
     /// A sum and two products of halves.
