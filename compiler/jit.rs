@@ -314,6 +314,7 @@ fn place(module: &mut JITModule, program: &Program, compiled: &CompiledModel, fo
         let target = |target| match target {
             RelocationTarget::Function(number) => ModuleRelocTarget::from(functions[number as usize]),
             RelocationTarget::External(number) => ModuleRelocTarget::from(forwarded[number as usize]),
+            RelocationTarget::Support(what) => unreachable!("{what:?} has a number in a compiled model"),
             RelocationTarget::Data(number) => ModuleRelocTarget::from(sections[number as usize]),
             RelocationTarget::Here(offset) => ModuleRelocTarget::FunctionOffset(id, offset),
         };

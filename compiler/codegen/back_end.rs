@@ -2,9 +2,10 @@
 //!
 //! Kernels and the driver come in their own languages and leave as [`Code`], which has no address yet. A kernel is a function of words,
 //! a pointer for each of [`Kernel::pointer_params`] and then its integers. It returns a 32-bit status, 0 when good; it calls nothing and
-//! refers to nothing.
+//! refers to nothing but functions of [`Support`].
 
 use super::driver::language::{Function, KernelConvention};
+use super::support::Support;
 use super::{Code, CodegenError};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
@@ -29,6 +30,14 @@ pub trait BackEnd: Sync {
     /// # Errors
     /// [`CodegenError::Bug`] when the function breaks a rule of its language.
     fn driver(&self, function: &Function) -> Result<Code, CodegenError>;
+
+    /// The code of a function that kernels of this back end call, which calls nothing.
+    ///
+    /// # Errors
+    /// [`CodegenError::Bug`] where kernels call none.
+    fn support(&self, what: Support) -> Result<Code, CodegenError> {
+        Err(CodegenError::Bug(format!("a kernel calls {what:?}")))
+    }
 
     /// A kernel as text.
     ///

@@ -1,5 +1,7 @@
 //! Machine code of one function, before it has an address.
 
+use super::support::Support;
+
 /// Machine code of one function.
 #[derive(Clone, Debug)]
 pub struct Code {
@@ -65,4 +67,6 @@ pub enum RelocationTarget {
     Here(u32),
     /// The function of the application of that number.
     External(u32),
+    /// A function that the object has once. Where functions are numbered, it is one of those.
+    Support(Support),
 }

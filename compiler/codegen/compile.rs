@@ -10,8 +10,9 @@ use super::function::{Below, Body};
 use super::gpu;
 use super::section::Section;
 use super::select::back_end;
+use super::support::Support;
 use super::weights::{Topology, WeightsHeader};
-use super::{BackEnd, Code, CodegenError};
+use super::{BackEnd, Code, CodegenError, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::{ABI, Footprint, Interface, limits};
 use crate::kernel::intervals::{Assumed, Interval};
@@ -24,6 +25,7 @@ use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// A model in machine code, without addresses. Functions, data and imports are numbered by their position.
 #[derive(Clone, Debug)]
@@ -157,9 +159,33 @@ pub(crate) fn compile_with(
     };
     let (codes, known) = parallel::both(|| compile_kernels(levels, back_ends), beside);
     functions.iter_mut().zip(codes?.into_iter().flatten()).for_each(|(kernel, code)| kernel.code = code);
+    guarded("the functions that kernels call", || add_support(&mut functions, &**back_end))?;
     let deepest = Driver { context: &context, back_end: &**back_end, functions: &mut functions, known: &known }.entries(below)?;
     let levels = levels.iter().map(|level| level.machine.level).collect();
     Ok(CompiledModel { functions, levels, stack_bytes: deepest, interface, constants, data, imports, external, module_bytes })
+}
+
+/// Adds the functions that kernels call, each once. What a kernel takes of the stack holds the deepest of those that it calls.
+fn add_support(functions: &mut Vec<CompiledFunction>, back_end: &dyn BackEnd) -> Result<(), CodegenError> {
+    let mut known: BTreeMap<Support, u32> = BTreeMap::new();
+    for kernel in 0..functions.len() {
+        let mut deepest = 0;
+        for relocation in 0..functions[kernel].code.relocations.len() {
+            let RelocationTarget::Support(what) = functions[kernel].code.relocations[relocation].target else { continue };
+            let number = match known.get(&what) {
+                Some(&number) => number,
+                None => {
+                    let number = functions.len() as u32;
+                    functions.push(Body::from(back_end.support(what)?).into_function(what.name(), false, None));
+                    *known.entry(what).or_insert(number)
+                }
+            };
+            functions[kernel].code.relocations[relocation].target = RelocationTarget::Function(number);
+            deepest = deepest.max(functions[number as usize].code.stack_bytes);
+        }
+        functions[kernel].code.stack_bytes += deepest;
+    }
+    Ok(())
 }
 
 /// What names of functions of a level end in, where there are several.

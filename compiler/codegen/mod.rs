@@ -25,6 +25,7 @@ mod riscv64;
 pub mod section;
 mod select;
 pub mod spirv;
+pub mod support;
 pub mod thumb;
 pub mod vulkan;
 pub mod weights;

@@ -52,13 +52,14 @@ pub fn back_end<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
 mod tests {
     use super::*;
     use crate::kernel::Kernel;
-    use crate::machine::{GPUS, MACHINES};
+    use crate::machine::{GPUS, MACHINES, MICROCONTROLLERS};
     use crate::target::{TARGETS, target};
 
     /// Every machine has a back end on the targets of its instruction set, and none on the others.
     #[test]
     fn machines_have_back_ends_on_their_targets() {
-        for (machine, target) in MACHINES.iter().flat_map(|machine| TARGETS.iter().map(move |target| (machine, target))) {
+        let machines = MACHINES.iter().chain(MICROCONTROLLERS);
+        for (machine, target) in machines.flat_map(|machine| TARGETS.iter().map(move |target| (machine, target))) {
             match back_end(machine, target) {
                 Ok(back_end) => {
                     assert_eq!(machine.isa(), Some(target.isa), "{} on {}", machine.level, target.name);

@@ -268,6 +268,7 @@ impl<'a> Writer<'a> {
                 RelocationTarget::Function(number) => {
                     self.functions.get(number as usize).ok_or_else(|| bug(format!("no function {number}")))?.2
                 }
+                RelocationTarget::Support(what) => return Err(bug(format!("{what:?} has no function"))),
                 RelocationTarget::External(number) => {
                     *self.imports.get(number as usize).ok_or_else(|| bug(format!("no external function {number}")))?
                 }

@@ -1,9 +1,10 @@
 //! This code generation as a back end: kernels and the driver, without Cranelift, which has no such target.
 
-use super::driver::{LAYOUT, compile_driver};
+use super::driver::{LAYOUT, compile_driver, compile_support};
 use super::{compile_kernel, listing};
 use crate::codegen::back_end::{BackEnd, Listing};
 use crate::codegen::driver::language::{Function, KernelConvention};
+use crate::codegen::support::Support;
 use crate::codegen::{Code, CodegenError};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
@@ -36,6 +37,10 @@ impl BackEnd for Micro<'_> {
 
     fn driver(&self, function: &Function) -> Result<Code, CodegenError> {
         compile_driver(function, self.machine)
+    }
+
+    fn support(&self, what: Support) -> Result<Code, CodegenError> {
+        compile_support(what, self.machine)
     }
 
     fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {

@@ -5,8 +5,9 @@ use super::lowering::{Lowering, Thumb};
 use super::registers::{GENERAL, PARAMETERS};
 use super::set::Thumb2;
 use crate::codegen::driver::language as driver;
-use crate::codegen::own::words::{Called, Driven, Entered, lower_driver};
+use crate::codegen::own::words::{Called, Driven, Entered, lower_driver, lower_support};
 use crate::codegen::own::{Address, Base, assemble, count_uses, sweep};
+use crate::codegen::support::Support;
 use crate::codegen::{Code, CodegenError, RelocationTarget};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
@@ -27,6 +28,18 @@ pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<
     let mut uses = count_uses(&lowered);
     sweep(&mut lowered, &mut uses);
     Ok(assemble(&Thumb2::new(machine), &lowered).map_err(bug)?.code)
+}
+
+/// Compiles a function that kernels call.
+///
+/// # Errors
+/// [`CodegenError::Bug`] when the function cannot be compiled.
+pub fn compile_support(what: Support, machine: &Machine) -> Result<Code, CodegenError> {
+    let mut lowered = lower_support(what, Thumb::new(&Kernel::default(), machine));
+    let mut uses = count_uses(&lowered);
+    sweep(&mut lowered, &mut uses);
+    let emitted = assemble(&Thumb2::new(machine), &lowered).map_err(|why| CodegenError::Bug(format!("{what:?}: {why}")))?;
+    Ok(emitted.code)
 }
 
 impl Driven for Thumb {
@@ -53,8 +66,11 @@ impl Driven for Thumb {
         Inst { op: Op::Call(target), args }
     }
 
-    fn leave_with(word: Option<VReg>) -> Inst {
-        Inst { op: Op::ReturnWith, args: word.map(|word| Arg::FixedUse(word, PReg::new(0, GENERAL))).into_iter().collect() }
+    fn leave_with(words: &[VReg]) -> Inst {
+        Inst {
+            op: Op::ReturnWith,
+            args: words.iter().enumerate().map(|(number, &word)| Arg::FixedUse(word, PReg::new(number, GENERAL))).collect(),
+        }
     }
 }
 

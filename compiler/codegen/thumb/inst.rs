@@ -116,8 +116,11 @@ impl Instruction for Inst {
 
     /// What functions may change, but the result.
     fn clobbers(&self) -> PRegSet {
-        let Op::Call(_) = self.op else { return PRegSet::empty() };
-        let words = [1, 2, 3, 12, usize::from(LR)].map(|number| PReg::new(number, GENERAL));
-        words.into_iter().chain((0..SAVED_SINGLES.start).map(|number| PReg::new(number, SINGLE))).collect()
+        let Op::Call(callee) = self.op else { return PRegSet::empty() };
+        let words = [0, 1, 2, 3, 12, usize::from(LR)].map(|number| PReg::new(number, GENERAL));
+        let is_result = |register: &PReg| self.args.iter().any(|arg| matches!(arg, Arg::FixedDef(_, result) if result == register));
+        // Functions of the object have no floats.
+        let floats = if matches!(callee, Some(RelocationTarget::Support(_))) { 0..0 } else { 0..SAVED_SINGLES.start };
+        words.into_iter().filter(|word| !is_result(word)).chain(floats.map(|number| PReg::new(number, SINGLE))).collect()
     }
 }

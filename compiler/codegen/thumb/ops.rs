@@ -195,6 +195,10 @@ impl Ops for Lowering<'_> {
         result
     }
 
+    fn repeat<const N: usize>(&mut self, count: i32, state: [VReg; N], round: impl FnMut(&mut Self, [VReg; N]) -> [VReg; N]) -> [VReg; N] {
+        self.repeat_words(count, state, round)
+    }
+
     fn truth(&mut self, test: Test<VReg>) -> VReg {
         let (flags, [a, b]) = self.compared(test);
         self.defined(Op::Truth(flags), &[a, b])

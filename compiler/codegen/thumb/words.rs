@@ -2,15 +2,25 @@
 
 use super::inst::{Arg, Op};
 use super::lowering::Lowering;
-use super::registers::SINGLE;
+use super::registers::{GENERAL, SINGLE};
 use super::rows;
-use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
 use crate::codegen::own::words::{Half, Test, Words};
+use crate::codegen::support::Support;
+use crate::codegen::{CodegenError, RelocationTarget};
 use crate::kernel::{BinaryOp, ConvertOp, UnaryOp, Value};
-use regalloc2::VReg;
+use regalloc2::{PReg, VReg};
 
 impl Words for Lowering<'_> {
+    fn support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg> {
+        let results: Vec<VReg> = (0..what.result()).map(|_| self.scalar()).collect();
+        let fixed = |number: usize| PReg::new(number, GENERAL);
+        let defined = results.iter().enumerate().map(|(number, &result)| Arg::FixedDef(result, fixed(number)));
+        let used = arguments.iter().enumerate().map(|(number, &argument)| Arg::FixedUse(argument, fixed(number)));
+        self.emit(Op::Call(Some(RelocationTarget::Support(what))), defined.chain(used).collect());
+        results
+    }
+
     fn has_floats(&self) -> bool {
         self.set.has_floats
     }

@@ -81,6 +81,7 @@ impl<'a> Code<'a> {
         let missing = || bug(format!("{} refers to nothing: {relocation:?}", function.name));
         let target = match relocation.target {
             RelocationTarget::Function(number) => text + self.functions.get(number as usize).ok_or_else(missing)?,
+            RelocationTarget::Support(_) => return Err(missing()),
             RelocationTarget::External(number) => text + self.stubs + u64::from(number) * STUB as u64,
             RelocationTarget::Data(number) => *data.get(number as usize).ok_or_else(missing)?,
             // The lower part of a distance names the instruction with the upper one, which says where to.

@@ -2,6 +2,7 @@
 
 use super::held::{Held, Shape, Upper};
 use super::ops::{Operand, Ops, Test, WordOp, Words};
+use super::software::long_division;
 use super::{fixed, long};
 use crate::codegen::CodegenError;
 use crate::codegen::own::{Lowering, Select};
@@ -44,9 +45,8 @@ where
     pub(super) fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         match self.shape(ty) {
-            _ if ty.lane == Lane::F64 => self.unsupported(format_args!("{op:?} of binary64 on this CPU level")),
+            _ if self.is_soft(ty.lane) => self.soft_binary(op, a, b),
             Shape::Floats => self.float_binary(op, a, b),
-            Shape::Words if ty.lane == Lane::F32 => self.unsupported(format_args!("{op:?} of binary32 on this CPU level")),
             Shape::Words => self.binary_words(op, ty.lane, a, b),
             Shape::Pairs => self.binary_pairs(op, a, b),
         }
@@ -57,6 +57,10 @@ where
             return self.shift_lanes(op, a, count as u32 & 63);
         }
         let (x, y) = (self.pairs(a)?, self.pairs(b)?);
+        if let Some(what) = long_division(op) {
+            let quotients = x.into_iter().zip(y).map(|(x, y)| self.support(what, &[x, y].concat()));
+            return Ok(Held::Pairs(quotients.map(|words| [words[0], words[1]]).collect()));
+        }
         let pairs: Option<Vec<_>> = x.into_iter().zip(y).map(|(x, y)| long::binary(self, op, x, y)).collect();
         match pairs {
             Some(pairs) => Ok(Held::Pairs(pairs)),
@@ -157,9 +161,7 @@ where
     pub(super) fn unary(&mut self, op: UnaryOp, a: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         match self.shape(ty) {
-            _ if ty.lane == Lane::F64 || ty.lane == Lane::F32 && !self.has_floats() => {
-                self.unsupported(format_args!("{op:?} of {:?} on this CPU level", ty.lane))
-            }
+            _ if self.is_soft(ty.lane) => self.soft_unary(op, a),
             Shape::Floats => self.float_unary(op, a),
             Shape::Pairs => {
                 let pairs: Option<Vec<_>> = self.pairs(a)?.into_iter().map(|pair| long::unary(self, op, pair)).collect();

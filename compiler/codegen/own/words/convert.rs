@@ -30,8 +30,8 @@ where
             ConvertOp::NarrowUnsigned => self.narrow(false, a, to.lane),
             ConvertOp::MaskToInteger => self.integers_of_mask(a, to.lane),
             ConvertOp::Bitcast => self.bits_as(a, to),
-            _ if from.lane == Lane::F64 || to.lane == Lane::F64 || !self.has_floats() => {
-                self.unsupported(format_args!("{op:?} from {:?} to {:?} on this CPU level", from.lane, to.lane))
+            _ if [from.lane, to.lane].into_iter().any(|lane| self.is_soft(lane) || lane == Lane::I64) || !self.has_floats() => {
+                self.soft_convert(op, a, to)
             }
             _ => self.float_conversion(op, a, to),
         }

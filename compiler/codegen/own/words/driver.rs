@@ -24,8 +24,8 @@ pub trait Driven: Select<Held = Held> {
     fn pass(word: VReg, number: usize) -> Self::Inst;
     /// Calls with the arguments in registers; the result is defined, wanted or not.
     fn call(result: VReg, callee: Called, arguments: &[VReg]) -> Self::Inst;
-    /// Returns, with a word where the function returns something.
-    fn leave_with(word: Option<VReg>) -> Self::Inst;
+    /// Returns with words.
+    fn leave_with(words: &[VReg]) -> Self::Inst;
 }
 
 /// What a call goes to.
@@ -59,7 +59,7 @@ where
     lowering.arm(&function.body, &[], None)?;
     let Driver { mut words, passed, .. } = lowering;
     words.start(exit);
-    words.end(S::leave_with(status), vec![]);
+    words.end(S::leave_with(status.as_slice()), vec![]);
     words.function.outgoing = passed.map(|count| 4 * count as u32);
     Ok(words.function)
 }

@@ -124,10 +124,6 @@ where
 
     /// Conversions between binary32 and integers, or binary16.
     pub(super) fn float_conversion(&mut self, op: ConvertOp, a: Value, to: Type) -> Result<Held, CodegenError> {
-        let from = self.ty(a).lane;
-        if from == Lane::I64 || to.lane == Lane::I64 {
-            return self.unsupported(format_args!("{op:?} from {from:?} to {:?} on this CPU level", to.lane));
-        }
         let lanes = match op {
             ConvertOp::SignedToFloat => self.signed_words(a)?,
             ConvertOp::UnsignedToFloat => self.unsigned_words(a)?,
@@ -147,7 +143,7 @@ where
     }
 
     /// An unsigned number in the nearest of some bits.
-    fn at_most(&mut self, word: VReg, bits: u32) -> VReg {
+    pub(super) fn at_most(&mut self, word: VReg, bits: u32) -> VReg {
         let most = (1 << bits) - 1;
         let limit = self.word(most);
         self.choose(Test::words(CompareOp::UnsignedLess, word, Operand::Word(limit)), word, limit)

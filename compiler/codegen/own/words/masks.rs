@@ -16,7 +16,7 @@ where
     pub(super) fn compare(&mut self, op: CompareOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         match self.shape(ty) {
-            _ if ty.lane == Lane::F64 => self.unsupported("a comparison of binary64 on this CPU level"),
+            _ if self.is_soft(ty.lane) => self.soft_compare(op, a, b),
             Shape::Pairs => {
                 let pairs: Vec<_> = self.pairs(a)?.into_iter().zip(self.pairs(b)?).collect();
                 let words = self.each(&pairs, |s, (x, y)| long::compare(s, op, x, y));
@@ -26,7 +26,6 @@ where
                 let lanes = self.floats(a)?.into_iter().zip(self.floats(b)?);
                 Ok(Held::Tests(lanes.map(|(a, b)| Test { op, floats: true, a, b: Operand::Word(b) }).collect()))
             }
-            Shape::Words if ty.lane == Lane::F32 => self.unsupported("a comparison of binary32 on this CPU level"),
             Shape::Words => {
                 // Signs keep the order of unsigned numbers, too.
                 let x = self.signed_words(a)?;

@@ -7,12 +7,15 @@ mod driver;
 mod factors;
 mod fixed;
 mod float;
+mod functions;
 mod held;
 mod long;
 mod masks;
 mod memory;
 mod ops;
 mod permute;
+mod soft;
+mod software;
 mod value;
 
 #[cfg(test)]
@@ -20,6 +23,7 @@ mod tests;
 
 pub use driver::{Called, Driven, Entered, lower_driver};
 pub use factors::factors;
+pub use functions::lower_support;
 pub use held::{Held, Shape};
 pub use memory::widened;
 pub use ops::{Half, Operand, Ops, Test, WordOp, Words};

@@ -2,6 +2,7 @@
 
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
+use crate::codegen::support::Support;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, UnaryOp, Value};
 use regalloc2::VReg;
 
@@ -118,6 +119,14 @@ pub trait Ops {
     /// One of two words, by a test.
     fn choose(&mut self, test: Test<Self::Word>, yes: Self::Word, no: Self::Word) -> Self::Word;
 
+    /// A loop that runs a number of times over some words, which each round gives the next one.
+    fn repeat<const N: usize>(
+        &mut self,
+        count: i32,
+        state: [Self::Word; N],
+        round: impl FnMut(&mut Self, [Self::Word; N]) -> [Self::Word; N],
+    ) -> [Self::Word; N];
+
     /// Shift by a number.
     fn shift(&mut self, op: WordOp, a: Self::Word, count: u32) -> Self::Word {
         if count == 0 { a } else { self.two(op, a, Operand::Number(count as i32)) }
@@ -126,6 +135,8 @@ pub trait Ops {
 
 /// What else the lowering of kernels wants of an instruction set.
 pub trait Words: Ops<Word = VReg> {
+    /// What a function of the object gives for some words.
+    fn support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg>;
     /// Whether binary32 numbers have registers and instructions of their own. Words hold them elsewhere.
     fn has_floats(&self) -> bool;
     /// Whether the elements that a load gives are only wanted with zeros above.

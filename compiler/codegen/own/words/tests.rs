@@ -6,7 +6,7 @@ use crate::kernel::interpret::lane;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, UnaryOp};
 
 /// The operations themselves.
-struct Computing;
+pub(super) struct Computing;
 
 fn number(operand: Operand<u32>) -> u32 {
     match operand {
@@ -77,6 +77,10 @@ impl Ops for Computing {
     fn long_less(&mut self, signed: bool, a: [u32; 2], b: [u32; 2]) -> u32 {
         let (a, b) = (whole(a), whole(b));
         u32::from(if signed { (a as i64) < b as i64 } else { a < b })
+    }
+
+    fn repeat<const N: usize>(&mut self, count: i32, state: [u32; N], mut round: impl FnMut(&mut Self, [u32; N]) -> [u32; N]) -> [u32; N] {
+        (0..count).fold(state, |state, _| round(self, state))
     }
 
     fn truth(&mut self, test: Test<u32>) -> u32 {

@@ -1,0 +1,54 @@
+//! Functions of [`crate::codegen::support`] as code, and loops in it.
+
+use super::driver::{Driven, Entered};
+use super::held::Held;
+use super::ops::{Operand, Ops, WordOp, Words};
+use super::soft;
+use crate::codegen::own::{Edge, Function, Lowering, Select};
+use crate::codegen::support::Support;
+use crate::kernel::Kernel;
+use regalloc2::VReg;
+
+/// Lowers a function.
+pub fn lower_support<S: Driven>(what: Support, set: S) -> Function<S::Inst>
+where
+    for<'a> Lowering<'a, S>: Words + Entered,
+{
+    let nothing = Kernel::default();
+    let mut words = Lowering::new(&nothing, set);
+    let parameters = words.parameters(what.arguments().iter().sum());
+    let result = soft::compute(&mut words, what, &parameters);
+    words.end(S::leave_with(&result), vec![]);
+    words.function
+}
+
+impl<S: Select<Held = Held>> Lowering<'_, S>
+where
+    Self: Words,
+{
+    /// A loop that runs a number of times over some words.
+    pub fn repeat_words<const N: usize>(
+        &mut self,
+        count: i32,
+        state: [VReg; N],
+        body: impl FnOnce(&mut Self, [VReg; N]) -> [VReg; N],
+    ) -> [VReg; N] {
+        let [head, inside, after] = [(); 3].map(|()| self.function.block());
+        let first = self.word(count);
+        let arguments = [&[first], &state[..]].concat();
+        self.end(S::jump(), vec![Edge { to: head, arguments }]);
+        let carried: Vec<VReg> = (0..=N).map(|_| self.scalar()).collect();
+        self.function.at(head).params.extend(&carried);
+        self.start(head);
+        let edges = [inside, after].map(|to| Edge { to, arguments: vec![] });
+        self.end(S::branch_if(carried[0]), edges.to_vec());
+        self.start(inside);
+        let now = std::array::from_fn(|i| carried[i + 1]);
+        let next = body(self, now);
+        let left = self.two(WordOp::Sub, carried[0], Operand::Number(1));
+        let arguments = [&[left], &next[..]].concat();
+        self.end(S::jump(), vec![Edge { to: head, arguments }]);
+        self.start(after);
+        now
+    }
+}

@@ -1,0 +1,98 @@
+//! Floats to integers, to other formats and back.
+
+use super::Pair;
+use super::parts::{Parts, infinite, infinity, nan, normalized, rounded, shift_by, with_sign};
+use crate::codegen::own::words::long;
+use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
+use crate::codegen::support::Format;
+use crate::kernel::{BinaryOp, CompareOp, UnaryOp};
+
+/// A float of one format as one of another.
+pub(super) fn between<O: Ops>(ops: &mut O, (from, to): (Format, Format), bits: Pair<O>) -> Pair<O> {
+    let parts = Parts::of(ops, from, bits);
+    let exponent = ops.two(WordOp::Add, parts.exponent, Operand::Number(to.bias() - from.bias()));
+    let found = rounded(ops, to, parts.sign, exponent, parts.mantissa);
+    let most = infinite(ops, to);
+    let most = with_sign(ops, to, most, parts.sign);
+    let is_infinite = parts.is_infinite(ops, from);
+    let found = long::choose(ops, is_infinite, most, found);
+    let is_nan = parts.is_nan(ops, from);
+    let quiet = nan(ops, to);
+    long::choose(ops, is_nan, quiet, found)
+}
+
+/// The float of an integer.
+pub(super) fn from_integer<O: Ops>(ops: &mut O, format: Format, signed: bool, a: Pair<O>) -> Pair<O> {
+    let (sign, magnitude) = if signed {
+        (ops.two(WordOp::And, a[1], Operand::Number(i32::MIN)), long::unary(ops, UnaryOp::Abs, a).unwrap_or(a))
+    } else {
+        (ops.word(0), a)
+    };
+    let exponent = ops.word(format.bias() + 63);
+    let (exponent, mantissa) = normalized(ops, exponent, magnitude);
+    rounded(ops, format, sign, exponent, mantissa)
+}
+
+/// The magnitude of a float as an integer, towards zero; and 1 where it has more than 64 bits, else 0.
+fn whole<O: Ops>(ops: &mut O, format: Format, parts: &Parts<O>) -> (Pair<O>, O::Word) {
+    let power = ops.two(WordOp::Sub, parts.exponent, Operand::Number(format.bias()));
+    let most = ops.word(63);
+    let count = ops.two(WordOp::Sub, most, Operand::Word(power));
+    let count = ops.two(WordOp::And, count, Operand::Number(63));
+    let shifted = shift_by(ops, BinaryOp::ShiftRightUnsigned, parts.mantissa, count);
+    let is_less = ops.truth(Test::words(CompareOp::Less, power, Operand::Number(0)));
+    let zero = ops.word(0);
+    let found = long::choose(ops, is_less, [zero; 2], shifted);
+    (found, ops.truth(Test::words(CompareOp::Greater, power, Operand::Number(63))))
+}
+
+/// The signed integer of 64 bits that is nearest towards zero.
+pub(super) fn to_signed<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pair<O> {
+    let parts = Parts::of(ops, format, a);
+    let (magnitude, is_more) = whole(ops, format, &parts);
+    let top = ops.shift(WordOp::Right, magnitude[1], 31);
+    let is_more = ops.two(WordOp::Or, is_more, Operand::Word(top));
+    let sign = ops.shift(WordOp::RightSigned, parts.sign, 31);
+    let flipped = [0, 1].map(|half| ops.two(WordOp::Xor, magnitude[half], Operand::Word(sign)));
+    let found = ops.long_sum(true, flipped, [sign; 2]);
+    // The largest number, or the smallest where the sign flips its bits.
+    let largest = [ops.word(-1), ops.word(i32::MAX)];
+    let limit = [0, 1].map(|half| ops.two(WordOp::Xor, largest[half], Operand::Word(sign)));
+    let found = long::choose(ops, is_more, limit, found);
+    numbers_only(ops, format, &parts, found)
+}
+
+/// The unsigned integer of 64 bits that is nearest towards zero.
+pub(super) fn to_unsigned<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pair<O> {
+    let parts = Parts::of(ops, format, a);
+    let (magnitude, is_more) = whole(ops, format, &parts);
+    let (zero, ones) = (ops.word(0), ops.word(-1));
+    let found = long::choose(ops, is_more, [ones; 2], magnitude);
+    let is_negative = ops.truth(Test::not_zero(parts.sign));
+    let found = long::choose(ops, is_negative, [zero; 2], found);
+    numbers_only(ops, format, &parts, found)
+}
+
+/// 0 for a NaN.
+fn numbers_only<O: Ops>(ops: &mut O, format: Format, parts: &Parts<O>, found: Pair<O>) -> Pair<O> {
+    let zero = ops.word(0);
+    let is_nan = parts.is_nan(ops, format);
+    long::choose(ops, is_nan, [zero; 2], found)
+}
+
+/// The whole number towards zero, as a float.
+pub(super) fn truncated<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pair<O> {
+    let parts = Parts::of(ops, format, a);
+    let (magnitude, _) = whole(ops, format, &parts);
+    let exponent = ops.word(format.bias() + 63);
+    let (exponent, mantissa) = normalized(ops, exponent, magnitude);
+    let found = rounded(ops, format, parts.sign, exponent, mantissa);
+    // Large numbers are whole.
+    let is_whole =
+        ops.truth(Test::words(CompareOp::GreaterEqual, parts.exponent, Operand::Number(format.bias() + format.fraction() as i32)));
+    let found = long::choose(ops, is_whole, a, found);
+    let limit = infinity(ops, format);
+    let is_nan = ops.long_less(false, limit, parts.magnitude);
+    let quiet = nan(ops, format);
+    long::choose(ops, is_nan, quiet, found)
+}

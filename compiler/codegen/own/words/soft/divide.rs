@@ -1,0 +1,138 @@
+//! Quotients and square roots, a bit a round.
+
+use super::Pair;
+use super::parts::{Parts, any, both, either, infinite, nan, normalized, rounded, shift, with_sign};
+use crate::codegen::own::words::long;
+use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
+use crate::codegen::support::Format;
+use crate::kernel::{BinaryOp, UnaryOp};
+
+fn doubled<O: Ops>(ops: &mut O, a: Pair<O>) -> Pair<O> {
+    ops.long_sum(false, a, a)
+}
+
+/// One bit more of a quotient: what is left if the divisor fits, and the bit.
+fn subtracted<O: Ops>(ops: &mut O, left: Pair<O>, divisor: Pair<O>) -> (Pair<O>, O::Word) {
+    let less = ops.long_less(false, left, divisor);
+    let rest = ops.long_sum(true, left, divisor);
+    let left = long::choose(ops, less, left, rest);
+    (left, ops.two(WordOp::Xor, less, Operand::Number(1)))
+}
+
+/// The quotient of integers, or what it leaves.
+pub(super) fn integers<O: Ops>(ops: &mut O, signed: bool, remainder: bool, a: Pair<O>, b: Pair<O>) -> Pair<O> {
+    let magnitude = |ops: &mut O, x| if signed { long::unary(ops, UnaryOp::Abs, x).unwrap_or(x) } else { x };
+    let (dividend, divisor) = (magnitude(ops, a), magnitude(ops, b));
+    let zero = ops.word(0);
+    // The dividend goes out at the top as the quotient comes in below.
+    let [low, high, left_low, left_high] =
+        ops.repeat(64, [dividend[0], dividend[1], zero, zero], |ops, [low, high, left_low, left_high]| {
+            let out = ops.shift(WordOp::Right, high, 31);
+            let [low, high] = doubled(ops, [low, high]);
+            let carry = ops.shift(WordOp::Right, left_high, 31);
+            let [left_low, left_high] = doubled(ops, [left_low, left_high]);
+            let left = [ops.two(WordOp::Or, left_low, Operand::Word(out)), left_high];
+            let (rest, bit) = subtracted(ops, left, divisor);
+            // A bit that has left the register makes it larger than any divisor.
+            let over = ops.long_sum(true, left, divisor);
+            let left = long::choose(ops, carry, over, rest);
+            let bit = either(ops, bit, carry);
+            [ops.two(WordOp::Or, low, Operand::Word(bit)), high, left[0], left[1]]
+        });
+    let (found, sign) =
+        if remainder { ([left_low, left_high], a[1]) } else { ([low, high], ops.two(WordOp::Xor, a[1], Operand::Word(b[1]))) };
+    let found = if signed {
+        let sign = ops.shift(WordOp::RightSigned, sign, 31);
+        let flipped = [0, 1].map(|half| ops.two(WordOp::Xor, found[half], Operand::Word(sign)));
+        ops.long_sum(true, flipped, [sign; 2])
+    } else {
+        found
+    };
+    let divides = any(ops, b);
+    long::choose(ops, divides, found, [zero; 2])
+}
+
+/// A mantissa of the highest bits found, and whether anything was left.
+fn with_rest<O: Ops>(ops: &mut O, found: Pair<O>, bits: u32, left: Pair<O>) -> Pair<O> {
+    let [low, high] = shift(ops, BinaryOp::ShiftLeft, found, 64 - bits);
+    let sticky = any(ops, left);
+    [ops.two(WordOp::Or, low, Operand::Word(sticky)), high]
+}
+
+/// The quotient of two floats.
+pub(super) fn quotient<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<O>) -> Pair<O> {
+    let (one, other) = (Parts::of(ops, format, a), Parts::of(ops, format, b));
+    let sign = ops.two(WordOp::Xor, one.sign, Operand::Word(other.sign));
+    let exponent = ops.two(WordOp::Sub, one.exponent, Operand::Word(other.exponent));
+    let exponent = ops.two(WordOp::Add, exponent, Operand::Number(format.bias()));
+    let dividend = shift(ops, BinaryOp::ShiftRightUnsigned, one.mantissa, 1);
+    let divisor = shift(ops, BinaryOp::ShiftRightUnsigned, other.mantissa, 1);
+    let zero = ops.word(0);
+    let bits = format.fraction() + 4;
+    let state = [zero, zero, dividend[0], dividend[1]];
+    let [low, high, left_low, left_high] = ops.repeat(bits as i32, state, |ops, [low, high, left_low, left_high]| {
+        let [low, high] = doubled(ops, [low, high]);
+        let (left, bit) = subtracted(ops, [left_low, left_high], divisor);
+        let left = doubled(ops, left);
+        [ops.two(WordOp::Or, low, Operand::Word(bit)), high, left[0], left[1]]
+    });
+    let mantissa = with_rest(ops, [low, high], bits, [left_low, left_high]);
+    let (exponent, mantissa) = normalized(ops, exponent, mantissa);
+    let found = rounded(ops, format, sign, exponent, mantissa);
+    let (infinite_a, infinite_b) = (one.is_infinite(ops, format), other.is_infinite(ops, format));
+    let (zero_a, zero_b) = (one.is_zero(ops), other.is_zero(ops));
+    let nothing = either(ops, zero_a, infinite_b);
+    let everything = either(ops, infinite_a, zero_b);
+    let empty = with_sign(ops, format, [zero; 2], sign);
+    let found = long::choose(ops, nothing, empty, found);
+    let most = infinite(ops, format);
+    let most = with_sign(ops, format, most, sign);
+    let found = long::choose(ops, everything, most, found);
+    let (nan_a, nan_b) = (one.is_nan(ops, format), other.is_nan(ops, format));
+    let is_nan = either(ops, nan_a, nan_b);
+    let zeros = both(ops, zero_a, zero_b);
+    let infinities = both(ops, infinite_a, infinite_b);
+    let is_nan = either(ops, is_nan, zeros);
+    let is_nan = either(ops, is_nan, infinities);
+    let quiet = nan(ops, format);
+    long::choose(ops, is_nan, quiet, found)
+}
+
+/// The square root of a float.
+pub(super) fn square_root<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pair<O> {
+    let parts = Parts::of(ops, format, a);
+    let power = ops.two(WordOp::Sub, parts.exponent, Operand::Number(format.bias()));
+    let odd = ops.two(WordOp::And, power, Operand::Number(1));
+    let exponent = ops.shift(WordOp::RightSigned, power, 1);
+    let exponent = ops.two(WordOp::Add, exponent, Operand::Number(format.bias()));
+    // Two bits before the point.
+    let even = shift(ops, BinaryOp::ShiftRightUnsigned, parts.mantissa, 1);
+    let [low, high] = long::choose(ops, odd, parts.mantissa, even);
+    let zero = ops.word(0);
+    let bits = format.fraction() + 3;
+    let state = [low, high, zero, zero, zero, zero];
+    let [_, _, left_low, left_high, low, high] =
+        ops.repeat(bits as i32, state, |ops, [low, high, left_low, left_high, root_low, root_high]| {
+            let next = ops.shift(WordOp::Right, high, 30);
+            let radicand = shift(ops, BinaryOp::ShiftLeft, [low, high], 2);
+            let left = shift(ops, BinaryOp::ShiftLeft, [left_low, left_high], 2);
+            let left = [ops.two(WordOp::Or, left[0], Operand::Word(next)), left[1]];
+            let tried = shift(ops, BinaryOp::ShiftLeft, [root_low, root_high], 2);
+            let tried = [ops.two(WordOp::Or, tried[0], Operand::Number(1)), tried[1]];
+            let (left, bit) = subtracted(ops, left, tried);
+            let root = doubled(ops, [root_low, root_high]);
+            [radicand[0], radicand[1], left[0], left[1], ops.two(WordOp::Or, root[0], Operand::Word(bit)), root[1]]
+        });
+    let mantissa = with_rest(ops, [low, high], bits, [left_low, left_high]);
+    let found = rounded(ops, format, zero, exponent, mantissa);
+    let (is_infinite, is_zero) = (parts.is_infinite(ops, format), parts.is_zero(ops));
+    let stays = either(ops, is_infinite, is_zero);
+    let found = long::choose(ops, stays, a, found);
+    let is_negative = ops.truth(Test::not_zero(parts.sign));
+    let is_number = ops.two(WordOp::Xor, is_zero, Operand::Number(1));
+    let none = both(ops, is_negative, is_number);
+    let is_nan = parts.is_nan(ops, format);
+    let is_nan = either(ops, is_nan, none);
+    let quiet = nan(ops, format);
+    long::choose(ops, is_nan, quiet, found)
+}

@@ -1,0 +1,47 @@
+//! Products of floats.
+
+use super::Pair;
+use super::parts::{Parts, any, both, either, infinite, nan, normalized, rounded, with_sign};
+use crate::codegen::own::words::long;
+use crate::codegen::own::words::ops::{Operand, Ops, WordOp};
+use crate::codegen::support::Format;
+
+/// The high 64 bits of a product; the lowest bit is set if any of the others is.
+fn high_product<O: Ops>(ops: &mut O, a: Pair<O>, b: Pair<O>) -> Pair<O> {
+    let zero = ops.word(0);
+    let low = ops.long_product(false, a[0], b[0]);
+    let (one, other) = (ops.long_product(false, a[0], b[1]), ops.long_product(false, a[1], b[0]));
+    let high = ops.long_product(false, a[1], b[1]);
+    // The middle: three words and the carry of their sum.
+    let middle = ops.long_sum(false, [one[0], zero], [other[0], zero]);
+    let middle = ops.long_sum(false, middle, [low[1], zero]);
+    let high = ops.long_sum(false, high, [one[1], zero]);
+    let high = ops.long_sum(false, high, [other[1], zero]);
+    let high = ops.long_sum(false, high, [middle[1], zero]);
+    let sticky = any(ops, [low[0], middle[0]]);
+    [ops.two(WordOp::Or, high[0], Operand::Word(sticky)), high[1]]
+}
+
+/// The product of two floats.
+pub(super) fn product<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<O>) -> Pair<O> {
+    let (one, other) = (Parts::of(ops, format, a), Parts::of(ops, format, b));
+    let sign = ops.two(WordOp::Xor, one.sign, Operand::Word(other.sign));
+    let exponent = ops.two(WordOp::Add, one.exponent, Operand::Word(other.exponent));
+    let exponent = ops.two(WordOp::Add, exponent, Operand::Number(1 - format.bias()));
+    let mantissa = high_product(ops, one.mantissa, other.mantissa);
+    let (exponent, mantissa) = normalized(ops, exponent, mantissa);
+    let found = rounded(ops, format, sign, exponent, mantissa);
+    let (infinite_a, infinite_b) = (one.is_infinite(ops, format), other.is_infinite(ops, format));
+    let (zero_a, zero_b) = (one.is_zero(ops), other.is_zero(ops));
+    let has_infinite = either(ops, infinite_a, infinite_b);
+    let has_zero = either(ops, zero_a, zero_b);
+    let most = infinite(ops, format);
+    let most = with_sign(ops, format, most, sign);
+    let found = long::choose(ops, has_infinite, most, found);
+    let (nan_a, nan_b) = (one.is_nan(ops, format), other.is_nan(ops, format));
+    let is_nan = either(ops, nan_a, nan_b);
+    let none = both(ops, has_infinite, has_zero);
+    let is_nan = either(ops, is_nan, none);
+    let quiet = nan(ops, format);
+    long::choose(ops, is_nan, quiet, found)
+}
