@@ -25,7 +25,8 @@ use support::harness::{self, Needs};
 /// As for the interpreter: sums are taken in another order than the reference's.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
-const HERE: Tools = Tools { target: "x86_64-linux-gnu", compiler: "cc", emulator: None, level: None, processor: None, is_shared: false };
+const HERE: Tools =
+    Tools { target: "x86_64-linux-gnu", compiler: "cc", emulator: None, level: None, processor: None, is_shared: false, word: 8 };
 /// The oldest processor that runs the level: no later instruction does there.
 const AARCH64: Tools = Tools {
     target: "aarch64-linux-gnu",
@@ -38,6 +39,17 @@ const AARCH64_DOTPROD: Tools = Tools { level: Some("aarch64+dotprod"), processor
 const RISCV64: Tools = Tools { target: "riscv64-linux-gnu", compiler: "riscv64-linux-gnu-gcc", emulator: Some("qemu-riscv64"), ..HERE };
 /// Vector registers of twice the length that the level asks for.
 const RISCV64_VECTORS: Tools = Tools { level: Some("rv64gcv"), processor: Some("rv64,v=true,vlen=256"), ..RISCV64 };
+
+/// Code for Cortex-M runs on processors of the A profile, which have its instructions, with guard pages as elsewhere.
+const CORTEX_M4F: Tools = Tools {
+    target: "cortex-m4f",
+    compiler: "arm-linux-gnueabihf-gcc",
+    emulator: Some("qemu-arm"),
+    processor: Some("max"),
+    word: 4,
+    ..HERE
+};
+const CORTEX_M3: Tools = Tools { target: "cortex-m3", ..CORTEX_M4F };
 
 /// Wine is no small thing to install: what needs it is tested where it is.
 const WINDOWS: Tools = Tools { target: "x86_64-w64-mingw32", compiler: "x86_64-w64-mingw32-gcc", emulator: Some("wine"), ..HERE };
@@ -100,6 +112,18 @@ fn aarch64_objects_of_unsigned_bytes_answer_as_recorded() {
     }
 }
 
+fn cortex_m4f_objects_answer_as_recorded() {
+    check_sample(CORTEX_M4F);
+}
+
+/// A core without floating point: models of integers alone.
+fn cortex_m3_objects_of_integers_answer_as_recorded() {
+    let models = models("tflite", |name| SAMPLE.contains(&name) && name.contains("int8"));
+    harness::at_least(models.len(), 3, "models of integers");
+    let refused = check_all(&models, 1, CORTEX_M3);
+    assert!(refused.is_empty(), "{refused:#?}");
+}
+
 fn riscv64_objects_answer_as_recorded() {
     check_sample(RISCV64);
 }
@@ -144,6 +168,10 @@ fn aarch64_objects_of_single_operators_answer_as_recorded() {
 
 fn aarch64_dot_products_of_single_operators_answer_as_recorded() {
     check_operators(AARCH64_DOTPROD);
+}
+
+fn cortex_m4f_objects_of_single_operators_answer_as_recorded() {
+    check_operators(CORTEX_M4F);
 }
 
 fn riscv64_objects_of_single_operators_answer_as_recorded() {
@@ -471,6 +499,13 @@ fn main() -> std::process::ExitCode {
             "aarch64_objects_of_unsigned_bytes_answer_as_recorded",
             Needs::Corpus("tflite"),
             aarch64_objects_of_unsigned_bytes_answer_as_recorded,
+        ),
+        ("cortex_m4f_objects_answer_as_recorded", Needs::Corpus("tflite"), cortex_m4f_objects_answer_as_recorded),
+        ("cortex_m3_objects_of_integers_answer_as_recorded", Needs::Corpus("tflite"), cortex_m3_objects_of_integers_answer_as_recorded),
+        (
+            "cortex_m4f_objects_of_single_operators_answer_as_recorded",
+            Needs::Corpus("tflite_ops"),
+            cortex_m4f_objects_of_single_operators_answer_as_recorded,
         ),
         ("riscv64_objects_answer_as_recorded", Needs::Corpus("tflite"), riscv64_objects_answer_as_recorded),
         ("riscv64_vectors_answer_as_recorded", Needs::Corpus("tflite"), riscv64_vectors_answer_as_recorded),

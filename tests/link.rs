@@ -237,7 +237,7 @@ fn bare_metal_objects_are_those_of_their_instruction_set() {
 fn objects_of_every_target_are_sound() {
     use object::{Architecture, BinaryFormat, Object, ObjectSection, ObjectSymbol};
     for target in TARGETS {
-        for machine in modelc::machine::MACHINES.iter().filter(|machine| machine.isa() == Some(target.isa)) {
+        for machine in target.machines() {
             let files = build(&handmade::program(), &ObjectOptions::new("net", target, machine));
             let bytes = files.object.to_vec();
             let file = object::File::parse(&*bytes).unwrap_or_else(|error| panic!("{}: {error}", target.name));

@@ -24,6 +24,8 @@ pub struct Tools {
     pub processor: Option<&'static str>,
     /// Models are shared libraries.
     pub is_shared: bool,
+    /// Bytes of a `size_t`.
+    pub word: usize,
 }
 
 impl Tools {
@@ -91,8 +93,8 @@ pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result
         text.push_str(&buffers(model));
         inputs.extend(model.weights.iter().flatten());
         for (tensor, port) in model.calls.iter().flat_map(|call| call.iter().zip(&model.method.inputs)) {
-            let extents: Vec<u64> = if has_shape(port) { tensor.shape.clone() } else { vec![] };
-            inputs.extend(extents.into_iter().flat_map(u64::to_le_bytes));
+            let extents: &[u64] = if has_shape(port) { &tensor.shape } else { &[] };
+            extents.iter().for_each(|extent| inputs.extend(&extent.to_le_bytes()[..tools.word]));
             inputs.extend(&tensor.bytes);
             // The program reads as much as the largest shape has.
             inputs.resize(inputs.len() + (port.bytes as usize).saturating_sub(tensor.bytes.len()), 0);
@@ -112,26 +114,28 @@ pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result
         let numbers = [way.features.to_string(), way.threads.map_or_else(|| "alone".into(), |threads| threads.to_string())];
         execute(&program, &[&files[0], &files[1], numbers[0].as_ref(), numbers[1].as_ref()], tools)?;
         let outputs = fs::read(&files[1]).map_err(|error| error.to_string())?;
-        all_calls(models, &outputs).ok_or_else(|| "the program wrote more or less than the outputs".into())
+        all_calls(models, &outputs, tools.word).ok_or_else(|| "the program wrote more or less than the outputs".into())
     };
     ways.iter().map(run).collect()
 }
 
 /// The outputs of each call of each model, from what the program wrote.
-fn all_calls(models: &[Linked<'_>], mut outputs: &[u8]) -> Option<Vec<Calls>> {
-    let all = models.iter().map(|model| model.calls.iter().map(|_| take(&mut outputs, &model.method.outputs)).collect());
+fn all_calls(models: &[Linked<'_>], mut outputs: &[u8], word: usize) -> Option<Vec<Calls>> {
+    let all = models.iter().map(|model| model.calls.iter().map(|_| take(&mut outputs, &model.method.outputs, word)).collect());
     let all: Option<Vec<Calls>> = all.collect();
     all.filter(|_| outputs.is_empty())
 }
 
 /// The outputs of one call, from what the program wrote: the shape where it is known only then, and the whole buffer.
-fn take(bytes: &mut &[u8], ports: &[Port]) -> Option<Vec<Tensor>> {
+fn take(bytes: &mut &[u8], ports: &[Port], word: usize) -> Option<Vec<Tensor>> {
     let mut outputs = Vec::new();
     for port in ports {
         let mut shape = port.shape.clone();
         for extent in shape.iter_mut().filter(|_| has_shape(port)) {
-            let (word, rest) = bytes.split_first_chunk()?;
-            (*extent, *bytes) = (u64::from_le_bytes(*word), rest);
+            let (low, rest) = bytes.split_at_checked(word)?;
+            let mut whole = [0; 8];
+            whole[..word].copy_from_slice(low);
+            (*extent, *bytes) = (u64::from_le_bytes(whole), rest);
         }
         let (buffer, rest) = bytes.split_at_checked(port.bytes as usize)?;
         *bytes = rest;
@@ -160,7 +164,7 @@ fn buffers(model: &Linked<'_>) -> String {
     let _ = writeln!(text, "static void {name}_read(FILE *file, {name}_forward_inputs *in)\n{{\n  (void)file; (void)in;");
     for (index, port) in method.inputs.iter().enumerate() {
         if has_shape(port) {
-            let _ = writeln!(text, "  CHECK(fread(in->in{index}_shape, 8, {0}, file) == {0});", port.shape.len());
+            let _ = writeln!(text, "  CHECK(fread(in->in{index}_shape, sizeof(size_t), {0}, file) == {0});", port.shape.len());
         }
         let _ = writeln!(
             text,
@@ -175,7 +179,7 @@ fn buffers(model: &Linked<'_>) -> String {
     let _ = writeln!(text, "}}\nstatic void {name}_write(FILE *file, const {name}_forward_outputs *out)\n{{\n  (void)file; (void)out;");
     for (index, port) in method.outputs.iter().enumerate() {
         if has_shape(port) {
-            let _ = writeln!(text, "  CHECK(fwrite(out->out{index}_shape, 8, {0}, file) == {0});", port.shape.len());
+            let _ = writeln!(text, "  CHECK(fwrite(out->out{index}_shape, sizeof(size_t), {0}, file) == {0});", port.shape.len());
         }
         let _ = writeln!(text, "  CHECK(fwrite({name}_out{index}, 1, {0}, file) == {0});", port.bytes);
     }
@@ -195,6 +199,8 @@ pub fn compile(folder: &Path, source: &str, objects: &[PathBuf], tools: Tools) -
     command.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-pthread", "-I"]).arg(folder).arg("-I").arg(&sources);
     let is_library = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "so");
     command.arg(if objects.iter().any(is_library) { "-Wl,-rpath,$ORIGIN" } else { "-static" });
+    // Cores of the M profile have the instructions of others, but linkers take objects of one profile only.
+    command.args((tools.word == 4).then_some("-Wl,--no-warn-mismatch"));
     finish(command.arg(sources.join(source)).args(objects).arg("-o").arg(&program))?;
     Ok(program)
 }
