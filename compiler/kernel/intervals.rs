@@ -114,6 +114,8 @@ fn of_binary(op: BinaryOp, lane: Lane, a: Interval, b: Interval) -> Option<Inter
         BinaryOp::UnsignedRem if naturals => Some(Interval { low: 0, high: a.high.min((b.high - 1).max(0)) }),
         BinaryOp::SignedRem if naturals => Some(Interval { low: 0, high: a.high.min((b.high - 1).max(0)) }),
         BinaryOp::SignedRem if b.low > 0 => Some(Interval { low: (1 - b.high).max(a.low.min(0)), high: (b.high - 1).min(a.high.max(0)) }),
+        // Down to a multiple of a power of two.
+        BinaryOp::And if b.as_number().is_some_and(|mask| mask < 0 && mask.unsigned_abs().is_power_of_two()) => Some(a.map(|n| n & b.low)),
         BinaryOp::And if a.is_natural() || b.is_natural() => {
             let high = |interval: Interval| if interval.is_natural() { interval.high } else { i64::MAX };
             Some(Interval { low: 0, high: high(a).min(high(b)) })
@@ -217,6 +219,7 @@ mod tests {
         assert_eq!(of_binary(BinaryOp::UnsignedRem, Lane::I64, interval(0, 1000), Interval::number(7)), Some(interval(0, 6)));
         assert_eq!(of_binary(BinaryOp::SignedDiv, Lane::I64, interval(-9, 1000), Interval::number(10)), Some(interval(0, 100)));
         assert_eq!(of_binary(BinaryOp::And, Lane::I64, Interval::of_lane(Lane::I64), Interval::number(15)), Some(interval(0, 15)));
+        assert_eq!(of_binary(BinaryOp::And, Lane::I64, interval(-9, 1002), Interval::number(-4)), Some(interval(-12, 1000)));
         assert_eq!(of_binary(BinaryOp::Add, Lane::I64, interval(0, i64::MAX), Interval::number(1)), None);
         assert_eq!(of_conversion(ConvertOp::SignExtend, Lane::I64, Interval::of_lane(Lane::I8)), Some(interval(-128, 127)));
     }
