@@ -1,8 +1,9 @@
 //! A kernel on its way to code.
 
+use super::fuse::fuse;
 use super::listing::text;
 use super::lowering::Thumb;
-use super::set::Thumb2;
+use super::set::{Thumb2, has_dsp};
 use crate::codegen::own::{Emitted, assemble, count_uses, lower, move_numbers, sweep};
 use crate::codegen::{Code, CodegenError, index};
 use crate::kernel::passes::DEAD;
@@ -35,6 +36,7 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
     let mut function = lower(kernel, Thumb::new(kernel, machine))?;
     let mut uses = count_uses(&function);
     sweep(&mut function, &mut uses);
+    fuse(&mut function, &uses, has_dsp(machine));
     move_numbers(&mut function, most_in_loop);
     assemble(&Thumb2::new(machine), &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
 }

@@ -7,6 +7,7 @@ mod driver;
 mod emit;
 mod encode;
 mod frame;
+mod fuse;
 mod inst;
 mod listing;
 mod lowering;

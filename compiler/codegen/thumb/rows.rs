@@ -108,6 +108,7 @@ const THREE: &[Slot] = &[W(D), W(N), W(M)];
 const FOUR: &[Slot] = &[W(D), W(N), W(M), W(A)];
 const LONG: &[Slot] = &[W(A), W(D), W(N), W(M)];
 const SHIFTED: &[Slot] = &[W(D), W(N), W(M), Slot::Number(Number::Shift)];
+const SATURATED: &[Slot] = &[W(D), Slot::Number(Number::Five), W(N), Slot::Number(Number::Shift)];
 const MODIFIED: &[Slot] = &[W(D), W(N), Slot::Number(Number::Modified)];
 const TWELVE: &[Slot] = &[W(D), W(N), Slot::Number(Number::Twelve)];
 
@@ -144,9 +145,9 @@ const fn shift(name: &'static str, kind: u32, short: u16) -> Row {
     row(name, 0xEA4F_0000 | kind << 4, Short::Shift(short), &[W(D), W(M), Slot::Number(Number::Shift)])
 }
 
-/// The last operand is shifted to the right with its sign.
-const fn shifted(name: &'static str, word: u32) -> Row {
-    row(name, word | 2 << 4, Short::None, SHIFTED)
+/// The last operand is shifted: to the left, to the right with zeros or with its sign.
+const fn shifted(name: &'static str, word: u32, kind: u32) -> Row {
+    row(name, word | kind << 4, Short::None, SHIFTED)
 }
 
 pub(super) const ADD: Row = row("add", 0xEB00_0000, Short::Three(0x1800), THREE);
@@ -165,10 +166,18 @@ pub(super) const ASR: Row = row("asr", 0xFA40_F000, Short::Same(0x4100), THREE);
 pub(super) const LSL_NUMBER: Row = shift("lsl", 0, 0x0000);
 pub(super) const LSR_NUMBER: Row = shift("lsr", 1, 0x0800);
 pub(super) const ASR_NUMBER: Row = shift("asr", 2, 0x1000);
-pub(super) const ADD_LSL: Row = row("add", 0xEB00_0000, Short::None, SHIFTED);
-pub(super) const ADD_ASR: Row = shifted("add", 0xEB00_0000);
-pub(super) const SUB_ASR: Row = shifted("sub", 0xEBA0_0000);
-pub(super) const EOR_ASR: Row = shifted("eor", 0xEA80_0000);
+pub(super) const ADD_LSL: Row = shifted("add", 0xEB00_0000, 0);
+pub(super) const ADD_LSR: Row = shifted("add", 0xEB00_0000, 1);
+pub(super) const ADD_ASR: Row = shifted("add", 0xEB00_0000, 2);
+pub(super) const SUB_LSL: Row = shifted("sub", 0xEBA0_0000, 0);
+pub(super) const SUB_LSR: Row = shifted("sub", 0xEBA0_0000, 1);
+pub(super) const SUB_ASR: Row = shifted("sub", 0xEBA0_0000, 2);
+pub(super) const ORR_LSL: Row = shifted("orr", 0xEA40_0000, 0);
+pub(super) const ORR_LSR: Row = shifted("orr", 0xEA40_0000, 1);
+pub(super) const ORR_ASR: Row = shifted("orr", 0xEA40_0000, 2);
+pub(super) const EOR_LSL: Row = shifted("eor", 0xEA80_0000, 0);
+pub(super) const EOR_LSR: Row = shifted("eor", 0xEA80_0000, 1);
+pub(super) const EOR_ASR: Row = shifted("eor", 0xEA80_0000, 2);
 
 pub(super) const ADD_TWELVE: Row = row("add", 0xF200_0000, Short::Small(0x1C00, 0x3000), TWELVE);
 pub(super) const SUB_TWELVE: Row = row("sub", 0xF2A0_0000, Short::Small(0x1E00, 0x3800), TWELVE);
@@ -195,6 +204,12 @@ pub(super) const UXTH: Row = row("uxth", 0xFA1F_F080, Short::Two(0xB280), TWO);
 pub(super) const SSAT: Row = row("ssat", 0xF300_0000, Short::None, &[W(D), Slot::Number(Number::Five), W(N)]);
 pub(super) const USAT: Row = row("usat", 0xF380_0000, Short::None, &[W(D), Slot::Number(Number::Five), W(N)]);
 
+/// Of a word shifted to the right, by one at least.
+pub(super) const SSAT_ASR: Row = row("ssat", 0xF320_0000, Short::None, SATURATED);
+pub(super) const USAT_ASR: Row = row("usat", 0xF3A0_0000, Short::None, SATURATED);
+
+pub(super) const SMMUL: Row = dsp("smmul", 0xFB50_F000, THREE);
+pub(super) const SMMLA: Row = dsp("smmla", 0xFB50_0000, FOUR);
 pub(super) const SXTB16: Row = dsp("sxtb16", 0xFA2F_F080, TWO);
 /// Of the second and the fourth byte.
 pub(super) const SXTB16_ODD: Row = dsp("sxtb16", 0xFA2F_F090, TWO);
@@ -242,8 +257,16 @@ pub(super) const EVERY: &[&Row] = &[
     &LSR_NUMBER,
     &ASR_NUMBER,
     &ADD_LSL,
+    &ADD_LSR,
     &ADD_ASR,
+    &SUB_LSL,
+    &SUB_LSR,
     &SUB_ASR,
+    &ORR_LSL,
+    &ORR_LSR,
+    &ORR_ASR,
+    &EOR_LSL,
+    &EOR_LSR,
     &EOR_ASR,
     &ADD_TWELVE,
     &SUB_TWELVE,
@@ -267,6 +290,10 @@ pub(super) const EVERY: &[&Row] = &[
     &UXTH,
     &SSAT,
     &USAT,
+    &SSAT_ASR,
+    &USAT_ASR,
+    &SMMUL,
+    &SMMLA,
     &SXTB16,
     &SXTB16_ODD,
     &SMLAD,

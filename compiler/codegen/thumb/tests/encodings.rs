@@ -47,16 +47,23 @@ fn operands(row: &Row) -> Vec<Vec<Operand>> {
 fn texts(row: &Row, operands: &[Operand], short: bool) -> Vec<String> {
     let is_shift = row.slots.last() == Some(&Slot::Number(Number::Shift));
     let names = ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "sl", "fp", "ip", "sp", "lr", "pc"];
-    let text = |operand: &Operand| match operand {
-        Operand::Word(n) => names[usize::from(*n)].to_string(),
-        Operand::Single(n) => format!("s{n}"),
-        Operand::Number(n) if row.name == "ssat" => format!("#{}", n + 1),
-        Operand::Number(n) if is_shift && row.slots.len() == 4 => format!("{} #{n}", if row.word & 0x20 == 0 { "lsl" } else { "asr" }),
-        Operand::Number(n) if is_shift && !short => format!("{} #{n}", row.name),
-        Operand::Number(n) => format!("#{}", *n as u32),
+    let saturates = row.name.ends_with("sat");
+    let text = |(i, operand): (usize, &Operand)| {
+        let is_last = i + 1 == operands.len();
+        match operand {
+            Operand::Word(n) => names[usize::from(*n)].to_string(),
+            Operand::Single(n) => format!("s{n}"),
+            Operand::Number(n) if is_shift && is_last && saturates => format!("asr #{n}"),
+            Operand::Number(n) if row.name == "ssat" => format!("#{}", n + 1),
+            Operand::Number(n) if is_shift && row.slots.len() == 4 && !saturates => {
+                format!("{} #{n}", ["lsl", "lsr", "asr"][(row.word >> 4 & 3) as usize])
+            }
+            Operand::Number(n) if is_shift && is_last && !short => format!("{} #{n}", row.name),
+            Operand::Number(n) => format!("#{}", *n as u32),
+        }
     };
     let turned = (row.word == SXTB16_ODD.word).then(|| "ror #8".into());
-    operands.iter().map(text).chain(turned).collect()
+    operands.iter().enumerate().map(text).chain(turned).collect()
 }
 
 /// Whether a line is a row's instruction. The form in 16 bits may set flags, and names a register once that is result and operand.

@@ -1,0 +1,131 @@
+//! What a lowering of one instruction at a time leaves: shifts and products that the instruction does which alone uses them.
+
+use super::inst::{Arg, Inst, Op};
+use super::rows::{self, Row};
+use crate::codegen::own::Function;
+use regalloc2::VReg;
+use rustc_hash::FxHashMap;
+
+/// Fuses instructions in each block. `uses` says how often each register is used.
+pub(super) fn fuse(function: &mut Function<Inst>, uses: &[u32], has_dsp: bool) {
+    for data in &mut function.blocks {
+        let mut gone = vec![false; data.insts.len()];
+        // Where registers are defined that one instruction uses.
+        let mut defined: FxHashMap<VReg, usize> = FxHashMap::default();
+        for at in 0..data.insts.len() {
+            if has_dsp && let Some(inst) = high_product(&data.insts[at], uses) {
+                data.insts[at] = inst;
+            }
+            while let Some((inst, source)) = fused(&data.insts, at, &defined) {
+                data.insts[at] = inst;
+                gone[source] = true;
+            }
+            if let (Op::Row(row), Some(&Arg::Def(result))) = (data.insts[at].op, data.insts[at].args.first())
+                && row.pure
+                && uses[result.vreg()] == 1
+            {
+                defined.insert(result, at);
+            }
+        }
+        let mut index = 0;
+        data.insts.retain(|_| {
+            index += 1;
+            !gone[index - 1]
+        });
+    }
+}
+
+/// The high half of a signed product whose low half nothing uses.
+fn high_product(inst: &Inst, uses: &[u32]) -> Option<Inst> {
+    match inst.args[..] {
+        [Arg::Def(low), high @ Arg::Def(_), a, b] if inst.op == Op::Row(&rows::SMULL) && uses[low.vreg()] == 0 => {
+            Some(Inst { op: Op::Row(&rows::SMMUL), args: vec![high, a, b] })
+        }
+        _ => None,
+    }
+}
+
+/// An instruction that does what one of its operands' definitions does, too, and where that is.
+fn fused(insts: &[Inst], at: usize, defined: &FxHashMap<VReg, usize>) -> Option<(Inst, usize)> {
+    let Op::Row(row) = insts[at].op else { return None };
+    let source = |register: VReg| {
+        let &place = defined.get(&register)?;
+        let Op::Row(row) = insts[place].op else { return None };
+        Some((place, row, &insts[place].args[1..]))
+    };
+    match insts[at].args[..] {
+        [to, bits @ Arg::Number(_), Arg::Use(a)] if row == &rows::SSAT || row == &rows::USAT => match source(a)? {
+            (place, made, &[a, count]) if made == &rows::ASR_NUMBER => {
+                let row = if row == &rows::SSAT { &rows::SSAT_ASR } else { &rows::USAT_ASR };
+                Some((Inst { op: Op::Row(row), args: vec![to, bits, a, count] }, place))
+            }
+            _ => None,
+        },
+        [to, a, Arg::Use(b)] => {
+            let first = source(b).and_then(|(place, made, args)| Some((with(row, made, to, a, args)?, place)));
+            if first.is_some() || row == &rows::SUB {
+                return first;
+            }
+            let Arg::Use(a) = a else { return None };
+            source(a).and_then(|(place, made, args)| Some((with(row, made, to, Arg::Use(b), args)?, place)))
+        }
+        _ => None,
+    }
+}
+
+/// An operation of `a` and what another instruction makes, as one.
+fn with(row: &Row, made: &Row, to: Arg, a: Arg, operands: &[Arg]) -> Option<Inst> {
+    let products = [(&rows::ADD, &rows::MUL, &rows::MLA), (&rows::SUB, &rows::MUL, &rows::MLS), (&rows::ADD, &rows::SMMUL, &rows::SMMLA)];
+    let product = products.into_iter().find(|&(sum, product, _)| row == sum && made == product).map(|(_, _, both)| both);
+    let args = |last: &[Arg]| [&[to], last].concat();
+    if let (Some(both), &[x, y]) = (product, operands) {
+        return Some(Inst { op: Op::Row(both), args: args(&[x, y, a]) });
+    }
+    let shifts = [&rows::LSL_NUMBER, &rows::LSR_NUMBER, &rows::ASR_NUMBER];
+    let shift = shifts.into_iter().position(|shift| made == shift)?;
+    let both = match row {
+        row if row == &rows::ADD => [&rows::ADD_LSL, &rows::ADD_LSR, &rows::ADD_ASR],
+        row if row == &rows::SUB => [&rows::SUB_LSL, &rows::SUB_LSR, &rows::SUB_ASR],
+        row if row == &rows::ORR => [&rows::ORR_LSL, &rows::ORR_LSR, &rows::ORR_ASR],
+        row if row == &rows::EOR => [&rows::EOR_LSL, &rows::EOR_LSR, &rows::EOR_ASR],
+        _ => return None,
+    };
+    let &[x, count] = operands else { return None };
+    Some(Inst { op: Op::Row(both[shift]), args: args(&[a, x, count]) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::own::count_uses;
+    use regalloc2::RegClass;
+
+    /// The names of what is left of instructions over registers 0 to 3, each with its operands; the last result is used.
+    fn left(list: &[(&'static Row, Vec<Arg>)]) -> Vec<&'static str> {
+        let mut function = Function { registers: 10, ..Function::default() };
+        let block = function.block();
+        function.order.push(block);
+        function.at(block).insts = list.iter().map(|(row, args)| Inst { op: Op::Row(row), args: args.clone() }).collect();
+        let uses = count_uses(&function);
+        fuse(&mut function, &uses, true);
+        let name = |inst: &Inst| if let Op::Row(row) = inst.op { row.name } else { "" };
+        function.at(block).insts.iter().map(name).collect()
+    }
+
+    #[test]
+    fn shifts_and_products_become_part_of_their_only_use() {
+        let v = |n| VReg::new(n, RegClass::Int);
+        let (def, used) = (|n| Arg::Def(v(n)), |n| Arg::Use(v(n)));
+        let product = (&rows::MUL, vec![def(4), used(0), used(1)]);
+        assert_eq!(left(&[product.clone(), (&rows::ADD, vec![def(5), used(4), used(2)])]), ["mla"]);
+        assert_eq!(left(&[product.clone(), (&rows::SUB, vec![def(5), used(2), used(4)])]), ["mls"]);
+        assert_eq!(left(&[product.clone(), (&rows::SUB, vec![def(5), used(4), used(2)])]), ["mul", "sub"]);
+        assert_eq!(left(&[product, (&rows::ADD, vec![def(5), used(4), used(4)])]), ["mul", "add"]);
+        let shift = (&rows::ASR_NUMBER, vec![def(4), used(0), Arg::Number(3)]);
+        assert_eq!(left(&[shift.clone(), (&rows::EOR, vec![def(5), used(4), used(2)])]), ["eor"]);
+        assert_eq!(left(&[shift, (&rows::SSAT, vec![def(5), Arg::Number(7), used(4)])]), ["ssat"]);
+        let long = (&rows::SMULL, vec![def(4), def(5), used(0), used(1)]);
+        assert_eq!(left(&[long.clone(), (&rows::ADD, vec![def(6), used(5), used(2)])]), ["smmla"]);
+        assert_eq!(left(&[long, (&rows::ADD, vec![def(6), used(5), used(4)])]), ["smull", "add"]);
+    }
+}
