@@ -88,6 +88,9 @@ pub enum Requantize {
     /// By a shorter sequence that is proven to give the same integers: a fused multiply-add of binary32, or an unsigned high product and
     /// shifts whose count may differ from lane to lane.
     Fitted,
+    /// By products, sums and shifts of integers alone that are proven likewise: for words, where floats are slow or missing. Quotients of integers are
+    /// products, too.
+    Products,
 }
 
 /// One level of one kind of machine: the code of a level runs wherever what its row promises is there.
@@ -299,6 +302,7 @@ const CORTEX_M4F: Machine = Machine {
     registers: Registers::Words(14),
     vector_bits: 32,
     index_bits: 32,
+    requantize: Requantize::Products,
     shifts_by_lane: true,
     interleaved_bytes: 4,
     l1_bytes: 1 << 10,
@@ -378,7 +382,7 @@ mod tests {
             let level = machine.level;
             assert!(machine.vector_bits.is_power_of_two() && machine.lanes(8) >= 1, "{level}");
             assert!(
-                machine.requantize == Requantize::ByRule || machine.shifts_by_lane && machine.fma,
+                machine.requantize != Requantize::Fitted || machine.shifts_by_lane && machine.fma,
                 "{level} fits what it cannot compute"
             );
             assert!(!machine.rounding_modes || machine.requantize == Requantize::Fitted, "{level} has a mode that nothing asks for");

@@ -5,9 +5,11 @@ mod support;
 use modelc::diagnostic::Kind;
 use modelc::frontend::{Bound, LoadOptions};
 use modelc::ir::interpret::Interpreter;
-use modelc::ir::{Module, Tensor};
+use modelc::ir::{ElementType, Module, Tensor};
 use modelc::jit::Jit;
+use modelc::kernel::Lane;
 use modelc::lower::Options;
+use modelc::machine::{MACHINES, MICROCONTROLLERS, Requantize};
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
 use support::engines;
@@ -350,6 +352,43 @@ fn single_operators_match() {
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
 }
 
+/// Models of a folder whose tensors are all integers, but for factors of sums in binary64.
+fn integer_models(folder: &Path) -> Vec<(PathBuf, Module)> {
+    let mut models = support::models_in(folder, "tflite");
+    models.retain(|model| harness::is_wanted(&support::stem(model)));
+    let read = models.into_iter().filter_map(|model| support::load(&model).ok().map(|module| (model, module)));
+    let holds_floats = |module: &Module| {
+        let types = module.functions.values().flat_map(|function| function.values.values());
+        types.filter_map(|value| value.ty.as_tensor()).any(|tensor| tensor.element.is_float() && tensor.element != ElementType::F64)
+    };
+    read.filter(|(_, module)| !holds_floats(module)).collect()
+}
+
+/// Machines that scale by products of integers compute nothing of an integer model in floats, but for images of unsigned bytes that are resized, which
+/// TFLite does in binary32, and for powers of integers, which it takes in binary64.
+fn integer_models_become_kernels_of_integers() {
+    let folders = support::corpus("tflite").into_iter().chain([support::own("tests/models")]);
+    let (mut models, mut failures) = (0, vec![]);
+    for (model, mut module) in folders.flat_map(|folder| integer_models(&folder)) {
+        let name = support::stem(&model);
+        harness::progress(|| name.clone());
+        let resizes = name.contains("deeplab");
+        if name == "pow_i32" {
+            continue;
+        }
+        passes::run_all(&mut module);
+        models += 1;
+        for machine in MACHINES.iter().chain(MICROCONTROLLERS).filter(|machine| machine.requantize == Requantize::Products) {
+            let Ok(lowered) = pipeline::lower(&module, "model", Options::new(machine)) else { continue };
+            let floats = |lane: Lane| lane == Lane::F64 || lane == Lane::F32 && !resizes;
+            let kernels = lowered.program.kernels.iter().filter(|kernel| kernel.types.iter().any(|ty| floats(ty.lane)));
+            failures.extend(kernels.map(|kernel| format!("{name} for {}: {}", machine.level, kernel.name)));
+        }
+    }
+    assert!(failures.is_empty(), "floats in\n{}", failures.join("\n"));
+    harness::at_least(models, 25, "integer models");
+}
+
 /// The models of `examples/` are always there, whatever else is.
 fn the_digits_examples_match_their_recorded_outputs() {
     for name in ["digits_f32.tflite", "digits_int8.tflite"] {
@@ -375,6 +414,7 @@ fn main() -> std::process::ExitCode {
         ("sequences_of_lengths_known_when_the_model_runs_match", Needs::Nothing, sequences_of_lengths_known_when_the_model_runs_match),
         ("loops_over_extents_known_when_the_model_runs_match", Needs::Nothing, loops_over_extents_known_when_the_model_runs_match),
         ("given_shapes_are_inferred_through_the_model", Needs::Nothing, given_shapes_are_inferred_through_the_model),
+        ("integer_models_become_kernels_of_integers", Needs::Corpus("tflite"), integer_models_become_kernels_of_integers),
         ("single_operators_match", Needs::Corpus("tflite_ops"), single_operators_match),
         ("the_digits_examples_match_their_recorded_outputs", Needs::Nothing, the_digits_examples_match_their_recorded_outputs),
     ])

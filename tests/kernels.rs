@@ -12,9 +12,10 @@ use modelc::ir::random::{self, Options};
 use modelc::ir::text::{Constants, print_module};
 use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Module, Op, ScalarOp, Tensor, TensorType, Type};
 use modelc::ir::{Extent, NanRule, Order, Reduction, RequantizeRule, Scalar, Summation, WindowGeometry};
+use modelc::kernel::Lane;
 use modelc::kernel::verify::verify;
 use modelc::lower::{self};
-use modelc::machine::{Isa, MACHINES, Machine};
+use modelc::machine::{Isa, MACHINES, MICROCONTROLLERS, Machine};
 use modelc::program::Program;
 use modelc::{passes, pipeline};
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ use support::program::Memory;
 
 /// What objects are made for: each machine alone, and all levels of an instruction set in one object.
 fn objects() -> Vec<Vec<&'static Machine>> {
-    let mut objects: Vec<Vec<&Machine>> = MACHINES.iter().map(|machine| vec![machine]).collect();
+    let mut objects: Vec<Vec<&Machine>> = MACHINES.iter().chain(MICROCONTROLLERS).map(|machine| vec![machine]).collect();
     for isa in [Isa::X86_64, Isa::Aarch64] {
         objects.push(MACHINES.iter().filter(|machine| machine.isa() == Some(isa)).collect());
     }
@@ -196,6 +197,56 @@ fn requantization_by_a_factor_an_element_matches_on_every_machine() {
     }
 }
 
+/// Sums scaled by factors of binary64, halves away from zero: one for all or one a channel, with products that are rounded to halves and others just below
+/// them. To bytes, and to numbers of 16 bits, which are too many for thresholds.
+#[test]
+fn sums_scaled_in_binary64_match_on_every_machine() {
+    // Products by the first three are halves, and by some they are halves only once they are rounded.
+    let factors = [0.5, 1.0 / 6.0, 0.1, 1.0 / 3.0, 3.5, 0.002_979_507_770_665_836, 1e-9, 1e-20];
+    let sums = |i: u64| match i % 4 {
+        0 => (number(i) >> 32) as i32,
+        1 => (i as i32 - 300) * 3,
+        2 => (i as i32 - 300) * 5,
+        _ => [i32::MIN, i32::MAX, -1, 0][i as usize / 4 % 4],
+    };
+    let shape = [80, factors.len() as u64];
+    let bytes = (0..8 * shape[0]).flat_map(|i| sums(i).to_le_bytes()).collect();
+    let input = Tensor { element: ElementType::I32, shape: shape.to_vec(), bytes };
+    for (element, (low, high), only) in
+        [(ElementType::I8, (-128, 127), true), (ElementType::I16, (-32_768, 32_767), true), (ElementType::I16, (-32_768, 32_767), false)]
+    {
+        for factors in if only { factors.iter().map(|&factor| vec![factor]).collect() } else { vec![factors.to_vec()] } {
+            let mut module = Module::default();
+            let mut builder = FunctionBuilder::new(&mut module, "main");
+            let sums = builder.param(Type::Tensor(TensorType::of(ElementType::I32, &shape)), None);
+            let of_channels = factors.iter().flat_map(|factor: &f64| factor.to_le_bytes()).collect();
+            let of_channels = builder.literal(TensorType::of(ElementType::F64, &[1, factors.len() as u64]), of_channels).expect("factors");
+            let mut e = ExpressionBuilder::new(&[ElementType::I32, ElementType::F64]);
+            let (x, of_channel) = (e.input(0), e.input(1));
+            let factor = if only { e.constant(Scalar::float(ElementType::F64, factors[0])) } else { of_channel };
+            let x = e.convert(x, ElementType::F64);
+            let product = e.op(ScalarOp::Mul, &[x, factor]).expect("numbers of binary64");
+            let rounded = e.op(ScalarOp::RoundAway, &[product]).expect("a number of binary64");
+            let mut x = e.convert(rounded, ElementType::I32);
+            for (op, number) in [(ScalarOp::Max(NanRule::First), low), (ScalarOp::Min(NanRule::First), high)] {
+                let number = e.constant(Scalar::i32(number));
+                x = e.op(op, &[x, number]).expect("numbers of 32 bits");
+            }
+            let narrow = e.convert(x, element);
+            let result = builder.map(&[sums, of_channels], e.finish(vec![narrow])).expect("a map");
+            builder.finish_method("forward", vec![result]);
+            for machine in MACHINES.iter().chain(MICROCONTROLLERS) {
+                let what = format!("{element} by {factors:?} on {}", machine.level);
+                assert_eq!(check(&module, std::slice::from_ref(&input), &[machine]), Ok(Ok(())), "{what}");
+                let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("a map has a schedule");
+                let is_of_products = machine.requantize == modelc::machine::Requantize::Products;
+                let holds = |lane: Lane| lowered.program.kernels.iter().any(|kernel| kernel.types.iter().any(|ty| ty.lane == lane));
+                assert!(!is_of_products || !holds(Lane::F64), "{what}");
+            }
+        }
+    }
+}
+
 /// All pairs of bytes, scaled, added or subtracted, and scaled again, as quantized additions do it.
 #[test]
 fn sums_of_scaled_bytes_match_on_every_machine() {
@@ -242,14 +293,15 @@ fn sums_of_scaled_bytes_match_on_every_machine() {
         builder.finish_method("forward", vec![result]);
         let bytes = |value: fn(u32) -> u32| (0..1 << 16).map(|i| value(i) as u8).collect();
         let inputs = [bytes(|i| i >> 8), bytes(|i| i)].map(|bytes| Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes });
-        for machine in MACHINES {
+        for machine in MACHINES.iter().chain(MICROCONTROLLERS) {
             assert_eq!(check(&module, &inputs, &[machine]), Ok(Ok(())), "{op:?} by {multiplier} on {}", machine.level);
             let options = lower::Options::new(machine);
             let lowered = pipeline::lower(&module, "module", options).expect("a map has a schedule");
             let is_fitted = machine.requantize == modelc::machine::Requantize::Fitted;
             let text = lowered.program.kernels.iter().map(ToString::to_string).collect::<String>();
             let found = [text.contains("fma"), text.contains("high_mul")];
-            assert_eq!(found, [is_fitted && second == half, !is_fitted], "{op:?} by {multiplier} on {}", machine.level);
+            let is_by_rule = machine.requantize == modelc::machine::Requantize::ByRule;
+            assert_eq!(found, [is_fitted && second == half, is_by_rule], "{op:?} by {multiplier} on {}", machine.level);
         }
     }
 }
@@ -329,12 +381,14 @@ fn scaled_products_of_bytes_match_on_every_machine() {
             Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes }
         };
         let inputs = [bytes(shapes[0], |i| i >> 8), bytes(shapes[1], |i| i)];
-        for machine in MACHINES {
+        for machine in MACHINES.iter().chain(MICROCONTROLLERS) {
             let what = format!("({first}, {second}) to {zero_point} with {gate:?} on {}", machine.level);
             assert_eq!(check(&module, &inputs, &[machine]), Ok(Ok(())), "{what}");
             let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("a map has a schedule");
             let text = lowered.program.kernels.iter().map(ToString::to_string).collect::<String>();
             let is_fitted = machine.requantize == modelc::machine::Requantize::Fitted;
+            let is_of_products = machine.requantize == modelc::machine::Requantize::Products;
+            assert!(!is_of_products || !text.contains("f32"), "{what}:\n{text}");
             assert!(!is_fitted || !text.lines().any(|line| line.contains(": i32x") && line.contains("= mul ")), "{what}:\n{text}");
         }
     }

@@ -275,10 +275,10 @@ impl KernelBuilder {
         self.one(Inst::Shuffle { a, b, lanes }, ty)
     }
 
-    /// The high half of the unsigned 64-bit product of i32 lanes.
-    pub fn mul_high_unsigned(&mut self, a: Value, b: Value) -> Value {
+    /// The high half of the 64-bit product of i32 lanes, signed or unsigned.
+    pub fn mul_high(&mut self, signed: bool, a: Value, b: Value) -> Value {
         let ty = self.ty(a);
-        self.one(Inst::MulHighUnsigned { a, b }, ty)
+        self.one(Inst::MulHigh { signed, a, b }, ty)
     }
 
     /// gemmlowp's saturating rounding doubling high multiplication of i32 lanes; see the instruction.

@@ -40,8 +40,8 @@ pub enum Inst {
     Part { a: Value, first: u16 },
     /// Lanes picked from the lanes of a followed by those of b.
     Shuffle { a: Value, b: Value, lanes: Vec<u16> },
-    /// i32 × i32 → the high 32 bits of the unsigned 64-bit product, lane-wise.
-    MulHighUnsigned { a: Value, b: Value },
+    /// i32 × i32 → the high 32 bits of the 64-bit product, lane-wise, of signed or of unsigned lanes.
+    MulHigh { signed: bool, a: Value, b: Value },
     /// gemmlowp's saturating rounding doubling high multiplication of i32 lanes: `(a·b + 2³⁰) >> 31`, saturating. `saturates` is
     /// false where the operands are known not to be −2³¹ both, the one case that saturates.
     SaturatingRoundingDoublingHighMul { a: Value, b: Value, saturates: bool },

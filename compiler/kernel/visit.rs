@@ -143,7 +143,7 @@ impl Inst {
             | Self::Compare { a, b, .. }
             | Self::Join { a, b }
             | Self::Shuffle { a, b, .. }
-            | Self::MulHighUnsigned { a, b }
+            | Self::MulHigh { a, b, .. }
             | Self::SaturatingRoundingDoublingHighMul { a, b, .. }
             | Self::RoundingDivideByPowerOfTwo { a, b } => smallvec![*a, *b],
             Self::Fma { a, b, c, .. } => smallvec![*a, *b, *c],
@@ -175,7 +175,7 @@ impl Inst {
             | Self::Compare { a, b, .. }
             | Self::Join { a, b }
             | Self::Shuffle { a, b, .. }
-            | Self::MulHighUnsigned { a, b }
+            | Self::MulHigh { a, b, .. }
             | Self::SaturatingRoundingDoublingHighMul { a, b, .. }
             | Self::RoundingDivideByPowerOfTwo { a, b } => vec![a, b],
             Self::Fma { a, b, c, .. } => vec![a, b, c],

@@ -190,7 +190,8 @@ fn comparisons(cases: &mut Vec<Case>, random: &mut Random) {
 fn products(cases: &mut Vec<Case>, random: &mut Random) {
     let lane = Lane::I32;
     let two = [lane, lane];
-    cases.extend(lane_wise("MulHighUnsigned", &two, lane, random, |b, v| b.mul_high_unsigned(v[0], v[1])));
+    cases.extend(lane_wise("MulHighUnsigned", &two, lane, random, |b, v| b.mul_high(false, v[0], v[1])));
+    cases.extend(lane_wise("MulHighSigned", &two, lane, random, |b, v| b.mul_high(true, v[0], v[1])));
     for saturates in [false, true] {
         let name = format!("DoublingHighMul_{saturates}");
         cases.extend(lane_wise(&name, &two, lane, random, |b, v| {

@@ -9,13 +9,14 @@ use crate::kernel::Value;
 use regalloc2::VReg;
 
 impl Lowering<'_> {
-    /// The high 32 bits of the unsigned products.
-    pub fn multiply_high(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
+    /// The high 32 bits of the signed or of the unsigned products.
+    pub fn multiply_high(&mut self, signed: bool, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let [low, high] = if signed { [&rows::SMULL, &rows::SMULL2] } else { [&rows::UMULL, &rows::UMULL2] };
         let (a, b) = (self.vector(a)?, self.vector(b)?);
         let both = a.total() > 8;
         Ok(Held::Vector(self.map2(&a, &b, |l, x, y| {
-            let low = l.two(&rows::UMULL, Size::S, x, y);
-            let high = if both { l.two(&rows::UMULL2, Size::S, x, y) } else { low };
+            let low = l.two(low, Size::S, x, y);
+            let high = if both { l.two(high, Size::S, x, y) } else { low };
             l.two(&rows::UZP2, Size::S, low, high)
         })))
     }

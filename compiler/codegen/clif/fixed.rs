@@ -23,17 +23,18 @@ impl Lowering<'_> {
         self.builder.ins().imul(x, y)
     }
 
-    /// The high 32 bits of the unsigned products.
-    pub fn multiply_high(&mut self, a: &Held, b: &Held) -> Held {
+    /// The high 32 bits of the signed or of the unsigned products.
+    pub fn multiply_high(&mut self, signed: bool, a: &Held, b: &Held) -> Held {
         self.map2(a, b, |l, x, y| {
             if a.scalar {
-                let [x, y] = [x, y].map(|v| l.builder.ins().uextend(types::I64, v));
-                let product = l.builder.ins().imul(x, y);
-                let high = l.builder.ins().ushr_imm_u(product, 32);
-                return l.builder.ins().ireduce(types::I32, high);
+                return l.scalar_high(signed, x, y);
             }
             if l.features.riscv_vectors() {
-                return l.builder.ins().umulhi(x, y);
+                return if signed { l.builder.ins().smulhi(x, y) } else { l.builder.ins().umulhi(x, y) };
+            }
+            if signed {
+                let (low, high) = l.wide_products(x, y);
+                return l.high_halves(low, high);
             }
             // These two forms become `pmuludq` and `umull`, `umull2`.
             let (x_low, y_low) = (l.builder.ins().uwiden_low(x), l.builder.ins().uwiden_low(y));
@@ -42,6 +43,19 @@ impl Lowering<'_> {
             let high = l.builder.ins().imul(x_high, y_high);
             l.high_halves(low, high)
         })
+    }
+
+    /// The high 32 bits of the product of scalars.
+    fn scalar_high(&mut self, signed: bool, x: ir::Value, y: ir::Value) -> ir::Value {
+        let high = if signed {
+            let product = self.wide_product(x, y);
+            self.builder.ins().sshr_imm_u(product, 32)
+        } else {
+            let [x, y] = [x, y].map(|v| self.builder.ins().uextend(types::I64, v));
+            let product = self.builder.ins().imul(x, y);
+            self.builder.ins().ushr_imm_u(product, 32)
+        };
+        self.builder.ins().ireduce(types::I32, high)
     }
 
     /// `(a·b + 2³⁰) >> 31`, saturating. Only INT_MIN · INT_MIN saturates, and nothing else rounds to what it wraps to, INT_MIN:

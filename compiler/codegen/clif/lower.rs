@@ -311,9 +311,9 @@ impl<'a> Lowering<'a> {
                 let (a, b) = (self.get(*a)?, self.get(*b)?);
                 Ok(self.shuffle(&a, &b, lanes, ty))
             }
-            Inst::MulHighUnsigned { a, b } => {
+            Inst::MulHigh { signed, a, b } => {
                 let (a, b) = (self.get(*a)?, self.get(*b)?);
-                Ok(self.multiply_high(&a, &b))
+                Ok(self.multiply_high(*signed, &a, &b))
             }
             Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => {
                 let (a, b) = (self.get(*a)?, self.get(*b)?);

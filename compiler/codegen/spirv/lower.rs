@@ -219,7 +219,10 @@ impl<'k> Lowering<'k> {
                 vec![part; usize::from(ty.lanes.div_ceil(4))]
             }
             Inst::Extract { .. } | Inst::Join { .. } | Inst::Part { .. } | Inst::Shuffle { .. } => self.permuted(inst, ty)?,
-            Inst::MulHighUnsigned { a, b } => self.on_both(*a, *b, |l, a, b| l.extended_product(Op::UMulExtended, register, a, b)[1]),
+            Inst::MulHigh { signed, a, b } => {
+                let product = if *signed { Op::SMulExtended } else { Op::UMulExtended };
+                self.on_both(*a, *b, |l, a, b| l.extended_product(product, register, a, b)[1])
+            }
             Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => {
                 self.on_both(*a, *b, |l, a, b| l.doubling_high_product(register, a, b, *saturates))
             }

@@ -30,12 +30,13 @@ impl Lowering<'_> {
         self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(odd), Arg::Use(even), Arg::Use(high), Arg::Immediate(0xE4)])
     }
 
-    /// The high 32 bits of the unsigned products.
-    pub fn multiply_high(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
+    /// The high 32 bits of the signed or of the unsigned products.
+    pub fn multiply_high(&mut self, signed: bool, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let row = if signed { &rows::VPMULDQ } else { &rows::VPMULUDQ };
         let equal_lanes = self.constants.contains_key(&b);
         let (a, b) = (self.vector(a)?, self.vector(b)?);
         Ok(Held::Vector(self.map2(&a, &b, |l, n, x, y| {
-            let (even, odd) = l.wide_products(&rows::VPMULUDQ, n, (x, y), equal_lanes);
+            let (even, odd) = l.wide_products(row, n, (x, y), equal_lanes);
             l.high_halves(n, even, odd)
         })))
     }

@@ -172,7 +172,7 @@ impl Select for Vectors {
             Inst::Join { a, b } => lowering.join(*a, *b, ty),
             Inst::Part { a, first } => lowering.part(*a, *first, ty),
             Inst::Shuffle { a, b, lanes } => lowering.shuffle(*a, *b, lanes, ty),
-            Inst::MulHighUnsigned { a, b } => lowering.multiply_high(*a, *b),
+            Inst::MulHigh { signed, a, b } => lowering.multiply_high(*signed, *a, *b),
             Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => lowering.doubling_high_multiply(*a, *b, *saturates),
             Inst::RoundingDivideByPowerOfTwo { a, b } => lowering.rounding_divide(*a, *b),
             Inst::Dot { op, accumulator, a, b } => lowering.dot(*op, *accumulator, *a, *b),

@@ -268,7 +268,7 @@ impl<'k, 'b> Machine<'k, 'b> {
                 let both = [&self.get(*a)[..], &self.get(*b)[..]].concat();
                 lanes.iter().map(|&lane| both[usize::from(lane)]).collect()
             }
-            Inst::MulHighUnsigned { a, b } => self.zip(*a, *b, wide::mul_high_unsigned),
+            Inst::MulHigh { signed, a, b } => self.zip(*a, *b, |a, b| wide::mul_high(*signed, a, b)),
             Inst::SaturatingRoundingDoublingHighMul { a, b, .. } => self.zip(*a, *b, wide::saturating_rounding_doubling_high_mul),
             Inst::RoundingDivideByPowerOfTwo { a, b } => {
                 self.get(*b).iter().try_for_each(|&count| shift_fits(ty.lane, count))?;

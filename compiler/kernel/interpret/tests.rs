@@ -294,7 +294,9 @@ fn conversions_saturate_and_round_once() {
 #[test]
 fn wide_products_round_as_gemmlowp() {
     let n = |number: i32| u64::from(number as u32);
-    assert_eq!(wide::mul_high_unsigned(n(-1), n(-1)), n(-2));
+    assert_eq!(wide::mul_high(false, n(-1), n(-1)), n(-2));
+    assert_eq!(wide::mul_high(true, n(-1), n(-1)), n(0));
+    assert_eq!(wide::mul_high(true, n(i32::MIN), n(3)), n(-2));
     assert_eq!(wide::saturating_rounding_doubling_high_mul(n(i32::MIN), n(i32::MIN)), n(i32::MAX));
     assert_eq!(wide::saturating_rounding_doubling_high_mul(n(-1), n(1 << 30)), n(0));
     assert_eq!(wide::saturating_rounding_doubling_high_mul(n(3), n(1 << 30)), n(2));

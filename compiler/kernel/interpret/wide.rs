@@ -12,9 +12,9 @@ fn i32_bits(number: i64) -> u64 {
     u64::from(number as u32)
 }
 
-/// The high half of an unsigned product of i32 lanes.
-pub fn mul_high_unsigned(a: u64, b: u64) -> u64 {
-    (a * b) >> 32
+/// The high half of a product of i32 lanes, signed or unsigned.
+pub fn mul_high(signed: bool, a: u64, b: u64) -> u64 {
+    if signed { i32_bits(product(a, b) >> 32) } else { (a * b) >> 32 }
 }
 
 /// `(a·b + 2³⁰) >> 31`, saturating.

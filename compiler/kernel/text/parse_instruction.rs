@@ -65,9 +65,9 @@ impl Parser<'_> {
                 let [a, b] = self.values(ty)?;
                 Ok(Inst::Select { mask, a, b })
             }
-            "mul_high_unsigned" => {
+            "mul_high_signed" | "mul_high_unsigned" => {
                 let [a, b] = self.values(ty)?;
-                Ok(Inst::MulHighUnsigned { a, b })
+                Ok(Inst::MulHigh { signed: word == "mul_high_signed", a, b })
             }
             "saturating_rounding_doubling_high_mul" | "rounding_doubling_high_mul" => {
                 let [a, b] = self.values(ty)?;

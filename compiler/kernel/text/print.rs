@@ -156,7 +156,7 @@ impl<'k> Printer<'k> {
             Inst::Shuffle { a, b, lanes } => {
                 format!("{}, {} {lanes:?}", one("shuffle", *a, self.known(*b)), self.operand(*b, self.ty(*a)))
             }
-            Inst::MulHighUnsigned { a, b } => list("mul_high_unsigned", &[*a, *b], ty),
+            Inst::MulHigh { signed, a, b } => list(if *signed { "mul_high_signed" } else { "mul_high_unsigned" }, &[*a, *b], ty),
             Inst::SaturatingRoundingDoublingHighMul { a, b, saturates: true } => {
                 list("saturating_rounding_doubling_high_mul", &[*a, *b], ty)
             }

@@ -115,7 +115,8 @@ fn constants_everywhere() -> Kernel {
     b.saturating_rounding_doubling_high_mul(number, three, true);
     b.saturating_rounding_doubling_high_mul(number, three, false);
     b.rounding_divide_by_power_of_two(number, three);
-    b.mul_high_unsigned(number, three);
+    b.mul_high(false, number, three);
+    b.mul_high(true, number, three);
     b.horizontal(HorizontalOp::Max, number);
     b.extract(number, 3);
     b.part(number, 2, 2);

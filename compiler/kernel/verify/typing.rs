@@ -67,7 +67,7 @@ impl Verifier<'_> {
                 let from = self.ty(*a)?;
                 require(from.lanes == ty.lanes && converts(*op, from.lane, ty.lane), || format!("{op:?} of {from} to {ty}"))
             }
-            Inst::MulHighUnsigned { a, b }
+            Inst::MulHigh { a, b, .. }
             | Inst::SaturatingRoundingDoublingHighMul { a, b, .. }
             | Inst::RoundingDivideByPowerOfTwo { a, b } => {
                 self.all(&[*a, *b], ty)?;

@@ -2,18 +2,45 @@
 
 use super::ranges::Range;
 use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
+use crate::machine::{Machine, Requantize};
+
+/// How quotients of integers are computed without a division of each lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quotients {
+    /// As quotients of binary32, which are the nearest numbers.
+    Floats,
+    /// As products of integers, by numbers that are known.
+    Products,
+    /// Not at all.
+    Divided,
+}
+
+impl Quotients {
+    /// The way of a machine.
+    pub fn of(machine: &Machine) -> Self {
+        match machine.requantize {
+            _ if !machine.rounds_floats() => Self::Divided,
+            Requantize::Products => Self::Products,
+            Requantize::ByRule | Requantize::Fitted => Self::Floats,
+        }
+    }
+}
 
 /// Integers from here on have no binary32 of their own.
 const EXACT: i128 = 1 << 24;
 
 /// The quotient `x / d` of 32-bit integers, towards zero, if a shorter way than a division in each lane is exact. Ranges are those of `x` and `d`.
-pub(super) fn quotient(b: &mut KernelBuilder, [x, d]: [Value; 2], [of_x, of_d]: [Range; 2]) -> Option<Value> {
-    let single = b.ty(x).lanes == 1 || b.ty(x).lane != Lane::I32;
-    if single || of_d.0 <= 0 {
+pub(super) fn quotient(b: &mut KernelBuilder, way: Quotients, [x, d]: [Value; 2], [of_x, of_d]: [Range; 2]) -> Option<Value> {
+    let single = b.ty(x).lanes == 1 && way == Quotients::Floats || b.ty(x).lane != Lane::I32;
+    if single || way == Quotients::Divided || of_d.0 <= 0 {
         return None;
     }
     if of_d.0 == of_d.1 && of_d.0.count_ones() == 1 {
         return Some(by_power_of_two(b, x, of_d.0.trailing_zeros() as u8));
+    }
+    if way == Quotients::Products {
+        let known = of_d.0 == of_d.1 && of_x.1 < 1 << 31;
+        return known.then(|| by_product(b, x, of_d.0, of_x.0.abs().max(of_x.1))).flatten();
     }
     let largest = of_x.0.abs().max(of_x.1).max(of_d.1);
     (largest < EXACT).then(|| by_floats(b, x, d))
@@ -28,6 +55,22 @@ fn by_power_of_two(b: &mut KernelBuilder, x: Value, exponent: u8) -> Value {
     let below = b.shift(BinaryOp::ShiftRightUnsigned, sign, 32 - exponent);
     let sum = b.add(x, below);
     b.shift(BinaryOp::ShiftRightSigned, sum, exponent)
+}
+
+/// `x / d` for a number d, no power of two, and x up to `most`: `x · m >> s` for an m just above `2ˢ / d`, rounded down, and one more for a negative x. What m is
+/// too large by makes less than one of `most · m`. The product has 32 bits if it can, else its high half is taken.
+fn by_product(b: &mut KernelBuilder, x: Value, d: i128, most: i128) -> Option<Value> {
+    let multiplier = |shift: u32| ((1 << shift) / d) + 1;
+    let exact = |shift: u32| (multiplier(shift) * d - (1 << shift)) * most < 1 << shift;
+    let low = (0..31).find(|&shift| exact(shift) && multiplier(shift) * most < 1 << 31);
+    let high = || (32..62).find(|&shift| exact(shift) && multiplier(shift) < 1 << 31);
+    let shift = low.or_else(high)?;
+    let ty = b.ty(x);
+    let factor = b.int(ty, multiplier(shift) as i64);
+    let (product, shift) = if shift < 32 { (b.mul(x, factor), shift) } else { (b.mul_high(true, x, factor), shift - 32) };
+    let below = if shift == 0 { product } else { b.shift(BinaryOp::ShiftRightSigned, product, shift as u8) };
+    let sign = b.shift(BinaryOp::ShiftRightUnsigned, x, 31);
+    Some(b.add(below, sign))
 }
 
 /// The rounded quotient of the numbers as binary32, truncated. This is exact below 2^24: a quotient that is no integer is at least `1/d` away from the
@@ -45,7 +88,7 @@ mod tests {
     use crate::kernel::{BufferKind, KernelBuilder, Type};
 
     /// The quotients of vectors of four whose operands are known to lie in these ranges; `None` where a division is needed.
-    fn quotients(x: &[i32], d: &[i32], ranges: [Range; 2]) -> Option<Vec<i32>> {
+    fn quotients(way: Quotients, x: &[i32], d: &[i32], ranges: [Range; 2]) -> Option<Vec<i32>> {
         let mut b = KernelBuilder::new("quotients");
         let count = x.len() as u64;
         let inputs = ["x", "d"].map(|name| b.buffer(name, BufferKind::Input, Lane::I32, count, 4));
@@ -53,7 +96,7 @@ mod tests {
         for first in (0..x.len() as i64).step_by(4) {
             let at = b.index(first);
             let operands = inputs.map(|buffer| b.load(buffer, at, 0, 4));
-            let quotient = quotient(&mut b, operands, ranges)?;
+            let quotient = quotient(&mut b, way, operands, ranges)?;
             assert_eq!(b.ty(quotient), Type::vector(Lane::I32, 4));
             b.store(output, at, 0, quotient);
         }
@@ -67,15 +110,35 @@ mod tests {
     fn quotients_of_small_integers_are_exact() {
         let most = (1 << 24) - 1;
         let divisors = [1, 2, 3, 5, 7, 9, 25, 49, 1000, 4095, 65_537, most - 1, most];
-        for divisor in divisors {
+        for (divisor, way) in divisors.into_iter().flat_map(|divisor| [(divisor, Quotients::Floats), (divisor, Quotients::Products)]) {
             // Numbers beside multiples, where a rounded quotient would reach the next integer.
             let multiples = [1, 2, 3, most / divisor / 2, most / divisor].map(|n| n.min(most / divisor) * divisor);
             let mut x: Vec<i32> = multiples.iter().flat_map(|&n| [n - 1, n, (n + 1).min(most)]).flat_map(|n| [n, -n]).collect();
             x.resize(x.len().next_multiple_of(4), most);
             let d = vec![divisor; x.len()];
             let wanted: Vec<i32> = x.iter().map(|x| x / divisor).collect();
-            let found = quotients(&x, &d, [(-i128::from(most), most.into()), (1, most.into())]);
-            assert_eq!(found, Some(wanted), "by {divisor}");
+            let least = if way == Quotients::Products { divisor } else { 1 };
+            let most_divisor = if way == Quotients::Products { divisor } else { most };
+            let found = quotients(way, &x, &d, [(-i128::from(most), most.into()), (least.into(), most_divisor.into())]);
+            assert_eq!(found, Some(wanted), "by {divisor}, {way:?}");
+        }
+    }
+
+    #[test]
+    fn quotients_by_products_are_exact_up_to_all_integers() {
+        for divisor in [3, 5, 6, 7, 9, 49, 100, 125, 255, 1089, 2025, 65_535, i32::MAX] {
+            for most in [255, 16_320, 1_000_000, i32::MAX] {
+                let last = most / divisor * divisor;
+                let x: Vec<i32> =
+                    [0, 1, divisor - 1, divisor, most / 2, last.max(1) - 1, last, most].map(|n| n.min(most)).into_iter().collect();
+                let x: Vec<i32> = x.iter().flat_map(|&n| [n, -n]).collect();
+                let wanted: Vec<i32> = x.iter().map(|x| x / divisor).collect();
+                let ranges = [(-i128::from(most), most.into()), (divisor.into(), divisor.into())];
+                let found = quotients(Quotients::Products, &x, &vec![divisor; x.len()], ranges);
+                // Of all integers, some quotients have no multiplier of 32 bits: these are divided.
+                let is_divided = most == i32::MAX && found.is_none();
+                assert!(is_divided || found == Some(wanted), "up to {most} by {divisor}: {found:?}");
+            }
         }
     }
 
@@ -86,14 +149,18 @@ mod tests {
             let divisor = 1 << exponent;
             let wanted: Vec<i32> = x.iter().map(|x| x / divisor).collect();
             let of_x = (i128::from(i32::MIN), i128::from(i32::MAX));
-            assert_eq!(quotients(&x, &[divisor; 12], [of_x, (divisor.into(), divisor.into())]), Some(wanted), "by {divisor}");
+            let ranges = [of_x, (divisor.into(), divisor.into())];
+            for way in [Quotients::Floats, Quotients::Products] {
+                assert_eq!(quotients(way, &x, &[divisor; 12], ranges), Some(wanted.clone()), "by {divisor}");
+            }
         }
     }
 
     #[test]
     fn large_numbers_and_divisors_that_may_be_zero_are_divided_as_integers() {
         let (x, d) = ([1 << 24; 4], [3; 4]);
-        assert_eq!(quotients(&x, &d, [(0, EXACT), (1, 3)]), None);
-        assert_eq!(quotients(&x, &d, [(0, 100), (0, 3)]), None);
+        assert_eq!(quotients(Quotients::Floats, &x, &d, [(0, EXACT), (1, 3)]), None);
+        assert_eq!(quotients(Quotients::Floats, &x, &d, [(0, 100), (0, 3)]), None);
+        assert_eq!(quotients(Quotients::Products, &x, &d, [(0, 100), (2, 3)]), None);
     }
 }

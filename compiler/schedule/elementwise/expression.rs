@@ -3,6 +3,7 @@
 //! In registers, integers up to 32 bits are held in 32-bit lanes, extended by their own sign; 16-bit floats are binary32, rounded after every
 //! operation; truth values are masks. Interval analysis tells where wrapping to a narrow type does nothing, and where storing may saturate and so drop a clamp.
 
+use super::division::Quotients;
 use super::lanes::{memory_lane, narrow, widen, wrap};
 use super::look_ups::{AsStored, Needed, ZERO, stored};
 use super::ranges::{Range, clamped, ranges, raw_range, type_range, within};
@@ -32,8 +33,8 @@ pub struct Evaluator<'a> {
     pub as_stored: &'a AsStored,
     /// Whether a fused multiply-add is one instruction.
     pub fma: bool,
-    /// Whether the quotient of two floats is the nearest float, as it need not be on a GPU.
-    pub rounds_quotients: bool,
+    /// How quotients of integers are computed. That of two floats need not be the nearest float on a GPU.
+    pub quotients: Quotients,
     /// What mathematical functions may use.
     pub arithmetic: Arithmetic,
 }
@@ -133,7 +134,7 @@ impl Evaluator<'_> {
         let call = Call {
             lanes: self.lanes,
             fma: self.fma,
-            rounds_quotients: self.rounds_quotients,
+            quotients: self.quotients,
             arithmetic: self.arithmetic,
             ty: data.ty,
             types: &types,

@@ -1,6 +1,7 @@
 //! The code that loads, computes and stores at one position of element-wise work.
 
 use super::access::{Access, Starts, is_same_in_channels};
+use super::division::Quotients;
 use super::expression::Evaluator;
 use super::lanes::{narrow, widen};
 use super::operands::{ElementWise, NO_INPUT};
@@ -293,7 +294,7 @@ impl ElementWise<'_> {
             tables: &table,
             as_stored: &self.as_stored,
             fma: self.cx.machine.fma,
-            rounds_quotients: self.cx.machine.rounds_floats(),
+            quotients: Quotients::of(self.cx.machine),
             arithmetic: arithmetic(self.cx.machine),
         };
         evaluator.run(b, inputs)

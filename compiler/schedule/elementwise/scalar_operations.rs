@@ -1,6 +1,6 @@
 //! One scalar operation as kernel instructions.
 
-use super::division::quotient;
+use super::division::{Quotients, quotient};
 use super::lanes::{register_lane, wrap};
 use super::ranges::{Range, type_range, within};
 use crate::ir::{Comparison, ElementType, NanRule, RequantizeRule, ScalarOp};
@@ -14,8 +14,8 @@ pub(super) struct Call<'a> {
     pub lanes: u16,
     /// Whether a fused multiply-add is one instruction.
     pub fma: bool,
-    /// Whether the quotient of two floats is the nearest float.
-    pub rounds_quotients: bool,
+    /// How quotients of integers are computed.
+    pub quotients: Quotients,
     /// What mathematical functions may use.
     pub arithmetic: Arithmetic,
     /// Type of the result.
@@ -53,7 +53,7 @@ impl Call<'_> {
 
     /// A quotient of integers that takes no division of integers, if there is one.
     fn short_quotient(&self, b: &mut KernelBuilder) -> Option<Value> {
-        self.rounds_quotients.then(|| quotient(b, [self.arguments[0], self.arguments[1]], [self.ranges[0], self.ranges[1]])).flatten()
+        quotient(b, self.quotients, [self.arguments[0], self.arguments[1]], [self.ranges[0], self.ranges[1]])
     }
 
     /// Any operation but numbers, look-ups and shifts.

@@ -7,6 +7,7 @@
 //! Where constants are open (their values may be others when the program runs) nothing is specialised.
 
 mod by_rule;
+mod exact;
 mod floats;
 mod products;
 
@@ -112,6 +113,7 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
         offsets: vec![],
         merged: FxHashSet::default(),
         floats: epilogue.operands.iter().map(|&v| small_floats(cx, v)).collect(),
+        doubles: epilogue.operands.iter().map(|&v| small_doubles(cx, v)).collect(),
         clamps: FxHashMap::default(),
     };
     let results = rewriter.run(cx, epilogue);
@@ -120,7 +122,7 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
     for table in &rewriter.tables {
         all_ranges.push(table.iter().min().copied().zip(table.iter().max().copied()).map(|(l, h)| (i64::from(l), i64::from(h))));
         // Instructions take tables of the lanes' width from memory; narrower ones have to be widened first.
-        let narrow = rewriter.requantize == Requantize::ByRule;
+        let narrow = rewriter.requantize != Requantize::Fitted;
         let narrowest = [ElementType::I8, ElementType::I16].into_iter().find(|e| {
             let (low, high) = e.integer_range().unwrap_or((0, 0));
             narrow && table.iter().all(|&n| (low..=high).contains(&i128::from(n)))
@@ -175,6 +177,15 @@ fn small_floats(cx: &Context<'_>, value: Value) -> Option<Vec<f32>> {
     Some(data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
 }
 
+/// The same of a tensor of binary64.
+fn small_doubles(cx: &Context<'_>, value: Value) -> Option<Vec<f64>> {
+    if cx.module.open_constants || cx.element(value) != ElementType::F64 || !is_of_channels(cx, value) {
+        return None;
+    }
+    let data = cx.constant_data(value)?.bytes();
+    Some(data.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect())
+}
+
 /// Whether a tensor is one number, or one a channel.
 fn is_of_channels(cx: &Context<'_>, value: Value) -> bool {
     cx.shape(value).is_ok_and(|shape| shape.iter().rev().skip(1).all(|&extent| extent == 1))
@@ -215,6 +226,8 @@ struct Rewriter<'a> {
     merged: FxHashSet<Node>,
     /// The constants of binary32 among the inputs that are one number, or one a channel.
     floats: Vec<Option<Vec<f32>>>,
+    /// The same of binary64.
+    doubles: Vec<Option<Vec<f64>>>,
     /// The old nodes that are known to be the clamp of one new node.
     clamps: FxHashMap<Node, Clamp>,
 }
@@ -239,13 +252,15 @@ impl<'a> Rewriter<'a> {
                 },
                 ScalarOp::Requantize(rule) => {
                     let proven = match self.requantize {
-                        Requantize::Fitted => self.sum_of_two(node, &moved).or_else(|| self.proven(rule, node, &moved)),
                         Requantize::ByRule => None,
+                        Requantize::Fitted | Requantize::Products => {
+                            self.sum_of_two(node, &moved).or_else(|| self.proven(rule, node, &moved))
+                        }
                     };
                     let new = proven.or_else(|| self.by_rule(rule, node, operands[0]));
                     new.unwrap_or_else(|| self.builder.raw(data.op, operands, data.ty))
                 }
-                ScalarOp::Convert if self.requantize == Requantize::Fitted && data.ty == ElementType::I32 => {
+                ScalarOp::Convert if self.requantize != Requantize::ByRule && data.ty == ElementType::I32 => {
                     let proven = self.scaled_by_factor(node, &moved).or_else(|| self.scaled_by_floats(node, &moved));
                     proven.unwrap_or_else(|| self.builder.raw(data.op, operands, data.ty))
                 }
@@ -337,7 +352,12 @@ impl<'a> Rewriter<'a> {
         let [a, b] = sum.terms.each_ref().map(|term| moved[term.node.index()]);
         let added = self.added(node);
         let number = added.map_or(0, |(_, number)| number);
-        let (terms, numbers, requantizer) = match self.fits.fit(&sum, self.told_apart(node), precision)? {
+        let fit = if self.of_integers() {
+            self.fits.fit_integers(&sum, self.told_apart(node))
+        } else {
+            self.fits.fit(&sum, self.told_apart(node), precision)
+        };
+        let (terms, numbers, requantizer) = match fit? {
             Fit::Floats(fit) => {
                 let constant = fit.least.checked_add(i32::try_from(number).ok()?)?;
                 let [outer, inner, c] = fit.numbers();
@@ -385,7 +405,18 @@ impl<'a> Rewriter<'a> {
 
     /// What the sequence for a node has to do.
     fn problem(&self, rule: Rule, node: Node) -> Problem {
-        Problem { rule, results: self.told_apart(node), toward_zero: self.toward_zero, narrows: self.narrows_to_bytes(node) }
+        Problem {
+            rule,
+            results: self.told_apart(node),
+            toward_zero: self.toward_zero,
+            narrows: self.narrows_to_bytes(node),
+            integers: self.of_integers(),
+        }
+    }
+
+    /// Whether the machine scales by integers alone.
+    fn of_integers(&self) -> bool {
+        self.requantize == Requantize::Products
     }
 
     /// Whether what follows a node adds a number to it at most, clamps it, and narrows it to bytes.
@@ -428,26 +459,6 @@ impl<'a> Rewriter<'a> {
             self.merged.insert(reader);
         }
         tables
-    }
-
-    /// A sum that is scaled by one factor of binary64, as numbers of 32 bits; `moved` are the new nodes of those before it.
-    fn scaled_by_factor(&mut self, node: Node, moved: &[Node]) -> Option<Node> {
-        let operand = |node: Node, op: ScalarOp| {
-            let data = &self.old.nodes[node];
-            (data.op == op && data.ty == ElementType::F64).then(|| data.operands[0])
-        };
-        let product = operand(self.old.nodes[node].operands[0], ScalarOp::RoundAway)?;
-        let sum = operand(operand(product, ScalarOp::Mul)?, ScalarOp::Convert)?;
-        let ScalarOp::Constant(factor) = self.old.nodes[self.old.nodes[product].operands[1]].op else { return None };
-        if self.old.nodes[sum].ty != ElementType::I32 {
-            return None;
-        }
-        let (low, high) = self.node_ranges[sum.index()];
-        let scale = Scale::below(factor.as_f64(), (low as i64, high as i64))?;
-        let rule = Rule::Binary64(factor.as_f64().to_bits());
-        let solution = Solution::clone(&*self.solved.solve(self.problem(rule, node), vec![scale])?);
-        // The rule is not read where there is a sequence.
-        Some(self.fitted(RequantizeRule::TfliteSingle, node, (sum, moved[sum.index()]), solution))
     }
 
     /// The accumulator, if a node is that itself.

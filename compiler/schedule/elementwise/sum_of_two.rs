@@ -46,12 +46,18 @@ pub struct SumOfTwo {
 
 /// What was searched for so far.
 #[derive(Default)]
-pub struct Fits(Memo<(SumOfTwo, (i64, i64), Precision), Option<Fit>>);
+pub struct Fits(Memo<(SumOfTwo, (i64, i64), Option<Precision>), Option<Fit>>);
 
 impl Fits {
     /// What [`SumOfTwo::fit`] gives, searched for once.
     pub fn fit(&self, sum: &SumOfTwo, results: (i64, i64), precision: Precision) -> Option<Fit> {
-        self.0.get(&(sum.clone(), results, precision), || sum.fit(results, precision))
+        self.0.get(&(sum.clone(), results, Some(precision)), || sum.fit(results, precision))
+    }
+
+    /// Numbers of 32 bits alone that do the same, searched for once.
+    pub fn fit_integers(&self, sum: &SumOfTwo, results: (i64, i64)) -> Option<Fit> {
+        let search = || sum.takes(results).then(|| sum.integers(results).map(Fit::Integers)).flatten();
+        self.0.get(&(sum.clone(), results, None), search)
     }
 }
 
@@ -146,13 +152,16 @@ impl SumOfTwo {
 
     /// Numbers that give the results of all pairs, of which `results.0` and all below are one, and `results.1` and all above.
     pub fn fit(&self, results: (i64, i64), precision: Precision) -> Option<Fit> {
-        let (low, high) = results;
-        // Halved, the sum leaves room for what is added to it.
-        if !(1..=MOST_RESULTS).contains(&(high - low)) || low.abs() > 2 * MOST_RESULTS || self.shift >= 0 {
+        if !self.takes(results) {
             return None;
         }
         let floats = self.floats(results, precision).map(Fit::Floats);
         floats.or_else(|| self.integers(results).map(Fit::Integers))
+    }
+
+    /// Whether there are few results, and the sum is halved: it leaves room for what is added to it then.
+    fn takes(&self, (low, high): (i64, i64)) -> bool {
+        (1..=MOST_RESULTS).contains(&(high - low)) && low.abs() <= 2 * MOST_RESULTS && self.shift < 0
     }
 
     fn floats(&self, results: (i64, i64), precision: Precision) -> Option<Floats> {

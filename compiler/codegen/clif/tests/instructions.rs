@@ -379,9 +379,11 @@ fn fixed_point() {
     let inputs = [(lane, a.clone()), (lane, b.clone())];
     let on = |f: fn(i32, i32) -> i32| pairs(&a, &b, |a, b| u64::from(f(a as i32, b as i32) as u32));
     let high = on(|a, b| ((u64::from(a as u32) * u64::from(b as u32)) >> 32) as i32);
+    let signed_high = on(|a, b| ((i64::from(a) * i64::from(b)) >> 32) as i32);
     let doubling = on(reference::doubling_high_multiply);
     let mut cases = vec![
-        lane_wise("MulHighUnsigned".into(), &inputs, (lane, high), |b, v| b.mul_high_unsigned(v[0], v[1])),
+        lane_wise("MulHighUnsigned".into(), &inputs, (lane, high), |b, v| b.mul_high(false, v[0], v[1])),
+        lane_wise("MulHighSigned".into(), &inputs, (lane, signed_high), |b, v| b.mul_high(true, v[0], v[1])),
         lane_wise("SaturatingRoundingDoublingHighMul".into(), &inputs, (lane, doubling), |b, v| {
             b.saturating_rounding_doubling_high_mul(v[0], v[1], true)
         }),

@@ -22,13 +22,17 @@
 //!   some offset leaves the wanted fraction. The double rounding takes ties away from zero, which moves the thresholds of negative results by
 //!   one unit before the shift: 1 is subtracted below a pivot. Sums can begin with the offset, so it takes no instruction.
 //!
-//! `stairs.rs` has the thresholds, `rounded.rs`, `float.rs` and `product.rs` the searches, `sequence.rs` the instructions, and `solve.rs` takes the cheapest.
+//! Machines without floats, or with few, take one product of signed integers instead: `(sum · multiplier + c) >> shift` in 32 bits where sums are small, else
+//! `(((sum + offset) · multiplier >> 32) + c) >> shift`, with one shift for all channels.
+//!
+//! `stairs.rs` has the thresholds, `rounded.rs`, `float.rs`, `product.rs` and `signed.rs` the searches, `sequence.rs` the instructions, and `solve.rs` takes the cheapest.
 
 mod float;
 mod numbers;
 mod product;
 mod rounded;
 mod sequence;
+mod signed;
 mod solve;
 mod stairs;
 

@@ -8,3 +8,6 @@ pub const ONES: f32 = 12_582_912.0;
 
 /// Results in the low 16 bits of a sum keep away from the ends of these by this, for what is added to them later.
 pub const ROOM: i64 = 1 << 11;
+
+/// Numbers up to this can be added to results by what is added before these are shifted.
+pub const ROOM_ADDED: i64 = 1 << 8;

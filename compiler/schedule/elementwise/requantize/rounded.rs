@@ -43,7 +43,7 @@ pub fn rounded_channel(stairs: &Stairs) -> Option<Channel> {
 }
 
 /// A number divided by 2^shift, to nearest.
-fn rounded_shift(number: i64, shift: u32) -> i64 {
+pub fn rounded_shift(number: i64, shift: u32) -> i64 {
     if shift == 0 { number } else { (number + (1 << (shift - 1))) >> shift }
 }
 
@@ -65,7 +65,7 @@ fn window(stairs: &Stairs, multiplier: i64, places: u32) -> (i64, i64) {
 }
 
 /// The least number whose product with `step`, modulo `modulus`, is that of a number from `low` to `high`.
-fn first_multiple_within(step: u64, modulus: u64, low: i64, high: i64) -> Option<i64> {
+pub fn first_multiple_within(step: u64, modulus: u64, low: i64, high: i64) -> Option<i64> {
     if low > high {
         return None;
     }

@@ -1,6 +1,6 @@
 //! The sequences of instructions.
 
-use super::numbers::ONES;
+use super::numbers::{ONES, ROOM_ADDED};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Rounding, Value};
 
 /// A sequence of instructions. The operands of each after the sum are tables with a number a channel.
@@ -22,6 +22,16 @@ pub enum Requantizer {
     HighProduct {
         /// Whether there is a pivot.
         signed: bool,
+    },
+    /// `(sum · multiplier + c) >> shift` in 32 bits.
+    LowProduct {
+        /// The count of the shift.
+        shift: u8,
+    },
+    /// `((sum · multiplier >> 32) + c) >> shift`, of signed numbers.
+    HighSigned {
+        /// The count of the shift.
+        shift: u8,
     },
     /// `trunc(a · scale + (b · scale + c)) + constant`: see [`super::sum_of_two`]. Operands are a, b, the scales and c as the bits of binary32,
     /// and the constant.
@@ -84,7 +94,7 @@ impl Requantizer {
             Self::Rounded | Self::RoundedProduct => Some(Precision::Nearest),
             Self::Float { precision, .. } | Self::SumOfTwo { precision } => Some(precision),
             Self::ProductOfTwo(of) => Some(of.precision()),
-            Self::HighProduct { .. } | Self::IntegersOfTwo => None,
+            Self::HighProduct { .. } | Self::LowProduct { .. } | Self::HighSigned { .. } | Self::IntegersOfTwo => None,
         }
     }
 
@@ -96,6 +106,10 @@ impl Requantizer {
                 Some((f32::from_bits(constant as u32) + number as f32).to_bits() as i32)
             }
             Self::HighProduct { .. } => i32::try_from(i64::from(constant) + number).ok(),
+            Self::LowProduct { shift } | Self::HighSigned { shift } if number.abs() <= ROOM_ADDED => {
+                i32::try_from(i64::from(constant) + (number << shift)).ok()
+            }
+            Self::LowProduct { .. } | Self::HighSigned { .. } => None,
             Self::Float { .. } | Self::SumOfTwo { .. } | Self::IntegersOfTwo | Self::RoundedProduct | Self::ProductOfTwo(_) => None,
         }
     }
@@ -127,7 +141,7 @@ impl Requantizer {
                 }
             }
             Self::HighProduct { signed } => {
-                let mut high = b.mul_high_unsigned(sum, operands[1]);
+                let mut high = b.mul_high(false, sum, operands[1]);
                 if signed {
                     let below = b.compare(CompareOp::Less, high, operands[2]);
                     let one = b.convert(ConvertOp::MaskToInteger, below, Lane::I32);
@@ -136,6 +150,14 @@ impl Requantizer {
                 let [shift, constant] = [operands[operands.len() - 2], operands[operands.len() - 1]];
                 let quotient = b.binary(BinaryOp::ShiftRightUnsigned, high, shift);
                 b.add(quotient, constant)
+            }
+            Self::LowProduct { shift } => {
+                let product = b.mul(sum, operands[1]);
+                shifted(b, product, operands[2], shift)
+            }
+            Self::HighSigned { shift } => {
+                let high = b.mul_high(true, sum, operands[1]);
+                shifted(b, high, operands[2], shift)
             }
             Self::SumOfTwo { precision } => {
                 let [first, second] = [0, 1].map(|i| b.convert(ConvertOp::SignedToFloat, operands[i], Lane::F32));
@@ -153,6 +175,12 @@ impl Requantizer {
             }
         }
     }
+}
+
+/// A sum of two numbers that does not wrap, shifted.
+fn shifted(b: &mut KernelBuilder, product: Value, c: Value, shift: u8) -> Value {
+    let sum = b.binary(BinaryOp::SignedAddInRange, product, c);
+    if shift == 0 { sum } else { b.shift(BinaryOp::ShiftRightSigned, sum, shift) }
 }
 
 /// [`Requantizer::ProductOfTwo`]'s product. It is no negative zero: what is added to it is none.

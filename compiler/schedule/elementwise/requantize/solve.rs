@@ -5,6 +5,7 @@ use super::numbers::MOST_EXACT;
 use super::product::product_channel;
 use super::rounded::rounded_channel;
 use super::sequence::{Precision, Requantizer};
+use super::signed::Form;
 use super::stairs::{Channel, Problem, Rule, Scale, Stairs};
 use crate::parallel::Memo;
 use std::sync::Arc;
@@ -47,6 +48,9 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
         return None;
     }
     let stairs: Vec<Stairs> = scales.iter().map(|scale| Stairs::new(problem, *scale)).collect::<Option<_>>()?;
+    if problem.integers {
+        return Form::of(&stairs).into_iter().find_map(|form| of_integers(form, &stairs));
+    }
     let float = |precision| Requantizer::Float { signed: low < 0, precision };
     let is_exact = |stairs: &Stairs| stairs.constant().is_some() || stairs.scale.sums.0.abs().max(stairs.scale.sums.1) <= MOST_EXACT;
     let toward_zero = problem.toward_zero && stairs.iter().all(is_exact);
@@ -68,10 +72,25 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
             Requantizer::HighProduct { signed } => stairs.iter().map(|stairs| product_channel(stairs, signed)).collect(),
             // Two are of two integers, one is no other function than the rule's.
             Requantizer::SumOfTwo { .. } | Requantizer::IntegersOfTwo | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => None,
+            Requantizer::LowProduct { .. } | Requantizer::HighSigned { .. } => None,
         }?;
-        let tables = (0..channels[0].numbers.len()).map(|i| channels.iter().map(|channel| channel.numbers[i]).collect()).collect();
-        Some(Solution { requantizer, tables, offsets: channels.iter().map(|channel| channel.offset).collect() })
+        Some(Solution::of(requantizer, &channels))
     })
+}
+
+/// A sequence of signed integers, if all channels have parameters.
+fn of_integers(form: Form, stairs: &[Stairs]) -> Option<Solution> {
+    let channels: Vec<Channel> = stairs.iter().map(|stairs| form.channel(stairs)).collect::<Option<_>>()?;
+    let shift = form.shift as u8;
+    let requantizer = if form.places == 0 { Requantizer::LowProduct { shift } } else { Requantizer::HighSigned { shift } };
+    Some(Solution::of(requantizer, &channels))
+}
+
+impl Solution {
+    fn of(requantizer: Requantizer, channels: &[Channel]) -> Self {
+        let tables = (0..channels[0].numbers.len()).map(|i| channels.iter().map(|channel| channel.numbers[i]).collect()).collect();
+        Self { requantizer, tables, offsets: channels.iter().map(|channel| channel.offset).collect() }
+    }
 }
 
 #[cfg(test)]
@@ -108,6 +127,12 @@ mod tests {
             Requantizer::SumOfTwo { .. } | Requantizer::IntegersOfTwo | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => {
                 unreachable!("no solution of a search")
             }
+            Requantizer::LowProduct { shift } => (sum * i64::from(number(0)) + i64::from(number(1))) >> shift,
+            Requantizer::HighSigned { shift } => {
+                let sum = sum + i64::from(solution.offsets[channel]);
+                assert!(i32::try_from(sum).is_ok(), "sums have 32 bits");
+                (((sum * i64::from(number(0))) >> 32) + i64::from(number(1))) >> shift
+            }
             Requantizer::HighProduct { signed } => {
                 let sum = (sum + i64::from(solution.offsets[channel])) as u64;
                 let mut high = (sum * u64::from(number(0) as u32)) >> 32;
@@ -132,8 +157,9 @@ mod tests {
     #[test]
     fn solutions_give_the_results_of_the_rule() {
         let mut numbers = Numbers(1);
-        let mut used = [0; 5];
-        for case in 0..1600 {
+        let mut used = [0; 7];
+        for case in 0..3200 {
+            let integers = case >= 1600;
             let rule = if case % 4 == 3 { RequantizeRule::TfliteSingle } else { RequantizeRule::TfliteDouble };
             let shift = numbers.below(14) as u32;
             let channels = 1 + case % 3;
@@ -152,9 +178,11 @@ mod tests {
                 let bias = [0, 1 << 30, -(1 << 30), 3 << 20][(case / 5 % 4) as usize];
                 scales[0].sums = (bias - bound, bias + bound);
             }
-            let low = -(numbers.below(256) as i64);
-            let problem =
-                Problem { rule: Rule::FixedPoint(rule), results: (low, low + 255), toward_zero: case % 2 == 0, narrows: case % 8 < 2 };
+            // Double rounding has products of integers for results of one sign.
+            let one_sign = integers && rule == RequantizeRule::TfliteDouble;
+            let low = if one_sign { 0 } else { -(numbers.below(256) as i64) };
+            let (toward_zero, narrows) = (case % 2 == 0, case % 8 < 2);
+            let problem = Problem { rule: Rule::FixedPoint(rule), results: (low, low + 255), toward_zero, narrows, integers };
             let Some(solution) = solve(&problem, &scales) else { continue };
             used[match solution.requantizer {
                 Requantizer::Float { precision: Precision::Nearest, .. } => 0,
@@ -162,6 +190,8 @@ mod tests {
                 Requantizer::Float { precision: Precision::TowardZeroTwice, .. } => 2,
                 Requantizer::HighProduct { .. } => 3,
                 Requantizer::Rounded => 4,
+                Requantizer::LowProduct { .. } => 5,
+                Requantizer::HighSigned { .. } => 6,
                 Requantizer::SumOfTwo { .. } | Requantizer::IntegersOfTwo | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => {
                     unreachable!("no solution of a search")
                 }
@@ -181,8 +211,9 @@ mod tests {
                 }
             }
         }
-        // Nearly all have a solution, and every kind is used.
-        assert!(used.iter().all(|&n| n > 10) && used.iter().sum::<i32>() > 1500, "{used:?}");
+        // Nearly all have a solution, and every kind is used. No product of integers has factors from one half on.
+        assert!(used.iter().all(|&n| n > 10), "{used:?}");
+        assert!(used[..5].iter().sum::<i32>() > 1500 && used[5..].iter().sum::<i32>() > 1000, "{used:?}");
     }
 
     #[test]
@@ -191,20 +222,22 @@ mod tests {
         // Ties are met by the first ones, exactly and nearly.
         let special = [0.25, 0.125, 1.5 / 64.0, 0.25f64.next_down(), 0.125f64.next_up(), 0.002_979_507_770_665_836];
         let random = (0..60).map(|_| (1.0 + numbers.below(1 << 30) as f64 / 1e9) / f64::from(1 << (2 + numbers.below(8))));
-        let mut solved = 0;
+        let mut solved = [0; 2];
         for (case, factor) in special.into_iter().chain(random.collect::<Vec<_>>()).enumerate() {
-            let scale = Scale::below(factor, (-150_000, 150_000)).unwrap();
+            let scale = Scale::of_double(factor, (-150_000, 150_000)).unwrap();
             let low = [0, -128, -255][case % 3];
-            let rule = Rule::Binary64(factor.to_bits());
-            let problem = Problem { rule, results: (low, low + 255), toward_zero: case % 2 == 0, narrows: case % 4 > 1 };
-            let Some(solution) = solve(&problem, &[scale]) else { continue };
-            solved += 1;
-            for sum in scale.sums.0..=scale.sums.1 {
-                let wanted = ((sum as f64 * factor).round() as i64).clamp(low, low + 255);
-                assert_eq!(computed(&solution, 0, sum).clamp(low, low + 255), wanted, "{factor} of {sum}, {solution:?}");
+            let (results, toward_zero, narrows) = ((low, low + 255), case % 2 == 0, case % 4 > 1);
+            for integers in [false, true] {
+                let problem = Problem { rule: Rule::Binary64, results, toward_zero, narrows, integers };
+                let Some(solution) = solve(&problem, &[scale]) else { continue };
+                solved[usize::from(integers)] += 1;
+                for sum in scale.sums.0..=scale.sums.1 {
+                    let wanted = ((sum as f64 * factor).round() as i64).clamp(low, low + 255);
+                    assert_eq!(computed(&solution, 0, sum).clamp(low, low + 255), wanted, "{factor} of {sum}, {solution:?}");
+                }
             }
         }
-        assert!(solved > 55, "{solved}");
+        assert!(solved.iter().all(|&n| n > 55), "{solved:?}");
     }
 
     #[test]
@@ -214,7 +247,7 @@ mod tests {
         let special = [0.25f32, 0.125, 1.5 / 64.0, 0.25f32.next_down(), 0.125f32.next_up()];
         let random = (0..120).map(|_| (1.0 + numbers.below(1 << 30) as f32 / 1e9) / (1 << (2 + numbers.below(8))) as f32);
         let factors: Vec<f32> = special.into_iter().chain(random.collect::<Vec<_>>()).collect();
-        let mut solved = [0; 2];
+        let (mut solved, mut of_integers) = ([0; 2], 0);
         for (case, &factor) in factors.iter().enumerate() {
             let with_bias = case % 2;
             let outer = if with_bias == 1 { 23.274_658 } else { 1.0 };
@@ -222,25 +255,32 @@ mod tests {
             let floats = [factor / outer, added, outer];
             let scale = Scale::of_floats(floats, (-50_000, 50_000)).unwrap();
             let low = [0, -128, -255][case % 3];
-            let problem = Problem { rule: Rule::Binary32, results: (low, low + 255), toward_zero: true, narrows: true };
-            let Some(solution) = solve(&problem, &[scale]) else { continue };
-            assert_eq!(solution.requantizer, Requantizer::Rounded);
-            solved[with_bias] += 1;
-            for sum in scale.sums.0..=scale.sums.1 {
-                let wanted = (((sum as f32 * floats[0] + added) * outer).round_ties_even() as i64).clamp(low, low + 255);
-                assert_eq!(computed(&solution, 0, sum).clamp(low, low + 255), wanted, "{floats:?} of {sum}, {solution:?}");
+            let problem = Problem { rule: Rule::Binary32, results: (low, low + 255), toward_zero: true, narrows: true, integers: false };
+            let products = solve(&Problem { integers: true, ..problem }, &[scale]);
+            of_integers += usize::from(products.is_some());
+            let rounded = solve(&problem, &[scale]);
+            assert!(rounded.as_ref().is_none_or(|solution| solution.requantizer == Requantizer::Rounded));
+            solved[with_bias] += usize::from(rounded.is_some());
+            for solution in rounded.iter().chain(&products) {
+                for sum in scale.sums.0..=scale.sums.1 {
+                    let wanted = (((sum as f32 * floats[0] + added) * outer).round_ties_even() as i64).clamp(low, low + 255);
+                    assert_eq!(computed(solution, 0, sum).clamp(low, low + 255), wanted, "{floats:?} of {sum}, {solution:?}");
+                }
             }
         }
         // Sums on both sides of zero may meet ties that pull apart.
-        assert!(solved.iter().all(|&n| n > 50), "{solved:?}");
+        assert!(solved.iter().all(|&n| n > 50) && of_integers > 110, "{solved:?} {of_integers}");
     }
 
     #[test]
     fn what_cannot_be_proven_has_no_solution() {
         let scale = Scale { multiplier: 1 << 30, shift: 4, sums: (-1000, 1000), floats: Floats::default() };
-        let problem =
-            Problem { rule: Rule::FixedPoint(RequantizeRule::TfliteDouble), results: (-128, 127), toward_zero: true, narrows: true };
+        let rule = Rule::FixedPoint(RequantizeRule::TfliteDouble);
+        let problem = Problem { rule, results: (-128, 127), toward_zero: true, narrows: true, integers: false };
         assert!(solve(&problem, &[scale]).is_some());
+        let products = Problem { integers: true, ..problem };
+        assert!(solve(&products, &[Scale { multiplier: 1_326_970_308, ..scale }]).is_none(), "two signs, rounded twice");
+        assert!(solve(&Problem { results: (0, 127), ..products }, &[scale]).is_some());
         assert!(solve(&Problem { results: (-40_000, 40_000), ..problem }, &[scale]).is_none());
         assert!(solve(&problem, &[Scale { sums: (i32::MIN.into(), 1000), ..scale }]).is_none());
         assert!(solve(&problem, &[Scale { multiplier: -1, ..scale }]).is_none());

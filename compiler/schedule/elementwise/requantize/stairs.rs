@@ -19,11 +19,12 @@ pub struct Scale {
     pub shift: u32,
     /// The interval of the sums.
     pub sums: (i64, i64),
-    /// What the rule of binary32 computes with.
+    /// What the rules of binary32 and binary64 compute with.
     pub floats: Floats,
 }
 
-/// Bits of numbers of binary32: what a sum is multiplied by, what is added to that, and what it is multiplied by then.
+/// Bits of numbers of binary32: what a sum is multiplied by, what is added to that, and what it is multiplied by then. Or the high and the low half of
+/// a number of binary64.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Floats {
     factor: u32,
@@ -32,6 +33,15 @@ pub struct Floats {
 }
 
 impl Floats {
+    fn of_double(factor: f64) -> Self {
+        let bits = factor.to_bits();
+        Self { factor: (bits >> 32) as u32, added: bits as u32, outer: 0 }
+    }
+
+    fn double(self) -> f64 {
+        f64::from_bits(u64::from(self.factor) << 32 | u64::from(self.added))
+    }
+
     fn scaled(self, sum: i32) -> f32 {
         let [factor, added, outer] = [self.factor, self.added, self.outer].map(f32::from_bits);
         (sum as f32 * factor + added) * outer
@@ -49,8 +59,8 @@ impl Floats {
 pub enum Rule {
     /// By the multiplier and the shift.
     FixedPoint(RequantizeRule),
-    /// By one factor, the bits of a binary64: the product is rounded to nearest, then to an integer, halves away from zero.
-    Binary64(u64),
+    /// By [`Scale::floats`] as one factor of binary64: the product is rounded to nearest, then to an integer, halves away from zero.
+    Binary64,
     /// By [`Scale::floats`] in binary32, each operation rounded, and then to an integer, ties to even.
     Binary32,
 }
@@ -62,7 +72,7 @@ impl Rule {
         match self {
             Self::FixedPoint(rule) => requantize(rule, sum, multiplier as i32, -(shift as i32)).into(),
             Self::Binary32 => libm::rintf(scale.floats.scaled(sum)) as i64,
-            Self::Binary64(factor) => libm::round(f64::from(sum) * f64::from_bits(factor)) as i64,
+            Self::Binary64 => libm::round(f64::from(sum) * scale.floats.double()) as i64,
         }
     }
 }
@@ -78,6 +88,8 @@ pub struct Problem {
     pub toward_zero: bool,
     /// Whether results are narrowed to bytes at once, saturated.
     pub narrows: bool,
+    /// Whether the machine scales by products of integers alone.
+    pub integers: bool,
 }
 
 /// What a rule gives for the sums of a channel.
@@ -119,8 +131,13 @@ pub struct Channel {
 }
 
 impl Scale {
+    /// That of a sum which is multiplied by a positive factor of binary64 below one.
+    pub fn of_double(factor: f64, sums: (i64, i64)) -> Option<Self> {
+        Some(Self { floats: Floats::of_double(factor), ..Self::below(factor, sums)? })
+    }
+
     /// The nearest to a positive factor below one, not above it.
-    pub fn below(factor: f64, sums: (i64, i64)) -> Option<Self> {
+    fn below(factor: f64, sums: (i64, i64)) -> Option<Self> {
         let (fraction, exponent) = libm::frexp(factor);
         let shift = u32::try_from(-exponent).ok()?;
         (fraction > 0.0).then(|| Self { multiplier: libm::ldexp(fraction, 31) as i64, shift, sums, floats: Floats::default() })
@@ -171,7 +188,7 @@ impl Stairs {
         let beyond = below.into_iter().chain(above).collect();
         let sums = match problem.rule {
             Rule::FixedPoint(rule) => threshold_sums(rule, (least, most), scale),
-            Rule::Binary64(_) => (least + 1..=most).map(|result| first_sum(problem.rule, result, scale)).collect(),
+            Rule::Binary64 => (least + 1..=most).map(|result| first_sum(problem.rule, result, scale)).collect(),
             Rule::Binary32 => (least + 1..=most).map(|result| first_sum_of_floats(result, scale)).collect(),
         };
         let mut stairs = Self { scale, first: least + 1, sums, magnitudes: vec![], beyond };
@@ -193,6 +210,12 @@ impl Stairs {
         let (falling, rising) = self.magnitudes.split_at(self.not_positive());
         let ends = [falling.first(), falling.last(), rising.first(), rising.last()].into_iter().flatten();
         ends.fold((f64::INFINITY, 0.0), |(least, most), &end| (end.min(least), end.max(most)))
+    }
+
+    /// The greatest magnitude of what sums are scaled to, about.
+    pub fn most_result(&self) -> i64 {
+        let (first, last) = self.scale.sums;
+        (first.abs().max(last.abs()) as f64 * self.scale.factor()) as i64 + 2
     }
 
     /// The one result, after the clamp, of a channel that has no other.

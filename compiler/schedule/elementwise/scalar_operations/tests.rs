@@ -36,7 +36,7 @@ fn is_lowered(op: ScalarOp, types: &[ElementType]) -> bool {
         requantizers: &requantizers,
         as_stored: &as_stored,
         fma: true,
-        rounds_quotients: true,
+        quotients: Quotients::Floats,
         arithmetic: Arithmetic::PLAIN,
     };
     let is_lowered = evaluator.run(&mut b, &inputs).is_ok();
@@ -71,7 +71,7 @@ fn saturated_number(from: ElementType, to: ElementType, number: i64) -> i64 {
     let call = Call {
         lanes: 1,
         fma: false,
-        rounds_quotients: true,
+        quotients: Quotients::Floats,
         arithmetic: Arithmetic::PLAIN,
         ty: to,
         types: &[from],
