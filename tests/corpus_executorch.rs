@@ -28,6 +28,12 @@ fn what_delegates_round_is_the_runtimes_to_the_bit() {
     engines::all_equal(names.map(|name| support::own(&format!("tests/models/executorch/{name}.pte"))).to_vec());
 }
 
+/// Programs of the Cortex-M back end give what its kernels in Python give.
+fn operators_of_cortex_m_are_its_kernels_to_the_bit() {
+    let names = ["elements", "former", "former_dsp", "image", "image_scalar", "last", "pools"];
+    engines::all_equal(names.map(|name| support::own(&format!("tests/models/executorch/cortex_m_{name}.pte"))).to_vec());
+}
+
 fn portable_programs_match_their_recorded_outputs() {
     let names = ["addmul", "mlp", "lenet", "cond"].map(|name| format!("{name}.portable"));
     let mut failures = Vec::new();
@@ -202,6 +208,7 @@ fn main() -> std::process::ExitCode {
     harness::run(&[
         ("programs_made_for_these_tests_match", Needs::Nothing, programs_made_for_these_tests_match),
         ("what_delegates_round_is_the_runtimes_to_the_bit", Needs::Nothing, what_delegates_round_is_the_runtimes_to_the_bit),
+        ("operators_of_cortex_m_are_its_kernels_to_the_bit", Needs::Nothing, operators_of_cortex_m_are_its_kernels_to_the_bit),
         ("portable_programs_match_their_recorded_outputs", Needs::Corpus("executorch"), portable_programs_match_their_recorded_outputs),
         ("constants_of_a_file_beside_the_program_are_found", Needs::Corpus("executorch"), constants_of_a_file_beside_the_program_are_found),
         ("bundles_hold_a_program_and_cases_that_it_passes", Needs::Corpus("executorch"), bundles_hold_a_program_and_cases_that_it_passes),

@@ -53,6 +53,18 @@ pub fn caches(operator: &str) -> &'static [usize] {
     if let Convention::Caches(caches) = convention(operator) { caches } else { &[] }
 }
 
+/// The arguments of an operator that are memory for its kernel: nobody has written them, and nobody reads them later.
+fn scratch(operator: &str) -> &'static [usize] {
+    match operator.strip_prefix("cortex_m::").map(|name| name.trim_end_matches(".out").trim_end_matches("_nhwc")) {
+        Some("quantized_batch_matmul") => &[7],
+        Some("quantized_avg_pool2d") => &[8],
+        Some("quantized_conv2d") => &[12],
+        Some("quantized_depthwise_conv2d") => &[13],
+        Some("quantized_transpose_conv2d") => &[13, 14],
+        _ => &[],
+    }
+}
+
 /// What an instruction of a method reads and writes.
 pub fn effects(plan: &Plan, instruction: &Instruction) -> Effects {
     let mut effects = Effects::default();
@@ -110,7 +122,8 @@ fn kernel(plan: &Plan, operator: &str, args: &[usize], effects: &mut Effects) {
             &before[..before.len() - effects.defines.len().min(before.len())]
         }
     };
-    for &arg in inputs {
+    let scratch = scratch(operator);
+    for (_, &arg) in inputs.iter().enumerate().filter(|(argument, _)| !scratch.contains(argument)) {
         add(plan, arg, &mut effects.uses);
     }
 }

@@ -1,7 +1,7 @@
 //! How constants lie in the file. A view of a constant has no instruction: it is a second tensor of the same bytes, with other sizes and row major. It means
 //! the elements, as in PyTorch, so the order of the tensor that it is a view of counts.
 
-use super::program::{EValue, Form, Plan, Storage};
+use super::program::{EValue, Form, Instruction, Plan, Storage};
 use std::collections::HashMap;
 
 /// Identity of the bytes of a constant.
@@ -15,6 +15,8 @@ enum Source {
 #[derive(Default)]
 pub struct Layouts {
     forms: HashMap<Source, Vec<Form>>,
+    /// Those of tensors that are no views, whatever else has their bytes: a filter whose channels are last has those of the filter that it was made of.
+    own: HashMap<Source, Vec<Form>>,
 }
 
 impl Layouts {
@@ -22,15 +24,15 @@ impl Layouts {
     pub fn of(plans: &[Plan]) -> Self {
         let mut layouts = Self::default();
         for value in plans.iter().flat_map(|plan| &plan.values) {
-            let EValue::Tensor(meta) = value else { continue };
-            let source = match &meta.storage {
-                Storage::Constant(buffer) => Source::Buffer(*buffer),
-                Storage::External(name) => Source::Name(name.clone()),
-                _ => continue,
-            };
-            let forms = layouts.forms.entry(source).or_default();
-            if !forms.contains(&meta.form) {
-                forms.push(meta.form.clone());
+            add(&mut layouts.forms, value);
+        }
+        for plan in plans {
+            for instruction in &plan.instructions {
+                let Instruction::Kernel { operator, args } = instruction else { continue };
+                // Exporters to this back end lay out its constants themselves.
+                if plan.operators.get(*operator).is_some_and(|name| name.starts_with("cortex_m::")) {
+                    args.iter().filter_map(|&register| plan.values.get(register)).for_each(|value| add(&mut layouts.own, value));
+                }
             }
         }
         layouts
@@ -47,6 +49,9 @@ impl Layouts {
     }
 
     fn candidates(&self, source: &Source, form: &Form) -> Vec<Form> {
+        if self.own.get(source).is_some_and(|own| own.contains(form)) {
+            return vec![form.clone()];
+        }
         let others = self.forms.get(source).into_iter().flatten();
         let mut others: Vec<Form> =
             others.filter(|other| other.element == form.element && other.bytes() == form.bytes()).cloned().collect();
@@ -62,6 +67,20 @@ impl Layouts {
     }
 }
 
+/// Adds the form of a register, if that is a constant.
+fn add(forms: &mut HashMap<Source, Vec<Form>>, value: &EValue) {
+    let EValue::Tensor(meta) = value else { return };
+    let source = match &meta.storage {
+        Storage::Constant(buffer) => Source::Buffer(*buffer),
+        Storage::External(name) => Source::Name(name.clone()),
+        _ => return,
+    };
+    let forms = forms.entry(source).or_default();
+    if !forms.contains(&meta.form) {
+        forms.push(meta.form.clone());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,10 +92,12 @@ mod tests {
         let last = Form { layout: Layout::from_order(&[0, 2, 3, 1]).expect("a permutation"), ..row_major(&[2, 3, 2, 2]) };
         let (view, shorter) = (row_major(&[6, 4]), row_major(&[6]));
         let forms = HashMap::from([(Source::Buffer(1), vec![view.clone(), last.clone(), shorter.clone()])]);
-        let layouts = Layouts { forms };
+        let mut layouts = Layouts { forms, ..Layouts::default() };
         assert_eq!(layouts.of_buffer(1, &view), last);
         assert_eq!(layouts.of_buffer(1, &last), last);
         assert_eq!(layouts.of_buffer(1, &shorter), shorter);
         assert_eq!(layouts.of_buffer(2, &view), view);
+        layouts.own.insert(Source::Buffer(1), vec![view.clone()]);
+        assert_eq!(layouts.of_buffer(1, &view), view);
     }
 }

@@ -31,8 +31,8 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::remainder.Scalar_out", |c| arithmetic(c, remainder)),
     ("aten::fmod.Tensor_out", |c| arithmetic(c, |b, x, y| op(b, ScalarOp::Rem, &[x, y]))),
     ("aten::fmod.Scalar_out", |c| arithmetic(c, |b, x, y| op(b, ScalarOp::Rem, &[x, y]))),
-    ("aten::maximum.out", |c| arithmetic(c, |b, x, y| extreme(b, x, y, true))),
-    ("aten::minimum.out", |c| arithmetic(c, |b, x, y| extreme(b, x, y, false))),
+    ("aten::maximum.out", maximum),
+    ("aten::minimum.out", minimum),
     ("aten::pow.Tensor_Tensor_out", |c| arithmetic(c, |b, x, y| op(b, ScalarOp::Pow, &[x, y]))),
     ("aten::pow.Scalar_out", |c| arithmetic(c, |b, x, y| op(b, ScalarOp::Pow, &[x, y]))),
     ("aten::pow.Tensor_Scalar_out", power_of_number),
@@ -51,6 +51,16 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::bitwise_right_shift.Tensor_out", |c| bits(c, ScalarOp::ShiftRight)),
     ("aten::bitwise_right_shift.Tensor_Scalar_out", |c| bits(c, ScalarOp::ShiftRight)),
 ];
+
+/// The larger ones of two operands' elements.
+pub(super) fn maximum(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
+    arithmetic(c, |b, x, y| extreme(b, x, y, true))
+}
+
+/// The smaller ones of two operands' elements.
+pub(super) fn minimum(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
+    arithmetic(c, |b, x, y| extreme(b, x, y, false))
+}
 
 fn op(b: &mut ExpressionBuilder, operation: ScalarOp, operands: &[Node]) -> Built {
     Ok(b.op(operation, operands)?)

@@ -69,12 +69,30 @@ pub fn convolved(c: &mut Call<'_, '_, '_>) -> Result<Value, Fault> {
 /// When a number is out of range.
 pub fn geometry(c: &Call<'_, '_, '_>, arguments: [usize; 5], spatial: usize) -> Result<Geometry, Fault> {
     let [stride, padding, dilation, output_padding, groups] = arguments;
+    let groups = u64::try_from(c.int(groups)?).unwrap_or(0);
+    geometry_of(c, [stride, padding, dilation], Some(output_padding), (groups, spatial))
+}
+
+/// The same where groups are known, and the output padding may be none.
+///
+/// # Errors
+/// When a number is out of range.
+pub fn geometry_of(
+    c: &Call<'_, '_, '_>,
+    [stride, padding, dilation]: [usize; 3],
+    output_padding: Option<usize>,
+    (groups, spatial): (u64, usize),
+) -> Result<Geometry, Fault> {
+    if groups == 0 {
+        return Err(Fault::invalid("groups must be positive"));
+    }
+    let output_padding = output_padding.map_or_else(|| Ok(vec![0; spatial]), |index| c.per_dimension(index, spatial))?;
     Ok(Geometry {
         stride: limited(c.per_dimension(stride, spatial)?, 1, "stride")?,
         padding: limited(c.per_dimension(padding, spatial)?, 0, "padding")?,
         dilation: limited(c.per_dimension(dilation, spatial)?, 1, "dilation")?,
-        output_padding: limited(c.per_dimension(output_padding, spatial)?, 0, "output padding")?,
-        groups: u64::try_from(c.int(groups)?).ok().filter(|&g| g > 0).ok_or_else(|| Fault::invalid("groups must be positive"))?,
+        output_padding: limited(output_padding, 0, "output padding")?,
+        groups,
     })
 }
 

@@ -8,6 +8,7 @@ mod close;
 mod compare;
 mod complex;
 pub mod convolution;
+mod cortex_m;
 mod create;
 mod displace;
 mod distance;
@@ -52,6 +53,7 @@ const FAMILIES: &[Family] = &[
     compare::OPERATORS,
     complex::OPERATORS,
     convolution::OPERATORS,
+    cortex_m::OPERATORS,
     create::OPERATORS,
     displace::OPERATORS,
     distance::OPERATORS,

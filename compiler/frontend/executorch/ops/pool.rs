@@ -26,7 +26,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
 
 /// (input, kernel_size, stride, padding, …): windows over some dimensions. A last one may be partial if it begins inside the input or the padding
 /// before it.
-fn windows(c: &Call<'_, '_, '_>, dilation: Vec<i64>, partial: bool) -> Result<Windows, Fault> {
+pub(super) fn windows(c: &Call<'_, '_, '_>, dilation: Vec<i64>, partial: bool) -> Result<Windows, Fault> {
     let spatial = dilation.len();
     let size = small(c, 1, spatial)?;
     let strides = if c.ints(2)?.is_empty() { size.clone() } else { small(c, 2, spatial)? };

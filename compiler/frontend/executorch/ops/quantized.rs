@@ -49,7 +49,8 @@ fn scale(c: &mut Call<'_, '_, '_>, x: Value, axis: Option<usize>) -> Result<Scal
     Ok(Scale { scale: parameters[0], zero_point: parameters[1] })
 }
 
-fn quantize(c: &mut Call<'_, '_, '_>, axis: Option<usize>, range: usize) -> Outcome {
+/// A tensor as integers; the range of these begins at an argument.
+pub(super) fn quantize(c: &mut Call<'_, '_, '_>, axis: Option<usize>, range: usize) -> Outcome {
     let x = c.tensor(0)?;
     let scale = scale(c, x, axis)?;
     let bounds = (c.int(range)?, c.int(range + 1)?);
@@ -58,7 +59,8 @@ fn quantize(c: &mut Call<'_, '_, '_>, axis: Option<usize>, range: usize) -> Outc
     c.finish(y)
 }
 
-fn dequantize(c: &mut Call<'_, '_, '_>, axis: Option<usize>) -> Outcome {
+/// What the integers of a tensor stand for.
+pub(super) fn dequantize(c: &mut Call<'_, '_, '_>, axis: Option<usize>) -> Outcome {
     let x = c.tensor(0)?;
     let scale = scale(c, x, axis)?;
     let out = c.out_form(c.out())?.element;

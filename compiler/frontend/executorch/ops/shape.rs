@@ -143,7 +143,8 @@ fn unsqueeze(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(y)
 }
 
-fn permute(c: &mut Call<'_, '_, '_>) -> Outcome {
+/// (input, permutation): a tensor with its dimensions in another order.
+pub(super) fn permute(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let rank = c.rank(x);
     let permutation: Result<Vec<usize>, Fault> = c.ints(1)?.into_iter().map(|d| c.axis(d, rank)).collect();
