@@ -1,6 +1,6 @@
 //! Comparing tensors: integers bit for bit, floats within a tolerance, NaN and infinities in the same places.
 
-use crate::ir::{ElementType, Tensor};
+use crate::ir::{ElementType, Tensor, packed};
 use std::fmt;
 
 /// How far floats may be apart: `absolute + relative × the largest finite expected magnitude of the tensor`, which counts as the
@@ -99,6 +99,11 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Diffe
     // NumPy has no bfloat16: its bits are recorded.
     if (found.element, expected.element) == (ElementType::Bf16, ElementType::U16) {
         return compare(found, &Tensor { element: ElementType::Bf16, ..expected.clone() }, tolerance);
+    }
+    // Nor has it integers that share bytes.
+    if found.element.is_packed() && expected.element == found.element.unpacked() {
+        let bytes = packed::unpack(found.element, &found.bytes, found.elements());
+        return compare(&Tensor { element: expected.element, shape: found.shape.clone(), bytes }, expected, tolerance);
     }
     if (found.element, &found.shape) != (expected.element, &expected.shape) {
         let describe = |t: &Tensor| format!("{}{:?}", t.element, t.shape);

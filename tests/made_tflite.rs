@@ -141,6 +141,40 @@ fn a_box_is_written_into_as_many_rows_as_there_are() {
     assert!(instance.call_tensors(0, &[table, update, start]).is_err());
 }
 
+/// Integers of so many bits, some negative if they have a sign, packed.
+fn tensor_packed(element: ElementType, shape: &[u64], step: u64) -> (Tensor, Vec<i8>) {
+    let bits = element.bits();
+    let number = |i: u64| {
+        let low = (i * step) as u8 & ((1 << bits) - 1);
+        if element.is_signed_integer() { (low << (8 - bits)) as i8 >> (8 - bits) } else { low as i8 }
+    };
+    let numbers: Vec<i8> = (0..shape.iter().product()).map(number).collect();
+    let bytes: Vec<u8> = numbers.iter().map(|&n| n as u8).collect();
+    (Tensor { element, shape: shape.to_vec(), bytes: modelc::ir::packed::pack(element, &bytes) }, numbers)
+}
+
+#[test]
+fn ports_of_packed_integers_have_dynamic_dimensions() {
+    let types = [(TensorType::INT2, ElementType::I2), (TensorType::INT4, ElementType::I4), (TensorType::UINT4, ElementType::U4)];
+    for (ty, element) in types {
+        let mut model = Made::default();
+        let (given, axis) = (model.tensor(ty, &[4, 5]), model.constant(TensorType::INT32, &[1], 1i32.to_le_bytes().to_vec()));
+        let (turned, floats) = (model.tensor(ty, &[4, 5]), model.tensor(TensorType::FLOAT32, &[4, 5]));
+        model.built_in(BuiltinOperator::REVERSE_V2, &[given, axis], &[turned]);
+        model.built_in(BuiltinOperator::CAST, &[given], &[floats]);
+        let [packed, plain] = [turned, floats].map(|result| model.finish(&[given], &[result]));
+        // 13 × 31 integers end within a byte.
+        for shape in [[1, 1], [3, 7], [13, 31], [5, 2], [40, 32]] {
+            let (input, numbers) = tensor_packed(element, &shape, 7);
+            let expected = tensor_f32(&shape, numbers.iter().map(|&n| f32::from(n)));
+            assert_eq!(answer(&plain, &[(0, 0, 40), (0, 1, 32)], std::slice::from_ref(&input)), expected, "{element} {shape:?}");
+            let reversed = numbers.chunks(shape[1] as usize).flat_map(|row| row.iter().rev()).map(|&n| n as u8).collect::<Vec<u8>>();
+            let expected = Tensor { bytes: modelc::ir::packed::pack(element, &reversed), ..input.clone() };
+            assert_eq!(answer(&packed, &[(0, 0, 40), (0, 1, 32)], &[input]), expected, "{element} {shape:?}");
+        }
+    }
+}
+
 #[test]
 fn the_place_of_the_largest_of_nothing_is_an_error_of_the_call() {
     let mut model = Made::default();

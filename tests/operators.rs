@@ -12,7 +12,6 @@ These combinations of types are errors, though the operator is supported and the
 - PRELU with 16-bit slopes. The reference reads them as bytes. 8-bit slopes are supported.\n\
 - Integers without scales, if the operator needs scales. The reference divides by zero.\n\
 - LSTM with 12 inner scales (8-bit gates). The reference reads beyond the end of its own table of scales.\n\
-- Inputs and outputs of a model in INT2, INT4 or UINT4. Constants of these types, and tensors between QUANTIZE and DEQUANTIZE, are supported.\n\
 - complex128 in operators that move slices by index.\n\
 - Tensors of strings, in every operator.\n";
 
@@ -26,6 +25,7 @@ activation, even if that is none.\n\
 may hide other lanes from it.\n\
 - SOFTMAX and LOG_SOFTMAX of 8-bit integers take any scale. Where it is too small to tell elements apart, they are all equal, as in LiteRT's \
 optimized kernels; the reference kernels abort.\n\
+- DEQUANTIZE of constants in blocks multiplies by the scales of the blocks. LiteRT's built-in kernels multiply by 0, since such a tensor has no scale of its own.\n\
 - Of NaN in an XNNPACK delegate, maximum, minimum, pooling and clamps give what the runtime gives on x86.\n";
 
 /// The most characters of a line of names.

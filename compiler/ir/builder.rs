@@ -155,6 +155,11 @@ impl<'m> FunctionBuilder<'m> {
         self.single(operators::Unpack { element }, &[bytes])
     }
 
+    /// Packed integers one a byte, or bytes packed.
+    pub fn repack(&mut self, input: Value, element: ElementType) -> Built {
+        self.single(operators::Repack { element }, &[input])
+    }
+
     /// The same bytes as elements of another type.
     pub fn bitcast(&mut self, input: Value, element: ElementType) -> Built {
         self.single(operators::Bitcast { element }, &[input])

@@ -11,6 +11,7 @@ use super::indexed::index::IndexSchedule;
 use super::indexed::scatter::ScatterSchedule;
 use super::movement::iota::IotaSchedule;
 use super::movement::mirror_pad::MirrorPadSchedule;
+use super::movement::repack::RepackSchedule;
 use super::movement::strided::MovementSchedule;
 use super::movement::unpack::UnpackSchedule;
 use super::ordering::suppress::SuppressSchedule;
@@ -71,6 +72,7 @@ const TABLE: &[(&[Op], Row)] = &[
         Root(|cx, root| made(MovementSchedule::new(cx, root)), Anywhere),
     ),
     (&[Op::Unpack], Root(|cx, root| made(UnpackSchedule::new(cx, root)), Outermost)),
+    (&[Op::Repack], Root(|cx, root| made(RepackSchedule::new(cx, root)), Anywhere)),
     (&[Op::MirrorPad], Root(|cx, root| made(MirrorPadSchedule::new(cx, root)), Outermost)),
     (&[Op::Iota], Root(|cx, root| made(IotaSchedule::new(cx, root)), Anywhere)),
     (&[Op::Gather], Root(|cx, root| made(GatherSchedule::new(cx, root)), Outermost)),

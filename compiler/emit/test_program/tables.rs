@@ -4,7 +4,7 @@ use super::TestCall;
 use crate::compare::{Tolerance, scale};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::has_shape;
-use crate::ir::{ElementType, Tensor};
+use crate::ir::{ElementType, Tensor, packed};
 use crate::program::{Method, Port};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -106,16 +106,21 @@ impl Tables {
     fn expected_line(&mut self, port: &Port, expected: &Tensor, tolerance: Tolerance) -> String {
         let value = self.value(port, expected);
         let part = expected.element.part();
-        let elements = expected.elements() * (expected.element.bits() / part.bits()) as usize;
+        // Integers that share bytes are compared byte by byte.
+        let elements = match expected.element.is_packed() {
+            true => expected.bytes.len(),
+            false => expected.elements() * (expected.element.bits() / part.bits()) as usize,
+        };
         let scale = scale(expected, tolerance);
         let kind = match part {
             ElementType::Bf16 => 'b',
             _ if part.is_float() => 'f',
+            _ if part.is_packed() => 'u',
             ElementType::Bool | ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => 'u',
             _ => 'i',
         };
         // Truth values are bytes in C.
-        let bits = if part == ElementType::Bool { 8 } else { part.bits() };
+        let bits = if part == ElementType::Bool { 8 } else { part.bits().max(8) };
         let rank = if has_shape(port) { expected.shape.len() } else { 0 };
         format!("{{ {value}, {elements}, {:e}, {:e}, '{kind}', {bits}, {rank} }}", scale.unit, scale.allowed)
     }
@@ -129,6 +134,9 @@ fn expected(port: &Port, tensor: &Tensor, index: usize) -> Result<Tensor, Diagno
     if port.shape.len() != tensor.shape.len() || !port.shape.iter().zip(&tensor.shape).enumerate().all(fits) {
         let error = Diagnostic::new(codes::EXPECTED_OUTPUT, format!("the expected output {index} is not of the output's shape"));
         return Err(error.expected(format!("{:?}", port.shape), format!("{:?}", tensor.shape)));
+    }
+    if port.element.is_packed() && tensor.element == port.element.unpacked() {
+        return Ok(Tensor { element: port.element, shape: tensor.shape.clone(), bytes: packed::pack(port.element, &tensor.bytes) });
     }
     if port.element != tensor.element && !is_bits {
         let error = Diagnostic::new(codes::EXPECTED_OUTPUT, format!("the expected output {index} is not of the output's type"));

@@ -88,6 +88,14 @@ fn expected_outputs_must_be_the_method_s() {
 }
 
 #[test]
+fn integers_that_share_bytes_are_compared_byte_by_byte() {
+    let program = program(vec![], vec![port(ElementType::I4, &[3], false)]);
+    let expected = Tensor { element: ElementType::I8, shape: vec![3], bytes: vec![1, 0xfe, 7] };
+    let text = written(&program, &[(vec![], vec![Some(expected)])]).unwrap_or_else(|error| panic!("{error}"));
+    assert!(text.contains("modelc_test_words[] = {\n  0x7e1,\n}") && text.contains("'u', 8, 0 },"), "{text}");
+}
+
+#[test]
 fn a_test_has_a_size() {
     let elements = (MOST_BYTES / 4 + 1) as u64;
     let program = program(vec![port(ElementType::F32, &[elements], false)], vec![]);

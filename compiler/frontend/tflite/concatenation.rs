@@ -8,7 +8,7 @@ use crate::operators::quantize::at_zero_point;
 use crate::operators::terms::Terms;
 use crate::operators::{joins, slices};
 use crate::schema::tflite::ActivationFunctionType;
-use ElementType::{F32, I8, I16, U8};
+use ElementType::{F32, I4, I8, I16, U8};
 
 fn inputs(operator: &mut Operator<'_, '_, '_>) -> Result<Vec<Operand>, Diagnostic> {
     let count = operator.input_count();
@@ -25,7 +25,8 @@ pub(super) fn concatenation(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let inputs = inputs(operator)?;
     let output = operator.output(0)?;
     let axis = operator.axis(i64::from(options.axis()), inputs[0].rank())?;
-    if output.element.is_packed() {
+    // The reference joins packed integers of four bits with a sign alone.
+    if output.element.is_packed() && output.element != I4 {
         return Err(operator.type_error(&[output.element]));
     }
     let mut values = Vec::new();
@@ -45,7 +46,7 @@ pub(super) fn concatenation(operator: &mut Operator<'_, '_, '_>) -> Lowered {
                 }
                 input.value
             }
-            _ => input.value,
+            _ => operator.graph().unpacked(input.value)?,
         };
         values.push(value);
     }
@@ -84,7 +85,7 @@ pub(super) fn pack(operator: &mut Operator<'_, '_, '_>) -> Lowered {
                 .about_tensor(&input.info.name)
                 .expected(expected, format!("{:?}", input.shape)));
         }
-        values.push(input.value);
+        values.push(operator.graph().unpacked(input.value)?);
     }
     let value = joins::stacked(operator.graph(), &values, axis)?;
     operator.bind(0, value)

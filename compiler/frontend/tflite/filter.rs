@@ -5,7 +5,6 @@ use super::operator::{Affine, Operand, Operator};
 use super::tensor::{Blocks, TensorInfo};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, TensorType, Value};
-use crate::operators::contraction::blockwise;
 use ElementType::{F16, I8, U8};
 use std::rc::Rc;
 
@@ -71,13 +70,6 @@ pub(super) fn signed_filter(operator: &mut Operator<'_, '_, '_>, filter: Operand
         None => operator.graph().bitcast(filter.value, I8)?,
     };
     Ok(Operand { value, info, ..filter })
-}
-
-/// The filter of a product in blocks.
-pub(super) fn blocks(operator: &mut Operator<'_, '_, '_>, filter: &Operand, blocks: Blocks) -> Result<blockwise::Filter, Diagnostic> {
-    let scales = block_scales(operator, filter, blocks)?;
-    let made = blockwise::Filter::new(operator.graph(), filter.value.into(), scales, blocks.size);
-    made.ok_or_else(|| invalid(codes::QUANTIZATION_MISSING, "a filter in blocks must be a constant").about_tensor(&filter.info.name))
 }
 
 /// The scales of a matrix whose rows are cut into blocks: constants of f32, `[rows, blocks]`.

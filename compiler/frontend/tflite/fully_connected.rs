@@ -173,9 +173,13 @@ impl FullyConnected {
     /// Float input and output with an int4 or int2 filter in blocks.
     fn blockwise(&self, operator: &mut Operator<'_, '_, '_>, blocks: Blocks) -> Result<Value, Diagnostic> {
         let bias = bias(operator, 2, self.units, &[F32])?.map(|(value, _)| value);
-        let filter = filter::blocks(operator, &self.filter, blocks)?;
+        let scales = filter::block_scales(operator, &self.filter, blocks)?;
+        let filter = blockwise::Filter::new(operator.graph(), self.filter.value.into(), scales, blocks.size);
         let rows = asymmetric_rows(operator.graph(), self.rows, &[1])?;
-        let products = blockwise::products(operator.graph(), rows, filter)?;
+        let products = match filter {
+            Some(filter) => blockwise::products(operator.graph(), rows, filter)?,
+            None => blockwise::products_of_computed(operator.graph(), rows, self.filter.value, scales)?,
+        };
         Ok(Numerics::plain(F32, self.activation).output(operator.graph(), products, bias)?)
     }
 }

@@ -53,6 +53,8 @@ impl Lowering<'_, '_> {
                     let constant = self.graph.builder.module.add_constant(ty, bytes.clone());
                     self.graph.builder.constant(constant)?
                 }
+                // Operators compute with a byte for each integer.
+                None if info.element.is_packed() => self.graph.builder.repack(parameter, info.element.unpacked())?,
                 None => parameter,
             };
             self.inputs.insert(parameter, input);
@@ -71,7 +73,7 @@ impl Lowering<'_, '_> {
             let (value, element) = (self.read(tensor)?, self.info(tensor)?.element);
             // Integers that are packed in a port were computed in a byte each.
             let is_packed = self.graph.builder.tensor(value).element != element;
-            values.push(if is_packed { self.graph.convert(value, element)? } else { value });
+            values.push(if is_packed { self.graph.builder.repack(value, element)? } else { value });
             ports.push(self.port(tensor, None)?);
         }
         Ok((values, ports))

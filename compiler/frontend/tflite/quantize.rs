@@ -1,7 +1,8 @@
 //! QUANTIZE, DEQUANTIZE, FAKE_QUANT and CAST.
 
 use super::error::{invalid, missing_options, unsupported};
-use super::operator::{Lowered, Operator};
+use super::filter;
+use super::operator::{Lowered, Operand, Operator};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{Comparison, ElementType, Scalar, Value};
@@ -58,6 +59,7 @@ pub(super) fn dequantize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let result = match types {
         [F16, F16] => input.value,
         [F16, F32] => operator.graph().convert(input.value, F32)?,
+        [I2 | I4, F16 | F32] if input.info.blocks.is_some() => dequantize_blocks(operator, &input, output.element)?,
         [I2 | I4 | U4 | I8 | U8 | I16, F16 | F32] => {
             let scale = scale(operator, &input.info, input.rank())?;
             quantize::dequantize(operator.graph(), input.value, &scale, Rounding::Away, output.element)?
@@ -65,6 +67,18 @@ pub(super) fn dequantize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         _ => return Err(operator.type_error(&types)),
     };
     operator.bind(0, result)
+}
+
+/// A matrix whose rows are cut into blocks with a scale each.
+fn dequantize_blocks(operator: &mut Operator<'_, '_, '_>, input: &Operand, element: ElementType) -> Result<Value, Diagnostic> {
+    let Some(blocks) = input.info.blocks else { return Err(operator.type_error(&[input.element(), element])) };
+    let scales = filter::block_scales(operator, input, blocks)?;
+    let [units, count] = operator.shape(scales)?[..] else { return Err(operator.type_error(&[input.element(), element])) };
+    let apart = operator.reshape(input.value, &[units, count, blocks.size])?;
+    let scale = Parameter::Tensor(operator.reshape(scales, &[units, count, 1])?);
+    let scale = Scale { scale, zero_point: Parameter::Number(0.0) };
+    let real = quantize::dequantize(operator.graph(), apart, &scale, Rounding::Away, element)?;
+    operator.reshape(real, &input.shape)
 }
 
 /// FAKE_QUANT: floats rounded to the steps of a quantized scale over a range, which is moved a little so that zero is one of them.
@@ -94,7 +108,9 @@ pub(super) fn cast(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (input, output) = (operator.any_input(0)?, operator.output(0)?);
     let types = [input.element(), output.element];
     let castable = |e: ElementType| e.is_integer() || matches!(e, Bool | F16 | Bf16 | F32 | F64 | C64);
-    if types.iter().any(|&e| !castable(e)) {
+    // The reference makes packed integers of floats alone.
+    let packs_others = types[1].is_packed() && types[0] != F32;
+    if packs_others || types.iter().any(|&e| !castable(e)) {
         return Err(operator.type_error(&types));
     }
     if types == [C64, C64] {
@@ -117,7 +133,15 @@ fn converted(operator: &mut Operator<'_, '_, '_>, value: Value, to: ElementType)
     };
     let mut terms = Terms::new(&[from]);
     let x = terms.input(0);
-    let (integer, largest) = (terms.convert(x, to), terms.constant(Scalar::from_bits(to, largest as u64)));
+    let integer = match integer_range(to) {
+        Some(range) if to.is_packed() => {
+            let wide = terms.convert(x, I32);
+            let clamped = terms.clamp_i32(wide, range)?;
+            terms.convert(clamped, to.unpacked())
+        }
+        _ => terms.convert(x, to),
+    };
+    let largest = terms.constant(Scalar::from_bits(to.unpacked(), largest as u64));
     let known = terms.compare(Comparison::Equal, x, x)?;
     let result = terms.select(known, integer, largest)?;
     operator.map(&[value], terms.finish(result))

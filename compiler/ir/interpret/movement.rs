@@ -68,6 +68,15 @@ pub(in crate::ir) fn unpack<'m>(source: &Array<'m>, element: ElementType) -> Ste
     Ok(Array::new(element.unpacked(), shape, packed::unpack(element, &source.bytes, count)))
 }
 
+/// `repack`
+pub(in crate::ir) fn repack<'m>(source: &Array<'m>, element: ElementType) -> Array<'m> {
+    let mut bytes = source.bytes.to_vec();
+    if element.is_packed() {
+        bytes = packed::unpack(element, &packed::pack(element, &bytes), bytes.len());
+    }
+    Array::new(element, source.shape.clone(), bytes)
+}
+
 /// `transpose`
 pub(in crate::ir) fn transpose<'m>(source: &Array<'m>, axes: &[usize]) -> Step<Array<'m>> {
     let from = strides(&source.shape);

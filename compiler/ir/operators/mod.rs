@@ -32,6 +32,7 @@ mod non_max_suppression;
 mod pad;
 mod real_fourier;
 mod reduce;
+mod repack;
 mod reshape;
 mod rule;
 mod scan;
@@ -73,6 +74,7 @@ pub use non_max_suppression::NonMaxSuppression;
 pub use pad::Pad;
 pub use real_fourier::RealFourier;
 pub use reduce::Reduce;
+pub use repack::Repack;
 pub use reshape::Reshape;
 pub use rule::{Context, MAX_ELEMENTS, MAX_RANK, broadcast_shapes};
 pub use scan::Scan;
@@ -426,6 +428,7 @@ operators! {
     Reshape,
     Bitcast,
     Unpack,
+    Repack,
     Transpose,
     Broadcast,
     Slice,

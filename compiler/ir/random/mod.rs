@@ -33,7 +33,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             instructions: 12,
-            operators: OPS.iter().map(|row| row.op).filter(|op| *op != Op::External).collect(),
+            operators: OPS.iter().map(|row| row.op).filter(|op| !matches!(op, Op::External | Op::Repack)).collect(),
             // Numbers without arithmetic would only be in the way.
             elements: ElementType::ALL.iter().map(|(e, _)| *e).filter(|&e| e != ElementType::C128).collect(),
             scalar_operations: ScalarOp::PLAIN.to_vec(),
@@ -51,7 +51,7 @@ impl Options {
 
     /// The operators but for transforms and attention, which round otherwise or add in another order: integers made of their results would show it.
     pub fn exact_operators() -> Vec<Op> {
-        let left_out = [Op::External, Op::Attention, Op::Fourier, Op::RealFourier];
+        let left_out = [Op::External, Op::Repack, Op::Attention, Op::Fourier, Op::RealFourier];
         OPS.iter().map(|row| row.op).filter(|op| !left_out.contains(op)).collect()
     }
 }

@@ -4,7 +4,7 @@
 use super::matrix::Matrix;
 use super::rows::Rows;
 use crate::ir::operators::block_unit;
-use crate::ir::{ElementType, Extent, Scalar, Value};
+use crate::ir::{ElementType, Extent, Reduction, Scalar, Value};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph};
 use ElementType::{F32, I32};
@@ -50,16 +50,65 @@ pub fn products(g: &mut Graph<'_>, quantized: Rows, filter: Filter) -> Result<Va
     let excess = quantized.offsets.map(|_| filter.sums(g));
     let units = g.shape(filter.weights.value)?[0];
     let total = of_rows(g, quantized.integers, filter)?;
-    let Some((offsets, sums)) = quantized.offsets.zip(excess) else {
+    let excess = excess.map(|sums| g.constant_f32(&[units], &sums)).transpose()?;
+    scaled(g, total, quantized, excess)
+}
+
+/// Sums of products of quantized rows as floats. `excess` are the sums of each unit's weights, scaled, where rows have offsets.
+fn scaled(g: &mut Graph<'_>, total: Value, quantized: Rows, excess: Option<Value>) -> Result<Value, Error> {
+    let Some((offsets, excess)) = quantized.offsets.zip(excess) else {
         return g.compute::<Error>(&[total, quantized.scales], |terms, x| Ok(terms.mul(x[0], x[1])?));
     };
-    let excess = g.constant_f32(&[units], &sums)?;
     let mut terms = Terms::new(&[F32, I32, F32, F32]);
     let (total_input, offset, excess_input, scale) = (terms.input(0), terms.input_as(1, F32), terms.input(2), terms.input(3));
     let product = terms.mul(offset, excess_input)?;
     let difference = terms.sub(total_input, product)?;
     let result = terms.mul(difference, scale)?;
     g.map(&[total, offsets, excess, quantized.scales], terms.finish(result))
+}
+
+/// The same with weights i8 `[units, depth]` that the program computes, and constant scales f32 `[units, blocks]`.
+///
+/// # Errors
+/// When the rows are not as long as the filter's.
+pub fn products_of_computed(g: &mut Graph<'_>, quantized: Rows, weights: Value, scales: Value) -> Result<Value, Error> {
+    let ([units, depth], [_, blocks]) = (dimensions(g, weights)?, dimensions(g, scales)?);
+    let [count, found] = g.extents(quantized.integers)[..] else { return Err(Error::NoMatrix { rank: g.rank(quantized.integers) }) };
+    g.equate(found, Extent::Static(depth))?;
+    let [blocks, units, size] = [blocks, units, depth / blocks.max(1)].map(Extent::Static);
+    let left = by_blocks(g, quantized.integers, [count, blocks, size])?;
+    let right = by_blocks(g, weights, [units, blocks, size])?;
+    let sums = g.builder.matmul(left, right, (0, 0), I32)?;
+    let scales = by_blocks(g, scales, [units, blocks, Extent::Static(1)])?;
+    let scales = g.reshape(scales, &[blocks, Extent::Static(1), units])?;
+    let total = sum_of_scaled(g, sums, scales, &[count, units])?;
+    let excess = quantized.offsets.map(|_| {
+        let wide = g.convert(right, I32)?;
+        let sums = g.builder.reduce(wide, Reduction::Sum, vec![2])?;
+        let sums = g.reshape(sums, &[blocks, Extent::Static(1), units])?;
+        sum_of_scaled(g, sums, scales, &[units])
+    });
+    scaled(g, total, quantized, excess.transpose()?)
+}
+
+fn dimensions(g: &Graph<'_>, matrix: Value) -> Result<[u64; 2], Error> {
+    <[u64; 2]>::try_from(g.shape(matrix)?).map_err(|_| Error::NoMatrix { rank: g.rank(matrix) })
+}
+
+/// A matrix whose rows are cut into blocks, with the blocks outermost.
+fn by_blocks(g: &mut Graph<'_>, matrix: Value, apart: [Extent; 3]) -> Result<Value, Error> {
+    let apart = g.reshape(matrix, &apart)?;
+    Ok(g.builder.transpose(apart, vec![1, 0, 2])?)
+}
+
+/// The sum over blocks, the outermost dimension, of integers times scales.
+fn sum_of_scaled(g: &mut Graph<'_>, integers: Value, scales: Value, shape: &[Extent]) -> Result<Value, Error> {
+    let scaled = g.compute::<Error>(&[integers, scales], |terms, x| {
+        let number = terms.convert(x[0], F32);
+        Ok(terms.mul(number, x[1])?)
+    })?;
+    let sum = g.builder.reduce(scaled, Reduction::Sum, vec![0])?;
+    g.reshape(sum, shape)
 }
 
 /// The products of rows `[count, depth]`, floats or integers as they are, with a filter in blocks: `[count, units]`.

@@ -294,6 +294,32 @@ fn blocks_of_any_size_are_scaled_and_added() {
     }
 }
 
+/// Weights that the program computes give what constants give.
+#[test]
+fn blocks_of_computed_weights_are_scaled_and_added() {
+    let rows = Floats::varied(&[3, 16]);
+    let weight = |i: u64| ((i * 5) % 15) as i64 - 7;
+    let weights = Floats::new(&[5, 16], (0..80).map(|i| weight(i) as f32).collect());
+    let packed: Vec<u8> = (0..40).map(|i| (weight(2 * i) & 15 | (weight(2 * i + 1) & 15) << 4) as u8).collect();
+    let products = |is_constant: bool, has_offsets: bool| {
+        run(&[&rows, &weights], &|g, v| {
+            let [integers, weights] = [v[0], v[1]].map(|x| g.convert(x, ElementType::I8));
+            let scales = g.constant_f32(&[5, 4], &(0..20).map(|i| 0.5 + i as f32).collect::<Vec<_>>())?;
+            let offsets = has_offsets.then(|| g.constant_i32(&[3, 1], &[3, -2, 100])).transpose()?;
+            let rows = Rows { integers: integers?, scales: g.constant_f32(&[3, 1], &[2.0, 0.5, 1.0])?, offsets };
+            if !is_constant {
+                return blockwise::products_of_computed(g, rows, weights?, scales);
+            }
+            let weights = g.constant(ElementType::I4, &[5, 16], packed.clone())?;
+            let filter = blockwise::Filter::new(g, weights.into(), scales, 4).expect("a constant");
+            blockwise::products(g, rows, filter)
+        })
+    };
+    for has_offsets in [false, true] {
+        assert_eq!(products(false, has_offsets), products(true, has_offsets));
+    }
+}
+
 /// Rows of four bits with one scale are a block each, whether or not they are short enough; offsets and biases count as with bytes.
 #[test]
 fn rows_of_four_bits_equal_rows_of_bytes() {

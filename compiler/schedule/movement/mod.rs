@@ -4,6 +4,7 @@ pub mod interleave;
 pub mod iota;
 pub mod matrix;
 pub mod mirror_pad;
+pub mod repack;
 pub mod strided;
 pub mod turn;
 pub mod unpack;
