@@ -2,7 +2,7 @@
 
 use super::{Axes, Rescaling, integer_mean, mean, moments, normalized, position, quantized_mean, quantized_product, quantized_sum, reduce};
 use crate::ir::interpret::Interpreter;
-use crate::ir::{ElementType, Interval, Module, Reduction, Search, TensorType, Type};
+use crate::ir::{ElementType, Module, Reduction, Search};
 use crate::operators::quantization::Affine;
 use crate::operators::testing::{Floats, run, run_with};
 use crate::operators::{Error, Graph};
@@ -58,6 +58,30 @@ fn quantized_sums_and_means_are_the_same_where_the_count_is_known_at_run_time() 
                     g.convert(result, ElementType::F32)
                 };
                 assert_eq!(run(&[&input], &build), run_with(&[&input], &[(0, 0)], &build), "{count} of {from} to {to}");
+            }
+        }
+    }
+}
+
+#[test]
+fn quantized_products_are_the_same_where_the_count_is_known_at_run_time() {
+    for count in [1u64, 2, 3, 7, 31] {
+        let numbers = (0..6 * count).map(|n| (n * 37 % 23) as f32 - 11.0).collect();
+        let input = Floats::new(&[2, count, 3], numbers);
+        for (from, to) in [(0.5, 0.25), (0.8, 0.004), (0.1, 1e-3)] {
+            let rescaling = Rescaling {
+                from: Affine { scale: from, zero_point: -7 },
+                to: Affine { scale: to, zero_point: 3 },
+                element: ElementType::I8,
+            };
+            let build = |g: &mut Graph<'_>, v: &[crate::ir::Value]| {
+                let x = g.convert(v[0], ElementType::I8)?;
+                let result = quantized_product(g, x, &[1], &rescaling)?;
+                g.convert(result, ElementType::F32)
+            };
+            let known = run(&[&input], &build);
+            for open in [&[(0, 1)][..], &[(0, 0), (0, 1)], &[(0, 1), (0, 2)]] {
+                assert_eq!(run_with(&[&input], open, &build), known, "{count} of {from} to {to}");
             }
         }
     }
@@ -120,15 +144,4 @@ fn nan_is_worse_than_every_number() {
         let found = of_constant(&bytes, ElementType::F32, |g, x| position(g, x, Search::Max, 0, ElementType::I32).unwrap());
         assert_eq!(found, i32::to_le_bytes(expected), "{row:?}");
     }
-}
-
-#[test]
-fn quantized_products_of_unknown_numbers_are_refused() {
-    let mut module = Module::default();
-    let mut g = Graph::new(&mut module, "f");
-    let x = g.builder.param(Type::Tensor(TensorType::of(ElementType::I8, &[4])), None);
-    g.measure(x, 0, Interval { low: 1, high: 4 });
-    let affine = Affine { scale: 1.0, zero_point: 0 };
-    let rescaling = Rescaling { from: affine, to: affine, element: ElementType::I8 };
-    assert_eq!(quantized_product(&mut g, x, &[0], &rescaling), Err(Error::DynamicExtent));
 }
