@@ -1,5 +1,7 @@
 //! Where windows stand along the spatial dimensions of an image, of known extents and of others.
 
+mod taps;
+
 use super::{Error, Graph};
 use crate::ir::{Extent, WindowGeometry};
 

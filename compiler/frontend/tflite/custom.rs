@@ -1,7 +1,7 @@
 //! Custom operators that models in the wild have.
 
 use super::operator::Lower;
-use super::{convolution, detection, signal, unpooling};
+use super::{detection, signal, transposed_convolution, unpooling};
 
 /// Custom operators that hold what another compiler made of a model: the name, that compiler, what it makes code for.
 const COMPILED: &[(&str, &str, &str)] = &[
@@ -29,7 +29,7 @@ pub(super) fn help(name: &str) -> String {
 
 /// Every custom operator that is compiled, in the order of their names.
 pub(super) const SUPPORTED: &[(&str, Lower)] = &[
-    ("Convolution2DTransposeBias", convolution::transpose_bias),
+    ("Convolution2DTransposeBias", transposed_convolution::transpose_bias),
     ("MaxPoolingWithArgmax2D", unpooling::max_pool_with_positions),
     ("MaxUnpooling2D", unpooling::max_unpool),
     ("SignalDelay", signal::delay),

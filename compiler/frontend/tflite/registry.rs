@@ -6,7 +6,7 @@ use super::unary::{self, exp_f32};
 use super::{
     arithmetic, blocks, branches, comparison, complex, concatenation, convolution, custom, densify, division, fully_connected, indexing,
     loops, matrix, normalization, ordering, padding, pooling, quantize, recurrent, reduce_window, reduction, resize, segments, selection,
-    shape, slicing, stablehlo_indexing, tables, variables,
+    shape, slicing, stablehlo_indexing, tables, transposed_convolution, variables,
 };
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType::{I8, I16};
@@ -41,7 +41,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::CONCATENATION, concatenation::concatenation),
     (Code::CONV_2D, convolution::conv_2d),
     (Code::CONV_3D, convolution::conv_3d),
-    (Code::CONV_3D_TRANSPOSE, convolution::conv_3d_transpose),
+    (Code::CONV_3D_TRANSPOSE, transposed_convolution::conv_3d_transpose),
     (Code::COS, |o| unary::float(o, ScalarOp::Cos)),
     (Code::CUMSUM, ordering::cumsum),
     (Code::DEPTH_TO_SPACE, blocks::depth_to_space),
@@ -163,7 +163,7 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::TILE, shape::tile),
     (Code::TOPK_V2, ordering::top_k),
     (Code::TRANSPOSE, shape::transpose),
-    (Code::TRANSPOSE_CONV, convolution::transpose_conv),
+    (Code::TRANSPOSE_CONV, transposed_convolution::transpose_conv),
     (Code::UNIDIRECTIONAL_SEQUENCE_LSTM, recurrent::unidirectional_sequence_lstm),
     (Code::UNIDIRECTIONAL_SEQUENCE_RNN, recurrent::unidirectional_sequence_rnn),
     (Code::UNIQUE, selection::unique),
