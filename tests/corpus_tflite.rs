@@ -275,6 +275,8 @@ fn loops_over_extents_known_when_the_model_runs_match() {
 /// Models of loops with their open dimensions: input and dimension.
 const LOOPS: &[(&str, &[(usize, usize)])] = &[
     ("bi_concat", &[(0, 1)]),
+    ("chosen", &[(0, 0)]),
+    ("chosen_twice", &[(0, 0)]),
     ("cond_body", &[(0, 0)]),
     ("dtw", &[(0, 0), (1, 0)]),
     ("eos", &[(0, 0)]),

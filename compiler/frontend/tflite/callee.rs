@@ -82,6 +82,8 @@ pub(super) struct Callee {
     pub outputs: Vec<Returned>,
     /// Extents of a round's results that are not those that it began with.
     pub changes: Vec<Change>,
+    /// Extents of the results of a way, and how much more each is than an extent of the function around at most.
+    increases: Vec<(Extent, Value, i64)>,
     pub has_effect: bool,
 }
 
@@ -90,10 +92,11 @@ impl<'a> Lowering<'a, '_> {
     pub fn callee(&mut self, index: usize, arguments: &[Argument], part: Part<'_>) -> Result<Option<Callee>, Diagnostic> {
         let subgraph = self.shared.open(index)?;
         let name = subgraph.name.clone();
+        let limits = if matches!(part, Part::Way) { self.graph.limits() } else { vec![] };
         let mut inner = Lowering::new(subgraph, &mut *self.shared, &mut *self.graph.builder.module, self.is_initialising);
         inner.graph.compares = Compared::All;
         inner.graph.follows_rounds = self.graph.follows_rounds;
-        let outcome = inner.function_of(&mut self.graph.builder.function, arguments, part);
+        let outcome = inner.function_of(&mut self.graph.builder.function, arguments, (part, &limits));
         let found = std::mem::take(&mut inner.diagnostics);
         self.shared.close();
         let failed = !found.is_empty();
@@ -101,12 +104,18 @@ impl<'a> Lowering<'a, '_> {
         if failed { Ok(None) } else { outcome.map(Some).map_err(|diagnostic| diagnostic.in_function(name)) }
     }
 
-    /// Lowers everything of this subgraph and ends its function.
-    fn function_of(&mut self, around: &mut Function, arguments: &[Argument], part: Part<'_>) -> Result<Callee, Diagnostic> {
+    /// Lowers everything of this subgraph and ends its function. `limits` are known in the function around.
+    fn function_of(
+        &mut self,
+        around: &mut Function,
+        arguments: &[Argument],
+        (part, limits): (Part<'_>, &[(Value, Extent)]),
+    ) -> Result<Callee, Diagnostic> {
         let (mut captures, mut tensors, mut given) = (Captures::new(), Vec::new(), Vec::new());
         for argument in arguments {
             given.push(self.argument(around, &mut captures, &mut tensors, argument)?);
         }
+        self.graph.inherit(around, &captures, limits);
         if let Part::Round(counters) = part {
             counters.iter().try_for_each(|counter| self.count(counter, &given))?;
         }
@@ -120,7 +129,8 @@ impl<'a> Lowering<'a, '_> {
                         (Part::Round(_), Some(argument), Some(&Slot::Value(before))) => {
                             changes.extend(self.handed_on(position, argument, [before, value], &mut values)?);
                         }
-                        _ => values.push(value),
+                        // Another way of a branch may compute what is a packed constant here.
+                        _ => values.push(self.graph.unpacked(value)?),
                     }
                     Returned::Value
                 }
@@ -128,15 +138,17 @@ impl<'a> Lowering<'a, '_> {
                 Slot::Unwritten | Slot::Poisoned => return Err(unsupported("an output depends on what is not supported")),
             });
         }
+        let mut increases = vec![];
         if matches!(part, Part::Way) {
             self.lift(around, &mut captures, &values);
+            increases = self.increases(&captures, &values);
         }
         let has_effect = self.effect.is_some();
         values.extend(self.effect);
         let mut function = std::mem::take(&mut self.graph.builder.function);
         captured::settle(&captures, &mut function);
         function.results = values;
-        Ok(Callee { function, captures, tensors, outputs, changes, has_effect })
+        Ok(Callee { function, captures, tensors, outputs, changes, increases, has_effect })
     }
 
     /// Adds what a round hands on of an output to the results; says what changes.
@@ -229,12 +241,19 @@ impl<'a> Lowering<'a, '_> {
         for axis in (0..shape.len()).filter(|&axis| Some(axis) != free) {
             let claimed = matches!(&info, Some(Ok(info)) if info.open.get(axis) == Some(&false));
             let Some(kept) = self.graph.kept(value, axis, extents[axis], claimed)? else {
-                let by = self.graph.increase(shape[axis], extents[axis]);
+                let by = self.graph.most_increase(shape[axis], extents[axis]);
                 return Ok((after, Some(Change { output, axis, by, most: self.graph.interval(shape[axis]).high })));
             };
             value = kept;
         }
         Ok((value, None))
+    }
+
+    /// How much more extents of results are than those that the function has in common with the one around it.
+    fn increases(&self, captures: &Captures, results: &[Value]) -> Vec<(Extent, Value, i64)> {
+        let open = results.iter().flat_map(|&value| self.graph.extents(value)).filter(|extent| extent.as_static().is_none());
+        let more = |extent, inner| self.graph.most_increase(extent, Extent::Value(inner));
+        open.flat_map(|extent| captures.iter().filter_map(move |&(outer, inner)| Some((extent, outer, more(extent, inner)?)))).collect()
     }
 
     /// Makes the extents of results known in the function around, where they follow from what that knows.
@@ -305,6 +324,11 @@ impl Callee {
             Extent::Value(index) => self.outer(index).map(|outer| around.resolved(Extent::Value(outer))),
             known @ Extent::Static(_) => Some(known),
         }
+    }
+
+    /// Extents of the function around, and how much more an extent of a result is than each at most.
+    pub fn increases(&self, extent: Extent) -> impl Iterator<Item = (Value, i64)> + '_ {
+        self.increases.iter().filter(move |(of, ..)| *of == extent).map(|&(_, outer, more)| (outer, more))
     }
 
     fn outer(&self, inner: Value) -> Option<Value> {

@@ -101,3 +101,21 @@ fn grown(graph: &mut Graph<'_>, value: Value, axis: usize, (most, has_room): (i6
     let length = graph.list(&[ListItem::of(count)], ElementType::I64)?;
     Ok(Grown { buffer, length, axis, most, has_room })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::frontend::{Bound, LoadOptions, load};
+    use std::sync::Arc;
+
+    /// The number of rounds says how long a list may get, also where each appends to it on some ways of a branch alone.
+    #[test]
+    fn lists_that_ways_append_to_need_no_bound() {
+        for name in ["chosen", "chosen_twice"] {
+            let path = format!("{}/tests/models/loops/{name}.tflite", env!("CARGO_MANIFEST_DIR"));
+            let rows = Bound { is_output: false, port: 0, dimension: 0, most: 9 };
+            let options = LoadOptions { bounds: vec![rows], ..LoadOptions::default() };
+            let model = std::fs::read(path).expect("the model is there");
+            load(Arc::new(model), name, &options).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+    }
+}

@@ -29,7 +29,7 @@ pub(super) struct Change {
     pub output: usize,
     /// The axis.
     pub axis: usize,
-    /// How much longer it is than before the round, where it is as much in each.
+    /// How much longer it is than before the round at most, where a number says it.
     pub by: Option<i64>,
     /// The largest that it may be.
     pub most: i64,
@@ -78,7 +78,7 @@ impl Grown {
         let buffer = graph.whole_of(before);
         let [from, count] = [before, after].map(|value| graph.extents(value)[self.axis]);
         let most = graph.interval(count).high;
-        let by = graph.increase(count, from);
+        let by = graph.most_increase(count, from);
         let change = Change { output, axis: self.axis, by, most };
         let (added, first) = match graph.appended(after, before, self.axis)? {
             Some(added) => (added, from),

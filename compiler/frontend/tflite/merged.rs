@@ -15,6 +15,10 @@ use crate::operators::{Graph, slices};
 struct Size {
     axis: usize,
     interval: Interval,
+    /// The extents of the ways' results.
+    extents: [Extent; 2],
+    /// Extents of the function around, and how much more it is than each at most.
+    limits: Vec<(Value, i64)>,
 }
 
 /// A result of a branch. It has a buffer where sizes depend on the way.
@@ -45,6 +49,7 @@ impl Merged {
             let Some((&a, &b)) = pairs.next() else { break };
             merged.push(Self::pair(around, index, [(then, a), (otherwise, b)])?);
         }
+        Self::find_limits(ways, &mut merged);
         Ok(merged)
     }
 
@@ -69,9 +74,19 @@ impl Merged {
             if interval.high >= i64::from(i32::MAX) {
                 return Err(unsupported(format!("output {index} has a size that depends on the branch taken, and nothing limits it")));
             }
-            sizes.push(Size { axis, interval });
+            sizes.push(Size { axis, interval, extents, limits: vec![] });
         }
         Ok(Self { sizes })
+    }
+
+    /// Finds what limits sizes beside their intervals. A loop whose rounds append on one way alone has room enough by that.
+    fn find_limits([then, otherwise]: [&Callee; 2], merged: &mut [Self]) {
+        for size in merged.iter_mut().flat_map(|result| &mut result.sizes) {
+            let more = |index: Value| otherwise.increases(size.extents[1]).find(|(outer, _)| *outer == index).map(|(_, more)| more);
+            let both = then.increases(size.extents[0]);
+            // Differences of extents end at 0, so nothing is less by a number for certain.
+            size.limits = both.filter_map(|(index, here)| Some((index, here.max(more(index)?).max(0)))).collect();
+        }
     }
 
     /// Ends a way: buffers and sizes in place of the results that have them.
@@ -99,7 +114,7 @@ impl Merged {
     /// The buffer and the sizes of a result.
     fn written(&self, graph: &mut Graph<'_>, value: Value) -> Result<Vec<Value>, Diagnostic> {
         let (mut buffer, mut lengths) = (value, Vec::new());
-        for &Size { axis, interval } in &self.sizes {
+        for &Size { axis, interval, .. } in &self.sizes {
             let count = graph.extents(buffer)[axis];
             lengths.push(graph.list(&[ListItem::of(count)], ElementType::I64)?);
             buffer = lengths::buffer(graph, buffer, axis, interval.high)?;
@@ -115,10 +130,11 @@ impl Merged {
         let (mut results, mut tensors) = (results.iter().copied(), Vec::new());
         for result in merged {
             let Some(mut tensor) = results.next() else { break };
-            for &Size { axis, interval } in &result.sizes {
+            for size in &result.sizes {
                 let Some(length) = results.next() else { break };
-                let count = graph.load_integer(length, interval)?;
-                tensor = slices::part(graph, tensor, axis, slices::Cut::run(Extent::Static(0), Extent::Value(count)))?;
+                let count = graph.load_integer(length, size.interval)?;
+                size.limits.iter().for_each(|&(index, more)| graph.limit(count, Extent::Value(index), more));
+                tensor = slices::part(graph, tensor, size.axis, slices::Cut::run(Extent::Static(0), Extent::Value(count)))?;
             }
             tensors.push(tensor);
         }

@@ -10,6 +10,8 @@ pub(super) struct Round {
     pub counters: FxHashMap<Value, Value>,
     /// Indices and what each is below.
     pub below: Vec<(Value, Extent)>,
+    /// Sizes that depend on the way of a branch: an index, and an extent that it is at most so much more than.
+    pub ways: Vec<(Value, Extent, i64)>,
 }
 
 impl Round {

@@ -1,9 +1,10 @@
 //! What is known in a round of a loop: numbers that count rounds, and extents that stay from round to round.
 
 use super::Graph;
+use super::captured::Captures;
 use super::forms::AtLeast;
 use super::sums::{Sum, Term};
-use crate::ir::{Extent, Interval, Op, Operation, Value};
+use crate::ir::{Extent, Function, Interval, Op, Operation, Value};
 use crate::operators::Error;
 
 /// Bounds that are put in place of indices one after the other to find out whether a sum is below 0.
@@ -19,6 +20,26 @@ impl Graph<'_> {
         self.round.counters.insert(tensor, index);
         self.round.below.extend(below.map(|limit| (index, limit)));
         Ok(())
+    }
+
+    /// Indices and the extents that they are below.
+    pub fn limits(&self) -> Vec<(Value, Extent)> {
+        self.round.below.clone()
+    }
+
+    /// Takes over what is known of indices that this function has in common with the one around it.
+    pub fn inherit(&mut self, around: &Function, captures: &Captures, limits: &[(Value, Extent)]) {
+        let inner = |index: Value| {
+            let same = |(outer, _): &&(Value, Value)| around.index_root(*outer) == around.index_root(index);
+            captures.iter().find(same).map(|(_, inner)| *inner)
+        };
+        for &(index, limit) in limits {
+            let limit = match around.resolved(limit) {
+                Extent::Value(limit) => inner(limit).map(Extent::Value),
+                known @ Extent::Static(_) => Some(known),
+            };
+            self.round.below.extend(inner(index).zip(limit));
+        }
     }
 
     /// A tensor whose extent along an axis is to be another extent, that of the round before. Where the two may differ, they are compared when the
@@ -72,6 +93,34 @@ impl Graph<'_> {
     /// How much more one extent is than another, where that is always the same.
     pub fn increase(&self, extent: Extent, than: Extent) -> Option<i64> {
         self.form_where(extent)?.plus(&self.form_where(than)?, -1)?.as_known()
+    }
+
+    /// Notes that an index is at most so much more than an extent, whatever way a branch takes.
+    pub fn limit(&mut self, index: Value, extent: Extent, more: i64) {
+        self.round.ways.push((index, extent, more));
+    }
+
+    /// How much more one extent is than another at most, where a number says it.
+    pub fn most_increase(&self, extent: Extent, than: Extent) -> Option<i64> {
+        self.largest(&self.form_where(extent)?.plus(&self.form_where(than)?, -1)?, MOST_STEPS)
+    }
+
+    /// A number that a sum never exceeds: with limits of branches in place of what is added.
+    fn largest(&self, sum: &Sum, left: usize) -> Option<i64> {
+        if let Some(number) = sum.as_known() {
+            return Some(number);
+        }
+        let left = left.checked_sub(1)?;
+        let limits = sum.indices().filter(|&(_, factor)| factor > 0).flat_map(|(index, factor)| {
+            let of_index = self.round.ways.iter().filter(move |way| way.0 == index);
+            of_index.map(move |&(_, extent, more)| (index, factor, extent, more))
+        });
+        let replaced = limits.filter_map(|(index, factor, extent, more)| {
+            let limit = self.form_where(extent)?.raised(more)?;
+            let sum = sum.clone().plus(&Sum::of(Term::Index(index)), -factor)?.plus(&limit, factor)?;
+            self.largest(&sum, left)
+        });
+        replaced.min()
     }
 
     /// Makes two extents one, of which one at least is an index; says whether they are.

@@ -1,7 +1,9 @@
 """Makes the models of loops over run-time extents, with inputs and LiteRT's outputs at several extents.
 
-  python make.py        (needs tensorflow and ai-edge-litert)
+  python make.py [NAME...]      (needs tensorflow and ai-edge-litert)
 """
+import sys
+
 import numpy as np
 import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
@@ -89,7 +91,23 @@ def cond_body(x):
     return counted(tf.shape(x)[0], step, x)[0]
 
 
+def chosen(x):
+    """The rows that begin with a positive number."""
+    step = lambda i, a: (tf.cond(x[i, 0] > 0., lambda: tf.concat([a, x[i:i + 1]], 0), lambda: a),)
+    return counted(tf.shape(x)[0], step, tf.zeros([1, 4]), open=[[None, 4]])[0]
+
+
+def chosen_twice(x):
+    """One row or two in each round, and none in some."""
+    two = lambda i, a: tf.concat([a, x[i:i + 1], -x[i:i + 1]], 0)
+    one = lambda i, a: tf.cond(x[i, 1] > 0., lambda: tf.concat([a, x[i:i + 1] * 2.], 0), lambda: a)
+    step = lambda i, a: (tf.cond(x[i, 0] > 0., lambda: two(i, a), lambda: one(i, a)),)
+    return counted(tf.shape(x)[0], step, tf.zeros([1, 4]), open=[[None, 4]])[0]
+
+
 MODELS = {
+    'chosen': lambda: function(chosen, spec(None, 4)),
+    'chosen_twice': lambda: function(chosen_twice, spec(None, 4)),
     'bi_concat': lambda: keras(L.Bidirectional(L.LSTM(4, return_sequences=True, **B))),
     'cond_body': lambda: function(cond_body, spec(None, 4)),
     'dtw': lambda: function(dtw, spec(None), spec(None)),
@@ -139,7 +157,8 @@ def record(name, rng):
 
 
 tf.keras.utils.set_random_seed(1)
-for name, make in MODELS.items():
+for name in sys.argv[1:] or MODELS:
+    make = MODELS[name]
     with open(f'{name}.tflite', 'wb') as file:
         file.write(make().convert())
     record(name, np.random.default_rng(5))
