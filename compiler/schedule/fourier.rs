@@ -331,7 +331,8 @@ impl Schedule for FourierSchedule<'_> {
                 writer.take_apart(b, target);
             }
         });
-        let description = format!("{} of {length} by {}", if self.real { "half a real transform" } else { "transform" }, self.lanes);
+        let description =
+            format!("{} of {length}, {} at a time", if self.real { "half a real transform" } else { "transform" }, self.lanes);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

@@ -422,7 +422,7 @@ fn depthwise_windows_of_many_rows_match_on_every_machine() {
         let what = format!("{window:?} of {channels} channels by {stride}, dilated by {dilation}");
         check_everywhere(&module, &image, &what);
         let schedule = &schedules(&at_v4(&module))[0];
-        assert!(schedule.starts_with("depthwise Fours"), "{what}: {schedule}");
+        assert!(schedule.starts_with("depthwise, products of bytes in fours"), "{what}: {schedule}");
     }
 }
 
@@ -461,7 +461,7 @@ fn depthwise_weights_that_are_moved_match_on_every_machine() {
         assert!(of_bytes.iter().all(|(level, found)| *found == expected(level)), "case {number}: {of_bytes:?}");
         let dotprod = machine("aarch64+dotprod").expect("a level");
         let alone = pipeline::lower(&module, "module", lower::Options::new(dotprod)).expect("a schedule");
-        let found = schedules(&alone.program).iter().any(|schedule| schedule.starts_with("depthwise Fours"));
+        let found = schedules(&alone.program).iter().any(|schedule| schedule.starts_with("depthwise, products of bytes in fours"));
         assert_eq!(found, zero_point > 0, "case {number}");
     }
 }

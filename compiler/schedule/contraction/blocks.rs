@@ -45,6 +45,16 @@ enum Products {
 }
 
 impl Products {
+    /// For reports.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Unsigned => "bytes in fours",
+            Self::Pairs => "bytes in pairs of 16 bits",
+            Self::Signed => "signed bytes in fours",
+            Self::Floats => "floats",
+        }
+    }
+
     fn on(machine: &Machine, encoding: Encoding) -> Self {
         match encoding {
             Encoding::Floats => Self::Floats,
@@ -184,7 +194,8 @@ impl Schedule for BlockSchedule<'_> {
             Some(range) => cuts.for_range(&mut b, range, |b, cut| lowering.panel(b, cut))?,
             None => cuts.for_each(&mut b, |b, cut| lowering.panel(b, cut))?,
         }
-        let description = format!("blocks of {}, {:?} {}x{cuts}", self.panels.size(), self.products, self.tile.pixels);
+        let (size, products, pixels) = (self.panels.size(), self.products.words(), self.tile.pixels);
+        let description = format!("products of {products}, weights in blocks of {size}, {pixels} rows x {cuts} columns at a time");
         let multiply_accumulates = self.multiply_accumulates();
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates })
     }

@@ -194,7 +194,7 @@ impl Schedule for DepthwiseSchedule<'_> {
             (Some(_), None) => ", staged rows",
             (Some(_), Some(_)) => ", staged sections",
         };
-        let description = format!("depthwise {:?} by {}{staged}", self.form, self.cuts);
+        let description = format!("depthwise, products of {}, {} channels at a time{staged}", self.form, self.cuts);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: work.multiply_accumulates() })
     }
 

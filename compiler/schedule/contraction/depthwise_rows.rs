@@ -252,7 +252,12 @@ impl Schedule for DepthwiseRows<'_> {
         self.pairs.prepare(&mut b, work, ring);
         let lowering = Lowering { schedule: self, input, ring, stored: stored.elements, weights, initial, element_wise, hoisted, range };
         lowering.images(&mut b)?;
-        let description = format!("depthwise {:?} of {}x{} by {}, paired rows", self.products, self.together, self.pixels(), self.cuts);
+        let products = match self.products {
+            Products::Fours => "bytes in fours",
+            Products::Pairs => "16-bit pairs",
+        };
+        let (rows, pixels, cuts) = (self.together, self.pixels(), &self.cuts);
+        let description = format!("depthwise, products of {products}, {rows}x{pixels} pixels x {cuts} channels at a time, paired rows");
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: work.multiply_accumulates() })
     }
 

@@ -35,13 +35,16 @@ pub enum Form {
 /// For reports.
 impl std::fmt::Display for Form {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Neighbours { .. } => f.write_str("Bytes in neighbouring pairs"),
-            Self::EvenAndOdd { .. } => f.write_str("Bytes in even and odd pairs"),
-            Self::Floats(2) => f.write_str("Floats in pairs"),
-            Self::Floats(_) => f.write_str("Floats in fours"),
-            form => write!(f, "{form:?}"),
-        }
+        f.write_str(match self {
+            Self::Signed16 => "16-bit pairs",
+            Self::Unsigned8 => "unsigned bytes in fours",
+            Self::Signed8 => "signed bytes in fours",
+            Self::Neighbours { .. } => "bytes in neighbouring pairs",
+            Self::EvenAndOdd { .. } => "bytes in even and odd pairs",
+            Self::Float => "floats",
+            Self::Floats(2) => "floats in pairs",
+            Self::Floats(_) => "floats in fours",
+        })
     }
 }
 

@@ -170,13 +170,11 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
         (None, false) => "",
     };
     let description = format!(
-        "direct {} {}x{} unroll {}{}{}",
+        "products of {}, {} pixels x {} channels at a time, unrolled {} times{staged}{panels}",
         schedule.form,
         schedule.tile.pixels,
         lowering.cuts,
         schedule.parts.first().map_or(0, |part| part.unroll),
-        staged,
-        panels
     );
     let multiply_accumulates = schedule.work.multiply_accumulates();
     Ok(Lowered { kernel: b.finish(), arguments: lowering.arguments.finish(), description, multiply_accumulates })

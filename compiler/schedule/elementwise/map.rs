@@ -77,7 +77,7 @@ impl Schedule for MapSchedule<'_> {
             channels.row(&mut b, lanes, self.cx.machine.masked_lanes, |b, channel, active| {
                 column(b, &work, (pixels, channels), (channel, &hoisted), (lanes, active))
             })?;
-            let description = format!("map {pixels}x{channels} by {lanes}, channels outermost");
+            let description = format!("element-wise over {pixels}x{channels}, {lanes} at a time, channels outermost");
             let kernel = INVARIANTS.after(b.finish());
             return Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 });
         }
@@ -94,7 +94,7 @@ impl Schedule for MapSchedule<'_> {
                 _ => channels.row(b, lanes, self.cx.machine.masked_lanes, vector),
             }
         })?;
-        let description = format!("map {pixels}x{channels} by {lanes}");
+        let description = format!("element-wise over {pixels}x{channels}, {lanes} at a time");
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 

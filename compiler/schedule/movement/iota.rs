@@ -96,7 +96,7 @@ impl Schedule for IotaSchedule<'_> {
                 b.store_active(target, place, 0, value, active);
             });
         });
-        let description = format!("iota by {lanes}");
+        let description = format!("numbers in a row, {lanes} at a time");
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

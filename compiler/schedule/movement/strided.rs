@@ -386,7 +386,7 @@ impl Schedule for MovementSchedule<'_> {
             let turn = Turn { lane, most: self.cx.machine.turned_lanes(lane.bytes()), squares: self.cx.machine.squares(lane.bytes()) };
             Mover { input: inputs[copy.operand], output: target, turn, lanes, masked }.copy(&mut b, &turned_last(dimensions), from, to);
         }
-        let description = format!("{} by {lanes}", self.name);
+        let description = format!("{}, {lanes} at a time", self.name);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

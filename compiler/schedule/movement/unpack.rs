@@ -101,7 +101,7 @@ impl Schedule for UnpackSchedule<'_> {
                 work.emit(b, &place, Some(value), &hoisted, lanes, active * per_byte)
             })
         })?;
-        let description = format!("unpack {} of {}x{} bytes by {bytes}", self.element, self.rows(), self.bytes);
+        let description = format!("unpack {} of {}x{} bytes, {bytes} at a time", self.element, self.rows(), self.bytes);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

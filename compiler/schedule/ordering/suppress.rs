@@ -273,7 +273,7 @@ impl Schedule for SuppressSchedule<'_> {
             self.prepare(&mut b, &parts);
             rows.repeat(&mut b, |b, row| self.row(b, &parts, row));
         }
-        let description = format!("non_max_suppression {} of {} by {}", self.count, most_boxes, self.lanes);
+        let description = format!("suppression of boxes, {} of {}, {} at a time", self.count, most_boxes, self.lanes);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

@@ -303,7 +303,7 @@ impl Schedule for TopKSchedule<'_> {
                 self.take_apart(b, &heap, counts.count);
             });
         }
-        let description = format!("top_k {} of {} by {lanes}", counts.count, counts.extent);
+        let description = format!("largest {} of {}, {lanes} at a time", counts.count, counts.extent);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

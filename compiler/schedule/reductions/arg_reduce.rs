@@ -256,7 +256,7 @@ impl Schedule for ArgReduceSchedule<'_> {
             }
             _ => search(&mut b)?,
         }
-        let description = format!("arg_reduce by {used}");
+        let description = format!("search along a dimension, {used} at a time");
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

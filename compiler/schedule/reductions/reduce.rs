@@ -75,7 +75,7 @@ impl Schedule for ReduceSchedule<'_> {
             (false, _) => lowering.across_results(&mut b)?,
         }
         let way = ["", ", within a row", ", within a row, in order"][usize::from(last_reduced) + usize::from(in_order)];
-        let description = format!("reduce by {lanes}{way}");
+        let description = format!("reduction, {lanes} at a time{way}");
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

@@ -91,7 +91,7 @@ impl Schedule for ScanSchedule<'_> {
                 });
             });
         });
-        let description = format!("scan by {lanes}");
+        let description = format!("scan, {lanes} at a time");
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

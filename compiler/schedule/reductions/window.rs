@@ -129,7 +129,7 @@ impl Schedule for WindowSchedule<'_> {
             });
         });
         outcome?;
-        let description = format!("window {}x{} by {lanes}", self.size[0], self.size[1]);
+        let description = format!("windows of {}x{}, {lanes} channels at a time", self.size[0], self.size[1]);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }

@@ -204,8 +204,8 @@ fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[(Tensor, Tensor)]) -> 
     }
     let walks = steps.iter().map(|(_, walks)| walks.len()).sum::<usize>();
     let description = match &across {
-        Some(across) => format!("rows {count}x{length}, {} side by side", across.together()),
-        None => format!("rows {count}x{length}, {walks} passes"),
+        Some(across) => format!("row by row, {count} of {length}, {} side by side", across.together()),
+        None => format!("row by row, {count} of {length}, {walks} passes"),
     };
     let kernel = b.finish();
     // What is computed of numbers alone is the same in all columns.

@@ -176,9 +176,9 @@ impl Schedule for ProductsSchedule<'_> {
         let zero = b.index(0);
         nest(&mut b, &matrices, [zero; 3], &mut |b, bases| lowering.matrix(b, bases))?;
         let description = match self.way {
-            Way::Dots => format!("products of run-time extents {}x{}", self.tile[0], self.tile[1]),
-            Way::Rows => "products of run-time extents by rows".into(),
-            Way::Panels(_) => "products of run-time extents by panels".into(),
+            Way::Dots => format!("products with run-time extents, {}x{} at a time", self.tile[0], self.tile[1]),
+            Way::Rows => "products with run-time extents, by rows".into(),
+            Way::Panels(_) => "products with run-time extents, by panels".into(),
         };
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates })
     }
