@@ -286,6 +286,7 @@ mod tests {
             instructions,
             area_bytes: vec![0, 64],
             drawn: None,
+            traced: vec![],
         }
     }
 

@@ -42,6 +42,7 @@ mod survey;
 mod tensors;
 #[cfg(test)]
 mod tests;
+mod traced;
 mod translate;
 mod vulkan;
 mod written;

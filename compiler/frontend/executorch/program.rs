@@ -2,6 +2,7 @@
 
 use super::delegate::{self, Delegate};
 use super::reader::File;
+use super::traced;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::operators::MAX_RANK;
 use crate::ir::{ElementType, Extent, Layout};
@@ -29,6 +30,8 @@ pub struct Plan {
     pub area_bytes: Vec<u64>,
     /// Of a method that draws random numbers, the register that counts them; see `draws.rs`.
     pub drawn: Option<usize>,
+    /// Names of registers that follow from the program's debug data; see `traced.rs`.
+    pub traced: Vec<(usize, String)>,
 }
 
 /// A register as the file gives it.
@@ -319,7 +322,7 @@ fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str, read: del
             instructions.push(read.map_err(|fault| fault.at_operator((first + i) as u32, "instruction"))?);
         }
     }
-    Ok(Plan {
+    let mut read = Plan {
         name: name.to_owned(),
         inputs: registers(plan.inputs(), "input")?,
         outputs: registers(plan.outputs(), "output")?,
@@ -329,7 +332,10 @@ fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str, read: del
         instructions,
         area_bytes,
         drawn: None,
-    })
+        traced: vec![],
+    };
+    read.traced = traced::names(|pc| read.result_of(pc), plan);
+    Ok(read)
 }
 
 /// The registers of a method that stand for the buffers of a delegate's graph, so that these are states as any other.
@@ -486,11 +492,15 @@ impl Plan {
         }
     }
 
-    /// The name of a register: that of its parameter or buffer, where the file has one, or its number.
+    /// The name of a register: that of its parameter or buffer, or of the line that computes it, where the file has one; else its number.
     pub fn register_name(&self, register: usize) -> String {
         match &self.values[register] {
             EValue::Tensor(TensorMeta { name: Some(name), .. }) => name.clone(),
-            _ => format!("value {register}"),
+            _ => self
+                .traced
+                .iter()
+                .find(|(traced, _)| *traced == register)
+                .map_or_else(|| format!("value {register}"), |(_, name)| name.clone()),
         }
     }
 

@@ -135,6 +135,7 @@ mod tests {
             instructions: vec![],
             area_bytes: vec![0, 128, 64, 64],
             drawn: None,
+            traced: vec![],
         }
     }
 

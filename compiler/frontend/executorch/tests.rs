@@ -79,7 +79,18 @@ impl Program {
         let mut shared = Shared::new(reader::File::open(Arc::new(bytes)).unwrap(), options, vec![], &[]);
         let Self { values, inputs, outputs, operators, instructions } = self;
         let name = "forward".to_owned();
-        let plan = Plan { name, values, inputs, outputs, operators, delegates: vec![], instructions, area_bytes: vec![0, 64], drawn: None };
+        let plan = Plan {
+            name,
+            values,
+            inputs,
+            outputs,
+            operators,
+            delegates: vec![],
+            instructions,
+            area_bytes: vec![0, 64],
+            drawn: None,
+            traced: vec![],
+        };
         let (module, faults) = translate(&mut shared, &[plan]).map_err(|fault| vec![fault])?;
         if faults.is_empty() { Ok(module) } else { Err(faults) }
     }

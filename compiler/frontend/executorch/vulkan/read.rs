@@ -62,6 +62,7 @@ pub fn read(blob: &Data, number: usize, method: &str) -> Result<Graph, Diagnosti
         instructions: Vec::new(),
         area_bytes: Vec::new(),
         drawn: None,
+        traced: vec![],
     };
     for (i, call) in graph.chain().into_iter().flatten().enumerate() {
         let name = call.name().unwrap_or_default();
