@@ -125,3 +125,12 @@ fn weights_of_another_model_are_an_error() {
     let program = rust_program(folder.path(), include_str!("wrappers/weights.rs"));
     assert_eq!(run(Command::new(program).arg(folder.path().join("net.bin"))), "right\n");
 }
+
+#[test]
+fn instances_tell_which_side_runs() {
+    let folder = compiled("tests/models/executorch/vulkan_int8.pte", &["--gpu", "auto"]);
+    let program = rust_program(folder.path(), include_str!("wrappers/gpu.rs"));
+    assert_eq!(run(&mut Command::new(program)), "right\n");
+    let program = cpp_program(folder.path(), "17", include_str!("wrappers/gpu.cpp"));
+    assert_eq!(run(&mut Command::new(program)), "right\n");
+}

@@ -1,7 +1,7 @@
 //! A header of C++17: the instance as a class, ports as spans.
 
-use super::Wrapped;
 use super::port::{Method, Passing, Port};
+use super::{Wrapped, gpu};
 use crate::emit::header::{c_type, comment};
 use crate::interface::STATUSES;
 use crate::ir::ElementType;
@@ -22,6 +22,7 @@ const RESERVED: &[&str] = &[
     "shared_model",
     "status",
     "reset",
+    "gpu",
     "state_bytes",
     "scratch_bytes",
     "arena_bytes",
@@ -40,6 +41,7 @@ pub fn header(wrapped: &Wrapped<'_>) -> String {
         ("methods", all(&|method| namespace(name, method))),
         ("forwarders", all(&|method| forwarder((name, space), method, false))),
         ("split_forwarders", all(&|method| forwarder((name, space), method, true))),
+        ("gpu", gpu::cpp(wrapped)),
         ("space", space.into()),
     ];
     wrapped.filled(TEMPLATE, &parts)

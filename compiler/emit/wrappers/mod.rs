@@ -4,6 +4,7 @@
 //! in all of them, so they are worked out once: [`Method`] and [`Port`].
 
 mod cpp;
+mod gpu;
 mod port;
 mod rust;
 

@@ -1,7 +1,7 @@
 //! A module of Rust: safe, without `std` and `alloc`, and with no other crate.
 
-use super::Wrapped;
 use super::port::{Method, Passing, Port};
+use super::{Wrapped, gpu};
 use crate::emit::header::comment;
 use crate::emit::quantization;
 use crate::interface::STATUSES;
@@ -18,7 +18,7 @@ const TEMPLATE: &str = include_str!("template.rs.txt");
 const RESERVED: &str = "abstract as async await become box crate dyn final fn gen impl in let loop macro match mod move mut override priv pub ref \
                         self Self super trait type unsafe unsized use where yield core u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 usize str bool Option \
                         Some None Result Ok Err Default Drop Model Shared Arena State Scratch Snapshot Config Error Tensor ParallelFor OnKernel \
-                        with_config within snapshot restore";
+                        with_config within snapshot restore gpu GpuInfo";
 
 /// The module of a compiled model.
 pub fn module(wrapped: &Wrapped<'_>) -> String {
@@ -32,7 +32,9 @@ pub fn module(wrapped: &Wrapped<'_>) -> String {
         ("errors", errors()),
         ("known_errors", known_errors()),
         ("customs", customs(wrapped)),
-        ("declarations", all(&|method| declaration(wrapped, method))),
+        ("gpu_type", gpu::rust_type(wrapped)),
+        ("declarations", gpu::rust_declaration(wrapped) + &all(&|method| declaration(wrapped, method))),
+        ("gpu", gpu::rust(wrapped)),
         ("new", new(wrapped, "arena", "Arena")),
         ("new_shared", new(wrapped, "state", "State")),
         ("forwarders", all(&|method| forwarder(method, false))),
