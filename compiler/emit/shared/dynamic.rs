@@ -5,8 +5,11 @@ use super::stubs::SLOT;
 use super::symbols::Symbols;
 use object::elf;
 
-/// The library with `dlopen`. It is a part of the C library since glibc 2.34, and in musl and Android another name of it.
-pub const SYSTEM_LIBRARY: &str = "libdl.so.2";
+/// The library with `dlopen`. It is a part of the C library since glibc 2.34, and in musl another name of it. Android has it without a version.
+pub fn system_library(is_android: bool) -> &'static str {
+    if is_android { "libdl.so" } else { "libdl.so.2" }
+}
+
 const ENTRY: u64 = 16;
 const RELOCATION: u64 = 24;
 

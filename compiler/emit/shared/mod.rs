@@ -26,7 +26,7 @@ use crate::machine::Isa;
 use crate::program::Program;
 use crate::target::{Platform, Target};
 use code::Code;
-use dynamic::Dynamic;
+use dynamic::{Dynamic, system_library};
 use file::{File, Section};
 use object::elf;
 use sha2::{Digest, Sha256};
@@ -77,7 +77,7 @@ impl Library<'_> {
         check_target(self.options.target)?;
         let linked = linked(self.options.target.isa).ok_or_else(|| not_shared(self.options.target))?;
         let code = Code::new(self.compiled, &linked);
-        let symbols = Symbols::new(self.symbols(&code), &self.imports(), self.version(), self.soname);
+        let symbols = Symbols::new(self.symbols(&code), (&self.imports(), system_library(self.is_android())), self.version(), self.soname);
         let dynamic = Dynamic { slot: linked.slot, imports: self.compiled.imports.len(), symbols: &symbols };
         let mut file = File::new(linked.machine, self.flags());
         file.add(Section::new(".note.gnu.build-id", elf::SHT_NOTE, 4, build_id(&self.identity(&code))).loaded());
@@ -102,6 +102,11 @@ impl Library<'_> {
             file.fill(name, bytes);
         }
         Ok(file.image())
+    }
+
+    /// Tells if the target was spelled as one of Android, which is Linux but for names of libraries.
+    fn is_android(&self) -> bool {
+        self.options.settings["target"].as_str().is_some_and(|target| target.contains("android"))
     }
 
     fn flags(&self) -> u32 {

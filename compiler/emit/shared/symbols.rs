@@ -70,12 +70,12 @@ pub struct Symbols {
 const LOADER: [&str; 2] = ["dlopen", "dlsym"];
 
 impl Symbols {
-    /// The symbols of a library, those that it imports, and the names of its version and itself.
-    pub fn new(symbols: Vec<Symbol>, imports: &[&str], version: String, soname: &str) -> Self {
+    /// The symbols of a library, those that it imports and the system's library with them, and the names of its version and itself.
+    pub fn new(symbols: Vec<Symbol>, (imports, system): (&[&str], &str), version: String, soname: &str) -> Self {
         let mut strings = Strings(vec![0]);
         let mut all_strings = Strings(vec![0]);
         let versions = [soname.to_owned(), version].map(|name| (strings.add(&name), name));
-        let library = imports.iter().any(|name| LOADER.contains(name)).then(|| strings.add(super::dynamic::SYSTEM_LIBRARY));
+        let library = imports.iter().any(|name| LOADER.contains(name)).then(|| strings.add(system));
         let (mut exported, local): (Vec<Symbol>, Vec<Symbol>) = symbols.into_iter().partition(|symbol| symbol.is_exported);
         let buckets = buckets(exported.len());
         exported.sort_by_key(|symbol| elf::gnu_hash(symbol.name.as_bytes()) % buckets);
