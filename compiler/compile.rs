@@ -36,12 +36,26 @@ pub fn compile(settings: &Settings, bytes: Arc<dyn Bytes>, file: &str) -> Result
         settings: serde_json::to_value(settings.of_module(&module)).unwrap_or_default(),
         ..ObjectOptions::new(settings.name.clone().unwrap_or_else(stem), target, machines[0])
     };
-    let named = if file == input::STANDARD { "standard input" } else { file };
-    let info = ModelInfo { sha256: digest(&*bytes), file: named.to_owned(), labels: labels((*bytes).as_ref()) };
-    let mut files = emit::object_of_levels(&lowered.levels(), &info, &options)?;
-    emit::report::add_plans(&mut files.report, &lowered.program, &module, &files.record);
+    let info = model_info(&*bytes, file);
+    let files = object_files(&lowered, &module, &info, &options)?;
     let inputs = std::iter::once(file).chain(settings.data.iter().map(String::as_str)).map(PathBuf::from).collect();
     Ok(Compiled { module, lowered, info, options, files, inputs })
+}
+
+/// What is told of a model's file.
+pub fn model_info(bytes: &dyn Bytes, file: &str) -> ModelInfo {
+    let named = if file == input::STANDARD { "standard input" } else { file };
+    ModelInfo { sha256: digest(bytes), file: named.to_owned(), labels: labels(bytes.as_ref()) }
+}
+
+/// The object of a lowered model, with the report of all that is known of it.
+///
+/// # Errors
+/// As [`emit::object_of_levels`].
+pub fn object_files(lowered: &Lowered, module: &Module, info: &ModelInfo, options: &ObjectOptions) -> Result<ObjectFiles, Diagnostics> {
+    let mut files = emit::object_of_levels(&lowered.levels(), info, options)?;
+    emit::report::add_model(&mut files.report, &lowered.program, module, &files.record);
+    Ok(files)
 }
 
 /// The tensor language of a model and the programs it is lowered to: all but machine code.

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend;
 use crate::ir::data::Bytes;
-use crate::ir::{Module, Verified, verify};
+use crate::ir::{Module, Outline, Verified, verify};
 use crate::lower::{self, Lowered};
 use crate::machine::Machine;
 use crate::passes;
@@ -17,6 +17,7 @@ pub fn read(bytes: Arc<dyn Bytes>, file: &str, options: &frontend::LoadOptions) 
     let mut module = frontend::load(bytes, file, options)?;
     module.open_constants = options.open_constants;
     gate(&module, "the front end")?;
+    module.outlines = Outline::all(&module);
     passes::run_all(&mut module);
     gate(&module, "a rewrite")?;
     Ok(module)

@@ -3,10 +3,12 @@
 //! This is the contract between planning and code generation. Schedules and the planner write it; the driver generator, the
 //! object writer, the header writer, the JIT and the reports read it. It knows no file format and nothing of instructions.
 
+mod by_operator;
 mod device;
 mod moving;
 mod walk;
 
+pub use by_operator::{ByOperator, by_operator};
 pub use device::{
     Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, Estimate, HostCall,
     HostReason, Residents,
@@ -387,6 +389,8 @@ pub struct Working {
 pub struct Origin {
     /// Source operators: position and name in the file's vocabulary.
     pub operators: Vec<(u32, String)>,
+    /// The places in the file of all instructions that it computes, each once. Nodes of a delegate are one operator, but have places of their own.
+    pub sources: Vec<Source>,
     /// The tensors it computes.
     pub tensors: Vec<String>,
     /// The schedule and its choices: `direct conv 4x8 dot2`.

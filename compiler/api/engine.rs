@@ -2,8 +2,9 @@
 
 use super::source::Loaded;
 use crate::codegen::vulkan::{GpuOptions, RuntimePlace};
-use crate::compile::Settings;
+use crate::compile::{self, Settings};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::emit::ObjectOptions;
 use crate::interface::Footprint;
 use crate::ir::Tensor;
 use crate::jit::{Instance, Jit, JitOptions, Symbol};
@@ -42,6 +43,27 @@ pub fn machine(settings: &Settings) -> Result<&'static Machine, Diagnostic> {
     Ok(machines.iter().find(runs).unwrap_or(&machines[0]))
 }
 
+/// A program for a machine. Memory is planned for the threads of the settings, or for as many as are given where these name none.
+fn lowered(model: &Loaded, settings: &Settings, machine: &'static Machine, threads: u32) -> Result<Lowered, Diagnostics> {
+    let threads = Threads::new(if settings.threads == 0 { threads } else { settings.threads });
+    let gpu = &settings.gpu;
+    let options = gpu.lowering(target::in_process()?, lower::Options { threads, ..settings.lower_options(machine) })?;
+    let mut lowered = pipeline::lower(&model.module, &model.path, options)?;
+    gpu.check(&model.module, &lowered)?;
+    lowered.set_max_iterations(settings.max_iterations);
+    Ok(lowered)
+}
+
+/// The report of a model as an engine compiles it for a machine and a number of threads.
+///
+/// # Errors
+/// As [`Engine::new`].
+pub fn report(model: &Loaded, settings: &Settings, machine: &'static Machine, threads: u32) -> Result<serde_json::Value, Diagnostics> {
+    let lowered = lowered(model, settings, machine, threads)?;
+    let options = ObjectOptions { gpu: settings.gpu.options(), ..ObjectOptions::new("net", target::in_process()?, machine) };
+    Ok(compile::object_files(&lowered, &model.module, &compile::model_info(&*model.bytes, &model.path), &options)?.report)
+}
+
 impl Engine {
     /// Compiles a model for this computer. Memory is planned for the threads of the settings, or those of the options where these name none.
     ///
@@ -50,13 +72,8 @@ impl Engine {
     pub fn new(model: &Loaded, settings: &Settings, options: JitOptions) -> Result<Self, Diagnostics> {
         let machine = machine(settings)?;
         let start = Instant::now();
-        let threads = Threads::new(if settings.threads == 0 { options.threads } else { settings.threads });
-        let gpu = &settings.gpu;
-        let lower_options = gpu.lowering(target::in_process()?, lower::Options { threads, ..settings.lower_options(machine) })?;
-        let mut lowered = pipeline::lower(&model.module, &model.path, lower_options)?;
-        gpu.check(&model.module, &lowered)?;
-        lowered.set_max_iterations(settings.max_iterations);
-        let gpu = GpuOptions { runtime: RuntimePlace::Embedded, ..gpu.options() };
+        let mut lowered = lowered(model, settings, machine, options.threads)?;
+        let gpu = GpuOptions { runtime: RuntimePlace::Embedded, ..settings.gpu.options() };
         let jit = Jit::taking(&mut lowered.program, machine, JitOptions { gpu, ..options })?;
         let compile_time = start.elapsed();
         let instance = jit.instance()?;

@@ -1,14 +1,17 @@
 //! `modelc bench MODEL`, in the vocabulary of TFLite's benchmark_model.
 
+mod profile;
 mod regions;
+mod report;
 
 use super::Outcome;
 use super::batches::Call as Sequenced;
+use super::compared;
 use super::console;
 use super::files::Files;
 use super::interrupt::{self, Measuring};
 use super::options::{Common, MessageFormat};
-use super::output::{grouped, numbered, table, usage};
+use super::output::{grouped, table, usage};
 use super::pin;
 use super::progress;
 use super::run::Calls;
@@ -16,13 +19,10 @@ use super::sizes;
 use crate::api::engine::Engine;
 use crate::diagnostic::Diagnostics;
 use crate::emit::OutputKind;
-use crate::jit::peaks::{self, Peaks};
 use crate::jit::{JitOptions, Symbol, check_status};
-use crate::program::{Call, calls, calls_in_streams, calls_together};
-use clap::Args;
-use regions::RegionProfile;
+use clap::{Args, ValueEnum};
+use profile::{Detail, Profile};
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 #[derive(Args)]
@@ -52,9 +52,19 @@ pub struct Arguments {
     /// Processors to run on, separated by commas
     #[arg(long, value_name = "CPU", value_delimiter = ',')]
     pin: Vec<usize>,
-    /// Show the time of every kernel
-    #[arg(long)]
-    profile: bool,
+    /// Show times of operators; =kernels: also of their kernels
+    #[arg(long, value_enum, value_name = "DETAIL", num_args = 0..=1, require_equals = true, default_missing_value = "operators")]
+    #[arg(hide_possible_values = true)]
+    profile: Option<ProfileArgument>,
+    /// Write a page with times; OUT.json: a report
+    #[arg(long, value_name = "OUT.html")]
+    report: Option<String>,
+    /// Show in Markdown what differs from an earlier report
+    #[arg(long, value_name = "OLD.json")]
+    compare: Option<String>,
+    /// Write the times of operators for Model Explorer
+    #[arg(long = "node-data", value_name = "OUT.json")]
+    node_data: Option<String>,
     /// Write /tmp/perf-PID.map, for names in Linux's perf
     #[arg(long = "perf-map")]
     perf_map: bool,
@@ -66,6 +76,33 @@ pub struct Arguments {
     csv: Option<String>,
     #[command(flatten)]
     pub common: Common,
+}
+
+/// `--profile`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum ProfileArgument {
+    Operators,
+    Kernels,
+}
+
+impl Arguments {
+    /// Tells if kernels are measured.
+    fn profiles(&self) -> bool {
+        self.profile.is_some() || self.reports()
+    }
+
+    /// Tells if a report is made.
+    fn reports(&self) -> bool {
+        self.report.is_some() || self.compare.is_some() || self.node_data.is_some()
+    }
+
+    fn wants_json(&self) -> bool {
+        self.json || self.common.messages.format == MessageFormat::Json
+    }
+
+    fn detail(&self) -> Detail {
+        if self.profile == Some(ProfileArgument::Kernels) { Detail::Kernels } else { Detail::Operators }
+    }
 }
 
 /// Latencies in nanoseconds.
@@ -114,16 +151,17 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     if !arguments.pin.is_empty() {
         pin::pin(&arguments.pin)?;
     }
-    let inputs = arguments.calls.files()?.into_iter().chain(arguments.common.inputs());
+    let inputs = arguments.calls.files()?.into_iter().chain(arguments.common.inputs()).chain(arguments.compare.as_deref());
     let files = Files::new(inputs.chain([arguments.model.as_str()]));
-    files.check(arguments.csv.as_deref().map(|path| (path, OutputKind::Csv)))?;
+    files.check(arguments.csv.as_deref().map(|path| (path, OutputKind::Csv)).into_iter().chain(report::outputs(arguments)))?;
+    let earlier = arguments.compare.as_deref().map(compared::read).transpose()?;
     let batches = arguments.calls.batches(&arguments.model, &arguments.common)?;
     let batch = &batches[0];
     let is_sequence = arguments.calls.are_a_sequence();
     if batches.len() > 1 && is_sequence && batch.calls.len() > 1 {
         return Err(usage("these calls need several models: --bound lets one take all shapes, or bench them apart").into());
     }
-    let options = JitOptions { profile: arguments.profile, threads: arguments.num_threads, ..JitOptions::default() };
+    let options = JitOptions { profile: arguments.profiles(), threads: arguments.num_threads, ..JitOptions::default() };
     let mut engine = progress::during(&format!("compiling {}", arguments.model), || {
         Engine::new(&batch.model, &arguments.common.general_settings(), options)
     })?;
@@ -154,17 +192,20 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     }
     let phases =
         [("first", &first), ("warm-up", &warmup), ("steady", &steady)].map(|(name, times)| (name, Statistics::new(&times.totals())));
-    let profile = if arguments.profile { Some(profile(&mut engine, calls, calls_in_parts)?) } else { None };
+    let profile =
+        if arguments.profiles() { Some(profile::profile(&mut engine, &batch.model.module, calls, calls_in_parts)?) } else { None };
     let measured = Measured { calls, phases: &phases, steady: &steady, profile: profile.as_ref() };
+    let report = if arguments.reports() { Some(report::report(arguments, &batch.model, &engine, &measured)?) } else { None };
     if interrupt::is_asked() {
         let runs = grouped(steady.0.len() as u64);
         console::note(&format!("interrupted: {runs} of at least {} runs were measured", grouped(arguments.num_runs)));
     }
-    console::print(&if arguments.json || arguments.common.messages.format == MessageFormat::Json {
-        json_text(arguments, &engine, &measured)
-    } else {
-        text(arguments, &engine, &measured)
-    })?;
+    if let Some(mut report) = report
+        && report::is_all(arguments, &files, earlier.as_ref(), &mut report)?
+    {
+        return Ok(Outcome::Done);
+    }
+    console::print(&if arguments.wants_json() { json_text(arguments, &engine, &measured) } else { text(arguments, &engine, &measured) })?;
     Ok(Outcome::Done)
 }
 
@@ -272,189 +313,13 @@ fn text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) -> Stri
     rows.extend(by_call(engine, measured).iter().enumerate().map(|(number, (name, s))| s.cells(&format!("  call {number} {name}"))));
     text.push_str(&table(&rows, &[1, 2, 3, 4, 5, 6, 7]));
     if let Some(profile) = measured.profile {
-        let parts = profile.parts.as_ref().map_or(String::new(), InParts::text);
-        text.push_str(&format!("\n{}{}{parts}", profile_table(profile), peaks_text(&profile.peaks)));
-        text.push_str(&regions::text(&profile.regions));
+        text.push_str(&format!("\n{}", profile.text(arguments.detail())));
     }
     text
 }
 
-/// One row a kernel and the operators it computes: calls, their time together, share, rate, share of the peak, schedule, operators.
-fn profile_table(profile: &Profile) -> String {
-    let total: f64 = profile.rows.iter().map(|row| row.median).sum();
-    let mut cells = vec![["kernel", "calls", "µs", "%", "rate", "% of peak", "schedule", "operators"].map(String::from).to_vec()];
-    for (row, calls) in &profile.by_kernel() {
-        let (rate, share) = row.rate();
-        cells.push(vec![
-            row.symbol.clone(),
-            calls.to_string(),
-            microseconds(row.median),
-            format!("{:.1}", 100.0 * row.median / total.max(1.0)),
-            rate,
-            share.map_or_else(|| "-".into(), |share| format!("{:.0}", 100.0 * share)),
-            row.schedule.clone(),
-            row.operators.join(" "),
-        ]);
-    }
-    table(&cells, &[1, 2, 3, 4, 5])
-}
-
-fn peaks_text(peaks: &Peaks) -> String {
-    format!(
-        "Medians. Measured peaks: {:.1} GFLOP/s (f32), {:.1} GOP/s (8-bit), {:.1} GB/s copied within the cache, {:.1} GB/s read from memory.\n",
-        2e-9 * peaks.float,
-        2e-9 * peaks.integer,
-        1e-9 * peaks.copy_bytes,
-        1e-9 * peaks.read_bytes
-    )
-}
-
-/// The kernel calls of a method with the computer's peaks.
-struct Profile {
-    peaks: Peaks,
-    rows: Vec<ProfileRow>,
-    parts: Option<InParts>,
-    /// What ran on a device.
-    regions: Vec<RegionProfile>,
-}
-
-/// What calls in parts cost on several threads.
-struct InParts {
-    /// Calls in parts of a run.
-    calls: u64,
-    /// One that does nothing.
-    empty: Duration,
-    /// How many of the methods' calls are in each run of calls that run together where no time is taken of each.
-    together: Vec<usize>,
-    /// How many calls are in each stream, wherever streams run side by side.
-    streams: Vec<Vec<usize>>,
-}
-
-impl InParts {
-    fn text(&self) -> String {
-        let Self { calls, empty, together, streams } = self;
-        let all: usize = together.iter().sum();
-        let together = match together.len() {
-            0 => String::new(),
-            runs => format!(" Without --profile {all} of them are {runs}, of calls that run together."),
-        };
-        let in_streams: usize = streams.iter().flatten().sum();
-        let streams = match streams.len() {
-            0 => String::new(),
-            sides => format!(" {in_streams} more are {sides} without --profile, in streams."),
-        };
-        format!("Calls in parts: {calls} a run, at {} µs if they did nothing.{together}{streams}\n", microseconds(empty.as_nanos() as f64))
-    }
-}
-
-impl Profile {
-    /// The calls of one kernel for the same operators, bands of rows say, as one row, and how many they are. In the order of the first calls.
-    fn by_kernel(&self) -> Vec<(ProfileRow, usize)> {
-        let mut kernels: Vec<(ProfileRow, usize)> = Vec::new();
-        for row in &self.rows {
-            match kernels.iter_mut().find(|(kernel, _)| kernel.symbol == row.symbol && kernel.operators == row.operators) {
-                Some((kernel, calls)) => {
-                    kernel.median += row.median;
-                    kernel.mean += row.mean;
-                    kernel.multiply_accumulates += row.multiply_accumulates;
-                    kernel.bytes += row.bytes;
-                    *calls += 1;
-                }
-                None => kernels.push((row.clone(), 1)),
-            }
-        }
-        kernels
-    }
-}
-
-#[derive(Clone)]
-struct ProfileRow {
-    symbol: String,
-    /// Nanoseconds.
-    median: f64,
-    mean: f64,
-    multiply_accumulates: u64,
-    bytes: u64,
-    /// Whether its products are of floats.
-    float: bool,
-    /// The peak a second: multiply-accumulates for a kernel that has some, else bytes.
-    peak: f64,
-    schedule: String,
-    operators: Vec<String>,
-}
-
-impl ProfileRow {
-    /// What the rate is of.
-    fn amount(&self) -> f64 {
-        if self.multiply_accumulates > 0 { self.multiply_accumulates as f64 } else { self.bytes as f64 }
-    }
-
-    /// The share of the peak; none for a kernel that took no time to speak of.
-    fn share(&self) -> Option<f64> {
-        (self.median > 0.0).then(|| 1e9 * self.amount() / self.median / self.peak)
-    }
-
-    /// The rate as text, and the share of the peak.
-    fn rate(&self) -> (String, Option<f64>) {
-        if self.median <= 0.0 {
-            return ("-".into(), None);
-        }
-        let (factor, unit) = match (self.multiply_accumulates, self.float) {
-            (0, _) => (1.0, "GB/s"),
-            (_, true) => (2.0, "GFLOP/s"),
-            (_, false) => (2.0, "GOP/s"),
-        };
-        (format!("{:.1} {unit}", factor * self.amount() / self.median), self.share())
-    }
-
-    fn json(&self) -> serde_json::Value {
-        json!({ "symbol": self.symbol, "median_ns": self.median, "mean_ns": self.mean,
-                "multiply_accumulates": self.multiply_accumulates, "bytes": self.bytes, "peak_share": self.share(),
-                "schedule": self.schedule, "operators": self.operators })
-    }
-}
-
-/// The kernels of all methods that are called.
-fn profile(engine: &mut Engine, sequence: &[Sequenced], calls_in_parts: u64) -> Result<Profile, Diagnostics> {
-    let peaks = peaks::measure(engine.machine)?;
-    let empty = engine.instance.empty_parallel_for();
-    let program = engine.program();
-    let methods: BTreeSet<usize> = sequence.iter().map(|call| call.method).collect();
-    let together = methods.iter().flat_map(|&method| calls_together(&program.methods[method].steps)).collect();
-    let streams = methods.iter().flat_map(|&method| calls_in_streams(&program.methods[method].steps)).collect();
-    let parts = empty.map(|empty| InParts { calls: calls_in_parts, empty, together, streams });
-    let before = |method: usize| program.methods[..method].iter().map(|m| calls(&m.steps).len()).sum::<usize>();
-    let times = engine.instance.kernel_times();
-    let row = |(number, call): (usize, &Call)| {
-        let time = times.get(number).cloned().unwrap_or_default();
-        let kernel = &program.kernels[call.kernel];
-        let float = peaks::multiplies_floats(kernel);
-        let counts = call.origin.multiply_accumulates > 0;
-        ProfileRow {
-            symbol: kernel.name.clone(),
-            median: time.median() as f64,
-            mean: time.nanoseconds as f64 / time.runs.max(1) as f64,
-            multiply_accumulates: call.origin.multiply_accumulates,
-            bytes: call.origin.bytes,
-            float,
-            peak: if counts { peaks.multiply_accumulates(float) } else { peaks.copy_bytes },
-            schedule: call.origin.schedule.clone(),
-            operators: numbered(&call.origin.operators),
-        }
-    };
-    let of_method = |&method: &usize| (before(method)..).zip(calls(&program.methods[method].steps));
-    let rows = methods.iter().flat_map(of_method).map(row).collect();
-    Ok(Profile { rows, peaks, parts, regions: regions::regions(engine) })
-}
-
 fn json_text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) -> String {
     let &Measured { calls, phases, profile, .. } = measured;
-    let kernels = profile.map(|profile| profile.rows.iter().map(ProfileRow::json).collect::<Vec<_>>());
-    let parts = profile.and_then(|profile| profile.parts.as_ref());
-    let peaks = profile.map(|Profile { peaks, .. }| {
-        json!({ "float_multiply_accumulates_per_s": peaks.float, "integer_multiply_accumulates_per_s": peaks.integer,
-                "copied_bytes_per_s": peaks.copy_bytes, "read_bytes_per_s": peaks.read_bytes })
-    });
     let report = json!({
         "schema": "modelc.bench/1",
         "model": arguments.model,
@@ -469,11 +334,11 @@ fn json_text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) ->
         "warmup": phases[1].1.json(),
         "steady": phases[2].1.json(),
         "calls": by_call(engine, measured).iter().map(|(name, s)| json!({ "method": name, "steady": s.json() })).collect::<Vec<_>>(),
-        "kernels": kernels,
+        "operators": profile.map(Profile::operators_json),
+        "kernels": profile.map(Profile::kernels_json),
         "regions": profile.map(|profile| regions::json(&profile.regions)),
-        "peaks": peaks,
-        "parts": parts.map(|parts| json!({ "calls": parts.calls, "empty_call_ns": parts.empty.as_nanos() as u64,
-                                             "together": parts.together, "streams": parts.streams })),
+        "peaks": profile.map(Profile::peaks_json),
+        "parts": profile.map(Profile::parts_json),
     });
     format!("{report:#}\n")
 }

@@ -52,7 +52,7 @@ pub struct Arguments {
 }
 
 /// The help of `--emit`.
-const KINDS: &str = "Write another output: object, archive, shared, weights,\nheader, rust, hpp, json, html, ir, kernels, driver, clif, asm,\nplan, depfile, test";
+const KINDS: &str = "Write another output: object, archive, shared, weights,\nheader, rust, hpp, json, html, graph, trace, ir, kernels, driver,\nclif, asm, plan, depfile, test";
 
 /// Where one kind of output goes.
 struct Request {
@@ -224,6 +224,8 @@ fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Reque
         OutputKind::Cpp => compiled.cpp(&header_name(requests, compiled)).into_bytes().into(),
         OutputKind::Json => format!("{:#}\n", files.report).into_bytes().into(),
         OutputKind::Html => emit::html::page(&files.report).into_bytes().into(),
+        OutputKind::Graph => format!("{:#}\n", emit::explorer::graphs(&files.report)).into_bytes().into(),
+        OutputKind::Trace => format!("{:#}\n", emit::trace(files, &compiled.options.settings)?).into_bytes().into(),
         OutputKind::Ir => ir::text::print_module(&compiled.module, ir::text::Constants::Elided).into_bytes().into(),
         OutputKind::Kernels => lowered
             .levels()
@@ -251,7 +253,7 @@ fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Reque
             emit::depfile::depfile(made, &inputs).into_bytes().into()
         }
         // Compiling makes none of these; a test is made of more than the compiled model.
-        OutputKind::Test | OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap => Image::default(),
+        OutputKind::Test | OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap | OutputKind::NodeData => Image::default(),
     };
     Ok(Output { path: request.path.clone().into(), kind: request.kind, contents })
 }

@@ -6,6 +6,7 @@ mod labels;
 mod listing;
 
 use super::Outcome;
+use super::compared;
 use super::console::print;
 use super::files::Files;
 use super::io::map;
@@ -14,6 +15,7 @@ use super::output::{grouped, table, usage};
 use super::progress;
 use super::{require, sizes};
 use crate::diagnostic::{Diagnostics, Kind};
+use crate::emit::difference::difference;
 use crate::emit::info::{abi_hash, hex};
 use crate::emit::{self, ModelRecord, OutputKind};
 use crate::frontend::{self, Format};
@@ -42,6 +44,9 @@ pub struct Arguments {
     /// Write a page: memory over time, kernels, weights
     #[arg(long, value_name = "OUT.html", conflicts_with = "json")]
     html: Option<String>,
+    /// Show in Markdown what differs from an earlier report
+    #[arg(long, value_name = "OLD.json")]
+    compare: Option<String>,
     /// Fail above limits: arena<=64K,stack<=2K,flash<=300K
     #[arg(long, value_name = "LIMITS")]
     require: Option<String>,
@@ -63,8 +68,9 @@ impl Arguments {
 /// Whatever is wrong with the file. What can be said of a model that cannot be compiled is printed before that.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let file = &arguments.file;
-    let files = Files::new(arguments.common.inputs().chain([file.as_str()]));
+    let files = Files::new(arguments.common.inputs().chain(arguments.compare.as_deref()).chain([file.as_str()]));
     files.check(arguments.html.as_deref().map(|path| (path, OutputKind::Html)))?;
+    let earlier = arguments.compare.as_deref().map(compared::read).transpose()?;
     let bytes = map(file)?;
     let slice = (*bytes).as_ref();
     let records = if Format::detect(slice).is_none() { ModelRecord::find_all(slice) } else { vec![] };
@@ -84,10 +90,15 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         Ok::<_, Diagnostics>(Listing::new(file, (*bytes).as_ref(), frontend::survey(&bytes, file, &customs)?, errors))
     };
     match compiled {
-        Ok(compiled) => {
+        Ok(mut compiled) => {
+            if let Some(earlier) = &earlier {
+                let difference = difference(earlier, &compiled.files.report);
+                compiled.files.report["compared"] = difference;
+            }
             let listing = listing(&Diagnostics(vec![]))?;
             match &arguments.html {
                 Some(path) => files.write(path, OutputKind::Html, emit::html::page(&compiled.files.report).into_bytes())?,
+                None if earlier.is_some() => compared::print(&compiled.files.report["compared"], arguments.wants_json())?,
                 None if arguments.wants_json() => print(&format!("{:#}\n", model_json(&listing, &compiled)))?,
                 None => print(&model_text(&listing, &compiled, detail))?,
             }

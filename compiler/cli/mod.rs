@@ -7,6 +7,7 @@ mod arrays;
 mod batches;
 mod bench;
 mod cases;
+mod compared;
 mod compile;
 mod completions;
 mod console;

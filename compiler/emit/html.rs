@@ -5,6 +5,17 @@
 
 use serde_json::Value;
 
+/// The script, one file a part of the page.
+const SCRIPT: &str = concat!(
+    include_str!("html/base.js"),
+    include_str!("html/memory.js"),
+    include_str!("html/operators.js"),
+    include_str!("html/graph_layout.js"),
+    include_str!("html/graph.js"),
+    include_str!("html/time.js"),
+    include_str!("html/script.js"),
+);
+
 /// The page of a report of schema `modelc.report/1`.
 pub fn page(report: &Value) -> String {
     // Nothing inside the script element can end it.
@@ -18,7 +29,7 @@ pub fn page(report: &Value) -> String {
         "<script type=\"application/json\" id=\"report\">",
         &data,
         "</script>\n<script>\n",
-        include_str!("html/script.js"),
+        SCRIPT,
         "</script>\n</body>\n</html>\n",
     ];
     parts.concat()

@@ -24,6 +24,12 @@ pub enum OutputKind {
     Json,
     /// The report as a page.
     Html,
+    /// The file's graphs, for Model Explorer.
+    Graph,
+    /// The times of a graph's operators, for Model Explorer.
+    NodeData,
+    /// What became of each operator.
+    Trace,
     /// The tensor language.
     Ir,
     /// The kernel language.
@@ -68,6 +74,9 @@ const ROWS: &[Row] = &[
     Row { kind: OutputKind::Cpp, name: "hpp", what: "a header of C++", suffixes: &["hpp"] },
     Row { kind: OutputKind::Json, name: "json", what: "a report in JSON", suffixes: &["json"] },
     Row { kind: OutputKind::Html, name: "html", what: "a page", suffixes: &["html", "htm"] },
+    Row { kind: OutputKind::Graph, name: "graph", what: "a graph in JSON", suffixes: &["graph.json"] },
+    Row { kind: OutputKind::NodeData, name: "node data", what: "node data in JSON", suffixes: &["nodes.json"] },
+    Row { kind: OutputKind::Trace, name: "trace", what: "a trace in JSON", suffixes: &["trace.json"] },
     Row { kind: OutputKind::Ir, name: "ir", what: "a text of the tensor language", suffixes: &["ir"] },
     Row { kind: OutputKind::Kernels, name: "kernels", what: "a text of the kernel language", suffixes: &["kernels"] },
     Row { kind: OutputKind::Driver, name: "driver", what: "a text of the driver's language", suffixes: &["driver"] },
@@ -109,7 +118,7 @@ impl OutputKind {
 
     /// The kinds of `--emit`.
     pub fn emitted() -> impl Iterator<Item = Self> {
-        let measured = [Self::Arrays, Self::Csv, Self::PerfMap];
+        let measured = [Self::Arrays, Self::Csv, Self::PerfMap, Self::NodeData];
         ROWS.iter().map(|row| row.kind).filter(move |kind| !measured.contains(kind))
     }
 
@@ -148,8 +157,13 @@ impl OutputKind {
     /// A usage diagnostic that says what it promises. Suffixes that nobody knows promise nothing.
     pub fn check_suffix(self, path: &Path) -> Result<(), Diagnostic> {
         let Some(suffix) = suffix(path) else { return Ok(()) };
-        // C++ includes the C header under either name.
-        if self.row().suffixes.contains(&suffix.as_str()) || self == Self::Header && suffix == "hpp" {
+        // C++ includes the C header under either name, and programs that read JSON know it by its suffix.
+        let is_other = match self {
+            Self::Header => suffix == "hpp",
+            Self::Graph | Self::NodeData | Self::Trace => suffix == "json",
+            _ => false,
+        };
+        if is_other || self.row().suffixes.contains(&suffix.as_str()) {
             return Ok(());
         }
         let help = |row: &Row| (row.kind == Self::Test).then_some(INCLUDED);

@@ -2,7 +2,7 @@
 
 use super::info;
 use super::kind::OutputKind;
-use super::{depfile, header, wrappers};
+use super::{depfile, explorer, header, wrappers};
 use crate::codegen::weights;
 use crate::npz;
 use std::fs::File;
@@ -30,6 +30,15 @@ const ARCHIVE: &[u8] = npz::COMMENT.as_bytes();
 /// The schema that a report names, with the quotation marks of JSON.
 const REPORT: &[u8] = b"\"modelc.report/";
 
+/// The schema that a file of graphs names.
+const GRAPH: &[u8] = b"\"modelc.graph/";
+
+/// The schema that a trace names.
+const TRACE: &[u8] = b"\"modelc.trace/";
+
+/// The name of node data.
+const NODE_DATA: &[u8] = explorer::TIME.as_bytes();
+
 fn sign(kind: OutputKind) -> Sign {
     match kind {
         OutputKind::Object | OutputKind::Archive | OutputKind::Shared => Sign::Holds(&[info::MAGIC, RUNTIME]),
@@ -37,6 +46,9 @@ fn sign(kind: OutputKind) -> Sign {
         OutputKind::Header | OutputKind::Cpp | OutputKind::Test => Sign::Beginning(header::BEGINNING.as_bytes()),
         OutputKind::Rust => Sign::Beginning(wrappers::RUST_BEGINNING.as_bytes()),
         OutputKind::Json | OutputKind::Html => Sign::Holds(&[REPORT]),
+        OutputKind::Graph => Sign::Holds(&[GRAPH]),
+        OutputKind::NodeData => Sign::Holds(&[NODE_DATA]),
+        OutputKind::Trace => Sign::Holds(&[TRACE]),
         OutputKind::Ir => Sign::Text(is_module),
         OutputKind::Kernels => Sign::Beginning(b"kernel @"),
         OutputKind::Driver => Sign::Beginning(b"function "),

@@ -1,8 +1,10 @@
 //! The report: what a model became, as JSON. Fields are only added within `modelc.report/1`; units are in names.
 
 use super::gpu;
+use super::graph;
 use super::info::{ModelRecord, abi_hash, hex};
 use super::object::ModelInfo;
+use super::operators;
 use crate::codegen::CompiledModel;
 use crate::codegen::driver::ImportKind;
 use crate::interface::MethodMemory;
@@ -16,7 +18,10 @@ use std::collections::BTreeSet;
 /// The report of compiled programs, one a CPU level, whose object takes `object_bytes`. Kernels are those of the preferred level.
 pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord, object_bytes: u64) -> Value {
     let program = levels[0].program;
-    let level = |(number, name): (usize, &&str)| json!({ "cpu_level": name, "code_bytes": compiled.code_bytes(Some(number)) });
+    let level = |(number, name): (usize, &&str)| {
+        let kernels = level_kernels(levels, compiled, number);
+        json!({ "cpu_level": name, "code_bytes": compiled.code_bytes(Some(number)), "kernels": kernels })
+    };
     let mut first_call = 0;
     let mut methods = Vec::new();
     let mut kernels = Vec::new();
@@ -51,8 +56,30 @@ pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel,
     report
 }
 
+/// The function of each kernel call at a CPU level, in the order of the calls. The levels differ in nothing else.
+fn level_kernels(levels: &[Level<'_>], compiled: &CompiledModel, number: usize) -> Vec<Value> {
+    let first: usize = levels[..number].iter().map(|level| level.program.kernels.len()).sum();
+    let kernel = |call: &Call| {
+        let function = &compiled.functions[first + call.kernel];
+        json!({
+            "symbol": format!("{}_{}", compiled.interface.name, function.name),
+            "schedule": call.origin.schedule,
+            "code_bytes": function.code.bytes.len(),
+            "stack_bytes": function.code.stack_bytes,
+        })
+    };
+    levels[number].program.methods.iter().flat_map(|method| calls(&method.steps)).map(kernel).collect()
+}
+
+/// Adds what the model's file says: its graphs, the kernels by operator, and the memory that it plans.
+pub fn add_model(report: &mut Value, program: &Program, module: &Module, record: &ModelRecord) {
+    graph::add(report, program, module);
+    operators::add(report, program, module);
+    add_plans(report, program, module, record);
+}
+
 /// Adds to each method of a report what it needs with its arguments, and what the model's file plans for that; and the methods that are not there.
-pub fn add_plans(report: &mut Value, program: &Program, module: &Module, record: &ModelRecord) {
+fn add_plans(report: &mut Value, program: &Program, module: &Module, record: &ModelRecord) {
     let planned = module.imported_plan.iter().flat_map(|plan| &plan.methods);
     for (number, method) in program.methods.iter().enumerate() {
         let area_bytes = planned.clone().nth(number).map_or(&[][..], |plan| &plan.area_bytes);
@@ -102,10 +129,10 @@ fn map_report(map: &MemoryMap) -> Value {
     })
 }
 
-/// Bytes of the constants that a call reads, each counted once.
-fn weights_bytes(program: &Program, call: &Call) -> u64 {
+/// Bytes of the constants that calls read, each counted once.
+pub fn constants_bytes<'c>(program: &Program, calls: impl IntoIterator<Item = &'c Call>) -> u64 {
     let constant = |address: &Address| if let Address::Constant(number, _) = address { Some(*number as usize) } else { None };
-    let distinct: BTreeSet<usize> = call.arguments.iter().filter_map(constant).collect();
+    let distinct: BTreeSet<usize> = calls.into_iter().flat_map(|call| &call.arguments).filter_map(constant).collect();
     distinct.iter().filter_map(|&number| program.constants.get(number)).map(|blob| blob.data.len() as u64).sum()
 }
 
@@ -134,7 +161,7 @@ fn call_report(program: &Program, compiled: &CompiledModel, method: &Method, cal
         "schedule": call.origin.schedule,
         "multiply_accumulates": call.origin.multiply_accumulates,
         "bytes": call.origin.bytes,
-        "weights_bytes": weights_bytes(program, call),
+        "weights_bytes": constants_bytes(program, [call]),
         "code_bytes": function.code.bytes.len(),
         "stack_bytes": function.code.stack_bytes,
     })

@@ -97,13 +97,15 @@ pub struct Data {
     owner: Owner,
     range: Range<usize>,
     sparse: bool,
+    /// A part of what holds it, as tensors are of a model's file.
+    of_file: bool,
 }
 
 impl Data {
     /// All of `owner`.
     pub fn all_of(owner: Arc<dyn Bytes>) -> Self {
         let range = 0..(*owner).as_ref().len();
-        Self { owner: Owner::Held(owner), range, sparse: false }
+        Self { owner: Owner::Held(owner), range, sparse: false, of_file: false }
     }
 
     /// Bytes that `fill` writes over zeros, once or, where there are no pages, again.
@@ -129,14 +131,14 @@ impl Data {
         }
         let ordered = Ordered { source: array.clone(), order, kept: OnceLock::new() };
         if bytes < Pages::WORTH.start {
-            return Some(ordered.copy(0..bytes).into());
+            return Some(Self { of_file: array.of_file, ..ordered.copy(0..bytes).into() });
         }
-        Some(Self { owner: Owner::Ordered(Arc::new(ordered)), range: 0..bytes, sparse: false })
+        Some(Self { owner: Owner::Ordered(Arc::new(ordered)), range: 0..bytes, sparse: false, of_file: array.of_file })
     }
 
     /// Bytes that the model's file keeps without the elements that are zero.
     pub fn sparse(bytes: Vec<u8>) -> Self {
-        Self { sparse: true, ..bytes.into() }
+        Self { sparse: true, of_file: true, ..bytes.into() }
     }
 
     /// Whether the model's file leaves out elements that are zero: it only says how the bytes may be stored.
@@ -146,8 +148,14 @@ impl Data {
 
     /// A range of `owner`, or `None` when it reaches past its end.
     pub fn range_of(owner: Arc<dyn Bytes>, range: Range<usize>) -> Option<Self> {
-        (*owner).as_ref().get(range.clone())?;
-        Some(Self { owner: Owner::Held(owner), range, sparse: false })
+        let all = (*owner).as_ref();
+        let of_file = all.get(range.clone())?.len() < all.len();
+        Some(Self { owner: Owner::Held(owner), range, sparse: false, of_file })
+    }
+
+    /// Tells if the bytes are a part of something larger, a model's file, or such bytes in another order.
+    pub fn is_of_file(&self) -> bool {
+        self.of_file
     }
 
     /// Whether both are the same bytes of the same owner, which equal bytes need not be.
@@ -192,7 +200,7 @@ impl Data {
     pub fn slice(&self, range: Range<usize>) -> Option<Self> {
         let fits = range.start <= range.end && range.end <= self.range.len();
         let (owner, start) = (self.owner.clone(), self.range.start);
-        fits.then(|| Self { owner, range: start + range.start..start + range.end, sparse: self.sparse })
+        fits.then(|| Self { owner, range: start + range.start..start + range.end, sparse: self.sparse, of_file: self.of_file })
     }
 
     /// The bytes themselves. Those that are others in another order are kept in memory from then on.

@@ -16,6 +16,7 @@ pub mod interpret;
 pub mod interval;
 pub mod module;
 pub mod operators;
+mod outline;
 pub mod packed;
 pub mod random;
 pub mod scalar;
@@ -39,6 +40,7 @@ pub use operators::{
     Combination, External, IndexOperation, OPS, Op, OpRow, Operation, Order, Reduction, Scan, Scatter, Search, Summation, WindowGeometry,
     Word,
 };
+pub use outline::{End, Outline, OutlineOperator, Wire};
 pub use scalar::{Comparison, Exactness, Expression, ExpressionBuilder, NanRule, Node, NodeData, RequantizeRule, Scalar, ScalarOp};
 pub use stored::stored_right;
 pub use tensor::{Tensor, has_room};

@@ -4,6 +4,7 @@ use super::allocation::ImportedPlan;
 use super::data::Data;
 use super::element_order::ElementOrder;
 use super::operators::{Op, Operation};
+use super::outline::Outline;
 use super::tensor::Tensor;
 use super::types::{ElementType, Extent, Interval, Layout, TensorType, Type};
 use cranelift_entity::packed_option::ReservedValue;
@@ -67,6 +68,8 @@ pub struct Module {
     pub methods: Vec<Method>,
     /// Names of methods of the file that are not among these: they give nothing but strings.
     pub left_out: Vec<String>,
+    /// The graphs of the functions as the front end made them, before rewrites. The text form has none.
+    pub outlines: Vec<Outline>,
     /// The memory plan that came with the file, if any.
     pub imported_plan: Option<ImportedPlan>,
     /// Whether other contents may take the place of the constants after compiling, in a file of weights. Then rewrites and

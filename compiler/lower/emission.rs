@@ -333,8 +333,11 @@ impl<'s> Writer<'_, 's> {
         let (module, function) = (self.from.module, self.from.addresses.resolver.function());
         let mut origin = Origin::default();
         for &inst in &group.insts {
-            let Some(source) = function.insts[inst].source else { continue };
-            let source = &module.sources[source];
+            let Some(place) = function.insts[inst].source else { continue };
+            let source = &module.sources[place];
+            if !origin.sources.iter().any(|&other| other == place || module.sources[other] == *source) {
+                origin.sources.push(place);
+            }
             let operator = (source.operator, source.operator_name.clone());
             if !origin.operators.contains(&operator) {
                 origin.operators.push(operator);

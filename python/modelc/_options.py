@@ -48,7 +48,7 @@ class LoadOptions(TypedDict, total=False):
 class CompileOptions(LoadOptions, total=False):
     """Keywords of `modelc.compile`."""
 
-    #: Write another output: object, archive, shared, weights, header, rust, hpp, json, html, ir, kernels, driver, clif, asm, plan, depfile, test
+    #: Write another output: object, archive, shared, weights, header, rust, hpp, json, html, graph, trace, ir, kernels, driver, clif, asm, plan, depfile, test
     emit: Values | None
     #: Path of the header
     header: Value | None

@@ -11,6 +11,7 @@ mod look;
 mod made;
 mod memory;
 mod messages;
+mod reports;
 mod schemas;
 
 use folder::{Folder, MODEL, json, text};

@@ -57,14 +57,32 @@ fn mistakes(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) 
 /// Everything that commands write as JSON.
 fn reports(folder: &Folder) -> Vec<Value> {
     let json = ["--message-format", "json"];
-    let commands: [(&[&str], &[&str]); 15] = [
-        (&["m.tflite", "-o", "net.o", "--emit", "json=net.json", "--weights", "external", "-v"], &json),
+    let commands: [(&[&str], &[&str]); 17] = [
+        (
+            &[
+                "m.tflite",
+                "-o",
+                "net.o",
+                "--emit",
+                "json=net.json",
+                "--emit",
+                "graph=net.graph.json",
+                "--emit",
+                "trace=net.trace.json",
+                "--weights",
+                "external",
+                "-v",
+            ],
+            &json,
+        ),
         (&["m.tflite", "-o", "libnet.so", "--name", "net"], &json),
         (&["missing.tflite", "-o", "x.o"], &json),
         (&["run", "m.tflite", "--top-k", "2"], &json),
         (&["bench", "m.tflite", "--num-runs", "2", "--min-secs", "0", "--profile"], &json),
         (&["bench", "m.tflite", "--num-runs", "2", "--min-secs", "0"], &["--json"]),
+        (&["bench", "m.tflite", "--num-runs", "2", "--min-secs", "0", "--report", "timed.json"], &["--compare", "net.json", "--json"]),
         (&["verify", "m.tflite", "--bisect"], &json),
+        (&["inspect", "m.tflite"], &["--compare", "net.json", "--json"]),
         (&["inspect", "m.tflite"], &["--json"]),
         (&["inspect", "net.o"], &["--json"]),
         (&["inspect", "libnet.so"], &["--json"]),
@@ -79,7 +97,9 @@ fn reports(folder: &Folder) -> Vec<Value> {
         let output = folder.run(&[command, options].concat());
         texts.extend([text(&output.stdout), text(&output.stderr)]);
     }
-    texts.push(fs::read_to_string(folder.at("net.json")).expect("a report"));
+    texts.extend(
+        ["net.json", "net.graph.json", "net.trace.json", "timed.json"].map(|name| fs::read_to_string(folder.at(name)).expect("a report")),
+    );
     let library = fs::read(folder.at("libnet.so")).expect("a library");
     let description = library.split(|&byte| byte == 0).find(|part| part.windows(14).any(|part| part == b"modelc.ports/1"));
     texts.push(text(description.expect("a description")));
