@@ -45,7 +45,7 @@ pub fn compile(settings: &Settings, bytes: Arc<dyn Bytes>, file: &str) -> Result
 /// What is told of a model's file.
 pub fn model_info(bytes: &dyn Bytes, file: &str) -> ModelInfo {
     let named = if file == input::STANDARD { "standard input" } else { file };
-    ModelInfo { sha256: digest(bytes), file: named.to_owned(), labels: labels(bytes.as_ref()) }
+    ModelInfo { sha256: digest(bytes), file: named.to_owned(), labels: labels(bytes.as_ref()), about: about(bytes.as_ref()) }
 }
 
 /// The object of a lowered model, with the report of all that is known of it.
@@ -70,6 +70,11 @@ pub fn lower(settings: &Settings, bytes: Arc<dyn Bytes>, file: &str) -> Result<(
     settings.gpu.check(&module, &lowered)?;
     lowered.set_max_iterations(settings.max_iterations);
     Ok((module, lowered))
+}
+
+/// What a model file says of the model as a whole, with the names of what is said.
+fn about(bytes: &[u8]) -> Vec<(&'static str, String)> {
+    frontend::about(bytes).lines().map(|(name, text)| (name, text.to_owned())).collect()
 }
 
 /// The first list of labels of a model file.

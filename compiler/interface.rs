@@ -359,6 +359,7 @@ mod tests {
             quantization: None,
             scalar,
             value: None,
+            notes: crate::ir::PortNotes::default(),
         }
     }
 

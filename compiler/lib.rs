@@ -111,4 +111,4 @@ pub use diagnostic::Kind as ErrorKind;
 #[doc(inline)]
 pub use frontend::given::Number;
 #[doc(inline)]
-pub use ir::{ElementType, Quantization};
+pub use ir::{ElementType, Normalization, Quantization};

@@ -16,7 +16,7 @@ pub use device::{
 pub use moving::{End, Member, Moving, MovingPlace, Size};
 pub use walk::{Visit, Walk, calls, calls_in_streams, calls_together, change_addresses, change_calls, externals, regions, walk};
 
-use crate::ir::{Data, ElementType, Quantization, Source};
+use crate::ir::{Data, ElementType, PortNotes, Quantization, Source};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use std::sync::Arc;
@@ -193,6 +193,8 @@ pub struct Port {
     pub scalar: bool,
     /// The only bytes that an input may have; others are `MODELC_E_SHAPE`. Of an output, those that it has in every call.
     pub value: Option<Data>,
+    /// What else is known of it.
+    pub notes: PortNotes,
 }
 
 /// A dynamic extent of a port: an `i64` in memory while the method runs.

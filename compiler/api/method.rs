@@ -5,7 +5,7 @@ use super::{Array, Error};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::survey::LabelFile;
 use crate::interface::extents_of;
-use crate::ir::{self, ElementType, Function, Module, Quantization, Value};
+use crate::ir::{self, ElementType, Function, Module, Normalization, Quantization, Value};
 use std::ops::RangeInclusive;
 
 /// A function of a model: a signature of a TFLite file, a method of an ExecuTorch program.
@@ -57,6 +57,8 @@ pub struct Port {
     pub quantization: Option<Quantization>,
     /// What its elements stand for, from the metadata of the file.
     pub labels: Vec<String>,
+    /// How the numbers that people have become those of training, from the metadata of the file.
+    pub normalization: Option<Normalization>,
     /// The only value that an input may have.
     pub value: Option<Array>,
 }
@@ -104,6 +106,7 @@ impl Port {
             extents,
             quantization: port.quantization.clone(),
             labels: vec![],
+            normalization: port.notes.normalization.clone(),
             value: known.map(|known| port.from_buffer(&known).unwrap_or(known).into()),
         }
     }

@@ -85,7 +85,7 @@ pub fn compile(arguments: &[OsString]) -> Result<Compiled, Error> {
 /// When an option is malformed, or names what the model does not have.
 pub fn settings(model: &Model, arguments: &[OsString]) -> Result<Settings, Error> {
     let line = LoadLine::try_parse_from(arguments).map_err(|error| Error::from(misused(&error)))?;
-    Ok(line.common.settings_for(Ports { model: model.path(), bytes: Some(model.bytes()) })?)
+    Ok(line.common.settings_for(Ports { model: model.path(), bytes: Some(model.bytes()), given: &[] })?)
 }
 
 #[cfg(test)]

@@ -156,6 +156,10 @@ fn port_cells(kind: &str, index: usize, port: &Port) -> Vec<String> {
         ([scale], [zero_point]) => format!("scale {scale}, zero point {zero_point}"),
         (scales, _) => format!("{} scales along dimension {}", scales.len(), q.axis),
     });
+    let numbers = |list: &[f32]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let normalization = port.notes.normalization.as_ref().map(|n| format!("mean {}, std {}", numbers(&n.mean), numbers(&n.std)));
+    let quantization =
+        [Some(quantization).filter(|text| !text.is_empty()), normalization].into_iter().flatten().collect::<Vec<_>>().join("; ");
     let bytes = format!("{} B", grouped(port.bytes));
     vec![format!("  {kind}{index}"), format!("{}{:?}", port.element, port.shape), bytes, format!("{:?}", port.name), quantization]
 }
@@ -213,8 +217,10 @@ fn kernels_text(lowered: &Lowered, method: &Method) -> String {
 }
 
 fn port_json(port: &Port) -> Value {
-    json!({ "name": port.name, "element": port.element.name(), "shape": port.shape, "dynamic": port.dynamic, "bytes": port.bytes,
-            "scale": port.quantization.as_ref().map(|q| &q.scales), "zero_point": port.quantization.as_ref().map(|q| &q.zero_points) })
+    let mut json = json!({ "name": port.name, "element": port.element.name(), "shape": port.shape, "dynamic": port.dynamic, "bytes": port.bytes,
+            "scale": port.quantization.as_ref().map(|q| &q.scales), "zero_point": port.quantization.as_ref().map(|q| &q.zero_points) });
+    emit::add_normalization(&mut json, port);
+    json
 }
 
 fn model_json(listing: &Listing, compiled: &Compiled) -> Value {

@@ -6,8 +6,8 @@ use super::ports::{PortNumber, Ports};
 use crate::Settings;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::WeightsPlace;
-use crate::frontend::Bound;
 use crate::frontend::given::Number;
+use crate::frontend::{Bound, PortName};
 use crate::input::STANDARD;
 use clap::{Args, ValueEnum};
 use std::path::Path;
@@ -70,6 +70,9 @@ pub struct Common {
     /// Fix an input to a constant, for shapes computed from it: in1=2,3
     #[arg(long = "value", value_name = "INPUT=NUMBERS", help_heading = "Shapes (inputs by number or name)")]
     values: Vec<String>,
+    /// Name an input or output: in0=image
+    #[arg(long = "port-name", value_name = "PORT=NAME", help_heading = "Model")]
+    port_names: Vec<String>,
     /// Tensor file of an ExecuTorch program (.ptd)
     #[arg(long = "data", value_name = "W.ptd", help_heading = "Model")]
     data: Vec<String>,
@@ -127,6 +130,8 @@ impl Common {
     /// # Errors
     /// As [`Self::settings`].
     pub fn settings_for(&self, ports: Ports<'_>) -> Result<Settings, Diagnostics> {
+        let port_names = self.port_names.iter().map(|text| port_name(text, ports)).collect::<Result<Vec<_>, _>>()?;
+        let ports = Ports { given: &port_names, ..ports };
         let shape = |text: &String| -> Result<_, Diagnostics> {
             let (input, shape) = parse_shape(text)?;
             Ok((ports.input(input)?, shape))
@@ -144,6 +149,7 @@ impl Common {
             shapes: self.shapes.iter().map(shape).collect::<Result<_, Diagnostics>>()?,
             bounds: self.bounds.iter().map(bound).collect::<Result<_, Diagnostics>>()?,
             values: self.values.iter().map(value).collect::<Result<_, Diagnostics>>()?,
+            port_names: port_names.clone(),
             data: self.data.clone(),
             customs: self.customs.iter().map(|text| parse_custom(text)).collect::<Result<_, _>>()?,
             ..self.general_settings()
@@ -232,6 +238,19 @@ fn parse_shape(text: &str) -> Result<(&str, Vec<u64>), Diagnostic> {
     parse().ok_or_else(|| usage(format!("--shape {text} is not understood")).expected("in0=1x224x224x3", text))
 }
 
+/// An input or output, and its name. Numbers of ports are no names for others.
+fn port_name(text: &str, ports: Ports<'_>) -> Result<PortName, Diagnostics> {
+    let wrong = || usage(format!("--port-name {text} is not understood")).expected("in0=NAME, which C can have as a field's name", text);
+    let (port, name) = named(text).ok_or_else(wrong)?;
+    let is_number =
+        ["in", "out"].iter().any(|side| name.strip_prefix(side).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())));
+    if is_number || name.ends_with("_shape") || crate::interface::identifier(name) != name {
+        return Err(wrong().into());
+    }
+    let PortNumber { is_output, number } = ports.port(port)?;
+    Ok(PortName { is_output, port: number, name: name.to_owned() })
+}
+
 /// An input or output, a dimension, the largest extent.
 fn parse_bound(text: &str) -> Result<(&str, usize, u64), Diagnostic> {
     let parse = || {
@@ -283,6 +302,15 @@ mod tests {
         assert_eq!(parse_custom("de-code=decode").unwrap(), ("de-code".into(), "decode".into()));
         for wrong in ["de-code", "", "a=", "a=int", "=b"] {
             assert_eq!(parse_custom(wrong).unwrap_err().kind(), Kind::Usage, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn port_names_are_identifiers() {
+        let parse = |text: &str| port_name(text, Ports::of("there is no such file"));
+        assert_eq!(parse("out1=scores").unwrap(), PortName { is_output: true, port: 1, name: "scores".into() });
+        for wrong in ["in0", "in0=", "in0=a b", "in0=int", "in0=in1", "in0=out0_shape", "in0=x_shape", "=x"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
         }
     }
 

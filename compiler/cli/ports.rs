@@ -2,8 +2,8 @@
 
 use super::output::usage;
 use crate::diagnostic::{Diagnostics, did_you_mean};
-use crate::frontend;
 use crate::frontend::survey::MethodNames;
+use crate::frontend::{self, PortName};
 use crate::input;
 use crate::ir::data::Bytes;
 use std::collections::BTreeSet;
@@ -33,12 +33,14 @@ pub struct Ports<'a> {
     pub model: &'a str,
     /// Its bytes, where they are in memory.
     pub bytes: Option<&'a Arc<dyn Bytes>>,
+    /// Names that the user gives to ports.
+    pub given: &'a [PortName],
 }
 
 impl<'a> Ports<'a> {
     /// The ports of a file.
     pub fn of(model: &'a str) -> Self {
-        Self { model, bytes: None }
+        Self { model, bytes: None, given: &[] }
     }
 }
 
@@ -48,7 +50,7 @@ impl Ports<'_> {
     /// # Errors
     /// As [`Self::port`].
     pub fn input(&self, text: &str) -> Result<usize, Diagnostics> {
-        match numbered(text) {
+        match numbered(text).or_else(|| self.renamed(text, &[false])) {
             Some(PortNumber { is_output: false, number }) => Ok(number),
             _ => Ok(find(&self.methods()?, text, &[false])?.number),
         }
@@ -59,10 +61,16 @@ impl Ports<'_> {
     /// # Errors
     /// When the model has none of that name, or several.
     pub fn port(&self, text: &str) -> Result<PortNumber, Diagnostics> {
-        match numbered(text) {
+        match numbered(text).or_else(|| self.renamed(text, &[false, true])) {
             Some(port) => Ok(port),
             None => find(&self.methods()?, text, &[false, true]),
         }
+    }
+
+    /// The first port that the user names so.
+    fn renamed(&self, text: &str, sides: &[bool]) -> Option<PortNumber> {
+        let found = self.given.iter().find(|given| given.name == text && sides.contains(&given.is_output))?;
+        Some(PortNumber { is_output: found.is_output, number: found.port })
     }
 
     /// The methods of the model, with the names of their inputs and outputs.

@@ -4,7 +4,7 @@ use super::gpu::{GpuMode, GpuSettings};
 use crate::diagnostic::Diagnostic;
 use crate::emit::RiscvAbi;
 use crate::frontend::given::Number;
-use crate::frontend::{Bound, GpuOperators, LoadOptions};
+use crate::frontend::{Bound, GpuOperators, LoadOptions, PortName};
 use crate::input;
 use crate::ir::{Data, Module};
 use crate::lower::{self, Goal, PlanSource, Threads};
@@ -67,6 +67,10 @@ pub struct Settings {
     /// Custom operators left to functions of the application: their names in the file, and those of the functions.
     #[doc(hidden)]
     pub customs: Vec<(String, String)>,
+    /// Names of inputs and outputs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[doc(hidden)]
+    pub port_names: Vec<PortName>,
     /// Files of tensors beside an ExecuTorch program (`.ptd`). Paths are kept nowhere.
     #[serde(skip)]
     #[doc(hidden)]
@@ -312,6 +316,7 @@ impl Settings {
             open_constants: self.external_weights,
             customs: self.customs.clone(),
             data: self.data.iter().map(data).collect::<Result<_, Diagnostic>>()?,
+            port_names: self.port_names.clone(),
             gpu_operators: self.gpu.operators.as_deref().map(GpuOperators::parse).transpose()?,
             most_steps: None,
         })

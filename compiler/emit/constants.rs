@@ -84,6 +84,7 @@ mod tests {
             quantization: None,
             scalar: shape.is_empty(),
             value: Some(bytes.to_vec().into()),
+            notes: crate::ir::PortNotes::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::constants;
 use super::gpu;
 use super::info::{ModelRecord, abi_hash};
+use super::notes;
 use super::object::ModelInfo;
 use super::quantization;
 use crate::codegen::CompiledModel;
@@ -49,6 +50,7 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
         gpu::declare(&mut text, name);
     }
     custom_operators(&mut text, compiled);
+    notes::about(&mut text, &upper, &model.about);
     if let Some((file, list)) = &model.labels {
         labels(&mut text, &upper, file, list);
     }
@@ -231,6 +233,7 @@ fn declare_method(text: &mut String, interface: &Interface, method: &Method, nam
             let lower = format!("{name}_{identifier}_{direction}{index}");
             port_macros(text, port, &lower.to_ascii_uppercase());
             quantization::declare(text, port, &lower, &lower.to_ascii_uppercase());
+            notes::normalization(text, port, &lower.to_ascii_uppercase());
         }
     }
     constants::declare(text, method, &format!("{name}_{identifier}").to_ascii_uppercase());
@@ -292,16 +295,24 @@ fn field(text: &mut String, port: &Port, direction: &str, index: usize, extents:
     let shape = port.shape.iter().zip(&port.dynamic).enumerate().map(extent).collect::<Vec<_>>().join(", ");
     let only = port.value.as_ref().filter(|_| direction == "in");
     let value = only.map_or_else(String::new, |value| only_value(port.element, value.bytes()));
-    let note = format!("/* {}: {}[{shape}]{value} */", comment(&port.name), port.element);
-    let ty = c_type(port.element);
-    let _ = match (port.scalar, port.element) {
-        (true, ElementType::C64 | ElementType::C128) => writeln!(text, "  {ty} {direction}{index}[2]; {note}"),
-        (true, _) => writeln!(text, "  {ty} {direction}{index}; {note}"),
-        (false, ElementType::C64 | ElementType::C128) => writeln!(text, "  {constant}{ty} (*{direction}{index})[2]; {note}"),
-        (false, _) => writeln!(text, "  {constant}{ty} *{direction}{index}; {note}"),
+    let note = format!(" /* {}: {}[{shape}]{value} */", comment(&port.name), port.element);
+    let declare = |field: &str, note: &str| {
+        let ty = c_type(port.element);
+        let mut text = match (port.scalar, port.element) {
+            (true, ElementType::C64 | ElementType::C128) => format!("  {ty} {field}[2];{note}\n"),
+            (true, _) => format!("  {ty} {field};{note}\n"),
+            (false, ElementType::C64 | ElementType::C128) => format!("  {constant}{ty} (*{field})[2];{note}\n"),
+            (false, _) => format!("  {constant}{ty} *{field};{note}\n"),
+        };
+        if has_shape(port) {
+            let _ = writeln!(text, "  size_t {field}_shape[{}];", port.shape.len());
+        }
+        text
     };
-    if has_shape(port) {
-        let _ = writeln!(text, "  size_t {direction}{index}_shape[{}];", port.shape.len());
+    let own = declare(&format!("{direction}{index}"), &note);
+    match &port.notes.alias {
+        Some(alias) => notes::aliased(text, &own, &declare(alias, "")),
+        None => text.push_str(&own),
     }
 }
 

@@ -27,6 +27,8 @@ pub struct ModelInfo {
     pub file: String,
     /// The file's list of labels, where it has one: its name, and the labels.
     pub labels: Option<(String, Vec<String>)>,
+    /// What the file says of the model as a whole: its description, author and licence, with their names.
+    pub about: Vec<(&'static str, String)>,
 }
 
 impl ModelInfo {

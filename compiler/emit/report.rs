@@ -3,6 +3,7 @@
 use super::gpu;
 use super::graph;
 use super::info::{ModelRecord, abi_hash, hex};
+use super::notes;
 use super::object::ModelInfo;
 use super::operators;
 use crate::codegen::CompiledModel;
@@ -13,7 +14,7 @@ use crate::program::{
     ALIGNMENT, Address, Call, Level, MemoryMap, Method, Occupant, Port, Program, calls, calls_in_streams, calls_together,
 };
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The report of compiled programs, one a CPU level, whose object takes `object_bytes`. Kernels are those of the preferred level.
 pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord, object_bytes: u64) -> Value {
@@ -45,6 +46,7 @@ pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel,
         "abi_hash": abi_hash(record.abi_hash),
         "model": { "file": model.file_name(), "sha256": hex(&model.sha256) },
         "memory": memory,
+        "about": model.about.iter().map(|(name, text)| (*name, text)).collect::<BTreeMap<_, _>>(),
         "levels": compiled.levels.iter().enumerate().map(level).collect::<Vec<_>>(),
         "custom_operators": compiled.imports.iter().filter(|i| i.kind == ImportKind::Custom).map(|import| &import.symbol).collect::<Vec<_>>(),
         "methods": methods,
@@ -137,7 +139,7 @@ pub fn constants_bytes<'c>(program: &Program, calls: impl IntoIterator<Item = &'
 }
 
 fn port_report(port: &Port) -> Value {
-    json!({
+    let mut report = json!({
         "name": port.name,
         "element": port.element.name(),
         "shape": port.shape,
@@ -145,7 +147,9 @@ fn port_report(port: &Port) -> Value {
         "bytes": port.bytes,
         "scale": port.quantization.as_ref().map(|q| &q.scales),
         "zero_point": port.quantization.as_ref().map(|q| &q.zero_points),
-    })
+    });
+    notes::add_normalization(&mut report, port);
+    report
 }
 
 /// One kernel call; `number` is what `on_kernel` gets.

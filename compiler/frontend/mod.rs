@@ -6,6 +6,7 @@ pub mod foreign;
 pub mod given;
 mod marks;
 mod options;
+mod port_names;
 pub mod survey;
 pub mod tflite;
 
@@ -14,7 +15,7 @@ use crate::ir::data::Bytes;
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Module, TypeError};
 pub use marks::GpuOperators;
-pub use options::{Bound, LoadOptions};
+pub use options::{Bound, LoadOptions, PortName};
 use std::sync::Arc;
 
 /// The file formats, told apart by the identifier at byte 4.
@@ -63,7 +64,9 @@ pub fn load(bytes: Arc<dyn Bytes>, file_name: &str, options: &LoadOptions) -> Re
         }),
         None => Err(foreign::unknown_format((*bytes).as_ref(), file_name).into()),
     };
-    let marked = loaded.and_then(|mut module| match &options.gpu_operators {
+    let named =
+        loaded.and_then(|mut module| port_names::apply(&mut module, &options.port_names).map(|()| module).map_err(Diagnostics::from));
+    let marked = named.and_then(|mut module| match &options.gpu_operators {
         Some(operators) => operators.mark(&mut module).map(|()| module).map_err(Diagnostics::from),
         None => Ok(module),
     });
@@ -89,6 +92,11 @@ pub fn survey(bytes: &Arc<dyn Bytes>, file_name: &str, customs: &[(String, Strin
 /// The lists of labels that a file has for inputs and outputs; nothing for formats without them.
 pub fn labels(bytes: &[u8]) -> Vec<survey::LabelFile> {
     if Format::detect(bytes) == Some(Format::Tflite) { tflite::labels(bytes) } else { vec![] }
+}
+
+/// What a file says of its model as a whole; nothing for formats that say nothing.
+pub fn about(bytes: &[u8]) -> survey::About {
+    if Format::detect(bytes) == Some(Format::Tflite) { tflite::about(bytes) } else { survey::About::default() }
 }
 
 /// The operators that each front end lowers, by the name of the format. Those of `vulkan` stand in delegates of ExecuTorch programs.

@@ -21,6 +21,8 @@ pub struct LoadOptions {
     pub open_constants: bool,
     /// Custom operators that functions of the application compute: the operator's name in the file, the function's symbol.
     pub customs: Vec<(String, String)>,
+    /// Names of inputs and outputs, which replace those of the file.
+    pub port_names: Vec<PortName>,
     /// Files of tensors beside an ExecuTorch program: path and contents.
     pub data: Vec<(String, Data)>,
     /// Operators that are for a GPU beside those that the file gives to one.
@@ -40,4 +42,15 @@ pub struct Bound {
     pub dimension: usize,
     /// The largest extent.
     pub most: u64,
+}
+
+/// The name of an input or output, the same of all methods.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PortName {
+    /// Set for an output.
+    pub is_output: bool,
+    /// The number of the input or output.
+    pub port: usize,
+    /// Its name, an identifier.
+    pub name: String,
 }

@@ -9,8 +9,29 @@ pub struct Survey {
     pub operators: Vec<OperatorCount>,
     /// Lists of labels of inputs and outputs.
     pub labels: Vec<LabelFile>,
+    /// What is said of the model as a whole.
+    pub about: About,
     /// What else a file says of each method, in formats that say it.
     pub contents: Vec<MethodContents>,
+}
+
+/// What a file says of its model as a whole. What it does not say is empty.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct About {
+    /// What the model does.
+    pub description: String,
+    /// Who made it.
+    pub author: String,
+    /// The licence.
+    pub license: String,
+}
+
+impl About {
+    /// What is said, with its names.
+    pub fn lines(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [("description", &self.description), ("author", &self.author), ("license", &self.license)];
+        all.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| (name, text.as_str()))
+    }
 }
 
 /// A method's memory, delegates, and where its instructions come from.

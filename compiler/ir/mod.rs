@@ -18,6 +18,7 @@ pub mod module;
 pub mod operators;
 mod outline;
 pub mod packed;
+mod port_notes;
 pub mod random;
 pub mod scalar;
 pub mod size;
@@ -41,6 +42,7 @@ pub use operators::{
     Word,
 };
 pub use outline::{End, Outline, OutlineOperator, Wire};
+pub use port_notes::{Normalization, PortNotes};
 pub use scalar::{Comparison, Exactness, Expression, ExpressionBuilder, NanRule, Node, NodeData, RequantizeRule, Scalar, ScalarOp};
 pub use stored::stored_right;
 pub use tensor::{Tensor, has_room};

@@ -5,6 +5,7 @@ use super::data::Data;
 use super::element_order::ElementOrder;
 use super::operators::{Op, Operation};
 use super::outline::Outline;
+use super::port_notes::PortNotes;
 use super::tensor::Tensor;
 use super::types::{ElementType, Extent, Interval, Layout, TensorType, Type};
 use cranelift_entity::packed_option::ReservedValue;
@@ -109,6 +110,8 @@ pub struct Port {
     pub value: Option<Data>,
     /// Powers of two that the extents of the buffer's dimensions are multiples of in every call; none where nothing is known of them.
     pub multiples: Vec<u64>,
+    /// What else is known of it.
+    pub notes: PortNotes,
 }
 
 impl Port {

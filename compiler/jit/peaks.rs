@@ -3,7 +3,7 @@
 
 use super::{Instance, Jit};
 use crate::diagnostic::Diagnostics;
-use crate::ir::ElementType;
+use crate::ir::{ElementType, PortNotes};
 use crate::kernel::{BufferKind, DotOp, Inst, Kernel, KernelBuilder, Lane, Statement, Type, Value};
 use crate::machine::{DotProduct, Machine};
 use crate::program::{Address, Call, MemoryMap, Method, Origin, Port, Program, Step};
@@ -88,6 +88,7 @@ fn method(number: usize, (input, output): (u64, u64)) -> Method {
         quantization: None,
         scalar: false,
         value: None,
+        notes: PortNotes::default(),
     };
     let call = Call {
         kernel: number,

@@ -116,6 +116,7 @@ fn ports(function: &Function, values: &[Value], ports: &[ir::Port]) -> Result<Ve
             quantization: port.quantization.clone(),
             scalar: port.scalar,
             value: port.value.clone(),
+            notes: port.notes.clone(),
         })
     };
     Ok(values.iter().zip(ports).map(port).collect::<Result<_, _>>()?)

@@ -31,6 +31,8 @@ class Port:
         zero_points: list[int] | None,
         axis: int | None,
         labels: list[str],
+        mean: list[float] | None = None,
+        std: list[float] | None = None,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -48,6 +50,10 @@ class Port:
     def axis(self) -> int | None: ...
     @property
     def labels(self) -> list[str]: ...
+    @property
+    def mean(self) -> list[float] | None: ...
+    @property
+    def std(self) -> list[float] | None: ...
 
 class Session:
     def __init__(

@@ -27,6 +27,8 @@ class LoadOptions(TypedDict, total=False):
     bound: Values | None
     #: Fix an input to a constant, for shapes computed from it: in1=2,3
     value: Values | None
+    #: Name an input or output: in0=image
+    port_name: Values | None
     #: Tensor file of an ExecuTorch program (.ptd)
     data: Values | None
     #: Call a C function for a custom operator [default symbol: NAME]

@@ -117,7 +117,8 @@ class _Port:
         """The port as signatures have it."""
         axis = self.said["axis"] if self.scales and len(self.scales) > 1 else None
         most, least = self.in_file_order(self.shape), self.in_file_order(self.least)
-        return Port(self.name, self.type, most, least, self.scales, self.said.get("zero_points"), axis, labels)
+        points, mean, std = (self.said.get(key) for key in ("zero_points", "mean", "std"))
+        return Port(self.name, self.type, most, least, self.scales, points, axis, labels, mean, std)
 
     def real(self, values: Any) -> Any:
         """Integers as float32, if they stand for real numbers."""

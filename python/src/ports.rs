@@ -21,13 +21,17 @@ pub struct Port {
     axis: Option<usize>,
     /// What its elements stand for.
     labels: Vec<String>,
+    /// Means, one or one for each channel: the model knows `(x - mean) / std`. None where the file does not say it.
+    mean: Option<Vec<f32>>,
+    /// As many standard deviations.
+    std: Option<Vec<f32>>,
 }
 
 #[pymethods]
 impl Port {
     /// A port of a shared library, as its description has it.
     #[new]
-    #[pyo3(signature = (name, dtype, shape, min_shape, scales, zero_points, axis, labels))]
+    #[pyo3(signature = (name, dtype, shape, min_shape, scales, zero_points, axis, labels, mean=None, std=None))]
     #[expect(clippy::too_many_arguments, reason = "the fields in their order")]
     fn from_description(
         name: String,
@@ -38,8 +42,10 @@ impl Port {
         zero_points: Option<Vec<i64>>,
         axis: Option<usize>,
         labels: Vec<String>,
+        mean: Option<Vec<f32>>,
+        std: Option<Vec<f32>>,
     ) -> Self {
-        Self { name, dtype, shape, min_shape, scales, zero_points, axis, labels }
+        Self { name, dtype, shape, min_shape, scales, zero_points, axis, labels, mean, std }
     }
 
     fn __repr__(&self) -> String {
@@ -61,6 +67,8 @@ impl Port {
             zero_points: quantization.map(|quantization| quantization.zero_points.clone()),
             axis: quantization.filter(|quantization| quantization.scales.len() > 1).map(|quantization| quantization.axis),
             labels: port.labels.clone(),
+            mean: port.normalization.as_ref().map(|normalization| normalization.mean.clone()),
+            std: port.normalization.as_ref().map(|normalization| normalization.std.clone()),
         }
     }
 }

@@ -200,3 +200,21 @@ def test_results_outlive_the_next_call() -> None:
 def test_a_notebook_shows_the_page() -> None:
     page = modelc.load(DIGITS)._repr_html_()
     assert page.startswith("<iframe") and "CONV_2D" in page
+
+
+def test_ports_have_the_names_that_users_give() -> None:
+    net = modelc.load(DIGITS, port_name={"in0": "image"})
+    image = np.zeros((1, 8, 8, 1), np.int8)
+    assert next(iter(net.signatures.values())).inputs[0].name == "image"
+    assert np.array_equal(net(image=image), net(image))
+    with pytest.raises(modelc.Error):
+        modelc.load(DIGITS, port_name={"in0": "no name"})
+
+
+def test_ports_tell_how_inputs_are_normalized() -> None:
+    path = CORPUS / "tflite" / "tfex-mobilenet_v2_035_96_embedder_with_metadata.tflite"
+    if not path.exists():
+        pytest.skip("no recorded models")
+    port = next(iter(modelc.load(path).signatures.values())).inputs[0]
+    assert port.mean is None or port.std is not None and len(port.mean) == len(port.std)
+    assert next(iter(modelc.load(DIGITS).signatures.values())).inputs[0].mean is None

@@ -11,6 +11,7 @@ mod look;
 mod made;
 mod memory;
 mod messages;
+mod normalization;
 mod reports;
 mod schemas;
 

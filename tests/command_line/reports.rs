@@ -103,6 +103,33 @@ fn measured_reports_have_times() {
     assert!(fs::read_to_string(folder.at("page.html")).expect("a page").contains("peaks"));
 }
 
+/// Names are in the header, where the struct has them beside the numbers, and the command line knows them.
+#[test]
+fn ports_have_the_names_that_users_give() {
+    let folder = Folder::new();
+    folder.done(&["m.tflite", "-o", "net.o", "--port-name", "in0=image", "--port-name", "out0=scores"]);
+    let header = fs::read_to_string(folder.at("net.h")).expect("the header");
+    assert!(header.contains("#define NET_FORWARD_IN0_NAME \"image\"") && header.contains("const int8_t *image;"), "{header}");
+    folder.put(
+        "use.c",
+        "#include \"net.h\"\nint main(void) { net_forward_inputs in; net_forward_outputs out; static int8_t x[64], y[10];\n\
+         in.image = x; out.scores = y; return !(in.in0 == x && out.out0 == y && sizeof in == sizeof(void *)); }\n",
+    );
+    for compiler in ["cc -std=c11 -Wall -Wextra -Wpedantic -Werror", "c++ -x c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror"] {
+        let output = folder.shell(&format!("{compiler} use.c -o use && ./use"));
+        assert!(output.status.success(), "{compiler}: {}", text(&output.stderr));
+    }
+    let old = folder.shell("printf '#include \"net.h\"\\nint x;\\n' > old.c && cc -std=c99 -Wpedantic -Werror -c old.c");
+    assert!(old.status.success(), "{}", text(&old.stderr));
+    let named = ["--port-name", "in0=image", "--bound", "image.0=4"];
+    let inspected = json(&folder.done(&[&["inspect", "m.tflite", "--json"][..], &named].concat()));
+    assert_eq!(
+        (&inspected["methods"][0]["inputs"][0]["name"], &inspected["methods"][0]["inputs"][0]["dynamic"][0]),
+        (&"image".into(), &true.into())
+    );
+    assert!(folder.refused(&["m.tflite", "-o", "x.o", "--port-name", "in3=image"]).contains("does not have"));
+}
+
 /// The runtime for GPUs opens Vulkan's library by a function that Android keeps in a library of another name.
 #[test]
 fn libraries_for_android_ask_for_its_own() {

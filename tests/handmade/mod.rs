@@ -1,7 +1,7 @@
 //! A small program written by hand that has one of everything: constants, variables, scratch memory, branches, loops, numbers
 //! as arguments, an error status, a method without inputs.
 
-use modelc::ir::{Data, ElementType, Quantization};
+use modelc::ir::{Data, ElementType, PortNotes, Quantization};
 use modelc::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, Kernel, KernelBuilder, Lane, Type, Value};
 use modelc::program::{Address, Blob, Call, MemoryMap, Method, Origin, Port, Program, Step, Variable};
 
@@ -111,6 +111,7 @@ fn port(name: &str, element: ElementType, shape: &[u64]) -> Port {
         quantization: None,
         scalar: false,
         value: None,
+        notes: PortNotes::default(),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::modules::{self, LENGTH, Work};
 use modelc::codegen::vulkan::{GpuOptions, Modules};
-use modelc::ir::{Data, ElementType};
+use modelc::ir::{Data, ElementType, PortNotes};
 use modelc::kernel::{BufferKind, Kernel, KernelBuilder, Lane, Type};
 use modelc::machine::GPUS;
 use modelc::program::{
@@ -63,6 +63,7 @@ fn port(name: &str) -> Port {
         quantization: None,
         scalar: false,
         value: None,
+        notes: PortNotes::default(),
     }
 }
 

@@ -47,6 +47,10 @@ impl Listing {
     /// As text.
     pub fn text(&self, detail: Detail) -> String {
         let mut text = format!("{}: {}, {} B\n", self.file, self.format, grouped(self.bytes));
+        let about: Vec<_> = self.survey.about.lines().map(|(name, said)| vec![name.to_owned(), said.to_owned()]).collect();
+        if !about.is_empty() {
+            text.push_str(&format!("\n{}", table(&about, &[])));
+        }
         let mut rows = vec![["operator", "uses", "compiles"].map(String::from).to_vec()];
         for (operator, failing) in self.operators() {
             let compiles = match failing {
@@ -107,6 +111,7 @@ impl Listing {
         let methods = self.survey.methods.iter().enumerate().map(method);
         json!({
             "labels": labels::json(&self.survey.labels),
+            "about": self.survey.about.lines().collect::<BTreeMap<_, _>>(),
             "schema": "modelc.inspect/1",
             "file": self.file,
             "format": self.format,

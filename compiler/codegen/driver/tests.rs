@@ -12,7 +12,7 @@ use super::parts::InParts;
 use super::{split, whole};
 use crate::codegen::constants::ConstantLayout;
 use crate::interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E_SHAPE, E_STATE, Interface, Layout, record};
-use crate::ir::{Data, ElementType};
+use crate::ir::{Data, ElementType, PortNotes};
 use crate::machine::machine;
 use crate::program::{
     Address, Blob, Call, Crossing, End, Level, MemoryMap, Method, Moving, MovingPlace, Origin, Parts, Port, PortExtent, Program, Size,
@@ -42,6 +42,7 @@ fn program() -> Program {
         quantization: None,
         scalar: false,
         value: None,
+        notes: PortNotes::default(),
     };
     let extent = PortExtent { port: 0, dimension: 0, low: 2, multiple: 1, cell: Address::Scratch(0) };
     let slices = Slices { extents: vec![(Address::Scratch(0), [0, 16])], most: 16, block: 4, after_blocks_of: None, strides: vec![8, 8] };

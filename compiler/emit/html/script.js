@@ -4,6 +4,9 @@ function heading() {
   document.getElementById("model").append(named(model.file));
   const about = `compiled by modelc ${report.modelc} for ${report.target} (${report.cpu_levels.join(", ")}), SHA-256 `;
   document.getElementById("about").append(about, make("code", { title: model.sha256 }, model.sha256.slice(0, 16) + "…"));
+  for (const [name, text] of Object.entries(report.about ?? {})) {
+    document.querySelector("header").append(make("p", { class: "note" }, `${name[0].toUpperCase()}${name.slice(1)}: `, words(text)));
+  }
   const figure = (term, value, note) =>
     make("div", {}, make("dt", {}, term), make("dd", {}, bytes(value), make("small", {}, note)));
   document.getElementById("figures").append(
@@ -19,12 +22,13 @@ function ports(method) {
   const rows = ["inputs", "outputs"].flatMap((side) => method[side].map((port, i) => ({ port, place: side.slice(0, -1) + " " + i })));
   const quantization = (p) => !p.scale || !p.scale.length ? "" : p.scale.length > 1 ? `${p.scale.length} scales`
     : `scale ${p.scale[0]}, zero point ${p.zero_point[0] ?? 0}`;
+  const normalization = (p) => p.mean ? `mean ${p.mean.join(" ")}, std ${p.std.join(" ")}` : "";
   return table([
     { title: "", cell: (r) => r.place },
     { title: "name", cell: (r) => named(r.port.name) },
     { title: "type", cell: (r) => make("code", {}, `${r.port.element}[${r.port.shape.join(", ")}]`) },
     { title: "bytes", kind: "number", cell: (r) => grouped(r.port.bytes) },
-    { title: "quantization", cell: (r) => quantization(r.port) },
+    { title: "quantization", cell: (r) => [quantization(r.port), normalization(r.port)].filter(Boolean).join("; ") },
   ], rows);
 }
 

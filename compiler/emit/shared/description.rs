@@ -2,6 +2,7 @@
 
 use crate::codegen::CompiledModel;
 use crate::codegen::driver::ImportKind;
+use crate::emit::add_normalization;
 use crate::emit::info::{ModelRecord, abi_hash};
 use crate::emit::object::ModelInfo;
 use crate::interface::{Field, MethodInterface};
@@ -83,5 +84,6 @@ fn port(port: &Port, field: &Field, source: Option<&ir::Port>, (number, extents)
         json["zero_points"] = json!(quantization.zero_points);
         json["axis"] = json!(quantization.axis);
     }
+    add_normalization(&mut json, port);
     json
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ir::ElementType;
+use crate::ir::{ElementType, PortNotes};
 use crate::program::MemoryMap;
 
 const TOLERANCE: Tolerance = Tolerance { relative: 0.5, absolute: 0.25 };
@@ -15,6 +15,7 @@ fn port(element: ElementType, shape: &[u64], dynamic: bool) -> Port {
         quantization: None,
         scalar: shape.is_empty(),
         value: None,
+        notes: PortNotes::default(),
     }
 }
 

@@ -2,25 +2,18 @@
 //!
 //! The graph does not depend on them, so metadata that cannot be read give no labels, and no error.
 
-use super::file::open;
+use super::metadata::{metadata, subgraph};
 use crate::frontend::survey::LabelFile;
-use crate::schema::metadata::{self, AssociatedFileType, TensorMetadata};
-use crate::schema::{tflite as schema, verifier_options};
+use crate::schema::metadata::{AssociatedFileType, TensorMetadata};
 use std::io::{Cursor, Read};
 use zip::ZipArchive;
-
-/// The entry of a model's metadata that names the tensors.
-const ENTRY: &str = "TFLITE_METADATA";
 
 /// Lists of more bytes are not read: a header is not a place for them.
 const MOST_BYTES: u64 = 4 << 20;
 
 /// The lists of labels of the first subgraph: those of outputs first, and of each tensor those of no language first.
 pub(in crate::frontend) fn labels(bytes: &[u8]) -> Vec<LabelFile> {
-    let Ok(model) = open(bytes) else { return vec![] };
-    let Some(data) = metadata_of(&model) else { return vec![] };
-    let Ok(root) = metadata::root_as_model_metadata_with_opts(&verifier_options(data.len()), data) else { return vec![] };
-    let Some(subgraph) = root.subgraph_metadata().and_then(|list| list.iter().next()) else { return vec![] };
+    let Some(subgraph) = metadata(bytes).as_ref().and_then(subgraph) else { return vec![] };
     let Ok(mut archive) = ZipArchive::new(Cursor::new(bytes)) else { return vec![] };
     let sides = [(true, subgraph.output_tensor_metadata()), (false, subgraph.input_tensor_metadata())];
     let mut found = Vec::new();
@@ -30,13 +23,6 @@ pub(in crate::frontend) fn labels(bytes: &[u8]) -> Vec<LabelFile> {
         }
     }
     found
-}
-
-fn metadata_of<'a>(model: &schema::Model<'a>) -> Option<&'a [u8]> {
-    let entry = model.metadata()?.iter().find(|entry| entry.name() == Some(ENTRY))?;
-    let buffers = model.buffers()?;
-    let index = entry.buffer() as usize;
-    (index < buffers.len()).then(|| buffers.get(index).data().map(|data| data.bytes()))?
 }
 
 fn of_tensor(archive: &mut ZipArchive<Cursor<&[u8]>>, (is_output, port): (bool, usize), tensor: &TensorMetadata<'_>) -> Vec<LabelFile> {

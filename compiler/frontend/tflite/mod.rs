@@ -34,6 +34,7 @@ mod lengths;
 mod loops;
 mod matrix;
 mod merged;
+mod metadata;
 mod normalization;
 mod open_filter;
 mod operator;
@@ -78,6 +79,7 @@ use entries::{Entry, entries};
 use file::{File, open, operator_code};
 use given::{Given, Input};
 pub(super) use labels::labels;
+pub(super) use metadata::about;
 use shared::Shared;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -118,7 +120,8 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
         let (loaded, asked) = load_with(&file, &entries, &given);
         // What operators turned out to ask for is known in the next attempt; there are at most as many as inputs.
         if !given.bind(&asked) {
-            let module = loaded?;
+            let mut module = loaded?;
+            metadata::add_normalizations(&mut module, &entries, slice);
             return unused(&module, options).map_or(Ok(module), |error| Err(error.into()));
         }
     }

@@ -17,7 +17,7 @@ pub(in crate::frontend) fn survey(bytes: &Arc<dyn Bytes>, customs: &[(String, St
     let model = open((**bytes).as_ref())?;
     let codes: Vec<_> = model.operator_codes().into_iter().flatten().map(operator_code).collect();
     let subgraphs: Vec<schema::SubGraph<'_>> = model.subgraphs().into_iter().flatten().collect();
-    let mut survey = Survey { labels: super::labels((**bytes).as_ref()), ..Survey::default() };
+    let mut survey = Survey { labels: super::labels((**bytes).as_ref()), about: super::about((**bytes).as_ref()), ..Survey::default() };
     for operator in subgraphs.iter().flat_map(|subgraph| subgraph.operators().into_iter().flatten()) {
         match codes.get(operator.opcode_index() as usize) {
             Some(code) => survey.count(&code.name, registry::symbol(code, customs).is_some() || registry::lowering(code).is_ok()),
