@@ -1,0 +1,161 @@
+//! Make, Meson and Bazel: the examples of each, for this computer and for aarch64.
+
+mod support;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use support::harness::{self, Needs};
+use support::own;
+use tempfile::TempDir;
+
+const MODELC: &str = env!("CARGO_BIN_EXE_modelc");
+
+const MAKE: Needs = Needs::Tool("make and a C compiler", || is_there("make") && is_there("cc"));
+const MESON: Needs = Needs::Tool("meson and ninja", || is_there("meson") && is_there("ninja"));
+const BAZEL: Needs = Needs::Tool("bazel-bootstrap of Debian", || is_there("bazel") && Path::new(PLATFORMS).exists());
+const AARCH64: Needs =
+    Needs::Tool("aarch64-linux-gnu-gcc and qemu-aarch64", || is_there("aarch64-linux-gnu-gcc") && is_there("qemu-aarch64"));
+
+/// Where Debian has the constraints of platforms, and rules that Bazel's own tools ask for.
+const PLATFORMS: &str = "/usr/share/bazel/platforms";
+const RULES: &str = "/usr/share/bazel/rules";
+
+fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// Runs a program that must succeed; what it prints.
+fn done<S: AsRef<OsStr>>(folder: &Path, program: &str, arguments: impl IntoIterator<Item = S>) -> String {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).env("MODELC", MODELC).env_remove("MAKEFLAGS").env_remove("MFLAGS").stdin(Stdio::null());
+    let output = command.output().unwrap_or_else(|error| panic!("{program}: {error}"));
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{program}: {text}");
+    text
+}
+
+fn make(folder: &Path, arguments: &[&str]) -> String {
+    let build = format!("BUILD={}", folder.join("build").display());
+    let modelc = format!("MODELC={MODELC}");
+    done(&own("examples/make"), "make", [&["run", &build, &modelc], arguments].concat())
+}
+
+fn make_compiles_models_once() {
+    let folder = TempDir::new().expect("a folder");
+    assert!(make(folder.path(), &[]).contains("20 of 20 right"));
+    let again = make(folder.path(), &[]);
+    assert!(!again.contains("--name") && again.contains("20 of 20 right"), "{again}");
+    let object = folder.path().join("build/digits_int8.o");
+    fs::remove_file(&object).expect("the object is there");
+    let once_more = make(folder.path(), &[]);
+    assert_eq!((once_more.matches("--name").count(), once_more.matches(" -c ").count()), (1, 0), "the header stayed the same: {once_more}");
+}
+
+fn make_compiles_for_aarch64() {
+    let folder = TempDir::new().expect("a folder");
+    let said = make(folder.path(), &["CC=aarch64-linux-gnu-gcc", "LDFLAGS=-static", "RUN=qemu-aarch64"]);
+    assert!(said.contains("20 of 20 right"), "{said}");
+}
+
+fn meson(arguments: &[&str]) {
+    let folder = TempDir::new().expect("a folder");
+    let build = folder.path().join("build").display().to_string();
+    let modelc = format!("-Dmodelc={MODELC}");
+    done(&own("examples/meson"), "meson", [&["setup", &build, &modelc], arguments].concat());
+    let said = done(folder.path(), "meson", ["test", "-C", &build]);
+    assert!(said.lines().any(|line| line.starts_with("Ok:") && line.trim_end().ends_with('3')), "{said}");
+}
+
+fn meson_tests_models() {
+    meson(&[]);
+}
+
+fn meson_tests_models_for_aarch64() {
+    meson(&["--cross-file", "aarch64.ini"]);
+}
+
+/// The example beside the rules, and repositories that stand for those of the network.
+struct Workspace(TempDir);
+
+impl Workspace {
+    fn new() -> Self {
+        let folder = TempDir::new().expect("a folder");
+        for (name, text) in [
+            ("rules_cc/WORKSPACE", ""),
+            ("rules_cc/BUILD", ""),
+            ("rules_cc/cc/BUILD", ""),
+            ("rules_cc/cc/defs.bzl", &*native()),
+            ("coverage/WORKSPACE", ""),
+            ("coverage/BUILD", "filegroup(name = \"coverage_report_generator\", visibility = [\"//visibility:public\"])\n"),
+        ] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
+        copy(&own("examples/bazel"), &folder.path().join("examples/bazel"));
+        copy(&own("bazel"), &folder.path().join("bazel"));
+        Self(folder)
+    }
+
+    /// Runs a command of Bazel without a network.
+    fn run(&self, arguments: &[&str]) -> String {
+        let at = |name: &str| self.0.path().join(name).display().to_string();
+        let repositories = [
+            ("rules_cc", at("rules_cc")),
+            ("remote_coverage_tools", at("coverage")),
+            ("platforms", PLATFORMS.into()),
+            ("rules_java", format!("{RULES}/java")),
+            ("rules_proto", format!("{RULES}/proto")),
+        ];
+        let mut all = vec![format!("--output_user_root={}", at("out")), arguments[0].to_owned()];
+        all.extend(repositories.map(|(name, path)| format!("--override_repository={name}={path}")));
+        all.extend(["--host_javabase=@local_jdk//:jdk", "--javabase=@local_jdk//:jdk"].map(String::from));
+        all.extend(arguments[1..].iter().map(|argument| (*argument).to_owned()));
+        done(&self.0.path().join("examples/bazel"), "bazel", all)
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        // The server would stay, with files in the folder.
+        let root = format!("--output_user_root={}", self.0.path().join("out").display());
+        let _ = Command::new("bazel").args([&root, "shutdown"]).current_dir(self.0.path().join("examples/bazel")).output();
+        // Bazel makes what it wrote read-only.
+        let _ = Command::new("chmod").args(["-R", "u+w"]).arg(self.0.path()).status();
+    }
+}
+
+/// The native rules by the names of rules_cc.
+fn native() -> String {
+    let rules = ["binary", "import", "library", "proto_library", "test", "toolchain", "toolchain_suite"];
+    rules.iter().map(|rule| format!("cc_{rule} = native.cc_{rule}\n")).collect::<String>() + "fdo_profile = native.fdo_profile\n"
+}
+
+/// Copies a folder, with the files that its links name.
+fn copy(from: &Path, to: &PathBuf) {
+    fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
+    done(Path::new("/"), "cp", [OsStr::new("-rL"), from.as_os_str(), to.as_os_str()]);
+}
+
+fn bazel_builds_tests_and_measures() {
+    let workspace = Workspace::new();
+    let said = workspace.run(&["test", "...", "--test_output=errors"]);
+    assert!(said.contains("2 tests pass"), "{said}");
+    let measured = workspace.run(&["run", "benchmark", "--", "--num-runs", "2", "--min-secs", "0"]);
+    assert!(measured.contains("steady"), "{measured}");
+    workspace.run(&["build", ":digits_int8_files", "--platforms=:linux_aarch64"]);
+    let object = fs::read(workspace.0.path().join("examples/bazel/bazel-bin/digits_int8_files/digits_int8.o")).expect("the object");
+    assert_eq!(object[18..20], 183u16.to_le_bytes(), "the machine of the object");
+}
+
+fn main() -> ExitCode {
+    harness::run(&[
+        ("make_compiles_models_once", MAKE, make_compiles_models_once),
+        ("make_compiles_for_aarch64", Needs::Both(&MAKE, &AARCH64), make_compiles_for_aarch64),
+        ("meson_tests_models", MESON, meson_tests_models),
+        ("meson_tests_models_for_aarch64", Needs::Both(&MESON, &AARCH64), meson_tests_models_for_aarch64),
+        ("bazel_builds_tests_and_measures", BAZEL, bazel_builds_tests_and_measures),
+    ])
+}
