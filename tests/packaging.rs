@@ -89,6 +89,8 @@ fn the_tree_has_all_that_is_installed() {
     }
     done("bash", &["-n", shown(&tree.join("share/bash-completion/completions/modelc"))]);
     let config = "lib/cmake/modelc/modelc-config.cmake";
+    let rules = ["share/modelc/modelc.mk", "share/modelc/bazel/defs.bzl", "share/modelc/bazel/targets/BUILD"];
+    assert!(rules.iter().all(|file| tree.join(file).is_file()));
     for file in ["bin/modelc", "lib/modelc/modelc_runtime.o", "share/zsh/site-functions/_modelc", "share/doc/modelc/LICENSE-MIT", config] {
         assert!(tree.join(file).is_file(), "{file}");
     }
