@@ -90,6 +90,8 @@ impl Lowering<'_> {
             let row = if op == BinaryOp::FloatDiv && a.lanes == 1 { &rows::FDIV_ONE } else { row };
             return Ok(self.map2(a, b, |l, x, y| match (op, lane.is_float()) {
                 (BinaryOp::Mul, true) => l.multiply_floats(size, x, y),
+                (BinaryOp::Mul, false) => l.multiply_integers(size, x, y),
+                (BinaryOp::Add | BinaryOp::SignedAddInRange, false) => l.add_integers(size, x, y),
                 _ => l.two(row, size, x, y),
             }));
         }

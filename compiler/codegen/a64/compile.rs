@@ -1,9 +1,10 @@
 //! A kernel on its way to code.
 
-use super::couple::couple_loads;
+use super::couple::couple;
 use super::elements::join_loads;
 use super::listing::text;
 use super::lowering::Neon;
+use super::reloads::load_again;
 use super::set::Arm64;
 use super::starts::load_starts;
 use crate::codegen::own::{Emitted, assemble, count_uses, lower, move_numbers, sweep};
@@ -40,7 +41,8 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
     sweep(&mut function, &mut uses);
     join_loads(&mut function, &uses);
     load_starts(&mut function, &uses);
-    couple_loads(&mut function);
+    load_again(&mut function);
+    couple(&mut function);
     move_numbers(&mut function, most_in_loop);
     assemble(&Arm64::new(machine), &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
 }

@@ -76,7 +76,11 @@ impl Lowering<'_> {
         let rows: [&'static Row; 2] = if signed { [&rows::SSHLL, &rows::SSHLL2] } else { [&rows::USHLL, &rows::USHLL2] };
         let mut a = a.clone();
         while a.bytes < bytes {
-            a = self.double(&a, rows, &[Arg::Number(0)]);
+            let wide = self.double(&a, rows, &[Arg::Number(0)]);
+            if signed {
+                self.note_widened(&a, &wide);
+            }
+            a = wide;
         }
         a
     }

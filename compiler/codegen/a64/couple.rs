@@ -1,4 +1,4 @@
-//! What a lowering of one instruction at a time leaves: loads of neighbouring vectors, two of which are one instruction.
+//! What a lowering of one instruction at a time leaves: loads and stores of neighbouring vectors, two of which are one instruction.
 
 use super::held::WIDTH;
 use super::inst::{Arg, Function, Inst, Op};
@@ -9,65 +9,116 @@ use rustc_hash::FxHashMap;
 /// How far apart, in instructions, two loads may be that become one: the second register is held from the first one on.
 const APART: usize = 16;
 
-/// Couples loads of whole registers.
-pub(super) fn couple_loads(function: &mut Function) {
+/// Couples loads and stores of whole registers.
+pub(super) fn couple(function: &mut Function) {
     for data in &mut function.blocks {
         share_addresses(&mut data.insts);
-        let mut gone = vec![false; data.insts.len()];
-        // The last load from each base that is alone.
-        let mut alone: FxHashMap<VReg, usize> = FxHashMap::default();
-        let mut at = 0;
-        while let Some(inst) = data.insts.get(at) {
-            if matches!(inst.args.first(), Some(Arg::Memory(_))) {
-                alone.clear();
-            }
-            if let Some(second) = load(inst) {
-                let before = alone.get(&second.base).copied().filter(|&before| before + APART >= at);
-                match before.and_then(|before| Some((before, pair(load(&data.insts[before])?, second)?))) {
-                    Some((before, pair)) => {
-                        data.insts[before] = pair;
-                        gone[at] = true;
-                        alone.remove(&second.base);
-                    }
-                    None => {
-                        alone.insert(second.base, at);
-                    }
-                }
-            }
-            at += 1;
-        }
-        let mut index = 0;
-        data.insts.retain(|_| {
-            index += 1;
-            !gone[index - 1]
-        });
+        couple_loads(&mut data.insts);
+        couple_stores(&mut data.insts);
     }
 }
 
-/// A load of a whole register from so many bytes after a base.
+fn couple_loads(insts: &mut Vec<Inst>) {
+    let mut gone = vec![false; insts.len()];
+    // The last load that is alone, by its place.
+    let mut alone: FxHashMap<(VReg, i32), usize> = FxHashMap::default();
+    for at in 0..insts.len() {
+        if matches!(insts[at].args.first(), Some(Arg::Memory(_))) {
+            alone.clear();
+        }
+        let Some(second) = load(&insts[at]) else { continue };
+        let before = alone.get(&(second.base, second.displacement - WIDTH as i32)).copied().filter(|&before| before + APART >= at);
+        match before.and_then(|before| Some((before, pair(load(&insts[before])?, second)?))) {
+            Some((before, pair)) => {
+                insts[before] = pair;
+                gone[at] = true;
+                alone.remove(&(second.base, second.displacement - WIDTH as i32));
+            }
+            None => {
+                alone.insert((second.base, second.displacement), at);
+            }
+        }
+    }
+    remove(insts, &gone);
+}
+
+/// Stores are coupled where nothing accesses memory between them.
+fn couple_stores(insts: &mut Vec<Inst>) {
+    let mut gone = vec![false; insts.len()];
+    let mut alone: Option<usize> = None;
+    for at in 0..insts.len() {
+        if insts[at].op == Op::LoadAddress || !insts[at].args.iter().any(|arg| matches!(arg, Arg::Memory(_))) {
+            continue;
+        }
+        let this = store(&insts[at]);
+        let before = alone.take();
+        match before.and_then(|before| pair_of_stores(store(&insts[before])?, this?).map(|pair| (before, pair))) {
+            Some((before, pair)) => {
+                insts[at] = pair;
+                gone[before] = true;
+            }
+            None => alone = this.map(|_| at),
+        }
+    }
+    remove(insts, &gone);
+}
+
+fn remove(insts: &mut Vec<Inst>, gone: &[bool]) {
+    let mut index = 0;
+    insts.retain(|_| {
+        index += 1;
+        !gone[index - 1]
+    });
+}
+
+/// A load or a store of a whole register, so many bytes after a base.
 #[derive(Clone, Copy)]
-struct Load {
+struct Access {
     register: VReg,
     base: VReg,
     displacement: i32,
 }
 
-fn load(inst: &Inst) -> Option<Load> {
-    match (inst.op, &inst.args[..]) {
-        (Op::LoadVector(WIDTH), [Arg::Def(register), Arg::Memory(Address { base: Base::Register(base), index: None, displacement })]) => {
-            Some(Load { register: *register, base: *base, displacement: *displacement })
-        }
+fn access(register: VReg, address: &Address) -> Option<Access> {
+    match *address {
+        Address { base: Base::Register(base), index: None, displacement } => Some(Access { register, base, displacement }),
         _ => None,
     }
 }
 
-/// One instruction for two loads, the second of which is right after the first in memory, if LDP has the displacement.
-fn pair(first: Load, second: Load) -> Option<Inst> {
+fn load(inst: &Inst) -> Option<Access> {
+    match (inst.op, &inst.args[..]) {
+        (Op::LoadVector(WIDTH) | Op::LoadInput, [Arg::Def(register), Arg::Memory(address)]) => access(*register, address),
+        _ => None,
+    }
+}
+
+fn store(inst: &Inst) -> Option<Access> {
+    match (inst.op, &inst.args[..]) {
+        (Op::StoreVector(WIDTH), [Arg::Memory(address), Arg::Use(register)]) => access(*register, address),
+        _ => None,
+    }
+}
+
+/// Where two accesses are that one instruction does: the second is right after the first in memory, and LDP and STP have the displacement.
+fn together(first: Access, second: Access) -> Option<Arg> {
     let width = WIDTH as i32;
     let reaches = first.displacement % width == 0 && (-64 * width..64 * width).contains(&first.displacement);
-    let address = Address { displacement: first.displacement, ..Address::at(first.base) };
-    let args = vec![Arg::Def(first.register), Arg::Def(second.register), Arg::Memory(address)];
-    (reaches && first.displacement + width == second.displacement).then_some(Inst { op: Op::LoadPair, args })
+    let follows = first.base == second.base && first.displacement + width == second.displacement;
+    (reaches && follows).then(|| Arg::Memory(Address { displacement: first.displacement, ..Address::at(first.base) }))
+}
+
+/// One instruction for two loads.
+fn pair(first: Access, second: Access) -> Option<Inst> {
+    let place = together(first, second)?;
+    Some(Inst { op: Op::LoadPair, args: vec![Arg::Def(first.register), Arg::Def(second.register), place] })
+}
+
+/// One instruction for two stores, in either order.
+fn pair_of_stores(first: Access, second: Access) -> Option<Inst> {
+    let (low, high) = if first.displacement < second.displacement { (first, second) } else { (second, first) };
+    let place = together(low, high)?;
+    Some(Inst { op: Op::StorePair, args: vec![place, Arg::Use(low.register), Arg::Use(high.register)] })
 }
 
 /// Has accesses at an address with an index name the register that gets this address later in the block.

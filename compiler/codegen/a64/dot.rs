@@ -29,6 +29,9 @@ impl Lowering<'_> {
 
     /// acc + dot products.
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let is = |value: Value, number: u64| self.constants.get(&value) == Some(&number);
+        // Products with ones are sums of neighbours.
+        let (begins, ones) = (is(accumulator, 0), is(b, 1));
         let (sums, a, b) = (self.vector(accumulator)?, self.vector(a)?, self.vector(b)?);
         let parts = (0..sums.parts.len()).map(|i| {
             let (sum, x, y) = (sums.parts[i], a.parts[i], b.parts[i]);
@@ -51,6 +54,8 @@ impl Lowering<'_> {
                     let products = self.mixed_products(x, y);
                     self.add_fours(sum, products)
                 }
+                DotOp::Signed16 if ones && begins => self.one(&rows::SADDLP, Size::H, x),
+                DotOp::Signed16 if ones => self.tied_one(&rows::SADALP, Size::H, sum, x),
                 DotOp::Signed16 => {
                     let (low, high) = (self.two(&rows::SMULL, Size::H, x, y), self.two(&rows::SMULL2, Size::H, x, y));
                     let pairs = self.two(&rows::ADDP, Size::S, low, high);

@@ -8,8 +8,8 @@ use crate::codegen::own::{Address, Base};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
-/// The instructions that name a factor by a lane: the operand before the last is its register.
-const BY_ELEMENT: [&Row; 3] = [&rows::SDOT_ELEMENT, &rows::FMLA_ELEMENT, &rows::FMUL_ELEMENT];
+/// The instructions that name a factor, or what they repeat, by a lane: the operand before the last is its register.
+const BY_ELEMENT: [&Row; 4] = [&rows::SDOT_ELEMENT, &rows::FMLA_ELEMENT, &rows::FMUL_ELEMENT, &rows::DUP];
 
 /// A load of a short vector of a block.
 #[derive(Clone, Copy)]
@@ -25,7 +25,10 @@ struct Load {
 /// Joins loads. `uses` says how often each register is used.
 pub(super) fn join_loads(function: &mut Function, uses: &[u32]) {
     let factors = factors(function);
-    let only_factor = |register: VReg| uses[register.vreg()] > 0 && factors.get(&register) == Some(&uses[register.vreg()]);
+    let only_factor = |register: VReg, bytes: u32| {
+        let uses = uses[register.vreg()];
+        uses > 0 && factors.get(&(register, bytes)) == Some(&uses)
+    };
     let mut lanes: FxHashMap<VReg, (VReg, i64)> = FxHashMap::default();
     for data in &mut function.blocks {
         let loads = loads(&data.insts, only_factor);
@@ -51,31 +54,31 @@ pub(super) fn join_loads(function: &mut Function, uses: &[u32]) {
     rename(function, &lanes);
 }
 
-/// How often registers are named by their lowest lane.
-fn factors(function: &Function) -> FxHashMap<VReg, u32> {
+/// How often registers are named by their lowest lane, of so many bytes.
+fn factors(function: &Function) -> FxHashMap<(VReg, u32), u32> {
     let mut factors = FxHashMap::default();
     for inst in function.blocks.iter().flat_map(|block| &block.insts) {
-        if let Some((register, 0)) = factor(inst) {
-            *factors.entry(register).or_default() += 1;
+        if let Some((register, bytes, 0)) = factor(inst) {
+            *factors.entry((register, bytes)).or_default() += 1;
         }
     }
     factors
 }
 
-/// The factor that an instruction names by its lane.
-fn factor(inst: &Inst) -> Option<(VReg, i64)> {
-    let Op::Row(row, _) = inst.op else { return None };
+/// The factor that an instruction names by its lane, and the bytes of that.
+fn factor(inst: &Inst) -> Option<(VReg, u32, i64)> {
+    let Op::Row(row, size) = inst.op else { return None };
     match (BY_ELEMENT.contains(&row), &inst.args[..]) {
-        (true, [.., Arg::Use(register), Arg::Number(lane)]) => Some((*register, *lane)),
+        (true, [.., Arg::Use(register), Arg::Number(lane)]) => Some((*register, size.bits() / 8, *lane)),
         _ => None,
     }
 }
 
-fn loads(insts: &[Inst], wanted: impl Fn(VReg) -> bool) -> Vec<Load> {
+fn loads(insts: &[Inst], wanted: impl Fn(VReg, u32) -> bool) -> Vec<Load> {
     let (mut loads, mut stores) = (vec![], 0);
     for (at, inst) in insts.iter().enumerate() {
         if let (Op::LoadVector(bytes @ (4 | 8)), [Arg::Def(register), Arg::Memory(address)]) = (inst.op, &inst.args[..])
-            && wanted(*register)
+            && wanted(*register, bytes)
             && address.index.is_none()
             && address.base != Base::Pool
         {
@@ -106,7 +109,7 @@ fn run(loads: &[Load], first: Load, gone: &[bool]) -> Vec<Load> {
 /// Puts a register and its lane in place of registers that were joined.
 fn rename(function: &mut Function, lanes: &FxHashMap<VReg, (VReg, i64)>) {
     for inst in function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
-        let Some((register, _)) = factor(inst) else { continue };
+        let Some((register, ..)) = factor(inst) else { continue };
         if let (Some(&(joined, lane)), [.., part, number]) = (lanes.get(&register), &mut inst.args[..]) {
             (*part, *number) = (Arg::Use(joined), Arg::Number(lane));
         }

@@ -2,6 +2,7 @@
 
 use super::encode::{Assembler, Flags, Moved, Operand, Place, access, access_pair, encode};
 use super::frame::Frame;
+use super::held::WIDTH;
 use super::inst::{Arg, Inst, Op};
 use super::number::modified;
 use super::registers::{FRAME, GENERAL, SP};
@@ -34,9 +35,15 @@ impl Emitter<'_> {
             Op::Load(bytes, signed) => self.moved(inst, at, Moved { vector: false, bytes, store: false, signed })?,
             Op::Store(bytes) => self.moved(inst, at, Moved { vector: false, bytes, store: true, signed: false })?,
             Op::LoadVector(bytes) => self.moved(inst, at, Moved { vector: true, bytes, store: false, signed: false })?,
+            Op::LoadInput => self.moved(inst, at, Moved { vector: true, bytes: WIDTH, store: false, signed: false })?,
             Op::LoadPair => {
                 let place = self.memory(inst, at)?;
-                access_pair([vector(at, 0)?, vector(at, 1)?], place, self.code)?;
+                access_pair([vector(at, 0)?, vector(at, 1)?], place, false, self.code)?;
+            }
+            Op::StorePair => {
+                let place = self.memory(inst, at)?;
+                let values = at.len().saturating_sub(2);
+                access_pair([vector(at, values)?, vector(at, values + 1)?], place, true, self.code)?;
             }
             Op::StoreVector(bytes) => self.moved(inst, at, Moved { vector: true, bytes, store: true, signed: false })?,
             Op::CompareSet(flags) => {

@@ -190,15 +190,16 @@ pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assemb
     Ok(())
 }
 
-/// Writes a load of two whole vector registers.
+/// Writes a load of two whole vector registers, or a store.
 ///
 /// # Errors
 /// When there is no such instruction.
-pub(super) fn access_pair([first, second]: [u32; 2], place: Place, code: &mut Assembler) -> Result<(), String> {
+pub(super) fn access_pair([first, second]: [u32; 2], place: Place, store: bool, code: &mut Assembler) -> Result<(), String> {
+    let opcode = if store { 0xAD00_0000 } else { 0xAD40_0000 };
     match place {
         Place::Near(base, displacement) if displacement % 16 == 0 && (-1024..1024).contains(&displacement) => {
             let field = (displacement / 16) as u32 & 0x7F;
-            code.word(0xAD40_0000 | field << 15 | second << 10 | u32::from(base) << 5 | first);
+            code.word(opcode | field << 15 | second << 10 | u32::from(base) << 5 | first);
             Ok(())
         }
         _ => Err(format!("two registers at {place:?}")),

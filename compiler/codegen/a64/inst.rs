@@ -44,10 +44,14 @@ pub(super) enum Op {
     Store(u32),
     /// def, memory: so many bytes to a vector register, zeros above.
     LoadVector(u32),
+    /// def, memory: a whole vector register of what nothing writes while the kernel runs.
+    LoadInput,
     /// def, def, memory: two whole vector registers.
     LoadPair,
     /// memory, use: so many bytes of a vector register.
     StoreVector(u32),
+    /// memory, use, use: two whole vector registers.
+    StorePair,
     /// def, a, b: 1 if a stands so to b, else 0.
     CompareSet(Flags),
     /// def, chosen, otherwise, a, b: chosen where a stands so to b.

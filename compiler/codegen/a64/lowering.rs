@@ -1,5 +1,6 @@
 //! The state of lowering a kernel, and instructions with new registers for their results.
 
+use super::combine::Made;
 use super::held::{Held, Vector, is_general};
 use super::inst::{Arg, Inst, Op};
 use super::registers::{GENERAL, PARAMETERS, VECTOR};
@@ -27,6 +28,8 @@ pub(super) struct Neon {
     pub numbers: FxHashMap<(Block, Vec<u8>), VReg>,
     /// Registers that repeat a lane of another.
     pub elements: FxHashMap<VReg, (VReg, Size, i64)>,
+    /// What registers hold that an instruction on lanes of a size may take apart.
+    pub made: FxHashMap<(VReg, Size), Made>,
     /// Doubling high products, which are never the smallest number.
     pub doubled: FxHashSet<VReg>,
 }
@@ -40,6 +43,7 @@ impl Neon {
             narrowed_sums: narrowed_sums(kernel),
             numbers: FxHashMap::default(),
             elements: FxHashMap::default(),
+            made: FxHashMap::default(),
             doubled: FxHashSet::default(),
         }
     }

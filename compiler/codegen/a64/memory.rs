@@ -8,7 +8,7 @@ use super::registers::VECTOR;
 use super::rows::{self, Size};
 use crate::codegen::CodegenError;
 use crate::codegen::own::{Access, Address};
-use crate::kernel::{BinaryOp, Bounds, Buffer, Type, Value};
+use crate::kernel::{BinaryOp, Bounds, Buffer, BufferKind, Type, Value};
 use regalloc2::VReg;
 
 /// Index and offset of an access.
@@ -31,15 +31,24 @@ impl Lowering<'_> {
         if is_general(ty) {
             return Ok(Held::General(self.load_general(address, 8)));
         }
+        let is_input = self.kernel.buffer(buffer).kind == BufferKind::Input;
         let parts = (0..part_count(bytes, ty.lanes) as u32).map(|i| {
             let place = || address.plus((i * part) as i32);
             match loaded.saturating_sub(i * part) {
                 0 => self.number(bytes, 0),
+                WIDTH.. if is_input => self.load_input(place()),
                 some => self.load_some(place(), some.min(part)),
             }
         });
         let parts = parts.collect();
         Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts }))
+    }
+
+    /// A whole register of what nothing writes while the kernel runs.
+    fn load_input(&mut self, place: Address) -> VReg {
+        let result = self.register(VECTOR);
+        self.emit(Op::LoadInput, vec![Arg::Def(result), Arg::Memory(place)]);
+        result
     }
 
     /// 1 to 16 bytes in the low end of a register, zeros after them.

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod back_end;
+mod combine;
 mod compile;
 mod convert;
 mod couple;
@@ -22,6 +23,7 @@ mod number;
 mod permute;
 mod pick;
 mod registers;
+mod reloads;
 mod rows;
 mod select;
 mod set;

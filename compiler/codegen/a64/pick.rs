@@ -85,7 +85,9 @@ impl Lowering<'_> {
                 lanes.iter().enumerate().all(alike)
             };
             if let Some((row, _)) = ORDERS.iter().find(|(_, order)| is(*order)) {
-                return Some(self.two(row, size, pair[0], pair[1]));
+                let result = self.two(row, size, pair[0], pair[1]);
+                self.note_every_second(row, size, result, pair);
+                return Some(result);
             }
         }
         let reversed = |(i, lane): (usize, &(VReg, usize))| *lane == (sources[0], i ^ (8 / bytes - 1));

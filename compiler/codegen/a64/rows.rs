@@ -2,7 +2,7 @@
 //! numbers that do not fit one instruction are not here.
 
 /// Bytes of a lane, or of what an instruction makes of lanes, as an exponent.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Size {
     /// One byte.
     B,
@@ -257,6 +257,7 @@ pub(super) const ABS: Row = one("abs", 0, 0b01011, ALL_SIZES);
 pub(super) const NEG: Row = one("neg", 1, 0b01011, ALL_SIZES);
 pub(super) const CLZ: Row = one("clz", 1, 0b00100, TO_WORDS);
 pub(super) const SADDLP: Row = one("saddlp", 0, 0b00010, TO_WORDS);
+pub(super) const SADALP: Row = reading(one("sadalp", 0, 0b00110, TO_WORDS));
 pub(super) const NOT: Row = row("not", 0x6E20_5800, Sized::Fixed, ALL_SIZES, VV);
 pub(super) const FABS: Row = float("fabs", 0, 1, 0b01111);
 pub(super) const FNEG: Row = float("fneg", 1, 1, 0b01111);
@@ -287,6 +288,10 @@ pub(super) const UQXTN2: Row = narrow("uqxtn2", 1, 0b10100, 1);
 
 pub(super) const SMULL: Row = long("smull", 0, 0b1100, 0);
 pub(super) const SMULL2: Row = long("smull2", 0, 0b1100, 1);
+pub(super) const SMLAL: Row = reading(long("smlal", 0, 0b1000, 0));
+pub(super) const SMLAL2: Row = reading(long("smlal2", 0, 0b1000, 1));
+pub(super) const SADDW: Row = long("saddw", 0, 0b0001, 0);
+pub(super) const SADDW2: Row = long("saddw2", 0, 0b0001, 1);
 pub(super) const UMULL: Row = long("umull", 1, 0b1100, 0);
 pub(super) const UMULL2: Row = long("umull2", 1, 0b1100, 1);
 
@@ -397,6 +402,7 @@ pub(super) const EVERY: &[&Row] = &[
     &NEG,
     &CLZ,
     &SADDLP,
+    &SADALP,
     &NOT,
     &FABS,
     &FNEG,
@@ -423,6 +429,10 @@ pub(super) const EVERY: &[&Row] = &[
     &UQXTN2,
     &SMULL,
     &SMULL2,
+    &SMLAL,
+    &SMLAL2,
+    &SADDW,
+    &SADDW2,
     &UMULL,
     &UMULL2,
     &SHL,

@@ -40,7 +40,7 @@ type End = Option<(Inst, Vec<crate::codegen::own::Edge>)>;
 
 /// A load of a whole register, and how many sums begin with it, if it is used for nothing else and nothing is stored after it.
 fn starts(inst: &Inst, rest: &[Inst], end: &End, uses: &[u32]) -> Option<(Inst, usize)> {
-    let (Op::LoadVector(WIDTH), [Arg::Def(register), Arg::Memory(Address { base: Base::Register(_), index: None, .. })]) =
+    let (Op::LoadVector(WIDTH) | Op::LoadInput, [Arg::Def(register), Arg::Memory(Address { base: Base::Register(_), index: None, .. })]) =
         (inst.op, &inst.args[..])
     else {
         return None;

@@ -162,12 +162,18 @@ impl<S: Select> Lowering<'_, S> {
             if let Some(address) = self.with_index(root, (register, factor), place.constant, access) {
                 return address;
             }
+            if let Some(address) = self.far_with_index(root, (register, factor), place.constant, access) {
+                return address;
+            }
         }
         let root = self.root(buffer, &place.terms);
         if let Some(address) = root.far(place.constant).filter(|&address| S::legal(address, access)) {
             return address;
         }
-        let whole = self.register_of(root);
+        let whole = match root {
+            Address { base: Base::Register(register), index: None, displacement: 0 } => register,
+            _ => self.register_of(root),
+        };
         Address::at(self.add_number_at(self.depth(), whole, place.constant))
     }
 
@@ -183,6 +189,18 @@ impl<S: Select> Lowering<'_, S> {
         }
         far.indexed(register, 1).filter(|&address| S::legal(address, access))?;
         far.indexed(self.product(register, factor), 1)
+    }
+
+    /// An address with an index, whose number no access takes: it is added to the rest where that is known.
+    fn far_with_index(&mut self, root: Address, (register, factor): (VReg, i64), number: i64, access: Access) -> Option<Address> {
+        let Address { base: Base::Register(base), index: None, displacement: 0 } = root else { return None };
+        if root.far(number).is_none_or(|far| S::legal(far, access)) || self.depth_of(base) >= self.depth() {
+            return None;
+        }
+        let whole = root.indexed(register, factor).filter(|&whole| S::legal(whole, Access::Address))?;
+        let far = self.sum(&Linear { terms: vec![(base, 1)], constant: number });
+        let whole = Address { base: Base::Register(far), ..whole };
+        Some(if S::legal(whole, access) { whole } else { Address::at(self.register_of(whole)) })
     }
 
     /// An address in a register.

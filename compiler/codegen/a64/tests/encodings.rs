@@ -140,10 +140,13 @@ fn loads_and_stores_decode_to_themselves() {
         let word: [u8; 4] = code.bytes[..].try_into().unwrap();
         assert_eq!(instruction(word).as_deref(), Some(wanted), "{moved:?} {place:?}");
     }
+    for (store, wanted) in [(false, "ldp q7, q9, [x1, #-0x20]"), (true, "stp q7, q9, [x1, #-0x20]")] {
+        let mut code = Assembler::default();
+        access_pair([7, 9], Place::Near(1, -32), store, &mut code).unwrap();
+        assert_eq!(instruction(code.bytes[..].try_into().unwrap()).as_deref(), Some(wanted));
+        assert!(access_pair([7, 9], Place::Near(1, 1024), store, &mut code).is_err());
+    }
     let mut code = Assembler::default();
-    access_pair([7, 9], Place::Near(1, -32), &mut code).unwrap();
-    assert_eq!(instruction(code.bytes[..].try_into().unwrap()).as_deref(), Some("ldp q7, q9, [x1, #-0x20]"));
-    assert!(access_pair([7, 9], Place::Near(1, 1024), &mut code).is_err());
     assert!(access(moved(true, 16, false, false), 7, Place::Near(1, 65552), &mut code).is_err());
     assert!(access(moved(true, 16, false, false), 7, Place::Indexed(1, 2, 3), &mut code).is_err());
 }

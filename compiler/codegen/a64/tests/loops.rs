@@ -1,7 +1,7 @@
 //! Hot loops: the instructions that they should hold and no others, nothing moved and nothing on the stack.
 
 use crate::codegen::a64::listing;
-use crate::kernel::{BufferKind, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
 use crate::machine::{Machine, machine};
 
 /// A product of matrices as schedules write it for products that name elements: sums of `rows` × `vectors`, each row's operands of a step first, then each
@@ -95,6 +95,84 @@ fn large_tiles_are_mostly_products() {
     }
 }
 
+/// The same of bytes whose products are added in 16 bits, two at a time: sums of neighbours are added at the end.
+fn tile_in_16_bits(rows: u16, vectors: u16) -> Kernel {
+    const DEPTH: i64 = 240;
+    let panel = 4 * i64::from(vectors);
+    let mut b = KernelBuilder::new("tile");
+    let x = b.buffer("x", BufferKind::Input, Lane::I8, u64::from(rows) * DEPTH as u64, 4);
+    let w = b.buffer("w", BufferKind::Input, Lane::I8, (DEPTH * panel) as u64, 64);
+    let out = b.buffer("out", BufferKind::Output, Lane::I32, u64::from(rows) * panel as u64, 4);
+    let zero = b.int(Type::vector(Lane::I32, 8), 0);
+    let ones = b.int(Type::vector(Lane::I16, 16), 1);
+    let (first, last) = (b.index(0), b.index(DEPTH));
+    let sums = b.for_carry(first, last, 16, &vec![zero; usize::from(rows * vectors)], |b, k, sums| {
+        let mut sums = sums.to_vec();
+        let w_index = b.scale_index(k, panel, 0);
+        let wide = |b: &mut KernelBuilder, bytes| b.convert(ConvertOp::SignExtend, bytes, Lane::I16);
+        for fours in [[0, 4], [8, 12]] {
+            let operand = |b: &mut KernelBuilder, row: u16, step: i64| {
+                let bytes = b.load_splat_group(x, k, i64::from(row) * DEPTH + step, 4, 16);
+                wide(b, bytes)
+            };
+            let xs: Vec<[Value; 2]> = (0..rows).map(|row| fours.map(|step| operand(&mut *b, row, step))).collect();
+            for v in 0..vectors {
+                let ws = fours.map(|step| {
+                    let bytes = b.load(w, w_index, step * panel + i64::from(16 * v), 16);
+                    wide(b, bytes)
+                });
+                for (row, xs) in xs.iter().enumerate() {
+                    let [first, second] = [0, 1].map(|i| b.mul(xs[i], ws[i]));
+                    let products = b.add(first, second);
+                    let sum = &mut sums[row * usize::from(vectors) + usize::from(v)];
+                    *sum = b.dot(DotOp::Signed16, *sum, products, ones);
+                }
+            }
+        }
+        sums
+    });
+    for (i, &sum) in sums.iter().enumerate() {
+        let [even, odd] = [0, 1].map(|first| b.shuffle(sum, sum, (0..4).map(|lane| 2 * lane + first).collect()));
+        let sum = b.add(even, odd);
+        b.store(out, first, 4 * i as i64, sum);
+    }
+    b.finish()
+}
+
+/// Three instructions for 16 products, and at most one more for five of these: operands are repeated, and two weights are one load.
+#[test]
+fn products_are_added_in_16_bits() {
+    let text = listing(&tile_in_16_bits(2, 4), level("aarch64")).unwrap();
+    let hot = hottest(&text, "sadalp");
+    let count = |start: &str| hot.iter().filter(|line| line.starts_with(start)).count();
+    assert_eq!([count("smull"), count("smlal"), count("sadalp"), count("dup")], [32, 32, 32, 8], "{}", hot.join("\n"));
+    assert_eq!(count("mov") + hot.iter().filter(|line| line.contains("sp")).count(), 0, "{}", hot.join("\n"));
+    assert!(hot.len() <= 120, "{} instructions:\n{}", hot.len(), hot.join("\n"));
+    assert_eq!([text.matches("addp ").count(), text.matches("uzp").count()], [8, 0], "{text}");
+}
+
+/// Rows that are interleaved and stored: two registers are one store, and the number that no access reaches is added before the loop.
+#[test]
+fn neighbours_are_stored_together() {
+    let mut b = KernelBuilder::new("interleaved");
+    let x = b.buffer("x", BufferKind::Input, Lane::I8, 1 << 16, 4);
+    let out = b.buffer("out", BufferKind::Output, Lane::I8, 1 << 16, 4);
+    b.for_range(2, 4, 1, |b, row| {
+        let start = b.scale_index(row, 5376, 0);
+        b.for_range(0, 4096, 16, |b, i| {
+            let place = b.add(start, i);
+            let rows = [-5376, 0].map(|offset| b.load(x, place, offset, 16));
+            let both = b.shuffle(rows[0], rows[1], (0..16).flat_map(|lane| [lane, lane + 16]).collect());
+            let to = b.scale_index(i, 2, 0);
+            b.store(out, to, 0, both);
+        });
+    });
+    let text = listing(&b.finish(), level("aarch64")).unwrap();
+    let hot = hottest(&text, "zip");
+    let names: Vec<&str> = hot.iter().map(|line| line.split(' ').next().unwrap_or_default()).collect();
+    assert_eq!(names, ["ldr", "ldr", "zip1", "zip2", "add", "stp", "add", "cmp", "b.lt"], "{}", hot.join("\n"));
+}
+
 #[test]
 fn numbers_are_made_before_a_loop() {
     let mut b = KernelBuilder::new("scaled");
@@ -134,4 +212,25 @@ fn sums_load_what_they_begin_with() {
     let before = text.split("block_").next().unwrap_or_default();
     assert_eq!(before.matches("ldp q").count(), 3, "{text}");
     assert!(!before.contains(".16b"), "{text}");
+}
+
+/// Addends that products overwrite, between stores: two of them are loaded again by one instruction, and none is copied.
+#[test]
+fn addends_are_loaded_again() {
+    let mut b = KernelBuilder::new("scaled");
+    let x = b.buffer("x", BufferKind::Input, Lane::F32, 64, 4);
+    let scales = b.buffer("scales", BufferKind::Input, Lane::F32, 16, 4);
+    let out = b.buffer("out", BufferKind::Output, Lane::F32, 64, 4);
+    let start = b.index(0);
+    let [scale, other, addend, second] = [0, 4, 8, 12].map(|at| b.load(scales, start, at, 4));
+    for at in (0..64).step_by(8) {
+        for (at, scale, addend) in [(at, scale, addend), (at + 4, other, second)] {
+            let x = b.load(x, start, at, 4);
+            let scaled = b.fma(x, scale, addend);
+            b.store(out, start, at, scaled);
+        }
+    }
+    let text = listing(&b.finish(), level("aarch64")).unwrap();
+    assert_eq!([text.matches("fmla").count(), text.matches(".16b").count()], [16, 0], "{text}");
+    assert!(text.matches("ldp q").count() + text.matches("ldr q").count() <= 2 + 7 + 16, "{text}");
 }

@@ -1,0 +1,78 @@
+//! Two operations that one instruction does: what a register holds is noted where it is made, and the instruction that uses it takes that apart.
+
+use super::held::Vector;
+use super::lowering::Lowering;
+use super::rows::{self, Row, Size};
+use regalloc2::VReg;
+
+/// What a register holds, beside its lanes.
+#[derive(Clone, Copy)]
+pub(super) enum Made {
+    /// Half a register's lanes with their signs, the upper half if `upper`.
+    Widened { from: VReg, upper: bool },
+    /// Products of two registers' half lanes with their signs.
+    Product { factors: [VReg; 2], upper: bool },
+    /// The even lanes of two registers one after the other, or the odd ones.
+    EverySecond { of: [VReg; 2], odd: bool },
+}
+
+/// The size of lanes half as long.
+fn half(size: Size) -> Size {
+    Size::of(size.bits() / 16)
+}
+
+impl Lowering<'_> {
+    /// Notes that the registers of a vector hold another's lanes in twice their size.
+    pub fn note_widened(&mut self, narrow: &Vector, wide: &Vector) {
+        let halves = wide.parts.len() / narrow.parts.len();
+        for (number, &part) in wide.parts.iter().enumerate() {
+            let made = Made::Widened { from: narrow.parts[number / halves], upper: number % halves == 1 };
+            self.set.made.insert((part, wide.size()), made);
+        }
+    }
+
+    /// Notes that an instruction has picked every second lane.
+    pub fn note_every_second(&mut self, row: &'static Row, size: Size, result: VReg, of: [VReg; 2]) {
+        if [&rows::UZP1, &rows::UZP2].contains(&row) {
+            self.set.made.insert((result, size), Made::EverySecond { of, odd: *row == rows::UZP2 });
+        }
+    }
+
+    fn made(&self, register: VReg, size: Size) -> Option<Made> {
+        self.set.made.get(&(register, size)).copied()
+    }
+
+    /// A product of integers; half lanes are multiplied as they are.
+    pub fn multiply_integers(&mut self, size: Size, x: VReg, y: VReg) -> VReg {
+        match (self.made(x, size), self.made(y, size)) {
+            (Some(Made::Widened { from: a, upper }), Some(Made::Widened { from: b, upper: other })) if upper == other => {
+                let product = self.two(if upper { &rows::SMULL2 } else { &rows::SMULL }, half(size), a, b);
+                self.set.made.insert((product, size), Made::Product { factors: [a, b], upper });
+                product
+            }
+            _ => self.two(&rows::MUL, size, x, y),
+        }
+    }
+
+    /// A sum of integers; a product of half lanes is added as it is made, and half lanes as they are.
+    pub fn add_integers(&mut self, size: Size, x: VReg, y: VReg) -> VReg {
+        match (self.made(x, size), self.made(y, size)) {
+            (_, Some(Made::Product { factors, upper })) => self.add_product(size, x, factors, upper),
+            (Some(Made::Product { factors, upper }), _) => self.add_product(size, y, factors, upper),
+            (Some(Made::EverySecond { of, odd: false }), Some(Made::EverySecond { of: others, odd: true })) if of == others => {
+                self.two(&rows::ADDP, size, of[0], of[1])
+            }
+            (_, Some(Made::Widened { from, upper })) => self.add_half(size, x, from, upper),
+            (Some(Made::Widened { from, upper }), _) => self.add_half(size, y, from, upper),
+            _ => self.two(&rows::ADD, size, x, y),
+        }
+    }
+
+    fn add_product(&mut self, size: Size, sum: VReg, [a, b]: [VReg; 2], upper: bool) -> VReg {
+        self.tied(if upper { &rows::SMLAL2 } else { &rows::SMLAL }, half(size), sum, a, b)
+    }
+
+    fn add_half(&mut self, size: Size, sum: VReg, from: VReg, upper: bool) -> VReg {
+        self.two(if upper { &rows::SADDW2 } else { &rows::SADDW }, half(size), sum, from)
+    }
+}
