@@ -113,6 +113,8 @@ pub struct Machine {
     pub dot: DotProduct,
     /// Set if [`Self::dot`] of bytes is one instruction.
     pub byte_fours: bool,
+    /// Whether one instruction adds products of signed bytes in 16 bits, and another one neighbours of 16 bits to sums of 32.
+    pub adds_in_16_bits: bool,
     /// Whether products of unsigned and signed bytes are added in pairs to 16 bits by one instruction.
     pub byte_pairs: bool,
     /// Whether products of 16 bits are added in pairs to 32 bits by one instruction.
@@ -210,6 +212,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         fma: true,
         dot: DotProduct::Signed16,
         byte_fours: false,
+        adds_in_16_bits: false,
         byte_pairs: false,
         word_pairs: false,
         requantize: Requantize::ByRule,
@@ -241,6 +244,7 @@ const X86_64_V3: Machine = Machine {
     fma: true,
     dot: DotProduct::Signed16,
     byte_fours: false,
+    adds_in_16_bits: false,
     byte_pairs: true,
     word_pairs: true,
     requantize: Requantize::Fitted,
@@ -261,9 +265,10 @@ const X86_64_V3: Machine = Machine {
     l2_bytes: 512 << 10,
 };
 
-/// Armv8.0-A. Products of bytes fit 16 bits, and adding those of neighbours widens them: six instructions for 16, and eight if the factors have 16 bits.
+/// Armv8.0-A. Products of bytes fit 16 bits, and so do sums of two: three instructions for 16, and eight if the factors have 16 bits.
 const AARCH64: Machine = Machine {
     dot: DotProduct::Signed8,
+    adds_in_16_bits: true,
     requantize: Requantize::Fitted,
     sums_in_place: true,
     by_element: true,

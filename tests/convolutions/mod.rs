@@ -1,6 +1,7 @@
 //! Convolutions of all kinds, for every machine: windows, groups, sparse weights, weights that are moved, panels that are no whole vectors.
 
 mod channel_planes;
+mod extremes;
 mod long_rows;
 
 use super::{check, check_everywhere, check_level, hot_loops, names, number, objects};

@@ -45,12 +45,15 @@ pub(super) enum Products {
     Fours,
     /// Two rows at a time, in 16 bits.
     Pairs,
+    /// Two rows at a time as bytes, whose products are added in 16 bits.
+    In16Bits,
 }
 
 impl Products {
     fn on(machine: &Machine) -> Option<Self> {
         match machine.dot {
             _ if machine.at_once => None,
+            DotProduct::Signed8 if machine.adds_in_16_bits && !machine.byte_fours => Some(Self::In16Bits),
             DotProduct::UnsignedSigned8 | DotProduct::Signed8 => Some(Self::Fours),
             DotProduct::Signed16 => machine.word_pairs.then_some(Self::Pairs),
         }
@@ -60,6 +63,7 @@ impl Products {
     fn form(self, cx: &Context<'_>) -> Form {
         let signed = cx.levels.iter().chain([&cx.machine]).any(|machine| machine.dot == DotProduct::Signed8);
         match self {
+            Self::In16Bits => Form::Signed8,
             Self::Fours if signed => Form::Signed8,
             Self::Fours => Form::Unsigned8,
             Self::Pairs => Form::EvenAndOdd { signed },
@@ -80,7 +84,7 @@ pub struct DepthwiseRows<'a> {
     /// The products of an output row.
     pub fours: Fours,
     /// Output rows that are computed together.
-    together: u64,
+    pub(super) together: u64,
     /// A panel is all taps of a block of channels, once for each of the rows that are computed together.
     pub panels: Panels,
     /// The blocks.
@@ -116,7 +120,11 @@ impl<'a> DepthwiseRows<'a> {
     /// When the epilogue has no lowering.
     pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
-        let products = Products::on(cx.machine).ok_or_else(|| Unsupported::new("products of bytes in rows"))?;
+        let products = match Products::on(cx.machine).ok_or_else(|| Unsupported::new("products of bytes in rows"))? {
+            // What sums lack is a sum of fours.
+            Products::In16Bits if !work.weights.fit_signed_byte(work.open) => Products::Fours,
+            products => products,
+        };
         let form = products.form(&cx);
         let (together, lanes) = (together(&work), u64::from(cx.machine.lanes(2)));
         let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
@@ -141,6 +149,7 @@ impl<'a> DepthwiseRows<'a> {
         let most = match self.products {
             Products::Fours => 4 * self.side_by_side(),
             Products::Pairs if self.cx.machine.sums_in_place => 4 / self.together,
+            Products::In16Bits => self.pixels_in_16_bits(),
             // Short vectors have long epilogues.
             Products::Pairs => 2 / self.together,
         };
@@ -161,6 +170,7 @@ impl<'a> DepthwiseRows<'a> {
     pub(super) fn lanes_at_once(&self, width: Width, rows: u64) -> u64 {
         let (vectors, lanes) = width.vectors(self.cx.machine.lanes(4).into());
         match self.products {
+            Products::In16Bits => width.lanes,
             Products::Fours if !self.pairs.is_spread() || self.keeps_weights(rows, self.pixels(), vectors) => width.lanes,
             _ => lanes,
         }
@@ -177,7 +187,7 @@ impl<'a> DepthwiseRows<'a> {
     /// Neighbouring pixels whose results are narrowed together: as many as fill a vector of them.
     pub(super) fn neighbours(&self, element_wise: &ElementWise<'_>, width: Width) -> u64 {
         let most = 1 << self.pixels().ilog2();
-        if self.products == Products::Fours { element_wise.neighbours(self.cx.machine, width.lanes).min(most) } else { 1 }
+        if self.products == Products::Pairs { 1 } else { element_wise.neighbours(self.cx.machine, width.lanes).min(most) }
     }
 
     /// Operands of products that a column has.
@@ -194,7 +204,7 @@ impl<'a> DepthwiseRows<'a> {
     /// Tells if a product of one of the rows that are computed together takes an operand. Moved weights have no zeros that could be left out.
     pub(super) fn needs(&self, row: u64, operand: u64) -> bool {
         let mut rows = match self.products {
-            Products::Pairs => 2 * operand..2 * operand + 2,
+            Products::Pairs | Products::In16Bits => 2 * operand..2 * operand + 2,
             Products::Fours if self.panels.moved_by().is_some() => return true,
             Products::Fours => 4 * operand..4 * operand + if self.fours.joins_columns(operand) { 2 } else { 4 },
         };
@@ -240,7 +250,7 @@ impl Schedule for DepthwiseRows<'_> {
         let ring = arguments.scratch(&mut b, "ring", 0, Lane::I8, self.pairs.ring_bytes());
         let widest = self.cuts.widths().into_iter().map(|width| self.widened(width)).max().unwrap_or(0);
         let weights = match self.products {
-            Products::Fours => stored.elements,
+            Products::Fours | Products::In16Bits => stored.elements,
             Products::Pairs => b.buffer("panel", BufferKind::Local, Lane::I16, widest, 64),
         };
         element_wise.declare(&mut b, &mut arguments, shared)?;
@@ -414,7 +424,7 @@ mod tests {
         let found = |level| crate::machine::machine(level).and_then(Products::on);
         assert_eq!(found("x86-64-v4"), Some(Products::Fours));
         assert_eq!([found("x86-64-v2"), found("x86-64-v3")], [Some(Products::Pairs); 2]);
-        assert_eq!([found("aarch64"), found("aarch64+dotprod")], [Some(Products::Fours); 2]);
+        assert_eq!([found("aarch64"), found("aarch64+dotprod")], [Some(Products::In16Bits), Some(Products::Fours)]);
         assert_eq!([found("riscv64"), found("rv64gcv")], [None; 2]);
     }
 }

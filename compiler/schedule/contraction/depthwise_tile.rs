@@ -16,16 +16,16 @@ type Channels = Vec<Option<Hoisted>>;
 const BEGUN_ALIKE: usize = 2;
 
 /// The vectors of sums of a row of a tile.
-struct Run {
+pub(super) struct Run {
     /// Their number.
-    pixels: u64,
+    pub pixels: u64,
     /// Columns from one to the next.
-    stride: u64,
+    pub stride: u64,
     /// Pixels that each of them has.
     side_by_side: u64,
     /// Columns of the window, and from one to the next.
-    window: u64,
-    dilation: u64,
+    pub window: u64,
+    pub dilation: u64,
 }
 
 /// The weights of a tile that stay in registers: of each row those of each product.
@@ -47,7 +47,7 @@ impl Run {
     }
 
     /// The columns that windows read.
-    fn columns(&self) -> Vec<u64> {
+    pub fn columns(&self) -> Vec<u64> {
         (0..=self.last_column()).filter(|&column| self.meetings(column).next().is_some()).collect()
     }
 
@@ -137,7 +137,9 @@ impl Lowering<'_> {
             return self.element_wise.repeat_channels(b, (cut.first, lanes as u16), count as u16, hoisted);
         }
         match self.schedule.products {
-            Products::Fours => self.element_wise.hoist_channels(b, cut.first, hoisted, (lanes as u16, (cut.active as u16).into())),
+            Products::Fours | Products::In16Bits => {
+                self.element_wise.hoist_channels(b, cut.first, hoisted, (lanes as u16, (cut.active as u16).into()))
+            }
             Products::Pairs => hoisted.to_vec(),
         }
     }
@@ -177,6 +179,9 @@ impl Lowering<'_> {
     fn sums_of(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, lanes: (u64, u64), run: &Run) -> Vec<Value> {
         let schedule = self.schedule;
         let mut sums = self.first_sums(b, at, lanes, run);
+        if schedule.products == Products::In16Bits {
+            return self.added_in_16_bits(b, pairs, at, lanes, run, sums);
+        }
         let kept = self.kept_weights(b, at, lanes, run);
         let columns = run.columns();
         let mut lacking = Lacking::of(schedule, run.pixels);
@@ -209,7 +214,7 @@ impl Lowering<'_> {
         };
         let count = (at.rows * run.pixels) as usize;
         // Some sums begin with a copy and some with a load: an instruction each, for different units.
-        let alike = if self.schedule.products == Products::Fours { BEGUN_ALIKE } else { count };
+        let alike = if self.schedule.products == Products::Pairs { count } else { BEGUN_ALIKE };
         (0..count.div_ceil(alike)).flat_map(|_| vec![begin(b); alike]).take(count).collect()
     }
 
@@ -231,7 +236,7 @@ impl Lowering<'_> {
     /// The pixels that take an operand of a column, and in which columns of their windows.
     fn met(&self, run: &Run, column: u64, part: u64) -> Vec<(u64, u64)> {
         let schedule = self.schedule;
-        let begins = |tap: u64| schedule.products == Products::Pairs || schedule.fours.product(part, tap).is_some();
+        let begins = |tap: u64| schedule.products != Products::Fours || schedule.fours.product(part, tap).is_some();
         run.meetings(column).filter(|&(_, tap)| begins(tap)).collect()
     }
 
@@ -263,7 +268,7 @@ impl Lowering<'_> {
     }
 
     /// Operand of products from a column, in some lanes of a block: four bytes, or a pair.
-    fn operand(
+    pub(super) fn operand(
         &self,
         b: &mut KernelBuilder,
         pairs: &[Value],
@@ -274,7 +279,7 @@ impl Lowering<'_> {
         let (block, lanes) = (run.side_by_side * at.cut.width.lanes, run.side_by_side * lanes);
         let offset = |column: u64, first: u64| 2 * (column * self.schedule.work.channels + first) as i64;
         match self.schedule.products {
-            Products::Pairs => {
+            Products::Pairs | Products::In16Bits => {
                 let bytes = b.load(self.ring, pairs[part as usize], offset(column, first), 2 * lanes as u16);
                 let op = if self.schedule.form.is_signed() { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend };
                 b.convert(op, bytes, Lane::I16)
@@ -315,6 +320,7 @@ impl Lowering<'_> {
                     run.repeat(b, one)
                 })
             }
+            Products::In16Bits => self.weights_of_pair(b, at, (row, tap, part), (first, lanes)),
             Products::Pairs => {
                 let (zero, (product, half)) = (b.index(0), fours.half(part, tap));
                 b.load(self.weights, zero, self.place(at.cut, of_row + product, half) + 2 * first as i64, 2 * lanes as u16)
@@ -328,7 +334,7 @@ impl Lowering<'_> {
     }
 
     /// The stored weights of a product in some lanes, or of half of it in 16 bits, from where those of the block or of one of its products begin.
-    fn stored(
+    pub(super) fn stored(
         &self,
         b: &mut KernelBuilder,
         (first, width): (Value, Width),

@@ -232,7 +232,7 @@ impl<'a> DirectSchedule<'a> {
             panels = panels.widened_by_products(self.cx.machine);
         }
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
-        let unroll = unroll(&self.cx, chunk.unwrap_or(panels.padded()) / step, self.form.products());
+        let unroll = unroll(&self.cx, chunk.unwrap_or(panels.padded()) / step, self.form);
         let round = (step * unroll).max(1);
         let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);
         Part { axes: axes.map(Clone::clone), panels, base, initial: 0, filled: 0, unroll, chunk }
@@ -421,13 +421,19 @@ pub(super) fn unrolled_segments(cx: &Context<'_>) -> u64 {
     if cx.writes_out() { UNROLLED_SEGMENTS } else { 2 }
 }
 
-/// Groups of k in a round of the innermost loop over `groups`, each with `products` of a vector.
-pub(super) fn unroll(cx: &Context<'_>, groups: u64, products: u64) -> u64 {
+/// Groups of k in a round of the innermost loop over `groups`.
+pub(super) fn unroll(cx: &Context<'_>, groups: u64, form: Form) -> u64 {
+    let products = form.products();
     if !cx.writes_out() {
         return 1;
     }
     let fits = |u: &u64| groups.is_multiple_of(*u) && u * products <= 5;
-    if groups * products <= 8 { groups } else { [4, 5, 3, 2].into_iter().find(fits).unwrap_or(1) }
+    let counts: &[u64] = match form {
+        // Two fours are added in 16 bits.
+        Form::In16Bits { .. } => &[4, 2, 5, 3],
+        _ => &[4, 5, 3, 2],
+    };
+    if groups * products <= 8 { groups } else { counts.iter().copied().find(fits).unwrap_or(1) }
 }
 
 impl DirectSchedule<'_> {

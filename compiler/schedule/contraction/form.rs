@@ -13,6 +13,12 @@ pub enum Form {
     Unsigned8,
     /// Signed bytes, in fours; the zero point is folded into the initial sums.
     Signed8,
+    /// What [`Self::Signed8`] holds, for a machine that adds products of bytes in 16 bits. Neighbours are then a pair: a four gives two sums, which are
+    /// added at the end.
+    In16Bits {
+        /// Fours whose products 16 bits hold the sum of.
+        fours: u64,
+    },
     /// What [`Self::Unsigned8`] or [`Self::Signed8`] holds, in 16 bits, for a machine without products of bytes that reads the panels of
     /// one that has them. Neighbours are a pair: a four gives two sums, which are added at the end.
     Neighbours {
@@ -39,6 +45,7 @@ impl std::fmt::Display for Form {
             Self::Signed16 => "16-bit pairs",
             Self::Unsigned8 => "unsigned bytes in fours",
             Self::Signed8 => "signed bytes in fours",
+            Self::In16Bits { .. } => "bytes added in 16 bits",
             Self::Neighbours { .. } => "bytes in neighbouring pairs",
             Self::EvenAndOdd { .. } => "bytes in even and odd pairs",
             Self::Float => "floats",
@@ -62,7 +69,7 @@ impl Form {
     pub fn dot(self) -> DotOp {
         match self {
             Self::Unsigned8 => DotOp::UnsignedSigned8,
-            Self::Signed8 => DotOp::Signed8,
+            Self::Signed8 | Self::In16Bits { .. } => DotOp::Signed8,
             _ => DotOp::Signed16,
         }
     }
@@ -74,7 +81,7 @@ impl Form {
 
     /// Whether products are of bytes in fours.
     pub fn is_of_bytes(self) -> bool {
-        matches!(self, Self::Unsigned8 | Self::Signed8)
+        matches!(self, Self::Unsigned8 | Self::Signed8 | Self::In16Bits { .. })
     }
 
     /// Whether fours of bytes are multiplied as pairs of 16 bits.
@@ -94,7 +101,7 @@ impl Form {
 
     /// Whether bytes are held as signed ones.
     pub fn is_signed(self) -> bool {
-        matches!(self, Self::Signed8 | Self::Neighbours { signed: true } | Self::EvenAndOdd { signed: true })
+        matches!(self, Self::Signed8 | Self::In16Bits { .. } | Self::Neighbours { signed: true } | Self::EvenAndOdd { signed: true })
     }
 
     /// The value of a padded tap: the zero point of an input of a type, in this form.
@@ -111,7 +118,7 @@ impl Form {
     pub fn group(self) -> u64 {
         match self {
             Self::Signed16 => 2,
-            Self::Unsigned8 | Self::Signed8 | Self::Neighbours { .. } | Self::EvenAndOdd { .. } => 4,
+            Self::Unsigned8 | Self::Signed8 | Self::In16Bits { .. } | Self::Neighbours { .. } | Self::EvenAndOdd { .. } => 4,
             Self::Float => 1,
             Self::Floats(count) => count,
         }
@@ -120,7 +127,7 @@ impl Form {
     /// Lanes of the sums of one output.
     pub fn sums(self) -> u64 {
         match self {
-            Self::Neighbours { .. } => 2,
+            Self::In16Bits { .. } | Self::Neighbours { .. } => 2,
             Self::Floats(count) => count,
             _ => 1,
         }

@@ -108,6 +108,12 @@ impl Extents {
     }
 }
 
+/// What is taken from all weights so that they fit signed bytes. Where inputs are signed too, no weight becomes the smallest byte if that can be: 16 bits
+/// then hold two products.
+fn moved_by(weights: &Weights, form: Form, open: bool) -> Option<i64> {
+    if form.is_signed() { weights.moved_above_smallest_byte(open) } else { weights.moved_to_signed_byte(open) }
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Panels {
@@ -138,7 +144,7 @@ impl Panels {
             Weights::Integers(_) if open => Storage::Wide,
             Weights::Integers(Integers { stored, zero_point, .. }) if stored.is_packed() => extents.packed(*stored, *zero_point),
             Weights::Integers(_) if weights.fit_signed_byte(open) => Storage::Bytes,
-            Weights::Integers(Integers { stored, zero_point, .. }) => match weights.moved_to_signed_byte(open) {
+            Weights::Integers(Integers { stored, zero_point, .. }) => match moved_by(weights, form, open) {
                 Some(by) if form.has_excess() => Storage::Moved { by, everywhere: false },
                 _ => Storage::Offset { signed: stored.is_signed_integer(), zero_point: *zero_point },
             },

@@ -2,6 +2,7 @@
 
 use super::form::Form;
 use super::geometry::Contraction;
+use super::in_16_bits;
 use super::strips::{COMMON, NARROWEST};
 use super::weights::Weights;
 use crate::machine::{DotProduct, Machine};
@@ -33,6 +34,9 @@ pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_b
         return tile_at_once(rows_of_all(work), width, outputs.max(NARROWEST).div_ceil(lanes));
     }
     if machine.sums_in_place {
+        if matches!(form, Form::In16Bits { .. }) {
+            return in_16_bits::tile(outputs, width, in_blocks);
+        }
         let is_one_row = work.output_size[0] * work.planes.output == 1;
         let depth = work.planes.window * work.window[0] * work.window[1] * (work.channels / work.groups);
         let tile = in_place_tile(machine, form, outputs, (width, in_blocks, joins_rests(cx, work, form)));
@@ -95,7 +99,7 @@ fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks,
     let named = names_elements(machine, form);
     let apart = match form.is_of_pairs() && machine.dot == DotProduct::Signed16 {
         true => 1,
-        // Products of bytes by several instructions have parts of their own.
+        // Products by several instructions have parts of their own.
         false if machine.by_element && !named => PARTS,
         false => 0,
     };
@@ -114,7 +118,7 @@ fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks,
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
 }
 
-/// Registers beside the sums for products of bytes that are several instructions each: the parts of some that are under way.
+/// Registers beside the sums for products that are several instructions each: the parts of some that are under way.
 const PARTS: u64 = 11;
 
 /// Whether products name the operands of a pixel by lanes of a register.
@@ -151,7 +155,9 @@ fn taller_tile(machine: &Machine, form: Form, tile: Tile, (width, is_one_row): (
 
 /// Output channels whose sums a vector has.
 pub(super) fn lanes_of(machine: &Machine, form: Form) -> u64 {
-    (u64::from(machine.lanes(4)) / form.sums()).max(1)
+    // Products that are added in 16 bits fill two registers.
+    let registers = if matches!(form, Form::In16Bits { .. }) { form.sums() } else { 1 };
+    (registers * u64::from(machine.lanes(4)) / form.sums()).max(1)
 }
 
 /// Whether a machine loads the weights of any number of output channels at once.

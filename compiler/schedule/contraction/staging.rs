@@ -142,7 +142,7 @@ impl Staging {
     pub fn lane(&self) -> Lane {
         match self.form {
             Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } => Lane::I16,
-            Form::Unsigned8 | Form::Signed8 => Lane::I8,
+            Form::Unsigned8 | Form::Signed8 | Form::In16Bits { .. } => Lane::I8,
             Form::Float | Form::Floats(_) => Lane::F32,
         }
     }
@@ -396,7 +396,9 @@ impl Staging {
                 };
                 b.sub(wide, zero_point)
             }
-            Form::Unsigned8 | Form::Signed8 | Form::Neighbours { .. } => held(b, contraction.element, self.form, raw),
+            Form::Unsigned8 | Form::Signed8 | Form::In16Bits { .. } | Form::Neighbours { .. } => {
+                held(b, contraction.element, self.form, raw)
+            }
             Form::EvenAndOdd { .. } => {
                 let exchanged = (0..b.ty(raw).lanes).map(|lane| lane & !3 | [0, 2, 1, 3][usize::from(lane & 3)]).collect();
                 let fours = b.shuffle(raw, raw, exchanged);

@@ -69,7 +69,7 @@ impl Contraction {
         let own = self.form_of_level(machine, levels);
         let bytes = levels.iter().map(|level| self.form_of_level(level, levels)).find(|form| form.is_of_bytes());
         let Some(bytes) = bytes.filter(|_| own == Form::Signed16) else { return own };
-        let signed = bytes == Form::Signed8;
+        let signed = bytes.is_signed();
         // Where vectors are short and shifts overwrite their operand, or no other pixel shares the weights, taking bytes apart costs more
         // than two sums.
         let apart = machine.splits_bytes && self.pixels() > 1 && self.reads_whole_fours();
@@ -84,10 +84,9 @@ impl Contraction {
     /// The form of the operands on one of some levels, if it shared no panels with others. Panels of moved weights are not for GPUs.
     fn form_of_level(&self, machine: &Machine, levels: &[&Machine]) -> Form {
         let form = self.form_alone(machine);
-        if form != Form::Signed16 || levels.iter().any(|level| level.at_once) || self.moved(machine).is_none() {
-            return form;
-        }
-        Form::of_bytes(machine).unwrap_or(form)
+        let moves = form == Form::Signed16 && levels.iter().all(|level| !level.at_once) && self.moved(machine).is_some();
+        let form = if moves { Form::of_bytes(machine).unwrap_or(form) } else { form };
+        self.in_16_bits(machine, form)
     }
 
     /// The form of the operands on a machine alone, of weights as they are.

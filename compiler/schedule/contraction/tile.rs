@@ -16,14 +16,14 @@ use crate::schedule::unsupported::Unsupported;
 
 /// Where a segment's elements are: in the row of the first pixel, with a constant offset, and in the panel.
 #[derive(Clone, Copy)]
-struct SegmentPlace {
+pub(super) struct SegmentPlace {
     row: Value,
     tap: i64,
     /// See [`TilePlace::first`].
     first: u64,
     weights: Value,
     /// The width of the panel.
-    width: Width,
+    pub width: Width,
     /// The weights of the panel beside it.
     beside: Option<(Value, Width)>,
 }
@@ -113,7 +113,7 @@ impl Lowering<'_> {
     /// The sums of a pixel in one vector; those of floats that are in several lanes are added later, of several pixels together.
     fn whole_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixel: i64, vectors: &[Value]) -> Value {
         let mut sums = join(b, vectors);
-        if matches!(self.schedule.form, Form::Neighbours { .. }) {
+        if self.schedule.form.sums() > 1 && !self.schedule.form.is_of_floats() {
             sums = self.added_pairs(b, place, sums);
             sums = self.with_lacking(b, place, pixel, &[sums])[0];
         }
@@ -215,7 +215,7 @@ impl Lowering<'_> {
             return sums;
         }
         let groups = (channels - whole).div_ceil(form.group());
-        products(b, end, channels - whole, &Part { unroll: unroll(&self.schedule.cx, groups, form.products()), ..part.clone() }, &sums)
+        products(b, end, channels - whole, &Part { unroll: unroll(&self.schedule.cx, groups, form), ..part.clone() }, &sums)
     }
 
     /// Adds the products of a range of a segment, or of all of it, to sums of the width that products have.
@@ -255,6 +255,9 @@ impl Lowering<'_> {
         let schedule = self.schedule;
         let (vectors, lanes) = at.width.vectors(self.schedule.lanes);
         let groups = part.unroll.min(part.run() / schedule.form.group());
+        if let Form::In16Bits { fours } = schedule.form {
+            return self.round_in_16_bits(b, part, at, (pixels, groups), fours, sums);
+        }
         for u in (0..groups).flat_map(|u| (0..schedule.form.products()).map(move |product| (u, product))) {
             let mut add = |b: &mut KernelBuilder, number: u64, x: Value, w: Value| {
                 let sum = &mut sums[number as usize];
@@ -274,6 +277,7 @@ impl Lowering<'_> {
                     }
                 }
             } else {
+                debug_assert!(at.beside.is_none(), "pixels in pairs whose operands are in no register");
                 let xs: Vec<Value> = (0..pixels).map(|p| self.pixel_operand(b, part, at, u, p)).collect();
                 for v in 0..vectors {
                     let w = self.weights_of(b, part, at, u, v * lanes);
@@ -294,6 +298,7 @@ impl Lowering<'_> {
             && at.beside.is_none()
             && work.joined.is_none()
             && form.is_of_bytes()
+            && form.sums() == 1
             && pixels > 1
             && vectors == 1
             && work.strides[1] < extents.segment_taps
@@ -339,7 +344,7 @@ impl Lowering<'_> {
     }
 
     /// What a product takes of a group of k of one pixel, in all lanes.
-    fn pixel_operand(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, (u, product): (u64, u64), p: u64) -> Value {
+    pub(super) fn pixel_operand(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, (u, product): (u64, u64), p: u64) -> Value {
         let schedule = self.schedule;
         let whole = schedule.form.group();
         let mut group = whole / schedule.form.products();
@@ -364,7 +369,7 @@ impl Lowering<'_> {
     }
 
     /// A vector of weights: its group of k in the round, which product of it takes them, and its first lane in the panel.
-    fn weights_of(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, (u, product): (u64, u64), lane: u64) -> Value {
+    pub(super) fn weights_of(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, (u, product): (u64, u64), lane: u64) -> Value {
         let form = self.schedule.form;
         let group = form.group();
         let (_, lanes) = at.width.vectors(self.schedule.lanes);

@@ -257,11 +257,29 @@ impl Weights {
     /// The number that makes constant integers fit a signed byte when it is taken from all of them, where they do not without that; a signed byte
     /// itself, as is what it makes of a zero.
     pub fn moved_to_signed_byte(&self, open: bool) -> Option<i64> {
+        self.moved_by(open, 0)
+    }
+
+    /// The same; one that makes none of them the smallest signed byte, if there is one.
+    pub fn moved_above_smallest_byte(&self, open: bool) -> Option<i64> {
+        self.moved_by(open, 1).or_else(|| self.moved_by(open, 0))
+    }
+
+    /// A number that leaves at least so many of the smallest signed bytes unused when it is taken from all constants.
+    fn moved_by(&self, open: bool, unused: i64) -> Option<i64> {
         let Self::Integers(integers) = self else { return None };
         let (low, high) = integers.range().filter(|_| !open && !self.fit_signed_byte(open))?;
-        let (least, most) = (i64::from(high) - i64::from(i8::MAX), i64::from(low) - i64::from(i8::MIN));
+        let (least, most) = (i64::from(high) - i64::from(i8::MAX), i64::from(low) - i64::from(i8::MIN) - unused);
         let by = least.max(0).min(most);
         (least <= by && i8::try_from(by).is_ok()).then_some(by)
+    }
+
+    /// Whether they are constant integers none of which is held as the smallest signed byte.
+    pub fn leave_out_smallest_byte(&self, open: bool) -> bool {
+        let Self::Integers(integers) = self else { return false };
+        let by = if self.fit_signed_byte(open) { Some(0) } else { self.moved_above_smallest_byte(open) };
+        let is_above = |low: i16| by.is_some_and(|by| i64::from(low) - by > i64::from(i8::MIN));
+        !open && integers.range().is_none_or(|(low, _)| is_above(low))
     }
 
     /// The magnitudes of integers, of which a number belong to one output; `None` for floats.

@@ -1,0 +1,81 @@
+//! Tiles of a depthwise convolution of bytes in paired rows whose products are added in 16 bits: the rows of a pair lie side by side, so that sums of 32
+//! bits take both, and columns of the window are added before.
+
+use super::depthwise_rows::{Block, DepthwiseRows, Lowering};
+use super::depthwise_tile::Run;
+use super::in_16_bits::{widened, with_products};
+use crate::kernel::{KernelBuilder, Value};
+use rustc_hash::FxHashMap;
+
+/// Pixels of a tile at most.
+const MOST_PIXELS: u64 = 4;
+
+/// Registers of the sums of a pixel in a block of channels.
+const OF_A_PIXEL: u64 = 2;
+
+/// Registers for weights, and for products that are under way.
+const UNDER_WAY: u64 = 6;
+
+impl DepthwiseRows<'_> {
+    /// Pixels of a row that are computed together: as many as have their sums and their columns in registers.
+    pub(super) fn pixels_in_16_bits(&self) -> u64 {
+        let work = &self.work;
+        let reach = (work.window[1] - 1) * work.phases[2].dilation + 1;
+        let held = |pixels: u64| {
+            let columns = (pixels - 1) * work.strides[1] + reach;
+            OF_A_PIXEL * self.together * pixels + columns * self.fours.pairs + UNDER_WAY
+        };
+        (1..=MOST_PIXELS).rev().find(|&pixels| held(pixels) <= self.cx.machine.registers.count().into()).unwrap_or(1)
+    }
+}
+
+impl Lowering<'_> {
+    /// Adds the products of a tile to its sums.
+    pub(super) fn added_in_16_bits(
+        &self,
+        b: &mut KernelBuilder,
+        pairs: &[Value],
+        at: &Block,
+        lanes: (u64, u64),
+        run: &Run,
+        mut sums: Vec<Value>,
+    ) -> Vec<Value> {
+        let schedule = self.schedule;
+        let mut operands: FxHashMap<(u64, u64), Value> = FxHashMap::default();
+        for (column, pair) in run.columns().into_iter().flat_map(|column| (0..schedule.fours.pairs).map(move |pair| (column, pair))) {
+            operands.insert((column, pair), self.operand(b, pairs, (column, pair), (at, run), lanes));
+        }
+        // 16 bits hold two products if no weight is the smallest byte.
+        let together = if schedule.work.weights.leave_out_smallest_byte(schedule.work.open) { 2 } else { 1 };
+        for row in 0..at.rows {
+            let taken = (0..schedule.fours.pairs).filter(|&pair| schedule.needs(row, pair));
+            let taken: Vec<(u64, u64)> = taken.flat_map(|pair| (0..run.window).map(move |tap| (tap, pair))).collect();
+            for some in taken.chunks(together) {
+                let weights = |b: &mut KernelBuilder, &(tap, pair): &(u64, u64)| self.weights_of_pair(b, at, (row, tap, pair), lanes);
+                let ws: Vec<Value> = some.iter().map(|place| weights(b, place)).collect();
+                for p in 0..run.pixels {
+                    let column = |tap: u64| p * run.stride + tap * run.dilation;
+                    let xs: Vec<Value> = some.iter().map(|&(tap, pair)| operands[&(column(tap), pair)]).collect();
+                    let sum = &mut sums[(row * run.pixels + p) as usize];
+                    *sum = with_products(b, *sum, &xs, &ws);
+                }
+            }
+        }
+        sums
+    }
+
+    /// The weights of a row and a column of the window for a pair: half of the stored fours.
+    pub(super) fn weights_of_pair(
+        &self,
+        b: &mut KernelBuilder,
+        at: &Block,
+        (row, tap, pair): (u64, u64, u64),
+        (first, lanes): (u64, u64),
+    ) -> Value {
+        let fours = self.schedule.fours;
+        let (product, half) = fours.half(pair, tap);
+        let stored = self.stored(b, (at.weights, at.cut.width), (row * fours.products() + product, 0), (first, lanes));
+        let weights = b.shuffle(stored, stored, (0..2 * lanes as u16).map(|i| 2 * i + half as u16).collect());
+        widened(b, weights)
+    }
+}
