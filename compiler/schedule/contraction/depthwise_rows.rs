@@ -195,10 +195,15 @@ impl<'a> DepthwiseRows<'a> {
         if self.products == Products::Fours { self.fours.operands() } else { self.fours.pairs }
     }
 
-    /// Whether the columns of a tile stay in registers while each weight meets them: beside the sums, a weight, and its product. Bytes of four
-    /// rows do not, for their products read weights from memory.
-    pub(super) fn keeps(&self, sums: usize, columns: usize) -> bool {
-        self.products == Products::Pairs && sums + columns + 2 <= self.cx.machine.registers.count().into()
+    /// Whether the columns of a tile, of some vectors each, stay in registers while each weight meets them: beside the sums, a weight, and its product.
+    /// Bytes of four rows do so only where products read no weights from memory, and have no product beside their sums.
+    pub(super) fn keeps(&self, sums: usize, columns: usize, vectors: usize) -> bool {
+        let machine = self.cx.machine;
+        let (held, registers) = (vectors * (sums + columns + 1), usize::from(machine.registers.count()));
+        match self.products {
+            Products::Pairs | Products::In16Bits => held < registers,
+            Products::Fours => machine.by_element && machine.byte_fours && self.panels.moved_by().is_none() && held <= registers,
+        }
     }
 
     /// Tells if a product of one of the rows that are computed together takes an operand. Moved weights have no zeros that could be left out.

@@ -185,7 +185,9 @@ impl Lowering<'_> {
         let kept = self.kept_weights(b, at, lanes, run);
         let columns = run.columns();
         let mut lacking = Lacking::of(schedule, run.pixels);
-        let step = if schedule.keeps(sums.len(), columns.len()) { columns.len() } else { 1 };
+        let vectors = (run.side_by_side * lanes.1).div_ceil(schedule.cx.machine.lanes(4).into());
+        let keeps = kept.is_empty() && schedule.keeps(sums.len(), columns.len(), vectors as usize);
+        let step = if keeps { columns.len() } else { 1 };
         for columns in columns.chunks(step) {
             for part in 0..schedule.operands() {
                 let met: Vec<(u64, Vec<(u64, u64)>)> = columns.iter().map(|&column| (column, self.met(run, column, part))).collect();

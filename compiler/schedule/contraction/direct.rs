@@ -140,7 +140,8 @@ impl<'a> DirectSchedule<'a> {
     /// When the epilogue has no lowering, or a window is too large.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
         let form = form(&cx, &work);
-        let must_stage = !form.is_of_floats() || work.reads_halves() || work.is_padded() || work.channel_planes.is_some();
+        let converts = !form.is_of_floats() && !reads_bytes_in_place(&cx, &work, form);
+        let must_stage = converts || work.reads_halves() || work.is_padded() || work.channel_planes.is_some();
         let if_staged = if must_stage { None } else { overwritten_if_staged(cx, &work) };
         let staged = must_stage || cx.stages && if_staged.is_some();
         let may_be_cut = staged && !cx.machine.at_once;
@@ -293,12 +294,8 @@ impl<'a> DirectSchedule<'a> {
         let per_group = self.outputs_per_group();
         let lanes = self.initial_lanes() / self.work.groups;
         let channels = || (0..self.work.groups).flat_map(move |g| (0..lanes).map(move |l| (l < per_group).then_some(g * per_group + l)));
-        let sums = |part: &Part| self.work.initial_sums(self.excess(), offsets, &part.panels.extents.taps, channels());
+        let sums = |part: &Part| self.work.initial_sums(self.work.border(self.form), offsets, &part.panels.extents.taps, channels());
         if self.form.has_excess() { self.parts.iter().flat_map(sums).collect() } else { self.parts.first().map_or(vec![], sums) }
-    }
-
-    fn excess(&self) -> i64 {
-        self.staging.as_ref().map_or(0, |staging| staging.excess(&self.work))
     }
 
     /// Initial sums of a part: one a lane of every panel.
@@ -337,6 +334,13 @@ fn largest_share(weights: &[u64], threads: u64) -> u64 {
     let part = |part: u64| weights[bound(part)..bound(part + 1)].iter().sum::<u64>();
     let largest = (0..threads).map(part).max().unwrap_or(0);
     1000 * largest / weights.iter().sum::<u64>().max(1)
+}
+
+/// Whether products take the bytes of pixels as they are, all of them in fours. Where a product names its operand, no copy has to bring rows near.
+fn reads_bytes_in_place(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
+    let are_alike = form.is_of_bytes() && work.element.is_signed_integer() == form.is_signed();
+    let are_whole = work.is_pointwise() && (work.channels / work.groups).is_multiple_of(form.group());
+    cx.machine.by_element && cx.goal == Goal::Speed && are_alike && are_whole && !work.open
 }
 
 /// The input and the output of a product of pixels, if the output may overwrite the input once rows are staged.

@@ -39,7 +39,8 @@ pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_b
         }
         let is_one_row = work.output_size[0] * work.planes.output == 1;
         let depth = work.planes.window * work.window[0] * work.window[1] * (work.channels / work.groups);
-        let tile = in_place_tile(machine, form, outputs, (width, in_blocks, joins_rests(cx, work, form)));
+        let is_one_round = depth.div_ceil(form.group()) <= ONE_ROUND;
+        let tile = in_place_tile(machine, form, outputs, (width, in_blocks, joins_rests(cx, work, form)), is_one_round);
         return if in_blocks { tile } else { taller_tile(machine, form, tile, (width, is_one_row), (depth, outputs)) };
     }
     let needed = outputs.max(NARROWEST).div_ceil(lanes).next_power_of_two();
@@ -92,7 +93,8 @@ fn small_tile(vectors: u64, width: u64) -> Tile {
 /// The tile of a machine whose products add in place: registers hold sums, the weights of a step, one pixel's operand, and the
 /// product itself where adding it is an instruction of its own.
 /// `is_one` says that output channels which fill no vector are one panel.
-fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks, is_one): (u64, bool, bool)) -> Tile {
+/// `is_one_round` says that all of k is written out: sums that no loop hands on leave some registers to others.
+fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks, is_one): (u64, bool, bool), is_one_round: bool) -> Tile {
     let registers = u64::from(machine.registers.count());
     // Whole vectors of output channels, and perhaps part of one.
     let full = outputs / lanes_of(machine, form);
@@ -101,6 +103,7 @@ fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks,
         true => 1,
         // Products by several instructions have parts of their own.
         false if machine.by_element && !named => PARTS,
+        false if named && is_one_round => SPARE,
         false => 0,
     };
     // One pixel alone: its weights are read by the products themselves.
@@ -120,6 +123,12 @@ fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks,
 
 /// Registers beside the sums for products that are several instructions each: the parts of some that are under way.
 const PARTS: u64 = 11;
+
+/// Registers that a tile leaves free where no loop holds its sums in place.
+const SPARE: u64 = 4;
+
+/// Groups of k that are written out.
+const ONE_ROUND: u64 = 8;
 
 /// Whether products name the operands of a pixel by lanes of a register.
 pub(super) fn names_elements(machine: &Machine, form: Form) -> bool {

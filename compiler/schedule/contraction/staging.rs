@@ -175,11 +175,6 @@ impl Staging {
         Ring { rows, numbers }
     }
 
-    /// The number that the staged form adds to `input − zero point`; sums start at its product with the weights, negated.
-    pub fn excess(&self, contraction: &Contraction) -> i64 {
-        contraction.border(self.form)
-    }
-
     /// Fills some elements with the border.
     pub fn fill(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, first: Value, elements: Number) {
         let lanes = self.vector_bytes / self.lane().bytes() as u16;
