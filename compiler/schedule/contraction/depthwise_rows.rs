@@ -270,6 +270,7 @@ impl Schedule for DepthwiseRows<'_> {
         let products = match self.products {
             Products::Fours => "bytes in fours",
             Products::Pairs => "16-bit pairs",
+            Products::In16Bits => "bytes added in 16 bits",
         };
         let (rows, pixels, cuts) = (self.together, self.pixels(), &self.cuts);
         let description = format!("depthwise, products of {products}, {rows}x{pixels} pixels x {cuts} channels at a time, paired rows");
