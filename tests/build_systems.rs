@@ -4,7 +4,7 @@ mod support;
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use support::harness::{self, Needs};
 use support::own;
@@ -134,7 +134,7 @@ fn native() -> String {
 }
 
 /// Copies a folder, with the files that its links name.
-fn copy(from: &Path, to: &PathBuf) {
+fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
     done(Path::new("/"), "cp", [OsStr::new("-rL"), from.as_os_str(), to.as_os_str()]);
 }

@@ -134,6 +134,13 @@ pub fn markdown(difference: &Value) -> String {
     lines.join("\n") + "\n"
 }
 
+/// How a number is written.
+type Unit = fn(f64) -> String;
+
+/// What of a row is compared: its word, its field, its unit.
+const FIELDS: [(&str, &str, Unit); 3] =
+    [("time", "median_ns", microseconds), ("code", "code_bytes", bytes), ("weights", "weights_bytes", bytes)];
+
 fn operators_text(difference: &Value) -> String {
     let rows = difference["operators"].as_array().map_or(&[][..], Vec::as_slice);
     if rows.is_empty() {
@@ -147,9 +154,7 @@ fn operators_text(difference: &Value) -> String {
             lines.push(format!("| {name} | {} | | | |", if now.is_null() { "gone" } else { "new" }));
             continue;
         }
-        let fields: [(&str, &str, fn(f64) -> String); 3] =
-            [("time", "median_ns", microseconds), ("code", "code_bytes", bytes), ("weights", "weights_bytes", bytes)];
-        for (what, field, unit) in fields {
+        for (what, field, unit) in FIELDS {
             if before[field] != now[field] && !before[field].is_null() && !now[field].is_null() {
                 lines.push(format!("| {name} {}", line(what, &before[field], &now[field], unit)));
                 name = String::new();

@@ -121,8 +121,8 @@ fn quantized(port: Port) -> Port {
 
 fn call(kernel: usize, arguments: &[Address]) -> Step {
     let operators = vec![(kernel as u32, format!("OP_{kernel}"))];
-    let origin =
-        Origin { operators, tensors: vec!["t".into()], schedule: "by hand".into(), multiply_accumulates: 1, bytes: 2, results: vec![] };
+    let (tensors, schedule) = (vec!["t".into()], "by hand".into());
+    let origin = Origin { operators, tensors, schedule, multiply_accumulates: 1, bytes: 2, ..Origin::default() };
     Step::Call(Call { kernel, arguments: arguments.to_vec(), integers: vec![], extents: vec![], slices: None, parts: None, origin })
 }
 

@@ -57,7 +57,7 @@ fn short_access(moved: Moved, register: u8, place: Place) -> Option<u16> {
     let load = u16::from(!moved.store);
     match place {
         Place::Near(SP, displacement @ 0..1024) if moved.bytes == 4 && displacement % 4 == 0 => {
-            Some(0x9000 | load << 11 | t << 8 | displacement as u16 / 4)
+            Some(0x9000 | load << 11 | t << 8 | (displacement as u16 / 4))
         }
         Place::Near(base @ 0..8, displacement @ 0..) if !signed => {
             let unit = moved.bytes as i32;
@@ -95,7 +95,7 @@ pub(super) fn access_float(store: bool, register: u8, place: Place, code: &mut A
     match place {
         Place::Near(base, displacement) if float_reaches(displacement.into()) => {
             let up = u32::from(displacement >= 0) << 23;
-            let word = 0xED00_0A00 | up | u32::from(!store) << 20 | u32::from(base) << 16 | displacement.unsigned_abs() / 4;
+            let word = 0xED00_0A00 | up | u32::from(!store) << 20 | u32::from(base) << 16 | (displacement.unsigned_abs() / 4);
             code.word(word | single(Single::D, register));
             Ok(())
         }

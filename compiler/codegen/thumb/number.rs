@@ -71,7 +71,7 @@ impl Assembler {
 fn short_sum(to: u8, from: u8, number: i32) -> Option<u16> {
     let magnitude = number.unsigned_abs();
     if from == SP {
-        let words = (magnitude % 4 == 0).then_some(magnitude as u16 / 4)?;
+        let words = magnitude.is_multiple_of(4).then_some(magnitude as u16 / 4)?;
         return match to {
             SP if magnitude < 512 => Some(0xB000 | u16::from(number < 0) << 7 | words),
             0..8 if (0..1024).contains(&number) => Some(0xA800 | u16::from(to) << 8 | words),

@@ -35,7 +35,7 @@ pub(super) fn names(result_of: impl Fn(usize) -> Option<usize>, table: schema::E
 
 /// The innermost line, which stands last.
 fn line(list: schema::FrameList<'_>) -> Option<Line> {
-    let frame = list.items()?.iter().last()?;
+    let frame = list.items()?.iter().next_back()?;
     let file = frame.filename().unwrap_or_default();
     let file = file.rsplit(['/', '\\']).next().filter(|file| !file.is_empty())?;
     Some(Line { place: format!("{file}:{}", frame.lineno()), text: frame.context().unwrap_or_default().trim().to_owned() })

@@ -44,9 +44,12 @@ pub struct SumOfTwo {
     shift: i32,
 }
 
+/// What is searched for: a sum, its least and its greatest result, and how it is computed.
+type Wanted = (SumOfTwo, (i64, i64), Option<Precision>);
+
 /// What was searched for so far.
 #[derive(Default)]
-pub struct Fits(Memo<(SumOfTwo, (i64, i64), Option<Precision>), Option<Fit>>);
+pub struct Fits(Memo<Wanted, Option<Fit>>);
 
 impl Fits {
     /// What [`SumOfTwo::fit`] gives, searched for once.
