@@ -306,6 +306,8 @@ pub const MACHINES: &[Machine] = &[
 const CORTEX_M4F: Machine = Machine {
     registers: Registers::Words(14),
     vector_bits: 32,
+    // Two instructions widen four bytes, and two multiply and add them.
+    dot: DotProduct::Signed8,
     index_bits: 32,
     requantize: Requantize::Products,
     shifts_by_lane: true,
@@ -321,7 +323,8 @@ pub const MICROCONTROLLERS: &[Machine] = &[
     Machine { level: "cortex-m4", fma: false, ..CORTEX_M4F },
     Machine { level: "cortex-m7", ..CORTEX_M4F },
     Machine { level: "cortex-m33", ..CORTEX_M4F },
-    Machine { level: "cortex-m3", fma: false, ..CORTEX_M4F },
+    // Without instructions for halves, bytes are widened one by one, and once for all products is best.
+    Machine { level: "cortex-m3", fma: false, dot: DotProduct::Signed16, ..CORTEX_M4F },
 ];
 
 /// What the place of a storage buffer is a multiple of, in bytes, on every device with Vulkan.
