@@ -397,7 +397,8 @@ mod tests {
             assert!(!machine.by_element || machine.sums_in_place, "{level} names elements where sums move");
             assert!(machine.interleaved_bytes <= machine.vector_bytes(), "{level}");
             assert!(!machine.byte_fours || machine.dot != DotProduct::Signed16, "{level} has no products of bytes");
-            assert_eq!(MACHINES.iter().filter(|other| other.level == level).count(), 1, "{level}");
+            let all = MACHINES.iter().chain(MICROCONTROLLERS);
+            assert_eq!(all.filter(|other| other.level == level).count(), 1, "{level}");
         }
     }
 }

@@ -1,20 +1,9 @@
 //! Two operations that one instruction does: what a register holds is noted where it is made, and the instruction that uses it takes that apart.
 
-use super::held::Vector;
+use super::held::{Made, Vector};
 use super::lowering::Lowering;
 use super::rows::{self, Row, Size};
 use regalloc2::VReg;
-
-/// What a register holds, beside its lanes.
-#[derive(Clone, Copy)]
-pub(super) enum Made {
-    /// Half a register's lanes with their signs, the upper half if `upper`.
-    Widened { from: VReg, upper: bool },
-    /// Products of two registers' half lanes with their signs.
-    Product { factors: [VReg; 2], upper: bool },
-    /// The even lanes of two registers one after the other, or the odd ones.
-    EverySecond { of: [VReg; 2], odd: bool },
-}
 
 /// The size of lanes half as long.
 fn half(size: Size) -> Size {

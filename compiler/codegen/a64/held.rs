@@ -8,6 +8,17 @@ use regalloc2::VReg;
 /// Bytes of a vector register.
 pub(super) const WIDTH: u32 = 16;
 
+/// What a register holds, beside its lanes.
+#[derive(Clone, Copy)]
+pub(super) enum Made {
+    /// Half a register's lanes with their signs, the upper half if `upper`.
+    Widened { from: VReg, upper: bool },
+    /// Products of two registers' half lanes with their signs.
+    Product { factors: [VReg; 2], upper: bool },
+    /// The even lanes of two registers one after the other, or the odd ones.
+    EverySecond { of: [VReg; 2], odd: bool },
+}
+
 impl Vector {
     /// The size of its lanes, for instructions.
     pub(super) fn size(&self) -> Size {

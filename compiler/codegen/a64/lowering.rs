@@ -1,7 +1,6 @@
 //! The state of lowering a kernel, and instructions with new registers for their results.
 
-use super::combine::Made;
-use super::held::{Held, Vector, is_general};
+use super::held::{Held, Made, Vector, is_general};
 use super::inst::{Arg, Inst, Op};
 use super::registers::{GENERAL, PARAMETERS, VECTOR};
 use super::rows::{self, Row, Size};

@@ -40,8 +40,13 @@ impl Frame {
 
     /// Bytes below the stack pointer of the caller.
     pub fn stack_bytes(&self) -> u32 {
-        // A word more where spilled floats go through one.
-        self.arguments() + if self.reaches_slots() { 0 } else { 4 }
+        // One or two words more where spilled registers go through others.
+        let through = match self.bytes {
+            0..=1024 => 0,
+            1025..=4088 => 4,
+            _ => 8,
+        };
+        self.arguments() + through
     }
 
     /// Bytes between the stack pointer and the caller's arguments.

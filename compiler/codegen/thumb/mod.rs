@@ -24,3 +24,5 @@ mod tests;
 
 pub use back_end::Micro;
 pub use compile::{compile_kernel, listing};
+#[cfg(test)]
+pub use driver::compile_support;

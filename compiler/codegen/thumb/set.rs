@@ -1,6 +1,6 @@
 //! Thumb-2 as an instruction set of [`crate::codegen::own`]: registers, moves, jumps.
 
-use super::access::{Moved, Place, access, access_float};
+use super::access::{Moved, Place, access, access_float, reaches};
 use super::emit::{Emitter, compare, compare_number, general};
 use super::encode::{Assembler, Flags, Operand};
 use super::frame::Frame;
@@ -42,6 +42,23 @@ pub(super) fn has_dsp(machine: &Machine) -> bool {
 /// A float to a slot, or from it, through a word that is on the stack meanwhile: loads and stores of floats do not reach far.
 fn far_spill(float: u8, displacement: i32, store: bool, code: &mut Assembler) -> Result<(), String> {
     const WORD: u8 = 0;
+    const ADDRESS: u8 = 1;
+    if !reaches(i64::from(displacement) + 4) {
+        // PUSH, and POP of r0 and r1.
+        code.half(0xB403);
+        far_address(ADDRESS, displacement + 8, code);
+        let moved = Moved { bytes: 4, store, signed: false };
+        let (word, float) = (Operand::Word(WORD), Operand::Single(float));
+        if store {
+            code.row(&rows::VMOV_FROM_SINGLE, &[word, float])?;
+            access(moved, WORD, Place::Near(ADDRESS, 0), code)?;
+        } else {
+            access(moved, WORD, Place::Near(ADDRESS, 0), code)?;
+            code.row(&rows::VMOV_TO_SINGLE, &[float, word])?;
+        }
+        code.half(0xBC03);
+        return Ok(());
+    }
     let place = Place::Near(SP, displacement + 4);
     let (word, float) = (Operand::Word(WORD), Operand::Single(float));
     // PUSH, and POP of r0.
@@ -55,6 +72,32 @@ fn far_spill(float: u8, displacement: i32, store: bool, code: &mut Assembler) ->
     }
     code.half(0xBC01);
     Ok(())
+}
+
+/// A word to a slot, or from it, beyond the reach of its instruction. The address is made in the register that is loaded, or in one that is on the
+/// stack meanwhile. No flag changes.
+fn far_word(word: u8, displacement: i32, store: bool, code: &mut Assembler) -> Result<(), String> {
+    let moved = Moved { bytes: 4, store, signed: false };
+    if !store {
+        far_address(word, displacement, code);
+        return access(moved, word, Place::Near(word, 0), code);
+    }
+    let other = u8::from(word == 0);
+    // PUSH, and POP.
+    code.half(0xB400 | 1 << other);
+    far_address(other, displacement + 4, code);
+    access(moved, word, Place::Near(other, 0), code)?;
+    code.half(0xBC00 | 1 << other);
+    Ok(())
+}
+
+/// MOVW, MOVT and ADD: the stack pointer plus a number.
+fn far_address(to: u8, displacement: i32, code: &mut Assembler) {
+    code.move_half(false, to, displacement as u16);
+    if displacement >> 16 != 0 {
+        code.move_half(true, to, (displacement >> 16) as u16);
+    }
+    code.half(0x4468 | u16::from(to >> 3) << 7 | u16::from(to & 7));
 }
 
 /// The instruction set of one level.
@@ -75,7 +118,8 @@ impl Thumb2 {
         let place = Place::Near(SP, at);
         let number = register.hw_enc() as u8;
         match register.class() {
-            RegClass::Int => access(Moved { bytes: 4, store, signed: false }, number, place, code),
+            RegClass::Int if reaches(at.into()) => access(Moved { bytes: 4, store, signed: false }, number, place, code),
+            RegClass::Int => far_word(number, at, store, code),
             _ if frame.reaches_slots() => access_float(store, number, place, code),
             _ => far_spill(number, at, store, code),
         }

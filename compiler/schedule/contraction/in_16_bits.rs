@@ -5,16 +5,9 @@ use super::direct::Part;
 use super::form::Form;
 use super::geometry::Contraction;
 use super::loops::Lowering;
-use super::register_tile::Tile;
 use super::tile::SegmentPlace;
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
-
-/// Vectors whose sums a tile has, in two registers each. The rest of 32 is for operands, weights, and products that are under way.
-const VECTORS: u64 = 8;
-
-/// Vectors of output channels for which a pixel's operands are repeated once.
-const MOST_OF_PIXELS: u64 = 4;
 
 impl Contraction {
     /// A form, or the one that adds products of its bytes in 16 bits where the machine does that.
@@ -24,13 +17,6 @@ impl Contraction {
         }
         Form::In16Bits { fours: if self.weights.leave_out_smallest_byte(self.open) { 2 } else { 1 } }
     }
-}
-
-/// The register tile. `in_blocks` says that rows of one pixel have as many vectors as others.
-pub(super) fn tile(outputs: u64, width: u64, in_blocks: bool) -> Tile {
-    let most = if width == 1 && !in_blocks { VECTORS } else { MOST_OF_PIXELS };
-    let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && 4 * v <= outputs).unwrap_or(1);
-    Tile { pixels: width.div_ceil(width.div_ceil(VECTORS / vectors)), vectors }
 }
 
 impl Lowering<'_> {
@@ -92,19 +78,4 @@ pub(super) fn with_products(b: &mut KernelBuilder, sums: Value, xs: &[Value], ws
     let Some(products) = products else { return sums };
     let ones = b.int(Type::vector(Lane::I16, b.ty(products).lanes), 1);
     b.dot(DotOp::Signed16, sums, products, ones)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Tile, tile};
-
-    #[test]
-    fn tiles_fill_registers() {
-        let of = |outputs, width| {
-            let Tile { pixels, vectors } = tile(outputs, width, false);
-            (pixels, vectors)
-        };
-        assert_eq!([of(96, 49), of(24, 56), of(8, 56), of(2, 9)], [(2, 4), (2, 4), (4, 2), (5, 1)]);
-        assert_eq!([of(96, 1), of(10, 1)], [(1, 8), (1, 2)], "a row of one pixel");
-    }
 }

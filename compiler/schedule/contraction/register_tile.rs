@@ -2,11 +2,16 @@
 
 use super::form::Form;
 use super::geometry::Contraction;
-use super::in_16_bits;
 use super::strips::{COMMON, NARROWEST};
 use super::weights::Weights;
 use crate::machine::{DotProduct, Machine};
 use crate::schedule::context::{Context, Goal};
+
+/// Vectors whose sums a tile has, in two registers each. The rest of 32 is for operands, weights, and products that are under way.
+const VECTORS_IN_16_BITS: u64 = 8;
+
+/// Vectors of output channels for which a pixel's operands are repeated once.
+const MOST_OF_PIXELS: u64 = 4;
 
 /// A register tile: pixels × vectors of output channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +40,7 @@ pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_b
     }
     if machine.sums_in_place {
         if matches!(form, Form::In16Bits { .. }) {
-            return in_16_bits::tile(outputs, width, in_blocks);
+            return tile_in_16_bits(outputs, width, in_blocks);
         }
         let is_one_row = work.output_size[0] * work.planes.output == 1;
         let depth = work.planes.window * work.window[0] * work.window[1] * (work.channels / work.groups);
@@ -182,6 +187,13 @@ pub(super) fn joins_rests(cx: &Context<'_>, work: &Contraction, form: Form) -> b
     as_stored && !work.open && cx.levels.iter().all(|level| !level.at_once) && cx.levels.iter().any(|level| loads_part(level, form))
 }
 
+/// The tile of products that are added in 16 bits. `in_blocks` says that rows of one pixel have as many vectors as others.
+fn tile_in_16_bits(outputs: u64, width: u64, in_blocks: bool) -> Tile {
+    let most = if width == 1 && !in_blocks { VECTORS_IN_16_BITS } else { MOST_OF_PIXELS };
+    let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && 4 * v <= outputs).unwrap_or(1);
+    Tile { pixels: width.div_ceil(width.div_ceil(VECTORS_IN_16_BITS / vectors)), vectors }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Form, Tile, taller_tile, tile_at_once};
@@ -210,5 +222,17 @@ mod tests {
         assert_eq!([of(48, 48, 24), of(24, 24, 36), of(12, 12, 48)], [(4, 4), (4, 2), (2, 1)]);
         assert_eq!([of(1, 65, 96), of(1, 1, 250), of(1, 1, 2048), of(1, 1, 8192)], [(2, 1), (1, 1), (1, 1), (1, 4)]);
         assert_eq!([of(224, 224, 1), of(3, 3, 3)], [(4, 1), (1, 1)], "no more vectors than there are");
+    }
+
+    #[test]
+    fn tiles_of_products_in_16_bits_fill_registers() {
+        use super::tile_in_16_bits;
+
+        let of = |outputs, width| {
+            let Tile { pixels, vectors } = tile_in_16_bits(outputs, width, false);
+            (pixels, vectors)
+        };
+        assert_eq!([of(96, 49), of(24, 56), of(8, 56), of(2, 9)], [(2, 4), (2, 4), (4, 2), (5, 1)]);
+        assert_eq!([of(96, 1), of(10, 1)], [(1, 8), (1, 2)], "a row of one pixel");
     }
 }

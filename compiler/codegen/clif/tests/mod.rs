@@ -9,7 +9,7 @@ mod reference;
 mod structure;
 mod tiles;
 
-use crate::kernel::{BinaryOp, Inst, Kernel, Lane, Statement};
+use crate::kernel::{BinaryOp, Inst, Kernel, Lane, Rounding};
 use crate::machine::Machine;
 
 /// A kernel with what it is given and what it must leave.
@@ -49,19 +49,21 @@ impl Case {
         self.kernel.statements().any(|statement| matches!(statement.inst, Inst::Binary { op: BinaryOp::FloatScale, .. }))
     }
 
-    /// Whether machines of 32-bit words lack something that it does: binary64, quotients of 64 bits and floats of such integers; binary32
-    /// where it has no registers.
+    /// Whether it counts offsets that words of 32 bits do not hold.
+    fn reaches_far(&self) -> bool {
+        let is_far =
+            |inst: &Inst| matches!(inst, Inst::Load { offset, .. } | Inst::Store { offset, .. } if i32::try_from(*offset).is_err());
+        self.kernel.statements().any(|statement| is_far(&statement.inst))
+    }
+
+    /// Whether machines of 32-bit words lack something that it does: fused products of floats that no instruction has.
     fn is_missing(&self, machine: &Machine) -> bool {
-        let lane = |value| self.kernel.ty(value).lane;
-        let is_missing = |statement: &Statement| match (&statement.inst, &statement.results[..]) {
-            (Inst::Binary { op, a, .. }, _) => op.is_division() && lane(*a) == Lane::I64,
-            (Inst::Convert { a, .. }, &[result]) => {
-                [(*a, result), (result, *a)].iter().any(|&(a, b)| lane(a) == Lane::I64 && lane(b).is_float())
-            }
+        let lacks = |lane: Lane| lane == Lane::F64 || lane == Lane::F32 && !machine.fma;
+        let is_missing = |inst: &Inst| match inst {
+            Inst::Fma { a, rounding, .. } => *rounding == Rounding::TowardZero || lacks(self.kernel.ty(*a).lane),
             _ => false,
         };
-        let has = |lane: Lane| self.kernel.types.iter().any(|ty| ty.lane == lane);
-        has(Lane::F64) || has(Lane::F32) && !machine.fma || self.kernel.statements().any(is_missing)
+        self.kernel.statements().any(|statement| is_missing(&statement.inst))
     }
 
     /// Whether the back end for long vectors has its instructions on a machine.

@@ -221,7 +221,7 @@ fn the_rest_of_a_run_time_extent_is_positions() {
             }}"
         ))
     };
-    assert_eq!(of("%2: i64 = and %1, -4"), [4 + 3]);
+    assert_eq!(of("%2: i64 = and %1, -4"), [3 + 3]);
     assert_eq!(of("%3: i64 = unsigned_div %1, 4 %2: i64 = mul %3, 4"), [3 + 3]);
     assert_eq!(of("%3: i64 = unsigned_rem %1, 4 %2: i64 = sub %1, %3"), [4 + 3]);
     // Of what is not computed as a multiple it is not known how much is left, nor whether the last vector ends there.

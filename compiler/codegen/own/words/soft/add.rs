@@ -1,7 +1,6 @@
 //! Sums of floats.
 
-use super::Pair;
-use super::parts::{Parts, either, infinity, nan, normalized, rounded, shift, shift_sticky};
+use super::parts::{Pair, Parts, either, infinity, nan, normalized, rounded, shift, shift_sticky};
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
 use crate::codegen::support::Format;

@@ -1,7 +1,6 @@
 //! Comparisons of floats.
 
-use super::Pair;
-use super::parts::{Parts, either};
+use super::parts::{Pair, Parts, either};
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, WordOp};
 use crate::codegen::support::{FloatOp, Format};

@@ -1,7 +1,6 @@
 //! Floats to integers, to other formats and back.
 
-use super::Pair;
-use super::parts::{Parts, infinite, infinity, nan, normalized, rounded, shift_by, with_sign};
+use super::parts::{Pair, Parts, infinite, infinity, nan, normalized, rounded, shift_by, with_sign};
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
 use crate::codegen::support::Format;

@@ -1,7 +1,6 @@
 //! Quotients and square roots, a bit a round.
 
-use super::Pair;
-use super::parts::{Parts, any, both, either, infinite, nan, normalized, rounded, shift, with_sign};
+use super::parts::{Pair, Parts, any, both, either, infinite, nan, normalized, rounded, shift, with_sign};
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
 use crate::codegen::support::Format;

@@ -14,9 +14,7 @@ mod tests;
 
 use super::ops::Ops;
 use crate::codegen::support::{FloatOp, LongOp, Support};
-
-/// Two halves of 64 bits, the low one first.
-type Pair<O> = [<O as Ops>::Word; 2];
+use parts::Pair;
 
 /// The result of a function, of its arguments.
 pub fn compute<O: Ops>(ops: &mut O, what: Support, arguments: &[O::Word]) -> Vec<O::Word> {

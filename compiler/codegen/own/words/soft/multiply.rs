@@ -1,7 +1,6 @@
 //! Products of floats.
 
-use super::Pair;
-use super::parts::{Parts, any, both, either, infinite, nan, normalized, rounded, with_sign};
+use super::parts::{Pair, Parts, any, both, either, infinite, nan, normalized, rounded, with_sign};
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, WordOp};
 use crate::codegen::support::Format;

@@ -1,10 +1,12 @@
 //! Floats taken apart and put together.
 
-use super::Pair;
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
 use crate::codegen::support::Format;
 use crate::kernel::{BinaryOp, CompareOp};
+
+/// Two halves of 64 bits, the low one first.
+pub(super) type Pair<O> = [<O as Ops>::Word; 2];
 
 /// A float as sign, exponent and mantissa: its magnitude is mantissa · 2^(exponent − bias − 63).
 pub(super) struct Parts<O: Ops> {
