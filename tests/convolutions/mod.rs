@@ -523,13 +523,13 @@ fn to_channels(element: ElementType, window: u64, [channels, outputs, groups]: [
 #[test]
 fn output_channels_that_fill_no_vector_match_on_every_machine() {
     let cases = [
-        (1, [8, 6, 1], "x8 "),
-        (3, [3, 10, 1], "x16 "),
-        (1, [36, 24, 1], "x24 "),
-        (3, [4, 40, 1], "x40 "),
-        (3, [12, 26, 1], "x16 "),
-        (7, [1, 56, 1], "x32+24 "),
-        (3, [6, 48, 2], "x24 "),
+        (1, [8, 6, 1], "pixels x 8 channels"),
+        (3, [3, 10, 1], "pixels x 16 channels"),
+        (1, [36, 24, 1], "pixels x 24 channels"),
+        (3, [4, 40, 1], "pixels x 40 channels"),
+        (3, [12, 26, 1], "pixels x 16 channels"),
+        (7, [1, 56, 1], "pixels x 32+24 channels"),
+        (3, [6, 48, 2], "pixels x 24 channels"),
     ];
     for (window, sizes, panels) in cases {
         for element in [ElementType::F32, ElementType::I8, ElementType::U8] {
@@ -561,14 +561,14 @@ fn channels_that_are_repeated_match_on_every_machine() {
 #[test]
 fn floats_of_few_output_channels_match_on_every_machine() {
     let cases = [
-        (3, [3, 8, 1], "Floats in pairs 9x8"),
-        (3, [3, 5, 1], "Floats in pairs"),
-        (5, [1, 8, 1], "Floats in pairs"),
-        (1, [9, 4, 1], "Floats in pairs"),
-        (1, [16, 2, 1], "Floats in fours"),
-        (3, [4, 3, 1], "Floats in fours"),
-        (7, [3, 8, 1], "Float 9x8"),
-        (3, [3, 9, 1], "Float "),
+        (3, [3, 8, 1], "floats in pairs, 9 pixels x 8 channels"),
+        (3, [3, 5, 1], "floats in pairs"),
+        (5, [1, 8, 1], "floats in pairs"),
+        (1, [9, 4, 1], "floats in pairs"),
+        (1, [16, 2, 1], "floats in fours"),
+        (3, [4, 3, 1], "floats in fours"),
+        (7, [3, 8, 1], "products of floats, 9 pixels x 8 channels"),
+        (3, [3, 9, 1], "products of floats,"),
     ];
     for (window, sizes, expected) in cases {
         let (module, mut image) = to_channels(ElementType::F32, window, sizes);

@@ -61,7 +61,7 @@ fn attention_over_a_dynamic_sequence() {
     let inputs: Vec<&[&[u64]]> = inputs.iter().map(Vec::as_slice).collect();
     computes_what_the_interpreter_does(SEQUENCE, &inputs);
     let (_, lowered) = lowered_text(SEQUENCE);
-    assert!(schedules(&lowered).contains(&"rows nxn, 3 passes"), "the softmax is one kernel");
+    assert!(schedules(&lowered).contains(&"row by row, n of n, 3 passes"), "the softmax is one kernel");
 }
 
 /// What is left of a row after whole vectors is computed together where lanes can be counted: rows of every length about those of vectors.

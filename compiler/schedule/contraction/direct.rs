@@ -340,7 +340,7 @@ fn largest_share(weights: &[u64], threads: u64) -> u64 {
 fn reads_bytes_in_place(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
     let are_alike = form.is_of_bytes() && work.element.is_signed_integer() == form.is_signed();
     let are_whole = work.is_pointwise() && (work.channels / work.groups).is_multiple_of(form.group());
-    cx.machine.by_element && cx.goal == Goal::Speed && are_alike && are_whole && !work.open
+    cx.machine.by_element && are_alike && are_whole && !work.open
 }
 
 /// The input and the output of a product of pixels, if the output may overwrite the input once rows are staged.

@@ -15,8 +15,12 @@ pub(super) fn between<O: Ops>(ops: &mut O, (from, to): (Format, Format), bits: P
     let most = with_sign(ops, to, most, parts.sign);
     let is_infinite = parts.is_infinite(ops, from);
     let found = long::choose(ops, is_infinite, most, found);
+    // A NaN keeps its sign and the highest bits of its fraction.
     let is_nan = parts.is_nan(ops, from);
     let quiet = nan(ops, to);
+    let fraction = long::shift(ops, BinaryOp::ShiftRightUnsigned, parts.mantissa, 63 - to.fraction());
+    let quiet = [0, 1].map(|half| ops.two(WordOp::Or, quiet[half], Operand::Word(fraction[half])));
+    let quiet = with_sign(ops, to, quiet, parts.sign);
     long::choose(ops, is_nan, quiet, found)
 }
 
