@@ -5,6 +5,7 @@
 
 pub mod a64;
 pub mod alone;
+mod arm;
 pub mod back_end;
 mod check;
 pub mod clif;

@@ -2,6 +2,7 @@
 //! chapter C4.
 
 use super::rows::{Number, Row, Size, Sized, Slot};
+pub(super) use crate::codegen::arm::Flags;
 use crate::codegen::own::Buffer;
 
 /// Code as it grows. The only way to name a constant is a load relative to it.
@@ -16,49 +17,6 @@ pub(super) enum Operand {
     General(u8),
     /// A number.
     Number(i64),
-}
-
-/// Conditions, by their code.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Flags {
-    /// Equal.
-    Equal = 0,
-    /// Not equal.
-    NotEqual = 1,
-    /// Unsigned, at least.
-    AtLeast = 2,
-    /// Unsigned, below.
-    Below = 3,
-    /// Unsigned, above.
-    Above = 8,
-    /// Unsigned, at most.
-    AtMost = 9,
-    /// Signed, greater or equal.
-    GreaterOrEqual = 10,
-    /// Signed, less.
-    Less = 11,
-    /// Signed, greater.
-    Greater = 12,
-    /// Signed, less or equal.
-    LessOrEqual = 13,
-}
-
-impl Flags {
-    /// What holds where this does not.
-    pub fn inverse(self) -> Self {
-        match self {
-            Self::Equal => Self::NotEqual,
-            Self::NotEqual => Self::Equal,
-            Self::AtLeast => Self::Below,
-            Self::Below => Self::AtLeast,
-            Self::Above => Self::AtMost,
-            Self::AtMost => Self::Above,
-            Self::GreaterOrEqual => Self::Less,
-            Self::Less => Self::GreaterOrEqual,
-            Self::Greater => Self::LessOrEqual,
-            Self::LessOrEqual => Self::Greater,
-        }
-    }
 }
 
 /// The word of a row's instruction.

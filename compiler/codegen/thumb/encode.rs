@@ -1,6 +1,7 @@
 //! Halfwords of instructions: operands in the fields that a row names, in 16 bits where they fit.
 
 use super::rows::{Number, Row, Short, Single, Slot};
+pub(super) use crate::codegen::arm::Flags;
 use crate::codegen::own::Buffer;
 use std::convert::Infallible;
 
@@ -16,55 +17,6 @@ pub(super) enum Operand {
     Single(u8),
     /// A number.
     Number(i32),
-}
-
-/// Conditions, by their code.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Flags {
-    /// Equal.
-    Equal = 0,
-    /// Not equal, or not ordered.
-    NotEqual = 1,
-    /// Unsigned, at least.
-    AtLeast = 2,
-    /// Unsigned, below.
-    Below = 3,
-    /// Of floats, less.
-    Minus = 4,
-    /// Of floats, not less.
-    Plus = 5,
-    /// Unsigned, above.
-    Above = 8,
-    /// Unsigned, at most; of floats, less or equal.
-    AtMost = 9,
-    /// Greater or equal, with a sign or of floats.
-    GreaterOrEqual = 10,
-    /// With a sign, less.
-    Less = 11,
-    /// Greater, with a sign or of floats.
-    Greater = 12,
-    /// With a sign, less or equal.
-    LessOrEqual = 13,
-}
-
-impl Flags {
-    /// What holds where this does not.
-    pub fn inverse(self) -> Self {
-        match self {
-            Self::Equal => Self::NotEqual,
-            Self::NotEqual => Self::Equal,
-            Self::AtLeast => Self::Below,
-            Self::Below => Self::AtLeast,
-            Self::Minus => Self::Plus,
-            Self::Plus => Self::Minus,
-            Self::Above => Self::AtMost,
-            Self::AtMost => Self::Above,
-            Self::GreaterOrEqual => Self::Less,
-            Self::Less => Self::GreaterOrEqual,
-            Self::Greater => Self::LessOrEqual,
-            Self::LessOrEqual => Self::Greater,
-        }
-    }
 }
 
 /// The field of twelve bits, in three parts.

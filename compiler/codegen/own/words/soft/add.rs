@@ -1,6 +1,6 @@
 //! Sums of floats.
 
-use super::parts::{Pair, Parts, either, infinity, nan, normalized, rounded, shift, shift_sticky};
+use super::parts::{Pair, Parts, any, both, either, infinity, normalized, not, rounded, shift, shift_sticky, unless_nan};
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
 use crate::codegen::support::Format;
@@ -32,11 +32,9 @@ pub(super) fn sum<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<O>) -
     // Zero has the sign of both.
     let common = ops.two(WordOp::And, sign, Operand::Word(small_sign));
     let is_zero = long::compare(ops, CompareOp::Equal, large, small);
-    let is_zero = ops.two(WordOp::And, is_zero, Operand::Word(differ));
-    let none = {
-        let any = super::parts::any(ops, large);
-        ops.two(WordOp::Xor, any, Operand::Number(1))
-    };
+    let is_zero = both(ops, is_zero, differ);
+    let has_bits = any(ops, large);
+    let none = not(ops, has_bits);
     let is_zero = either(ops, is_zero, none);
     let sign = ops.choose(Test::not_zero(is_zero), common, sign);
     let found = rounded(ops, format, sign, exponent, mantissa);
@@ -45,9 +43,8 @@ pub(super) fn sum<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<O>) -
     let is_finite = ops.long_less(false, magnitude, limit);
     let found = long::choose(ops, is_finite, found, whole);
     let is_nan = ops.long_less(false, limit, magnitude);
-    let both = long::compare(ops, CompareOp::Equal, least, limit);
-    let none = ops.two(WordOp::And, both, Operand::Word(differ));
+    let infinities = long::compare(ops, CompareOp::Equal, least, limit);
+    let none = both(ops, infinities, differ);
     let is_nan = either(ops, is_nan, none);
-    let quiet = nan(ops, format);
-    long::choose(ops, is_nan, quiet, found)
+    unless_nan(ops, format, is_nan, found)
 }

@@ -1,6 +1,6 @@
 //! Floats to integers, to other formats and back.
 
-use super::parts::{Pair, Parts, infinite, infinity, nan, normalized, rounded, shift_by, with_sign};
+use super::parts::{Pair, Parts, nan, normalized, rounded, shift, shift_by, signed, signed_infinity, unless_nan, with_sign};
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
 use crate::codegen::support::Format;
@@ -11,22 +11,21 @@ pub(super) fn between<O: Ops>(ops: &mut O, (from, to): (Format, Format), bits: P
     let parts = Parts::of(ops, from, bits);
     let exponent = ops.two(WordOp::Add, parts.exponent, Operand::Number(to.bias() - from.bias()));
     let found = rounded(ops, to, parts.sign, exponent, parts.mantissa);
-    let most = infinite(ops, to);
-    let most = with_sign(ops, to, most, parts.sign);
+    let most = signed_infinity(ops, to, parts.sign);
     let is_infinite = parts.is_infinite(ops, from);
     let found = long::choose(ops, is_infinite, most, found);
     // A NaN keeps its sign and the highest bits of its fraction.
     let is_nan = parts.is_nan(ops, from);
     let quiet = nan(ops, to);
-    let fraction = long::shift(ops, BinaryOp::ShiftRightUnsigned, parts.mantissa, 63 - to.fraction());
+    let fraction = shift(ops, BinaryOp::ShiftRightUnsigned, parts.mantissa, 63 - to.fraction());
     let quiet = [0, 1].map(|half| ops.two(WordOp::Or, quiet[half], Operand::Word(fraction[half])));
     let quiet = with_sign(ops, to, quiet, parts.sign);
     long::choose(ops, is_nan, quiet, found)
 }
 
 /// The float of an integer.
-pub(super) fn from_integer<O: Ops>(ops: &mut O, format: Format, signed: bool, a: Pair<O>) -> Pair<O> {
-    let (sign, magnitude) = if signed {
+pub(super) fn from_integer<O: Ops>(ops: &mut O, format: Format, is_signed: bool, a: Pair<O>) -> Pair<O> {
+    let (sign, magnitude) = if is_signed {
         (ops.two(WordOp::And, a[1], Operand::Number(i32::MIN)), long::unary(ops, UnaryOp::Abs, a).unwrap_or(a))
     } else {
         (ops.word(0), a)
@@ -55,10 +54,9 @@ pub(super) fn to_signed<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pair
     let (magnitude, is_more) = whole(ops, format, &parts);
     let top = ops.shift(WordOp::Right, magnitude[1], 31);
     let is_more = ops.two(WordOp::Or, is_more, Operand::Word(top));
-    let sign = ops.shift(WordOp::RightSigned, parts.sign, 31);
-    let flipped = [0, 1].map(|half| ops.two(WordOp::Xor, magnitude[half], Operand::Word(sign)));
-    let found = ops.long_sum(true, flipped, [sign; 2]);
+    let found = signed(ops, magnitude, parts.sign);
     // The largest number, or the smallest where the sign flips its bits.
+    let sign = ops.shift(WordOp::RightSigned, parts.sign, 31);
     let largest = [ops.word(-1), ops.word(i32::MAX)];
     let limit = [0, 1].map(|half| ops.two(WordOp::Xor, largest[half], Operand::Word(sign)));
     let found = long::choose(ops, is_more, limit, found);
@@ -94,8 +92,6 @@ pub(super) fn truncated<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pair
     let is_whole =
         ops.truth(Test::words(CompareOp::GreaterEqual, parts.exponent, Operand::Number(format.bias() + format.fraction() as i32)));
     let found = long::choose(ops, is_whole, a, found);
-    let limit = infinity(ops, format);
-    let is_nan = ops.long_less(false, limit, parts.magnitude);
-    let quiet = nan(ops, format);
-    long::choose(ops, is_nan, quiet, found)
+    let is_nan = parts.is_nan(ops, format);
+    unless_nan(ops, format, is_nan, found)
 }

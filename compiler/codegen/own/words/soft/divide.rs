@@ -1,6 +1,6 @@
 //! Quotients and square roots, a bit a round.
 
-use super::parts::{Pair, Parts, any, both, either, infinite, nan, normalized, rounded, shift, with_sign};
+use super::parts::{Pair, Parts, any, both, either, normalized, not, rounded, shift, signed, signed_infinity, unless_nan, with_sign};
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
 use crate::codegen::support::Format;
@@ -15,12 +15,12 @@ fn subtracted<O: Ops>(ops: &mut O, left: Pair<O>, divisor: Pair<O>) -> (Pair<O>,
     let less = ops.long_less(false, left, divisor);
     let rest = ops.long_sum(true, left, divisor);
     let left = long::choose(ops, less, left, rest);
-    (left, ops.two(WordOp::Xor, less, Operand::Number(1)))
+    (left, not(ops, less))
 }
 
 /// The quotient of integers, or what it leaves.
-pub(super) fn integers<O: Ops>(ops: &mut O, signed: bool, remainder: bool, a: Pair<O>, b: Pair<O>) -> Pair<O> {
-    let magnitude = |ops: &mut O, x| if signed { long::unary(ops, UnaryOp::Abs, x).unwrap_or(x) } else { x };
+pub(super) fn integers<O: Ops>(ops: &mut O, is_signed: bool, remainder: bool, a: Pair<O>, b: Pair<O>) -> Pair<O> {
+    let magnitude = |ops: &mut O, x| if is_signed { long::unary(ops, UnaryOp::Abs, x).unwrap_or(x) } else { x };
     let (dividend, divisor) = (magnitude(ops, a), magnitude(ops, b));
     let zero = ops.word(0);
     // The dividend goes out at the top as the quotient comes in below.
@@ -40,13 +40,7 @@ pub(super) fn integers<O: Ops>(ops: &mut O, signed: bool, remainder: bool, a: Pa
         });
     let (found, sign) =
         if remainder { ([left_low, left_high], a[1]) } else { ([low, high], ops.two(WordOp::Xor, a[1], Operand::Word(b[1]))) };
-    let found = if signed {
-        let sign = ops.shift(WordOp::RightSigned, sign, 31);
-        let flipped = [0, 1].map(|half| ops.two(WordOp::Xor, found[half], Operand::Word(sign)));
-        ops.long_sum(true, flipped, [sign; 2])
-    } else {
-        found
-    };
+    let found = if is_signed { signed(ops, found, sign) } else { found };
     let divides = any(ops, b);
     long::choose(ops, divides, found, [zero; 2])
 }
@@ -84,17 +78,14 @@ pub(super) fn quotient<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<
     let everything = either(ops, infinite_a, zero_b);
     let empty = with_sign(ops, format, [zero; 2], sign);
     let found = long::choose(ops, nothing, empty, found);
-    let most = infinite(ops, format);
-    let most = with_sign(ops, format, most, sign);
+    let most = signed_infinity(ops, format, sign);
     let found = long::choose(ops, everything, most, found);
-    let (nan_a, nan_b) = (one.is_nan(ops, format), other.is_nan(ops, format));
-    let is_nan = either(ops, nan_a, nan_b);
+    let is_nan = one.is_either_nan(ops, format, &other);
     let zeros = both(ops, zero_a, zero_b);
     let infinities = both(ops, infinite_a, infinite_b);
     let is_nan = either(ops, is_nan, zeros);
     let is_nan = either(ops, is_nan, infinities);
-    let quiet = nan(ops, format);
-    long::choose(ops, is_nan, quiet, found)
+    unless_nan(ops, format, is_nan, found)
 }
 
 /// The square root of a float.
@@ -128,10 +119,9 @@ pub(super) fn square_root<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pa
     let stays = either(ops, is_infinite, is_zero);
     let found = long::choose(ops, stays, a, found);
     let is_negative = ops.truth(Test::not_zero(parts.sign));
-    let is_number = ops.two(WordOp::Xor, is_zero, Operand::Number(1));
+    let is_number = not(ops, is_zero);
     let none = both(ops, is_negative, is_number);
     let is_nan = parts.is_nan(ops, format);
     let is_nan = either(ops, is_nan, none);
-    let quiet = nan(ops, format);
-    long::choose(ops, is_nan, quiet, found)
+    unless_nan(ops, format, is_nan, found)
 }

@@ -18,40 +18,33 @@ use parts::Pair;
 
 /// The result of a function, of its arguments.
 pub fn compute<O: Ops>(ops: &mut O, what: Support, arguments: &[O::Word]) -> Vec<O::Word> {
-    let counts = what.arguments();
-    let (first, second) = arguments.split_at(counts[0]);
-    match what {
+    let (first, second) = arguments.split_at(what.arguments()[0]);
+    let (a, b) = (pair(ops, first), pair(ops, second));
+    let found = match what {
         Support::Long(op) => {
-            let (signed, remainder) = match op {
+            let (is_signed, remainder) = match op {
                 LongOp::DivideSigned => (true, false),
                 LongOp::Divide => (false, false),
                 LongOp::RemainderSigned => (true, true),
                 LongOp::Remainder => (false, true),
             };
-            let (a, b) = (pair(ops, first), pair(ops, second));
-            divide::integers(ops, signed, remainder, a, b).to_vec()
+            divide::integers(ops, is_signed, remainder, a, b)
         }
-        Support::Convert(from, to) => {
-            let bits = pair(ops, first);
-            convert::between(ops, (from, to), bits)[..to.words()].to_vec()
-        }
-        Support::Float(format, op) => {
-            let a = pair(ops, first);
-            let b = pair(ops, second);
-            match op {
-                FloatOp::Add => add::sum(ops, format, a, b)[..format.words()].to_vec(),
-                FloatOp::Multiply => multiply::product(ops, format, a, b)[..format.words()].to_vec(),
-                FloatOp::Divide => divide::quotient(ops, format, a, b)[..format.words()].to_vec(),
-                FloatOp::SquareRoot => divide::square_root(ops, format, a)[..format.words()].to_vec(),
-                FloatOp::Equal | FloatOp::Less | FloatOp::LessEqual => vec![compare::holds(ops, format, op, a, b)],
-                FloatOp::Truncate => convert::truncated(ops, format, a)[..format.words()].to_vec(),
-                FloatOp::FromSigned => convert::from_integer(ops, format, true, a)[..format.words()].to_vec(),
-                FloatOp::FromUnsigned => convert::from_integer(ops, format, false, a)[..format.words()].to_vec(),
-                FloatOp::ToSigned => convert::to_signed(ops, format, a).to_vec(),
-                FloatOp::ToUnsigned => convert::to_unsigned(ops, format, a).to_vec(),
-            }
-        }
-    }
+        Support::Convert(from, to) => convert::between(ops, (from, to), a),
+        Support::Float(format, op) => match op {
+            FloatOp::Add => add::sum(ops, format, a, b),
+            FloatOp::Multiply => multiply::product(ops, format, a, b),
+            FloatOp::Divide => divide::quotient(ops, format, a, b),
+            FloatOp::SquareRoot => divide::square_root(ops, format, a),
+            FloatOp::Equal | FloatOp::Less | FloatOp::LessEqual => [compare::holds(ops, format, op, a, b); 2],
+            FloatOp::Truncate => convert::truncated(ops, format, a),
+            FloatOp::FromSigned => convert::from_integer(ops, format, true, a),
+            FloatOp::FromUnsigned => convert::from_integer(ops, format, false, a),
+            FloatOp::ToSigned => convert::to_signed(ops, format, a),
+            FloatOp::ToUnsigned => convert::to_unsigned(ops, format, a),
+        },
+    };
+    found[..what.result()].to_vec()
 }
 
 /// One or two words as 64 bits, zeros above.

@@ -1,6 +1,6 @@
 //! Products of floats.
 
-use super::parts::{Pair, Parts, any, both, either, infinite, nan, normalized, rounded, with_sign};
+use super::parts::{Pair, Parts, any, both, either, normalized, rounded, signed_infinity, unless_nan};
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, WordOp};
 use crate::codegen::support::Format;
@@ -34,13 +34,10 @@ pub(super) fn product<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<O
     let (zero_a, zero_b) = (one.is_zero(ops), other.is_zero(ops));
     let has_infinite = either(ops, infinite_a, infinite_b);
     let has_zero = either(ops, zero_a, zero_b);
-    let most = infinite(ops, format);
-    let most = with_sign(ops, format, most, sign);
+    let most = signed_infinity(ops, format, sign);
     let found = long::choose(ops, has_infinite, most, found);
-    let (nan_a, nan_b) = (one.is_nan(ops, format), other.is_nan(ops, format));
-    let is_nan = either(ops, nan_a, nan_b);
+    let is_nan = one.is_either_nan(ops, format, &other);
     let none = both(ops, has_infinite, has_zero);
     let is_nan = either(ops, is_nan, none);
-    let quiet = nan(ops, format);
-    long::choose(ops, is_nan, quiet, found)
+    unless_nan(ops, format, is_nan, found)
 }

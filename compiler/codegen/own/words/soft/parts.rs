@@ -98,6 +98,12 @@ impl<O: Ops> Parts<O> {
         ops.long_less(false, limit, self.magnitude)
     }
 
+    /// 1 if this or another one is a NaN, else 0.
+    pub fn is_either_nan(&self, ops: &mut O, format: Format, other: &Self) -> O::Word {
+        let (one, second) = (self.is_nan(ops, format), other.is_nan(ops, format));
+        either(ops, one, second)
+    }
+
     /// 1 for infinity, else 0.
     pub fn is_infinite(&self, ops: &mut O, format: Format) -> O::Word {
         let limit = infinity(ops, format);
@@ -107,7 +113,7 @@ impl<O: Ops> Parts<O> {
     /// 1 for zero, else 0.
     pub fn is_zero(&self, ops: &mut O) -> O::Word {
         let any = any(ops, self.magnitude);
-        ops.two(WordOp::Xor, any, Operand::Number(1))
+        not(ops, any)
     }
 }
 
@@ -145,8 +151,27 @@ pub(super) fn rounded<O: Ops>(ops: &mut O, format: Format, sign: O::Word, expone
     with_sign(ops, format, bits, sign)
 }
 
+/// The bits of infinity with a sign.
+pub(super) fn signed_infinity<O: Ops>(ops: &mut O, format: Format, sign: O::Word) -> Pair<O> {
+    let most = infinite(ops, format);
+    with_sign(ops, format, most, sign)
+}
+
+/// A quiet NaN if a truth holds, else what was found.
+pub(super) fn unless_nan<O: Ops>(ops: &mut O, format: Format, is_nan: O::Word, found: Pair<O>) -> Pair<O> {
+    let quiet = nan(ops, format);
+    long::choose(ops, is_nan, quiet, found)
+}
+
+/// A magnitude as a signed number: its opposite where the highest bit of `sign` is set.
+pub(super) fn signed<O: Ops>(ops: &mut O, magnitude: Pair<O>, sign: O::Word) -> Pair<O> {
+    let ones = ops.shift(WordOp::RightSigned, sign, 31);
+    let flipped = [0, 1].map(|half| ops.two(WordOp::Xor, magnitude[half], Operand::Word(ones)));
+    ops.long_sum(true, flipped, [ones; 2])
+}
+
 /// The bits of infinity.
-pub(super) fn infinite<O: Ops>(ops: &mut O, format: Format) -> Pair<O> {
+fn infinite<O: Ops>(ops: &mut O, format: Format) -> Pair<O> {
     let most = format.most();
     match format {
         Format::Double => [ops.word(0), ops.word(most << 20)],
@@ -173,6 +198,11 @@ pub(super) fn with_sign<O: Ops>(ops: &mut O, format: Format, [low, high]: Pair<O
             [ops.two(WordOp::Or, low, Operand::Word(sign)), high]
         }
     }
+}
+
+/// The opposite of a truth.
+pub(super) fn not<O: Ops>(ops: &mut O, a: O::Word) -> O::Word {
+    ops.two(WordOp::Xor, a, Operand::Number(1))
 }
 
 /// Either of two truths.
