@@ -28,7 +28,8 @@ struct Architecture {
 
 const ARCHITECTURES: &[Architecture] = &[
     Architecture { levels: &["cortex-m3"], architecture: 10, floats: 0 },
-    Architecture { levels: &["cortex-m4", "cortex-m4f"], architecture: 13, floats: 6 },
+    Architecture { levels: &["cortex-m4"], architecture: 13, floats: 0 },
+    Architecture { levels: &["cortex-m4f"], architecture: 13, floats: 6 },
     Architecture { levels: &["cortex-m7"], architecture: 13, floats: 8 },
     Architecture { levels: &["cortex-m33"], architecture: 17, floats: 8 },
 ];
@@ -39,7 +40,7 @@ pub fn attributes(level: &str, program: &Program) -> Option<Vec<u8>> {
     // 2: Thumb-2. 3: what the architecture has, which is how compilers mark Armv8-M.
     let thumb = if row.architecture > 16 { 3 } else { 2 };
     let mut tags = vec![(TAG_CPU_ARCH, row.architecture), (TAG_CPU_ARCH_PROFILE, b'M'), (TAG_THUMB_ISA_USE, thumb)];
-    if has_floats(program) && level != "cortex-m4" && row.floats > 0 {
+    if row.floats > 0 && has_floats(program) {
         // The unit has binary32 alone.
         tags.extend([(TAG_FP_ARCH, row.floats), (TAG_ABI_HARD_FP_USE, 1)]);
     }

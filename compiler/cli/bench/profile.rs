@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// What a table of times shows.
+/// The rows that a table of times shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Operators.
@@ -32,7 +32,7 @@ pub struct Profile {
     /// The calls by operator.
     operators: Vec<Operator>,
     parts: Option<InParts>,
-    /// What ran on a device.
+    /// The regions that ran on a device.
     pub regions: Vec<RegionProfile>,
 }
 
@@ -44,7 +44,7 @@ struct Operator {
     parameters: u64,
 }
 
-/// What calls in parts cost on several threads.
+/// The cost of calls in parts on several threads.
 struct InParts {
     /// Calls in parts of a run.
     calls: u64,
@@ -93,7 +93,7 @@ struct Row {
 }
 
 impl Row {
-    /// What calls take together. The schedule is that of most products, or of most time where nothing is multiplied.
+    /// The sum of several calls. The schedule is that of most products, or of most time where nothing is multiplied.
     fn of(rows: &[&Row]) -> Option<Row> {
         let more = |one: &&&Row, other: &&&Row| {
             one.multiply_accumulates.cmp(&other.multiply_accumulates).then(one.median.total_cmp(&other.median))
@@ -198,7 +198,7 @@ impl Profile {
         self.rows.iter().map(Row::json).collect()
     }
 
-    /// What the computer can do.
+    /// The peak speeds of the computer, as JSON.
     pub fn peaks_json(&self) -> Value {
         let Peaks { float, integer, copy_bytes, read_bytes, .. } = self.peaks;
         json!({ "float_multiply_accumulates_per_s": float, "integer_multiply_accumulates_per_s": integer,

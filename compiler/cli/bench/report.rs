@@ -11,7 +11,7 @@ use crate::emit::{self, OutputKind};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Where files go.
+/// The files that are written, each with its kind.
 pub fn outputs(arguments: &Arguments) -> impl Iterator<Item = (&str, OutputKind)> {
     let report = arguments.report.as_deref().map(|path| (path, kind(path)));
     report.into_iter().chain(arguments.node_data.as_deref().map(|path| (path, OutputKind::NodeData)))

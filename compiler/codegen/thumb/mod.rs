@@ -17,6 +17,7 @@ mod registers;
 mod rows;
 mod select;
 mod set;
+mod spill;
 mod words;
 
 #[cfg(test)]
@@ -26,3 +27,5 @@ pub use back_end::Micro;
 pub use compile::{compile_kernel, listing};
 #[cfg(test)]
 pub use driver::compile_support;
+#[cfg(test)]
+pub use set::branch_with_link;

@@ -1,12 +1,12 @@
 //! Thumb-2 as an instruction set of [`crate::codegen::own`]: registers, moves, jumps.
 
-use super::access::{Moved, Place, access, access_float, reaches};
 use super::emit::{Emitter, compare, compare_number, general};
-use super::encode::{Assembler, Flags, Operand};
+use super::encode::{Assembler, Flags};
 use super::frame::Frame;
 use super::inst::{Arg, Inst, Op};
 use super::registers::{GENERAL, LOW, LR, SAVED_SINGLES, SINGLE, SP};
-use super::rows::{self, Feature};
+use super::rows::Feature;
+use super::spill::spill;
 use crate::codegen::own::{InstructionSet, Need, Reach};
 use crate::machine::Machine;
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
@@ -39,67 +39,6 @@ pub(super) fn has_dsp(machine: &Machine) -> bool {
     machine.level != "cortex-m3"
 }
 
-/// A float to a slot, or from it, through a word that is on the stack meanwhile: loads and stores of floats do not reach far.
-fn far_spill(float: u8, displacement: i32, store: bool, code: &mut Assembler) -> Result<(), String> {
-    const WORD: u8 = 0;
-    const ADDRESS: u8 = 1;
-    if !reaches(i64::from(displacement) + 4) {
-        // PUSH, and POP of r0 and r1.
-        code.half(0xB403);
-        far_address(ADDRESS, displacement + 8, code);
-        let moved = Moved { bytes: 4, store, signed: false };
-        let (word, float) = (Operand::Word(WORD), Operand::Single(float));
-        if store {
-            code.row(&rows::VMOV_FROM_SINGLE, &[word, float])?;
-            access(moved, WORD, Place::Near(ADDRESS, 0), code)?;
-        } else {
-            access(moved, WORD, Place::Near(ADDRESS, 0), code)?;
-            code.row(&rows::VMOV_TO_SINGLE, &[float, word])?;
-        }
-        code.half(0xBC03);
-        return Ok(());
-    }
-    let place = Place::Near(SP, displacement + 4);
-    let (word, float) = (Operand::Word(WORD), Operand::Single(float));
-    // PUSH, and POP of r0.
-    code.half(0xB401);
-    if store {
-        code.row(&rows::VMOV_FROM_SINGLE, &[word, float])?;
-        access(Moved { bytes: 4, store, signed: false }, WORD, place, code)?;
-    } else {
-        access(Moved { bytes: 4, store, signed: false }, WORD, place, code)?;
-        code.row(&rows::VMOV_TO_SINGLE, &[float, word])?;
-    }
-    code.half(0xBC01);
-    Ok(())
-}
-
-/// A word to a slot, or from it, beyond the reach of its instruction. The address is made in the register that is loaded, or in one that is on the
-/// stack meanwhile. No flag changes.
-fn far_word(word: u8, displacement: i32, store: bool, code: &mut Assembler) -> Result<(), String> {
-    let moved = Moved { bytes: 4, store, signed: false };
-    if !store {
-        far_address(word, displacement, code);
-        return access(moved, word, Place::Near(word, 0), code);
-    }
-    let other = u8::from(word == 0);
-    // PUSH, and POP.
-    code.half(0xB400 | 1 << other);
-    far_address(other, displacement + 4, code);
-    access(moved, word, Place::Near(other, 0), code)?;
-    code.half(0xBC00 | 1 << other);
-    Ok(())
-}
-
-/// MOVW, MOVT and ADD: the stack pointer plus a number.
-fn far_address(to: u8, displacement: i32, code: &mut Assembler) {
-    code.move_half(false, to, displacement as u16);
-    if displacement >> 16 != 0 {
-        code.move_half(true, to, (displacement >> 16) as u16);
-    }
-    code.half(0x4468 | u16::from(to >> 3) << 7 | u16::from(to & 7));
-}
-
 /// The instruction set of one level.
 pub(super) struct Thumb2 {
     has_floats: bool,
@@ -110,19 +49,6 @@ impl Thumb2 {
     /// Of a machine.
     pub fn new(machine: &Machine) -> Self {
         Self { has_floats: machine.fma, has_dsp: has_dsp(machine) }
-    }
-
-    fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
-        let slot = slot.as_stack().ok_or("a spill to no slot")?;
-        let at = frame.slots as i32 + 4 * slot.index() as i32;
-        let place = Place::Near(SP, at);
-        let number = register.hw_enc() as u8;
-        match register.class() {
-            RegClass::Int if reaches(at.into()) => access(Moved { bytes: 4, store, signed: false }, number, place, code),
-            RegClass::Int => far_word(number, at, store, code),
-            _ if frame.reaches_slots() => access_float(store, number, place, code),
-            _ => far_spill(number, at, store, code),
-        }
     }
 }
 
@@ -183,8 +109,8 @@ impl InstructionSet for Thumb2 {
         match (from.as_reg(), to.as_reg()) {
             (Some(from), Some(to)) if from.class() == GENERAL => code.copy(to.hw_enc() as u8, from.hw_enc() as u8),
             (Some(from), Some(to)) => code.copy_float(to.hw_enc() as u8, from.hw_enc() as u8),
-            (Some(from), None) => Self::spill(from, to, true, frame, code)?,
-            (None, Some(to)) => Self::spill(to, from, false, frame, code)?,
+            (Some(from), None) => spill(from, to, true, frame, code)?,
+            (None, Some(to)) => spill(to, from, false, frame, code)?,
             (None, None) => return Err("a move from memory to memory".into()),
         }
         Ok(())
@@ -271,9 +197,22 @@ fn jump(reach: usize, distance: i64, code: &mut Assembler) {
         code.half(0xE000 | (units & 0x7FF) as u16);
         return;
     }
+    code.word(0xF000_9000 | far_distance(units));
+}
+
+/// The fields of a distance in B and BL of 32 bits.
+fn far_distance(units: u32) -> u32 {
     let sign = units >> 23 & 1;
     let [first, second] = [22, 21].map(|bit| (units >> bit & 1) ^ sign ^ 1);
-    code.word(0xF000_9000 | sign << 26 | (units >> 11 & 0x3FF) << 16 | first << 13 | second << 11 | units & 0x7FF);
+    sign << 26 | (units >> 11 & 0x3FF) << 16 | first << 13 | second << 11 | units & 0x7FF
+}
+
+/// BL over a distance from its first byte.
+#[cfg(test)]
+pub fn branch_with_link(distance: i64) -> Vec<u8> {
+    let mut code = Assembler::default();
+    code.word(0xF000_D000 | far_distance(((distance - 4) >> 1) as u32));
+    code.bytes
 }
 
 /// B on flags, in 16 bits or in 32.

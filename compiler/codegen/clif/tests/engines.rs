@@ -78,19 +78,9 @@ fn with_functions(mut code: Code, machine: &Machine) -> Code {
             at
         });
         let at = relocation.offset as usize;
-        code.bytes[at..at + 4].copy_from_slice(&branch_with_link(to as i64 - at as i64 - 4));
+        code.bytes[at..at + 4].copy_from_slice(&thumb::branch_with_link(to as i64 - at as i64));
     }
     code
-}
-
-/// BL over a distance from the next instruction.
-fn branch_with_link(distance: i64) -> [u8; 4] {
-    let units = (distance >> 1) as u32;
-    let sign = units >> 23 & 1;
-    let [first, second] = [22, 21].map(|bit| (units >> bit & 1) ^ sign ^ 1);
-    let halves = [0xF000 | sign << 10 | (units >> 11 & 0x3FF), 0xD000 | first << 13 | second << 11 | units & 0x7FF];
-    let [low, high] = halves.map(|half| (half as u16).to_le_bytes());
-    [low[0], low[1], high[0], high[1]]
 }
 
 /// The Linux triple of a machine.
