@@ -18,6 +18,12 @@ def library(path: pathlib.Path, folder: pathlib.Path, **options: Any) -> modelc.
     return modelc.load(folder / "libnet.so")
 
 
+def tensors_of(path: pathlib.Path) -> dict[str, Any]:
+    """The option that names the file with the program's constants, if it has one."""
+    data = path.with_suffix(".ptd")
+    return {"data": [data]} if data.exists() else {}
+
+
 def programs() -> list[pathlib.Path]:
     """Small ExecuTorch programs with recorded calls."""
     found = (path for path in (MODELS / "executorch").glob("*.pte") if path.with_suffix(".expected.npz").exists())
@@ -28,12 +34,12 @@ def programs() -> list[pathlib.Path]:
 def test_outputs_are_those_of_the_model(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
     given = calls(path, "inputs")
     try:
-        net = library(path, tmp_path)
+        net = library(path, tmp_path, **tensors_of(path))
     except modelc.Error as error:
         # Only a call says the values that shapes are computed from.
         assert error.help and "--value" in error.help
         return
-    same = modelc.load(path)
+    same = modelc.load(path, **tensors_of(path))
     shown, known = repr(net.signatures), repr(same.signatures)
     if known != "{}":
         assert shown == known
