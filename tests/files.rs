@@ -1,17 +1,22 @@
-//! Text tests: each `tests/files/*.mt` holds directives, a module, and below `;! ---` the expected output.
+//! Text tests: each `tests/files/*.mt` and `tests/schedules/*.mt` holds directives, a module, and below `;! ---` the expected output.
 //!
 //! Directives, in the order in which they are carried out on the module:
 //!
 //! - `;! print`: the module's text;
 //! - `;! pass = NAME, …`: rewrites applied (`all` for the whole pipeline); with inputs given, outputs must stay the same;
 //! - `;! input TENSOR`: the next input of the module's first method;
-//! - `;! run`: the outputs on these inputs, or the error.
+//! - `;! run`: the outputs on these inputs, or the error;
+//! - `;! kernels = LEVEL`: the schedule and the kernel of each call, for the machine of this name.
 //!
 //! A text that does not parse or verify has the error as its output. `MODELC_BLESS=1` rewrites the expectations.
 
 use modelc::ir::text::{Constants, parse_module, parse_tensor, print_module, print_tensor};
 use modelc::ir::{Module, Tensor, interpret::Interpreter, verify};
-use modelc::passes;
+use modelc::lower::Options;
+use modelc::machine::{GPUS, machine};
+use modelc::program::calls;
+use modelc::{passes, pipeline};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -19,7 +24,16 @@ const SEPARATOR: &str = ";! ---\n";
 
 #[test]
 fn files() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files");
+    check_folder("tests/files");
+}
+
+#[test]
+fn schedules() {
+    check_folder("tests/schedules");
+}
+
+fn check_folder(folder: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|e| e == "mt"));
     paths.sort();
@@ -71,6 +85,7 @@ fn run(test: &str) -> String {
             "print" => output.push_str(&print_module(&module, Constants::Whole)),
             "input" => inputs.push(parse_tensor(rest).unwrap_or_else(|e| panic!("{directive}: {e}"))),
             "run" => output.push_str(&outputs(&module, &inputs)),
+            "kernels" => output.push_str(&kernels(&module, rest)),
             "pass" => {
                 let before = outputs(&module, &inputs);
                 rest.split(',').for_each(|name| apply(&mut module, name.trim()));
@@ -93,6 +108,23 @@ fn apply(module: &mut Module, name: &str) {
     if let Err(error) = verify(module) {
         panic!("{name} breaks the module: {error}\n{}", print_module(module, Constants::Elided));
     }
+}
+
+/// Lowers the module for a machine; each kernel stands once, below the schedule of its first call.
+fn kernels(module: &Module, level: &str) -> String {
+    let machine = machine(level).or_else(|| GPUS.iter().find(|gpu| gpu.level == level)).unwrap_or_else(|| panic!("no machine {level:?}"));
+    let lowered = match pipeline::lower(module, "module", Options::new(machine)) {
+        Ok(lowered) => lowered,
+        Err(errors) => return format!("; error: {errors}\n"),
+    };
+    let mut shown = BTreeSet::new();
+    let mut text = String::new();
+    for call in lowered.program.methods.iter().flat_map(|method| calls(&method.steps)) {
+        if shown.insert(call.kernel) {
+            let _ = write!(text, "; {level}: {}\n{}", call.origin.schedule, lowered.program.kernels[call.kernel]);
+        }
+    }
+    text
 }
 
 fn outputs(module: &Module, inputs: &[Tensor]) -> String {

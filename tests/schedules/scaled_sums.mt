@@ -1,0 +1,135 @@
+; Sums that are scaled and narrowed where they are stored: a fused product where the machine has it, and one product of integers on words.
+;! kernels = x86-64-v4
+;! kernels = aarch64
+;! kernels = cortex-m4f
+const0: i8[4, 4] = hex "04060df904fd01ef0bfd1003f40c0d14"
+const1: i32[4] = hex "80c5005a80e40a548003154e80221f48"
+const2: i32[4] = hex "fbfffffffbfffffffafffffffbffffff"
+func @main(v0: i8[1, 4]) {
+  v1 = constant { data = const0 }
+  v2 = matmul v0, v1 { left_zero_point = 0, right_zero_point = 0, accumulator = i32 }
+  v3 = constant { data = const1 }
+  v4 = constant { data = const2 }
+  v5 = map v2, v3, v4 {
+    expression = (i32, i32, i32) {
+      n0: i32 = input 0
+      n1: i32 = input 1
+      n2: i32 = input 2
+      n3: i32 = requant.tflite_double n0, n1, n2
+      n4: i32 = constant -128
+      n5: i32 = constant 127
+      n6: i32 = max.first n3, n4
+      n7: i32 = min.first n6, n5
+      n8: i8 = convert n7
+      return n8
+    }
+  }
+  return v5
+}
+method "main" = @main {
+  input "0"
+  output "0"
+}
+;! ---
+; x86-64-v4: products of unsigned bytes in fours, 1 pixels x 4 channels at a time, unrolled 1 times, staged rows
+kernel @matmul_i8(input: input i8[4] align 1, weights: input i8[16] align 64, initial: input i32[4] align 64, ring: scratch i8[20] align 64, operand3: input i32[4] align 4, operand4: input i32[4] align 4, output0: output i8[4] align 1) {
+  store ring[0], -128: i8x64 active 20
+  %54: i64 = for %11 in 0..1 step 1 carry %12 = 0 {
+    %14: i64 = add %11, 1
+    %15: i64 = signed_max %12, %11
+    for %17 in %15..%14 step 1 {
+      %20: i64 = mul %17, 4
+      %22: i8x4 = load input[%20]
+      %24: i8x4 = xor %22, -128
+      store ring[0], %24
+    }
+    %37: i32x4 = load initial[0]
+    %38: i8x16 = load weights[0]
+    %39: i8x16 = load_splat_group ring[0] group 4
+    %40: i32x4 = dot_unsigned_signed8 %37, %39, %38
+    %42: i64 = mul %11, 4
+    %43: i32x4 = load operand3[0]
+    %44: i32x4 = load operand4[0]
+    %46: i32x4 = and %40, -2147483648
+    %47: i32x4 = or %46, %44
+    %48: f32x4 = bitcast %47
+    %49: f32x4 = signed_to_float %40
+    %50: f32x4 = bitcast %43
+    %51: f32x4 = fma %49, %50, %48
+    %52: i32x4 = float_to_signed_in_range %51
+    %53: i8x4 = narrow_signed %52
+    store output0[%42], %53
+    yield %14
+  }
+}
+; aarch64: products of bytes added in 16 bits, 1 pixels x 4 channels at a time, unrolled 1 times
+kernel @matmul_i8(input: input i8[4] align 1, weights: input i8[16] align 64, initial: input i32[4] align 64, operand3: input i32[4] align 4, operand4: input i32[4] align 4, output0: output i8[4] align 1) {
+  %52: i64 = for %8 in 0..1 step 1 carry %9 = 0 {
+    %11: i64 = add %8, 1
+    %14: i64 = mul %8, 4
+    %27: i8x16 = load_splat_group input[%14] group 4
+    %28: i16x16 = sign_extend %27
+    %29: i8x16 = load weights[0]
+    %30: i16x16 = sign_extend %29
+    %31: i16x16 = mul %28, %30
+    %33: i32x8 = dot_signed16 0, %31, 1
+    %35: i64 = mul %8, 4
+    %36: i32x4 = shuffle %33, %33 [0, 2, 4, 6]
+    %37: i32x4 = shuffle %33, %33 [1, 3, 5, 7]
+    %38: i32x4 = add %36, %37
+    %39: i32x4 = load initial[0]
+    %40: i32x4 = add %38, %39
+    %41: i32x4 = load operand3[0]
+    %42: i32x4 = load operand4[0]
+    %44: i32x4 = and %40, -2147483648
+    %45: i32x4 = or %44, %42
+    %46: f32x4 = bitcast %45
+    %47: f32x4 = signed_to_float %40
+    %48: f32x4 = bitcast %41
+    %49: f32x4 = fma %47, %48, %46
+    %50: i32x4 = float_to_signed_in_range %49
+    %51: i8x4 = narrow_signed %50
+    store output0[%35], %51
+    yield %11
+  }
+}
+; cortex-m4f: products of signed bytes in fours, 1 pixels x 2 channels at a time, unrolled 1 times, staged rows
+kernel @matmul_i8(input: input i8[4] align 1, weights: input i8[16] align 64, initial: input i32[4] align 64, ring: scratch i8[20] align 64, operand3: input i32[4] align 4, operand4: input i8[4] align 1, output0: output i8[4] align 1) {
+  for %4 in 0..20 step 4 {
+    store ring[%4], 0: i8x4
+  }
+  %64: i64 = for %13 in 0..1 step 1 carry %14 = 0 {
+    %16: i64 = add %13, 1
+    %17: i64 = signed_max %14, %13
+    for %19 in %17..%16 step 1 {
+      %22: i64 = mul %19, 4
+      %24: i8x4 = load input[%22]
+      store ring[0], %24
+    }
+    for %29 in 0..4 step 2 {
+      %35: i64 = mul %29, 4
+      %40: i32 = load initial[%29]
+      %41: i32 = load initial[%29 + 1]
+      %42: i8x4 = load_splat_group ring[0] group 4
+      %43: i8x4 = load weights[%35]
+      %44: i32 = dot_signed8 %40, %42, %43
+      %45: i8x4 = load weights[%35 + 4]
+      %46: i32 = dot_signed8 %41, %42, %45
+      %48: i64 = mul %13, 4
+      %49: i64 = add %48, %29
+      %50: i32x2 = join %44, %46
+      %51: i32x2 = load operand3[%29]
+      %52: i8x2 = load operand4[%29]
+      %53: i32x2 = sign_extend %52
+      %54: i32x2 = rounding_doubling_high_mul %50, %51
+      %56: i32x2 = shift_right_signed %54, 31
+      %57: i32x2 = add %54, %56
+      %58: i32x2 = mul %57, %53
+      %60: i32x2 = add %58, 32
+      %62: i32x2 = shift_right_signed %60, 6
+      %63: i8x2 = narrow_signed %62
+      store output0[%49], %63
+    }
+    yield %16
+  }
+}
