@@ -1,4 +1,4 @@
-//! The runtime of GPUs without a model: for objects that leave it out, and for the survey of this computer's devices.
+//! The GPU runtime without a model: for objects that leave it out, and for the survey of this computer's devices.
 
 use super::compile::CompiledModel;
 use super::constants::ConstantLayout;
@@ -14,18 +14,18 @@ use crate::machine::Machine;
 use crate::program::Program;
 use crate::target::Target;
 
-/// The runtime of GPUs alone, for objects that leave it out.
+/// Compiles the GPU runtime alone. Objects that leave it out link against the result.
 ///
 /// # Errors
-/// When there is no code for the target.
+/// A diagnostic if no back end generates code for the target.
 pub fn runtime(machine: &Machine, target: &Target, loader: LoaderChoice) -> Result<CompiledModel, Diagnostics> {
     alone(machine, target, loader, |_| None)
 }
 
-/// The runtime with the survey of devices.
+/// Compiles the GPU runtime with the survey of devices.
 ///
 /// # Errors
-/// When there is no code for the target.
+/// A diagnostic if no back end generates code for the target.
 pub fn survey(machine: &Machine, target: &Target) -> Result<CompiledModel, Diagnostics> {
     alone(machine, target, LoaderChoice::System, |runtime| Some((SURVEY, vulkan::survey(runtime))))
 }

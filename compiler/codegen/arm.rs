@@ -1,36 +1,36 @@
-//! Conditions, which aarch64 and Thumb encode alike.
+//! Conditions of branches and selects, which aarch64 and Thumb encode alike.
 
-/// A condition on flags, by its code.
+/// A condition on the flags; its discriminant is the encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flags {
     /// Equal.
     Equal = 0,
     /// Not equal, or not ordered.
     NotEqual = 1,
-    /// Unsigned, at least.
+    /// At least (unsigned).
     AtLeast = 2,
-    /// Unsigned, below.
+    /// Below (unsigned).
     Below = 3,
-    /// Of floats, less.
+    /// Less (floats).
     Minus = 4,
-    /// Of floats, not less.
+    /// Not less, or not ordered (floats).
     Plus = 5,
-    /// Unsigned, above.
+    /// Above (unsigned).
     Above = 8,
-    /// Unsigned, at most; of floats, less or equal.
+    /// At most (unsigned); less or equal (floats).
     AtMost = 9,
-    /// Greater or equal, with a sign or of floats.
+    /// Greater or equal (signed integers, floats).
     GreaterOrEqual = 10,
-    /// With a sign, less.
+    /// Less (signed).
     Less = 11,
-    /// Greater, with a sign or of floats.
+    /// Greater (signed integers, floats).
     Greater = 12,
-    /// With a sign, less or equal.
+    /// Less or equal (signed).
     LessOrEqual = 13,
 }
 
 impl Flags {
-    /// What holds where this does not.
+    /// Returns the condition that holds exactly where this one does not.
     pub fn inverse(self) -> Self {
         match self {
             Self::Equal => Self::NotEqual,

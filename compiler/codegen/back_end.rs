@@ -1,8 +1,8 @@
-//! The contract of a back end: what makes machine code for one machine on one target.
+//! The contract of a back end, which generates machine code for one machine on one target.
 //!
-//! Kernels and the driver come in their own languages and leave as [`Code`], which has no address yet. A kernel is a function of words,
-//! a pointer for each of [`Kernel::pointer_params`] and then its integers. It returns a 32-bit status, 0 when good; it calls nothing and
-//! refers to nothing but functions of [`Support`].
+//! Back ends read the kernel language and the driver language, and return [`Code`], which has no address yet. A compiled kernel is a function whose
+//! arguments are machine words: a pointer for each of [`Kernel::pointer_params`], then its integers. It returns a 32-bit status, 0 when good. It
+//! calls and refers to nothing but functions of [`Support`].
 
 use super::driver::language::{Function, KernelConvention};
 use super::support::Support;
@@ -10,55 +10,54 @@ use super::{Code, CodegenError};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
 
-/// Makes machine code for one machine on one target.
+/// A generator of machine code for one machine on one target.
 pub trait BackEnd: Sync {
-    /// The code of a kernel.
+    /// Compiles a kernel.
     ///
     /// # Errors
-    /// [`CodegenError::Bug`] when the kernel breaks a rule of its language, [`CodegenError::Unsupported`] when the machine has no way to
-    /// do an instruction.
+    /// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
     fn kernel(&self, kernel: &Kernel) -> Result<Code, CodegenError>;
 
-    /// By which convention the kernels are called.
+    /// Returns the calling convention of kernels.
     fn kernel_convention(&self) -> KernelConvention;
 
-    /// How the target lays out data.
+    /// Returns the layout of data on the target: pointer size, offsets of fields.
     fn layout(&self) -> Layout;
 
-    /// The code of a function of the driver, which keeps to the C convention of the target.
+    /// Compiles a function of the driver. The code keeps to the C convention of the target.
     ///
     /// # Errors
-    /// [`CodegenError::Bug`] when the function breaks a rule of its language.
+    /// [`CodegenError::Bug`] if the function breaks a rule of its language.
     fn driver(&self, function: &Function) -> Result<Code, CodegenError>;
 
-    /// The code of a function that kernels of this back end call, which calls nothing.
+    /// Returns the code of a function that kernels of this back end call. It calls nothing itself.
     ///
     /// # Errors
-    /// [`CodegenError::Bug`] where kernels call none.
+    /// [`CodegenError::Bug`] if kernels of this back end call no such functions.
     fn support(&self, what: Support) -> Result<Code, CodegenError> {
         Err(CodegenError::Bug(format!("a kernel calls {what:?}")))
     }
 
-    /// A kernel as text.
+    /// Prints a kernel after compilation, in the language that `what` names.
     ///
     /// # Errors
-    /// As [`BackEnd::kernel`]; [`CodegenError::Unsupported`] where kernels do not go through the language that is asked for.
+    /// The errors of [`BackEnd::kernel`]. [`CodegenError::Unsupported`] if the back end does not use the language.
     fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError>;
 
-    /// What C calls instead of the function numbered `body`, which runs kernels, where these change registers that C wants kept. The
-    /// guard hands on the arguments it gets, none of them on the stack, and returns the result.
+    /// Returns a guard that C calls instead of the function numbered `body`, which runs kernels. `None` unless kernels change registers that C wants
+    /// kept. The guard passes on its arguments, none of them on the stack, and returns the result.
     fn guard(&self, body: u32) -> Option<Code>;
 
-    /// A C function without parameters that returns the bits of [`crate::target::FEATURES`] of the CPU that runs it, where instructions
-    /// can ask for them.
+    /// Returns a C function without parameters. It returns the bits of [`crate::target::FEATURES`] that the CPU has. `None` if no instruction can ask
+    /// the CPU.
     fn features(&self) -> Option<Code>;
 }
 
-/// What of a kernel to show.
+/// The language of a listing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Listing {
-    /// Cranelift's language, as it is handed over.
+    /// Cranelift's language, as Cranelift receives it.
     Cranelift,
-    /// The instructions that come out.
+    /// The final machine instructions.
     Machine,
 }

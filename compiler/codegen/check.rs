@@ -1,17 +1,17 @@
-//! A last look at a lowered program: every number in range, every kernel's memory inside what it is given. A mistake in a
-//! schedule or in the planner ends here as an error naming the operator, and not in somebody's memory.
+//! A last check of a lowered program. Numbers must be in range, and each kernel must access only the memory that it is given. A mistake in a schedule
+//! or in the planner becomes an error that names the operator, instead of a write to other memory.
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::kernel::BufferKind;
 use crate::program::{ALIGNMENT, Address, Call, Method, Program, Step, Visit, externals, walk};
 
-/// Steps nest no deeper than this.
+/// Maximum nesting depth of steps.
 const DEEPEST: usize = 200;
 
-/// Checks a program.
+/// Checks a lowered program.
 ///
 /// # Errors
-/// A bug's diagnostic naming the operator; or an unsupported one for run-time extents.
+/// A bug's diagnostic that names the operator. [`codes::CONTROL_DEPTH`] if control flow is nested too deeply.
 pub fn check(program: &Program) -> Result<(), Diagnostic> {
     for variable in &program.variables {
         let end = variable.offset.checked_add(variable.bytes);
@@ -57,7 +57,7 @@ fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The kernel calls in steps, and whether a region takes the place of each.
+/// Lists the kernel calls in steps, each with `true` if it runs inside a region of a device.
 fn calls_of_sides(steps: &[Step]) -> Vec<(&Call, bool)> {
     let (mut calls, mut open) = (Vec::new(), Vec::new());
     for visit in walk(steps) {
@@ -72,7 +72,7 @@ fn calls_of_sides(steps: &[Step]) -> Vec<(&Call, bool)> {
     calls
 }
 
-/// Every dynamic extent of a port has a cell, and those of inputs can be written.
+/// Checks that every dynamic extent of a port has a cell, and that cells of input extents are writable.
 fn check_extents(program: &Program, method: &Method) -> Result<(), Diagnostic> {
     for (ports, extents, written) in [(&method.inputs, &method.input_extents, true), (&method.outputs, &method.output_extents, false)] {
         for (number, port) in (0..).zip(ports) {
@@ -91,7 +91,7 @@ fn check_extents(program: &Program, method: &Method) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Whether an address has room for an `i64`.
+/// Tests whether an address has room for an aligned `i64`.
 fn is_cell(program: &Program, method: &Method, address: Address) -> bool {
     room(program, method, address).is_some_and(|(room, alignment)| room >= 8 && alignment >= 8)
 }
@@ -116,7 +116,7 @@ fn check_conditions(program: &Program, method: &Method) -> Result<(), Diagnostic
     Ok(())
 }
 
-/// What crosses between the host and a device is where it should be on the host.
+/// Checks that all data that crosses between host and device lies inside host memory.
 fn check_regions(program: &Program, method: &Method) -> Result<(), String> {
     for visit in walk(&method.steps) {
         let Visit::Region(number) = visit else { continue };
@@ -132,7 +132,7 @@ fn check_regions(program: &Program, method: &Method) -> Result<(), String> {
     Ok(())
 }
 
-/// Calls that run together have parts, and extents that the rounds of these divide.
+/// Checks that calls that run together have parts, and that the number of rounds divides their extents.
 fn check_together(method: &Method) -> Result<(), String> {
     for visit in walk(&method.steps) {
         let Visit::Together(run) = visit else { continue };
@@ -149,7 +149,7 @@ fn check_together(method: &Method) -> Result<(), String> {
     Ok(())
 }
 
-/// Streams are whole calls of kernels, and each of them has some.
+/// Checks that streams consist of whole kernel calls, and that none is empty.
 fn check_streams(method: &Method) -> Result<(), String> {
     for visit in walk(&method.steps) {
         let Visit::Streams(streams) = visit else { continue };
@@ -197,7 +197,7 @@ fn check_call(program: &Program, method: &Method, call: &Call, is_in_region: boo
     Ok(())
 }
 
-/// The same of a variable that lives on the device, which begins there as far from a multiple of the alignment as it would in the state.
+/// Returns what [`room`] returns, for a variable that lives on the device. It has the same offset from an aligned address as in the state.
 fn room_on_device(program: &Program, address: Address) -> Option<(u64, u64)> {
     let Address::Resident(offset) = address else { return None };
     let variable = program.device.as_ref()?.residents.as_ref()?.at(offset)?;
@@ -205,7 +205,7 @@ fn room_on_device(program: &Program, address: Address) -> Option<(u64, u64)> {
     Some((variable.offset + variable.bytes - offset, alignment))
 }
 
-/// Bytes from an address of the host to the end of what it lies in, and the alignment it is known to have.
+/// Returns the number of bytes from a host address to the end of its memory block, and the known alignment. `None` if the address is outside.
 fn room(program: &Program, method: &Method, address: Address) -> Option<(u64, u64)> {
     let (bytes, offset, base_alignment) = match address {
         Address::Scratch(offset) | Address::Moving(_, offset) => (method.scratch_bytes, offset, ALIGNMENT),

@@ -11,34 +11,34 @@ pub struct Code {
     pub alignment: u64,
     /// Places to fill in when addresses are known.
     pub relocations: Vec<Relocation>,
-    /// Bytes of stack the function takes itself, its return address and outgoing arguments included, without what it calls.
+    /// Bytes of stack that the function itself uses. They include its return address and outgoing arguments, but not its callees.
     pub stack_bytes: u32,
 }
 
 /// A place in code that depends on an address.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relocation {
-    /// Where, from the function's first byte.
+    /// Offset from the function's first byte.
     pub offset: u32,
-    /// How the address is written.
+    /// Encoding of the address.
     pub kind: RelocationKind,
-    /// The address.
+    /// The function or data whose address is written.
     pub target: RelocationTarget,
-    /// What is added to the address.
+    /// A number that is added to the address.
     pub addend: i64,
 }
 
-/// How an address is written into instructions. All are distances from the instruction, or a part of one: code refers to nothing by its
-/// address and has no global offset table.
+/// Encodings of an address in instructions. All hold a distance from the instruction, or a part of one. Code never contains an absolute address, and
+/// has no global offset table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RelocationKind {
     /// x86-64: a 32-bit distance from the end of the field.
     X86Relative,
-    /// x86-64: the same, of a call or a jump.
+    /// x86-64: a 32-bit distance from the end of the field, of a call or a jump.
     X86Call,
     /// aarch64: the 26-bit distance of BL, in instructions.
     Aarch64Call,
-    /// aarch64: the distance in pages of ADRP.
+    /// aarch64: the distance of ADRP, in pages.
     Aarch64Page,
     /// aarch64: the low twelve bits of the address, for the ADD after an ADRP.
     Aarch64PageOffset,
@@ -46,27 +46,27 @@ pub enum RelocationKind {
     RiscvCall,
     /// riscv64: the upper 20 bits of a distance, for AUIPC.
     RiscvHigh,
-    /// riscv64: the lower twelve bits of the distance of the AUIPC that the relocation points to.
+    /// riscv64: the lower twelve bits of a distance. The relocation points to the AUIPC that holds the upper bits.
     RiscvLow,
     /// Thumb: the distance of BL.
     ThumbCall,
-    /// Thumb: the low 16 bits of a distance, for MOVW; the instruction holds what is added.
+    /// Thumb: the low 16 bits of a distance, for MOVW; the instruction holds the addend.
     ThumbLow,
-    /// Thumb: the high 16 bits of a distance, for MOVT, likewise.
+    /// Thumb: the high 16 bits of a distance, for MOVT; the instruction holds the addend.
     ThumbHigh,
 }
 
-/// What a relocation points to.
+/// The target of a relocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RelocationTarget {
-    /// The function of that number.
+    /// The function with this number.
     Function(u32),
-    /// The data of that number.
+    /// The data section with this number.
     Data(u32),
-    /// An offset in the function itself.
+    /// An offset in the same function.
     Here(u32),
-    /// The function of the application of that number.
+    /// The imported function with this number.
     External(u32),
-    /// A function that the object has once. Where functions are numbered, it is one of those.
+    /// A support function, which the object has once. It becomes [`Self::Function`] when functions are numbered.
     Support(Support),
 }

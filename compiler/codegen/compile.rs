@@ -1,4 +1,4 @@
-//! A whole program in machine code: kernels and driver, without addresses. The object writer and the JIT place the same one.
+//! A whole program in machine code: kernels and driver, without addresses. The object writer and the JIT place the same code.
 
 use super::check::check;
 use super::constants::ConstantLayout;
@@ -30,34 +30,34 @@ use std::collections::BTreeMap;
 /// A model in machine code, without addresses. Functions, data and imports are numbered by their position.
 #[derive(Clone, Debug)]
 pub struct CompiledModel {
-    /// What C sees.
+    /// The interface that C sees.
     pub interface: Interface,
     /// Kernels first, level by level, in the programs' order.
     pub functions: Vec<CompiledFunction>,
     /// Names of the CPU levels.
     pub levels: Vec<&'static str>,
-    /// Where each constant of the program is in the weights.
+    /// Offset of each constant of the program in the weights.
     pub constants: ConstantLayout,
-    /// Read-only data, which relocations number: the weights, unless they are a file of their own.
+    /// Read-only data sections, numbered for relocations. They include the weights, unless these are in a separate file.
     pub data: Vec<Section>,
-    /// Functions that others define, which relocations number.
+    /// Functions that others define, numbered for relocations.
     pub imports: Vec<Import>,
-    /// With weights in a file of their own: what the file starts with, and what models must do for their weights to fit.
+    /// The header of a separate weights file, and the topology that another model must share to use it. `None` if the object has the weights.
     pub external: Option<(WeightsHeader, Topology)>,
     /// Bytes of the SPIR-V of each kernel of the device.
     pub module_bytes: Vec<u64>,
-    /// The most stack that any entry needs, from its caller's stack pointer on, callbacks not counted.
+    /// Maximum stack that any entry needs, counted from its caller's stack pointer, without callbacks.
     pub stack_bytes: u64,
 }
 
 impl CompiledModel {
-    /// Bytes of code that a level has for itself, or, for none, of all functions.
+    /// Returns the bytes of code of one level, or of all functions if `level` is `None`.
     pub fn code_bytes(&self, level: Option<usize>) -> u64 {
         let counted = self.functions.iter().filter(|function| level.is_none() || function.level == level);
         counted.map(|function| function.code.bytes.len() as u64).sum()
     }
 
-    /// What it needs of memory.
+    /// Returns the memory that the model needs, by kind.
     pub fn footprint(&self) -> Footprint {
         Footprint {
             state_bytes: self.interface.state_bytes,
@@ -72,22 +72,22 @@ impl CompiledModel {
     }
 }
 
-/// Of a kernel that is not compiled yet.
+/// A placeholder for the code of a kernel that is not compiled yet.
 const NO_CODE: Code = Code { bytes: vec![], alignment: 1, relocations: vec![], stack_bytes: 0 };
 
-/// Compiles a program for one target and some CPU levels, the preferred one first. `model` is the SHA-256 of the model file. The
-/// result does not depend on the machine that compiles nor on its number of processors.
+/// Compiles a program for one target and some CPU levels, the preferred level first. `model` is the SHA-256 of the model file. The result does not
+/// depend on the compiling machine, nor on its number of processors.
 ///
 /// # Errors
-/// A diagnostic of kind `unsupported` when the target cannot do a kernel, and of kind `bug`, naming the operator, when something is wrong
-/// with the program or with code generation itself.
+/// A diagnostic of kind `unsupported` if the target cannot do a kernel. A diagnostic of kind `bug`, which names the operator, if the program or code
+/// generation itself is wrong.
 pub fn compile(levels: &[Level<'_>], model: &[u8; 32], target: &Target, options: &DriverOptions) -> Result<CompiledModel, Diagnostics> {
     let back_ends = levels.iter().map(|level| back_end(level.machine, target)).collect::<Result<Vec<_>, _>>();
     let back_ends = back_ends.map_err(|error| failure::diagnostic(&error, "the target"))?;
     compile_with(levels, model, options, &back_ends, target.platform)
 }
 
-/// [`compile`] by a back end for each level.
+/// Does the work of [`compile`] with a given back end for each level.
 pub(crate) fn compile_with(
     levels: &[Level<'_>],
     model: &[u8; 32],
@@ -98,7 +98,7 @@ pub(crate) fn compile_with(
     for level in levels {
         check(level.program)?;
     }
-    // What all levels share is code for the least of them.
+    // Code that all levels share must run on the lowest level.
     let Some((Level { program, .. }, back_end)) = levels.first().zip(back_ends.last()) else {
         return Err(failure::diagnostic(&CodegenError::Bug("it has no CPU level".into()), "the object").into());
     };
@@ -151,7 +151,7 @@ pub(crate) fn compile_with(
     };
     below.init = below.init.max(features.as_ref().map_or(0, |code| u64::from(code.stack_bytes)));
     functions.extend(features.map(|code| Body::from(code).into_function("cpu".into(), false, None)));
-    // What the driver takes from kernels is how much stack they need. So it is compiled beside them, and gone through again with that.
+    // The driver needs only the stack sizes of kernels. So it is compiled at the same time, and written again when these sizes are known.
     let beside = || {
         let mut functions = functions.clone();
         let driver = Driver { context: &context, back_end: &**back_end, functions: &mut functions, known: &[] }.entries(below);
@@ -165,7 +165,7 @@ pub(crate) fn compile_with(
     Ok(CompiledModel { functions, levels, stack_bytes: deepest, interface, constants, data, imports, external, module_bytes })
 }
 
-/// Adds the functions that kernels call, each once. What a kernel takes of the stack holds the deepest of those that it calls.
+/// Adds the support functions that kernels call, each once. The stack of a kernel then includes the deepest of its callees.
 fn add_support(functions: &mut Vec<CompiledFunction>, back_end: &dyn BackEnd) -> Result<(), CodegenError> {
     let mut known: BTreeMap<Support, u32> = BTreeMap::new();
     for kernel in 0..functions.len() {
@@ -188,13 +188,13 @@ fn add_support(functions: &mut Vec<CompiledFunction>, back_end: &dyn BackEnd) ->
     Ok(())
 }
 
-/// What names of functions of a level end in, where there are several.
+/// Returns the suffix of function names of a level; empty if there is only one level.
 fn level_suffix(levels: &[Level<'_>], number: usize) -> String {
     let plain = |level: &str| level.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     if levels.len() > 1 { format!("_{}", plain(levels[number].machine.level)) } else { String::new() }
 }
 
-/// The application's functions, each once, in the order of first use.
+/// Lists the application's functions, each once, in the order of first use.
 fn imports(program: &Program) -> Vec<Import> {
     let mut imports: Vec<Import> = Vec::new();
     for external in program.methods.iter().flat_map(|method| externals(&method.steps)) {
@@ -206,7 +206,7 @@ fn imports(program: &Program) -> Vec<Import> {
     imports
 }
 
-/// States of another model, of another plan or of another version of modelc are told apart by this.
+/// Hashes the model, the plan of variables and the version of modelc. A state with another hash is rejected.
 fn model_hash(program: &Program, model: &[u8; 32], interface: &Interface) -> u64 {
     let mut hash = Sha256::new();
     hash.update(model);
@@ -218,17 +218,17 @@ fn model_hash(program: &Program, model: &[u8; 32], interface: &Interface) -> u64
     u64::from_le_bytes(std::array::from_fn(|i| digest[i]))
 }
 
-/// Writes and compiles the functions of the driver, and those that only they call.
+/// The writer and compiler of the driver's functions, and of the functions that only these call.
 struct Driver<'a> {
     context: &'a Context<'a>,
     back_end: &'a dyn BackEnd,
     functions: &'a mut Vec<CompiledFunction>,
-    /// Functions that were compiled before.
+    /// Functions of the first compilation. Equal functions are not compiled again.
     known: &'a [CompiledFunction],
 }
 
 impl Driver<'_> {
-    /// Adds the entries; returns the stack that the deepest of them needs. `below` is the stack of what they call.
+    /// Adds the entries; returns the stack that the deepest of them needs. `below` is the stack of their callees outside the driver.
     fn entries(&mut self, below: Below) -> Result<u64, Diagnostics> {
         let context = self.context;
         let mut deepest = 0;
@@ -258,8 +258,8 @@ impl Driver<'_> {
         Ok(deepest)
     }
 
-    /// The split entry of a method, and the most stack of what it calls. With several levels the entry calls the steps of one of them,
-    /// which are functions of their own.
+    /// Compiles the split entry of a method; also returns the maximum stack of its callees. With several levels the entry calls the steps of one
+    /// level, which are separate functions.
     fn split(&mut self, method: usize, first_call: u32, below_regions: u64) -> Result<(Body, u64), Diagnostics> {
         let context = self.context;
         let levels: Vec<Level<'_>> = context.levels.iter().map(|kernels| kernels.level).collect();
@@ -289,8 +289,8 @@ impl Driver<'_> {
         Ok(self.guarded_body(choice, deepest, |_| format!("{name}_levels"), None))
     }
 
-    /// Code that C may call in place of code that runs kernels, and the most stack of what it calls: the code itself, or the back end's
-    /// guard around it. The code is then a function of its own, which `name` names by its number.
+    /// Returns code that C may call and that runs kernels, and the maximum stack of its callees. The result is `body` itself, or the back end's guard
+    /// around it. With a guard, `body` becomes a separate function, and `name` makes its name from its number.
     fn guarded_body(&mut self, body: Body, below: u64, name: impl FnOnce(u32) -> String, level: Option<usize>) -> (Body, u64) {
         let number = self.functions.len() as u32;
         match self.back_end.guard(number) {
@@ -303,7 +303,7 @@ impl Driver<'_> {
         }
     }
 
-    /// The functions that do parts of a method's steps, in the order of [`driver::in_parts`], and the most stack that one needs.
+    /// Compiles the functions that do parts of a method's steps, in the order of [`driver::in_parts`]. Also returns the maximum stack of one.
     fn parts(&mut self, level: usize, steps: &[Step]) -> Result<(Vec<u32>, u32), Diagnostics> {
         let context = self.context;
         let (mut numbers, mut deepest) = (Vec::new(), 0);
@@ -342,7 +342,7 @@ impl Driver<'_> {
 fn compile_kernels(levels: &[Level<'_>], back_ends: &[Box<dyn BackEnd + '_>]) -> Result<Vec<Vec<Code>>, Diagnostics> {
     let of_level = |(number, level): (usize, &Level<'_>)| (0..level.program.kernels.len()).map(move |kernel| (number, kernel));
     let places: Vec<(usize, usize)> = levels.iter().enumerate().flat_map(of_level).collect();
-    // The longest first, so that none is left to one thread at the end.
+    // The longest kernels come first, so that no thread starts a long one at the end.
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by_key(|&i| Reverse(levels[places[i].0].program.kernels[places[i].1].types.len()));
     let results = parallel::map(&order, |&i| {
@@ -367,7 +367,7 @@ fn compile_kernels(levels: &[Level<'_>], back_ends: &[Box<dyn BackEnd + '_>]) ->
     if failures.is_empty() { Ok(codes) } else { Err(Diagnostics(failures)) }
 }
 
-/// What all calls of a kernel keep of its arguments.
+/// Returns the ranges of arguments that hold for all calls of a kernel.
 fn assumed(program: &Program, kernel: usize) -> Assumed {
     let list = program.methods.iter().flat_map(|method| calls(&method.steps)).filter(|call| call.kernel == kernel);
     list.map(|call| of_call(&program.kernels[kernel], call)).reduce(|one, other| one.of_both(&other)).unwrap_or_default()
@@ -375,17 +375,17 @@ fn assumed(program: &Program, kernel: usize) -> Assumed {
 
 fn of_call(kernel: &Kernel, call: &Call) -> Assumed {
     let numbers = call.integers.iter().map(|&number| Interval::number(number));
-    // A part of the work has a part of the range.
+    // A call on several threads passes each part a subrange.
     let range = numbers.clone().reduce(Interval::union).filter(|_| call.parts.is_some());
     let parameters = numbers.map(|number| range.unwrap_or(number)).collect();
     let buffers: Vec<usize> = kernel.pointer_params().map(|(buffer, _)| buffer.index()).collect();
     let elements = call.extents.iter().filter_map(|&(argument, [low, high])| Some((*buffers.get(argument)?, Interval { low, high })));
-    // What the kernel writes may be another extent by the time it is read.
+    // A buffer that the kernel writes may hold another extent when the kernel reads it.
     let elements = elements.filter(|(buffer, _)| kernel.buffers[*buffer].kind == BufferKind::Input).collect();
     Assumed { parameters, elements }
 }
 
-/// The diagnostic at the first operator that needs the kernel.
+/// Attaches the first operator that needs the kernel to a diagnostic.
 fn at_operator(program: &Program, kernel: usize, mut diagnostic: Diagnostic) -> Diagnostic {
     for method in &program.methods {
         for call in calls(&method.steps) {

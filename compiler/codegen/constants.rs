@@ -1,22 +1,22 @@
-//! Where the constants of a program are in its weights.
+//! Offsets of a program's constants in its weights.
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::program::{ALIGNMENT, Program};
 
-/// The constants of a program, one after the other, each aligned.
+/// The layout of a program's constants: one after the other, each aligned.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ConstantLayout {
-    /// Offset of each constant.
+    /// Offset of each constant, in bytes.
     pub offsets: Vec<u64>,
-    /// Bytes of all.
+    /// Total size in bytes.
     pub bytes: u64,
 }
 
 impl ConstantLayout {
-    /// Code reaches its weights within 2 GiB; some of that is left for code and for what else a program links.
+    /// Largest size of embedded weights. Code reaches them within 2 GiB; some of this is left for code and for the rest of the linked program.
     const MOST_BYTES: u64 = (2 << 30) - (64 << 20);
 
-    /// The layout of a program's constants.
+    /// Computes the layout of a program's constants.
     pub fn new(program: &Program) -> Self {
         let mut layout = Self::default();
         for blob in &program.constants {
@@ -25,13 +25,13 @@ impl ConstantLayout {
             layout.bytes = offset + blob.data.len() as u64;
         }
         if !program.constants.is_empty() {
-            // Code takes the address of empty constants too, so there must be something to name.
+            // Code takes the address of empty constants too, so the section must not be empty.
             layout.bytes = layout.bytes.max(1);
         }
         layout
     }
 
-    /// The bytes of all constants of the same program.
+    /// Returns the bytes of all constants of the program that the layout was computed for, with zeros between them.
     pub fn contents(&self, program: &Program) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.bytes as usize);
         for (blob, &offset) in program.constants.iter().zip(&self.offsets) {
@@ -42,10 +42,10 @@ impl ConstantLayout {
         bytes
     }
 
-    /// Whether an object can hold them.
+    /// Checks that an object can hold the constants.
     ///
     /// # Errors
-    /// [`codes::WEIGHTS_TOO_LARGE`] beyond what code can reach.
+    /// [`codes::WEIGHTS_TOO_LARGE`] if code cannot reach all of them.
     pub(super) fn check_size(&self) -> Result<(), Diagnostic> {
         if self.bytes <= Self::MOST_BYTES {
             return Ok(());

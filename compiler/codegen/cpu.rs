@@ -1,5 +1,5 @@
-//! What CPU is there, on x86-64. `cpuid` and `xgetbv` cannot be written in Cranelift's language, so this one function is
-//! machine code by hand. It calls nothing and reads no memory, and its registers are free in every x86-64 calling convention.
+//! Detection of the CPU's features on x86-64. Cranelift's language has no `cpuid` and `xgetbv`, so this one function is machine code by hand. It
+//! calls nothing and reads no memory. All registers that it changes are free in every x86-64 calling convention, or restored.
 
 use super::Code;
 
@@ -9,7 +9,7 @@ pub fn x86_64() -> Code {
     Code { bytes: X86_64.to_vec(), alignment: 16, relocations: vec![], stack_bytes: 16 }
 }
 
-/// The function's bytes; a test runs them and compares with the standard library's detection.
+/// The function's bytes. A test runs them and compares the result with the standard library's detection.
 #[rustfmt::skip]
 const X86_64: &[u8] = &[
     0x53,                                     // push rbx  ; the callee keeps rbx; cpuid writes it

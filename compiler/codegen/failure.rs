@@ -4,7 +4,7 @@ use super::CodegenError;
 use crate::diagnostic::{Diagnostic, codes};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The diagnostic of why there is no code for `what`.
+/// Makes the diagnostic for a failure to generate code for `what`.
 pub(super) fn diagnostic(error: &CodegenError, what: &str) -> Diagnostic {
     match error {
         CodegenError::Unsupported(why) => Diagnostic::new(codes::NO_MACHINE_CODE, format!("no machine code for {what}: {why}")),
@@ -13,7 +13,8 @@ pub(super) fn diagnostic(error: &CodegenError, what: &str) -> Diagnostic {
     }
 }
 
-/// The result of work for `what`. Cranelift and our own code generation panic where they are wrong; that becomes a diagnostic.
+/// Runs work for `what`, and makes a diagnostic of an error. Cranelift and our own code generation panic on internal mistakes; a panic becomes a
+/// diagnostic too.
 pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T, CodegenError>) -> Result<T, Diagnostic> {
     let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = (panic.downcast_ref::<&str>().map(ToString::to_string)).or_else(|| panic.downcast_ref::<String>().cloned());

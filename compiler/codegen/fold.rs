@@ -1,10 +1,10 @@
-//! Instructions that become part of the one which alone uses them.
+//! Patterns of instructions that a back end compiles as one: the result of the first is used only by the second.
 
 use crate::kernel::{BinaryOp, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Value};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
-/// What instructions and yields use, each use once.
+/// Lists the operands of all instructions and yields, each use once.
 fn uses(kernel: &Kernel) -> impl Iterator<Item = Value> {
     kernel.regions().flat_map(|region| {
         let operands = region.statements.iter().flat_map(|statement| statement.inst.operands());
@@ -12,7 +12,7 @@ fn uses(kernel: &Kernel) -> impl Iterator<Item = Value> {
     })
 }
 
-/// The values that are used exactly once.
+/// Returns the values that are used exactly once.
 pub(super) fn used_once(kernel: &Kernel) -> EntitySet<Value> {
     let (mut used, mut again) = (EntitySet::new(), EntitySet::new());
     for value in uses(kernel) {
@@ -26,8 +26,8 @@ pub(super) fn used_once(kernel: &Kernel) -> EntitySet<Value> {
     used
 }
 
-/// The loads from constant memory, of multiples of eight bytes, whose only use is a conversion to wider integers in their own
-/// region. Each comes with its instruction.
+/// Finds vector loads from input buffers whose only use is a widening conversion of integers in the same region. The loads are unmasked and read a
+/// multiple of eight bytes. The map has the instruction of each load.
 pub(super) fn widened_loads(kernel: &Kernel) -> FxHashMap<Value, Inst> {
     let mut search = Search { kernel, regions: 0, loads: FxHashMap::default() };
     search.region(&kernel.body);
@@ -35,7 +35,7 @@ pub(super) fn widened_loads(kernel: &Kernel) -> FxHashMap<Value, Inst> {
     found.map(|(value, load)| (value, load.inst)).collect()
 }
 
-/// The integers of masks that are only subtracted from vectors of 32-bit lanes, each once, with their masks.
+/// Finds masks converted to 32-bit integers that are used only once, as the second operand of a subtraction. Maps each such value to its mask.
 pub(super) fn subtracted_masks(kernel: &Kernel) -> FxHashMap<Value, Value> {
     let (mut masks, mut uses) = (FxHashMap::default(), FxHashMap::<Value, (usize, usize)>::default());
     for region in kernel.regions() {
@@ -61,21 +61,21 @@ pub(super) fn subtracted_masks(kernel: &Kernel) -> FxHashMap<Value, Value> {
     masks
 }
 
-/// What is narrowed to bytes: a vector of 32-bit lanes, a number that is added to it, and the least and the greatest result.
+/// A pattern that ends in a narrowing to bytes: a vector of 32-bit lanes, an added number, and lower and upper limits of the result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Narrowed {
     pub value: Value,
-    /// Whether the low halves of the lanes are what counts, as signed numbers.
+    /// `true` if only the low 16 bits of each lane count, as signed numbers.
     pub low_halves: bool,
     pub added: i16,
     pub least: Option<i8>,
     pub most: Option<i8>,
 }
 
-/// The sums of vectors of 32-bit lanes and a number of at most 15 bits, or no less and no more than bytes, which are only narrowed to bytes. Saturated to 16 bits
-/// first, they give the same bytes, as they never wrap: what saturates there is still outside the bytes when the number is added, which itself may
-/// saturate. And narrowing never falls, so that the larger and the smaller one of two are found as well when they are bytes. Lanes whose low halves are extended
-/// by their sign, by two shifts, need none: their low halves are the 16 bits.
+/// Finds vectors of 32-bit lanes that are used only by a narrowing to bytes. Each is a vector plus a number below 2^14 in magnitude, perhaps limited
+/// to a range of bytes. The back end may saturate the vector to 16 bits before it adds, and saturate the sum too. The bytes are the same: a lane that
+/// saturates is outside the range of bytes before and after the addition. Narrowing is monotonic, so limits that are bytes can be applied after it.
+/// Lanes that two shifts extend from their low halves need no first saturation.
 pub(super) fn narrowed_sums(kernel: &Kernel) -> FxHashMap<Value, Narrowed> {
     let once = used_once(kernel);
     let (mut constants, mut sums, mut narrowed) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
@@ -112,7 +112,7 @@ pub(super) fn narrowed_sums(kernel: &Kernel) -> FxHashMap<Value, Narrowed> {
             }
         }
     }
-    // The operand that is no number, and the number.
+    // The operand that is not a constant, and the constant.
     let with_number = |&(a, b): &(Value, Value)| {
         let number = |value: &Value| constants.get(value).copied();
         number(&b).map(|n| (a, n)).or_else(|| Some((b, number(&a)?)))
@@ -124,7 +124,7 @@ pub(super) fn narrowed_sums(kernel: &Kernel) -> FxHashMap<Value, Narrowed> {
         (constants.get(&count) == Some(&16)).then_some(shifted)
     };
     let low_halves = |value: Value| half(&left, half(&right, value)?);
-    // A value under a limit that is a byte, and the limit.
+    // A value with a limit that fits a byte, and the limit.
     let under = |limits: &FxHashMap<Value, (Value, Value)>, value: Value, signed: bool| {
         let (below, limit) = limits.get(&value).and_then(with_number)?;
         let byte = if signed { i8::try_from(limit).ok() } else { u8::try_from(limit).ok().map(|n| n as i8) };

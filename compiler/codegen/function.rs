@@ -1,4 +1,4 @@
-//! Functions of an object.
+//! Functions of an object, with and without names.
 
 use super::Code;
 use super::driver::language::Function;
@@ -6,28 +6,28 @@ use super::driver::language::Function;
 /// A function with its name.
 #[derive(Clone, Debug)]
 pub struct CompiledFunction {
-    /// Without the model's prefix: `op012_conv2d_1x1_i8`, `init`.
+    /// Name without the model's prefix: `op012_conv2d_1x1_i8`, `init`.
     pub name: String,
-    /// Whether C programs call it.
+    /// `true` if C programs call it.
     pub entry: bool,
-    /// The CPU level that it is for; none for what all levels share.
+    /// The CPU level that it is for; `None` if all levels share it.
     pub level: Option<usize>,
-    /// What it does.
+    /// The machine code.
     pub code: Code,
-    /// How it was written, if it is one of the driver's.
+    /// The source in the driver language, if it is a function of the driver.
     pub written: Option<Function>,
 }
 
-/// The most stack of what entries call.
+/// Maximum stack of the functions that entries call, apart from the driver's own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Below {
-    /// What those call that keep the state.
+    /// Stack below the lifecycle entries, such as `init`.
     pub init: u64,
-    /// What regions of a device call.
+    /// Stack below the calls of a device's regions.
     pub steps: u64,
 }
 
-/// Code that has no name yet, and how it was written.
+/// Code without a name, and its source if it is a function of the driver.
 pub struct Body {
     pub code: Code,
     pub written: Option<Function>,

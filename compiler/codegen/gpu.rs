@@ -1,4 +1,4 @@
-//! What an object gets for a GPU: the runtime's functions or their names, its tables, and what the system must define.
+//! GPU parts of an object: the runtime's functions or their names, its tables, and the functions that the system must define.
 
 use super::constants::ConstantLayout;
 use super::driver::language::Callee;
@@ -12,7 +12,7 @@ use crate::machine::Unit;
 use crate::parallel;
 use crate::program::{Device, Program};
 
-/// What of an object is added to.
+/// The lists of an object that GPU parts are added to.
 pub struct Parts<'a> {
     pub functions: &'a mut Vec<CompiledFunction>,
     pub data: &'a mut Vec<Section>,
@@ -20,16 +20,16 @@ pub struct Parts<'a> {
     pub below: &'a mut Below,
 }
 
-/// The symbol of an entry of the runtime that stands in an object of its own: it has the version of the tables.
+/// Returns the symbol of a runtime entry that is in another object. It contains the version of the tables.
 fn runtime_symbol(entry: Own) -> String {
     format!("{RUNTIME_NAME}_{}_{ABI}_{FORMAT:08x}", entry.name())
 }
 
 impl Parts<'_> {
-    /// Adds all that a device needs; gives what the driver needs to know of it.
+    /// Adds all parts that a device needs; returns the numbers that the driver needs.
     ///
     /// # Errors
-    /// [`CodegenError::Unsupported`] on machines of 32 bits, [`CodegenError::Bug`] when something of the device is not where it must be.
+    /// [`CodegenError::Unsupported`] on machines of 32 bits. [`CodegenError::Bug`] if a part of the device is not where it must be.
     pub fn add<'d>(
         &mut self,
         device: &'d Device,
@@ -62,23 +62,23 @@ impl Parts<'_> {
         Ok(Gpu { device, required: options.gpu.required, module_bytes, table: self.data.len() as u32 - 1, rows: tables.regions, entries })
     }
 
-    /// Counts the stack of a runtime that stands in another object: that takes what it would take here.
+    /// Counts the stack of a runtime in another object. The same runtime is compiled here for its stack sizes, and dropped.
     fn stack_of_another(&mut self, back_end: &dyn BackEnd) -> Result<(), CodegenError> {
         let (mut functions, mut data, mut imports) = (vec![], vec![], vec![]);
         let mut other = Parts { functions: &mut functions, data: &mut data, imports: &mut imports, below: self.below };
         other.runtime(back_end, Some(Loader::LINUX), false).map(|_| ())
     }
 
-    /// Adds the runtime; gives what models call.
+    /// Adds the runtime; returns the functions that models call.
     fn runtime(&mut self, back_end: &dyn BackEnd, loader: Option<Loader>, measures: bool) -> Result<[(Own, Callee); 4], CodegenError> {
         let runtime = self.place(back_end, loader, measures)?;
         Ok(Own::ENTRIES.map(|entry| (entry, runtime.callee(entry))))
     }
 
-    /// Adds the runtime.
+    /// Adds the functions and data of the runtime.
     ///
     /// # Errors
-    /// [`CodegenError::Bug`] when a function breaks a rule of its language.
+    /// [`CodegenError::Bug`] if a function breaks a rule of its language.
     pub fn place(&mut self, back_end: &dyn BackEnd, loader: Option<Loader>, measures: bool) -> Result<Runtime, CodegenError> {
         let loader = loader.map(|loader| {
             let functions = [(loader.open, loader.open_signature()), (loader.find, loader.find_signature())];
@@ -103,7 +103,7 @@ impl Parts<'_> {
     }
 }
 
-/// The kernels of a device in SPIR-V.
+/// Compiles the kernels of a device to SPIR-V.
 fn modules(device: &Device, options: &GpuOptions) -> Result<Modules, CodegenError> {
     if let Some(modules) = &options.modules {
         return Ok(Modules::clone(modules));

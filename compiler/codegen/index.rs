@@ -1,12 +1,13 @@
-//! What the back ends of CPUs take for granted of a kernel.
+//! Conditions on kernels that every CPU back end relies on.
 
 use super::CodegenError;
 use crate::kernel::{Inst, Kernel, Type};
 
-/// Checks that indices and counters are as wide as the machine's registers, and that the body is run once.
+/// Checks that indices and counters are as wide as the machine's registers, and that the kernel has no grid.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when an index has another width: such kernels are for other machines. [`CodegenError::Unsupported`] when the kernel has a grid.
+/// [`CodegenError::Bug`] if an index has another width: the kernel was written for other machines. [`CodegenError::Unsupported`] if the kernel has a
+/// grid.
 pub fn check(kernel: &Kernel, index: Type) -> Result<(), CodegenError> {
     if kernel.grid.is_some() {
         return Err(CodegenError::Unsupported(format!("kernel {} has a grid, which a CPU does not run", kernel.name)));

@@ -1,10 +1,10 @@
-//! A register that Cranelift does not keep on riscv64. The calling convention has a callee keep `fs1` (f9); Cranelift (0.135)
-//! counts it among the registers that a call may change. Among its own functions that is consistent, but what a C program calls
-//! must keep the register, so an entry that runs kernels is called through this code.
+//! Fixes around Cranelift on riscv64. The calling convention has a callee keep `fs1` (f9), but Cranelift (0.135) treats it as changed by a call.
+//! Calls among Cranelift's own functions are consistent. A function that C calls must keep the register, so [`keep_fs1`] wraps entries that run
+//! kernels. [`round_half_up`] sets a rounding mode.
 
 use super::{Code, Relocation, RelocationKind, RelocationTarget};
 
-/// Where the call is in [`KEEP_FS1`].
+/// Offset of the call in [`KEEP_FS1`].
 const CALL: u32 = 12;
 
 #[rustfmt::skip]
@@ -20,7 +20,7 @@ const KEEP_FS1: [u32; 9] = [
     0x0000_8067, // ret
 ];
 
-/// Calls the function numbered `body` with the arguments it was given, none of them on the stack; returns what that returns.
+/// Makes code that calls the function numbered `body` with its own arguments, none of them on the stack, and returns the result.
 pub fn keep_fs1(body: u32) -> Code {
     let target = RelocationTarget::Function(body);
     Code {
@@ -35,11 +35,11 @@ pub fn keep_fs1(body: u32) -> Code {
 const ROUND_HALF_UP: u32 = 0x00a0_5073;
 const NOP: u32 = 0x0000_0013;
 
-/// Code before which the rounding mode of fixed-point instructions is set, since nobody promises one to a function. The code keeps
-/// its alignment.
+/// Prepends an instruction that sets the rounding mode of fixed-point instructions. The calling convention promises no mode to a function. NOPs keep
+/// the alignment of the code.
 ///
 /// # Panics
-/// If the code has relocations, which would have to move.
+/// Panics if the code has relocations, which would have to move.
 pub fn round_half_up(code: Code) -> Code {
     assert!(code.relocations.is_empty(), "kernels refer to nothing");
     let words = (code.alignment / 4).max(1);

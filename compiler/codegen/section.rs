@@ -1,4 +1,4 @@
-//! The read-only data of a compiled model, as a list of sections that relocations number.
+//! Read-only data sections of a compiled model, which relocations name by number.
 
 use super::constants::ConstantLayout;
 use crate::program::{ALIGNMENT, Program};
@@ -6,35 +6,35 @@ use crate::program::{ALIGNMENT, Program};
 /// A section of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Without the model's prefix: `weights`.
+    /// Name without the model's prefix: `weights`.
     pub name: &'static str,
-    /// What its first byte is aligned to.
+    /// Alignment of the first byte.
     pub alignment: u64,
-    /// What it holds.
+    /// The data.
     pub contents: Contents,
 }
 
-/// What a section holds.
+/// The data of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// The program's constants, where their layout puts them. They stay where they are until a file is written.
+    /// The program's constants in their layout. They are not copied until a file is written.
     Constants,
-    /// These bytes.
+    /// A vector of bytes.
     Bytes(Vec<u8>),
 }
 
 impl Section {
-    /// The section of the weights.
+    /// Makes the section of the weights.
     pub fn weights() -> Self {
         Self { name: "weights", alignment: ALIGNMENT, contents: Contents::Constants }
     }
 
-    /// A section of these bytes.
+    /// Makes a section of the given bytes.
     pub fn of_bytes(name: &'static str, alignment: u64, bytes: Vec<u8>) -> Self {
         Self { name, alignment, contents: Contents::Bytes(bytes) }
     }
 
-    /// Its size.
+    /// Returns the size in bytes.
     pub fn bytes(&self, constants: &ConstantLayout) -> u64 {
         match &self.contents {
             Contents::Constants => constants.bytes,
@@ -42,7 +42,7 @@ impl Section {
         }
     }
 
-    /// Its size, if it holds no constants of the program.
+    /// Returns the size in bytes of a table; 0 for the program's constants.
     pub fn table_bytes(&self) -> u64 {
         match &self.contents {
             Contents::Constants => 0,
@@ -50,7 +50,7 @@ impl Section {
         }
     }
 
-    /// A copy of what it holds.
+    /// Copies the data.
     pub fn to_vec(&self, constants: &ConstantLayout, program: &Program) -> Vec<u8> {
         match &self.contents {
             Contents::Constants => constants.contents(program),

@@ -1,4 +1,4 @@
-//! Which back end a machine has.
+//! Selection of the back end of a machine.
 
 use super::CodegenError;
 use super::a64::Arm;
@@ -9,11 +9,11 @@ use super::x86::Wide;
 use crate::machine::{Isa, Machine};
 use crate::target::Target;
 
-/// Makes the back end of a machine on a target.
+/// A function that makes the back end of a machine on a target.
 type Maker = for<'a> fn(&'a Machine, &Target) -> Made<'a>;
 type Made<'a> = Result<Box<dyn BackEnd + 'a>, CodegenError>;
 
-/// The back ends of our own: the instruction set, the bytes of a vector, and what makes one.
+/// Our own back ends: instruction set, bytes of a vector, and constructor.
 const OWN: &[(Isa, u16, Maker)] = &[(Isa::X86_64, 32, wide), (Isa::X86_64, 64, wide), (Isa::Aarch64, 16, arm), (Isa::Thumb, 4, micro)];
 
 fn wide<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
@@ -31,15 +31,15 @@ fn micro<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
     Ok(Box::new(Micro::new(machine)))
 }
 
-/// Cranelift, which compiles the driver of 64-bit machines.
+/// Makes Cranelift's back end, which compiles the driver of 64-bit machines.
 fn cranelift<'a>(machine: &'a Machine, target: &Target) -> Result<Cranelift<'a>, CodegenError> {
     Cranelift::new(machine, &target.triple())
 }
 
-/// The back end of a machine on a target.
+/// Makes the back end of a machine on a target.
 ///
 /// # Errors
-/// [`CodegenError::Unsupported`] when no back end generates code for the machine on this target.
+/// [`CodegenError::Unsupported`] if no back end generates code for the machine on this target.
 pub fn back_end<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
     let is_of = |isa: Isa, bytes: u16| machine.isa() == Some(isa) && machine.vector_bytes() == bytes;
     match OWN.iter().find(|(isa, bytes, _)| is_of(*isa, *bytes)) {
@@ -55,7 +55,7 @@ mod tests {
     use crate::machine::{GPUS, MACHINES, MICROCONTROLLERS};
     use crate::target::{TARGETS, target};
 
-    /// Every machine has a back end on the targets of its instruction set, and none on the others.
+    /// Checks that every machine has a back end on the targets of its instruction set, and none on the others.
     #[test]
     fn machines_have_back_ends_on_their_targets() {
         let machines = MACHINES.iter().chain(MICROCONTROLLERS);

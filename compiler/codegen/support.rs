@@ -1,28 +1,28 @@
-//! What a machine without the instruction does by a function, which an object has once.
+//! Support functions: they replace instructions that a machine lacks. An object has each once.
 //!
-//! Arguments and results are words in the first registers of the C convention; numbers of 64 bits take two, the low half first.
+//! Arguments and results are 32-bit words in the first registers of the C convention. Numbers of 64 bits take two, the low half first.
 
 /// A function of the object that kernels call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Support {
-    /// On integers of 64 bits.
+    /// An operation on integers of 64 bits.
     Long(LongOp),
-    /// On floats of a format.
+    /// An operation on floats of a format.
     Float(Format, FloatOp),
-    /// A float of the first format as one of the second.
+    /// A conversion of a float from the first format to the second.
     Convert(Format, Format),
 }
 
-/// A division of integers of 64 bits. By 0 it gives 0; the smallest number by −1 is itself.
+/// A division of integers of 64 bits. Division by 0 gives 0; the smallest number divided by −1 gives itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum LongOp {
-    /// The quotient, towards zero.
+    /// Signed quotient, rounded towards zero.
     DivideSigned,
-    /// The quotient of unsigned numbers.
+    /// Unsigned quotient.
     Divide,
-    /// What is left of the first, with its sign.
+    /// Signed remainder, with the sign of the dividend.
     RemainderSigned,
-    /// What is left of unsigned numbers.
+    /// Unsigned remainder.
     Remainder,
 }
 
@@ -37,7 +37,7 @@ pub enum Format {
     Double,
 }
 
-/// An operation on floats, rounded to the nearest, ties to even. A NaN that it makes is the quiet one without a sign.
+/// An operation on floats, rounded to nearest, ties to even. A NaN that it creates is quiet and has no sign.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum FloatOp {
     /// Sum.
@@ -52,22 +52,22 @@ pub enum FloatOp {
     Equal,
     /// 1 if the first is less, else 0.
     Less,
-    /// 1 if the first is not greater, and both are numbers, else 0.
+    /// 1 if the first is less or equal, else 0; 0 if an operand is a NaN.
     LessEqual,
-    /// The whole number towards zero.
+    /// The nearest whole number towards zero.
     Truncate,
-    /// The float of a signed integer of 64 bits.
+    /// A float from a signed integer of 64 bits.
     FromSigned,
-    /// The float of an unsigned integer of 64 bits.
+    /// A float from an unsigned integer of 64 bits.
     FromUnsigned,
-    /// The signed integer of 64 bits towards zero, or the nearest; 0 for a NaN.
+    /// A signed integer of 64 bits, rounded towards zero and saturated; 0 for a NaN.
     ToSigned,
-    /// The unsigned integer of 64 bits towards zero, or the nearest; 0 for a NaN.
+    /// An unsigned integer of 64 bits, rounded towards zero and saturated; 0 for a NaN.
     ToUnsigned,
 }
 
 impl Format {
-    /// Bits after the leading one.
+    /// Returns the number of stored bits of the significand.
     pub fn fraction(self) -> u32 {
         match self {
             Self::Half => 10,
@@ -76,7 +76,7 @@ impl Format {
         }
     }
 
-    /// The exponent of infinity, as it is stored: all bits set.
+    /// Returns the stored exponent of infinity: all bits set.
     pub fn most(self) -> i32 {
         match self {
             Self::Half => 31,
@@ -85,19 +85,19 @@ impl Format {
         }
     }
 
-    /// The stored exponent of 1.
+    /// Returns the stored exponent of 1.
     pub fn bias(self) -> i32 {
         self.most() >> 1
     }
 
-    /// Words that hold a float.
+    /// Returns the number of words that hold a float.
     pub fn words(self) -> usize {
         if self == Self::Double { 2 } else { 1 }
     }
 }
 
 impl Support {
-    /// The words of each argument.
+    /// Returns the number of words of each argument.
     pub fn arguments(self) -> Vec<usize> {
         match self {
             Self::Long(_) => vec![2, 2],
@@ -110,7 +110,7 @@ impl Support {
         }
     }
 
-    /// The words of the result.
+    /// Returns the number of words of the result.
     pub fn result(self) -> usize {
         match self {
             Self::Long(_) => 2,
@@ -123,7 +123,7 @@ impl Support {
         }
     }
 
-    /// The function's name in an object.
+    /// Returns the function's name in an object.
     pub fn name(self) -> String {
         let words = |text: String| text.to_ascii_lowercase().replace(['(', ')', ',', ' '], "_").trim_matches('_').replace("__", "_");
         words(format!("{self:?}"))

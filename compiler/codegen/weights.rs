@@ -1,5 +1,5 @@
-//! Weights in a file of their own: its header, which `init` compares, and what two models must have in common for the weights of
-//! one to fit the object of the other. `docs/weights.md` describes the file.
+//! Weights in a separate file: its header, which `init` compares, and the topology that two models must share to exchange weights. `docs/weights.md`
+//! describes the file.
 
 use super::constants::ConstantLayout;
 use crate::interface::Interface;
@@ -8,40 +8,40 @@ use sha2::{Digest, Sha256};
 
 /// Bytes of the header; the payload begins after them, at a multiple of the alignment of all constants.
 pub const HEADER_BYTES: u64 = 64;
-/// What a file starts with.
+/// First bytes of a file of weights.
 pub const MAGIC: [u8; 8] = *b"modelcwt";
 const VERSION: u32 = 1;
-/// Reads as this number in the byte order of the file.
+/// A number that shows the byte order of the file.
 const BYTE_ORDER: u32 = 0x0102_0304;
-/// Words of the header that carry something; the rest is zero.
+/// Number of 64-bit words of the header that are used; the rest is zero.
 const WORDS: usize = 6;
 
 /// The header of a file of weights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WeightsHeader {
-    /// How constants are laid out: CPU levels, version of modelc, sizes.
+    /// Hash of the layout of constants: CPU levels, version of modelc, sizes.
     pub packing: u64,
     /// Hash of the interface, as in versioned symbols.
     pub interface: u32,
-    /// Hash of all that the code does.
+    /// Hash of everything that the code does.
     pub topology: u64,
-    /// Bytes after the header.
+    /// Bytes that follow the header.
     pub payload_bytes: u64,
 }
 
 impl WeightsHeader {
-    /// The header for the weights of a program.
+    /// Makes the header for the weights of a program.
     pub fn new(topology: &Topology, interface: &Interface, layout: &ConstantLayout) -> Self {
         Self { packing: topology.packing, interface: interface.abi_hash, topology: topology.hash, payload_bytes: layout.bytes }
     }
 
-    /// The words that `init` compares, the first at the file's first byte.
+    /// Returns the words that `init` compares, in the order of the file.
     pub fn words(&self) -> [u64; WORDS] {
         let two = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         [u64::from_le_bytes(MAGIC), two(VERSION, BYTE_ORDER), self.packing, two(self.interface, 0), self.topology, self.payload_bytes]
     }
 
-    /// The header as it stands in the file.
+    /// Returns the header as bytes of the file.
     pub fn to_bytes(&self) -> [u8; HEADER_BYTES as usize] {
         let mut bytes = [0; HEADER_BYTES as usize];
         for (place, word) in bytes.chunks_exact_mut(8).zip(self.words()) {
@@ -50,36 +50,36 @@ impl WeightsHeader {
         bytes
     }
 
-    /// Bytes of the whole file.
+    /// Returns the size of the whole file in bytes.
     pub fn file_bytes(&self) -> u64 {
         HEADER_BYTES + self.payload_bytes
     }
 }
 
-/// What a program does, apart from the contents of its constants.
+/// The computation of a program, apart from the contents of its constants, as hashes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Topology {
-    /// Of everything.
+    /// Hash of the whole computation.
     pub hash: u64,
-    /// Of the layout of constants.
+    /// Hash of the layout of constants.
     pub packing: u64,
-    /// The kernel calls of all methods, in order, level by level.
+    /// Kernel calls of all methods, in order, level by level.
     pub calls: Vec<CallTopology>,
 }
 
-/// One kernel call.
+/// The hash of one kernel call, and its place in the model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallTopology {
-    /// The method.
+    /// Name of the method.
     pub method: String,
-    /// The first source operator: position and name in the file's vocabulary.
+    /// First source operator: position and name in the file's vocabulary.
     pub operator: Option<(u32, String)>,
-    /// Hash of the kernel, of the addresses that it is given, and of the sizes of its constants.
+    /// Hash of the kernel, of the addresses of its arguments, and of the sizes of its constants.
     pub hash: u64,
 }
 
 impl Topology {
-    /// What the programs of an object do.
+    /// Hashes the programs of an object.
     pub fn new(levels: &[Level<'_>]) -> Self {
         let (mut whole, mut calls) = (Sha256::new(), Vec::new());
         let mut packing = Sha256::new();
@@ -110,14 +110,14 @@ fn word(hash: Sha256) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|i| digest[i]))
 }
 
-/// Of all but the name: that carries a number, which tells nothing.
+/// Hashes a kernel except its name, which contains a number without meaning.
 fn kernel_digest(kernel: &crate::kernel::Kernel) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(format!("{:?} {} {:?} {:?}", kernel.buffers, kernel.integers, kernel.types, kernel.body));
     hash.finalize().into()
 }
 
-/// One walk over all steps, in the order in which they stand.
+/// A walk over all steps in their order.
 struct Walk<'a> {
     program: &'a Program,
     kernels: &'a [[u8; 32]],

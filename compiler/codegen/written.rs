@@ -1,11 +1,11 @@
-//! The driver's functions as they were written, printed where somebody asks for them.
+//! The driver's functions in the driver language, printed on request.
 
 use super::compile::CompiledModel;
 use super::driver::language::Function;
 use super::driver::language::text::Names;
 use std::fmt;
 
-/// The functions of a driver.
+/// The driver's functions in the driver language, and the names of their symbols.
 #[derive(Clone, Debug)]
 pub struct WrittenDriver {
     /// The driver's functions, each with its number.
@@ -31,7 +31,7 @@ impl From<&CompiledModel> for WrittenDriver {
     }
 }
 
-/// In the driver's language.
+/// Prints the functions in the driver language.
 impl fmt::Display for WrittenDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = Names { functions: &self.functions, imports: &self.imports, data: &self.data };
