@@ -1,12 +1,12 @@
-//! What can go wrong between a kernel and its machine code.
+//! Errors of code generation.
 
-/// A kernel that has no machine code.
+/// The reason why a kernel has no machine code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodegenError {
-    /// The machine or the target cannot be generated for; the user asked for too much.
+    /// A machine or target without a back end, or an instruction that it cannot do. The user asked for too much.
     #[error("unsupported: {0}")]
     Unsupported(String),
-    /// A mistake of ours: a kernel that breaks a rule of its language, or machine code that may not be.
+    /// A mistake of ours: a kernel that breaks a rule of its language, or invalid machine code.
     #[error("internal error: {0}")]
     Bug(String),
 }

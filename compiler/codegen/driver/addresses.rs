@@ -1,27 +1,27 @@
-//! Where things are while a method runs.
+//! Addresses of tensors and variables while a method runs.
 
 use super::context::Context;
 use super::language::{Builder, Value};
 use crate::program::{Address, Method};
 
-/// What addresses of the program begin at.
+/// Bases of the program's addresses, as values of the driver function.
 pub struct Addresses<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) method: &'a Method,
     pub(super) state: Value,
     pub(super) scratch: Value,
-    /// The memory areas beside it.
+    /// Base of each memory area beside the arena.
     pub(super) areas: Vec<Value>,
-    /// Places in the scratch memory that move, and where each is at most.
+    /// Moving places in the scratch memory: the address in this call, and the largest offset.
     pub(super) moving: Vec<(Value, u64)>,
-    /// Of a file of their own.
+    /// Address of a separate file of weights.
     pub(super) weights: Option<Value>,
     pub(super) inputs: Vec<Value>,
     pub(super) outputs: Vec<Value>,
 }
 
 impl Addresses<'_> {
-    /// An address of the program as a value.
+    /// Computes an address of the program.
     pub fn address(&self, e: &mut Builder, address: Address) -> Value {
         match address {
             Address::Scratch(offset) => e.at(self.scratch, offset),

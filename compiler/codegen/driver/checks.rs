@@ -1,4 +1,4 @@
-//! What the driver's functions have in common: checks of pointers and of the state, addresses of constants.
+//! Common parts of the driver's functions: checks of pointers and of the state, and addresses of constants.
 
 use super::context::Numbers;
 use super::language::{BinaryOp, Builder, CompareOp, Value, Width};
@@ -13,13 +13,13 @@ impl Builder {
         self.leave_if(null, E_NULL);
     }
 
-    /// Returns `MODELC_E_ALIGN` if the pointer is no multiple of `alignment`.
+    /// Returns `MODELC_E_ALIGN` if the pointer is not a multiple of `alignment`.
     pub fn leave_if_misaligned(&mut self, pointer: Value, alignment: u64) {
         let low = self.binary(BinaryOp::And, pointer, alignment - 1);
         self.leave_if(low, E_ALIGN);
     }
 
-    /// NULL, alignment, magic and model hash of a state.
+    /// Checks a state: NULL, alignment, magic and model hash.
     pub fn check_state(&mut self, state: Value, model_hash: u64) {
         self.leave_if_null(state);
         self.leave_if_misaligned(state, ALIGNMENT);
@@ -29,7 +29,7 @@ impl Builder {
         }
     }
 
-    /// Writes 64 bits, in words.
+    /// Stores 64 bits: one word, or two on machines of 32 bits.
     pub fn store_long(&mut self, bits: u64, base: Value, offset: i32) {
         if self.layout.pointer == 8 {
             self.store(Width::Word, bits, base, offset);
@@ -39,7 +39,7 @@ impl Builder {
         }
     }
 
-    /// The address of a byte of the constants: of the object's data, or of the file of weights at an address.
+    /// Computes the address of a byte of the constants, in the object's data or in a file of weights at a given address.
     pub fn constant(&mut self, weights: Option<Value>, offset: u64) -> Value {
         match weights {
             Some(weights) => self.at(weights, HEADER_BYTES + offset),

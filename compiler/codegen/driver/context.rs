@@ -1,4 +1,4 @@
-//! What the functions of the driver are written from.
+//! Parameters that the driver's functions are written from.
 
 use super::language::{Callee, KernelConvention, Signature};
 use crate::codegen::constants::ConstantLayout;
@@ -7,103 +7,103 @@ use crate::codegen::weights::WeightsHeader;
 use crate::interface::Interface;
 use crate::program::{Device, Level, Program};
 
-/// Where a model's weights are.
+/// The source of a model's weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightsFrom {
-    /// They are data of the object.
+    /// Data of the object.
     #[default]
     Object,
-    /// `init` is given a file, whose header says what models its weights fit.
+    /// A file that the caller passes to `init`. Its header names the models that its weights fit.
     File,
-    /// `init` is given what this process has put together: the same, and the header says nothing but how long it is.
+    /// Memory with the layout of such a file, made by this process. Only the length in its header is checked.
     Memory,
 }
 
-/// What the driver is to be like.
+/// Options of the driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriverOptions {
-    /// Prefix of every name; it is made an identifier.
+    /// Prefix of every symbol; it is made an identifier.
     pub name: String,
-    /// Whether `on_kernel` is called around every kernel. Without it the code has no trace of it.
+    /// `true` if `on_kernel` is called around every kernel. Otherwise the code does not contain these calls.
     pub profile_hooks: bool,
-    /// Where the weights are.
+    /// Source of the weights.
     pub weights: WeightsFrom,
-    /// How the part of the program that is for a GPU runs, if it has one.
+    /// Options of the program's GPU part, if it has one.
     pub gpu: GpuOptions,
 }
 
-/// Numbers of functions and data in names inside code.
+/// Numbers of functions and data that relocations refer to.
 pub(in crate::codegen) struct Numbers {
-    /// The function that asks the CPU for its features, if there is one.
+    /// The function that asks the CPU for its features. `None` if no instruction can ask.
     pub(in crate::codegen) cpu: Option<u32>,
 }
 
 impl Numbers {
-    /// The weights.
+    /// The section of the weights.
     pub(in crate::codegen) const WEIGHTS: u32 = 0;
 }
 
-/// A CPU level, and the number of the first of its kernels.
+/// A CPU level, its calling convention, and the number of its first kernel.
 pub(in crate::codegen) struct LevelKernels<'a> {
     pub(in crate::codegen) level: Level<'a>,
     pub(in crate::codegen) convention: KernelConvention,
     pub(in crate::codegen) first: u32,
 }
 
-/// Who defines an imported function.
+/// The definer of an imported function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ImportKind {
-    /// The application: it is a custom operator.
+    /// The application: the function is a custom operator.
     Custom,
-    /// The system: it opens libraries.
+    /// The system: the function loads libraries.
     System,
-    /// The object of the runtime.
+    /// The object of the GPU runtime.
     Runtime,
 }
 
-/// A function that the object's code calls and another one defines.
+/// A function that the object's code calls and another object defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
-    /// Its symbol.
+    /// Symbol of the function.
     pub symbol: String,
-    /// Who defines it.
+    /// Definer of the function.
     pub kind: ImportKind,
-    /// How it is called.
+    /// Signature of the function.
     pub signature: Signature,
 }
 
-/// What the driver needs to know of the part of a program that is for a GPU.
+/// The program's GPU part, with the numbers that the driver needs.
 pub(in crate::codegen) struct Gpu<'a> {
-    /// The part itself.
+    /// The device of the program.
     pub(in crate::codegen) device: &'a Device,
-    /// Whether `init` fails where there is no device.
+    /// `true` if `init` fails without a device.
     pub(in crate::codegen) required: bool,
     /// Bytes of the SPIR-V of each kernel.
     pub(in crate::codegen) module_bytes: Vec<u64>,
-    /// The number of the table among the data.
+    /// Number of the data section with the table.
     pub(in crate::codegen) table: u32,
-    /// Where in it each region's row is.
+    /// Offset of each region's row in the table.
     pub(in crate::codegen) rows: Vec<u64>,
-    /// The runtime's function of each entry.
+    /// The runtime's function for each entry.
     pub(in crate::codegen) entries: [(Own, Callee); 4],
 }
 
-/// What writing the driver needs to know.
+/// Parameters of the functions that write the driver.
 pub(in crate::codegen) struct Context<'a> {
-    /// The program of the preferred level, for what all have in common.
+    /// The program of the preferred level. It stands for all levels where they agree.
     pub(in crate::codegen) program: &'a Program,
-    /// The preferred level first.
+    /// CPU levels, the preferred level first.
     pub(in crate::codegen) levels: &'a [LevelKernels<'a>],
     pub(in crate::codegen) interface: &'a Interface,
     pub(in crate::codegen) constants: &'a ConstantLayout,
     pub(in crate::codegen) options: &'a DriverOptions,
-    /// What the state carries, so that one model's state is refused by another.
+    /// A hash in the state, so that a model rejects the state of another.
     pub(in crate::codegen) model_hash: u64,
-    /// The header of the weights, where they are a file of their own.
+    /// Header of a separate file of weights.
     pub(in crate::codegen) weights_file: Option<WeightsHeader>,
     pub(in crate::codegen) numbers: Numbers,
-    /// The imported functions, by number.
+    /// Imported functions, in the order of their numbers.
     pub(in crate::codegen) imports: &'a [Import],
-    /// The part of the program that is for a GPU.
+    /// The program's GPU part.
     pub(in crate::codegen) gpu: Option<Gpu<'a>>,
 }

@@ -1,19 +1,19 @@
-//! Custom operators: arrays of `modelc_tensor` on the stack, a call of the application's function, its status.
+//! Custom operators: arrays of `modelc_tensor` on the stack, a call of the application's function, and a check of its status.
 
 use super::addresses::Addresses;
 use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use crate::interface::{E_CUSTOM, Layout, TENSOR, Tensor, element_number, record};
 use crate::program::{Address, External, ExternalTensor};
 
-/// `int NAME(void *user, const modelc_tensor *in, uint32_t n_in, modelc_tensor *out, uint32_t n_out, const void *options, size_t
-/// options_bytes)`.
+/// Returns the signature of custom operators: `int NAME(void *user, const modelc_tensor *in, uint32_t n_in, modelc_tensor *out, uint32_t n_out, const
+/// void *options, size_t options_bytes)`.
 pub fn signature() -> Signature {
     use Width::{Single, Word};
     Signature::new(&[Word, Word, Single, Word, Single, Word, Word], Some(Single))
 }
 
-/// A function that calls the one at an address, with the same arguments: code reaches only so far, and a function of the process
-/// that runs the JIT may be further away.
+/// Writes a function that calls a fixed address with its own arguments. The JIT needs it: a function of the process may be further away than a direct
+/// call reaches.
 pub fn forward(layout: Layout, signature: &Signature, address: u64) -> Function {
     function(layout, signature.clone(), |e, arguments| {
         let arguments = arguments.iter().copied().map(Operand::Value).collect();
@@ -22,7 +22,7 @@ pub fn forward(layout: Layout, signature: &Signature, address: u64) -> Function 
     })
 }
 
-/// The step itself: `MODELC_E_CUSTOM` unless the function returns 0.
+/// Calls the custom operator. Returns `MODELC_E_CUSTOM` unless its status is 0.
 pub(super) fn call(addresses: &Addresses<'_>, e: &mut Builder, external: &External) {
     let inputs = tensors(addresses, e, &external.inputs);
     let outputs = tensors(addresses, e, &external.outputs);
@@ -45,7 +45,7 @@ fn constant_or_null(addresses: &Addresses<'_>, e: &mut Builder, constant: Option
     }
 }
 
-/// An array of `modelc_tensor`.
+/// Writes an array of `modelc_tensor` to the stack; returns its address.
 fn tensors(addresses: &Addresses<'_>, e: &mut Builder, list: &[ExternalTensor]) -> Value {
     let layout = e.layout;
     let bytes = TENSOR.bytes(layout);

@@ -1,5 +1,5 @@
-//! What a GPU runs: its device is opened at the end of `init` and closed by `deinit`; a region is one call of the runtime, or else the steps
-//! of the CPU that do the same.
+//! The driver's calls of the GPU runtime. `init` opens the device at its end, and `deinit` closes it. A region is one call of the runtime, or the
+//! equivalent steps on the CPU.
 
 use super::addresses::Addresses;
 use super::context::{Context, Gpu};
@@ -10,7 +10,7 @@ use crate::interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
 use crate::program::{ALIGNMENT, Address, Crossing, Estimate, PortExtent, Residents};
 
 impl Gpu<'_> {
-    /// Calls an entry of the runtime that gives a status.
+    /// Calls an entry of the runtime that returns a status.
     fn status(&self, e: &mut Builder, entry: Own, arguments: Vec<Operand>) -> Value {
         e.call(self.callee(entry), entry.signature(), arguments)
     }
@@ -25,19 +25,19 @@ impl Gpu<'_> {
         e.call_only(self.callee(Own::Close), Own::Close.signature(), vec![part.into(), table.into()]);
     }
 
-    /// Bytes of the addresses and sizes of what crosses in the region that has the most.
+    /// Returns the bytes of crossing records for the region with the most crossings.
     pub(super) fn crossing_bytes(&self) -> u64 {
         let count = self.device.regions.iter().map(|region| region.enter.len() + region.leave.len()).max();
         passed::BYTES * count.unwrap_or(0).max(1) as u64
     }
 }
 
-/// Where the state has the part of the device.
+/// Computes the address of the device's part of the state.
 fn part(e: &mut Builder, context: &Context<'_>, state: Value) -> Value {
     e.at(state, context.interface.state.device.offset)
 }
 
-/// The application's device, as it gives it: `MODELC_E_ABI` where it is of another ABI.
+/// Returns `MODELC_E_ABI` if the struct of the application's device is too small.
 pub(super) fn check_host(e: &mut Builder, host: Value) {
     let layout = e.layout;
     e.when(host, |e| {
@@ -47,7 +47,7 @@ pub(super) fn check_host(e: &mut Builder, host: Value) {
     });
 }
 
-/// The end of `init`. No device is opened where it is estimated to be slower than the CPU of the chosen level.
+/// Opens the device at the end of `init`, unless it is estimated to be slower than the CPU of the chosen level.
 pub(super) fn open_if_faster(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, level: Operand, arguments: Opened) {
     let faster: Vec<bool> = gpu.device.estimate.iter().filter(|_| !gpu.required).flat_map(Estimate::device_is_faster).collect();
     if faster.iter().all(|faster| *faster) {
@@ -62,10 +62,11 @@ pub(super) fn open_if_faster(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'
     }
 }
 
-/// State, weights, and the application's device.
+/// State, weights, and the struct of the application's device.
 type Opened = (Value, Option<Value>, Value);
 
-/// Opens the device. Where it fails, what there is of it is closed; then the CPU does its work, or the function returns `MODELC_E_GPU`.
+/// Opens the device. After a failure, everything opened so far is closed. Then the CPU does the device's work, or the function returns
+/// `MODELC_E_GPU`.
 fn open(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, (state, weights, host): Opened) {
     let part = part(e, context, state);
     let table = e.data(gpu.table, 0);
@@ -85,13 +86,13 @@ fn open(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, (state, weights, 
     });
 }
 
-/// The status of the region that gives the device's variables their first contents. Nothing crosses.
+/// Runs the region that initializes the device's variables; returns its status. No data crosses.
 fn first_contents(e: &mut Builder, gpu: &Gpu<'_>, part: Value, residents: &Residents) -> Value {
     let [table, row] = [0, gpu.rows[residents.region]].map(|offset| e.data(gpu.table, offset));
     gpu.status(e, Own::Run, vec![part.into(), table.into(), row.into(), Operand::Number(0)])
 }
 
-/// The part of `reset`: the device's variables have their first contents again, or it returns `MODELC_E_GPU` before the host's change.
+/// Initializes the device's variables again, for `reset`. If this fails, it returns `MODELC_E_GPU` before the host's state changes.
 pub(super) fn reset(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, state: Value) {
     let Some(residents) = &gpu.device.residents else { return };
     let part = part(e, context, state);
@@ -101,28 +102,28 @@ pub(super) fn reset(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, state
     e.leave_with(status);
 }
 
-/// A device that is not there, or has failed, is not asked: nobody knows what it still does, nor what its variables hold.
+/// Returns `MODELC_E_GPU` if the device is absent or has failed: the contents of its variables are then unknown.
 fn leave_unless_it_runs(e: &mut Builder, part: Value) {
     let runs = e.device_runs(part);
     let stands_still = e.compare(CompareOp::Equal, runs, 0);
     e.leave_if(stands_still, E_GPU);
 }
 
-/// Remembers that the device failed, where a status says so; gives whether it does, 8 bits.
+/// Marks the device as failed if a status is `MODELC_E_GPU`; returns that condition, 8 bits.
 fn stop_where_it_failed(e: &mut Builder, part: Value, status: Value) -> Value {
     let failed = e.compare(CompareOp::Equal, status, E_GPU);
     e.when(failed, |e| e.store(Width::Single, 0, part, device::RUNS));
     failed
 }
 
-/// The part of `deinit`. A device that belongs to the state that this one is a copy of stays.
+/// Closes the device, for `deinit`. In a copy of a state, the device belongs to the original and stays open.
 pub(super) fn close(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, state: Value) {
     let part = part(e, context, state);
     let own = e.has_own_device(part);
     e.when(own, |e| gpu.close(e, part));
 }
 
-/// What `init` does before it writes anything: memory that holds a state of this model may have a device, which is closed.
+/// Closes the device of an earlier state of this model in the same memory. `init` calls it before it writes.
 pub(super) fn release(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, state: Value) {
     let wanted = [(record::MAGIC, record::INITIALISED), (record::HASH, context.model_hash)];
     let [no_state, of_another] = wanted.map(|(offset, bits)| e.differs(state, offset, bits));
@@ -131,7 +132,7 @@ pub(super) fn release(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, sta
     e.when(same, |e| close(e, context, gpu, state));
 }
 
-/// `int gpu(void *arena, modelc_gpu_info *info)`: it answers for a state whose `init` was refused for want of a device too.
+/// Writes `int gpu(void *arena, modelc_gpu_info *info)`. It also answers for a state that `init` refused because no device was found.
 pub(in crate::codegen) fn gpu(context: &Context<'_>, gpu: &Gpu<'_>) -> Function {
     function(context.interface.layout, Signature::status(2), |e, arguments| {
         let &[arena, info] = arguments else { unreachable!("gpu has two parameters") };
@@ -151,7 +152,7 @@ pub(in crate::codegen) fn gpu(context: &Context<'_>, gpu: &Gpu<'_>) -> Function 
     })
 }
 
-/// Stores the two estimates, where the caller's record has them: those of the level that runs, and zeros where there are none.
+/// Stores the estimated times of the device and of the running CPU level, if the caller's struct has these fields. Missing estimates are 0.
 fn store_estimate(e: &mut Builder, gpu: &Gpu<'_>, state: Value, info: Value) {
     let size = e.load(Width::Single, info, gpu_info::STRUCT_SIZE);
     let has_them = e.compare(CompareOp::GreaterOrEqual, size, GPU_INFO_BYTES);
@@ -166,12 +167,12 @@ fn store_estimate(e: &mut Builder, gpu: &Gpu<'_>, state: Value, info: Value) {
     });
 }
 
-/// Tells who measures that a region begins or has ended.
+/// Calls the profiler hook at the beginning or end of a measured region.
 pub(super) type Notify<'a> = &'a dyn Fn(&mut Builder, u32);
 
-/// Runs a region where a device is open; gives, as a single, whether the CPU must do its work. Nothing where a device is there in any case.
-/// `room` is memory for what crosses. A device that fails is not asked again. The CPU can take over at once where `is_first`: then nothing is
-/// needed that the device alone has.
+/// Runs a region if a device is open. Returns, as 32 bits, 1 if the CPU must do the work; `None` if a device is required. `room` is memory for
+/// crossing records. A failed device is not used again. After a failure, the CPU takes over only if `is_first`: no earlier result exists on the
+/// device alone.
 pub(super) fn region(
     addresses: &Addresses<'_>,
     e: &mut Builder,
@@ -204,8 +205,8 @@ pub(super) fn region(
     Some(e.branch(runs, &[Width::Single], on_device, on_host)[0])
 }
 
-/// How many bytes of a crossing there are at the caller: of a port of run-time extents those that its shape has. Extents that no caller gives may be
-/// known later than this; buffers of such outputs have room for the bound.
+/// Computes the bytes of a crossing in the caller's memory. A port with dynamic dimensions has the bytes of its actual shape, if the caller gives all
+/// its extents. Otherwise the buffer has room for the bound, and all bytes cross.
 pub(super) fn bytes_there(addresses: &Addresses<'_>, e: &mut Builder, crossing: &Crossing) -> Operand {
     let method = addresses.method;
     let (port, number, extents, offset) = match crossing.host {
@@ -235,7 +236,7 @@ pub(super) fn bytes_there(addresses: &Addresses<'_>, e: &mut Builder, crossing: 
     e.select(is_more, crossing.bytes, there).into()
 }
 
-/// The status of a region of the device.
+/// Stores the crossing records, and runs a region on the device; returns its status.
 fn run(
     addresses: &Addresses<'_>,
     e: &mut Builder,

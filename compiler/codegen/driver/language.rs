@@ -1,11 +1,10 @@
-//! The driver's language: what the functions do that C programs call, for every machine.
+//! The driver language, in which the functions that C programs call are written once for every machine.
 //!
-//! It is the opposite of the kernel language: callers' pointers, structs, calls, statuses that come back. It is structured, and small
-//! enough that a machine without Cranelift lowers it in a few hundred lines. A value fits one register of every machine. Pointers and
-//! `size_t` are words; how long a word is, and where fields lie, the target says ([`crate::interface::Layout`]).
+//! It has what the kernel language lacks: pointers of the caller, structs, calls, and returned statuses. It is structured, and so small that a
+//! lowering without Cranelift is short. A value fits into one register of every machine. Pointers and `size_t` are words. The target defines the size
+//! of a word and the offsets of fields ([`crate::interface::Layout`]).
 //!
-//! A function leaves early with a status: an `int`, 0 when good. Numbers have no lines of their own but stand as operands, and have
-//! the width of what they stand beside.
+//! A function returns early with a status: an `int`, 0 when good. Constants are operands, not instructions, and have the width of the other operand.
 
 mod builder;
 #[cfg(test)]

@@ -7,17 +7,17 @@ use crate::interface::{CONFIG, Config, E_ABI, E_ARENA, E_CPU, E_WEIGHTS, record}
 use crate::program::ALIGNMENT;
 use crate::target::required_features;
 
-/// Configurations are small; a larger size is a struct that was never filled in.
+/// Upper limit of the configuration's size. A larger number means that the struct was never filled in.
 const LARGEST_CONFIG: u64 = 4096;
-/// Variables up to this size are written by straight code.
+/// Variables up to this size are initialized without a loop.
 const STRAIGHT_BYTES: u64 = 64;
 
-/// The functions that keep the state, with their names.
+/// Writes the functions that manage the state, with their names.
 pub fn lifecycle(context: &Context<'_>) -> [(&'static str, Function); 3] {
     [("init", init(context)), ("reset", reset(context)), ("deinit", deinit(context))]
 }
 
-/// `int init(void *arena, size_t arena_bytes, const modelc_config *config)`.
+/// Writes `int init(void *arena, size_t arena_bytes, const modelc_config *config)`.
 pub(super) fn init(context: &Context<'_>) -> Function {
     function(context.interface.layout, Signature::status(3), |e, arguments| {
         let &[arena, arena_bytes, config] = arguments else { unreachable!("init has three parameters") };
@@ -41,7 +41,7 @@ pub(super) fn init(context: &Context<'_>) -> Function {
     })
 }
 
-/// `int reset(void *arena)`.
+/// Writes `int reset(void *arena)`.
 fn reset(context: &Context<'_>) -> Function {
     function(context.interface.layout, Signature::status(1), |e, arguments| {
         e.check_state(arguments[0], context.model_hash);
@@ -53,7 +53,7 @@ fn reset(context: &Context<'_>) -> Function {
     })
 }
 
-/// `void deinit(void *arena)`: afterwards every call says `MODELC_E_STATE`. Nothing happens to memory that is not initialised.
+/// Writes `void deinit(void *arena)`. Afterwards every call returns `MODELC_E_STATE`. Memory without a state is left unchanged.
 fn deinit(context: &Context<'_>) -> Function {
     function(context.interface.layout, Signature::new(&[Width::Word], None), |e, arguments| {
         let arena = arguments[0];
@@ -65,20 +65,20 @@ fn deinit(context: &Context<'_>) -> Function {
     })
 }
 
-/// What `init` takes from the configuration; zeros without one.
+/// Fields of the configuration that `init` uses; zeros without a configuration.
 struct ConfigFields {
     threads: Value,
     cpu_features: Value,
     weights_bytes: Value,
-    /// How many memory areas there are, where some are needed.
+    /// Number of memory areas; `None` if the model needs none.
     area_count: Option<Value>,
-    /// Pointers with their place in the record.
+    /// Pointers, each with its offset in the state's record.
     pointers: Vec<(Value, i32)>,
-    /// The application's own device, where that matters.
+    /// The application's own device; `None` if the program has no GPU part.
     host: Option<Value>,
 }
 
-/// Members of the configuration, and where the record keeps them.
+/// Pointer members of the configuration, and their offsets in the state's record.
 const POINTERS: [(Config, i32); 5] = [
     (Config::ParallelFor, record::PARALLEL_FOR),
     (Config::OnKernel, record::ON_KERNEL),
@@ -110,7 +110,7 @@ fn read_config(e: &mut Builder, context: &Context<'_>, config: Value) -> ConfigF
     ConfigFields { threads: values[0], cpu_features: values[1], weights_bytes: values[2], area_count, pointers, host }
 }
 
-/// The memory areas that methods need are there, and aligned.
+/// Checks that the memory areas that methods need are present and aligned.
 fn check_areas(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields) {
     let needed = &context.interface.area_bytes;
     let list = fields.pointers.iter().find(|(_, to)| *to == record::AREAS);
@@ -126,13 +126,13 @@ fn check_areas(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields) {
     }
 }
 
-/// The size is that of ABI 1 or larger with zeros after that, and no flag is set that nobody knows.
+/// Checks the size and the flags. The size is that of ABI 1, or larger with zeros behind it. No flag may be set.
 fn check_config(e: &mut Builder, config: Value) {
     let bytes = CONFIG.bytes(e.layout);
     let size = e.load(Width::Single, config, CONFIG.offset(Config::StructSize, e.layout));
     let size = e.extend(Width::Word, size);
     let beyond = e.add(size, bytes.wrapping_neg());
-    // A smaller size wraps around, so one comparison does for both.
+    // A smaller size wraps around, so one comparison checks both limits.
     let wrong = e.compare(CompareOp::Greater, beyond, LARGEST_CONFIG - bytes);
     e.leave_if(wrong, E_ABI);
     let flags = e.load(Width::Single, config, CONFIG.offset(Config::Flags, e.layout));
@@ -145,7 +145,7 @@ fn check_config(e: &mut Builder, config: Value) {
     });
 }
 
-/// The number of the first level whose needs the CPU has, 16 bits; without one the function returns `MODELC_E_CPU`.
+/// Computes the number of the first level that the CPU supports, 16 bits. Without one, the function returns `MODELC_E_CPU`.
 fn choose_level(e: &mut Builder, context: &Context<'_>, given: Value) -> Operand {
     let needs: Vec<u64> = context.levels.iter().map(|kernels| required_features(kernels.level.machine)).collect();
     if needs[0] == 0 {
@@ -154,7 +154,7 @@ fn choose_level(e: &mut Builder, context: &Context<'_>, given: Value) -> Operand
     let last = needs.len() - 1;
     let detected = match context.numbers.cpu {
         Some(cpu) => e.region(|e| vec![e.call(Callee::Function(cpu), Signature::new(&[], Some(Width::Word)), vec![]).into()]),
-        // No instruction can ask. The caller is trusted with the only level, and does not ask for more than the least of several.
+        // No instruction can ask. A single level is assumed to fit. Of several levels, the lowest runs unless the caller names features.
         None if needs[last] == 0 => return first_level(e, given, 0, &needs).into(),
         None => {
             let told = e.region(|e| vec![first_level(e, given, 0, &needs).into()]);
@@ -167,7 +167,8 @@ fn choose_level(e: &mut Builder, context: &Context<'_>, given: Value) -> Operand
     first_level(e, features, 0, &needs).into()
 }
 
-/// The number of the first of some levels that a CPU of these features runs; `first` is that of the first of them.
+/// Returns the number of the first level that runs with these features. `needs` are the features of the remaining levels, and `first` is the number
+/// of the first of these.
 fn first_level(e: &mut Builder, features: Value, first: u64, needs: &[u64]) -> Value {
     let (&required, others) = needs.split_first().expect("there is a level");
     let present = e.binary(BinaryOp::And, features, required);
@@ -183,8 +184,7 @@ fn first_level(e: &mut Builder, features: Value, first: u64, needs: &[u64]) -> V
     e.branch(fits, &[Width::Half], this, other)[0]
 }
 
-/// Weights in a file of their own: that they are there, aligned, as long as they say and of this object, in a few comparisons
-/// whatever their size. Gives their address.
+/// Checks a separate file of weights with a few comparisons: presence, alignment, length, and a header for this object. Returns its address.
 fn check_weights(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields) -> Option<Value> {
     let header = context.weights_file?;
     let weights = fields.pointers.iter().find(|(_, place)| *place == record::WEIGHTS).map(|(value, _)| *value)?;
@@ -213,7 +213,7 @@ fn write_record(e: &mut Builder, context: &Context<'_>, state: Value, (whole, le
     }
 }
 
-/// Variables get their initial contents, or zeros.
+/// Writes the initial contents of variables, or zeros.
 fn initialise_variables(e: &mut Builder, context: &Context<'_>, state: Value, weights: Option<Value>) {
     for variable in &context.program.variables {
         let to = e.at(state, context.interface.state.variables.offset + variable.offset);
@@ -223,7 +223,7 @@ fn initialise_variables(e: &mut Builder, context: &Context<'_>, state: Value, we
     }
 }
 
-/// Copies or zeroes `bytes` bytes in words, then the rest; both addresses are aligned to words.
+/// Copies or zeroes `bytes` bytes, first in words, then in bytes. Both addresses are aligned to words.
 fn fill(e: &mut Builder, to: Value, from: Option<Value>, bytes: u64) {
     let word = e.layout.pointer;
     let words = bytes / word * word;

@@ -1,4 +1,4 @@
-//! A method: the entry that takes the arena, the entry that takes state and scratch apart, and what they have in common for a level.
+//! The functions of a method: the entry with an arena, the entry with separate state and scratch memory, and the choice of a CPU level.
 
 use super::addresses::Addresses;
 use super::context::Context;
@@ -8,7 +8,7 @@ use super::{moving, parts, ports};
 use crate::interface::{E_ARENA, record};
 use crate::program::{ALIGNMENT, Address, Method, Step, Visit, walk};
 
-/// `int method(void *arena, const inputs *in, outputs *out)`: the arena must hold the scratch memory too.
+/// Writes `int method(void *arena, const inputs *in, outputs *out)`. The arena must also hold the scratch memory.
 pub fn whole(context: &Context<'_>, split: u32) -> Function {
     function(context.interface.layout, Signature::status(3), |e, arguments| {
         let &[arena, inputs, outputs] = arguments else { unreachable!("a method has three parameters") };
@@ -23,8 +23,8 @@ pub fn whole(context: &Context<'_>, split: u32) -> Function {
     })
 }
 
-/// `int method_split(void *state, void *scratch, const inputs *in, outputs *out)` of an object with several levels: the function that
-/// stands at the place of the state's level from the one numbered `first` on.
+/// Writes `int method_split(void *state, void *scratch, const inputs *in, outputs *out)` for an object with several levels. It calls the function of
+/// the state's level. The functions of the levels have consecutive numbers from `first`.
 pub fn by_level(context: &Context<'_>, first: u32) -> Function {
     function(context.interface.layout, Signature::status(4), |e, parameters| {
         e.check_state(parameters[0], context.model_hash);
@@ -44,9 +44,8 @@ pub fn by_level(context: &Context<'_>, first: u32) -> Function {
     })
 }
 
-/// `int method_split(void *state, void *scratch, const inputs *in, outputs *out)`, the method of a number on the level of a number.
-/// `first_call` is the number of the method's first kernel call in profiles; `parts` are the functions that do a part of
-/// [`parts::in_parts`], in its order.
+/// Writes `int method_split(void *state, void *scratch, const inputs *in, outputs *out)` for one method and one level. `first_call` is the number of
+/// the method's first kernel call in profiles. `parts` are the functions for [`parts::in_parts`], in its order.
 pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32, parts: &[u32]) -> Function {
     let level = &context.levels[level];
     let (method, interface) = (&level.level.program.methods[method], &context.interface.methods[method]);
@@ -76,7 +75,7 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
         let in_parts = parts::in_parts(&method.steps, context.options.profile_hooks);
         let shared = in_parts.into_iter().map(|work| work.shared_bytes(e.layout)).max().map(|bytes| e.memory(bytes));
         let crossings = context.gpu.as_ref().filter(|_| has_regions(&method.steps)).map(|gpu| e.memory(gpu.crossing_bytes() as u32));
-        // Nothing of the caller's is written before all shapes are sound.
+        // All shapes are checked before the caller's memory is written.
         let extents = ports::extents(e, method, records.0, &interface.inputs);
         let moving = places(e, method, scratch, &extents);
         let areas = areas(e, state, method.area_bytes.len());
@@ -88,12 +87,12 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
     })
 }
 
-/// Whether a device runs anything of steps.
+/// Tests whether a device runs any of the steps.
 fn has_regions(steps: &[Step]) -> bool {
     walk(steps).any(|visit| matches!(visit, Visit::Region(_)))
 }
 
-/// The first memory areas of the configuration.
+/// Loads the addresses of the first `count` memory areas of the configuration.
 fn areas(e: &mut Builder, state: Value, count: usize) -> Vec<Value> {
     if count == 0 {
         return vec![];
@@ -103,7 +102,7 @@ fn areas(e: &mut Builder, state: Value, count: usize) -> Vec<Value> {
     (0..count as i32).map(|number| e.load(Width::Word, list, number * pointer)).collect()
 }
 
-/// The places of the scratch memory that move, and where each is at most.
+/// Computes the addresses of the moving places in the scratch memory; each comes with its largest offset.
 fn places(e: &mut Builder, method: &Method, scratch: Value, extents: &[(Address, Value)]) -> Vec<(Value, u64)> {
     let extents: Vec<Value> = extents.iter().map(|&(_, extent)| extent).collect();
     let offsets = moving::offsets(e, &method.moving, &extents);

@@ -1,11 +1,11 @@
-//! Places in the scratch memory that follow from the extents that the caller gives, and how much of it a call takes.
+//! Places in the scratch memory whose offsets depend on the caller's extents, and the scratch memory that a call needs.
 
 use super::context::Context;
 use super::language::{BinaryOp, Builder, CompareOp, Function, Operand, Signature, Value, Width, function};
 use super::ports;
 use crate::program::{ALIGNMENT, End, Moving};
 
-/// Where the places are, from the start of the scratch memory.
+/// Computes the offsets of the places from the start of the scratch memory.
 pub fn offsets(e: &mut Builder, moving: &Moving, extents: &[Value]) -> Vec<Value> {
     let mut offsets = Vec::with_capacity(moving.places.len());
     for place in &moving.places {
@@ -17,8 +17,8 @@ pub fn offsets(e: &mut Builder, moving: &Moving, extents: &[Value]) -> Vec<Value
     offsets
 }
 
-/// `size_t method_scratch(const inputs *in)`: the scratch memory that a call with inputs of these shapes takes. Extents beyond their bound count
-/// as the bound; without inputs all are at their bound.
+/// Writes `size_t method_scratch(const inputs *in)`. It returns the scratch memory of a call with inputs of these shapes. Larger extents count as
+/// their bound; without inputs all extents are at their bound.
 pub fn scratch(context: &Context<'_>, method: usize) -> Function {
     let (method, interface) = (&context.program.methods[method], &context.interface.methods[method]);
     function(context.interface.layout, Signature::new(&[Width::Word], Some(Width::Word)), |e, arguments| {
@@ -40,7 +40,7 @@ pub fn scratch(context: &Context<'_>, method: usize) -> Function {
     })
 }
 
-/// The last of some ends.
+/// Computes the largest of some ends.
 fn last(e: &mut Builder, ends: &[End], offsets: &[Value], extents: &[Value]) -> Value {
     let mut last: Option<Value> = None;
     for end in ends {
@@ -56,7 +56,7 @@ fn last(e: &mut Builder, ends: &[End], offsets: &[Value], extents: &[Value]) -> 
     last.unwrap_or_else(|| e.add(0, 0))
 }
 
-/// Where something ends; at the start of the memory what would end before.
+/// Computes the offset at which a value ends; 0 instead of a negative offset.
 fn value(e: &mut Builder, end: &End, offsets: &[Value], extents: &[Value]) -> Value {
     let size = end.size.extents.iter().map(|&extent| extents[extent as usize]);
     let size = size.fold(Operand::Number(end.size.factor), |size, extent| e.mul(extent, size).into());
@@ -73,7 +73,7 @@ fn value(e: &mut Builder, end: &End, offsets: &[Value], extents: &[Value]) -> Va
     e.select(is_beyond, less, 0)
 }
 
-/// A multiple of the alignment: the last one up to some bytes further on.
+/// Adds `further` bytes and rounds down to a multiple of the alignment.
 fn up(e: &mut Builder, value: Value, further: u64) -> Value {
     let sum = e.at(value, further);
     let over = e.binary(BinaryOp::And, sum, ALIGNMENT - 1);

@@ -1,29 +1,28 @@
-//! Kernel calls in parts, where the configuration brings a `parallel_for`, one by one, several together or in streams: the caller of the kernels
-//! leaves what the parts share on its stack, and each part works out its range and its working memory from its number. How many parts there are
-//! changes no result.
+//! Kernel calls that run in parts through the configuration's `parallel_for`: single calls, several together, or streams. The method leaves shared
+//! data on its stack. Each part computes its range and its working memory from its number. The number of parts changes no result.
 
 use super::context::{Context, LevelKernels};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use crate::interface::Layout;
 use crate::program::{Call, Step, Streams, Together, Visit, Working, calls, walk};
 
-/// Of a configuration that does not say how many threads there are.
+/// Number of threads if the configuration does not give one.
 pub const USUAL_THREADS: i32 = 8;
 
-/// Offsets in what parts share. After it are for each call the arguments, then the working memory of the second part.
+/// Offsets in the data that parts share. For each call, its arguments follow, then the working memory of the second part.
 pub mod shared {
-    /// A status that is not 0, if a part ended so.
+    /// Status of a failed part, else 0.
     pub const STATUS: i32 = 0;
-    /// The number of parts, 32 bits.
+    /// Number of parts, 32 bits.
     pub const PARTS: i32 = 4;
-    /// The first argument.
+    /// Address of the first argument.
     pub const ARGUMENTS: i32 = 8;
 }
 
-/// What a function does a part of: a kernel call, or several that run together.
+/// Work that one function does a part of: a kernel call, or several that run together.
 #[derive(Clone, Copy, Debug)]
 pub enum InParts<'a> {
-    /// A call that may be cut.
+    /// A call that may be split.
     Call(&'a Call),
     /// Calls that run together.
     Together(&'a Together),
@@ -31,28 +30,28 @@ pub enum InParts<'a> {
     Streams(&'a Streams),
 }
 
-/// See [`InParts::outline`].
+/// Description of a part's function, see [`InParts::outline`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Outline {
-    /// The rounds of calls that run together.
+    /// Rounds of calls that run together.
     rounds: Option<u64>,
-    /// Where each stream starts.
+    /// Index of the first call of each stream.
     starts: Vec<usize>,
     calls: Vec<CallOutline>,
 }
 
-/// All that a part of a call is written from.
+/// Parameters of the code for a part of a call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct CallOutline {
     kernel: usize,
-    /// Their number.
+    /// Number of arguments.
     arguments: usize,
     extent: Option<i64>,
-    /// Of the working memory the arguments and the steps.
+    /// Working memory: the number of the argument, and the distance between parts.
     working: Vec<(usize, u64)>,
 }
 
-/// What of steps runs in parts, in the order in which the driver comes to it. Where each call is told to a hook, each runs by itself.
+/// Lists the steps that run in parts, in the driver's order. If `are_told`, a hook is called for each kernel call, and each runs by itself.
 pub fn in_parts(steps: &[Step], are_told: bool) -> Vec<InParts<'_>> {
     let (mut found, mut together) = (vec![], 0);
     for visit in walk(steps) {
@@ -71,7 +70,7 @@ pub fn in_parts(steps: &[Step], are_told: bool) -> Vec<InParts<'_>> {
 }
 
 impl<'a> InParts<'a> {
-    /// The calls.
+    /// Lists the calls.
     pub fn calls(self) -> Vec<&'a Call> {
         match self {
             Self::Call(call) => vec![call],
@@ -79,7 +78,7 @@ impl<'a> InParts<'a> {
         }
     }
 
-    /// All that its function is written from beside the level: of equal ones one function does the parts.
+    /// Returns everything that the function is written from, except the level. Work with equal outlines shares one function.
     pub fn outline(self) -> Outline {
         let of_call = |call: &Call| {
             let working = working(call).iter().map(|working| (working.argument, working.step)).collect();
@@ -93,7 +92,7 @@ impl<'a> InParts<'a> {
         Outline { rounds, starts, calls: self.calls().into_iter().map(of_call).collect() }
     }
 
-    /// Parts at most.
+    /// Returns the maximum number of parts.
     pub fn most(self) -> u32 {
         match self {
             Self::Call(call) => call.parts.as_ref().map_or(1, |parts| parts.most),
@@ -102,38 +101,38 @@ impl<'a> InParts<'a> {
         }
     }
 
-    /// Bytes of what the parts share.
+    /// Returns the bytes of the shared data.
     pub fn shared_bytes(self, layout: Layout) -> u32 {
         argument(self.calls().into_iter().map(addresses).sum(), layout) as u32
     }
 }
 
-/// The working memory of which each part has its own.
+/// Lists the working memory that each part has for itself.
 pub fn working(call: &Call) -> &[Working] {
     call.parts.as_ref().map_or(&[], |parts| &parts.working)
 }
 
-/// Addresses that the parts of a call share.
+/// Counts the addresses that the parts of a call share.
 fn addresses(call: &Call) -> usize {
     call.arguments.len() + working(call).len()
 }
 
-/// Where the address of an argument is in what parts share.
+/// Returns the offset of an argument's address in the shared data.
 pub fn argument(number: usize, layout: Layout) -> i32 {
     shared::ARGUMENTS + (layout.pointer as usize * number) as i32
 }
 
-/// `void part(void *shared, uint32_t number)`.
+/// Returns the signature `void part(void *shared, uint32_t number)`.
 pub fn part_signature() -> Signature {
     Signature::new(&[Width::Word, Width::Single], None)
 }
 
-/// `void parallel_for(void *user, uint32_t count, void (*part)(void *, uint32_t), void *shared)`.
+/// Returns the signature `void parallel_for(void *user, uint32_t count, void (*part)(void *, uint32_t), void *shared)`.
 pub fn parallel_for_signature() -> Signature {
     Signature::new(&[Width::Word, Width::Single, Width::Word, Width::Word], None)
 }
 
-/// A part of a kernel call or of calls that run together, or a stream, on the level of a number.
+/// Writes the function of a part: of a kernel call, of calls that run together, or of streams. `level` is the number of the CPU level.
 pub fn part(context: &Context<'_>, level: usize, work: InParts<'_>) -> Function {
     let level = &context.levels[level];
     function(context.interface.layout, part_signature(), |e, parameters| {
@@ -176,7 +175,7 @@ pub fn part(context: &Context<'_>, level: usize, work: InParts<'_>) -> Function 
     })
 }
 
-/// The arguments of a part of a call, which are those from the number `first` on of what parts share.
+/// Loads the arguments of a part of a call. They begin at argument `first` of the shared data.
 fn arguments(e: &mut Builder, call: &Call, shared: Value, (number, first): (Value, usize)) -> Vec<Operand> {
     let layout = e.layout;
     let mut arguments: Vec<Value> = (0..call.arguments.len()).map(|i| e.load(Width::Word, shared, argument(first + i, layout))).collect();
@@ -187,7 +186,7 @@ fn arguments(e: &mut Builder, call: &Call, shared: Value, (number, first): (Valu
     arguments.into_iter().map(Operand::Value).collect()
 }
 
-/// The first of a part's share of an extent, and the first after it.
+/// Computes a part's share of an extent: its first index, and the index after its last.
 fn share(e: &mut Builder, shared: Value, number: Value, extent: i64) -> [Value; 2] {
     let count = e.load(Width::Single, shared, shared::PARTS);
     let count = e.extend(Width::Word, count);
@@ -198,13 +197,13 @@ fn share(e: &mut Builder, shared: Value, number: Value, extent: i64) -> [Value; 
     })
 }
 
-/// The status of a kernel.
+/// Calls a kernel; returns its status.
 fn kernel(e: &mut Builder, level: &LevelKernels, call: &Call, arguments: Vec<Operand>) -> Value {
     let callee = Callee::Kernel(level.first + call.kernel as u32, level.convention);
     e.call(callee, Signature::status(arguments.len()), arguments)
 }
 
-/// A kernel whose status, unless it is 0, is left to the caller and ends the part.
+/// Calls a kernel. A status that is not 0 is stored in the shared data, and ends the part.
 fn kernel_or_leave(e: &mut Builder, level: &LevelKernels, (call, arguments): (&Call, Vec<Operand>), shared: Value) {
     let status = kernel(e, level, call, arguments);
     e.when(status, |e| {
@@ -213,7 +212,7 @@ fn kernel_or_leave(e: &mut Builder, level: &LevelKernels, (call, arguments): (&C
     });
 }
 
-/// The first part works where the call would, the others side by side in another place.
+/// Selects the working memory of a part. The first part uses the call's own; the others use consecutive blocks from `second` on.
 fn working_memory(e: &mut Builder, first: Value, second: Value, number: Value, step: u64) -> Value {
     let others = e.add(number, -1);
     let offset = e.mul(others, step);

@@ -1,11 +1,11 @@
-//! What a method takes and gives: buffers of the caller, the only contents that some may have, and shapes.
+//! Inputs and outputs of a method: buffers of the caller, inputs with a fixed value, and shapes.
 
 use super::addresses::Addresses;
 use super::language::{BinaryOp, Builder, CompareOp, Operand, Value, Width};
 use crate::interface::{E_SHAPE, Field};
 use crate::program::{Address, Method, Port};
 
-/// The addresses of the caller's buffers, checked.
+/// Loads and checks the addresses of the caller's buffers.
 pub fn buffers(e: &mut Builder, base: Value, ports: &[Port], fields: &[Field]) -> Vec<Value> {
     let buffer = |(port, field): (&Port, &Field)| {
         if port.scalar {
@@ -23,8 +23,8 @@ pub fn buffers(e: &mut Builder, base: Value, ports: &[Port], fields: &[Field]) -
     ports.iter().zip(fields).map(buffer).collect()
 }
 
-/// Returns `MODELC_E_SHAPE` if a buffer of elements of this many bytes has other contents. The code has them as numbers, so that they hold
-/// whatever weights it is given.
+/// Returns `MODELC_E_SHAPE` if a buffer differs from `bytes`; an element has `size` bytes. The code contains the bytes as numbers, so they do not
+/// depend on the weights.
 pub fn leave_if_different(e: &mut Builder, buffer: Value, bytes: &[u8], size: u64) {
     let (width, size) = match size.min(e.layout.pointer) {
         8 => (Width::Word, 8),
@@ -44,7 +44,7 @@ pub fn leave_if_different(e: &mut Builder, buffer: Value, bytes: &[u8], size: u6
     }
 }
 
-/// Checks the shapes that the caller gives. The dynamic extents, each once, with where the method keeps it.
+/// Checks the shapes that the caller gives. Returns each dynamic extent once, with the address of its cell.
 pub fn extents(e: &mut Builder, method: &Method, record: Value, fields: &[Field]) -> Vec<(Address, Value)> {
     let mut kept: Vec<(Address, Value)> = Vec::new();
     for (number, (port, field)) in (0..).zip(method.inputs.iter().zip(fields)) {
@@ -57,7 +57,7 @@ pub fn extents(e: &mut Builder, method: &Method, record: Value, fields: &[Field]
                 e.leave_if(wrong, E_SHAPE);
                 continue;
             };
-            // One comparison for both ends: what is below the smallest wraps to a large number.
+            // One comparison checks both ends: a smaller extent wraps to a large number.
             let above = e.add(extent, dynamic.low.wrapping_neg());
             let wrong = e.compare(CompareOp::Greater, above, most - dynamic.low);
             e.leave_if(wrong, E_SHAPE);
@@ -77,7 +77,7 @@ pub fn extents(e: &mut Builder, method: &Method, record: Value, fields: &[Field]
     kept
 }
 
-/// The dynamic extents that the caller gives, each once, no larger than they may be.
+/// Loads the dynamic extents that the caller gives, each once, limited to their bound.
 pub fn clamped(e: &mut Builder, method: &Method, record: Value, fields: &[Field]) -> Vec<Value> {
     let mut seen = Vec::new();
     let mut extents = Vec::new();
@@ -96,7 +96,7 @@ pub fn clamped(e: &mut Builder, method: &Method, record: Value, fields: &[Field]
     extents
 }
 
-/// Keeps the dynamic extents that a caller has given.
+/// Stores the dynamic extents of the caller in their cells.
 pub fn keep(addresses: &Addresses<'_>, e: &mut Builder, extents: &[(Address, Value)]) {
     for &(cell, extent) in extents {
         let cell = addresses.address(e, cell);
@@ -104,7 +104,7 @@ pub fn keep(addresses: &Addresses<'_>, e: &mut Builder, extents: &[(Address, Val
     }
 }
 
-/// Tells the caller the shapes of outputs.
+/// Stores the shapes of outputs in the caller's struct.
 pub fn leave(addresses: &Addresses<'_>, e: &mut Builder, method: &Method, record: Value, fields: &[Field]) {
     for (number, (port, field)) in (0..).zip(method.outputs.iter().zip(fields)) {
         let Some(start) = field.shape_offset else { continue };
@@ -122,7 +122,7 @@ pub fn leave(addresses: &Addresses<'_>, e: &mut Builder, method: &Method, record
     }
 }
 
-/// Where an extent is in a struct whose shape begins at `start`.
+/// Returns the offset of an extent in a struct whose shape begins at `start`.
 fn extent_offset(e: &Builder, start: u64, dimension: u32) -> i32 {
     (start + e.layout.pointer * u64::from(dimension)) as i32
 }

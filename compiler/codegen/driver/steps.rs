@@ -1,4 +1,4 @@
-//! The steps of a method: kernel calls, whole, over slices or in parts; calls of the application; branches and loops.
+//! The steps of a method: kernel calls (whole, over slices or in parts), custom operators, branches and loops.
 
 use super::addresses::Addresses;
 use super::context::LevelKernels;
@@ -9,26 +9,26 @@ use super::{external, gpu};
 use crate::interface::{E_ABORTED, record};
 use crate::program::{Address, Call, Slices, Step, Streams, Together, calls};
 
-/// What the steps of a method refer to.
+/// The writer of a method's steps.
 pub struct Body<'a> {
     pub(super) addresses: Addresses<'a>,
     pub(super) level: &'a LevelKernels<'a>,
-    /// `on_kernel` and `user`.
+    /// The values of `on_kernel` and `user`.
     pub(super) hooks: Option<(Value, Value)>,
-    /// The number of the next kernel call.
+    /// Number of the next kernel call.
     pub(super) call: u32,
-    /// The functions that do parts of the calls that follow.
+    /// Numbers of the functions for the next steps in parts.
     pub(super) parts: std::slice::Iter<'a, u32>,
-    /// Where calls in parts leave what the parts share.
+    /// Address of the data that parts share.
     pub(super) shared: Option<Value>,
-    /// Where regions leave the addresses and sizes of what crosses.
+    /// Address of the crossing records of regions.
     pub(super) crossings: Option<Value>,
-    /// Whether a device may have run something of the call before.
+    /// `true` if a region of the device may have run earlier in this method.
     pub(super) follows_region: bool,
 }
 
 impl Body<'_> {
-    /// Steps in their order.
+    /// Writes steps in their order.
     pub fn steps(&mut self, e: &mut Builder, steps: &[Step]) {
         for step in steps {
             match step {
@@ -40,7 +40,7 @@ impl Body<'_> {
                     e.branch(condition, &[], then, otherwise);
                 }
                 Step::While { head, condition, body } => self.repeat(e, head, *condition, body),
-                // A hook is told each call.
+                // A hook is called for each kernel call.
                 Step::Together(Together { calls, .. }) | Step::Streams(Streams { calls, .. }) if self.hooks.is_some() => {
                     self.steps(e, calls)
                 }
@@ -51,7 +51,7 @@ impl Body<'_> {
         }
     }
 
-    /// A region of the device, or the steps that do the same.
+    /// Writes a region of the device, and the equivalent steps for the CPU.
     fn device_region(&mut self, e: &mut Builder, number: usize, otherwise: &[Step]) {
         let context = self.addresses.context;
         let (Some(gpu), Some(room)) = (&context.gpu, self.crossings) else {
@@ -69,7 +69,7 @@ impl Body<'_> {
         }
     }
 
-    /// Counts the calls of steps that never run.
+    /// Advances the counters past steps that never run.
     fn skip(&mut self, steps: &[Step]) {
         self.call += calls(steps).len() as u32;
         parts::in_parts(steps, self.hooks.is_some()).iter().for_each(|_| {
@@ -77,7 +77,7 @@ impl Body<'_> {
         });
     }
 
-    /// Calls that run together.
+    /// Writes calls that run together.
     fn together(&mut self, e: &mut Builder, run: &Together) {
         self.call += run.calls.len() as u32;
         let part = *self.parts.next().expect("calls that run together have a function for their parts");
@@ -96,7 +96,7 @@ impl Body<'_> {
         e.leave_with(status);
     }
 
-    /// Streams, which are one after the other where there is no `parallel_for`.
+    /// Writes streams. Without a `parallel_for`, they run one after the other.
     fn streams(&mut self, e: &mut Builder, streams: &Streams) {
         self.call += streams.calls.len() as u32;
         let part = *self.parts.next().expect("streams have a function for their parts");
@@ -136,7 +136,7 @@ impl Body<'_> {
     }
 
     fn repeat(&mut self, e: &mut Builder, head: &[Step], condition: Address, body: &[Step]) {
-        // Of all rounds but the first, the device may have run some.
+        // In all rounds but the first, the device may have run a region before.
         self.follows_region = true;
         let rounds = self.addresses.context.program.max_iterations.map(|limit| (limit, e.value(Width::Word)));
         let head = e.region(|e| {
@@ -174,7 +174,7 @@ impl Body<'_> {
         hooks::notify(e, self.hooks, number, AFTER);
     }
 
-    /// Calls a kernel once, or in parts, each of which is done by the function of that number.
+    /// Writes a kernel call, or a call in parts by the function numbered `part`.
     fn once(&self, e: &mut Builder, (call, part): (&Call, Option<u32>), arguments: &[Value]) {
         let status = match (&call.parts, part, self.shared) {
             (Some(_), Some(part), Some(shared)) => {
@@ -186,7 +186,7 @@ impl Body<'_> {
         e.leave_with(status);
     }
 
-    /// The status of a kernel.
+    /// Calls a kernel; returns its status.
     fn kernel(&self, e: &mut Builder, call: &Call, arguments: &[Value]) -> Value {
         let pointers = arguments.iter().copied().map(Operand::Value);
         let arguments: Vec<Operand> = pointers.chain(call.integers.iter().map(|&n| Operand::Number(n as u64))).collect();
@@ -194,7 +194,7 @@ impl Body<'_> {
         e.call(callee, Signature::status(arguments.len()), arguments)
     }
 
-    /// Calls a kernel for one block of slices after the other, as long as whole blocks are left.
+    /// Writes a loop that calls a kernel for one block of slices after the other, as long as whole blocks remain.
     fn slices(&self, e: &mut Builder, call: (&Call, Option<u32>), slices: &Slices, arguments: &[Value]) {
         let mut count = Operand::Number(1);
         for &(extent, _) in &slices.extents {
@@ -226,7 +226,7 @@ impl Body<'_> {
         });
     }
 
-    /// The status of what runs in parts: by `parallel_for` if the configuration has one, else `alone`. `pointers` are the arguments of each call.
+    /// Runs work in parts if the configuration has a `parallel_for`, else `alone`; returns the status. `pointers` are the arguments of each call.
     fn call_in_parts(
         &self,
         e: &mut Builder,
@@ -253,7 +253,7 @@ impl Body<'_> {
         e.branch(parallel_for, &[Width::Single], together, alone)[0]
     }
 
-    /// Leaves all addresses of what the parts of work share.
+    /// Stores all addresses that the parts share.
     fn leave_to_parts(&self, e: &mut Builder, work: InParts<'_>, pointers: &[&[Value]], shared: Value) {
         let mut number = 0;
         for (call, pointers) in work.calls().into_iter().zip(pointers) {
@@ -265,7 +265,7 @@ impl Body<'_> {
         }
     }
 
-    /// Lets `parallel_for` run as many parts as `count` says.
+    /// Calls `parallel_for` for `count` parts.
     fn in_parallel(&self, e: &mut Builder, parallel_for: Value, count: Operand, (part, shared): (u32, Value)) {
         let user = e.load(Width::Word, self.addresses.state, record::USER);
         let part = e.function_address(part);

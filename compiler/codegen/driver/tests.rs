@@ -21,17 +21,16 @@ use crate::program::{
 
 const LAYOUTS: [Layout; 2] = [Layout { pointer: 4 }, Layout { pointer: 8 }];
 const HASH: u64 = 0x1122_3344_5566_7788;
-/// Where tests have the arena, a configuration and the weights.
+/// Addresses of the arena, of a configuration and of the weights in tests.
 const ARENA: u64 = START;
 const CONFIGURATION: u64 = START + 0x1000;
 const WEIGHTS: u64 = START + 0x2000;
-/// Structs of arguments, and a buffer.
+/// Addresses of the structs of arguments, and of a buffer.
 const INPUTS: u64 = START + 0x3000;
 const OUTPUTS: u64 = START + 0x3100;
 const BUFFER: u64 = START + 0x3200;
 
-/// A method whose input has a dynamic extent, which the kernel of one call is given in blocks of four slices. It and another call may be done in
-/// parts.
+/// Makes a program with one method, whose input has a dynamic extent. The first call gets blocks of four slices. Both calls may run in parts.
 fn program() -> Program {
     let port = Port {
         name: "x".into(),
@@ -91,7 +90,7 @@ fn program() -> Program {
     }
 }
 
-/// Calls `test` with the driver of a program for each pointer size and a machine that has its memory.
+/// Calls `test` for each pointer size, with the driver's context and a machine that has its memory.
 fn on_each(levels: &[&str], answer: &Answer, test: impl Fn(&Context<'_>, &mut Machine<'_>)) {
     on_each_of(&program(), levels, answer, test);
 }
@@ -126,7 +125,7 @@ fn on_each_of(program: &Program, levels: &[&str], answer: &Answer, test: impl Fn
     }
 }
 
-/// Calls `test` with the same driver where the method does something else.
+/// Calls `test` with the context of the same driver, but other steps in the method.
 fn with_steps(context: &Context<'_>, steps: Vec<Step>, test: &mut dyn FnMut(&Context<'_>)) {
     let mut program = context.program.clone();
     program.methods[0].steps = steps;
@@ -148,7 +147,7 @@ fn with_steps(context: &Context<'_>, steps: Vec<Step>, test: &mut dyn FnMut(&Con
     });
 }
 
-/// A configuration of zeros but for its size, and what `set` says.
+/// Writes a configuration: its size, the members in `set`, and zeros.
 fn configure(machine: &mut Machine<'_>, set: &[(Config, u64)]) {
     let layout = machine.layout;
     let start = (CONFIGURATION - START) as usize;
@@ -248,7 +247,7 @@ fn a_state_is_that_of_its_model_until_it_ends() {
     });
 }
 
-/// A state with a configuration, and structs of arguments with a first extent.
+/// Initializes a state with a configuration, and fills the structs of arguments with a first extent.
 fn prepare(context: &Context<'_>, machine: &mut Machine<'_>, set: &[(Config, u64)], extent: u64) {
     configure(machine, set);
     assert_eq!(machine.status(&init(context), &[ARENA, context.interface.arena_bytes(), CONFIGURATION]), 0);
@@ -448,7 +447,7 @@ fn what_crosses_is_as_much_as_shapes_have() {
                 e.store(Width::Word, bytes, result, 0);
             });
             check(&found, machine.layout);
-            // The extent, which is 3 of 16; a row has two floats.
+            // The extent is 3 of at most 16; a row has two floats.
             machine.write(BUFFER, 8, 3);
             machine.run(&found, &[BUFFER, OUTPUTS]);
             machine.read(OUTPUTS, machine.layout.pointer)
@@ -497,7 +496,7 @@ fn each_block_of_slices_is_done_in_parts() {
         let shared = machine.calls[0].1[3];
         let Step::Call(call) = &context.program.methods[0].steps[0] else { panic!("a call") };
         let part = super::part(context, 0, InParts::Call(call));
-        // What the parts share says where a block is.
+        // The shared data has the addresses of a block.
         machine.write(shared + 4, 4, 2);
         for (number, place) in [BUFFER + 32, BUFFER + 32].into_iter().enumerate() {
             machine.write(shared + 8 + number as u64 * machine.layout.pointer, machine.layout.pointer, place);

@@ -5,7 +5,7 @@ use super::{choose, close, memory, open, pipelines, record, report, run};
 use crate::codegen::driver::language::Function;
 
 impl Runtime {
-    /// All functions, by their numbers.
+    /// Writes all functions, in the order of their numbers.
     pub fn functions(&self) -> Vec<(Own, Function)> {
         Own::ALL.into_iter().map(|own| (own, self.function(own))).collect()
     }

@@ -1,11 +1,11 @@
-//! A last look at what is for a device: every number in range, every operand inside what it is bound to, as Vulkan asks.
+//! A last check of a device: all numbers are in range, and all operands are inside their bindings, as Vulkan requires.
 
 use super::modules::{MOST_BINDINGS, Modules};
 use crate::kernel::{BufferKind, Grid};
 use crate::machine::Gpu;
 use crate::program::{Bound, Crossing, Device, DeviceMemory, Dispatch, Residents, Variable};
 
-/// What SPIR-V begins with.
+/// First word of a SPIR-V module.
 const MAGIC: u32 = 0x0723_0203;
 
 /// Checks a device and the modules of its kernels.
@@ -43,7 +43,7 @@ pub fn check(device: &Device, gpu: &Gpu, modules: &Modules) -> Result<(), String
     Ok(())
 }
 
-/// Variables that live on the device are in the area, and what gives them their first contents takes nothing from the host.
+/// Checks that variables that live on the device are in the area. The region that initializes them must be the last, and no data may cross in it.
 fn check_residents(device: &Device) -> Result<(), String> {
     let Some(Residents { variables, region }) = &device.residents else { return Ok(()) };
     let is_alone = device.regions.get(*region).is_some_and(|region| region.enter.is_empty() && region.leave.is_empty());
@@ -57,7 +57,7 @@ fn check_residents(device: &Device) -> Result<(), String> {
     }
 }
 
-/// Whether a range begins at a multiple and is inside this number of bytes, rounded up to whole words.
+/// Tests whether a range begins at a multiple of `multiple` and ends within `room` bytes, rounded up to whole words.
 fn fits(offset: u64, multiple: u64, bytes: u64, room: u64) -> bool {
     offset.is_multiple_of(multiple) && offset.checked_add(bytes).is_some_and(|end| end <= room.next_multiple_of(4))
 }
@@ -94,7 +94,7 @@ fn check_dispatch(device: &Device, gpu: &Gpu, Dispatch { kernel, bindings, .. }:
     Ok(())
 }
 
-/// Whether a number of workgroups that is to be in the area is there, and not the status.
+/// Checks that a number of workgroups that is read from the area is inside it, and does not overlap the status.
 fn check_counts(device: &Device, dispatch: &Dispatch) -> Result<(), String> {
     let is_sound = |place: u64| place >= 4 && fits(place, 4, Dispatch::COUNT_BYTES, device.area_bytes);
     match dispatch.counts {
@@ -110,7 +110,7 @@ mod tests {
     use crate::machine::{GPUS, Unit};
     use crate::program::{DeviceRegion, DeviceStep};
 
-    /// What is wrong with a device that `change` has changed.
+    /// Returns the error of a device that `change` has changed.
     fn wrong(change: impl FnOnce(&mut Device, &mut Modules)) -> String {
         let (mut device, mut modules) = (device(), modules());
         change(&mut device, &mut modules);

@@ -1,4 +1,4 @@
-//! Which device: one with every limit and feature of the profile; a GPU of its own before one in the processor.
+//! The choice of a device: it must have every limit and feature of the profile. A discrete GPU is preferred to an integrated one.
 
 use super::functions::Vk;
 use super::layout::{
@@ -10,32 +10,32 @@ use super::write::{FEATURE_NOT_PRESENT, INCOMPLETE};
 use crate::codegen::driver::language::{BinaryOp, Builder, CompareOp, Function, Operand, Value, Width, function};
 use crate::interface::device as part;
 
-/// As many devices are looked at.
+/// Maximum number of devices that are considered.
 pub const MOST_DEVICES: u64 = 16;
-/// As many families of queues are looked at.
+/// Maximum number of queue families that are considered.
 pub const MOST_FAMILIES: u64 = 16;
 /// `VK_QUEUE_COMPUTE_BIT`
 const COMPUTE: u64 = 2;
 
 /// `VK_PHYSICAL_DEVICE_TYPE_CPU`
 const CPU: u64 = 4;
-/// The least score; kinds of which nothing is known have one more.
+/// Score of a CPU, the lowest; devices of unknown type have one more.
 const CPU_SCORE: u64 = 1;
-/// Scores of GPUs of their own, of those in a processor, and of those of virtual machines, by their kinds.
+/// Device types and their scores: discrete, integrated and virtual GPUs.
 const SCORES: [(u64, u64); 3] = [(2, 5), (1, 4), (3, 3)];
 
-/// Structures of features: the first of the chain where the profile asks for any, and each with what it asks for.
+/// A chain of feature structures with the features that the profile asks for.
 pub struct Features {
-    /// The first, or 0.
+    /// Address of the first structure, or 0 if the profile asks for no feature.
     pub first: Value,
-    /// Addresses of the three that come with elements of 8 and 16 bits, and where in them the feature is.
+    /// The three structures that elements of 8 and 16 bits need, each with the offset of its feature.
     narrow: [(Value, i32); 3],
-    /// That of dot products.
+    /// The structure of dot products, with the offset of its feature.
     dots: (Value, i32),
 }
 
 impl Features {
-    /// The chain, with `value` for each feature that the profile asks for.
+    /// Writes the chain of structures, with `value` for each feature that the profile asks for.
     pub fn new(e: &mut Builder, table: Value, value: u64) -> Self {
         let [has_narrow, has_dots] = [Head::Narrow, Head::Dots].map(|field| e.head(table, field));
         let value = Operand::Number(value);
@@ -53,7 +53,7 @@ impl Features {
         Self { first, narrow, dots: (dots, INTEGER_DOT_PRODUCT.offset("shaderIntegerDotProduct")) }
     }
 
-    /// The function returns 0 where the profile asks for one that is not there.
+    /// Makes the written function return 0 if a feature that the profile asks for is absent.
     fn leave_unless_present(&self, e: &mut Builder, table: Value) {
         let [narrow, dots] = [Head::Narrow, Head::Dots].map(|field| e.head(table, field));
         let wanted = self.narrow.iter().map(|&feature| (narrow, feature)).chain([(dots, self.dots)]);
@@ -66,14 +66,14 @@ impl Features {
     }
 }
 
-/// The function returns 0 unless something is true.
+/// Makes the written function return 0 unless `truth` holds.
 fn leave_unless(e: &mut Builder, truth: Value) {
     let is_false = e.compare(CompareOp::Equal, truth, 0);
     e.leave_if(is_false, 0);
 }
 
-/// `int suits(part, table, VkPhysicalDevice, uint32_t *family)`: how well a device suits, and the family of its queues that compute. 0 is not
-/// at all.
+/// Writes `int suits(part, table, VkPhysicalDevice, uint32_t *family)`. It returns a score of the device, 0 if it is unsuitable, and stores the index
+/// of a compute queue family.
 pub fn suits(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Suits.signature(), |e, arguments| {
         let &[part, table, physical, family] = arguments else { unreachable!("suits has four parameters") };
@@ -101,7 +101,7 @@ pub fn suits(runtime: &Runtime) -> Function {
     })
 }
 
-/// The function returns 0 unless a device has the version and the limits of the profile.
+/// Makes the written function return 0 unless a device has the version and the limits of the profile.
 fn leave_unless_limits(e: &mut Builder, table: Value, properties: Value) {
     let limits = e.at(properties, DEVICE_PROPERTIES.offset("limits") as u64);
     let version = e.load(Width::Single, properties, DEVICE_PROPERTIES.offset("apiVersion"));
@@ -127,7 +127,7 @@ fn leave_unless_limits(e: &mut Builder, table: Value, properties: Value) {
     e.leave_if(short, 0);
 }
 
-/// The number of the first family of queues that compute, or [`MOST_FAMILIES`].
+/// Finds the index of the first queue family that computes, or [`MOST_FAMILIES`].
 fn compute_family(e: &mut Builder, part: Value, physical: Value) -> Value {
     let bytes = QUEUE_FAMILY_PROPERTIES.bytes();
     let families = e.memory((bytes * MOST_FAMILIES) as u32);
@@ -150,7 +150,7 @@ fn compute_family(e: &mut Builder, part: Value, physical: Value) -> Value {
     found
 }
 
-/// Where handles of devices are, at most [`MOST_DEVICES`], and how many.
+/// Enumerates the devices; returns the address of at most [`MOST_DEVICES`] handles, and their number.
 pub fn enumerate(e: &mut Builder, part: Value) -> (Value, Value) {
     let instance = e.load(Width::Word, part, part::INSTANCE);
     let (devices, count) = (e.memory(8 * MOST_DEVICES as u32), e.memory(8));
@@ -158,18 +158,18 @@ pub fn enumerate(e: &mut Builder, part: Value) -> (Value, Value) {
     e.vulkan_next(part, Vk::EnumeratePhysicalDevices);
     let arguments = vec![instance.into(), count.into(), devices.into()];
     let result = e.vulkan_call(part, Vk::EnumeratePhysicalDevices, arguments);
-    // There may be more.
+    // More devices may exist than there is room for.
     let some = e.compare(CompareOp::Equal, result, INCOMPLETE);
     let result = e.select(some, 0, result);
     e.vulkan_check(part, result);
     (devices, e.load(Width::Single, count, 0))
 }
 
-/// Chooses the device and the family of its queue, and keeps both.
+/// Chooses the device and its queue family, and stores both in the state.
 pub fn choose(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
     let (devices, count) = enumerate(e, part);
     let family = e.memory(8);
-    // A device that is a CPU is better than nothing only where that is asked for.
+    // A CPU is only accepted if the table asks for that.
     let takes_cpus = e.head_single(table, Head::TakesCpus);
     let least = e.binary(BinaryOp::Xor, takes_cpus, CPU_SCORE);
     let [number, score, best_family] = [(); 3].map(|()| e.value(Width::Single));

@@ -1,4 +1,4 @@
-//! Closing a device: all is freed that there is, wherever opening stopped. What failed, and the device's name, stay.
+//! Closing a device: everything that exists is freed, wherever opening stopped. The failed call and the device's name stay readable.
 
 use super::functions::Vk;
 use super::run::call_lock;
@@ -7,7 +7,7 @@ use super::tables::Head;
 use crate::codegen::driver::language::{BinaryOp, Builder, Function, Value, Width, function};
 use crate::interface::device as part;
 
-/// What is freed, in this order, after pipelines and layouts. Vulkan takes 0 for nothing.
+/// Handles to free in this order, after pipelines and layouts. Vulkan ignores a handle of 0.
 const HANDLES: [(Vk, i32); 10] = [
     (Vk::DestroyShaderModule, part::SHADER),
     (Vk::DestroyFence, part::FENCE),
@@ -21,7 +21,7 @@ const HANDLES: [(Vk, i32); 10] = [
     (Vk::FreeMemory, part::STAGING + part::MEMORY),
 ];
 
-/// `void close(part, table)`.
+/// Writes `void close(part, table)`.
 pub fn close(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Close.signature(), |e, arguments| {
         let &[part, table] = arguments else { unreachable!("close has two parameters") };
@@ -49,12 +49,12 @@ pub fn close(runtime: &Runtime) -> Function {
     })
 }
 
-/// Frees what comes from the device, when nothing of it runs any more.
+/// Frees all objects of the device, after the queue is idle.
 fn free(e: &mut Builder, part: Value, table: Value, measures: bool) {
     let queue = e.load(Width::Word, part, part::QUEUE);
     e.when(queue, |e| {
         call_lock(e, part, part::LOCK);
-        // A device that is lost says so here too, and runs nothing.
+        // This call also fails if the device is lost, and then nothing runs.
         e.vulkan_call(part, Vk::QueueWaitIdle, vec![queue.into()]);
         call_lock(e, part, part::UNLOCK);
     });

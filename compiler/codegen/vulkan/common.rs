@@ -1,12 +1,12 @@
-//! The data that all models share: names of functions, of extensions and of the library, and bindings.
+//! Data that all models share: names of functions, extensions and libraries, and descriptor bindings.
 
 use super::functions::{FUNCTIONS, Row, Source, Vk};
 use super::layout::DESCRIPTOR_SET_LAYOUT_BINDING;
 use super::modules::MOST_BINDINGS;
 
-/// Bytes of a name, its NUL included.
+/// Bytes of a name, with its NUL.
 pub const NAME_BYTES: u64 = 48;
-/// The most names of the library that a system has.
+/// Maximum number of library names of a system.
 const MOST_LIBRARIES: usize = 3;
 
 /// `VK_DESCRIPTOR_TYPE_STORAGE_BUFFER`
@@ -14,24 +14,24 @@ pub const STORAGE_BUFFER: u32 = 7;
 /// `VK_SHADER_STAGE_COMPUTE_BIT`
 pub const COMPUTE_STAGE: u32 = 0x20;
 
-/// What a device of Vulkan 1.1 has as extensions where the profile has elements of 8 bits.
+/// Extensions that a device of Vulkan 1.1 needs if the profile has elements of 8 bits.
 pub const EXTENSION_NAMES: [&str; 2] = ["VK_KHR_8bit_storage", "VK_KHR_shader_float16_int8"];
 
-/// Structures `VkDescriptorSetLayoutBinding`.
+/// Offset of the structures `VkDescriptorSetLayoutBinding`.
 pub const BINDINGS: u64 = 0;
-/// Priorities of queues.
+/// Offset of the queue priorities.
 pub const PRIORITIES: u64 = BINDINGS + 24 * MOST_BINDINGS as u64;
-/// The name of shaders' entry points.
+/// Offset of the name of the shaders' entry points.
 pub const ENTRY: u64 = PRIORITIES + 8;
-/// Names of extensions of devices, [`NAME_BYTES`] each.
+/// Offset of the names of device extensions, [`NAME_BYTES`] each.
 pub const EXTENSIONS: u64 = ENTRY + 8;
-/// Names of the library.
+/// Offset of the names of the library.
 pub const LIBRARIES: u64 = EXTENSIONS + NAME_BYTES * EXTENSION_NAMES.len() as u64;
-/// Names of functions by their number, to the end.
+/// Offset of the names of functions, in the order of their numbers, up to the end.
 pub const NAMES: u64 = LIBRARIES + NAME_BYTES * MOST_LIBRARIES as u64;
 
-/// The data. `open` is the name of the system's function that opens libraries, and `libraries` those to try; `measures` says whether the functions are
-/// there that only measuring takes.
+/// Makes the data. `open` is the name of the system's function that opens libraries, and `libraries` are the names to try. With `measures`, the names
+/// include the functions that only measuring needs.
 pub fn common_data(open: &str, libraries: &[&str], measures: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     for binding in 0..MOST_BINDINGS as u32 {

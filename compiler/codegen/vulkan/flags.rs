@@ -1,8 +1,8 @@
-//! What barriers wait for.
+//! Pipeline stages and memory accesses in barriers.
 
 /// `VkPipelineStageFlagBits`
 pub mod stage {
-    /// Counts of workgroups are taken from memory.
+    /// Reads of workgroup counts from memory.
     pub const COUNTS: u64 = 0x2;
     /// Dispatches.
     pub const COMPUTE: u64 = 0x800;
@@ -14,16 +14,16 @@ pub mod stage {
 
 /// `VkAccessFlagBits`
 pub mod access {
-    /// Counts of workgroups are read.
+    /// Reads of workgroup counts.
     pub const COUNTS_READ: u64 = 0x1;
-    /// Kernels read.
+    /// Reads of kernels.
     pub const SHADER_READ: u64 = 0x20;
-    /// Kernels write.
+    /// Writes of kernels.
     pub const SHADER_WRITE: u64 = 0x40;
-    /// Copies read.
+    /// Reads of copies.
     pub const TRANSFER_READ: u64 = 0x800;
-    /// Copies write.
+    /// Writes of copies.
     pub const TRANSFER_WRITE: u64 = 0x1000;
-    /// The host reads.
+    /// Reads of the host.
     pub const HOST_READ: u64 = 0x2000;
 }

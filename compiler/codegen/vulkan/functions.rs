@@ -2,7 +2,7 @@
 
 use crate::codegen::driver::language::{Signature, Width};
 
-/// From where the address of a function comes.
+/// The source of a function's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
     /// The library.
@@ -13,11 +13,11 @@ pub enum Source {
     Instance,
     /// `vkGetDeviceProcAddr`.
     Device,
-    /// The same, where regions are measured.
+    /// `vkGetDeviceProcAddr`, only in a runtime that measures regions.
     Measuring,
 }
 
-/// What a function gives.
+/// The kind of result of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gives {
     /// Nothing.
@@ -28,18 +28,18 @@ pub enum Gives {
     Address,
 }
 
-/// One function. Its position in [`FUNCTIONS`] is its number, by which the state tells which call failed.
+/// A function. Its position in [`FUNCTIONS`] is its number, which the state stores if the call fails.
 #[derive(Debug)]
 pub struct Row {
-    /// Which.
+    /// The function.
     pub function: Vk,
-    /// Its name.
+    /// Vulkan's name of the function.
     pub name: &'static str,
-    /// From where its address comes.
+    /// The source of its address.
     pub source: Source,
-    /// What it gives.
+    /// The kind of result.
     pub gives: Gives,
-    /// A letter a parameter: `w` for words, `s` for singles.
+    /// One letter for each parameter: `w` for a word, `s` for 32 bits.
     parameters: &'static str,
 }
 
@@ -52,7 +52,8 @@ macro_rules! functions {
             $($function),*
         }
 
-        /// All of them, the destruction of an instance and of a device first among those that come from it: whoever has one frees it.
+        /// All functions, grouped by source. Each group begins with the function that destroys its instance or device, so that a partly opened one
+        /// can be freed.
         pub const FUNCTIONS: &[Row] = &[$(Row {
             function: Vk::$function,
             name: concat!("vk", stringify!($function)),
@@ -124,12 +125,12 @@ functions! {
 }
 
 impl Vk {
-    /// Its row.
+    /// Returns the row of the function.
     pub fn row(self) -> &'static Row {
         &FUNCTIONS[self as usize]
     }
 
-    /// How it is called.
+    /// Returns the signature of the function.
     pub fn signature(self) -> Signature {
         let row = self.row();
         let width = |letter| if letter == b's' { Width::Single } else { Width::Word };
@@ -143,7 +144,7 @@ impl Vk {
     }
 }
 
-/// The numbers of the functions from a source; they stand together.
+/// Returns the range of the numbers of all functions from a source.
 pub fn from(source: Source) -> std::ops::Range<u64> {
     let is_from = |row: &&Row| row.source == source;
     let first = FUNCTIONS.iter().position(|row| is_from(&row)).unwrap_or(0) as u64;
@@ -166,7 +167,7 @@ mod tests {
         assert!(FUNCTIONS.len() <= crate::interface::device::FUNCTIONS, "the state has room for their addresses");
     }
 
-    /// Parameters of each function beside the types that `ash` has for it: a pointer has eight bytes.
+    /// Compares the parameters of each function with the types in `ash`; a pointer has eight bytes.
     #[test]
     fn parameters_are_as_many_and_as_wide_as_vulkans() {
         use ash::vk;

@@ -1,17 +1,17 @@
-//! The structures of Vulkan that the runtime fills or reads, under Vulkan's own names, as machines with pointers of 8 bytes lay them out.
+//! Vulkan structures that the runtime fills or reads. They have Vulkan's names, and the layout of machines with pointers of 8 bytes.
 //!
-//! Handles, sizes and pointers are words there, so one table is right for every target. Machines of 32 bits have no Vulkan here.
+//! Handles, sizes and pointers are words on these machines, so one table fits every target. Vulkan is not supported on machines of 32 bits.
 
-/// A member of a structure, as far as its size goes.
+/// The size and alignment of a structure member.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Member {
     /// 32 bits.
     Single,
     /// 64 bits: a handle, a pointer, a size.
     Word,
-    /// Singles of which nobody here asks.
+    /// Several values of 32 bits that the runtime does not use.
     Singles(u64),
-    /// Words of which nobody here asks.
+    /// Several words that the runtime does not use.
     Words(u64),
 }
 
@@ -38,14 +38,14 @@ impl Member {
 /// A structure of Vulkan.
 #[derive(Debug)]
 pub struct Structure {
-    /// What its first member says it is, where it says so; then a pointer to the next structure follows, and then the members.
+    /// The value of `sType`, if the structure begins with `sType` and `pNext`.
     pub kind: Option<u32>,
-    /// The members, with their names.
+    /// Names and sizes of the members after `sType` and `pNext`.
     pub members: &'static [(&'static str, Member)],
 }
 
 impl Structure {
-    /// All members with where they are.
+    /// Lists all members with their offsets.
     pub fn places(&self) -> impl Iterator<Item = (&'static str, Member, u64)> + '_ {
         let head: &[(&str, Member)] = if self.kind.is_some() { &[("sType", Single), ("pNext", Word)] } else { &[] };
         let mut end = 0u64;
@@ -56,17 +56,17 @@ impl Structure {
         })
     }
 
-    /// Its size.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> u64 {
         let (end, alignment) =
             self.places().fold((0, 1), |(_, most), (_, member, start)| (start + member.bytes(), most.max(member.alignment())));
         u64::next_multiple_of(end, alignment)
     }
 
-    /// Where a member is.
+    /// Returns the offset of a member.
     ///
     /// # Panics
-    /// When there is none of that name: every name is written in this folder, so whoever emits the runtime at all finds it.
+    /// Panics if no member has this name. All names are written in this folder, so any test that emits the runtime finds a wrong name.
     pub fn offset(&self, name: &str) -> i32 {
         let place = self.places().find(|place| place.0 == name).map(|place| place.2 as i32);
         place.unwrap_or_else(|| unreachable!("no structure of Vulkan here has a member {name}"))
@@ -151,7 +151,7 @@ pub const BUFFER_CREATE_INFO: Structure = chained(
 );
 /// `VkShaderModuleCreateInfo`
 pub const SHADER_MODULE_CREATE_INFO: Structure = chained(16, &[("flags", Single), ("codeSize", Word), ("pCode", Word)]);
-/// `VkPipelineShaderStageCreateInfo` within `VkComputePipelineCreateInfo`, whose members it has after three of that.
+/// `VkComputePipelineCreateInfo`, with the members of the `VkPipelineShaderStageCreateInfo` that it contains.
 pub const COMPUTE_PIPELINE_CREATE_INFO: Structure = chained(
     29,
     &[
@@ -168,7 +168,7 @@ pub const COMPUTE_PIPELINE_CREATE_INFO: Structure = chained(
         ("basePipelineIndex", Single),
     ],
 );
-/// `sType` of `VkPipelineShaderStageCreateInfo`.
+/// `sType` of `VkPipelineShaderStageCreateInfo`
 pub const SHADER_STAGE_KIND: u64 = 18;
 /// `VkPipelineLayoutCreateInfo`
 pub const PIPELINE_LAYOUT_CREATE_INFO: Structure = chained(
@@ -287,7 +287,7 @@ mod tests {
     use super::*;
     use ash::vk;
 
-    /// Compares members of ours with those of a structure of `ash`, and the sizes.
+    /// Compares offsets of members, and the size, with a structure of `ash`.
     macro_rules! same {
         ($ours:ident, $theirs:ident $(, $name:literal = $($field:ident).+)*) => {
             assert_eq!($ours.bytes(), size_of::<vk::$theirs>() as u64, stringify!($theirs));
@@ -299,7 +299,7 @@ mod tests {
         };
     }
 
-    /// The same of one that says what it is.
+    /// Compares a structure that has an `sType`, too.
     macro_rules! same_kind {
         ($ours:ident, $theirs:ident $(, $name:literal = $($field:ident).+)*) => {
             same!($ours, $theirs, "sType" = s_type, "pNext" = p_next $(, $name = $($field).+)*);

@@ -1,5 +1,5 @@
-//! Timestamps of a region: before anything, when all is there that enters, after each dispatch, and at the end. They go to staging memory. Only a
-//! runtime that measures has this.
+//! Timestamps of a region: at the start, after all inputs are on the device, after each dispatch, and at the end. They are copied to staging memory.
+//! Only a runtime that measures has them.
 
 use super::choose::MOST_FAMILIES;
 use super::functions::Vk;
@@ -15,7 +15,7 @@ const BOTTOM: u64 = 0x2000;
 /// `VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT`
 const WHOLE_AND_THERE: u64 = 1 | 2;
 
-/// Makes the pool of timestamps and keeps how long a tick is; nothing where the queue has no timestamps.
+/// Makes the pool of timestamps, and stores the length of a tick. Does nothing if the queue has no timestamps.
 pub fn prepare(e: &mut Builder, part: Value, table: Value) {
     let (families, count) = (e.memory((QUEUE_FAMILY_PROPERTIES.bytes() * MOST_FAMILIES) as u32), e.memory(8));
     e.store(Width::Single, MOST_FAMILIES, count, 0);
@@ -38,18 +38,18 @@ pub fn prepare(e: &mut Builder, part: Value, table: Value) {
     });
 }
 
-/// The timestamps of the region whose commands are recorded.
+/// The timestamps of a region while its commands are recorded.
 pub struct Measure {
     part: Value,
     commands: Value,
-    /// The pool, or 0.
+    /// The query pool, or 0.
     pool: Value,
-    /// Where the number of the next timestamp is.
+    /// Address of the number of the next timestamp.
     next: Value,
 }
 
 impl Measure {
-    /// Before anything else is recorded.
+    /// Resets the region's timestamps and takes the first; called before other commands are recorded.
     pub fn begin(e: &mut Builder, (part, commands): (Value, Value), row: Value) -> Self {
         let pool = e.load(Width::Word, part, part::QUERIES);
         let (next, first) = (e.memory(8), e.load(Width::Single, row, region_row::FIRST_TIMESTAMP));
@@ -63,7 +63,7 @@ impl Measure {
         measure
     }
 
-    /// The next timestamp, taken when all is done that was recorded before.
+    /// Takes the next timestamp, when all commands recorded so far are done.
     pub fn stamp(&self, e: &mut Builder) {
         let &Self { part, commands, pool, next } = self;
         e.when(pool, |e| {
@@ -74,7 +74,7 @@ impl Measure {
         });
     }
 
-    /// The last timestamp; all of them go to staging memory.
+    /// Takes the last timestamp, and copies all timestamps to staging memory.
     pub fn end(&self, e: &mut Builder, staging: Value, row: Value) {
         self.stamp(e);
         let &Self { part, commands, pool, .. } = self;

@@ -1,4 +1,4 @@
-//! Memory: copies on the host, buffers on the device, constants on their way there.
+//! Memory: copies on the host, buffers on the device, and the upload of constants.
 
 use super::flags::{access, stage};
 use super::functions::Vk;
@@ -14,17 +14,17 @@ use crate::interface::device as part;
 
 /// `VkMemoryPropertyFlagBits`
 pub mod memory_property {
-    /// Near the device.
+    /// Memory of the device itself.
     pub const DEVICE_LOCAL: u64 = 1;
-    /// The host can map it.
+    /// Memory that the host can map.
     pub const HOST_VISIBLE: u64 = 2;
-    /// What one side writes the other sees.
+    /// Memory in which each side sees the other's writes without a flush.
     pub const HOST_COHERENT: u64 = 4;
-    /// The host reads it fast.
+    /// Memory that the host reads fast.
     pub const HOST_CACHED: u64 = 8;
 }
 
-/// `void copy(void *to, const void *from, size_t bytes)`: words as far as both addresses are aligned to them, then halves of words, then
+/// Writes `void copy(void *to, const void *from, size_t bytes)`. It copies words if both addresses are aligned to words, then 32-bit units, then
 /// bytes.
 pub fn copy(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Copy.signature(), |e, arguments| {
@@ -45,8 +45,8 @@ pub fn copy(runtime: &Runtime) -> Function {
     })
 }
 
-/// `int buffer(part, void *slots, size_t bytes, usage, wished, next, least)`: a buffer and, at the slot after its own, its memory, which has
-/// the properties wished, or else the next ones, or else the least.
+/// Writes `int buffer(part, void *slots, size_t bytes, usage, wished, next, least)`. It makes a buffer and its memory, and stores both handles in
+/// `slots`, one after the other. The memory has the properties `wished` if possible, else `next`, else `least`.
 pub fn buffer(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Buffer.signature(), |e, arguments| {
         let &[part, slots, bytes, usage, wished, next, least] = arguments else { unreachable!("buffer has seven parameters") };
@@ -71,10 +71,10 @@ pub fn buffer(runtime: &Runtime) -> Function {
     })
 }
 
-/// Stands for the number of a type of memory where there is none.
+/// The number of a memory type if none suits.
 const NO_TYPE: u64 = u32::MAX as u64;
 
-/// The number of the first type of memory that is allowed and has the first of three sets of properties that any has, and its properties.
+/// Finds the first allowed memory type with the earliest satisfiable set of three sets of properties. Returns its number and its properties.
 fn best_type(e: &mut Builder, properties: Value, allowed: Value, sets: [Value; 3]) -> (Value, Value) {
     let count = e.load(Width::Single, properties, MEMORY_PROPERTIES.offset("memoryTypeCount"));
     let first = e.at(properties, MEMORY_PROPERTIES.offset("memoryTypes") as u64);
@@ -104,7 +104,7 @@ fn best_type(e: &mut Builder, properties: Value, allowed: Value, sets: [Value; 3
     (best, found)
 }
 
-/// Makes what one side wrote to staging memory seen by the other, where it is not by itself.
+/// Makes writes of one side to staging memory visible to the other, unless the memory is coherent.
 pub fn make_seen(e: &mut Builder, part: Value, function: Vk) {
     let flags = e.load(Width::Single, part, part::STAGING_FLAGS);
     let coherent = e.binary(BinaryOp::And, flags, memory_property::HOST_COHERENT);
@@ -116,7 +116,7 @@ pub fn make_seen(e: &mut Builder, part: Value, function: Vk) {
     });
 }
 
-/// `int upload(part, table, const void *weights)`: copies the constants to the device, as many at a time as staging memory holds.
+/// Writes `int upload(part, table, const void *weights)`. It copies the constants to the device, one window of staging memory at a time.
 pub fn upload(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Upload.signature(), |e, arguments| {
         let &[part, table, weights] = arguments else { unreachable!("upload has three parameters") };
@@ -145,7 +145,7 @@ pub fn upload(runtime: &Runtime) -> Function {
     })
 }
 
-/// Copies what of each constant is within a window to staging memory.
+/// Copies the overlap of each constant with a window to staging memory.
 fn window(runtime: &Runtime, e: &mut Builder, (part, table, weights): (Value, Value, Value), start: Value, end: Value) {
     let staging = e.load(Width::Word, part, part::MAPPED);
     e.rows(table, [Head::Constants, Head::ConstantsEnd], constant_row::BYTES, |e, row| {

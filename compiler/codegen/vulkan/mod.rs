@@ -1,7 +1,7 @@
-//! The runtime that runs regions on a device of Vulkan: functions of the driver's language and the tables that they read.
+//! The runtime that runs regions on a Vulkan device: functions in the driver language, and the tables that they read.
 //!
-//! It is the same for every model: what differs stands in the model's table. Every handle and every function's address is in a part of the
-//! state; there is no heap and no writable data. Whatever fails leaves the name of the call and its result there.
+//! The runtime is the same for every model; the differences are in the model's table. Handles and addresses of functions are in a part of the state.
+//! There is no heap and no writable data. After a failure, the state holds the number of the call and its result.
 
 mod all;
 mod check;

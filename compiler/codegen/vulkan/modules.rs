@@ -1,13 +1,13 @@
-//! What kernels of a device are to its driver.
+//! The kernels of a device in the form that its driver needs.
 
-/// The most ranges that a kernel binds: more than any profile has.
+/// Maximum number of ranges that a kernel binds: more than any profile has.
 pub const MOST_BINDINGS: usize = 16;
 
-/// The kernels of a device as its driver takes them.
+/// SPIR-V modules and workgroup counts of a device's kernels, in the order of the kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Modules {
-    /// SPIR-V, whose entry point is `main`.
+    /// SPIR-V of each kernel, with the entry point `main`.
     pub words: Vec<Vec<u32>>,
-    /// Workgroups in each direction.
+    /// Workgroups of each kernel, in each direction.
     pub groups: Vec<[u32; 3]>,
 }

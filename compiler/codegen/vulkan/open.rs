@@ -1,4 +1,4 @@
-//! Opening a device: the library, instance and device or those of the application, buffers, pipelines, constants, commands.
+//! Opening a device: library, instance, device, buffers, pipelines, constants and commands. The application may provide instance and device.
 
 use super::choose::{Features, choose};
 use super::common::{self, EXTENSION_NAMES, NAME_BYTES};
@@ -21,10 +21,10 @@ mod usage {
     pub const COUNTS: u64 = 0x100;
 }
 
-/// The version of Vulkan that has elements of 8 bits without an extension.
+/// The version of Vulkan from which elements of 8 bits need no extension.
 const WITH_BYTES: u64 = 1 << 22 | 2 << 12;
 
-/// `int open(part, table, const void *weights, const modelc_vk_host *host)`. Whatever was made when it fails is for `close` to free.
+/// Writes `int open(part, table, const void *weights, const modelc_vk_host *host)`. If it fails, `close` frees all that exists.
 pub fn open(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Open.signature(), |e, arguments| {
         let &[part, table, weights, host] = arguments else { unreachable!("open has four parameters") };
@@ -71,7 +71,7 @@ pub fn open(runtime: &Runtime) -> Function {
     })
 }
 
-/// Nothing is there yet.
+/// Fills the part of the state with zeros, and stores its address in it.
 pub fn clear(e: &mut Builder, part: Value, table: Value) {
     let bytes = e.head(table, Head::PartBytes);
     e.each(bytes, 8, |e, offset| {
@@ -81,7 +81,7 @@ pub fn clear(e: &mut Builder, part: Value, table: Value) {
     e.store(Width::Word, part, part, part::PLACE);
 }
 
-/// Takes what the application gives, and finds `vkGetInstanceProcAddr` if it does not give that.
+/// Stores the fields that the application provides. Finds `vkGetInstanceProcAddr` if the application does not provide it.
 fn library(runtime: &Runtime, e: &mut Builder, part: Value, host: Value) {
     e.store(Width::Single, 1, part, part::OWNS);
     let get = e.region(|e| {
@@ -122,13 +122,13 @@ fn library(runtime: &Runtime, e: &mut Builder, part: Value, host: Value) {
     keep_entry(e, part, get);
 }
 
-/// Keeps the address of `vkGetInstanceProcAddr`, which is not 0.
+/// Stores the address of `vkGetInstanceProcAddr`; fails if it is 0.
 pub fn keep_entry(e: &mut Builder, part: Value, get: Value) {
     e.vulkan_fail_unless(part, get, Vk::GetInstanceProcAddr, INITIALIZATION_FAILED);
     e.store(Width::Word, get, part, part::FUNCTION_ADDRESSES + 8 * Vk::GetInstanceProcAddr as i32);
 }
 
-/// Opens the first of the libraries that is there; the address of `vkGetInstanceProcAddr`, or 0.
+/// Opens the first library that exists; returns the address of `vkGetInstanceProcAddr`, or 0.
 pub fn open_library(runtime: &Runtime, e: &mut Builder, part: Value, loader: &Loader, [open, find]: [u32; 2]) -> Value {
     let mut library: Option<Value> = None;
     for number in 0..loader.libraries.len() as u64 {
@@ -152,7 +152,7 @@ pub fn open_library(runtime: &Runtime, e: &mut Builder, part: Value, loader: &Lo
     e.call(Callee::Import(find), loader.find_signature(), vec![library.into(), name.into()])
 }
 
-/// Finds all functions of a source.
+/// Finds all functions of a source, and stores their addresses.
 pub fn find(runtime: &Runtime, e: &mut Builder, part: Value, source: Source) {
     let (by, handle) = match source {
         Source::Library | Source::Global => (Vk::GetInstanceProcAddr, Operand::Number(0)),
@@ -186,7 +186,7 @@ pub fn instance(e: &mut Builder, part: Value, table: Value) {
     e.vulkan_make(part, Vk::CreateInstance, vec![information.into(), allocator.into()], (part, part::INSTANCE));
 }
 
-/// `int device(part, table)`: chooses a device and makes it, with one queue.
+/// Writes `int device(part, table)`. It chooses a device and creates it, with one queue.
 pub fn device(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Device.signature(), |e, arguments| {
         let &[part, table] = arguments else { unreachable!("device has two parameters") };
@@ -220,7 +220,7 @@ pub fn device(runtime: &Runtime) -> Function {
     })
 }
 
-/// Whether the application's device suits.
+/// Fails unless the application's device suits the table.
 fn given_device(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
     properties(runtime, e, part);
     let physical = e.load(Width::Word, part, part::PHYSICAL);
@@ -230,7 +230,7 @@ fn given_device(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
     e.vulkan_fail_unless(part, score, Vk::GetPhysicalDeviceProperties, FEATURE_NOT_PRESENT);
 }
 
-/// Keeps what the device says of itself.
+/// Copies the first bytes of the device's properties to the state.
 fn properties(runtime: &Runtime, e: &mut Builder, part: Value) {
     let physical = e.load(Width::Word, part, part::PHYSICAL);
     let properties = e.room(&DEVICE_PROPERTIES);
@@ -249,7 +249,7 @@ fn queue(e: &mut Builder, part: Value) {
     e.vulkan_fail_unless(part, queue, Vk::GetDeviceQueue, INITIALIZATION_FAILED);
 }
 
-/// The three buffers, staging last, whose memory is mapped.
+/// Makes the three buffers, and maps the memory of the last, staging.
 fn buffers(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
     let near = [DEVICE_LOCAL, DEVICE_LOCAL, 0];
     let visible = [HOST_VISIBLE | HOST_COHERENT | HOST_CACHED, HOST_VISIBLE | HOST_CACHED, HOST_VISIBLE | HOST_COHERENT];
@@ -262,7 +262,7 @@ fn buffers(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
     for (place, field, usage, wanted) in list {
         let slots = e.at(part, place as u64);
         let bytes = e.head(table, field);
-        // A buffer is not empty.
+        // Vulkan does not allow empty buffers.
         let bytes = e.larger(bytes, 4);
         let numbers = [usage, wanted[0], wanted[1], wanted[2]].map(Operand::Number);
         let arguments = [part, slots, bytes].map(Operand::Value).into_iter().chain(numbers).collect();

@@ -1,47 +1,47 @@
-//! What is wanted of the runtime.
+//! Options of the GPU runtime.
 
 use super::modules::Modules;
 use super::runtime::Loader;
 use crate::target::Platform;
 use std::sync::Arc;
 
-/// Where the library of Vulkan comes from.
+/// The source of the Vulkan library.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LoaderChoice {
-    /// The system's loader of libraries, unless the application brings it.
+    /// The system's loader of libraries, unless the application provides `vkGetInstanceProcAddr`.
     #[default]
     System,
-    /// The application.
+    /// The application only.
     Host,
 }
 
-/// Where the runtime's functions are.
+/// The place of the runtime's functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RuntimePlace {
-    /// In the object.
+    /// The object of the model.
     #[default]
     Embedded,
-    /// In an object of their own, for several models.
+    /// A separate object, for several models.
     Linked,
 }
 
-/// How the part of a program that is for a GPU runs.
+/// Options of a program's GPU part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GpuOptions {
-    /// Whether a program that finds no device is to fail; else it runs on the CPU, and a device that is a CPU is none.
+    /// `true` if the program must fail without a device. It then also accepts a CPU as a device. Otherwise it runs on the CPU if there is no GPU.
     pub required: bool,
-    /// Where the library comes from.
+    /// Source of the library.
     pub loader: LoaderChoice,
-    /// Where the runtime is.
+    /// Place of the runtime.
     pub runtime: RuntimePlace,
-    /// Whether regions take times of what they do, which the runtime must be embedded for.
+    /// `true` if regions take timestamps; this needs an embedded runtime.
     pub measures: bool,
-    /// The kernels of the device, where they are not to be compiled.
+    /// Compiled kernels of the device; `None` if they must be compiled.
     pub modules: Option<Arc<Modules>>,
 }
 
 impl GpuOptions {
-    /// How the library is found on a system; nothing where the application brings it.
+    /// Returns the functions that load the library on a system. `None` if the application provides the library.
     pub fn loader(&self, platform: Platform) -> Option<Loader> {
         match (self.loader, platform) {
             (LoaderChoice::Host, _) | (_, Platform::None) => None,

@@ -15,7 +15,7 @@ use crate::interface::device as part;
 /// `VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT`
 const RESETTABLE: u64 = 2;
 
-/// `int pipelines(part, table)`: everything that commands need.
+/// Writes `int pipelines(part, table)`. It makes everything that commands need.
 pub fn pipelines(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Pipelines.signature(), |e, arguments| {
         let &[part, table] = arguments else { unreachable!("pipelines has two parameters") };
@@ -25,7 +25,7 @@ pub fn pipelines(runtime: &Runtime) -> Function {
             let offset = e.head(table, field);
             e.add(part, offset)
         });
-        // What a row makes has the row's place in the array.
+        // Each handle has the position in its array that the row has among the rows.
         let first = e.head(table, Head::Layouts);
         let first = e.add(table, first);
         e.rows(table, [Head::Layouts, Head::LayoutsEnd], layout_row::BYTES, |e, row| {
@@ -50,7 +50,7 @@ pub fn pipelines(runtime: &Runtime) -> Function {
     })
 }
 
-/// Pools of descriptor sets and of command buffers, the fence, and the command buffer that copies constants.
+/// Makes the pools of descriptor sets and command buffers, the fence, and the command buffer that copies constants.
 fn pools(e: &mut Builder, part: Value, table: Value) {
     let [sets, descriptors] = [Head::Sets, Head::Descriptors].map(|field| {
         let count = e.head_single(table, field);
@@ -68,14 +68,14 @@ fn pools(e: &mut Builder, part: Value, table: Value) {
     commands(e, part, (part, part::UPLOAD));
 }
 
-/// A command buffer, which the pool frees.
+/// Allocates a command buffer, which the pool frees.
 pub fn commands(e: &mut Builder, part: Value, to: (Value, i32)) {
     let [device, pool] = [part::DEVICE, part::COMMANDS].map(|offset| e.load(Width::Word, part, offset));
     let information = e.structure(&COMMAND_BUFFER_ALLOCATE_INFO, &[("commandPool", pool.into()), ("commandBufferCount", 1.into())]);
     e.vulkan_make(part, Vk::AllocateCommandBuffers, vec![device.into(), information.into()], to);
 }
 
-/// The pipeline of a kernel's row.
+/// Makes the pipeline of a kernel's row.
 fn pipeline(e: &mut Builder, (part, table, row): (Value, Value, Value), layouts: Value, name: Value, to: Value) {
     let [layout, code, bytes] = [kernel_row::LAYOUT, kernel_row::CODE, kernel_row::CODE_BYTES].map(|field| e.load(Width::Word, row, field));
     let code = e.add(table, code);

@@ -23,7 +23,7 @@ pub fn begin(e: &mut Builder, part: Value, commands: Value) {
     e.vulkan(part, Vk::BeginCommandBuffer, vec![commands.into(), information.into()]);
 }
 
-/// What some stages before wrote is there for some stages after. Each side is its stages and its accesses.
+/// Records a barrier: accesses after it see the writes before it. Each side has stages and accesses.
 pub fn barrier(e: &mut Builder, part: Value, commands: Value, before: (u64, u64), after: (impl Into<Operand>, impl Into<Operand>)) {
     let memory = e.structure(&MEMORY_BARRIER, &[("srcAccessMask", before.1.into()), ("dstAccessMask", after.1.into())]);
     let mut arguments = vec![commands.into(), before.0.into(), after.0.into(), 0.into(), 1.into(), memory.into()];
@@ -31,7 +31,7 @@ pub fn barrier(e: &mut Builder, part: Value, commands: Value, before: (u64, u64)
     e.vulkan_only(part, Vk::CmdPipelineBarrier, arguments);
 }
 
-/// `int record(part, table, const void *row)`: the commands of a region's row.
+/// Writes `int record(part, table, const void *row)`. It records the commands of a region's row.
 pub fn record(runtime: &Runtime) -> Function {
     use access::{HOST_READ, SHADER_READ, SHADER_WRITE, TRANSFER_READ, TRANSFER_WRITE};
     use stage::{COMPUTE, HOST, TRANSFER};
@@ -44,7 +44,7 @@ pub fn record(runtime: &Runtime) -> Function {
         begin(e, part, commands);
         let measure = runtime.measures.then(|| Measure::begin(e, (part, commands), row));
         let [area, staging] = [part::AREA, part::STAGING].map(|offset| e.load(Width::Word, part, offset));
-        // The status.
+        // Status 0: no failure yet.
         e.vulkan_only(part, Vk::CmdFillBuffer, vec![commands.into(), area.into(), 0.into(), 4.into(), 0.into()]);
         let entering = e.load(Width::Single, row, region_row::COPIES_IN_COUNT);
         e.when(entering, |e| copy(e, (part, table, commands), (staging, area), entering, (row, region_row::COPIES_IN)));
@@ -61,7 +61,7 @@ pub fn record(runtime: &Runtime) -> Function {
     })
 }
 
-/// Copies between buffers; a field of the row says where in the table the ranges are.
+/// Records copies between buffers; a field of the row has the offset of the ranges in the table.
 fn copy(
     e: &mut Builder,
     (part, table, commands): (Value, Value, Value),
@@ -74,7 +74,7 @@ fn copy(
     e.vulkan_only(part, Vk::CmdCopyBuffer, [commands, from, to, count, ranges].map(Operand::Value).to_vec());
 }
 
-/// Dispatches and barriers. Where they are measured, each dispatch waits for the one before.
+/// Records dispatches and barriers. If they are measured, each dispatch waits for the previous one.
 fn steps(e: &mut Builder, (part, table, commands): (Value, Value, Value), row: Value, measure: Option<&Measure>) {
     if let Some(measure) = measure {
         measure.stamp(e);
@@ -112,7 +112,7 @@ fn steps(e: &mut Builder, (part, table, commands): (Value, Value, Value), row: V
     e.repeat(&[(at, first.into())], head, body);
 }
 
-/// A dispatch with a descriptor set of its own.
+/// Records a dispatch with its own descriptor set.
 fn dispatch(e: &mut Builder, (part, table, commands): (Value, Value, Value), at: Value, pipeline: Value, count: Value) {
     let layout = e.load(Width::Word, at, step::LAYOUT);
     let [set_layout, pipeline_layout, pipeline] =
@@ -135,7 +135,7 @@ fn dispatch(e: &mut Builder, (part, table, commands): (Value, Value, Value), at:
         ("pBufferInfo", bound.into()),
     ];
     let write = e.structure(&WRITE_DESCRIPTOR_SET, &members);
-    // One write goes on from binding to binding. A kernel without operands has none.
+    // One write continues from binding to binding. A kernel without operands needs none.
     e.when(count, |e| e.vulkan_only(part, Vk::UpdateDescriptorSets, vec![device.into(), 1.into(), write.into(), 0.into(), 0.into()]));
     let [pipeline, pipeline_layout] = [pipeline, pipeline_layout].map(|place| e.load(Width::Word, place, 0));
     e.vulkan_only(part, Vk::CmdBindPipeline, vec![commands.into(), COMPUTE_POINT.into(), pipeline.into()]);
@@ -144,7 +144,7 @@ fn dispatch(e: &mut Builder, (part, table, commands): (Value, Value, Value), at:
     workgroups(e, (part, commands), at);
 }
 
-/// Runs what is bound in as many workgroups as a step says, or as stand in the area.
+/// Dispatches the bound kernel. The step holds the number of workgroups, or its offset in the area if it is known only at run time.
 fn workgroups(e: &mut Builder, (part, commands): (Value, Value), at: Value) {
     let last = e.load(Width::Single, at, step::GROUPS + 8);
     let known = e.region(|e| {
@@ -161,7 +161,7 @@ fn workgroups(e: &mut Builder, (part, commands): (Value, Value), at: Value) {
     e.branch(last, &[], known, counted);
 }
 
-/// What a step is bound to, with the handles of buffers.
+/// Copies the bindings of a step to the stack, and fills in the handles of buffers. Returns their address.
 fn bindings(e: &mut Builder, part: Value, at: Value, count: Value) -> Value {
     let bytes = DESCRIPTOR_BUFFER_INFO.bytes();
     let bound = e.memory((bytes * MOST_BINDINGS as u64) as u32);

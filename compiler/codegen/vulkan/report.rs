@@ -1,4 +1,4 @@
-//! What the application can ask.
+//! The report that the application can ask for.
 
 use super::common::{self, NAME_BYTES};
 use super::runtime::{Own, Runtime};
@@ -14,19 +14,19 @@ pub mod info {
     pub const RESULT: i32 = 8;
     pub const RESERVED: i32 = 12;
     pub const FAILED: i32 = 16;
-    /// Five singles and a name.
+    /// Offset of the properties: five values of 32 bits, and a name.
     pub const PROPERTIES: u64 = 24;
-    /// The driver fills these: the estimates are the model's.
+    /// Offset of the estimated times, which the driver fills, since they depend on the model.
     pub const HOST_NS: i32 = 304;
     pub const DEVICE_NS: i32 = 312;
 }
 
 /// Bytes of `modelc_gpu_info`.
 pub const GPU_INFO_BYTES: u64 = 320;
-/// Bytes of the first `modelc_gpu_info`, which had no estimates.
+/// Bytes of the first version of `modelc_gpu_info`, without estimates.
 const LEAST_BYTES: u64 = 304;
 
-/// `int report(part, modelc_gpu_info *info)`: which side runs, which call failed with what, which device there is or was.
+/// Writes `int report(part, modelc_gpu_info *info)`. It reports if the device runs, which call failed with which result, and the device's properties.
 pub fn report(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Report.signature(), |e, arguments| {
         let &[part, out] = arguments else { unreachable!("report has two parameters") };

@@ -1,4 +1,4 @@
-//! Running a region: copies in, submission, the wait for its end, the status, copies out.
+//! Execution of a region: copies in, submission, waiting, the status, copies out.
 
 use super::functions::Vk;
 use super::layout::SUBMIT_INFO;
@@ -8,7 +8,7 @@ use super::tables::{crossing_row, region_row};
 use crate::codegen::driver::language::{Builder, Callee, CompareOp, Function, Signature, Value, Width, function};
 use crate::interface::device as part;
 
-/// Calls the application's function that locks or unlocks its queue, where there is one.
+/// Calls the application's function that locks or unlocks its queue, if it has one.
 pub fn call_lock(e: &mut Builder, part: Value, place: i32) {
     let lock = e.load(Width::Word, part, place);
     e.when(lock, |e| {
@@ -17,7 +17,7 @@ pub fn call_lock(e: &mut Builder, part: Value, place: i32) {
     });
 }
 
-/// `int submit(part, VkCommandBuffer)`: runs commands and waits for their end.
+/// Writes `int submit(part, VkCommandBuffer)`. It runs commands and waits for their end.
 pub fn submit(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Submit.signature(), |e, arguments| {
         let &[part, commands] = arguments else { unreachable!("submit has two parameters") };
@@ -36,18 +36,18 @@ pub fn submit(runtime: &Runtime) -> Function {
     })
 }
 
-/// What the caller of [`run`] says of each crossing: offsets in its record.
+/// Record of a crossing that the caller of [`run`] passes: offsets of its fields.
 pub mod passed {
-    /// The address on the host, a word.
+    /// Address on the host, a word.
     pub const ADDRESS: i32 = 0;
-    /// Bytes that are there, a word; an extent has a size of its own.
+    /// Number of bytes, a word; ignored for an extent.
     pub const COUNT: i32 = 8;
     /// Bytes of a record.
     pub const BYTES: u64 = 16;
 }
 
-/// `int run(part, table, const void *row, const void *crossings)`: runs a region. `crossings` are records of what enters, then of what leaves.
-/// A status that is not 0 and comes from a kernel changes nothing on the host; neither does `MODELC_E_GPU`.
+/// Writes `int run(part, table, const void *row, const void *crossings)`. It runs a region. `crossings` has the records of inputs, then of outputs.
+/// After a kernel's failure or `MODELC_E_GPU`, nothing on the host has changed.
 pub fn run(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Run.signature(), |e, arguments| {
         let &[part, table, row, records] = arguments else { unreachable!("run has four parameters") };
@@ -68,7 +68,7 @@ pub fn run(runtime: &Runtime) -> Function {
     })
 }
 
-/// Copies what enters to staging memory, or what leaves from there. Gives where the records of what comes after are.
+/// Copies inputs to staging memory, or outputs from it. Returns the address after the last record.
 fn crossings(
     e: &mut Builder,
     (runtime, table, row, staging): (&Runtime, Value, Value, Value),
@@ -93,7 +93,7 @@ fn crossings(
             e.call_only(runtime.callee(Own::Copy), Own::Copy.signature(), vec![to.into(), from.into(), bytes.into()]);
             vec![]
         });
-        // Extents are small: an i64 on the host begins with the i32 of the device, and the rest is 0.
+        // Extents are small: the low half of an i64 on the host is the i32 of the device, and the high half is 0.
         let extent = e.region(|e| {
             let value = e.load(Width::Single, from, 0);
             e.store(Width::Single, value, to, 0);

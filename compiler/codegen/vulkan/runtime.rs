@@ -1,12 +1,12 @@
-//! What the functions of the runtime are called, how, and what they are written from.
+//! The runtime's functions: names, signatures, and the parameters that they are written from.
 
 use super::common::common_data;
 use crate::codegen::driver::language::{Callee, Signature, Width};
 use crate::interface::Layout;
 
-/// The version of tables and of the part of the state: objects of models and the runtime must agree in it.
+/// The version of tables and of the part of the state. The objects of models and the runtime must agree on it.
 pub const FORMAT: u32 = 3;
-/// What the symbols of a runtime in an object of its own begin with.
+/// Prefix of the symbols of a runtime in a separate object.
 pub const RUNTIME_NAME: &str = "modelc";
 
 /// The functions of the runtime.
@@ -14,23 +14,23 @@ pub const RUNTIME_NAME: &str = "modelc";
 pub enum Own {
     /// `void copy(void *to, const void *from, size_t bytes)`
     Copy,
-    /// How well a device suits, 0 for not at all: `int suits(part, table, VkPhysicalDevice, uint32_t *family)`
+    /// Returns the score of a device, 0 if it is unsuitable: `int suits(part, table, VkPhysicalDevice, uint32_t *family)`
     Suits,
-    /// A buffer with memory: `int buffer(part, void *slots, size_t bytes, usage, wished, next, least)`
+    /// Makes a buffer with memory: `int buffer(part, void *slots, size_t bytes, usage, wished, next, least)`
     Buffer,
-    /// `int submit(part, VkCommandBuffer)`, which waits for the end.
+    /// Runs commands and waits for their end: `int submit(part, VkCommandBuffer)`
     Submit,
-    /// Instance and device, where the application brings none: `int device(part, table)`
+    /// Makes instance and device, unless the application provides them: `int device(part, table)`
     Device,
     /// `int pipelines(part, table)`
     Pipelines,
     /// `int upload(part, table, const void *weights)`
     Upload,
-    /// The commands of a region: `int record(part, table, const void *row)`
+    /// Records the commands of a region: `int record(part, table, const void *row)`
     Record,
     /// `int open(part, table, const void *weights, const modelc_vk_host *host)`
     Open,
-    /// `int run(part, table, const void *row, void *const *addresses)`
+    /// `int run(part, table, const void *row, const void *crossings)`
     Run,
     /// `void close(part, table)`
     Close,
@@ -39,7 +39,7 @@ pub enum Own {
 }
 
 impl Own {
-    /// All of them, by their numbers.
+    /// All functions, in the order of their numbers.
     pub const ALL: [Self; 12] = [
         Self::Copy,
         Self::Suits,
@@ -55,10 +55,10 @@ impl Own {
         Self::Report,
     ];
 
-    /// Those that models call; the others only serve them.
+    /// Functions that models call; the others are helpers.
     pub const ENTRIES: [Self; 4] = [Self::Open, Self::Run, Self::Close, Self::Report];
 
-    /// Those that it calls itself.
+    /// Returns the functions that this function calls.
     pub fn helpers(self) -> &'static [Self] {
         match self {
             Self::Copy | Self::Suits | Self::Buffer | Self::Submit | Self::Pipelines | Self::Record | Self::Close => &[],
@@ -69,13 +69,13 @@ impl Own {
         }
     }
 
-    /// The most stack that it takes with those that it calls, of the stack that each takes itself. What Vulkan takes is not counted.
+    /// Returns the maximum stack of a function and its helpers. `own` gives the stack of each function alone. Vulkan's own stack is not counted.
     pub fn stack_bytes(self, own: &impl Fn(Self) -> u64) -> u64 {
         let below = self.helpers().iter().map(|helper| helper.stack_bytes(own)).max();
         own(self) + below.unwrap_or(0)
     }
 
-    /// Its name.
+    /// Returns the name of the function.
     pub fn name(self) -> &'static str {
         match self {
             Self::Copy => "vulkan_copy",
@@ -93,7 +93,7 @@ impl Own {
         }
     }
 
-    /// How it is called.
+    /// Returns the signature of the function.
     pub fn signature(self) -> Signature {
         match self {
             Self::Copy => Signature::new(&[Width::Word; 3], None),
@@ -109,65 +109,65 @@ impl Own {
     }
 }
 
-/// The system's functions that open a library and find a function in it, with the libraries to try.
+/// The system's functions that open a library and find a function in it, and the libraries to try.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Loader {
     /// `void *open(const char *name[, int flags])`
     pub open: &'static str,
     /// `void *find(void *library, const char *name)`
     pub find: &'static str,
-    /// The flags, where it takes some.
+    /// The flags, if `open` takes any.
     pub flags: Option<u32>,
-    /// The library's names.
+    /// The library's names, in the order of trials.
     pub libraries: &'static [&'static str],
 }
 
-/// `RTLD_NOW`, the same on all these systems.
+/// `RTLD_NOW`, which is the same on all these systems.
 const NOW: u32 = 2;
 
 impl Loader {
-    /// Of Linux and Android.
+    /// Loader of Linux and Android.
     pub const LINUX: Self = Self { open: "dlopen", find: "dlsym", flags: Some(NOW), libraries: &["libvulkan.so.1", "libvulkan.so"] };
-    /// Of Apple's systems, where the library is over Metal.
+    /// Loader of Apple's systems, on which the library uses Metal.
     pub const APPLE: Self =
         Self { open: "dlopen", find: "dlsym", flags: Some(NOW), libraries: &["libMoltenVK.dylib", "libvulkan.1.dylib", "libvulkan.dylib"] };
-    /// Of Windows.
+    /// Loader of Windows.
     pub const WINDOWS: Self = Self { open: "LoadLibraryA", find: "GetProcAddress", flags: None, libraries: &["vulkan-1.dll"] };
 
-    /// How the function that opens is called.
+    /// Returns the signature of the function that opens a library.
     pub fn open_signature(&self) -> Signature {
         let parameters: &[Width] = if self.flags.is_some() { &[Width::Word, Width::Single] } else { &[Width::Word] };
         Signature::new(parameters, Some(Width::Word))
     }
 
-    /// How the function that finds is called.
+    /// Returns the signature of the function that finds a function.
     pub fn find_signature(&self) -> Signature {
         Signature::new(&[Width::Word; 2], Some(Width::Word))
     }
 }
 
-/// What the runtime's functions are written from.
+/// Parameters that the runtime's functions are written from.
 #[derive(Clone, Copy, Debug)]
 pub struct Runtime {
-    /// How the target lays out data: pointers have eight bytes.
+    /// The layout of data on the target; pointers have eight bytes.
     pub layout: Layout,
-    /// The number of the first of its functions; the others follow as in [`Own::ALL`].
+    /// The number of the first function; the others follow in the order of [`Own::ALL`].
     pub first: u32,
-    /// The number of the data that all models share.
+    /// The number of the data section that all models share.
     pub data: u32,
-    /// How the library is found, and the numbers of the two imported functions; nothing where the application brings it.
+    /// The loader, and the numbers of its two imported functions. `None` if the application provides the library.
     pub loader: Option<(Loader, [u32; 2])>,
-    /// Whether regions take times of what they do.
+    /// `true` if regions take timestamps.
     pub measures: bool,
 }
 
 impl Runtime {
-    /// What calls one of them.
+    /// Returns the callee of a function.
     pub fn callee(&self, own: Own) -> Callee {
         Callee::Function(self.first + own as u32)
     }
 
-    /// The data that all models share, for these libraries.
+    /// Returns the data that all models share, with the names of this loader.
     pub fn data(&self) -> Vec<u8> {
         let (loader, _) = self.loader.unwrap_or((Loader { open: "vkGetInstanceProcAddr", libraries: &[], ..Loader::LINUX }, [0; 2]));
         common_data(loader.open, loader.libraries, self.measures)

@@ -1,5 +1,4 @@
-//! A survey of the devices that there are. No object has it: the compiler runs it on this computer, with the functions by which the runtime
-//! chooses.
+//! A survey of the available devices. No object contains it: the compiler runs it on this computer, with the runtime's own functions of choice.
 
 use super::choose::{MOST_DEVICES, enumerate};
 use super::functions::{Source, Vk};
@@ -9,25 +8,25 @@ use super::runtime::{Own, Runtime};
 use crate::codegen::driver::language::{CompareOp, Function, Signature, Width, function};
 use crate::interface::device as part;
 
-/// Its name.
+/// Name of the function.
 pub const SURVEY: &str = "vulkan_survey";
-/// The most devices that it tells of.
+/// Maximum number of devices in the result.
 pub const SURVEYED: usize = MOST_DEVICES as usize;
 
-/// A row of what it finds.
+/// A row of the result.
 pub mod survey_row {
     use crate::interface::device::PROPERTIES_BYTES;
 
-    /// How well the device suits, 0 for not at all; 32 bits.
+    /// Offset of the score, 0 for an unsuitable device; 32 bits.
     pub const SCORE: i32 = 0;
-    /// What `VkPhysicalDeviceProperties` begins with.
+    /// Offset of the first bytes of `VkPhysicalDeviceProperties`.
     pub const PROPERTIES: i32 = 4;
     /// Bytes of a row.
     pub const BYTES: u64 = PROPERTIES as u64 + PROPERTIES_BYTES;
 }
 
-/// `int survey(part, table, void *rows, uint32_t *count)`: writes a row of [`survey_row`] for each device: how well it suits the table. Instance
-/// and library are for `close` to free, also when it fails.
+/// Writes `int survey(part, table, void *rows, uint32_t *count)`. It writes a row of [`survey_row`] for each device, scored for the table. `close`
+/// frees instance and library, also after a failure.
 pub fn survey(runtime: &Runtime) -> Function {
     function(runtime.layout, Signature::status(4), |e, arguments| {
         let &[part, table, rows, count] = arguments else { unreachable!("a survey has four parameters") };

@@ -1,6 +1,6 @@
-//! What the runtime reads of a model: its regions, kernels and constants as rows of words.
+//! The table of a model, which the runtime reads: regions, kernels and constants as rows of words.
 //!
-//! Structures of Vulkan that hold no handle stand in the tables as they are, so that the runtime hands out their addresses.
+//! Vulkan structures without handles are in the table as they are, so that the runtime passes their addresses.
 
 use super::check::check;
 use super::flags::{access, stage};
@@ -10,23 +10,23 @@ use crate::interface::device::{self as part, Arrays, binding_counts, timestamp_p
 use crate::machine::{Gpu, Unit};
 use crate::program::{Bound, Crossing, Device, DeviceMemory, DeviceRegion, DeviceStep, Dispatch};
 
-/// Constants reach the device through as much staging memory, if they are as large.
+/// Maximum staging memory through which constants reach the device.
 const WINDOW: u64 = 1 << 20;
 
 /// Fields of the head of a model's table, each a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Head {
-    /// What an instance is made for: the version of Vulkan of the profile's features.
+    /// Version of Vulkan that the instance asks for, for the profile's features.
     InstanceVersion,
-    /// The least version of a device.
+    /// Lowest version of a device.
     DeviceVersion,
-    /// 1 where the profile has elements of 8 and 16 bits.
+    /// 1 if the profile has elements of 8 and 16 bits.
     Narrow,
-    /// 1 where the profile has dot products.
+    /// 1 if the profile has dot products.
     Dots,
-    /// 1 where a device that is a CPU will do.
+    /// 1 if a CPU is accepted as a device.
     TakesCpus,
-    /// Invocations of a workgroup.
+    /// Invocations in a workgroup.
     Invocations,
     /// Bytes that a workgroup shares.
     SharedBytes,
@@ -34,7 +34,7 @@ pub enum Head {
     Bindings,
     /// Bytes of a storage buffer.
     RangeBytes,
-    /// What offsets are multiples of.
+    /// Divisor of offsets of bindings.
     OffsetAlignment,
     /// Bytes of the part of the state.
     PartBytes,
@@ -44,50 +44,50 @@ pub enum Head {
     ConstantBytes,
     /// Bytes of the staging memory.
     StagingBytes,
-    /// Bytes of constants that staging memory holds at a time.
+    /// Bytes of constants that are staged at a time.
     WindowBytes,
-    /// Descriptor sets.
+    /// Number of descriptor sets.
     Sets,
-    /// Descriptors of all sets.
+    /// Number of descriptors of all sets.
     Descriptors,
-    /// Rows of layouts: where they are, and where they end.
+    /// Offset of the rows of layouts.
     Layouts,
-    /// The end of them.
+    /// End of the rows of layouts.
     LayoutsEnd,
-    /// Rows of kernels.
+    /// Offset of the rows of kernels.
     Kernels,
-    /// The end of them.
+    /// End of the rows of kernels.
     KernelsEnd,
-    /// Rows of constants.
+    /// Offset of the rows of constants.
     Constants,
-    /// The end of them.
+    /// End of the rows of constants.
     ConstantsEnd,
-    /// Rows of regions.
+    /// Offset of the rows of regions.
     Regions,
-    /// The end of them.
+    /// End of the rows of regions.
     RegionsEnd,
-    /// Where in the part layouts of sets are.
+    /// Offset of the array of descriptor set layouts in the part of the state.
     SetLayoutArray,
-    /// Where layouts of pipelines are.
+    /// Offset of the array of pipeline layouts.
     PipelineLayoutArray,
-    /// Where pipelines are.
+    /// Offset of the array of pipelines.
     PipelineArray,
-    /// Where command buffers are.
+    /// Offset of the array of command buffers.
     CommandArray,
-    /// Timestamps of all regions.
+    /// Number of timestamps of all regions.
     Timestamps,
-    /// The number of fields.
+    /// Number of fields.
     End,
 }
 
 impl Head {
-    /// Where the field is.
+    /// Returns the offset of the field.
     pub fn offset(self) -> i32 {
         8 * self as i32
     }
 }
 
-/// A row of a layout: how many bindings it has.
+/// A row of a layout: its number of bindings.
 pub mod layout_row {
     /// Bytes of a row.
     pub const BYTES: u64 = 8;
@@ -95,11 +95,11 @@ pub mod layout_row {
 
 /// A row of a kernel.
 pub mod kernel_row {
-    /// Where its layout is in the arrays of layouts.
+    /// Offset of its layout in the arrays of layouts.
     pub const LAYOUT: i32 = 0;
-    /// Where its SPIR-V is in the table.
+    /// Offset of its SPIR-V in the table.
     pub const CODE: i32 = 8;
-    /// Bytes of it.
+    /// Bytes of its SPIR-V.
     pub const CODE_BYTES: i32 = 16;
     /// Bytes of a row.
     pub const BYTES: u64 = 24;
@@ -107,11 +107,11 @@ pub mod kernel_row {
 
 /// A row of a constant.
 pub mod constant_row {
-    /// Where it is on the device.
+    /// Offset of its first byte on the device.
     pub const TO: i32 = 0;
-    /// Where it ends there.
+    /// Offset of its end on the device.
     pub const END: i32 = 8;
-    /// Where it is in the weights.
+    /// Offset of its first byte in the weights.
     pub const FROM: i32 = 16;
     /// Bytes of a row.
     pub const BYTES: u64 = 24;
@@ -119,67 +119,68 @@ pub mod constant_row {
 
 /// A row of a region.
 pub mod region_row {
-    /// Where its steps are in the table.
+    /// Offset of the steps in the table.
     pub const STEPS: i32 = 0;
-    /// The end of them.
+    /// End of the steps.
     pub const STEPS_END: i32 = 8;
-    /// Where the structures `VkBufferCopy` of what enters are.
+    /// Offset of the `VkBufferCopy` structures of inputs.
     pub const COPIES_IN: i32 = 16;
-    /// How many there are.
+    /// Number of these structures.
     pub const COPIES_IN_COUNT: i32 = 24;
-    /// Where those of what leaves are, the status first.
+    /// Offset of the `VkBufferCopy` structures of outputs, the status first.
     pub const COPIES_OUT: i32 = 32;
-    /// How many there are.
+    /// Number of these structures.
     pub const COPIES_OUT_COUNT: i32 = 40;
-    /// Rows of what enters.
+    /// Offset of the rows of inputs.
     pub const ENTER: i32 = 48;
-    /// The end of them.
+    /// End of the rows of inputs.
     pub const ENTER_END: i32 = 56;
-    /// Rows of what leaves.
+    /// Offset of the rows of outputs.
     pub const LEAVE: i32 = 64;
-    /// The end of them.
+    /// End of the rows of outputs.
     pub const LEAVE_END: i32 = 72;
-    /// Where its command buffer is in the part of the state.
+    /// Offset of its command buffer in the part of the state.
     pub const COMMANDS: i32 = 80;
-    /// The number of its first timestamp.
+    /// Number of its first timestamp.
     pub const FIRST_TIMESTAMP: i32 = 88;
-    /// How many it has.
+    /// Number of timestamps.
     pub const TIMESTAMPS: i32 = 96;
-    /// Where in staging memory they are copied.
+    /// Offset in staging memory to which timestamps are copied.
     pub const TIMES: i32 = 104;
     /// Bytes of a row.
     pub const BYTES: u64 = 112;
 }
 
-/// A row of what crosses.
+/// A row of a crossing, which is a tensor or an extent.
 pub mod crossing_row {
-    /// Where it is in staging memory.
+    /// Offset in staging memory.
     pub const STAGING: i32 = 0;
-    /// Bytes; 0 for an extent.
+    /// Bytes on the host; 0 for an extent.
     pub const HOST_BYTES: i32 = 8;
     /// Bytes of a row.
     pub const BYTES: u64 = 16;
 }
 
-/// A step; structures `VkDescriptorBufferInfo` follow, in place of whose handle stands where the part of the state has it.
+/// A step, followed by its `VkDescriptorBufferInfo` structures. Each has the offset of a buffer's handle in the part of the state, instead of the
+/// handle.
 pub mod step {
-    /// Where the kernel's pipeline is in the array of pipelines, or [`BARRIER`].
+    /// Offset of the kernel's pipeline in the array of pipelines, or [`BARRIER`].
     pub const PIPELINE: i32 = 0;
-    /// Where the kernel's layout is in the arrays of layouts.
+    /// Offset of the kernel's layout in the arrays of layouts.
     pub const LAYOUT: i32 = 8;
-    /// Of a barrier, in place of the layout: the stages that wait, and how they access memory, singles.
+    /// The stages that wait at a barrier, and their accesses: 32 bits each, instead of the layout.
     pub const WAITING: i32 = 8;
-    /// Workgroups in each direction, singles. Where the last is 0 they stand in the area, from the byte on that the first two are as a word.
+    /// Workgroups in each direction, 32 bits each. If the last is 0, the first two form a word: the offset of the counts in the area.
     pub const GROUPS: i32 = 16;
-    /// The number of bindings, a single.
+    /// Number of bindings, 32 bits.
     pub const BINDINGS: i32 = 28;
     /// Bytes before the bindings.
     pub const BYTES: u64 = 32;
-    /// Stands for the pipeline where the step is a barrier.
+    /// The value of [`PIPELINE`] in a barrier.
     pub const BARRIER: u64 = u64::MAX;
 }
 
-/// A constant as the weights have it: its first byte, and how many there are.
+/// A constant in the weights: offset of its first byte, and size in bytes.
 pub type Placed = (u64, u64);
 
 /// The table of a model.
@@ -187,28 +188,28 @@ pub type Placed = (u64, u64);
 pub struct Tables {
     /// Read-only data, aligned to [`ALIGNMENT`].
     pub bytes: Vec<u8>,
-    /// Where each region's row is.
+    /// Offset of each region's row.
     pub regions: Vec<u64>,
-    /// Where the arrays are in the part of the state.
+    /// Offsets of the arrays in the part of the state.
     pub arrays: Arrays,
 }
 
-/// What a table is aligned to.
+/// Alignment of a table in bytes.
 pub const ALIGNMENT: u64 = 16;
 
-/// What a table is to say beside what the device is.
+/// Contents of a table that do not depend on the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wishes {
-    /// Whether devices will do that are CPUs.
+    /// `true` if a CPU is accepted as a device.
     pub takes_cpus: bool,
-    /// Whether regions are measured.
+    /// `true` if regions are measured.
     pub measures: bool,
 }
 
-/// The table of a device. `constants` says of a constant's number where the weights have it.
+/// Makes the table of a device. `constants` returns the place in the weights of a constant with a given number.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when something of the device is not where it must be.
+/// [`CodegenError::Bug`] if a part of the device is not where it must be.
 pub fn tables(
     device: &Device,
     modules: &Modules,
@@ -247,14 +248,14 @@ pub fn tables(
     Ok(Tables { bytes: table.bytes, regions, arrays })
 }
 
-/// The bytes that a size takes on the device.
+/// Rounds a size up to whole words of the device.
 fn whole(bytes: u64) -> u64 {
     bytes.next_multiple_of(4)
 }
 
 struct Table<'a> {
     device: &'a Device,
-    /// Numbers of bindings.
+    /// Numbers of bindings of the layouts.
     layouts: &'a [usize],
     bytes: Vec<u8>,
 }
@@ -268,7 +269,7 @@ impl Table<'_> {
         let version = |minor: u64| 1 << 22 | minor << 12;
         let (instance, least) = match (gpu.byte_dots, gpu.narrow_storage) {
             (true, _) => (3, 3),
-            // What it asks for is an extension of Vulkan 1.1.
+            // Elements of 8 bits are an extension of Vulkan 1.1.
             (false, true) => (2, 1),
             (false, false) => (1, 1),
         };
@@ -305,14 +306,14 @@ impl Table<'_> {
         }
     }
 
-    /// Adds words; gives where they begin.
+    /// Adds words; returns the offset of the first.
     fn words(&mut self, words: &[u64]) -> u64 {
         let start = self.bytes.len() as u64;
         self.bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         start
     }
 
-    /// Adds rows of words, and says in the head where they begin and end. Gives where they begin.
+    /// Adds rows of words, and sets their start and end in the head. Returns the start.
     fn rows(&mut self, field: Head, rows: impl IntoIterator<Item = Vec<u64>>) -> u64 {
         let start = self.bytes.len() as u64;
         for row in rows {
@@ -324,13 +325,13 @@ impl Table<'_> {
         start
     }
 
-    /// Where the layout of a kernel is in the arrays of layouts.
+    /// Returns the offset of a kernel's layout in the arrays of layouts.
     fn layout(&self, kernel: usize) -> u64 {
         let bindings = self.device.kernels[kernel].binding_count();
         8 * self.layouts.iter().position(|&count| count == bindings).unwrap_or(0) as u64
     }
 
-    /// SPIR-V, each module at a multiple of 8, then the rows.
+    /// Adds the SPIR-V modules, each at a multiple of 8, then the rows of kernels.
     fn kernels(&mut self, modules: &Modules) {
         let rows: Vec<Vec<u64>> = (modules.words.iter().enumerate())
             .map(|(kernel, words)| {
@@ -343,7 +344,7 @@ impl Table<'_> {
         self.rows(Head::Kernels, rows);
     }
 
-    /// Everything of a region; gives its row.
+    /// Adds the steps, copies and crossings of a region; returns the first fields of its row.
     fn region(&mut self, region: &DeviceRegion, modules: &Modules, commands: u64) -> Vec<u64> {
         let steps = self.bytes.len() as u64;
         for step in &region.steps {
@@ -351,7 +352,7 @@ impl Table<'_> {
         }
         let steps_end = self.bytes.len() as u64;
         let copies_in: Vec<u64> = region.enter.iter().flat_map(|c| [c.staging, c.device, c.device_bytes()]).collect();
-        // The status is the first word of both.
+        // The status is the first word of both memories.
         let copies_out: Vec<u64> =
             [0, 0, 4].into_iter().chain(region.leave.iter().flat_map(|c| [c.device, c.staging, c.device_bytes()])).collect();
         let [at_in, at_out] = [&copies_in, &copies_out].map(|words| self.words(words));
@@ -367,7 +368,7 @@ impl Table<'_> {
         vec![steps, steps_end, at_in, count_in, at_out, count_out, enter, enter_end, leave, leave_end, commands]
     }
 
-    /// What kernels wrote is there for accesses of stages after.
+    /// Adds a barrier: accesses of the given stages see the writes of earlier kernels.
     fn barrier(&mut self, stages: u64, accesses: u64) {
         self.words(&[step::BARRIER, stages | accesses << 32, 0, 0]);
     }

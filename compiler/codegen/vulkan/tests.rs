@@ -1,4 +1,4 @@
-//! The runtime's functions keep the rules of their language and are small on every target; tables hold what they should.
+//! Tests of the runtime's functions and tables: functions keep the rules of their language and are small on every target.
 
 use super::common;
 use super::functions::{FUNCTIONS, Source, Vk};
@@ -17,7 +17,7 @@ use crate::program::{
 };
 use crate::target::{TARGETS, level};
 
-/// A kernel of inputs and one output, of eight floats each, that does nothing.
+/// Makes a kernel with inputs and one output, eight floats each, that does nothing.
 fn kernel(name: &str, inputs: usize) -> Kernel {
     let mut b = KernelBuilder::new(name);
     for number in 0..inputs {
@@ -35,7 +35,7 @@ fn dispatch(kernel: usize, bindings: &[Bound]) -> DeviceStep {
     DeviceStep::Dispatch(Dispatch { kernel, bindings: bindings.to_vec(), counts: None, origin: Origin::default() })
 }
 
-/// Two kernels one after the other; 32 bytes and an extent enter, 30 bytes leave.
+/// Makes a device of two dependent kernels. 32 bytes and an extent enter, 30 bytes leave.
 pub fn device() -> Device {
     use DeviceMemory::{Area, Constants};
     let crossing = |host, staging, device, bytes, is_extent| Crossing { host, staging, device, bytes, is_extent };
@@ -62,7 +62,7 @@ pub fn device() -> Device {
     }
 }
 
-/// Modules that no driver sees.
+/// Makes modules that no Vulkan driver sees.
 pub fn modules() -> Modules {
     Modules { words: vec![vec![0x0723_0203; 5], vec![0x0723_0203; 8]], groups: vec![[1, 1, 1], [2, 3, 1]] }
 }
@@ -83,7 +83,7 @@ fn every_function_keeps_the_rules() {
     }
 }
 
-/// The numbers of functions that a region calls.
+/// Collects the numbers of functions that a region calls.
 fn called(region: &Region, numbers: &mut Vec<u32>) {
     for Statement { inst, .. } in &region.statements {
         match inst {

@@ -1,5 +1,4 @@
-//! What the functions of the runtime are written from: fields of the part of the state and of tables, structures, calls whose result is looked
-//! at.
+//! Additions to the builder of the driver: fields of the state's part and of tables, Vulkan structures, and calls with a check of their result.
 
 use super::functions::Vk;
 use super::layout::{Member, Structure};
@@ -16,30 +15,30 @@ pub const FEATURE_NOT_PRESENT: i32 = -8;
 pub const INCOMPLETE: i32 = 5;
 
 impl Builder {
-    /// A field of the head of a table.
+    /// Loads a field of the head of a table.
     pub fn head(&mut self, table: Value, field: Head) -> Value {
         self.load(Width::Word, table, field.offset())
     }
 
-    /// The same, as a single.
+    /// Loads the low 32 bits of a field of the head of a table.
     pub fn head_single(&mut self, table: Value, field: Head) -> Value {
         self.load(Width::Single, table, field.offset())
     }
 
-    /// Whether the device of a part was opened for it, and not for the state that this one is a copy of. 8 bits.
+    /// Tests whether the device was opened for this part of the state. In a copy of a state the answer is no. 8 bits.
     pub fn has_own_device(&mut self, part: Value) -> Value {
         let place = self.load(Width::Word, part, part::PLACE);
         self.compare(CompareOp::Equal, place, part)
     }
 
-    /// Whether the device of a part runs what it can. 32 bits.
+    /// Tests whether the device of a part runs its regions. 32 bits.
     pub fn device_runs(&mut self, part: Value) -> Value {
         let own = self.has_own_device(part);
         let runs = self.load(Width::Single, part, part::RUNS);
         self.select(own, runs, 0)
     }
 
-    /// Room for a structure that a call fills: what it is stands there, and nothing after it in the chain.
+    /// Reserves memory for a structure that a call fills. `sType` is set, and `pNext` is 0.
     pub fn room(&mut self, structure: &Structure) -> Value {
         let memory = self.memory(structure.bytes() as u32);
         if let Some(kind) = structure.kind {
@@ -49,7 +48,7 @@ impl Builder {
         memory
     }
 
-    /// A structure of the function's own with some members; all others are 0.
+    /// Writes a structure to the function's stack; members that are not given are 0.
     pub fn structure(&mut self, structure: &Structure, members: &[(&str, Operand)]) -> Value {
         let memory = self.memory(structure.bytes() as u32);
         let known = |name: &str| members.iter().find(|(member, _)| *member == name).map(|(_, value)| *value);
@@ -70,29 +69,29 @@ impl Builder {
         memory
     }
 
-    /// Where the address of a function is in the part.
+    /// Returns the address of a function.
     fn function_of(&mut self, part: Value, function: Vk) -> Operand {
         self.load(Width::Word, part, part::FUNCTION_ADDRESSES + 8 * function as i32).into()
     }
 
-    /// Remembers which call comes now.
+    /// Stores the number of the next call in the state.
     pub fn vulkan_next(&mut self, part: Value, function: Vk) {
         self.store(Width::Single, function as u64 + 1, part, part::CALL);
     }
 
-    /// Calls a function that gives nothing.
+    /// Calls a function without a result.
     pub fn vulkan_only(&mut self, part: Value, function: Vk, arguments: Vec<Operand>) {
         let address = self.function_of(part, function);
         self.call_only(Callee::Pointer(address), function.signature(), arguments);
     }
 
-    /// Calls a function; what it gives.
+    /// Calls a function; returns its result.
     pub fn vulkan_call(&mut self, part: Value, function: Vk, arguments: Vec<Operand>) -> Value {
         let address = self.function_of(part, function);
         self.call(Callee::Pointer(address), function.signature(), arguments)
     }
 
-    /// Keeps the result of a call; the function returns `MODELC_E_GPU` unless it is 0.
+    /// Stores the result of a call. The written function returns `MODELC_E_GPU` unless it is 0.
     pub fn vulkan_check(&mut self, part: Value, result: Value) {
         self.store(Width::Single, result, part, part::RESULT);
         self.leave_if(result, E_GPU);
@@ -105,8 +104,8 @@ impl Builder {
         self.vulkan_check(part, result);
     }
 
-    /// Calls a function that makes something, whose handle it writes through its last argument; keeps it at an address. A call that fails
-    /// may leave anything there, so it goes through memory of the function's own.
+    /// Calls a function that makes an object and stores its handle through the last argument. The handle is then stored at an address. A failing call
+    /// may store anything, so the argument points to the function's stack.
     pub fn vulkan_make(&mut self, part: Value, function: Vk, mut arguments: Vec<Operand>, to: (Value, i32)) {
         let made = self.memory(8);
         self.store(Width::Word, 0, made, 0);
@@ -116,13 +115,13 @@ impl Builder {
         self.store(Width::Word, handle, to.0, to.1);
     }
 
-    /// The same of what comes from the device: `function(device, information, allocator, &made)`.
+    /// Calls a function that makes an object of the device: `function(device, information, allocator, &made)`.
     pub fn vulkan_make_on_device(&mut self, part: Value, function: Vk, information: Value, to: (Value, i32)) {
         let [device, allocator] = [part::DEVICE, part::ALLOCATOR].map(|offset| self.load(Width::Word, part, offset));
         self.vulkan_make(part, function, vec![device.into(), information.into(), allocator.into()], to);
     }
 
-    /// The function returns `MODELC_E_GPU` where something is true, and the state says that a call gave a result.
+    /// Makes the written function return `MODELC_E_GPU` if a condition holds. The state then has the number and the result of a call.
     pub fn vulkan_fail_if(&mut self, part: Value, truth: Value, function: Vk, result: i32) {
         self.when(truth, |e| {
             e.vulkan_next(part, function);
@@ -131,13 +130,13 @@ impl Builder {
         });
     }
 
-    /// The same where a value is 0.
+    /// Makes the written function fail in this way if a value is 0.
     pub fn vulkan_fail_unless(&mut self, part: Value, value: Value, function: Vk, result: i32) {
         let absent = self.compare(CompareOp::Equal, value, 0);
         self.vulkan_fail_if(part, absent, function, result);
     }
 
-    /// A loop over records from one address below another. `body` gets each record's address.
+    /// Writes a loop over records from one address up to another. `body` gets each record's address.
     pub fn records(&mut self, first: Value, end: Value, bytes: u64, body: impl FnOnce(&mut Self, Value)) {
         let at = self.value(Width::Word);
         let head = self.region(|e| vec![e.compare(CompareOp::Less, at, end).into()]);
@@ -148,7 +147,7 @@ impl Builder {
         self.repeat(&[(at, first.into())], head, body);
     }
 
-    /// A loop over the rows between two fields of the head of a table.
+    /// Writes a loop over the rows between two fields of the head of a table.
     pub fn rows(&mut self, table: Value, fields: [Head; 2], bytes: u64, body: impl FnOnce(&mut Self, Value)) {
         let [first, end] = fields.map(|field| {
             let offset = self.head(table, field);
@@ -157,14 +156,14 @@ impl Builder {
         self.records(first, end, bytes, body);
     }
 
-    /// The smaller of two numbers.
+    /// Computes the smaller of two numbers.
     pub fn smaller(&mut self, a: impl Into<Operand>, b: impl Into<Operand>) -> Value {
         let (a, b) = (a.into(), b.into());
         let less = self.compare(CompareOp::Less, a, b);
         self.select(less, a, b)
     }
 
-    /// The larger of two numbers.
+    /// Computes the larger of two numbers.
     pub fn larger(&mut self, a: impl Into<Operand>, b: impl Into<Operand>) -> Value {
         let (a, b) = (a.into(), b.into());
         let less = self.compare(CompareOp::Less, a, b);

@@ -1,12 +1,12 @@
-//! Writing functions in the driver's language.
+//! A builder for functions of the driver language.
 
 use super::types::{BinaryOp, Callee, CompareOp, End, Function, Inst, Operand, Region, Signature, Statement, Value, Width};
 use crate::interface::Layout;
 use cranelift_entity::PrimaryMap;
 
-/// One function being written. What is open is where instructions go.
+/// A builder of one function. Instructions go into the innermost open region.
 pub struct Builder {
-    /// How the target lays out data.
+    /// Layout of data on the target.
     pub layout: Layout,
     result: Option<Width>,
     widths: PrimaryMap<Value, Width>,
@@ -17,12 +17,11 @@ pub struct Builder {
 #[derive(Default)]
 struct OpenRegion {
     statements: Vec<Statement>,
-    /// How it leaves the function, if it does.
+    /// The return that ends the region, if it ends with one.
     leave: Option<End>,
 }
 
-/// Writes a function of a signature; `body` gets its parameters. Where the body ends without leaving, the function
-/// returns 0 or nothing.
+/// Writes a function with the given signature; `body` gets its parameters. If the body ends without a return, the function returns 0, or nothing.
 pub fn function(layout: Layout, signature: Signature, body: impl FnOnce(&mut Builder, &[Value])) -> Function {
     let mut builder = Builder { layout, result: signature.result, widths: PrimaryMap::new(), open: vec![] };
     let parameters: Vec<Value> = signature.parameters.iter().map(|&width| builder.value(width)).collect();
@@ -37,17 +36,17 @@ pub fn function(layout: Layout, signature: Signature, body: impl FnOnce(&mut Bui
 }
 
 impl Builder {
-    /// A value that a loop will carry.
+    /// Makes a value for a loop to carry.
     pub fn value(&mut self, width: Width) -> Value {
         self.widths.push(width)
     }
 
-    /// The width of a value.
+    /// Returns the width of a value.
     pub fn width(&self, value: Value) -> Width {
         self.widths[value]
     }
 
-    /// A region of its own; `write` gives what it yields.
+    /// Writes a region; `write` returns the operands that it yields.
     pub fn region(&mut self, write: impl FnOnce(&mut Self) -> Vec<Operand>) -> Region {
         self.open.push(OpenRegion::default());
         let yields = write(self);
@@ -67,32 +66,32 @@ impl Builder {
         value
     }
 
-    /// The address of a byte of the data of a number.
+    /// Computes the address of a byte of a numbered data section.
     pub fn data(&mut self, data: u32, offset: u64) -> Value {
         self.define(Width::Word, Inst::Data { data, offset })
     }
 
-    /// The address of the function of a number.
+    /// Computes the address of a numbered function.
     pub fn function_address(&mut self, number: u32) -> Value {
         self.define(Width::Word, Inst::Function(number))
     }
 
-    /// The address of memory of the function's own.
+    /// Reserves memory on the function's stack; returns its address.
     pub fn memory(&mut self, bytes: u32) -> Value {
         self.define(Width::Word, Inst::Memory { bytes })
     }
 
-    /// What is in memory.
+    /// Loads from memory.
     pub fn load(&mut self, width: Width, base: Value, offset: i32) -> Value {
         self.define(width.of_value(), Inst::Load { width, base, offset })
     }
 
-    /// Writes to memory.
+    /// Stores to memory.
     pub fn store(&mut self, width: Width, value: impl Into<Operand>, base: Value, offset: i32) {
         self.push(&[], Inst::Store { width, value: value.into(), base, offset });
     }
 
-    /// The width of two operands, one of which is a value.
+    /// Returns the width of two operands; a number takes the width of a value.
     fn common(&self, a: Operand, b: Operand) -> Width {
         match (a, b) {
             (Operand::Value(value), _) | (_, Operand::Value(value)) => self.width(value),
@@ -100,67 +99,67 @@ impl Builder {
         }
     }
 
-    /// Arithmetic.
+    /// Computes a binary operation.
     pub fn binary(&mut self, op: BinaryOp, a: impl Into<Operand>, b: impl Into<Operand>) -> Value {
         let (a, b) = (a.into(), b.into());
         self.define(self.common(a, b), Inst::Binary { op, a, b })
     }
 
-    /// Sum.
+    /// Computes a sum.
     pub fn add(&mut self, a: impl Into<Operand>, b: impl Into<Operand>) -> Value {
         self.binary(BinaryOp::Add, a, b)
     }
 
-    /// Product.
+    /// Computes a product.
     pub fn mul(&mut self, a: impl Into<Operand>, b: impl Into<Operand>) -> Value {
         self.binary(BinaryOp::Mul, a, b)
     }
 
-    /// An address this many bytes further on.
+    /// Computes an address `offset` bytes after `base`.
     pub fn at(&mut self, base: Value, offset: u64) -> Value {
         if offset == 0 { base } else { self.add(base, offset) }
     }
 
-    /// A comparison.
+    /// Compares two operands; the result is a byte.
     pub fn compare(&mut self, op: CompareOp, a: impl Into<Operand>, b: impl Into<Operand>) -> Value {
         self.define(Width::Byte, Inst::Compare { op, a: a.into(), b: b.into() })
     }
 
-    /// One of two operands.
+    /// Selects `a` if `truth` is not 0, else `b`.
     pub fn select(&mut self, truth: Value, a: impl Into<Operand>, b: impl Into<Operand>) -> Value {
         let (a, b) = (a.into(), b.into());
         self.define(self.common(a, b), Inst::Select { truth, a, b })
     }
 
-    /// The same number, wider.
+    /// Extends a value with zeros to a wider one.
     pub fn extend(&mut self, width: Width, value: Value) -> Value {
         self.define(width, Inst::Extend { width, value })
     }
 
-    /// Whether 64 bits of memory are others than these.
+    /// Tests whether 64 bits of memory differ from `bits`.
     pub fn differs(&mut self, base: Value, offset: i32, bits: u64) -> Value {
         self.define(Width::Byte, Inst::Differs { base, offset, bits })
     }
 
-    /// A call of a function that returns something.
+    /// Calls a function with a result.
     pub fn call(&mut self, callee: Callee, signature: Signature, arguments: Vec<Operand>) -> Value {
         let width = signature.result.unwrap_or(Width::Single);
         self.define(width, Inst::Call { callee, signature, arguments })
     }
 
-    /// A call of a function that returns nothing.
+    /// Calls a function, and ignores a result.
     pub fn call_only(&mut self, callee: Callee, signature: Signature, arguments: Vec<Operand>) {
         self.push(&[], Inst::Call { callee, signature, arguments });
     }
 
-    /// Runs one of two regions; the values that they yield have these widths.
+    /// Writes a branch: one of two regions runs. The values that they yield have these widths.
     pub fn branch(&mut self, truth: Value, widths: &[Width], then: Region, otherwise: Region) -> Vec<Value> {
         let results: Vec<Value> = widths.iter().map(|&width| self.value(width)).collect();
         self.push(&results, Inst::If { truth, then, otherwise });
         results
     }
 
-    /// Runs a region if a value is not 0.
+    /// Writes a branch that runs a region if a value is not 0.
     pub fn when(&mut self, truth: Value, then: impl FnOnce(&mut Self)) {
         let then = self.region(|e| {
             then(e);
@@ -170,13 +169,13 @@ impl Builder {
         self.branch(truth, &[], then, otherwise);
     }
 
-    /// A loop. `carried` are values from [`Builder::value`], each with what it is at first.
+    /// Writes a loop. `carried` are values from [`Builder::value`] with their initial operands.
     pub fn repeat(&mut self, carried: &[(Value, Operand)], head: Region, body: Region) {
         let (carried, initial) = carried.iter().copied().unzip();
         self.push(&[], Inst::Repeat { carried, initial, head, body });
     }
 
-    /// A loop over records: `offset` runs from 0 while below `end`, from one record of `bytes` bytes to the next.
+    /// Writes a loop over records of `bytes` bytes: `offset` goes from 0 up, while it is below `end`.
     pub fn each(&mut self, end: impl Into<Operand>, bytes: u64, body: impl FnOnce(&mut Self, Value)) {
         let (offset, end) = (self.value(Width::Word), end.into());
         let head = self.region(|e| vec![e.compare(CompareOp::Less, offset, end).into()]);
@@ -197,12 +196,12 @@ impl Builder {
         self.push(&[], Inst::LeaveWith { status });
     }
 
-    /// Ends the region: the function returns the status, where it returns something.
+    /// Ends the region with a return of a constant status. The status is dropped in functions without a result.
     pub fn leave(&mut self, status: i32) {
         self.end(Operand::Number(u64::from(status as u32)));
     }
 
-    /// The same with a status that is not known.
+    /// Ends the region with a return of a computed status.
     pub fn leave_always(&mut self, status: Value) {
         self.end(Operand::Value(status));
     }

@@ -1,32 +1,32 @@
-//! Running driver functions in tests, on machines of either pointer size.
+//! An interpreter of driver functions for tests, with pointers of 4 or 8 bytes.
 
 use super::types::{BinaryOp, Callee, CompareOp, End, Function, Inst, Operand, Region, Statement, Value, Width};
 use crate::interface::Layout;
 use cranelift_entity::SecondaryMap;
 
-/// The address of the first byte of memory.
+/// Address of the first byte of memory.
 pub const START: u64 = 0x1000;
-/// What the address of function 0 is.
+/// Address of function 0.
 pub const FUNCTIONS: u64 = 0xf000_0000;
 
-/// What a call does to memory, and what it gives.
+/// The effect of a call on memory, and its result.
 pub type Answer = dyn Fn(&mut Vec<u8>, Callee, &[u64]) -> u64;
 
-/// Memory, and what is called.
+/// A machine with memory, data, and callees.
 pub struct Machine<'a> {
-    /// How the machine lays out data.
+    /// Layout of data on the machine.
     pub layout: Layout,
-    /// What begins at [`START`]. Memory of functions' own is added to it.
+    /// Memory from address [`START`] on. Stack memory of functions is appended to it.
     pub memory: Vec<u8>,
     /// Addresses of data.
     pub data: Vec<u64>,
     /// Calls so far, with their arguments.
     pub calls: Vec<(Callee, Vec<u64>)>,
-    /// Every call goes here.
+    /// The handler of every call.
     pub answer: &'a Answer,
 }
 
-/// How a region ends.
+/// The end of a region: it goes on with values, or the function returns.
 enum Flow {
     On(Vec<u64>),
     Left(Option<u64>),
@@ -38,7 +38,7 @@ struct Frame<'f> {
 }
 
 impl Machine<'_> {
-    /// Calls a function; its result, or a status as an `int`.
+    /// Runs a function; returns its result, if it has one.
     pub fn run(&mut self, function: &Function, arguments: &[u64]) -> Option<u64> {
         let mut frame = Frame { function, values: SecondaryMap::new() };
         self.set(&mut frame, &function.parameters, arguments);
@@ -48,18 +48,18 @@ impl Machine<'_> {
         }
     }
 
-    /// The status of a function.
+    /// Runs a function that returns a status.
     pub fn status(&mut self, function: &Function, arguments: &[u64]) -> i32 {
         self.run(function, arguments).expect("the function has a status") as u32 as i32
     }
 
-    /// Bytes of memory as a number.
+    /// Reads bytes of memory as a little-endian number.
     pub fn read(&self, address: u64, bytes: u64) -> u64 {
         let start = (address - START) as usize;
         self.memory[start..start + bytes as usize].iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte))
     }
 
-    /// Writes a number into bytes of memory.
+    /// Writes a number into bytes of memory, little-endian.
     pub fn write(&mut self, address: u64, bytes: u64, number: u64) {
         let start = (address - START) as usize;
         self.memory[start..start + bytes as usize].copy_from_slice(&number.to_le_bytes()[..bytes as usize]);
@@ -96,7 +96,7 @@ impl Machine<'_> {
         operands.iter().map(|&operand| self.operand(frame, operand)).collect()
     }
 
-    /// Two operands, cut to the width that one of them has.
+    /// Evaluates two operands, cut to their common width.
     fn pair(&self, frame: &Frame<'_>, a: Operand, b: Operand) -> (u64, u64) {
         let width = match (a, b) {
             (Operand::Value(value), _) | (_, Operand::Value(value)) => frame.function.widths[value],
@@ -118,7 +118,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The function's result, where it leaves.
+    /// Runs a statement; returns the function's result if the function ends here.
     fn statement(&mut self, frame: &mut Frame<'_>, Statement { results, inst }: &Statement) -> Option<Option<u64>> {
         let numbers = match inst {
             Inst::If { truth, then, otherwise } => {
@@ -174,7 +174,7 @@ impl Machine<'_> {
             Inst::Function(number) => FUNCTIONS + u64::from(*number),
             Inst::Memory { bytes } => {
                 let start = self.memory.len().next_multiple_of(8);
-                // What nobody has written is not 0.
+                // Memory that is not initialized is not 0.
                 self.memory.resize(start + *bytes as usize, 0xa5);
                 START + start as u64
             }

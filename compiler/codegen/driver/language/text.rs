@@ -1,4 +1,4 @@
-//! The text of driver functions, for people and for tests.
+//! Text form of driver functions, for people and for tests.
 //!
 //! ```text
 //! function f(%0: word, %1: word) -> single {
@@ -16,25 +16,25 @@
 //! }
 //! ```
 //!
-//! A loop prints its head before `while`, with what the head yields, and its body after it. `leave 0` ends the function; `leave %5 if not 0`
-//! ends it where the status is not good.
+//! A loop prints its head, then `while` with the operand that the head yields, then its body. `leave 0` ends the function; `leave %5 if not 0` ends
+//! it if the status is not 0.
 
 use super::types::{BinaryOp, Callee, CompareOp, End, Function, Inst, KernelConvention, Operand, Region, Signature, Value, Width};
 use std::fmt;
 
-/// What functions and data are called in texts; what has no name there is called by its number.
+/// Names of functions and data in texts. Those without a name print their number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Names<'a> {
-    /// Of functions and kernels.
+    /// Names of functions and kernels.
     pub functions: &'a [String],
-    /// Of imported functions.
+    /// Names of imported functions.
     pub imports: &'a [String],
-    /// Of data.
+    /// Names of data sections.
     pub data: &'a [String],
 }
 
 impl Function {
-    /// The text of the function under a name.
+    /// Prints the function under a name.
     pub fn text(&self, name: &str, names: Names<'_>) -> String {
         let mut printer = Printer { function: self, names, depth: 1, text: String::new() };
         printer.region(&self.body);
@@ -56,7 +56,7 @@ impl fmt::Display for Width {
     }
 }
 
-/// Numbers far from 0 are hashes and letters; those just below 0 are differences.
+/// Prints a number: large numbers (hashes, letters) in hexadecimal, others in decimal, with a sign near 0.
 fn number(number: u64) -> String {
     match number as i64 {
         small @ -0xffff..=0xffff_ffff => small.to_string(),

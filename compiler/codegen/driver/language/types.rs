@@ -1,4 +1,4 @@
-//! What functions of the driver are made of.
+//! Instructions, values and functions of the driver language.
 
 use cranelift_entity::{PrimaryMap, entity_impl};
 
@@ -7,7 +7,7 @@ use cranelift_entity::{PrimaryMap, entity_impl};
 pub struct Value(u32);
 entity_impl!(Value, "%");
 
-/// How many low bits of a value's register count, and how many bytes of memory are read or written.
+/// Number of low bits of a register that count in a value, or size of an access to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Width {
     /// 8 bits.
@@ -18,23 +18,23 @@ pub enum Width {
     Single,
     /// A pointer or a `size_t`.
     Word,
-    /// Of memory alone: an `i64` whose low word counts. It is loaded as a word; zeros are stored above it.
+    /// A width of memory only: an `i64` of which the low word counts. It is loaded as a word; a store writes zeros above it.
     Cell,
 }
 
 impl Width {
-    /// The width of a value that comes from or goes to memory of this width.
+    /// Returns the width of a value that is loaded or stored with this width.
     pub fn of_value(self) -> Self {
         if self == Self::Cell { Self::Word } else { self }
     }
 }
 
-/// What an instruction works on.
+/// An operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operand {
     /// A value.
     Value(Value),
-    /// A number; those below 0 wrap around.
+    /// A constant; negative numbers wrap around.
     Number(u64),
 }
 
@@ -56,22 +56,22 @@ impl From<i32> for Operand {
     }
 }
 
-/// Arithmetic of two operands of one width, modulo 2 to the bits of it.
+/// Arithmetic on two operands of one width, modulo 2 to the power of its bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BinaryOp {
     /// Sum.
     Add,
     /// Difference.
     Sub,
-    /// Product, its low half.
+    /// Low half of the product.
     Mul,
     /// Unsigned quotient; the divisor is not 0.
     Div,
-    /// Bits that both have.
+    /// Bitwise and.
     And,
-    /// Bits that one has.
+    /// Bitwise or.
     Or,
-    /// Bits that differ.
+    /// Bitwise exclusive or.
     Xor,
 }
 
@@ -90,209 +90,209 @@ pub enum CompareOp {
     GreaterOrEqual,
 }
 
-/// What a function takes and gives: singles are C's 32-bit integers, words its pointers and `size_t`.
+/// Parameters and result of a function. Singles are C's 32-bit integers; words are pointers and `size_t`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Signature {
-    /// Singles and words.
+    /// Widths of the parameters: singles and words.
     pub parameters: Vec<Width>,
-    /// A single or a word; absent in functions that return nothing.
+    /// Width of the result: a single or a word; `None` if the function returns nothing.
     pub result: Option<Width>,
 }
 
 impl Signature {
-    /// A signature.
+    /// Makes a signature.
     pub fn new(parameters: &[Width], result: Option<Width>) -> Self {
         Self { parameters: parameters.to_vec(), result }
     }
 
-    /// The signature of `int f(…)` with this many pointers.
+    /// Makes the signature of `int f(…)` with this number of pointers.
     pub fn status(pointers: usize) -> Self {
         Self { parameters: vec![Width::Word; pointers], result: Some(Width::Single) }
     }
 }
 
-/// What a call goes to.
+/// The target of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Callee {
-    /// The kernel of a number, which is called as the back end of its level wants.
+    /// The kernel with this number, called by the convention of its back end.
     Kernel(u32, KernelConvention),
-    /// The function of the object of a number, by the convention of C.
+    /// The function with this number, called by the convention of C.
     Function(u32),
-    /// The imported function of a number.
+    /// The imported function with this number.
     Import(u32),
     /// The function at an address.
     Pointer(Operand),
 }
 
-/// How arguments reach a kernel.
+/// The calling convention of kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KernelConvention {
-    /// As C passes them on the target.
+    /// The C convention of the target.
     Target,
-    /// As the System V convention passes them, on every target.
+    /// The System V convention, on every target.
     SystemV,
 }
 
-/// One instruction.
+/// An instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Inst {
-    /// The address of a byte of the data of a number.
+    /// Address of a byte of a numbered data section.
     Data {
-        /// The section's number.
+        /// Number of the section.
         data: u32,
-        /// The byte.
+        /// Offset in the section.
         offset: u64,
     },
-    /// The address of the function of a number.
+    /// Address of the function with this number.
     Function(u32),
-    /// The address of memory of the function's own, at a multiple of 8.
+    /// Address of memory on the function's stack, at a multiple of 8.
     Memory {
-        /// Its size.
+        /// Size in bytes.
         bytes: u32,
     },
-    /// What is in memory.
+    /// A load from memory.
     Load {
-        /// How much is read.
+        /// Size of the access.
         width: Width,
-        /// An address.
+        /// Base address.
         base: Value,
-        /// Bytes after it.
+        /// Byte offset from the base.
         offset: i32,
     },
-    /// Writes to memory.
+    /// A store to memory.
     Store {
-        /// How much is written.
+        /// Size of the access.
         width: Width,
-        /// What.
+        /// The stored operand.
         value: Operand,
-        /// An address.
+        /// Base address.
         base: Value,
-        /// Bytes after it.
+        /// Byte offset from the base.
         offset: i32,
     },
-    /// Arithmetic.
+    /// A binary operation.
     Binary {
-        /// Which.
+        /// The operation.
         op: BinaryOp,
-        /// Of any width; two numbers are words.
+        /// First operand, of any width; two numbers are words.
         a: Operand,
-        /// Of the same width.
+        /// Second operand, of the same width.
         b: Operand,
     },
-    /// A byte: 1 when it holds, else 0.
+    /// A comparison; the result is a byte, 1 if it holds, else 0.
     Compare {
-        /// Which.
+        /// The comparison.
         op: CompareOp,
-        /// Of any width; two numbers are words.
+        /// First operand, of any width; two numbers are words.
         a: Operand,
-        /// Of the same width.
+        /// Second operand, of the same width.
         b: Operand,
     },
-    /// One of two operands of the same width.
+    /// A choice between two operands of the same width.
     Select {
-        /// Of any width.
+        /// The condition, of any width.
         truth: Value,
-        /// If `truth` is not 0.
+        /// Result if `truth` is not 0.
         a: Operand,
-        /// If it is.
+        /// Result if `truth` is 0.
         b: Operand,
     },
-    /// The same number in a wider value, with zeros above it.
+    /// A wider copy of a value, with zeros above it.
     Extend {
         /// The wider width.
         width: Width,
         /// A narrower value.
         value: Value,
     },
-    /// A byte: 1 when 64 bits of memory are others than these, else 0.
+    /// A test of 64 bits of memory; the result is a byte, 1 if they differ from `bits`, else 0.
     Differs {
-        /// An address.
+        /// Base address.
         base: Value,
-        /// Bytes after it.
+        /// Byte offset from the base.
         offset: i32,
-        /// The bits.
+        /// The expected bits.
         bits: u64,
     },
-    /// A call; its value is the callee's result.
+    /// A call; its result is the callee's result.
     Call {
-        /// What is called.
+        /// The callee.
         callee: Callee,
-        /// How.
+        /// The signature of the callee.
         signature: Signature,
-        /// One for each parameter, of its width.
+        /// One operand for each parameter, of its width.
         arguments: Vec<Operand>,
     },
-    /// One of two regions. The values are what the region yields that has run.
+    /// A branch: one of two regions runs, and its yields are the results.
     If {
-        /// Of any width.
+        /// The condition, of any width.
         truth: Value,
-        /// If it is not 0.
+        /// Region that runs if `truth` is not 0.
         then: Region,
-        /// If it is.
+        /// Region that runs if `truth` is 0.
         otherwise: Region,
     },
-    /// A loop: the head yields one operand; while that is not 0, the body runs, which yields what the carried values are next, and the
-    /// head again. Carried values can be used after the loop too.
+    /// A loop. The head yields one operand. While it is not 0, the body runs, and yields the next carried values. Carried values can be used after
+    /// the loop, too.
     Repeat {
-        /// What changes from round to round.
+        /// Values that change from round to round.
         carried: Vec<Value>,
-        /// What it is at first.
+        /// Their initial operands.
         initial: Vec<Operand>,
-        /// Finds out whether there is another round.
+        /// Region that computes the condition for another round.
         head: Region,
-        /// One round; it may use the values of the head.
+        /// One round; it may use values of the head.
         body: Region,
     },
-    /// The function ends with a status if a value is not 0.
+    /// A return of a status if a value is not 0.
     LeaveIf {
-        /// Of any width.
+        /// The condition, of any width.
         truth: Value,
-        /// What a function that returns something then returns.
+        /// Returned status, in a function with a result.
         status: i32,
     },
-    /// The function ends with a status if that is not 0.
+    /// A return of a status if it is not 0.
     LeaveWith {
-        /// A single.
+        /// The status, a single.
         status: Value,
     },
 }
 
-/// An instruction and the values it defines.
+/// An instruction and its results.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Statement {
-    /// None or one; of [`Inst::If`] any number.
+    /// At most one result, or any number for [`Inst::If`].
     pub results: Vec<Value>,
     /// The instruction.
     pub inst: Inst,
 }
 
-/// Statements in order, and how they end.
+/// Statements in order, and the end of the region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Region {
     /// The statements.
     pub statements: Vec<Statement>,
-    /// What is after the last.
+    /// The end, after the last statement.
     pub end: End,
 }
 
 /// The end of a region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
-    /// What the region is in goes on, with these.
+    /// The enclosing instruction continues with these operands.
     Yield(Vec<Operand>),
-    /// The function returns, with this where it returns something.
+    /// The function returns, with an operand if it has a result.
     Leave(Option<Operand>),
 }
 
 /// A function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
-    /// What it takes and gives.
+    /// Parameters and result.
     pub signature: Signature,
-    /// One for each parameter.
+    /// The value of each parameter.
     pub parameters: Vec<Value>,
-    /// The width of every value.
+    /// Width of every value.
     pub widths: PrimaryMap<Value, Width>,
-    /// What it does; it leaves.
+    /// The body, which ends in a return.
     pub body: Region,
 }

@@ -1,5 +1,5 @@
-//! The rules of the driver's language: values are defined before they are used and where they can be seen, widths are equal where they
-//! must be, numbers fit, and every function ends by leaving.
+//! The verifier of the driver language. Values must be defined and visible where they are used. Widths must match, numbers must fit, and every
+//! function must end with a return.
 
 use super::types::{Callee, End, Function, Inst, Operand, Region, Signature, Statement, Value, Width};
 use crate::interface::Layout;
@@ -8,7 +8,7 @@ use cranelift_entity::EntitySet;
 /// Checks a function for a target.
 ///
 /// # Errors
-/// A sentence about the first rule that is broken.
+/// A sentence about the first broken rule.
 pub fn verify(function: &Function, layout: Layout) -> Result<(), String> {
     let mut verifier = Verifier { function, layout, defined: EntitySet::new() };
     verifier.signature(&function.signature)?;
@@ -27,7 +27,7 @@ pub fn verify(function: &Function, layout: Layout) -> Result<(), String> {
 struct Verifier<'a> {
     function: &'a Function,
     layout: Layout,
-    /// Values that can be seen where the verifier is.
+    /// Values that are visible at this point.
     defined: EntitySet<Value>,
 }
 
@@ -67,7 +67,7 @@ impl Verifier<'_> {
         match operand {
             Operand::Value(value) if self.width(value)? == width => Ok(()),
             Operand::Value(value) => Err(format!("{value} is no {width}")),
-            // Either read as unsigned or as a small number below 0.
+            // The number fits as an unsigned number, or as a small negative one.
             Operand::Number(number) => {
                 let bits = self.bits(width);
                 let fits = bits == 64 || number >> bits == 0 || (number as i64) >> (bits - 1) == -1;
@@ -76,7 +76,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// The width of two operands, which must have one.
+    /// Checks that two operands have the same width, and returns it.
     fn pair(&self, a: Operand, b: Operand) -> Result<Width, String> {
         let width = match (a, b) {
             (Operand::Value(value), _) | (_, Operand::Value(value)) => self.width(value)?,
@@ -91,8 +91,8 @@ impl Verifier<'_> {
         self.operand(Operand::Value(base), Width::Word)
     }
 
-    /// Checks what a region does, and what it yields if its `yields` are known beforehand; gives the widths of what it yields, or nothing
-    /// where it leaves. What it defines is not seen outside.
+    /// Checks a region, whose yields must have the widths `yields`. Returns the number of yields, or `None` if the region ends with a return. Its
+    /// definitions are not visible outside.
     fn region(&mut self, region: &Region, yields: Option<&[Width]>) -> Result<Option<usize>, String> {
         let outside = self.defined.clone();
         let count = self.open_region(region, yields)?;
@@ -156,7 +156,7 @@ impl Verifier<'_> {
             }
         };
         let found: Vec<Width> = results.iter().map(|&value| self.function.widths[value]).collect();
-        // The result of a call may be of no interest.
+        // A caller may ignore the result of a call.
         if found != widths && !(found.is_empty() && matches!(inst, Inst::Call { .. })) {
             return Err(format!("{results:?} are not what the instruction defines"));
         }
@@ -211,7 +211,7 @@ mod tests {
 
     const LAYOUT: Layout = Layout { pointer: 4 };
 
-    /// What is wrong with a function of one pointer, which `write` is given.
+    /// Returns the error of a function with one pointer parameter, which `write` gets.
     fn wrong(write: impl FnOnce(&mut Builder, Value)) -> String {
         let function = function(LAYOUT, Signature::status(1), |e, parameters| write(e, parameters[0]));
         verify(&function, LAYOUT).unwrap_err()
