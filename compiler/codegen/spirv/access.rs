@@ -9,7 +9,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{Op, Word};
 
 impl Lowering<'_> {
-    /// The first `active` lanes of a type from consecutive elements, the others 0.
+    /// Loads the first `active` lanes of a type from consecutive elements; the other lanes are 0.
     pub fn load(&mut self, buffer: Buffer, at: At, active: u16, ty: Type) -> Result<Held, CodegenError> {
         let register = self.register(ty)?;
         let lane = ty.lane;
@@ -33,19 +33,20 @@ impl Lowering<'_> {
         Ok(self.gathered(&lanes, register))
     }
 
-    /// The view for consecutive elements of less than a word. Where these take a word or more, words are loaded even if they begin within one.
+    /// Returns the view for `count` consecutive elements of less than a word. Groups of a word or more are loaded as words, even if they begin inside
+    /// one.
     pub fn view_of_group(&mut self, buffer: Buffer, at: At, count: u16) -> View {
         let per_word = elements_of_word(self.kernel.buffer(buffer).lane);
         let long = u64::from(count) >= per_word && per_word == 4;
         self.view_for(buffer, if long { per_word } else { self.groups(at, count, per_word) })
     }
 
-    /// Of how many elements at once an access is made, up to a number: of one unless it is aligned and whole.
+    /// Returns the number of elements per access: `most`, or 1 if the access is not aligned, or not a multiple of `most` elements.
     fn groups(&self, at: At, active: u16, most: u64) -> u64 {
         if u64::from(active).is_multiple_of(most) && self.is_aligned(at, most) { most } else { 1 }
     }
 
-    /// Four words at a time.
+    /// Loads four words at a time.
     fn load_quads(&mut self, buffer: Buffer, at: At, quads: u16, ty: Type) -> Held {
         let element = self.element(at, 0);
         let two = self.out.int(Register::INT, 2);
@@ -62,7 +63,7 @@ impl Lowering<'_> {
         held
     }
 
-    /// The element of a number, in the form of its lane.
+    /// Loads one element; an integer is extended with its sign to 32 bits.
     pub fn load_element(&mut self, buffer: Buffer, element: Word) -> Word {
         let lane = self.kernel.buffer(buffer).lane;
         let view = self.view_for(buffer, 1);
@@ -77,7 +78,7 @@ impl Lowering<'_> {
                 let narrow = self.out.result(Op::Load, ty, vec![Operand::IdRef(pointer)]);
                 self.out.op(Op::SConvert, register, &[narrow])
             }
-            // A buffer is seen as four words only where nothing else is accessed.
+            // A buffer has the view of four words only if all accesses fit it.
             View::Words | View::Quads => {
                 let (pointer, ty, _) = self.pointer(buffer, View::Words, element);
                 self.out.result(Op::Load, ty, vec![Operand::IdRef(pointer)])
@@ -85,7 +86,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Each lane from the element that an index names.
+    /// Loads each lane from the element that its index names.
     pub fn gather(&mut self, buffer: Buffer, indices: Value, offset: i64, bounds: Bounds, ty: Type) -> Result<Held, CodegenError> {
         let register = self.register(ty)?;
         let of_indices = self.register(self.ty(indices))?;
@@ -94,7 +95,7 @@ impl Lowering<'_> {
             let zero = self.out.constant(register, 0);
             return Ok(vec![zero; ty.lanes.div_ceil(4).into()]);
         }
-        // Indices are clamped before the offset is added, with which they might wrap.
+        // Indices are clamped before the offset is added, since the sum may wrap.
         let ends = [0, last].map(|end| i32::try_from(end - offset));
         let [Ok(low), Ok(high)] = ends else { return Err(self.unsupported(format_args!("an offset of {offset} to gathered indices"))) };
         let held = self.get(indices);
@@ -114,7 +115,7 @@ impl Lowering<'_> {
         Ok(self.gathered(&lanes, register))
     }
 
-    /// The first `active` lanes of a value to consecutive elements.
+    /// Stores the first `active` lanes of a value to consecutive elements.
     pub fn store(&mut self, buffer: Buffer, at: At, active: u16, value: Value) -> Result<(), CodegenError> {
         let ty = self.ty(value);
         let register = self.register(ty)?;
@@ -144,7 +145,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Four words at a time, all of them.
+    /// Stores whole registers of four words.
     fn store_quads(&mut self, buffer: Buffer, at: At, held: &[Word]) {
         let element = self.element(at, 0);
         let two = self.out.int(Register::INT, 2);

@@ -1,7 +1,7 @@
-//! Operations on lanes. Sums, differences and products of floats are never contracted: each is rounded by itself.
+//! Operations on lanes. Sums, differences and products of floats are never contracted: each is rounded separately.
 //!
-//! Vulkan promises correct rounding of sums, differences and products only. Quotients are right to 2.5 units of the last place, roots to
-//! somewhat more, and a fused product may be rounded twice. Where bits must not depend on the device a kernel has none of these.
+//! Vulkan promises correct rounding only of sums, differences and products. The error of a quotient is up to 2.5 units in the last place, that of a
+//! root somewhat more. A fused product may be rounded twice. A kernel whose bits must not depend on the device uses none of these three.
 
 use super::assembler::{Extended, Kind, Register};
 use super::lower::{Held, Lowering, Position};
@@ -10,7 +10,7 @@ use crate::kernel::{BinaryOp, CompareOp, Lane, Rounding, Type, UnaryOp, Value};
 use rspirv::spirv::{Decoration, Op, Word};
 
 impl Lowering<'_> {
-    /// An operation on two values of a type.
+    /// Lowers an operation on two values of a type.
     pub fn binary(&mut self, op: BinaryOp, ty: Type, a: Value, b: Value) -> Result<Held, CodegenError> {
         let register = self.register(ty)?;
         if let Some(known) = self.of_position(op, a, b) {
@@ -32,7 +32,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// The position divided by what a workgroup has, or what is left: what the device says, which knows then that lanes have the quotient in common.
+    /// Returns the workgroup's number for the position divided by the workgroup size, and the place in the workgroup for the remainder. Both come
+    /// from built-in variables, so the device knows that all lanes share the quotient.
     fn of_position(&self, op: BinaryOp, a: Value, b: Value) -> Option<Word> {
         let Position { value, workgroup, group, place } = self.position?;
         let is_by_workgroup = a == value && self.constant_of(b) == Some(workgroup.into());
@@ -43,7 +44,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether a divisor may be a number, by what is known of it.
+    /// Tests whether a divisor may equal `number`, from its constant bits or its interval.
     fn may_be(&self, value: Value, number: i64) -> bool {
         let ty = self.ty(value);
         match self.constant_of(value) {
@@ -67,14 +68,14 @@ impl Lowering<'_> {
         self.out.op(op, register, &[a, b])
     }
 
-    /// A sum, a difference or a product of floats, rounded by itself.
+    /// Computes a sum, a difference or a product of floats that is rounded separately.
     pub fn exact(&mut self, op: Op, register: Register, a: Word, b: Word) -> Word {
         let id = self.out.op(op, register, &[a, b]);
         self.out.decorate(id, Decoration::NoContraction, &[]);
         id
     }
 
-    /// Floats.
+    /// Computes an operation on floats.
     pub fn of_floats(&mut self, op: BinaryOp, register: Register, a: Word, b: Word) -> Word {
         let truth = register.with(Kind::Bool);
         let pick = |l: &mut Self, less: Word, yes: Word, no: Word| l.out.op(Op::Select, register, &[less, yes, no]);
@@ -104,12 +105,12 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether a number is less than another, −0 than +0 too. It is the order of their bits, as integers that grow with the number.
+    /// Tests whether a float is less than another; −0 is less than +0. The bits are compared as integers that grow with the number.
     fn is_below(&mut self, register: Register, a: Word, b: Word) -> Word {
         let integer = register.with(Kind::Int);
         let [a, b] = [a, b].map(|value| {
             let bits = self.out.op(Op::Bitcast, integer, &[value]);
-            // Bits of negative numbers, but the sign, are the other way round.
+            // For negative numbers, all bits but the sign are inverted.
             let (last, one) = (self.out.int(register, 31), self.out.int(register, 1));
             let sign = self.out.op(Op::ShiftRightArithmetic, integer, &[bits, last]);
             let turned = self.out.op(Op::ShiftRightLogical, integer, &[sign, one]);
@@ -118,7 +119,7 @@ impl Lowering<'_> {
         self.out.op(Op::SLessThan, register.with(Kind::Bool), &[a, b])
     }
 
-    /// Whether the bits of a float are those of no number.
+    /// Tests whether a float is a NaN, by its bits.
     fn is_nan(&mut self, register: Register, a: Word) -> Word {
         let integer = register.with(Kind::Int);
         let bits = self.out.op(Op::Bitcast, integer, &[a]);
@@ -127,7 +128,8 @@ impl Lowering<'_> {
         self.out.op(Op::UGreaterThan, register.with(Kind::Bool), &[magnitude, infinity])
     }
 
-    /// What a minimum or a maximum is where an operand is no number: the other one, or no number.
+    /// Returns a minimum or maximum if an operand is a NaN: the other operand if NaNs are ignored, else the NaN. Without a NaN, the result is
+    /// `otherwise`.
     fn beside_nan(&mut self, ignores: bool, register: Register, [a, b]: [Word; 2], otherwise: Word) -> Word {
         let [no_a, no_b] = [a, b].map(|value| self.is_nan(register, value));
         let (of_a, of_b) = if ignores { (b, a) } else { (a, b) };
@@ -135,13 +137,13 @@ impl Lowering<'_> {
         self.out.op(Op::Select, register, &[no_a, of_a, of_b])
     }
 
-    /// Integers, but for shifts and quotients.
+    /// Computes an operation on integers, except shifts and divisions.
     pub fn of_integers(&mut self, op: BinaryOp, lane: Lane, register: Register, a: Word, b: Word) -> Word {
         let plain = match op {
             BinaryOp::Add | BinaryOp::SignedAddInRange | BinaryOp::SignedAddSaturating => Op::IAdd,
             BinaryOp::Sub | BinaryOp::SignedSubSaturating => Op::ISub,
             BinaryOp::Mul => Op::IMul,
-            // What repeats its sign does so after these, and is in order both with a sign and without.
+            // These operations keep repeated signs, and repeated signs keep both signed and unsigned order.
             BinaryOp::And => return self.out.op(Op::BitwiseAnd, register, &[a, b]),
             BinaryOp::Or => return self.out.op(Op::BitwiseOr, register, &[a, b]),
             BinaryOp::Xor => return self.out.op(Op::BitwiseXor, register, &[a, b]),
@@ -160,13 +162,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// A signed integer between two numbers.
+    /// Clamps a signed integer to a range.
     pub fn clamped(&mut self, register: Register, a: Word, low: i32, high: i32) -> Word {
         let (low, high) = (self.out.int(register, low as u32), self.out.int(register, high as u32));
         self.out.extended(Extended::SClamp, register, &[a, low, high])
     }
 
-    /// The low bits of an integer as many as a lane has, its sign repeated.
+    /// Extends the low bits of a lane to 32 bits, with sign.
     pub fn with_sign(&mut self, lane: Lane, register: Register, a: Word) -> Word {
         if lane.bytes() >= 4 {
             return a;
@@ -175,7 +177,7 @@ impl Lowering<'_> {
         self.out.op(Op::BitFieldSExtract, register, &[a, first, count])
     }
 
-    /// The low bits of an integer as many as a lane has, and zeros.
+    /// Extends the low bits of a lane to 32 bits, with zeros.
     pub fn without_sign(&mut self, lane: Lane, register: Register, a: Word) -> Word {
         if lane.bytes() >= 4 {
             return a;
@@ -184,7 +186,7 @@ impl Lowering<'_> {
         self.out.op(Op::BitwiseAnd, register, &[a, mask])
     }
 
-    /// A shift by counts below the width.
+    /// Computes a shift by a count below the width.
     pub fn shift(&mut self, op: BinaryOp, lane: Lane, register: Register, a: Word, count: Word) -> Word {
         match op {
             BinaryOp::ShiftLeft => {
@@ -200,7 +202,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// A quotient or a remainder. SPIR-V leaves those by zero undefined, the smallest number by −1, and remainders of negative numbers.
+    /// Computes a quotient or a remainder. SPIR-V leaves three cases undefined: division by zero, the smallest number by −1, and remainders of
+    /// negative numbers.
     fn divided(&mut self, (op, lane): (BinaryOp, Lane), register: Register, [a, b]: [Word; 2], divisor: Divisor, naturals: bool) -> Word {
         let is_signed = matches!(op, BinaryOp::SignedDiv | BinaryOp::SignedRem) && !naturals;
         let is_quotient = matches!(op, BinaryOp::SignedDiv | BinaryOp::UnsignedDiv);
@@ -210,7 +213,7 @@ impl Lowering<'_> {
         let by_zero = divisor.is_zero.then(|| self.out.op(Op::IEqual, truth, &[b, zero]));
         let mut sound = by_zero.map_or(b, |by_zero| self.out.op(Op::Select, register, &[by_zero, one, b]));
         if is_signed && lane == Lane::I32 && divisor.is_minus_one {
-            // By 1 the smallest number is what it wraps to, and nothing remains.
+            // The smallest number divided by 1 is the wrapped quotient, with remainder 0.
             let (smallest, minus_one) = (self.out.int(register, i32::MIN as u32), self.out.int(register, u32::MAX));
             let is_smallest = self.out.op(Op::IEqual, truth, &[a, smallest]);
             let by_minus_one = self.out.op(Op::IEqual, truth, &[b, minus_one]);
@@ -231,7 +234,7 @@ impl Lowering<'_> {
         self.with_sign(lane, register, result)
     }
 
-    /// An operation on one value.
+    /// Lowers an operation on one value.
     pub fn unary(&mut self, op: UnaryOp, ty: Type, a: Value) -> Result<Held, CodegenError> {
         let register = self.register(ty)?;
         let held = self.get(a);
@@ -260,7 +263,7 @@ impl Lowering<'_> {
             UnaryOp::Nearest => self.out.extended(Extended::RoundEven, register, &[a]),
             UnaryOp::CountLeadingZeros => {
                 let a = self.without_sign(lane, register, a);
-                // The place of the first bit, or −1.
+                // The index of the highest set bit, or −1.
                 let first = self.out.extended(Extended::FindUMsb, register, &[a]);
                 let last = self.out.int(register, 8 * lane.bytes() - 1);
                 self.out.op(Op::ISub, register, &[last, first])
@@ -268,7 +271,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Products that are added with one rounding, if the device has that.
+    /// Computes a product and a sum with one rounding, if the device rounds once.
     pub fn fma(&mut self, register: Register, [a, b, c]: [Value; 3], rounding: Rounding) -> Result<Held, CodegenError> {
         if rounding == Rounding::TowardZero {
             return Err(self.unsupported("a fused product that is rounded towards zero"));
@@ -277,7 +280,7 @@ impl Lowering<'_> {
         Ok((0..a.len()).map(|i| self.out.extended(Extended::Fma, register, &[a[i], b[i], c[i]])).collect())
     }
 
-    /// A mask. Integers that repeat their sign are in order both with a sign and without.
+    /// Compares two values; the result is a mask. Integers with repeated signs keep both signed and unsigned order.
     pub fn compare(&mut self, op: CompareOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         let register = self.register(ty.with_lane(Lane::Mask))?;
@@ -302,7 +305,7 @@ impl Lowering<'_> {
     }
 }
 
-/// What a divisor may be.
+/// Special values that a divisor may have.
 #[derive(Clone, Copy)]
 struct Divisor {
     is_zero: bool,

@@ -1,11 +1,11 @@
-//! A module of SPIR-V as it grows: ids, types and constants that are made once, and the blocks of its one function.
+//! A SPIR-V module under construction: ids, unique types and constants, and the blocks of its only function.
 
 use rspirv::binary::Assemble;
 use rspirv::dr::{self, Instruction, Operand};
 use rspirv::spirv::{self, Decoration, Op, StorageClass, Word};
 use std::collections::HashMap;
 
-/// What the components of a register are.
+/// The type of a register's components.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     /// A truth value.
@@ -16,49 +16,49 @@ pub enum Kind {
     Float,
 }
 
-/// The type of a register: one to four components.
+/// A register type: a scalar, or a vector of up to four components.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Register {
-    /// What each component is.
+    /// Type of each component.
     pub kind: Kind,
-    /// How many there are.
+    /// Number of components.
     pub lanes: u16,
 }
 
 impl Register {
-    /// One integer.
+    /// A scalar integer.
     pub const INT: Self = Self { kind: Kind::Int, lanes: 1 };
 
-    /// As many components of another kind.
+    /// Returns the type with as many components of another kind.
     pub const fn with(self, kind: Kind) -> Self {
         Self { kind, lanes: self.lanes }
     }
 
-    /// One component.
+    /// Returns the type of one component.
     pub const fn scalar(self) -> Self {
         Self { kind: self.kind, lanes: 1 }
     }
 }
 
-/// The extended instructions that are used.
+/// The extended instructions of GLSL.
 pub use rspirv::spirv::GlslStd450Op as Extended;
 
 /// A module with one function.
 pub struct Assembler {
     module: dr::Module,
-    /// The next id.
+    /// Next free id.
     next: Word,
-    /// Types and constants, by their words without the id.
+    /// Ids of types and constants, by their words without the id.
     known: HashMap<Vec<u32>, Word>,
-    /// The set of extended instructions.
+    /// Id of the set of extended instructions.
     extended: Word,
     blocks: Vec<dr::Block>,
-    /// Arrays of the function, which stand at the beginning of its first block.
+    /// Variables of the function, which come first in its first block.
     variables: Vec<Instruction>,
 }
 
 impl Assembler {
-    /// A module without capabilities and blocks.
+    /// Makes a module without capabilities and blocks.
     pub fn new() -> Self {
         let mut assembler =
             Self { module: dr::Module::new(), next: 1, known: HashMap::new(), extended: 0, blocks: vec![], variables: vec![] };
@@ -70,13 +70,13 @@ impl Assembler {
         assembler
     }
 
-    /// An id that is not used yet.
+    /// Returns a new id.
     pub fn id(&mut self) -> Word {
         self.next += 1;
         self.next - 1
     }
 
-    /// Something that devices may lack.
+    /// Requires a capability, which some devices may lack.
     pub fn capability(&mut self, capability: spirv::Capability) {
         let inst = Instruction::new(Op::Capability, None, None, vec![Operand::Capability(capability)]);
         if !self.module.capabilities.contains(&inst) {
@@ -84,7 +84,7 @@ impl Assembler {
         }
     }
 
-    /// An extension that capabilities come from.
+    /// Requires an extension, which defines capabilities.
     pub fn extension(&mut self, name: &str) {
         let inst = Instruction::new(Op::Extension, None, None, vec![Operand::LiteralString(name.into())]);
         if !self.module.extensions.contains(&inst) {
@@ -92,13 +92,13 @@ impl Assembler {
         }
     }
 
-    /// A property of an id.
+    /// Decorates an id.
     pub fn decorate(&mut self, id: Word, decoration: Decoration, more: &[Operand]) {
         let operands = [&[Operand::IdRef(id), Operand::Decoration(decoration)], more].concat();
         self.module.annotations.push(Instruction::new(Op::Decorate, None, None, operands));
     }
 
-    /// A type or a constant, made once. Returns its id and whether it is new.
+    /// Adds a type or a constant unless it exists. Returns its id, and `true` if it is new.
     fn once(&mut self, op: Op, ty: Option<Word>, operands: Vec<Operand>) -> (Word, bool) {
         let mut inst = Instruction::new(op, ty, None, operands);
         let key = inst.assemble();
@@ -120,12 +120,12 @@ impl Assembler {
         }
     }
 
-    /// Integers of some bits, which have no sign: operations do.
+    /// Returns the id of an integer type. It has no sign; operations do.
     pub fn integer_type(&mut self, bits: u32) -> Word {
         self.once(Op::TypeInt, None, vec![Operand::LiteralBit32(bits), Operand::LiteralBit32(0)]).0
     }
 
-    /// The type of registers.
+    /// Returns the id of a register type.
     pub fn ty(&mut self, register: Register) -> Word {
         let scalar = self.scalar_type(register.kind);
         if register.lanes == 1 {
@@ -134,18 +134,18 @@ impl Assembler {
         self.once(Op::TypeVector, None, vec![Operand::IdRef(scalar), Operand::LiteralBit32(register.lanes.into())]).0
     }
 
-    /// Two members of one type.
+    /// Returns the id of a struct with two members of one type.
     pub fn pair_type(&mut self, register: Register) -> Word {
         let ty = self.ty(register);
         self.once(Op::TypeStruct, None, vec![Operand::IdRef(ty); 2]).0
     }
 
-    /// Pointers into a class of memory.
+    /// Returns the id of a pointer type for a storage class.
     pub fn pointer_type(&mut self, class: StorageClass, to: Word) -> Word {
         self.once(Op::TypePointer, None, vec![Operand::StorageClass(class), Operand::IdRef(to)]).0
     }
 
-    /// A buffer's contents: as many elements as there are, each of some bytes.
+    /// Returns the id of a buffer's block type: a run-time array of elements, each of `bytes` bytes.
     pub fn block_type(&mut self, element: Word, bytes: u32) -> Word {
         let (array, is_new) = self.once(Op::TypeRuntimeArray, None, vec![Operand::IdRef(element)]);
         if is_new {
@@ -161,13 +161,13 @@ impl Assembler {
         block
     }
 
-    /// An array of a number of elements.
+    /// Returns the id of an array type with `count` elements.
     pub fn array_type(&mut self, element: Word, count: u32) -> Word {
         let count = self.int(Register::INT, count);
         self.once(Op::TypeArray, None, vec![Operand::IdRef(element), Operand::IdRef(count)]).0
     }
 
-    /// A variable of the module.
+    /// Adds a variable of the module.
     pub fn global(&mut self, class: StorageClass, ty: Word) -> Word {
         let pointer = self.pointer_type(class, ty);
         let id = self.id();
@@ -176,7 +176,7 @@ impl Assembler {
         id
     }
 
-    /// A variable of the function.
+    /// Adds a variable of the function.
     pub fn local(&mut self, ty: Word) -> Word {
         let pointer = self.pointer_type(StorageClass::Function, ty);
         let id = self.id();
@@ -184,7 +184,7 @@ impl Assembler {
         id
     }
 
-    /// The same bits in every component; a truth value is any bit.
+    /// Returns the id of a constant with the same bits in every component. A truth value is true if any bit is set.
     pub fn constant(&mut self, register: Register, bits: u32) -> Word {
         let ty = self.ty(register.scalar());
         let scalar = match register.kind {
@@ -198,34 +198,34 @@ impl Assembler {
         self.constant_vector(register, &vec![scalar; register.lanes.into()])
     }
 
-    /// Constants as components.
+    /// Returns the id of a constant vector.
     pub fn constant_vector(&mut self, register: Register, components: &[Word]) -> Word {
         let ty = self.ty(register);
         self.once(Op::ConstantComposite, Some(ty), components.iter().map(|&id| Operand::IdRef(id)).collect()).0
     }
 
-    /// An integer in every component.
+    /// Returns the id of an integer constant, the same in every component.
     pub fn int(&mut self, register: Register, number: u32) -> Word {
         self.constant(register.with(Kind::Int), number)
     }
 
-    /// A float in every component.
+    /// Returns the id of a float constant, the same in every component.
     pub fn float(&mut self, register: Register, number: f32) -> Word {
         self.constant(register.with(Kind::Float), number.to_bits())
     }
 
-    /// Begins a block, which is the one before it from then on that grows no more.
+    /// Begins a block; instructions now go into it.
     pub fn begin(&mut self, label: Word) {
         let label = Instruction::new(Op::Label, None, Some(label), vec![]);
         self.blocks.push(dr::Block { label: Some(label), instructions: vec![] });
     }
 
-    /// The label of the block that grows.
+    /// Returns the label of the current block.
     pub fn label(&self) -> Word {
         self.blocks.last().and_then(dr::Block::label_id).unwrap_or_default()
     }
 
-    /// The number of the block that grows, for [`Assembler::phi`].
+    /// Returns the index of the current block, for [`Assembler::phi`].
     pub fn block(&self) -> usize {
         self.blocks.len() - 1
     }
@@ -236,32 +236,32 @@ impl Assembler {
         }
     }
 
-    /// An instruction without a result.
+    /// Adds an instruction without a result.
     pub fn effect(&mut self, op: Op, operands: Vec<Operand>) {
         self.push(Instruction::new(op, None, None, operands));
     }
 
-    /// An instruction with a result of a type.
+    /// Adds an instruction with a result of a type; returns its id.
     pub fn result(&mut self, op: Op, ty: Word, operands: Vec<Operand>) -> Word {
         let id = self.id();
         self.push(Instruction::new(op, Some(ty), Some(id), operands));
         id
     }
 
-    /// An instruction on ids with a result in a register.
+    /// Adds an instruction on ids, whose result is a register; returns its id.
     pub fn op(&mut self, op: Op, register: Register, ids: &[Word]) -> Word {
         let ty = self.ty(register);
         self.result(op, ty, ids.iter().map(|&id| Operand::IdRef(id)).collect())
     }
 
-    /// An extended instruction.
+    /// Adds an extended instruction; returns the id of its result.
     pub fn extended(&mut self, op: Extended, register: Register, ids: &[Word]) -> Word {
         let ty = self.ty(register);
         let head = [Operand::IdRef(self.extended), Operand::LiteralExtInstInteger(op as u32)];
         self.result(Op::ExtInst, ty, head.into_iter().chain(ids.iter().map(|&id| Operand::IdRef(id))).collect())
     }
 
-    /// One component of a register.
+    /// Extracts a component of a register.
     pub fn component(&mut self, a: Word, register: Register, lane: u16) -> Word {
         if register.lanes == 1 {
             return a;
@@ -270,19 +270,19 @@ impl Assembler {
         self.result(Op::CompositeExtract, ty, vec![Operand::IdRef(a), Operand::LiteralBit32(lane.into())])
     }
 
-    /// Scalars as the components of a register.
+    /// Combines scalars to a register.
     pub fn vector(&mut self, register: Register, scalars: &[Word]) -> Word {
         if register.lanes == 1 { scalars[0] } else { self.op(Op::CompositeConstruct, register, scalars) }
     }
 
-    /// A value at the beginning of a block that has ended or grows: what each block before it hands on.
+    /// Adds a phi at the beginning of a block. `from` has the value of each predecessor, with its label.
     pub fn phi(&mut self, block: usize, id: Word, register: Register, from: &[(Word, Word)]) {
         let ty = self.ty(register);
         let operands = from.iter().flat_map(|&(value, label)| [Operand::IdRef(value), Operand::IdRef(label)]).collect();
         self.blocks[block].instructions.insert(0, Instruction::new(Op::Phi, Some(ty), Some(id), operands));
     }
 
-    /// The words of the module: its blocks as the function `main` of a compute shader with workgroups of `workgroup` in a row.
+    /// Finishes the module: its blocks become the function `main` of a compute shader. A workgroup has `workgroup` invocations in one dimension.
     pub fn finish(mut self, inputs: &[Word], workgroup: u32) -> dr::Module {
         let void = self.once(Op::TypeVoid, None, vec![]).0;
         let ty = self.once(Op::TypeFunction, None, vec![Operand::IdRef(void)]).0;

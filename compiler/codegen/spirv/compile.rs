@@ -1,4 +1,4 @@
-//! A kernel on its way to a module.
+//! Compilation of a kernel to a module.
 
 use super::lower::Lowering;
 use crate::codegen::CodegenError;
@@ -10,19 +10,19 @@ use rspirv::binary::Assemble;
 use rspirv::dr;
 use rspirv::spirv::{Capability, Op};
 
-/// The words of a kernel with a grid for devices within some limits.
+/// Compiles a kernel with a grid to SPIR-V words, for devices with the limits of `gpu`.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the kernel breaks a rule of its language or has no grid. [`CodegenError::Unsupported`] where it needs more than
-/// the limits allow, or what GPUs lack: numbers of 64 bits, products rounded towards zero.
+/// [`CodegenError::Bug`] if the kernel breaks a rule of its language, or has no grid. [`CodegenError::Unsupported`] if it needs more than the limits
+/// allow, or features that GPUs lack: numbers of 64 bits, products rounded towards zero.
 pub fn module(kernel: &DeviceKernel, gpu: &Gpu) -> Result<Vec<u32>, CodegenError> {
     Ok(lowered(kernel, gpu)?.assemble())
 }
 
-/// The module in the form in which it grew.
+/// Compiles a kernel to a module that is not yet assembled to words.
 ///
 /// # Errors
-/// As [`module`].
+/// The errors of [`module`].
 pub fn lowered(DeviceKernel { kernel, bindings, shares }: &DeviceKernel, gpu: &Gpu) -> Result<dr::Module, CodegenError> {
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
     let kernel = &DEAD.of(kernel);
@@ -48,7 +48,7 @@ mod tests {
     use crate::kernel::text::parse_kernel;
     use crate::machine::{GPUS, Unit};
 
-    /// What is wrong with a kernel for devices of the first profile.
+    /// Returns the error of a kernel for devices of the first profile.
     fn refused(text: &str) -> String {
         let Unit::Gpu(gpu) = &GPUS[0].unit else { panic!("the first profile is no GPU") };
         let kernel = parse_kernel(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -103,7 +103,7 @@ mod tests {
     fn decorations_say_what_may_be_loaded_when() {
         use rspirv::spirv::Decoration::{Aliased, Coherent, NonWritable, Restrict};
         let Unit::Gpu(gpu) = &GPUS[0].unit else { panic!("the first profile is no GPU") };
-        // What the variables of `x` and of `y` have, in this order.
+        // The decorations of the variables of `x` and of `y`, in this order.
         let decorations = |shares: bool, body: &str| {
             let text = format!("kernel @k(x: input f32[64] align 4, y: output f32[64] align 4, %0: i32) grid 64 workgroup 64 {{ {body} }}");
             let alone = DeviceKernel::alone(parse_kernel(&text).unwrap_or_else(|error| panic!("{error}")));

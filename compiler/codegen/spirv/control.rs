@@ -1,4 +1,4 @@
-//! Which position runs, loops, branches, and the end of a position that fails.
+//! The position of an invocation, loops, branches, and early ends.
 
 use super::assembler::{Kind, Register};
 use super::dispatch::groups;
@@ -9,11 +9,11 @@ use crate::kernel::{Grid, Region, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{BuiltIn, Decoration, LoopControl, MemorySemantics, Op, Scope, SelectionControl, StorageClass, Word};
 
-/// A value that blocks hand on: its id, its register, and what each block gives with its label.
+/// A phi: its id, its register, and the value of each predecessor with its label.
 type Handed = (Word, Register, Vec<(Word, Word)>);
 
 impl Lowering<'_> {
-    /// Begins the function: finds the position, and ends where there is none. Returns what the entry point takes.
+    /// Begins the function: computes the position, and returns early if it is outside the grid. Returns the input variables of the entry point.
     pub fn begin(&mut self, grid: Grid) -> Vec<Word> {
         let first = self.out.id();
         self.out.begin(first);
@@ -41,7 +41,7 @@ impl Lowering<'_> {
         vec![group, place]
     }
 
-    /// Three numbers that the device gives: the variable and the first two.
+    /// Loads a built-in vector of three integers; returns its variable and its first two components.
     fn built_in(&mut self, which: BuiltIn) -> (Word, [Word; 2]) {
         let register = Register { kind: Kind::Int, lanes: 3 };
         let ty = self.out.ty(register);
@@ -68,7 +68,7 @@ impl Lowering<'_> {
         self.out.effect(Op::LoopMerge, vec![Operand::IdRef(merge), Operand::IdRef(again), control]);
     }
 
-    /// The position ends where a condition holds, after something else.
+    /// Ends the invocation if a condition holds, after the instructions that `before` adds.
     fn end_if(&mut self, condition: Word, before: impl FnOnce(&mut Self)) {
         let [ends, goes_on] = [(); 2].map(|()| self.out.id());
         self.merge_selection(goes_on);
@@ -79,7 +79,7 @@ impl Lowering<'_> {
         self.out.begin(goes_on);
     }
 
-    /// The position leaves a status and ends if a mask holds.
+    /// Stores a status and ends the invocation if a mask holds.
     pub fn fail_if(&mut self, condition: Value, status: i32) -> Result<(), CodegenError> {
         let word = self.kernel.status().ok_or_else(|| CodegenError::Bug(format!("kernel {} has no status", self.kernel.name)))?;
         let condition = self.one(condition);
@@ -87,21 +87,21 @@ impl Lowering<'_> {
             let zero = l.out.int(Register::INT, 0);
             let (pointer, ..) = l.pointer(word, View::Words, zero);
             let status = l.out.int(Register::INT, status as u32);
-            // Several positions may.
+            // Several invocations may store a status.
             let [scope, order] = l.atomic_operands();
             l.out.effect(Op::AtomicStore, vec![Operand::IdRef(pointer), scope, order, Operand::IdRef(status)]);
         });
         Ok(())
     }
 
-    /// The positions of the workgroup wait for each other, and see what they have written.
+    /// Adds a barrier: the invocations of a workgroup wait for each other, and see each other's writes.
     pub fn barrier(&mut self) {
         let order = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::UNIFORM_MEMORY | MemorySemantics::WORKGROUP_MEMORY;
         let (scope, order) = (self.out.int(Register::INT, Scope::Workgroup as u32), self.out.int(Register::INT, order.bits()));
         self.out.effect(Op::ControlBarrier, vec![Operand::IdScope(scope), Operand::IdScope(scope), Operand::IdMemorySemantics(order)]);
     }
 
-    /// New ids for values that a block takes.
+    /// Assigns new ids to the values that a block receives.
     fn taken(&mut self, values: &[Value]) -> Result<Vec<(Value, Vec<Word>, Register)>, CodegenError> {
         let mut taken = Vec::new();
         for &value in values {
@@ -113,7 +113,7 @@ impl Lowering<'_> {
         Ok(taken)
     }
 
-    /// What a block takes: of each part of each value, what comes from two other blocks.
+    /// Makes the phis of a block: for each register of each value, its sources in the two predecessors.
     fn handed(&self, taken: &[(Value, Vec<Word>, Register)], from: [(&[Value], Word); 2]) -> Vec<Handed> {
         let mut handed = Vec::new();
         for (i, (_, ids, register)) in taken.iter().enumerate() {
@@ -135,7 +135,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A counted loop.
+    /// Lowers a counted loop.
     pub fn counted_loop(
         &mut self,
         results: &[Value],
@@ -170,7 +170,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A loop that runs again while its first yield holds.
+    /// Lowers a loop that repeats while its first yield holds.
     pub fn repeated_loop(&mut self, results: &[Value], carried: &[Value], body: &Region) -> Result<(), CodegenError> {
         let [head, inside, again, after] = [(); 4].map(|()| self.out.id());
         let before = self.out.label();
@@ -196,7 +196,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// One of two regions.
+    /// Lowers a branch.
     pub fn branch(&mut self, results: &[Value], condition: Value, then: &Region, otherwise: &Region) -> Result<(), CodegenError> {
         let [yes, no, after] = [(); 3].map(|()| self.out.id());
         self.merge_selection(after);

@@ -1,4 +1,4 @@
-//! Conversions. What SPIR-V leaves undefined is written out: numbers that do not fit, and what is no number.
+//! Conversions. Cases that SPIR-V leaves undefined are written out: numbers out of range, and NaNs.
 
 use super::assembler::{Kind, Register};
 use super::lower::{Held, Lowering};
@@ -6,12 +6,12 @@ use crate::codegen::CodegenError;
 use crate::kernel::{ConvertOp, Lane, Type, Value};
 use rspirv::spirv::{Op, Word};
 
-/// 2³¹ and 2³².
+/// Limits of 32-bit integers as floats: 2³¹ and 2³².
 const TWO_31: f32 = 2_147_483_648.0;
 const TWO_32: f32 = 4_294_967_296.0;
 
 impl Lowering<'_> {
-    /// A value as one of another lane type.
+    /// Converts a value to another lane type.
     pub fn convert(&mut self, op: ConvertOp, a: Value, to: Type) -> Result<Held, CodegenError> {
         let register = self.register(to)?;
         let from = self.ty(a);
@@ -20,7 +20,7 @@ impl Lowering<'_> {
         Ok(held.into_iter().map(|a| self.converted(op, (from.lane, to.lane), register, a)).collect())
     }
 
-    /// A register as one of another type.
+    /// Converts a register to another type.
     fn converted(&mut self, op: ConvertOp, (from, to): (Lane, Lane), register: Register, a: Word) -> Word {
         match op {
             ConvertOp::SignExtend | ConvertOp::Promote | ConvertOp::Demote => a,
@@ -57,7 +57,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A float where it lies between two numbers, else 0.
+    /// Returns a float if it is between two numbers, else 0.
     fn between(&mut self, register: Register, a: Word, low: f32, high: f32) -> Word {
         let truth = register.with(Kind::Bool);
         let (low, high, zero) = (self.out.float(register, low), self.out.float(register, high), self.out.float(register, 0.0));
@@ -67,7 +67,7 @@ impl Lowering<'_> {
         self.out.op(Op::Select, register.with(Kind::Float), &[inside, a, zero])
     }
 
-    /// One of two by how a float compares with a number.
+    /// Selects `yes` or `no` by a comparison of a float with a number.
     fn beyond(&mut self, op: Op, register: Register, (a, end): (Word, f32), yes: u32, no: Word) -> Word {
         let (end, yes) = (self.out.float(register, end), self.out.int(register, yes));
         let is_beyond = self.out.op(op, register.with(Kind::Bool), &[a, end]);
@@ -93,7 +93,7 @@ impl Lowering<'_> {
         self.with_sign(to, register, least)
     }
 
-    /// The bits of a binary16 as binary32, exact. Nothing here is a subnormal binary32, which a device may take for 0.
+    /// Converts the bits of a binary16 to binary32, exactly. No intermediate is a subnormal binary32, which a device may flush to 0.
     fn float_of_half(&mut self, register: Register, a: Word) -> Word {
         let integer = register.with(Kind::Int);
         let n = |l: &mut Self, number: u32| l.out.int(integer, number);
@@ -102,7 +102,7 @@ impl Lowering<'_> {
         let sign = self.out.op(Op::ShiftLeftLogical, integer, &[sign, high_half]);
         let rest = self.out.op(Op::BitwiseAnd, integer, &[a, rest_bits]);
         let rest = self.out.op(Op::ShiftLeftLogical, integer, &[rest, thirteen]);
-        // The exponents' biases are 112 apart, and as much again from the largest exponent of one to that of the other.
+        // The exponents' biases differ by 112. An infinity's exponent needs 112 more to reach the largest exponent.
         let shift = n(self, 112 << 23);
         let normal = self.out.op(Op::IAdd, integer, &[rest, shift]);
         let larger = self.out.op(Op::IAdd, integer, &[normal, shift]);
@@ -121,7 +121,7 @@ impl Lowering<'_> {
         self.out.op(Op::Bitcast, register, &[result])
     }
 
-    /// Binary32 rounded to binary16, to nearest even, as bits in 16-bit lanes.
+    /// Rounds a binary32 to binary16, to nearest even. The result is bits in 16-bit lanes.
     fn half_of_float(&mut self, register: Register, a: Word) -> Word {
         let n = |l: &mut Self, number: u32| l.out.int(register, number);
         let bits = self.out.op(Op::Bitcast, register, &[a]);
@@ -138,7 +138,7 @@ impl Lowering<'_> {
         let normal = self.out.op(Op::ShiftRightLogical, register, &[rounded, thirteen]);
         let infinity = n(self, 0x7c00);
         let result = self.chosen((Op::UGreaterThan, register), (normal, 0x7c00), infinity, normal);
-        // Adding ½ rounds a small number to the unit of the subnormal ones, 2⁻²⁴.
+        // Adding ½ rounds a small number to a multiple of 2⁻²⁴, the unit of subnormal numbers.
         let float = register.with(Kind::Float);
         let small = self.out.op(Op::Bitcast, float, &[magnitude]);
         let half = self.out.float(register, 0.5);
@@ -155,7 +155,7 @@ impl Lowering<'_> {
         self.with_sign(Lane::I16, register, result)
     }
 
-    /// One of two by how an integer compares with a number.
+    /// Selects `yes` or `no` by a comparison of an integer with a number.
     fn chosen(&mut self, (op, register): (Op, Register), (a, number): (Word, u32), yes: Word, no: Word) -> Word {
         let number = self.out.int(register, number);
         let holds = self.out.op(op, register.with(Kind::Bool), &[a, number]);

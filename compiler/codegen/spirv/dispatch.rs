@@ -1,8 +1,8 @@
-//! How many workgroups a dispatch has.
+//! The number of workgroups of a dispatch.
 
 use crate::kernel::Grid;
 
-/// How many workgroups run all positions of a grid: in a row, and rows.
+/// Returns the workgroups that run all positions of a grid: per row, rows, and 1.
 pub fn groups(grid: &Grid) -> [u32; 3] {
     let all = grid.groups();
     let rows = all.div_ceil(Grid::MOST_GROUPS.into());

@@ -1,4 +1,4 @@
-//! A module as text, one instruction a line.
+//! The text of a module, one instruction a line.
 
 use super::compile::lowered;
 use crate::codegen::CodegenError;
@@ -6,10 +6,10 @@ use crate::machine::Gpu;
 use crate::program::DeviceKernel;
 use rspirv::binary::Disassemble;
 
-/// The instructions of a kernel.
+/// Prints the instructions of a kernel.
 ///
 /// # Errors
-/// As [`super::module`].
+/// The errors of [`super::module`].
 pub fn listing(kernel: &DeviceKernel, gpu: &Gpu) -> Result<String, CodegenError> {
     Ok(lowered(kernel, gpu)?.disassemble())
 }

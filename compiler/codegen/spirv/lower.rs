@@ -1,7 +1,7 @@
-//! From the kernel language to instructions of SPIR-V.
+//! Lowering of the kernel language to SPIR-V instructions.
 //!
-//! A value is held in registers of at most four lanes, as many as it takes. Integers of 8 and 16 bits are kept in lanes of 32 bits with their
-//! sign repeated; what may leave that form is brought back to it. A mask is a truth value.
+//! A value is in registers of at most four lanes. Integers of 8 and 16 bits are in lanes of 32 bits, with the sign repeated; results that may leave
+//! this form are extended again. A mask is a vector of truth values.
 
 use super::assembler::{Assembler, Kind, Register};
 use super::place::Place;
@@ -13,47 +13,47 @@ use cranelift_entity::EntityRef;
 use rspirv::spirv::{Op, Word};
 use std::collections::HashSet;
 
-/// Terms of an index that are looked at.
+/// Maximum number of terms of an analyzed index.
 const MOST_TERMS: usize = 16;
 
 /// The registers of a value, in order of their lanes.
 pub type Held = Vec<Word>;
 
-/// A kernel that becomes a module.
+/// The lowering of one kernel to a module.
 pub struct Lowering<'k> {
     pub kernel: &'k Kernel,
     pub gpu: &'k Gpu,
     pub indices: Indices,
     pub out: Assembler,
-    /// By number of the buffer.
+    /// Place of each buffer, by its number.
     pub places: Vec<Place>,
-    /// By number of the value; empty before it is computed, and where its lanes are packed.
+    /// Registers of each value, by its number. Empty before the value is computed, and if it is only in packed words.
     values: Vec<Held>,
-    /// By number of the value: the words that hold its bytes, where these are to be factors of dot products.
+    /// Packed words of each value, by its number, if its bytes are factors of dot products or stored as words.
     words: Vec<Vec<Word>>,
-    /// Values that are such factors, or stored as whole words, and nothing else.
+    /// Values that are only factors of dot products of bytes, or only stored as whole words.
     factors: HashSet<Value>,
-    /// The bits of constants, by number of the value.
+    /// Bits of each constant, by the number of the value.
     constants: Vec<Option<u64>>,
-    /// Which position runs.
+    /// Position of this invocation.
     pub position: Option<Position>,
 }
 
-/// The position of a grid, and what it is made of.
+/// Position in a grid, and its workgroup.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
-    /// The position.
+    /// Value of the position in the kernel.
     pub value: Value,
-    /// How many positions a workgroup has.
+    /// Positions in a workgroup.
     pub workgroup: u32,
-    /// The number of the workgroup.
+    /// Id of the number of the workgroup.
     pub group: Word,
-    /// The number of the position in its workgroup.
+    /// Id of the number of the position in its workgroup.
     pub place: Word,
 }
 
 impl<'k> Lowering<'k> {
-    /// Nothing is lowered yet.
+    /// Makes a lowering with an empty module.
     pub fn new(kernel: &'k Kernel, gpu: &'k Gpu) -> Self {
         let count = kernel.types.len();
         Self {
@@ -70,22 +70,22 @@ impl<'k> Lowering<'k> {
         }
     }
 
-    /// An error of the user, who asked for what GPUs do not have.
+    /// Makes an error of the user, who asked for a feature that GPUs lack.
     pub fn unsupported(&self, what: impl std::fmt::Display) -> CodegenError {
         CodegenError::Unsupported(format!("kernel {} on a GPU: {what}", self.kernel.name))
     }
 
-    /// The registers of a value.
+    /// Returns the registers of a value.
     pub fn get(&self, value: Value) -> Held {
         self.values[value.index()].clone()
     }
 
-    /// The register of a scalar, or of a vector of at most four lanes.
+    /// Returns the only register of a value with at most four lanes.
     pub fn one(&self, value: Value) -> Word {
         self.values[value.index()][0]
     }
 
-    /// The bytes of a value as words.
+    /// Returns the bytes of a value as packed words.
     pub fn packed_words(&mut self, value: Value) -> Vec<Word> {
         if !self.words[value.index()].is_empty() {
             return self.words[value.index()].clone();
@@ -99,37 +99,37 @@ impl<'k> Lowering<'k> {
             .collect()
     }
 
-    /// The words that hold the bytes of a value, if that is all that holds them.
+    /// Returns the packed words of a value that has no registers; `None` otherwise.
     pub fn only_words(&self, value: Value) -> Option<Vec<Word>> {
         Some(&self.words[value.index()]).filter(|words| !words.is_empty()).cloned()
     }
 
-    /// Finds the values whose bytes stay in words; some buffers are stored to by whole words. Products of bytes in words are for devices that have them.
+    /// Finds the values whose bytes stay in packed words. Only devices with dot products of packed bytes have such values.
     pub fn find_factors(&mut self) {
         if self.gpu.byte_dots {
             self.factors = factors(self.kernel, |buffer| matches!(self.places[buffer.index()], Place::Words(_)));
         }
     }
 
-    /// A value is in registers.
+    /// Sets the registers of a value.
     pub fn set(&mut self, value: Value, held: Held) {
         self.values[value.index()] = held;
     }
 
-    /// The bits that a value is in every lane, if it is a constant.
+    /// Returns the bits of each lane, if the value is a constant.
     pub fn constant_of(&self, value: Value) -> Option<u64> {
         self.constants[value.index()]
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     pub fn ty(&self, value: Value) -> Type {
         self.kernel.ty(value)
     }
 
-    /// The registers that hold a type.
+    /// Returns the types of the registers that hold a value of a type.
     ///
     /// # Errors
-    /// Where its lanes have 64 bits.
+    /// [`CodegenError::Unsupported`] if its lanes have 64 bits.
     pub fn registers(&self, ty: Type) -> Result<Vec<Register>, CodegenError> {
         let kind = match ty.lane {
             Lane::Mask => Kind::Bool,
@@ -140,12 +140,12 @@ impl<'k> Lowering<'k> {
         Ok(vec![Register { kind, lanes: ty.lanes.min(4) }; usize::from(ty.lanes.div_ceil(4))])
     }
 
-    /// The register that each part of a type is in: all are alike.
+    /// Returns the common type of the registers that hold a value of a type.
     pub fn register(&self, ty: Type) -> Result<Register, CodegenError> {
         Ok(self.registers(ty)?[0])
     }
 
-    /// All lanes of a value, each in a register.
+    /// Extracts all lanes of a value into scalars.
     pub fn lanes(&mut self, held: &[Word], register: Register) -> Vec<Word> {
         let mut lanes = Vec::with_capacity(held.len() * usize::from(register.lanes));
         for &part in held {
@@ -154,12 +154,12 @@ impl<'k> Lowering<'k> {
         lanes
     }
 
-    /// Registers of lanes.
+    /// Combines scalars to the registers of a value.
     pub fn gathered(&mut self, lanes: &[Word], register: Register) -> Held {
         lanes.chunks(register.lanes.into()).map(|lanes| self.out.vector(register, lanes)).collect()
     }
 
-    /// Statements of a region, in the block that grows.
+    /// Lowers the statements of a region, in the current block.
     pub fn region(&mut self, region: &Region) -> Result<(), CodegenError> {
         region.statements.iter().try_for_each(|statement| self.statement(statement))
     }
@@ -194,7 +194,7 @@ impl<'k> Lowering<'k> {
         }
     }
 
-    /// An instruction of one result.
+    /// Lowers an instruction with one result.
     fn compute(&mut self, inst: &Inst, ty: Type) -> Result<Held, CodegenError> {
         let register = self.register(ty)?;
         Ok(match inst {
@@ -255,7 +255,7 @@ impl<'k> Lowering<'k> {
         })
     }
 
-    /// A constant, in the form of its lane.
+    /// Makes a constant; an integer has its sign repeated.
     fn number(&mut self, ty: Type, bits: u64) -> Result<Held, CodegenError> {
         let register = self.register(ty)?;
         let bits = match ty.lane {
@@ -267,20 +267,20 @@ impl<'k> Lowering<'k> {
         Ok(vec![part; usize::from(ty.lanes.div_ceil(4))])
     }
 
-    /// The parts of two values, one by one.
+    /// Applies an operation to the registers of two values, pair by pair.
     pub fn on_both(&mut self, a: Value, b: Value, mut op: impl FnMut(&mut Self, Word, Word) -> Word) -> Held {
         let (a, b) = (self.get(a), self.get(b));
         a.into_iter().zip(b).map(|(a, b)| op(self, a, b)).collect()
     }
 
-    /// Lanes that move, to a value of a type.
+    /// Lowers an instruction that moves lanes.
     fn permuted(&mut self, inst: &Inst, ty: Type) -> Result<Held, CodegenError> {
         let register = self.register(ty)?;
         Ok(match inst {
             Inst::Extract { a, lane } => vec![self.lane_of(*a, *lane)?],
             Inst::Join { a, b } => {
                 let both = [self.get(*a), self.get(*b)].concat();
-                // Constituents may be vectors.
+                // The operands of a construction may be vectors.
                 if self.ty(*a).lanes < 4 { vec![self.out.vector(register, &both)] } else { both }
             }
             Inst::Part { a, first } if ty.lanes >= 4 => self.get(*a)[usize::from(first / 4)..][..usize::from(ty.lanes / 4)].to_vec(),
@@ -298,7 +298,7 @@ impl<'k> Lowering<'k> {
         })
     }
 
-    /// One lane of a value.
+    /// Extracts one lane of a value.
     fn lane_of(&mut self, value: Value, lane: u16) -> Result<Word, CodegenError> {
         let register = self.register(self.ty(value))?;
         let part = self.values[value.index()][usize::from(lane / 4)];
@@ -306,7 +306,7 @@ impl<'k> Lowering<'k> {
     }
 }
 
-/// The factors of dot products of bytes that are added to 32 bits, and what is stored to buffers of words, without those that are used in another way too.
+/// Finds the values that are only factors of dot products of bytes, or only stored to buffers of words.
 fn factors(kernel: &Kernel, has_words: impl Fn(Buffer) -> bool) -> HashSet<Value> {
     let (mut factors, mut others) = (HashSet::new(), HashSet::new());
     for region in kernel.regions() {

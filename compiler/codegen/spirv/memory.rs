@@ -11,7 +11,7 @@ use cranelift_entity::EntityRef;
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Decoration, Op, StorageClass, Word};
 
-/// What an access touches: consecutive elements of a buffer.
+/// An access to consecutive elements of a buffer.
 struct Access {
     at: Option<At>,
     count: u16,
@@ -19,12 +19,12 @@ struct Access {
 }
 
 impl Lowering<'_> {
-    /// Finds places for all buffers; the ranges that pointer parameters see have these numbers.
+    /// Assigns places to all buffers. `bindings` are the binding numbers of the pointer parameters; `shares` tells which of them overlap others.
     pub fn place_buffers(&mut self, bindings: &[usize], shares: &[bool]) -> Result<(), CodegenError> {
         let kernel = self.kernel;
         let (mut bound, mut local_bytes, mut shared_bytes) = (bindings.iter().zip(shares), 0u64, 0u64);
         for (i, data) in kernel.buffers.iter().enumerate() {
-            // An element of an array is as wide as a register.
+            // An element of an array takes a whole register.
             let in_array = data.elements.saturating_mul(4);
             let place = match data.kind {
                 BufferKind::Local => {
@@ -74,7 +74,7 @@ impl Lowering<'_> {
         Ok(Place::Array(class, variable))
     }
 
-    /// Whether elements have less than a word, and all accesses are of whole ones.
+    /// Tests whether elements are smaller than a word, and all accesses are to whole words.
     fn is_of_words(&self, buffer: Buffer) -> bool {
         let lane = self.kernel.buffer(buffer).lane;
         lane.bytes() < 4 && self.accesses(buffer).iter().all(|access| self.is_whole(access, elements_of_word(lane)))
@@ -103,7 +103,7 @@ impl Lowering<'_> {
         Place::Bound { binding, shares, views: vec![], only, shares_words: only == Some(View::Words) && is_narrow && parts }
     }
 
-    /// All accesses to a buffer.
+    /// Lists all accesses to a buffer.
     fn accesses(&self, buffer: Buffer) -> Vec<Access> {
         let statements = self.kernel.statements();
         let access = |inst: &Inst| match inst.run() {
@@ -113,27 +113,27 @@ impl Lowering<'_> {
         statements.filter(|statement| statement.inst.buffer() == Some(buffer)).map(|statement| access(&statement.inst)).collect()
     }
 
-    /// Whether an access is of whole groups of elements.
+    /// Tests whether an access consists of whole, aligned groups of `elements` elements.
     fn is_whole(&self, access: &Access, elements: u64) -> bool {
         elements == 1 || u64::from(access.count).is_multiple_of(elements) && access.at.is_some_and(|at| self.is_aligned(at, elements))
     }
 
-    /// Whether an access begins at a multiple of a power of two of elements. The buffer does.
+    /// Tests whether an access begins at a multiple of `elements`, a power of two. Buffers are aligned.
     pub fn is_aligned(&self, (index, offset): At, elements: u64) -> bool {
         let constant = self.indices.composed(index).map_or(0, |sum| sum.constant).wrapping_add(offset);
         self.indices.multiple_of_terms(index).min(exponent(constant)) >= elements.trailing_zeros()
     }
 
-    /// The register of an element.
+    /// Returns the register type of an element.
     ///
     /// # Errors
-    /// Where it has 64 bits.
+    /// [`CodegenError::Unsupported`] if it has 64 bits.
     pub fn element_register(&self, lane: Lane) -> Result<Register, CodegenError> {
         self.register(crate::kernel::Type::scalar(lane))
     }
 
-    /// The view for an access to a buffer in the device's memory that begins at a multiple of `aligned` elements and is of whole groups of so
-    /// many.
+    /// Returns the view for an access to a buffer in device memory. The access begins at a multiple of `aligned` elements, and consists of whole
+    /// groups of that size.
     pub fn view_for(&self, buffer: Buffer, aligned: u64) -> View {
         let lane = self.kernel.buffer(buffer).lane;
         match &self.places[buffer.index()] {
@@ -151,12 +151,12 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether positions share words of a buffer, so that these are loaded as they are stored: by atomic operations.
+    /// Tests whether positions share words of a buffer. Its loads and stores are then atomic.
     pub fn shares_words(&self, buffer: Buffer) -> bool {
         matches!(self.places[buffer.index()], Place::Bound { shares_words: true, .. })
     }
 
-    /// What an element of a view is, its bytes, and the register it is loaded to.
+    /// Returns the element type of a view, its size in bytes, and the register that it is loaded to.
     fn element_type(&mut self, view: View, lane: Lane) -> (Word, u32, Register) {
         let kind = if lane.is_float() { Kind::Float } else { Kind::Int };
         match view {
@@ -172,15 +172,16 @@ impl Lowering<'_> {
         }
     }
 
-    /// How the memory of a buffer is accessed.
+    /// Returns the decorations of a buffer's memory.
     fn accessed(&self, buffer: Buffer, shares: bool) -> &'static [Decoration] {
         let is_written = |data: &BufferData| matches!(data.kind, BufferKind::Output | BufferKind::Scratch);
         if !is_written(self.kernel.buffer(buffer)) {
-            // A device may load what is not writable at any time, and from a cache of its own.
+            // A device may load non-writable memory at any time, and from its own caches.
             return if shares { &[Decoration::Aliased] } else { &[Decoration::NonWritable, Decoration::Restrict] };
         }
         let several = self.kernel.buffers.iter().filter(|data| is_written(data)).count() > 1;
-        // What other positions wrote before a barrier is seen after it. What the position itself wrote is to be seen by every load, but is not by all on NVIDIA's driver 580.
+        // Loads see writes of other positions after a barrier. Loads must also see earlier writes of the same position, which NVIDIA's driver 580
+        // does not ensure.
         let loads_again = self.kernel.has_barrier() || self.kernel.reads(buffer);
         match (several || shares, loads_again) {
             (true, true) => &[Decoration::Aliased, Decoration::Coherent],
@@ -190,7 +191,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The variable of a view.
+    /// Returns the variable of a view, and makes it at its first use.
     fn variable(&mut self, buffer: Buffer, view: View) -> Word {
         let data = self.kernel.buffer(buffer);
         let &Place::Bound { binding, shares, ref views, .. } = &self.places[buffer.index()] else { return 0 };
@@ -219,7 +220,7 @@ impl Lowering<'_> {
         variable
     }
 
-    /// A pointer to an element of a view, or of an array, and what the element is.
+    /// Makes a pointer to an element of a view or of an array. Returns it with the element's type and register.
     pub fn pointer(&mut self, buffer: Buffer, view: View, element: Word) -> (Word, Word, Register) {
         let lane = self.kernel.buffer(buffer).lane;
         let array = match self.places[buffer.index()] {
@@ -241,7 +242,7 @@ impl Lowering<'_> {
         (self.out.result(Op::AccessChain, pointer, operands), ty, register)
     }
 
-    /// The number of an element, some elements further on.
+    /// Computes the number of an element, `further` elements after an access.
     pub fn element(&mut self, (index, offset): At, further: u32) -> Word {
         let added = (offset as u32).wrapping_add(further);
         match self.constant_of(index) {
@@ -253,7 +254,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// An integer and a number.
+    /// Adds a constant to an integer.
     pub fn plus(&mut self, a: Word, number: u32) -> Word {
         if number == 0 {
             return a;
@@ -262,7 +263,7 @@ impl Lowering<'_> {
         self.out.op(Op::IAdd, Register::INT, &[a, number])
     }
 
-    /// Whether a buffer is an array of registers.
+    /// Tests whether a buffer is an array of registers.
     pub fn is_array(&self, buffer: Buffer) -> bool {
         matches!(self.places[buffer.index()], Place::Array(..))
     }

@@ -1,7 +1,7 @@
-//! Kernels with grids as modules of SPIR-V 1.3, which devices with Vulkan 1.1 run.
+//! Compilation of kernels with grids to SPIR-V 1.3, for devices with Vulkan 1.1.
 //!
-//! A module has one entry point, `main`. The pointer parameters of the kernel are storage buffers of descriptor set 0, each bound to the number of
-//! the range that it sees. A dispatch is of [`groups`] workgroups.
+//! A module has one entry point, `main`. The pointer parameters of the kernel are storage buffers of descriptor set 0, each with the binding number
+//! of its range. A dispatch has [`groups`] workgroups.
 
 mod access;
 mod arithmetic;

@@ -1,4 +1,4 @@
-//! Elements of 8 and 16 bits that lie in words. The first of a word is in its low bits.
+//! Elements of 8 and 16 bits in packed words. The first element of a word is in its low bits.
 
 use super::assembler::Register;
 use super::lower::{Held, Lowering};
@@ -17,7 +17,7 @@ impl Lowering<'_> {
         self.out.op(op, Register::INT, &[a, number])
     }
 
-    /// The number of the word that holds an element, and the bit in it at which the element begins.
+    /// Computes the number of the word that holds an element, and the element's lowest bit in it.
     fn place_in_word(&mut self, lane: Lane, element: Word) -> (Word, Word) {
         let per_word = elements_of_word(lane) as u32;
         let word = self.int_op(Op::ShiftRightLogical, element, per_word.trailing_zeros());
@@ -34,13 +34,13 @@ impl Lowering<'_> {
         self.out.result(Op::AtomicLoad, ty, vec![Operand::IdRef(pointer), scope, order])
     }
 
-    /// For the whole device, in no order with other accesses.
+    /// Returns the scope and order of atomic operations: the whole device, relaxed.
     pub fn atomic_operands(&mut self) -> [Operand; 2] {
         let (scope, relaxed) = (self.out.int(Register::INT, Scope::Device as u32), self.out.int(Register::INT, 0));
         [Operand::IdScope(scope), Operand::IdMemorySemantics(relaxed)]
     }
 
-    /// One element.
+    /// Loads one element from its word.
     pub fn load_part_of_word(&mut self, buffer: Buffer, element: Word) -> Word {
         let lane = self.lane_of_buffer(buffer);
         let (word, bit) = self.place_in_word(lane, element);
@@ -49,7 +49,7 @@ impl Lowering<'_> {
         self.out.op(Op::BitFieldSExtract, Register::INT, &[word, bit, count])
     }
 
-    /// Consecutive elements, the first `active` lanes of a type.
+    /// Loads consecutive elements: the first `active` lanes of a type; the others are 0.
     pub fn load_packed(&mut self, buffer: Buffer, at: At, active: u16, ty: Type, register: Register) -> Held {
         if active == 1 {
             let element = self.element(at, 0);
@@ -61,7 +61,7 @@ impl Lowering<'_> {
         self.unpacked(ty.lane, &words, active, ty.lanes, register)
     }
 
-    /// The words of whole groups of bytes that are loaded, where a buffer is seen as words.
+    /// Loads whole groups of bytes as packed words. `None` if the instruction is no such load, or the buffer has another view.
     pub fn loaded_words(&mut self, inst: &Inst, ty: Type) -> Option<Vec<Word>> {
         let (buffer, at, count) = match *inst {
             Inst::Load { buffer, index, offset, active, mask: None } if active == ty.lanes => (buffer, (index, offset), active),
@@ -73,7 +73,7 @@ impl Lowering<'_> {
         Some(words.into_iter().cycle().take(usize::from(ty.lanes / 4)).collect())
     }
 
-    /// Words that begin with an element; what comes after the last one that is active is undefined.
+    /// Loads words from an element on; bits after the last active element are undefined.
     fn load_words(&mut self, buffer: Buffer, at: At, active: u16) -> Vec<Word> {
         let lane = self.lane_of_buffer(buffer);
         let per_word = elements_of_word(lane);
@@ -89,8 +89,8 @@ impl Lowering<'_> {
         if self.is_aligned(at, per_word) {
             return words;
         }
-        // Each begins in one word and ends in the next, or at its end. That after the last one may be beyond the buffer: then nothing of it is
-        // wanted, and the word of the last element is taken.
+        // Each group begins in one word and ends in the next, or at its own end. The word after the last group may be outside the buffer, and then is
+        // not needed. So the word of the last element is loaded instead.
         let end = self.plus(element, u32::from(active) - 1);
         let (last, _) = self.place_in_word(lane, end);
         let last = self.load_word(buffer, last);
@@ -110,7 +110,7 @@ impl Lowering<'_> {
             .collect()
     }
 
-    /// The elements of words as lanes with their sign, the first `active`; the others are 0.
+    /// Unpacks elements of words into lanes, with sign: the first `active` lanes; the others are 0.
     pub fn unpacked(&mut self, lane: Lane, words: &[Word], active: u16, lanes: u16, register: Register) -> Held {
         let per_word = elements_of_word(lane) as u16;
         let bits = 8 * lane.bytes();
@@ -131,7 +131,8 @@ impl Lowering<'_> {
             .collect()
     }
 
-    /// Lanes to consecutive elements. Whole words are stored as such, parts of words bit by bit, so that what others store in the same word stays.
+    /// Stores lanes to consecutive elements. Whole words are stored directly. Parts of words are stored by atomic bit operations, which keep the
+    /// other parts.
     pub fn store_packed(&mut self, buffer: Buffer, at: At, lanes: &[Word]) {
         let lane = self.lane_of_buffer(buffer);
         let per_word = elements_of_word(lane);
@@ -153,7 +154,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Words to where the first one is whole.
+    /// Stores packed words; the access begins at a whole word.
     pub fn store_words(&mut self, buffer: Buffer, at: At, words: &[Word]) {
         let element = self.element(at, 0);
         let (first, _) = self.place_in_word(self.lane_of_buffer(buffer), element);
@@ -173,7 +174,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lanes as one word.
+    /// Packs lanes into one word.
     pub fn packed(&mut self, lane: Lane, lanes: &[Word]) -> Word {
         let bits = 8 * lane.bytes();
         let count = self.out.int(Register::INT, bits);
@@ -185,7 +186,7 @@ impl Lowering<'_> {
         word
     }
 
-    /// The bits of one element of a word are cleared, then set.
+    /// Stores one element of a word: clears its bits, then sets them, both atomically.
     fn store_part_of_word(&mut self, buffer: Buffer, number: Word, element: Word) {
         let lane = self.lane_of_buffer(buffer);
         let (word, bit) = self.place_in_word(lane, number);

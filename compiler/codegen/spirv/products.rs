@@ -8,7 +8,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Op, PackedVectorFormat, Word};
 
 impl Lowering<'_> {
-    /// The low and the high half of a product of 64 bits.
+    /// Computes the low and the high half of a product of 64 bits.
     pub fn extended_product(&mut self, op: Op, register: Register, a: Word, b: Word) -> [Word; 2] {
         let pair = self.out.pair_type(register);
         let product = self.out.result(op, pair, vec![Operand::IdRef(a), Operand::IdRef(b)]);
@@ -16,13 +16,13 @@ impl Lowering<'_> {
         [0, 1].map(|half| self.out.result(Op::CompositeExtract, ty, vec![Operand::IdRef(product), Operand::LiteralBit32(half)]))
     }
 
-    /// `(a·b + 2³⁰) >> 31`. Only the product of two smallest numbers saturates, and nothing else becomes what it wraps to, the smallest one.
+    /// Computes `(a·b + 2³⁰) >> 31`. The product overflows only if both factors are the smallest number. No other product gives the smallest number.
     pub fn doubling_high_product(&mut self, register: Register, a: Word, b: Word, saturates: bool) -> Word {
         let truth = register.with(super::assembler::Kind::Bool);
         let [low, high] = self.extended_product(Op::SMulExtended, register, a, b);
         let half = self.out.int(register, 1 << 30);
         let low = self.out.op(Op::IAdd, register, &[low, half]);
-        // The sum is below what is added if there is a carry.
+        // The sum has a carry if it is less than an addend.
         let carries = self.out.op(Op::ULessThan, truth, &[low, half]);
         let (zero, one) = (self.out.int(register, 0), self.out.int(register, 1));
         let carry = self.out.op(Op::Select, register, &[carries, one, zero]);
@@ -39,7 +39,7 @@ impl Lowering<'_> {
         self.out.op(Op::Select, register, &[wraps, largest, result])
     }
 
-    /// `(a >> b)`, and one more where what is lost is more than half, or half of a number that is not negative.
+    /// Computes `a >> b`, rounded to nearest, ties away from zero.
     pub fn rounding_quotient(&mut self, register: Register, a: Word, b: Word) -> Word {
         let truth = register.with(super::assembler::Kind::Bool);
         let (zero, one) = (self.out.int(register, 0), self.out.int(register, 1));
@@ -56,7 +56,7 @@ impl Lowering<'_> {
         self.out.op(Op::IAdd, register, &[quotient, up])
     }
 
-    /// The sums of groups of products, and what they are added to.
+    /// Adds the sums of groups of products to an accumulator.
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         if self.gpu.byte_dots && matches!(op, DotOp::Signed8 | DotOp::UnsignedSigned8) {
             return self.packed_dot(op, accumulator, a, b);
@@ -74,14 +74,14 @@ impl Lowering<'_> {
         Ok(self.gathered(&sums, of_sums))
     }
 
-    /// The same of bytes that lie in words, four products an instruction.
+    /// Computes a dot product of bytes in packed words, four products an instruction.
     fn packed_dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         self.out.extension("SPV_KHR_integer_dot_product");
         self.out.capability(Capability::DotProduct);
         self.out.capability(Capability::DotProductInput4x8BitPacked);
         let register = self.register(self.ty(accumulator))?;
         let ty = self.out.ty(Register::INT);
-        // The factor with a sign comes first.
+        // The signed factor comes first.
         let (op, [a, b]) = if op == DotOp::Signed8 { (Op::SDot, [a, b]) } else { (Op::SUDot, [b, a]) };
         let (a, b) = (self.packed_words(a), self.packed_words(b));
         let format = Operand::PackedVectorFormat(PackedVectorFormat::PackedVectorFormat4x8Bit);
@@ -95,7 +95,7 @@ impl Lowering<'_> {
         Ok(accumulators.into_iter().zip(dots).map(|(sum, dot)| self.out.op(Op::IAdd, register, &[sum, dot])).collect())
     }
 
-    /// The products of a group and what they are added to.
+    /// Adds the products of a group to an accumulator.
     fn added(&mut self, op: DotOp, group: &[Word], accumulator: Word) -> Word {
         let add = |l: &mut Self, a: Word, b: Word| l.out.op(Op::IAdd, Register::INT, &[a, b]);
         let mut sum = group[0];
@@ -109,7 +109,7 @@ impl Lowering<'_> {
         self.with_sign(op.sum_lane(), Register::INT, sum)
     }
 
-    /// All lanes to one, by halves: lane i with lane i + n/2.
+    /// Reduces all lanes to one, by halves: lane i with lane i + n/2.
     pub fn horizontal(&mut self, op: HorizontalOp, a: Value) -> Result<Held, CodegenError> {
         let Type { lane, .. } = self.ty(a);
         let mut register = self.register(self.ty(a))?;

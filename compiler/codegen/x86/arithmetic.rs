@@ -11,7 +11,7 @@ use crate::codegen::CodegenError;
 use crate::kernel::{BinaryOp, Lane, UnaryOp, Value};
 use regalloc2::{PReg, VReg};
 
-/// The instruction of an operation, where there is one for the lane with AVX2 and its successors.
+/// Returns the instruction of an operation for a lane, if AVX2 and related extensions have one.
 fn simple(op: BinaryOp, lane: Lane) -> Option<&'static Row> {
     use BinaryOp::*;
     let by_lane: [Option<&'static Row>; 6] = match op {
@@ -41,7 +41,7 @@ fn simple(op: BinaryOp, lane: Lane) -> Option<&'static Row> {
     by_lane[position(lane)?]
 }
 
-/// The instruction that only AVX-512 has.
+/// Returns the instruction of an operation for a lane that only AVX-512 has.
 fn simple_avx512(op: BinaryOp, lane: Lane) -> Option<&'static Row> {
     use BinaryOp::*;
     match (op, lane) {
@@ -63,12 +63,12 @@ fn position(lane: Lane) -> Option<usize> {
     [Lane::I8, Lane::I16, Lane::I32, Lane::I64, Lane::F32, Lane::F64].iter().position(|&l| l == lane)
 }
 
-/// The row for binary32 or for binary64.
+/// Returns the row for binary32 or for binary64.
 pub(super) fn by_float(lane: Lane, single: &'static Row, double: &'static Row) -> &'static Row {
     if lane == Lane::F32 { single } else { double }
 }
 
-/// The integer lane of some bytes.
+/// Returns the integer lane with this number of bytes.
 pub(super) fn integer(bytes: u32) -> Lane {
     match bytes {
         1 => Lane::I8,
@@ -78,7 +78,7 @@ pub(super) fn integer(bytes: u32) -> Lane {
     }
 }
 
-/// The sign bit of lanes of some bytes.
+/// Returns the sign bit of a lane with this number of bytes.
 pub(super) fn sign_bit(bytes: u32) -> u64 {
     1 << (8 * bytes - 1)
 }
@@ -98,7 +98,7 @@ impl Lowering<'_> {
         a.with(parts)
     }
 
-    /// Two kernel values combined.
+    /// Lowers an operation on two values.
     pub fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         if ty.lane == Lane::Mask {
@@ -120,7 +120,7 @@ impl Lowering<'_> {
         if let Some(&mask) = self.set.subtracted_masks.get(&b) {
             return self.subtract_mask(a, mask);
         }
-        // A constant is read from memory by the instruction, as its second operand.
+        // A constant becomes the second operand, which the instruction can read from memory.
         let commutes =
             matches!(op, BinaryOp::Add | BinaryOp::SignedAddInRange | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
         let (a, b) = if commutes && self.constants.contains_key(&a) { (b, a) } else { (a, b) };
@@ -128,7 +128,7 @@ impl Lowering<'_> {
         self.binary_vectors(op, ty.lane, &x, &y).map(Held::Vector)
     }
 
-    /// Lane-wise on two vectors.
+    /// Computes an operation on two vectors, lane by lane.
     pub fn binary_vectors(&mut self, op: BinaryOp, lane: Lane, a: &Vector, b: &Vector) -> Result<Vector, CodegenError> {
         let row = simple(op, lane).or_else(|| if self.set.avx512 { simple_avx512(op, lane) } else { None });
         if let Some(row) = row {
@@ -154,7 +154,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// And, or; the second of a conjunction and something else is one instruction with it.
+    /// Computes and, or. An or of a conjunction and another value becomes one instruction.
     fn logical(&mut self, op: BinaryOp, n: Length, x: VReg, y: VReg) -> VReg {
         if op == BinaryOp::And {
             let result = self.two(&rows::VPAND, n, x, y);
@@ -163,19 +163,19 @@ impl Lowering<'_> {
         }
         let (conjunction, other) = if self.set.conjunctions.contains_key(&x) { (x, y) } else { (y, x) };
         match self.set.conjunctions.get(&conjunction) {
-            // What is overwritten is mostly a constant, which is loaded for this alone.
+            // The overwritten operand is mostly a constant that was loaded only for this.
             Some(&(p, q)) => self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(q), Arg::Use(p), Arg::Use(other), Arg::Immediate(0xEA)]),
             None => self.two(&rows::VPOR, n, x, y),
         }
     }
 
-    /// Bytes: products of the even ones and of the odd ones as words.
+    /// Multiplies bytes as 16-bit lanes, even and odd ones separately.
     fn multiply_bytes(&mut self, a: &Vector, b: &Vector) -> Vector {
         self.map2(a, b, |l, n, x, y| {
             let even = l.two(&rows::VPMULLW, n, x, y);
             let low = l.number(2, n, 0x00FF);
             let even = l.two(&rows::VPAND, n, even, low);
-            // The high byte of x times 2⁸ times that of y, of which the low word is wanted.
+            // The product of x's high byte and y's high byte times 2⁸; only its low 16 bits count.
             let x = l.one_with(&rows::VPSRLW, n, x, 8);
             let high = l.number(2, n, 0xFF00);
             let y = l.two(&rows::VPAND, n, y, high);
@@ -184,7 +184,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// 64-bit products without an instruction for them: low times low, and the two mixed ones 32 bits higher.
+    /// Computes 64-bit products without an instruction for them: low times low, plus the two mixed products shifted by 32 bits.
     fn multiply_quads(&mut self, n: Length, x: VReg, y: VReg) -> VReg {
         let (x_high, y_high) = (self.one_with(&rows::VPSRLQ, n, x, 32), self.one_with(&rows::VPSRLQ, n, y, 32));
         let low = self.two(&rows::VPMULUDQ, n, x, y);
@@ -194,7 +194,7 @@ impl Lowering<'_> {
         self.two(&rows::VPADDQ, n, low, mixed)
     }
 
-    /// 64-bit lanes with AVX2: a comparison and a choice.
+    /// Computes a minimum or maximum of 64-bit lanes with AVX2: a comparison and a blend.
     fn extreme_quads(&mut self, op: BinaryOp, a: &Vector, b: &Vector) -> Vector {
         let unsigned = matches!(op, BinaryOp::UnsignedMin | BinaryOp::UnsignedMax);
         let smallest = matches!(op, BinaryOp::SignedMin | BinaryOp::UnsignedMin);
@@ -210,7 +210,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The six float minima and maxima. `vminps a, b` is `a < b ? a : b`.
+    /// Computes one of the six float minima and maxima. `vminps a, b` is `a < b ? a : b`.
     fn float_extreme(&mut self, op: BinaryOp, lane: Lane, a: &Vector, b: &Vector) -> Vector {
         let minimum = matches!(op, BinaryOp::FloatMinFirst | BinaryOp::FloatMinIgnore | BinaryOp::FloatMinPropagate);
         let row = match minimum {
@@ -221,9 +221,9 @@ impl Lowering<'_> {
             let first = l.two(row, n, y, x);
             match op {
                 BinaryOp::FloatMinFirst | BinaryOp::FloatMaxFirst => first,
-                // A NaN in the second operand already gives the first; one in the first gives the second.
+                // A NaN in the second operand already gives the first; a NaN in the first must give the second.
                 BinaryOp::FloatMinIgnore | BinaryOp::FloatMaxIgnore => l.where_unordered(lane, n, (x, x), y, first),
-                // Where the operands are zeros the two orders differ in the sign; where one is NaN the sum is NaN.
+                // For two zeros, the two orders differ in the sign. If an operand is a NaN, the sum is a NaN.
                 _ => {
                     let second = l.two(row, n, x, y);
                     let both = l.two(if minimum { &rows::VPOR } else { &rows::VPAND }, n, first, second);
@@ -234,7 +234,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Sums and the like of 64-bit scalars.
+    /// Computes an operation on 64-bit scalars.
     pub fn general_binary(&mut self, op: BinaryOp, x: VReg, y: VReg) -> VReg {
         let arithmetic = match op {
             BinaryOp::Add | BinaryOp::SignedAddInRange => Arithmetic::Add,
@@ -257,22 +257,22 @@ impl Lowering<'_> {
         result
     }
 
-    /// a where it stands so to b, else b.
+    /// Returns a if a compares with b as `condition` says, else b.
     pub fn extreme(&mut self, condition: Condition, a: VReg, b: VReg) -> VReg {
         let result = self.scalar();
         self.emit(Op::Extreme(condition), vec![Arg::Def(result), Arg::Tied(b), Arg::Use(a)]);
         result
     }
 
-    /// A number in a general-purpose register.
+    /// Loads a constant into a general-purpose register.
     pub fn general_number(&mut self, number: i64) -> VReg {
         let result = self.scalar();
         self.emit(Op::Constant(number), vec![Arg::Def(result)]);
         result
     }
 
-    /// Quotient or remainder of 64-bit numbers. A divisor of 0 gives 0, and −1 is never divided by: the smallest number would
-    /// trap. Both are replaced by 1, and the result by what it should be.
+    /// Computes a quotient or a remainder of 64-bit numbers. A divisor of 0 gives 0. A division by −1 could trap on the smallest number. So both
+    /// divisors are replaced by 1, and the result is corrected.
     fn divide(&mut self, op: BinaryOp, x: VReg, y: VReg) -> VReg {
         let signed = matches!(op, BinaryOp::SignedDiv | BinaryOp::SignedRem);
         let one = self.general_number(1);
@@ -289,7 +289,7 @@ impl Lowering<'_> {
         self.choose(Condition::Equal, (y, Arg::Immediate(0)), zero, result)
     }
 
-    /// Quotient or remainder, by what is neither 0 nor, where it has a sign, −1.
+    /// Computes a quotient or a remainder. The divisor is not 0, and not −1 if it is signed.
     fn divide_by_any_but_0(&mut self, op: BinaryOp, x: VReg, divisor: VReg) -> VReg {
         let signed = matches!(op, BinaryOp::SignedDiv | BinaryOp::SignedRem);
         let quotient = matches!(op, BinaryOp::SignedDiv | BinaryOp::UnsignedDiv);
@@ -302,21 +302,21 @@ impl Lowering<'_> {
         if quotient { whole } else { rest }
     }
 
-    /// −x.
+    /// Computes −x.
     pub fn negate(&mut self, x: VReg) -> VReg {
         let result = self.scalar();
         self.emit(Op::Negate, vec![Arg::Def(result), Arg::Tied(x)]);
         result
     }
 
-    /// `yes` where the comparison holds, else `no`.
+    /// Returns `yes` if the comparison holds, else `no`.
     pub fn choose(&mut self, condition: Condition, (a, b): (VReg, Arg), yes: VReg, no: VReg) -> VReg {
         let result = self.scalar();
         self.emit(Op::CompareSelect(condition), vec![Arg::Def(result), Arg::Tied(no), Arg::Use(yes), Arg::Use(a), b]);
         result
     }
 
-    /// Lane-wise on one.
+    /// Lowers an operation on one value.
     pub fn unary(&mut self, op: UnaryOp, a: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         if ty.lane == Lane::Mask {
@@ -350,7 +350,7 @@ impl Lowering<'_> {
         }))
     }
 
-    /// An instruction with a number in every lane.
+    /// Applies an instruction to a vector and a constant in every lane.
     pub fn with_number(&mut self, row: &'static Row, a: &Vector, bits: u64) -> Vector {
         let bytes = a.bytes;
         self.map(a, |l, n, x| {
@@ -359,7 +359,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Floats to whole numbers; the two low bits of the mode are the direction, 8 keeps inexact results from being flagged.
+    /// Rounds floats to whole numbers. The two low bits of the mode are the direction; 8 suppresses the flag for inexact results.
     pub fn round(&mut self, lane: Lane, a: &Vector, mode: i32) -> Vector {
         let row = match self.set.avx512 {
             true => by_float(lane, &rows::VRNDSCALEPS, &rows::VRNDSCALEPD),
@@ -385,7 +385,7 @@ impl Lowering<'_> {
         self.map(a, |l, n, x| l.one(row, n, x))
     }
 
-    /// All ones where a 64-bit lane is negative, with AVX2.
+    /// Returns lanes of ones where a 64-bit lane is negative, with AVX2.
     pub fn sign_quads(&mut self, n: Length, x: VReg) -> VReg {
         let zero = self.number(8, n, 0);
         self.two(&rows::VPCMPGTQ, n, zero, x)
@@ -433,7 +433,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// a × b + c, rounded once.
+    /// Computes a × b + c, rounded once.
     pub fn fused(&mut self, a: Value, b: Value, c: Value) -> Result<Held, CodegenError> {
         let row = by_float(self.ty(a).lane, &rows::VFMADD231PS, &rows::VFMADD231PD);
         // The second factor may come from memory.
@@ -444,7 +444,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(a.with(parts)))
     }
 
-    /// Shift by one number.
+    /// Lowers a shift by a constant.
     pub fn shift_constant(&mut self, op: BinaryOp, a: Value, count: u32) -> Result<Held, CodegenError> {
         if is_general(self.ty(a)) {
             let x = self.general(a)?;
@@ -461,7 +461,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(self.shift_vector(op, &a, count)))
     }
 
-    /// Shift of lanes by one number.
+    /// Shifts lanes by a constant.
     pub fn shift_vector(&mut self, op: BinaryOp, a: &Vector, count: u32) -> Vector {
         let (left, signed) = (op == BinaryOp::ShiftLeft, op == BinaryOp::ShiftRightSigned);
         let rows: [&'static Row; 3] = match a.bytes {
@@ -472,7 +472,7 @@ impl Lowering<'_> {
         let row = if left { rows[0] } else { rows[1] };
         let number = count as i32;
         if a.bytes == 1 {
-            // As words, and what came from the neighbour cut off.
+            // Shifted as 16-bit lanes; bits of the neighbouring byte are then cleared.
             let kept = if left { 0xFF << count & 0xFF } else { 0xFF >> count };
             let shifted = self.map(a, |l, n, x| l.one_with(row, n, x, number));
             let shifted = self.with_number(&rows::VPAND, &shifted, kept);
@@ -485,14 +485,14 @@ impl Lowering<'_> {
         self.map(a, |l, n, x| l.one_with(if signed { rows[2] } else { row }, n, x, number))
     }
 
-    /// Repeats the sign bit, which a logical shift has moved down by `count`: (x ^ m) − m.
+    /// Extends the sign bit, which a logical shift has moved down by `count`: (x ^ m) − m.
     fn extend_sign(&mut self, a: &Vector, count: u32, subtract: &'static Row) -> Vector {
         let sign = sign_bit(a.bytes) >> count;
         let flipped = self.with_number(&rows::VPXOR, a, sign);
         self.with_number(subtract, &flipped, sign)
     }
 
-    /// Shifts by lanes that have no instruction: bytes, with AVX2 words, and 64 bits arithmetically.
+    /// Shifts lanes by counts in lanes, where no instruction exists: bytes, with AVX2 16-bit lanes, and arithmetic shifts of 64 bits.
     fn shift_lanes(&mut self, op: BinaryOp, a: &Vector, b: &Vector) -> Result<Vector, CodegenError> {
         if a.bytes == 8 {
             return Ok(self.map2(a, b, |l, n, x, y| {

@@ -1,4 +1,4 @@
-//! This code generation as a back end. Cranelift compiles the driver.
+//! The back end for wide vectors on x86-64. Cranelift compiles the driver.
 
 use super::{compile_kernel, listing};
 use crate::codegen::back_end::{BackEnd, Listing};
@@ -9,14 +9,14 @@ use crate::interface::Layout;
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 
-/// Kernels with vectors of more than 128 bits on x86-64.
+/// Back end for kernels with vectors of more than 128 bits on x86-64.
 pub struct Wide<'a> {
     machine: &'a Machine,
     driver: Cranelift<'a>,
 }
 
 impl<'a> Wide<'a> {
-    /// The back end of a machine with such vectors.
+    /// Makes the back end of a machine with such vectors.
     pub fn new(machine: &'a Machine, driver: Cranelift<'a>) -> Self {
         Self { machine, driver }
     }

@@ -1,4 +1,4 @@
-//! A kernel on its way to code.
+//! Compilation of a kernel to machine code.
 
 use super::addends::keep_addends;
 use super::fold_loads::fold_loads;
@@ -13,19 +13,19 @@ use crate::kernel::verify::verify;
 use crate::kernel::{Kernel, Type};
 use crate::machine::Machine;
 
-/// Compiles a kernel to a function of the System V calling convention, on every target: one pointer for each of
-/// [`Kernel::pointer_params`], then the 64-bit integers; it returns a 32-bit status, 0 when good. The code has no relocations.
+/// Compiles a kernel to a function of the System V calling convention, on every target. It takes one pointer for each of [`Kernel::pointer_params`],
+/// then the 64-bit integers. It returns a 32-bit status, 0 when good. The code has no relocations.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the kernel breaks a rule of its language.
+/// [`CodegenError::Bug`] if the kernel breaks a rule of its language.
 pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
     Ok(compile(kernel, machine)?.code)
 }
 
-/// The instructions of a kernel as text, one a line, decoded from its bytes.
+/// Lists the instructions of a kernel, one a line, decoded from its bytes.
 ///
 /// # Errors
-/// As [`compile_kernel`].
+/// The errors of [`compile_kernel`].
 pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenError> {
     Ok(text(&compile(kernel, machine)?))
 }

@@ -12,10 +12,10 @@ use crate::codegen::fold::Narrowed;
 use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, Value};
 use regalloc2::VReg;
 
-/// Predicates of `vcmpps`: at least, below; false for NaN.
+/// Predicate of `vcmpps`: greater or equal; false for a NaN.
 const AT_LEAST: i32 = 0x1D;
 
-/// The widening instruction from some bytes a lane to some more.
+/// Returns the instruction that extends integer lanes of `from` bytes to `to` bytes.
 pub(super) fn widening(from: u32, to: u32, signed: bool) -> &'static Row {
     match (from, to, signed) {
         (1, 2, true) => &rows::VPMOVSXBW,
@@ -34,7 +34,7 @@ pub(super) fn widening(from: u32, to: u32, signed: bool) -> &'static Row {
 }
 
 impl Lowering<'_> {
-    /// A conversion.
+    /// Lowers a conversion.
     pub fn convert(&mut self, op: ConvertOp, a: Value, ty: Type) -> Result<Held, CodegenError> {
         if op == ConvertOp::MaskToInteger {
             return self.mask_to_integer(a, ty);
@@ -65,13 +65,13 @@ impl Lowering<'_> {
         Ok(self.settle(ty, result))
     }
 
-    /// The lowest lane as a 64-bit number.
+    /// Returns the lowest lane as a 64-bit integer.
     fn lowest(&mut self, vector: &Vector, signed: bool) -> VReg {
         let raw = self.general_of_vector(vector.parts[0]);
         self.extended(raw, vector.bytes, signed)
     }
 
-    /// The low bytes of a register as a 64-bit number.
+    /// Extends the low bytes of a register to a 64-bit integer.
     fn extended(&mut self, raw: VReg, bytes: u32, signed: bool) -> VReg {
         if bytes == 8 {
             return raw;
@@ -103,7 +103,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Integers of more bytes.
+    /// Extends integer lanes to more bytes.
     pub fn widen(&mut self, a: &Vector, bytes: u32, signed: bool) -> Vector {
         if a.bytes == bytes {
             return a.clone();
@@ -111,7 +111,7 @@ impl Lowering<'_> {
         self.widen_parts(a, bytes, widening(a.bytes, bytes, signed))
     }
 
-    /// An instruction from the low part of a register to lanes of more bytes in a whole one.
+    /// Applies an instruction that converts the low part of a register to wider lanes of a whole register.
     fn widen_parts(&mut self, a: &Vector, bytes: u32, row: &'static Row) -> Vector {
         let total = u32::from(a.lanes) * bytes;
         let part = total.min(self.set.width);
@@ -125,21 +125,21 @@ impl Lowering<'_> {
         Vector { bytes, lanes: a.lanes, parts }
     }
 
-    /// An instruction from a register to half of one.
+    /// Applies an instruction that converts a register to half a register.
     fn halve_parts(&mut self, a: &Vector, row: &'static Row) -> Vector {
         let length = a.length();
         let halves: Vec<VReg> = a.parts.iter().map(|&x| self.one(row, length, x)).collect();
         self.assemble(&halves, a.bytes / 2, a.lanes)
     }
 
-    /// Binary32 to binary16, to nearest even.
+    /// Converts binary32 to binary16, to nearest even.
     fn floats_to_halves(&mut self, a: &Vector) -> Vector {
         let length = a.length();
         let halves: Vec<VReg> = a.parts.iter().map(|&x| self.one_with(&rows::VCVTPS2PH, length, x, 0)).collect();
         self.assemble(&halves, 2, a.lanes)
     }
 
-    /// Integers of fewer bytes, high bits cut.
+    /// Truncates integer lanes to fewer bytes.
     pub fn wrap(&mut self, a: &Vector, bytes: u32) -> Vector {
         let mut a = a.clone();
         if a.bytes == 8 && bytes < 8 {
@@ -148,12 +148,12 @@ impl Lowering<'_> {
         if a.bytes == bytes {
             return a;
         }
-        // With the high bits cleared, saturation to unsigned changes nothing.
+        // With the high bits cleared, unsigned saturation changes nothing.
         let a = self.with_number(&rows::VPAND, &a, (1 << (8 * bytes)) - 1);
         self.pack(&a, bytes, [&rows::VPACKUSDW, &rows::VPACKUSWB], 0)
     }
 
-    /// Signed integers to fewer bytes, saturating to signed or unsigned.
+    /// Narrows signed integers to fewer bytes, with signed or unsigned saturation.
     pub fn narrow(&mut self, a: &Vector, bytes: u32, signed: bool) -> Vector {
         let mut a = a.clone();
         if a.bytes == 8 {
@@ -178,24 +178,24 @@ impl Lowering<'_> {
         clamped.unwrap_or_else(|_| a.clone())
     }
 
-    /// A number in the shape of a vector.
+    /// Makes a vector with a constant in every lane, in the shape of `a`.
     fn number_like(&mut self, a: &Vector, bits: u64) -> Vector {
         let number = self.number(a.bytes, a.length(), bits);
         a.with(vec![number; a.parts.len()])
     }
 
-    /// The low 32 bits of 64-bit lanes.
+    /// Takes the low 32 bits of 64-bit lanes.
     fn halve_quads(&mut self, a: &Vector) -> Vector {
         self.halves_of_quads(a, false)
     }
 
-    /// The lower or the upper halves of 64-bit lanes.
+    /// Takes the lower or the upper halves of 64-bit lanes.
     pub fn halves_of_quads(&mut self, a: &Vector, upper: bool) -> Vector {
         let order = if upper { 0xDD } else { 0x88 };
         self.halve(a, |l, n, low, high| l.two_with(&rows::VSHUFPS, n, low, high, order), true)
     }
 
-    /// Integers to floats, to nearest even.
+    /// Converts integers to floats, to nearest even.
     fn integer_to_float(&mut self, a: &Vector, to: Lane, signed: bool) -> Vector {
         if a.bytes < 4 {
             let wide = self.widen(a, 4, signed);
@@ -207,7 +207,7 @@ impl Lowering<'_> {
             (4, Lane::F32, false) => self.unsigned_to_single(a),
             (4, _, true) => self.widen_parts(a, 8, &rows::VCVTDQ2PD),
             (4, _, false) => {
-                // 2³¹ less as signed numbers, and 2³¹ more as floats, which is exact.
+                // Subtracts 2³¹ as integers, and adds 2³¹ as floats, which is exact.
                 let less = self.with_number(&rows::VPXOR, a, 1 << 31);
                 let float = self.widen_parts(&less, 8, &rows::VCVTDQ2PD);
                 self.with_number(&rows::VADDPD, &float, 2f64.powi(31).to_bits())
@@ -225,7 +225,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Unsigned 32 bits to binary32: the high 16 bits times 2¹⁶ and the low ones are exact, so that only their sum rounds.
+    /// Converts unsigned 32-bit lanes to binary32. The high 16 bits times 2¹⁶ and the low 16 bits are exact, so only their sum is rounded.
     fn unsigned_to_single(&mut self, a: &Vector) -> Vector {
         let high = self.shift_vector(BinaryOp::ShiftRightUnsigned, a, 16);
         let high = self.map(&high, |l, n, x| l.one(&rows::VCVTDQ2PS, n, x));
@@ -235,7 +235,7 @@ impl Lowering<'_> {
         self.map2(&high, &low, |l, n, x, y| l.two(&rows::VADDPS, n, x, y))
     }
 
-    /// A 64-bit number as a float in a vector register. An unsigned one above 2⁶³ is halved first, its last bit kept for rounding.
+    /// Converts a 64-bit scalar to a float in a vector register. An unsigned number from 2⁶³ on is halved first; its last bit is kept for rounding.
     fn quad_to_float(&mut self, x: VReg, to: Lane, signed: bool) -> VReg {
         let row = by_float(to, &rows::VCVTSI2SS, &rows::VCVTSI2SD);
         let zero = self.number(4, Length::X, 0);
@@ -249,16 +249,16 @@ impl Lowering<'_> {
         let half = self.general_binary(BinaryOp::Or, half, last);
         let half = self.row(row, Length::X, &[Arg::Use(zero), Arg::Use(half)]);
         let double = self.two(by_float(to, &rows::VADDPS, &rows::VADDPD), Length::X, half, half);
-        // The number's sign bit in the sign bit of a lane.
+        // The number's sign bit becomes the sign bit of a lane.
         let sign = self.one(&rows::VMOVQ, Length::X, x);
         let sign = if to == Lane::F32 { self.one_with(&rows::VPSRLQ, Length::X, sign, 32) } else { sign };
         self.blend(to.bytes(), Length::X, sign, double, plain)
     }
 
-    /// Floats to integers, towards zero, saturating, NaN to 0.
+    /// Converts floats to integers: towards zero, saturated, NaN to 0.
     fn float_to_integer(&mut self, a: &Vector, from: Lane, bytes: u32, signed: bool) -> Result<Vector, CodegenError> {
         if bytes < 4 {
-            // Every saturated 32-bit result saturates further to the right one.
+            // A saturated 32-bit result saturates again to the right narrower one.
             let wide = self.float_to_integer(a, from, 4, true)?;
             return Ok(self.narrow(&wide, bytes, signed));
         }
@@ -279,7 +279,7 @@ impl Lowering<'_> {
                 let (low, high) = if signed { (f64::from(i32::MIN), f64::from(i32::MAX)) } else { (0.0, f64::from(u32::MAX)) };
                 let mut clamped = self.clamp_doubles(a, low, high);
                 if !signed {
-                    // Whole numbers, 2³¹ less and more.
+                    // Whole numbers, minus 2³¹ before the conversion and plus 2³¹ after it.
                     clamped = self.round(Lane::F64, &clamped, 11);
                     clamped = self.with_number(&rows::VADDPD, &clamped, (-(2f64.powi(31))).to_bits());
                 }
@@ -290,13 +290,13 @@ impl Lowering<'_> {
         })
     }
 
-    /// `result` where x is a number, else 0.
+    /// Returns `result` where x is not a NaN, else 0.
     fn without_nan_like(&mut self, n: Length, x: VReg, result: VReg) -> VReg {
         let zero = self.number(4, n, 0);
         self.where_unordered(Lane::F32, n, (x, x), zero, result)
     }
 
-    /// Binary32 to unsigned 32 bits: from 2³¹ on the rest above is converted; from 2³² on everything is ones.
+    /// Converts binary32 to unsigned 32 bits. From 2³¹ on, the difference to 2³¹ is converted; from 2³² on, all bits are ones.
     fn single_to_unsigned(&mut self, n: Length, x: VReg) -> VReg {
         let zero = self.number(4, n, 0);
         // A NaN gives the second operand, 0.
@@ -314,7 +314,7 @@ impl Lowering<'_> {
         self.where_float(Lane::F32, n, (x, limit), AT_LEAST, ones, result)
     }
 
-    /// Binary64 limited to a range, NaN to 0.
+    /// Clamps binary64 to a range; a NaN becomes 0.
     fn clamp_doubles(&mut self, a: &Vector, low: f64, high: f64) -> Vector {
         self.map(a, |l, n, x| {
             let x = l.without_nan(Lane::F64, n, x);
@@ -325,11 +325,11 @@ impl Lowering<'_> {
         })
     }
 
-    /// Binary64 to 64 bits.
+    /// Converts binary64 to 64-bit integers, saturated.
     fn double_to_quad(&mut self, a: &Vector, signed: bool) -> Vector {
         let limit = if signed { 2f64.powi(63) } else { 2f64.powi(64) };
         let largest = if signed { i64::MAX as u64 } else { u64::MAX };
-        // What is too small gives the smallest signed number by itself; the smallest unsigned one is 0.
+        // A number that is too small converts to the smallest signed number by itself. The smallest unsigned number is 0.
         let positive = self.map(a, |l, n, x| {
             let x = l.without_nan(Lane::F64, n, x);
             if signed {
@@ -346,7 +346,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Binary64 to 64 bits where it fits. Unsigned numbers from 2⁶³ on are converted as the rest above it.
+    /// Converts binary64 to 64-bit integers if it fits. For unsigned numbers from 2⁶³ on, the difference to 2⁶³ is converted.
     fn doubles_below(&mut self, a: &Vector, signed: bool) -> Vector {
         let low = self.doubles_to_signed(a);
         if signed {
@@ -363,7 +363,7 @@ impl Lowering<'_> {
         a.with(parts)
     }
 
-    /// Binary64 to signed 64 bits; with AVX2 a lane at a time.
+    /// Converts binary64 to signed 64-bit integers; with AVX2 one lane at a time.
     fn doubles_to_signed(&mut self, a: &Vector) -> Vector {
         if self.set.avx512 {
             return self.map(a, |l, n, x| l.one(&rows::VCVTTPD2QQ, n, x));

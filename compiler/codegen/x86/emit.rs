@@ -1,4 +1,4 @@
-//! Instructions with allocated registers to bytes: each operand in its field.
+//! Emission of instructions with allocated registers: each operand goes to its field.
 
 use super::encode::{Assembler, Fields, MemoryOperand, Rm};
 use super::frame::Frame;
@@ -10,7 +10,7 @@ use crate::codegen::own::{Address, Base};
 use regalloc2::PReg;
 use smallvec::SmallVec;
 
-/// What instructions are written to, and the frame that their addresses count from.
+/// A writer of instructions to code, with the frame that their addresses are relative to.
 pub(super) struct Emitter<'a> {
     /// The frame.
     pub frame: &'a Frame,
@@ -24,7 +24,7 @@ impl Emitter<'_> {
         let (base, offset) = match address.base {
             Base::Register(_) => (next()?, 0),
             Base::Locals => (RSP, self.frame.slot_bytes as i32),
-            // Above the frame pointer are the caller's rbp and the return address.
+            // The caller's rbp and the return address are above the frame pointer.
             Base::Arguments => (RBP, 16),
             Base::Pool => return Ok(MemoryOperand::Pool(address.displacement as u32)),
         };
@@ -35,7 +35,7 @@ impl Emitter<'_> {
         Ok(MemoryOperand::Sum { base, index, displacement: address.displacement + offset })
     }
 
-    /// An instruction whose registers are given in the order of its operands.
+    /// Writes an instruction. `at` has its registers in the order of its operands.
     pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
         let numbers: Vec<u8> = at.iter().map(|register| register.hw_enc() as u8).collect();
         if let Op::Vector { row, length, zeroing, broadcast } = inst.op {
@@ -47,7 +47,7 @@ impl Emitter<'_> {
         let memory = inst.args.iter().position(|arg| matches!(arg, Arg::Memory(_)));
         let place = match memory.map(|i| &inst.args[i]) {
             Some(Arg::Memory(address)) => {
-                // Registers of the address follow those of a definition, and come before those of a value stored.
+                // Registers of the address follow those of a definition, and precede those of a stored value.
                 let skipped = usize::from(matches!(inst.args[0], Arg::Def(_)));
                 Some(Rm::Memory(self.address(address, &mut numbers.iter().copied().skip(skipped))?))
             }
@@ -56,7 +56,7 @@ impl Emitter<'_> {
         self.scalar(inst, at, &numbers, place)
     }
 
-    /// The fields of a vector instruction.
+    /// Computes the fields of a vector instruction.
     fn fields(&self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<Fields, String> {
         let mut registers = at.iter().copied();
         let (mut explicit, mut mask, mut immediate) = (SmallVec::<[Explicit; 4]>::new(), 0, None);
@@ -85,9 +85,9 @@ impl Emitter<'_> {
         };
         let any = |i: usize| explicit.get(i).copied().ok_or_else(|| format!("{} lacks operand {i}", row.name));
         let (reg, vvvv, rm) = match row.shape {
-            // A register with itself: zeros or ones, whatever it held.
+            // Two equal source registers: the result is zeros or ones, independent of their contents.
             Shape::Rvm if explicit.len() == 1 => (register(0)?, register(0)?, any(0)?),
-            // The result takes the place of the first operand.
+            // The result overwrites the first operand.
             Shape::Rvm if explicit.len() == 2 => (register(0)?, register(0)?, any(1)?),
             Shape::Rvm => (register(0)?, register(1)?, any(2)?),
             Shape::Rm => (register(0)?, 0, any(1)?),
@@ -102,7 +102,7 @@ impl Emitter<'_> {
         Ok(Fields { reg, vvvv, rm, length: Length::X, mask, zeroing: false, broadcast: false, immediate })
     }
 
-    /// An instruction of general-purpose registers.
+    /// Writes an instruction on general-purpose registers.
     fn scalar(&mut self, inst: &Inst, at: &[PReg], numbers: &[u8], place: Option<Rm>) -> Result<(), String> {
         let first = numbers.first().copied().unwrap_or(0);
         let memory = || place.ok_or("no memory operand");
@@ -144,7 +144,7 @@ impl Emitter<'_> {
                 self.widened(Width::Byte, false, first, Rm::Register(first));
             }
             Op::Extreme(condition) => {
-                // a against b, which the result's register holds.
+                // Compares a with b, which is in the result's register.
                 self.code.general(None, true, &[0x39], first, Rm::Register(numbers[2]), &[]);
                 self.code.general(None, true, &[0x0F, 0x40 | condition as u8], first, Rm::Register(numbers[2]), &[]);
             }
@@ -185,7 +185,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// A register or memory of some width to 64 bits.
+    /// Loads a register, or memory, of some width and extends it to 64 bits.
     fn widened(&mut self, width: Width, signed: bool, to: u8, from: Rm) {
         let (wide, opcode): (bool, &[u8]) = match (width, signed) {
             (Width::Byte, false) => (false, &[0x0F, 0xB6]),
@@ -205,7 +205,7 @@ impl Emitter<'_> {
     }
 }
 
-/// An operand that is written out.
+/// An operand with a field of its own.
 #[derive(Clone, Copy)]
 enum Explicit {
     Register(PReg),
@@ -221,9 +221,9 @@ impl Explicit {
     }
 }
 
-/// Whether operands are what a row has: each in the row's file of registers, memory where it can be.
+/// Checks operands against a row: each must be in the row's register file, or memory where the row allows it.
 fn check(row: &Row, explicit: &[Explicit], number: bool) -> Result<(), String> {
-    // The first operand may be left out where it is the result, and all but the result where they do not matter.
+    // The first operand may be omitted if it is the result. All but the result may be omitted if their contents do not matter.
     let files = row.files();
     let skipped = files.len().saturating_sub(explicit.len());
     let of = |i: usize| if i == 0 { 0 } else { i + skipped };
@@ -243,7 +243,7 @@ fn check(row: &Row, explicit: &[Explicit], number: bool) -> Result<(), String> {
     if number != row.number { Err(format!("{} with or without a number", row.name)) } else { Ok(()) }
 }
 
-/// Flags of the last two operands, the second a register or a number.
+/// Compares the last two operands; the second is a register or a constant.
 pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), String> {
     let last = at.len().saturating_sub(1);
     match args.last() {
@@ -260,7 +260,7 @@ pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result
     Ok(())
 }
 
-/// One of the eight arithmetic instructions with a number.
+/// Writes an arithmetic instruction with an immediate; `digit` selects one of eight.
 fn with_number(digit: u8, register: u8, number: i32, code: &mut Assembler) {
     match i8::try_from(number) {
         Ok(short) => code.general(None, true, &[0x83], digit, Rm::Register(register), &[short as u8]),
@@ -268,7 +268,7 @@ fn with_number(digit: u8, register: u8, number: i32, code: &mut Assembler) {
     }
 }
 
-/// The number of a general-purpose register.
+/// Returns the number of a general-purpose register.
 pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, String> {
     let register = at.get(i).ok_or("an operand without a register")?;
     if register.class() == MASK { Err("a mask register where a number is wanted".into()) } else { Ok(register.hw_enc() as u8) }

@@ -1,11 +1,11 @@
-//! Bytes of instructions: VEX and EVEX from rows of [`super::rows`], and the few general-purpose encodings that kernels need.
-//! The encodings are those of Intel's Software Developer's Manual, volume 2, chapters 2.3 and 2.7.
+//! Encoding of instructions: VEX and EVEX from rows of [`super::rows`], and the few general-purpose encodings that kernels need. The source is
+//! Intel's Software Developer's Manual, volume 2, chapters 2.3 and 2.7.
 
 use super::length::Length;
 use super::rows::{Map, Row, Shape};
 use crate::codegen::own::Buffer;
 
-/// A place in memory, in registers.
+/// An operand in memory, with physical registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MemoryOperand {
     /// `[base + index << shift + displacement]`.
@@ -14,10 +14,10 @@ pub(super) enum MemoryOperand {
         base: u8,
         /// Number of the index register, and its scale as an exponent.
         index: Option<(u8, u8)>,
-        /// Bytes.
+        /// Displacement in bytes.
         displacement: i32,
     },
-    /// An offset in the constants after the code.
+    /// An offset in the constants behind the code.
     Pool(u32),
 }
 
@@ -30,61 +30,61 @@ pub(super) enum Rm {
     Memory(MemoryOperand),
 }
 
-/// The operands of a vector instruction in their fields.
+/// The operands of a vector instruction, by their fields.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields {
-    /// ModRM.reg.
+    /// Register of ModRM.reg.
     pub reg: u8,
-    /// VEX.vvvv.
+    /// Register of VEX.vvvv.
     pub vvvv: u8,
-    /// ModRM.rm.
+    /// Operand of ModRM.rm.
     pub rm: Rm,
     /// Vector length.
     pub length: Length,
-    /// Mask register, 0 for none.
+    /// Mask register, 0 for no mask.
     pub mask: u8,
-    /// Whether masked lanes become zero.
+    /// `true` if masked lanes become zero.
     pub zeroing: bool,
-    /// Whether the memory operand is one element for all lanes.
+    /// `true` if the memory operand is one element that all lanes use.
     pub broadcast: bool,
-    /// The last byte.
+    /// Immediate, the last byte.
     pub immediate: Option<u8>,
 }
 
-/// Code as it grows.
+/// The code under construction.
 pub(super) type Assembler = Buffer<Tail>;
 
-/// How an instruction names a constant: by its distance from the instruction's end, which is this many bytes after the field's first.
+/// A reference to a constant by its distance from the end of the instruction. The number is the distance from the field's first byte to that end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tail(pub u8);
 
-/// Conditions of jumps, `setcc` and `cmovcc`, by their codes.
+/// Conditions of jumps, `setcc` and `cmovcc`; the discriminant is the encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Condition {
-    /// Unsigned.
+    /// Below (unsigned).
     Below = 2,
-    /// Unsigned.
+    /// Above or equal (unsigned).
     AboveOrEqual = 3,
-    /// Zero.
+    /// Equal, zero.
     Equal = 4,
-    /// Not zero.
+    /// Not equal, not zero.
     NotEqual = 5,
-    /// Unsigned.
+    /// Below or equal (unsigned).
     BelowOrEqual = 6,
-    /// Unsigned.
+    /// Above (unsigned).
     Above = 7,
-    /// Signed.
+    /// Less (signed).
     Less = 12,
-    /// Signed.
+    /// Greater or equal (signed).
     GreaterOrEqual = 13,
-    /// Signed.
+    /// Less or equal (signed).
     LessOrEqual = 14,
-    /// Signed.
+    /// Greater (signed).
     Greater = 15,
 }
 
 impl Condition {
-    /// The opposite.
+    /// Returns the opposite condition.
     pub fn inverse(self) -> Self {
         match self {
             Self::Below => Self::AboveOrEqual,
@@ -102,7 +102,7 @@ impl Condition {
 }
 
 impl Assembler {
-    /// A vector instruction. VEX where it can say everything, since it is shorter; else EVEX.
+    /// Writes a vector instruction: with VEX if that suffices, since it is shorter, else with EVEX.
     pub fn vector(&mut self, row: &Row, fields: &Fields) {
         let high = |number: u8| number > 15;
         let needs_evex = fields.length == Length::Z
@@ -150,7 +150,7 @@ impl Assembler {
         self.operand(fields.reg, fields.rm, Some(unit), fields.immediate);
     }
 
-    /// ModRM, SIB, displacement and immediate. With a `unit`, a displacement of one byte counts units.
+    /// Writes ModRM, SIB, displacement and immediate. With a `unit`, a displacement of one byte counts units.
     fn operand(&mut self, reg: u8, rm: Rm, unit: Option<u32>, immediate: Option<u8>) {
         let fixup = self.modrm(reg, rm, unit);
         self.bytes.extend(immediate);
@@ -163,7 +163,7 @@ impl Assembler {
         }
     }
 
-    /// Returns the place of a distance to be filled in.
+    /// Writes ModRM, SIB and displacement. Returns the position of a distance to a constant, and the constant's offset.
     fn modrm(&mut self, reg: u8, rm: Rm, unit: Option<u32>) -> Option<(usize, u32)> {
         let reg = (reg & 7) << 3;
         match rm {
@@ -198,12 +198,12 @@ impl Assembler {
         None
     }
 
-    /// A general-purpose instruction of 64 bits, or of 32 if not `wide`: `opcode` of one to three bytes after an optional prefix.
+    /// Writes a general-purpose instruction of 64 bits, or of 32 if not `wide`. The opcode has one to three bytes, after an optional prefix.
     pub fn general(&mut self, prefix: Option<u8>, wide: bool, opcode: &[u8], reg: u8, rm: Rm, immediate: &[u8]) {
         self.sized(prefix, wide, false, opcode, reg, rm, immediate);
     }
 
-    /// The same for an operand of one byte, whose registers 4 to 7 need a REX prefix.
+    /// Writes a general-purpose instruction on an operand of one byte. Registers 4 to 7 then need a REX prefix.
     pub fn general_byte(&mut self, opcode: &[u8], reg: u8, rm: Rm) {
         self.sized(None, false, true, opcode, reg, rm, &[]);
     }
@@ -223,7 +223,7 @@ impl Assembler {
         self.finish(fixup);
     }
 
-    /// `push` or `pop` of a register.
+    /// Writes `push` or `pop` of a register.
     pub fn push_pop(&mut self, opcode: u8, register: u8) {
         if register > 7 {
             self.bytes.push(0x41);
@@ -231,7 +231,7 @@ impl Assembler {
         self.bytes.push(opcode + (register & 7));
     }
 
-    /// A number to a register, the shortest way.
+    /// Writes the shortest load of a constant into a register.
     pub fn constant(&mut self, register: u8, value: i64) {
         if value == 0 {
             self.general(None, false, &[0x31], register, Rm::Register(register), &[]);
@@ -249,7 +249,7 @@ impl Assembler {
         }
     }
 
-    /// Instructions of this many bytes that do nothing.
+    /// Writes instructions that do nothing, `missing` bytes in all.
     pub fn pad(&mut self, mut missing: usize) {
         const NOPS: [&[u8]; 9] = [
             &[0x90],
@@ -270,7 +270,7 @@ impl Assembler {
     }
 }
 
-/// The high bits of index and base.
+/// Returns the high bits of the index and base registers.
 fn extensions(rm: Rm) -> (u8, u8) {
     match rm {
         Rm::Register(number) => (0, number >> 3 & 1),

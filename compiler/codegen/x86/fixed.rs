@@ -1,4 +1,4 @@
-//! Fixed-point arithmetic of 32-bit lanes and dot products.
+//! Fixed-point arithmetic of 32-bit lanes, and dot products.
 
 use super::held::Held;
 use super::inst::Arg;
@@ -11,8 +11,8 @@ use crate::kernel::{BinaryOp, DotOp, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
-    /// Signed 64-bit products of the even lanes and of the odd ones, or unsigned ones: `row` says which. `equal` says that the lanes of the
-    /// second factor are.
+    /// Computes 64-bit products of the even lanes and of the odd lanes, by the signed or unsigned multiplication `row`. `equal` is `true` if all
+    /// lanes of the second factor are the same.
     fn wide_products(&mut self, row: &'static Row, n: Length, (x, y): (VReg, VReg), equal: bool) -> (VReg, VReg) {
         let even = self.two(row, n, x, y);
         let x_odd = self.one_with(&rows::VPSRLQ, n, x, 32);
@@ -20,7 +20,7 @@ impl Lowering<'_> {
         (even, self.two(row, n, x_odd, y_odd))
     }
 
-    /// The low halves of 64-bit lanes, and the high halves of others, as 32-bit lanes.
+    /// Combines the low halves of some 64-bit lanes and the high halves of others into 32-bit lanes.
     fn even_and_odd(&mut self, n: Length, even: VReg, odd: VReg) -> VReg {
         if !self.set.avx512 {
             return self.two_with(&rows::VPBLENDD, n, even, odd, 0xAA);
@@ -30,7 +30,7 @@ impl Lowering<'_> {
         self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(odd), Arg::Use(even), Arg::Use(high), Arg::Immediate(0xE4)])
     }
 
-    /// The high 32 bits of the signed or of the unsigned products.
+    /// Computes the high 32 bits of signed or unsigned products.
     pub fn multiply_high(&mut self, signed: bool, a: Value, b: Value) -> Result<Held, CodegenError> {
         let row = if signed { &rows::VPMULDQ } else { &rows::VPMULUDQ };
         let equal_lanes = self.constants.contains_key(&b);
@@ -41,8 +41,7 @@ impl Lowering<'_> {
         })))
     }
 
-    /// The odd 32-bit lanes each in the place of the even one before it. What was loaded is loaded again so: that takes a port for loads
-    /// only, where a register would take one that products need too.
+    /// Moves each odd 32-bit lane to the even lane before it. A loaded value is loaded again instead: a load uses no port that products need.
     fn odd_lanes(&mut self, n: Length, x: VReg) -> VReg {
         match self.set.constant_loads.get(&x) {
             Some(&address) => self.row(&rows::VMOVSHDUP, n, &[Arg::Memory(address)]),
@@ -50,7 +49,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The high halves of 64-bit lanes, those of the first operand in even lanes and those of the second in odd ones.
+    /// Takes the high halves of 64-bit lanes: those of the first operand for even lanes, those of the second for odd lanes.
     fn high_halves(&mut self, n: Length, even: VReg, odd: VReg) -> VReg {
         if !self.set.avx512 {
             let even = self.one_with(&rows::VPSRLQ, n, even, 32);
@@ -62,8 +61,8 @@ impl Lowering<'_> {
         self.tied(&rows::VPERMI2D, n, order, even, odd)
     }
 
-    /// `(a·b + 2³⁰) >> 31`, saturating: for odd lanes the high half of twice the rounded product. Only INT_MIN · INT_MIN saturates, and nothing else
-    /// rounds to what it wraps to, INT_MIN: so INT_MIN becomes INT_MAX afterwards.
+    /// Computes `(a·b + 2³⁰) >> 31`, saturated. An odd lane is the high half of twice the rounded product. Only INT_MIN · INT_MIN overflows, and
+    /// wraps to INT_MIN. No other product rounds to INT_MIN, so INT_MIN is replaced by INT_MAX.
     pub fn doubling_high_multiply(&mut self, a: Value, b: Value, saturates: bool) -> Result<Held, CodegenError> {
         let equal_lanes = self.constants.contains_key(&b);
         let (a, b) = (self.vector(a)?, self.vector(b)?);
@@ -90,8 +89,8 @@ impl Lowering<'_> {
         })))
     }
 
-    /// Rounding division by 2ᵇ, ties away from zero: `(x >> n) + (remainder > threshold)`, the threshold being half of the divisor's
-    /// mask, one more for negative numbers.
+    /// Divides by 2ᵇ and rounds to nearest, ties away from zero: `(x >> b) + (remainder > threshold)`. The threshold is half of the divisor's mask,
+    /// plus one for negative numbers.
     pub fn rounding_divide(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
         let constant = self.constants.get(&b).map(|&bits| bits as u32 & 31);
         let a = self.vector(a)?;
@@ -122,12 +121,12 @@ impl Lowering<'_> {
         })))
     }
 
-    /// The quotient, one more where the remainder is above the threshold.
+    /// Returns the quotient, plus one if the remainder is above the threshold.
     fn round_up(&mut self, n: Length, x: VReg, (quotient, remainder, half): (VReg, VReg, VReg)) -> VReg {
         let sign = self.one_with(&rows::VPSRAD, n, x, 31);
         let threshold = self.two(&rows::VPSUBD, n, half, sign);
         if self.set.avx512 {
-            // The sign of threshold − remainder, both small: −1 where the remainder is larger.
+            // The sign of threshold − remainder, both small: −1 if the remainder is larger.
             let difference = self.two(&rows::VPSUBD, n, threshold, remainder);
             let up = self.one_with(&rows::VPSRAD, n, difference, 31);
             return self.two(&rows::VPSUBD, n, quotient, up);
@@ -136,7 +135,7 @@ impl Lowering<'_> {
         self.two(&rows::VPSUBD, n, quotient, up)
     }
 
-    /// acc + dot products.
+    /// Computes dot products, added to an accumulator.
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         let (sums, a, b) = (self.vector(accumulator)?, self.vector(a)?, self.vector(b)?);
         let length = sums.length();
@@ -164,7 +163,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(sums.with(parts)))
     }
 
-    /// Bytes as words, the even ones and the odd ones, two products at a time.
+    /// Multiplies bytes as 16-bit lanes, even and odd ones separately, and adds pairs of products.
     fn dot_bytes(&mut self, op: DotOp, n: Length, x: VReg, y: VReg) -> VReg {
         let signed = op == DotOp::Signed8;
         let (x_even, x_odd) = self.even_and_odd_bytes(n, x, signed);

@@ -1,4 +1,4 @@
-//! What a lowering of one instruction at a time leaves: loads that the instruction which alone uses them can do itself.
+//! A pass after lowering that folds a load into its only user, as a memory operand.
 
 use super::inst::{Arg, Function, Inst, Op};
 use super::length::Length;
@@ -12,20 +12,20 @@ struct Load {
     at: usize,
     address: Address,
     what: Loaded,
-    /// Stores before it in its block.
+    /// Number of stores before it in its block.
     stores: usize,
 }
 
 #[derive(Clone, Copy)]
 enum Loaded {
-    /// This many bytes as they lie.
+    /// A plain load of this number of bytes.
     Bytes(u32),
-    /// An element of so many bytes in every lane of a vector of this length.
+    /// One element of this number of bytes, repeated in every lane of a vector of this length.
     Repeated(u32, Length),
 }
 
-/// Folds loads into their users. `uses` says how often each register is used; `repeats` whether the machine has instructions that repeat an
-/// element of memory over the lanes: AVX-512.
+/// Folds loads into their users. `uses` counts the uses of each register. `repeats` is `true` if instructions can repeat an element of memory over
+/// the lanes, as with AVX-512.
 pub(super) fn fold_loads(function: &mut Function, uses: &[u32], repeats: bool) {
     for data in &mut function.blocks {
         let (mut loads, mut stores): (FxHashMap<VReg, Load>, usize) = (FxHashMap::default(), 0);
@@ -51,7 +51,7 @@ pub(super) fn fold_loads(function: &mut Function, uses: &[u32], repeats: bool) {
     }
 }
 
-/// The result of an instruction that loads a register, and what it loads from where.
+/// Returns the result, the address and the form of a load; `None` for another instruction.
 fn load(inst: &Inst) -> Option<(VReg, Address, Loaded)> {
     let Op::Vector { row, length, zeroing: false, broadcast: false } = inst.op else { return None };
     let [Arg::Def(result), Arg::Memory(address)] = inst.args[..] else { return None };
@@ -64,7 +64,7 @@ fn load(inst: &Inst) -> Option<(VReg, Address, Loaded)> {
 
 fn fold_into(inst: &mut Inst, loads: &FxHashMap<VReg, Load>, stores: usize, gone: &mut [bool]) {
     let Op::Vector { row, length, .. } = inst.op else { return };
-    // The last register operand is the one that may be memory; a mask beside it would leave memory unread.
+    // The last register operand may be memory. A masked instruction is excluded, since it would leave some memory unread.
     let takes = matches!(row.shape, Shape::Rvm | Shape::Rm) && !matches!(row.tuple, Tuple::Fixed(_));
     let explicit = inst.args.iter().filter(|arg| matches!(arg, Arg::Def(_) | Arg::Use(_))).count();
     let wanted = if row.shape == Shape::Rvm { 3 } else { 2 };
@@ -72,7 +72,7 @@ fn fold_into(inst: &mut Inst, loads: &FxHashMap<VReg, Load>, stores: usize, gone
         return;
     }
     let Some(last) = inst.args.iter().rposition(|arg| matches!(arg, Arg::Use(_))) else { return };
-    // A store between might write what is loaded; constants nothing writes.
+    // A store in between might overwrite the loaded memory. Constants are never overwritten.
     let foldable = |arg: &Arg| {
         let Arg::Use(register) = arg else { return None };
         let load = loads.get(register)?;
@@ -90,7 +90,7 @@ fn fold_into(inst: &mut Inst, loads: &FxHashMap<VReg, Load>, stores: usize, gone
     gone[load.at] = true;
 }
 
-/// Whether an instruction's operand in memory can be what is loaded.
+/// Tests whether an instruction's memory operand can replace a load.
 fn takes_load(row: &Row, length: Length, loaded: Loaded) -> bool {
     match loaded {
         Loaded::Bytes(bytes) => bytes == row.tuple.bytes(length),

@@ -1,14 +1,14 @@
-//! What a lowering of one instruction at a time leaves: results that the instruction which makes them can store itself.
+//! A pass after lowering that folds a narrowing instruction into the store of its result.
 
 use super::inst::{Arg, Function, Inst, Op};
 use super::rows::{self, Row};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
-/// What narrows each lane of a register to bytes, and can write them to memory.
+/// Instructions that narrow each lane to a byte, and can write the result to memory.
 const NARROWING: [&Row; 4] = [&rows::VPMOVSDB, &rows::VPMOVUSDB, &rows::VPMOVSWB, &rows::VPMOVUSWB];
 
-/// Folds instructions that narrow lanes into the stores that alone use them. `uses` says how often each register is used.
+/// Folds narrowing instructions into the stores that are their only users. `uses` counts the uses of each register.
 pub(super) fn fold_stores(function: &mut Function, uses: &[u32]) {
     for data in &mut function.blocks {
         let mut narrowed: FxHashMap<VReg, usize> = FxHashMap::default();
@@ -34,7 +34,7 @@ pub(super) fn fold_stores(function: &mut Function, uses: &[u32]) {
     }
 }
 
-/// What an instruction stores from the low end of a register, and how many bytes.
+/// Returns the stored register and the number of its low bytes that are stored; `None` for another instruction.
 fn stored(inst: &Inst) -> Option<(VReg, u32)> {
     let Op::Vector { row, length, .. } = inst.op else { return None };
     let [Arg::Memory(_), Arg::Use(value)] = inst.args[..] else { return None };
@@ -42,7 +42,7 @@ fn stored(inst: &Inst) -> Option<(VReg, u32)> {
     plain.then(|| (value, row.tuple.bytes(length)))
 }
 
-/// Where lanes are narrowed to this many bytes, if that is what a register holds.
+/// Returns the index of the instruction that narrowed lanes into a register, if its result has this number of bytes.
 fn narrows(insts: &[Inst], narrowed: &FxHashMap<VReg, usize>, value: VReg, bytes: u32) -> Option<usize> {
     let at = *narrowed.get(&value)?;
     let Op::Vector { row, length, .. } = insts[at].op else { return None };

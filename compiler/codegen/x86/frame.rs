@@ -1,32 +1,32 @@
-//! The stack of a kernel, and the code that makes room on it.
+//! The stack frame of a kernel, its prologue and its epilogue.
 
 use super::encode::{Assembler, MemoryOperand, Rm};
 use super::registers::{GENERAL, RAX, RBP, RSP, SAVED};
 use crate::codegen::own::Need;
 use regalloc2::PReg;
 
-/// Alignment of the frame.
+/// Alignment of the frame in bytes.
 const ALIGNMENT: u32 = 64;
 
-/// The stack below the caller's: the caller's frame pointer, saved registers, then the frame with spilled registers and stack arrays.
-/// rbp points to the frame's top in every function, so that profilers find the callers.
+/// The stack frame: the caller's frame pointer, saved registers, then spilled registers and stack arrays. rbp points to the frame's top in every
+/// function, so that profilers find the callers.
 pub(super) struct Frame {
     saved: Vec<u8>,
-    /// Bytes of spilled registers, above which the stack arrays are.
+    /// Bytes of spilled registers; the stack arrays are above them.
     pub slot_bytes: u32,
     bytes: u32,
-    /// Where the caller's MXCSR is kept, and after it ours, if floats are rounded towards zero.
+    /// Offset of the caller's MXCSR, and after it ours. `None` unless floats are rounded towards zero.
     control: Option<i32>,
 }
 
-/// Opcode, and the number in the register field.
+/// Instruction: opcode, and the digit in the register field.
 const LDMXCSR: (&[u8], u8) = (&[0x0F, 0xAE], 2);
 const STMXCSR: (&[u8], u8) = (&[0x0F, 0xAE], 3);
-/// The field of MXCSR that says how floats are rounded: all ones is towards zero.
+/// Rounding field of MXCSR; all ones means towards zero.
 const ROUNDING: i32 = 0x6000;
 
 impl Frame {
-    /// The frame of a function.
+    /// Computes the frame of a function.
     pub fn new(need: &Need) -> Self {
         let slot_bytes = (8 * need.slots).next_multiple_of(ALIGNMENT);
         let used_bytes = slot_bytes + need.local_bytes.next_multiple_of(ALIGNMENT);
@@ -37,13 +37,13 @@ impl Frame {
         Self { saved, slot_bytes, bytes, control }
     }
 
-    /// Bytes below the stack pointer of the caller at most.
+    /// Returns the maximum number of bytes below the caller's stack pointer.
     pub fn stack_bytes(&self) -> u32 {
         let alignment = if self.bytes > 0 { ALIGNMENT } else { 0 };
         16 + 8 * self.saved.len() as u32 + alignment + self.bytes
     }
 
-    /// Makes the frame.
+    /// Writes the prologue.
     pub fn enter(&self, code: &mut Assembler) {
         code.push_pop(0x50, RBP);
         code.general(None, true, &[0x89], RSP, Rm::Register(RBP), &[]);
@@ -55,7 +55,7 @@ impl Frame {
             code.general(None, true, &[0x81], 5, Rm::Register(RSP), &(self.bytes as i32).to_le_bytes());
         }
         if let Some(place) = self.control {
-            // No parameter arrives in eax.
+            // No parameter is passed in eax.
             let [kept, ours] = [0, 4].map(|offset| Rm::Memory(MemoryOperand::Sum { base: RSP, index: None, displacement: place + offset }));
             code.general(None, false, STMXCSR.0, STMXCSR.1, kept, &[]);
             code.general(None, false, &[0x8B], RAX, kept, &[]);
@@ -65,7 +65,7 @@ impl Frame {
         }
     }
 
-    /// Takes the frame away, up to the return.
+    /// Writes the epilogue, up to the return.
     pub fn leave(&self, code: &mut Assembler) {
         if let Some(displacement) = self.control {
             code.general(None, false, LDMXCSR.0, LDMXCSR.1, Rm::Memory(MemoryOperand::Sum { base: RSP, index: None, displacement }), &[]);

@@ -1,4 +1,4 @@
-//! What kernel values are held in.
+//! Registers that hold kernel values.
 
 use super::length::Length;
 pub(super) use crate::codegen::own::Vector;
@@ -6,13 +6,13 @@ use crate::kernel::{Lane, Type};
 use regalloc2::VReg;
 
 impl Vector {
-    /// The instructions' length.
+    /// Returns the vector length of instructions on this vector.
     pub(super) fn length(&self) -> Length {
         Length::of(self.part_bytes())
     }
 }
 
-/// Truth values in mask registers, a bit a lane.
+/// A mask in mask registers, one bit a lane.
 #[derive(Clone, Debug)]
 pub(super) struct Bits {
     /// Number of lanes.
@@ -23,18 +23,18 @@ pub(super) struct Bits {
     pub parts: Vec<VReg>,
 }
 
-/// What a value is held in.
+/// The registers of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Held {
     /// A 64-bit scalar integer, or a scalar truth value 0 or 1, in a general-purpose register.
     General(VReg),
-    /// Vectors, other scalars, and with AVX2 masks: lanes of all zeros or ones, as wide as what was compared.
+    /// Vectors, and scalars that are not 64-bit integers. With AVX2 also masks: lanes of zeros or ones, as wide as the compared lanes.
     Vector(Vector),
     /// Masks with AVX-512.
     Bits(Bits),
 }
 
-/// Whether values of a type are in general-purpose registers.
+/// Tests whether values of a type are in general-purpose registers.
 pub(super) fn is_general(ty: Type) -> bool {
     ty.lanes == 1 && matches!(ty.lane, Lane::I64 | Lane::Mask)
 }

@@ -1,4 +1,4 @@
-//! Instructions over virtual registers: what the lowering writes, and what of it the register allocator reads.
+//! Instructions over virtual registers: output of the lowering, input of the register allocator.
 
 use super::encode::Condition;
 use super::length::Length;
@@ -9,26 +9,26 @@ use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, VReg}
 /// A function of these instructions.
 pub(super) type Function = own::Function<Inst>;
 
-/// An operand, in the order in which the manual writes them.
+/// An operand. Operands are in the order of Intel's manual.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arg {
-    /// A register written.
+    /// A written register.
     Def(VReg),
-    /// A register read.
+    /// A read register.
     Use(VReg),
-    /// What the register written first holds before; not written out.
+    /// The register whose old contents the first definition overwrites; it has no field.
     Tied(VReg),
-    /// A register written that must be this one.
+    /// A written register that must be a certain physical register.
     FixedDef(VReg, PReg),
-    /// A register written before the others are read, that must be this one; not written out.
+    /// A certain physical register that is overwritten before other operands are read; it has no field.
     FixedTemp(VReg, PReg),
-    /// A register read that must be this one.
+    /// A read register that must be a certain physical register.
     FixedUse(VReg, PReg),
     /// The mask register of the instruction.
     Masked(VReg),
-    /// Memory.
+    /// An operand in memory.
     Memory(Address),
-    /// A number.
+    /// An immediate.
     Immediate(i32),
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Width {
 }
 
 impl Width {
-    /// Of a power of two of bytes up to 8.
+    /// Returns the width of a power of two of bytes, up to 8.
     pub fn of(bytes: u32) -> Self {
         match bytes {
             1 => Self::Byte,
@@ -74,7 +74,7 @@ pub(super) enum Arithmetic {
     Multiply,
 }
 
-/// Shifts of 64-bit registers by a constant, by the digit of their encoding.
+/// Shifts of 64-bit registers by a constant; the discriminant is the digit of the encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shift {
     /// Left.
@@ -85,23 +85,23 @@ pub(super) enum Shift {
     RightSigned = 7,
 }
 
-/// What an instruction does; the comment is its operands.
+/// The operation of an instruction; the comment lists its operands.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Op {
-    /// A row's instruction.
+    /// The vector instruction of a row.
     Vector {
         /// The row.
         row: &'static Row,
         /// Vector length.
         length: Length,
-        /// Whether masked lanes become zero.
+        /// `true` if masked lanes become zero.
         zeroing: bool,
-        /// Whether the memory operand is one element.
+        /// `true` if the memory operand is one element for all lanes.
         broadcast: bool,
     },
-    /// Parameters arrive: fixed definitions.
+    /// Fixed definitions: the incoming parameters.
     Parameters,
-    /// def, immediate of 64 bits.
+    /// def; the constant has 64 bits.
     Constant(i64),
     /// def, memory: the address.
     LoadAddress,
@@ -115,52 +115,52 @@ pub(super) enum Op {
     Not,
     /// def, use.
     LeadingZeros,
-    /// def, use: widened from the low bits.
+    /// def, use: extended from the low bits, with sign if `true`.
     Extend(Width, bool),
-    /// def, memory: zeros above, or the sign's.
+    /// def, memory: extended with sign if `true`, else with zeros.
     Load(Width, bool),
     /// memory, use.
     Store(Width),
     /// Fixed: quotient in rax, remainder in rdx, dividend in rax, divisor.
     Divide {
-        /// Of signed numbers.
+        /// `true` for signed numbers.
         signed: bool,
     },
-    /// def, a, b: 1 if a stands so to b, else 0.
+    /// def, a, b: 1 if the comparison of a with b holds, else 0.
     CompareSet(Condition),
-    /// def, tied b, a: a where a stands so to b.
+    /// def, tied b, a: a if the comparison of a with b holds, else b.
     Extreme(Condition),
-    /// def, tied b, a, mask: a where the mask is not 0.
+    /// def, tied b, a, mask: a if the mask is not 0, else b.
     TestSelect,
-    /// def, tied otherwise, chosen, a, b: chosen where a stands so to b.
+    /// def, tied otherwise, chosen, a, b: chosen if the comparison of a with b holds, else otherwise.
     CompareSelect(Condition),
-    /// To the first block.
+    /// Jump to the first block.
     Jump,
-    /// a, b: to the first block if a stands so to b, else to the second.
+    /// a, b: to the first block if the comparison of a with b holds, else to the second.
     CompareBranch(Condition),
     /// use: to the first block if it is not 0, else to the second.
     TestBranch,
-    /// With a status.
+    /// Return of a status.
     Return(i32),
 }
 
 /// An instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Inst {
-    /// What it does.
+    /// The operation.
     pub op: Op,
-    /// To what.
+    /// Its operands.
     pub args: Vec<Arg>,
 }
 
 impl Instruction for Inst {
-    /// In the order of the operands; of memory, base and index.
+    /// Lists registers in the order of the operands; a memory operand has base and index.
     fn operands(&self, list: &mut Vec<Operand>) {
         let start = list.len();
         let tied = self.args.iter().position(|arg| matches!(arg, Arg::Tied(_)));
         for (i, arg) in self.args.iter().enumerate() {
             match *arg {
-                // The tied operand stands right after the definition.
+                // The tied operand follows the definition.
                 Arg::Def(v) if tied == Some(i + 1) => list.push(Operand::reg_reuse_def(v, list.len() + 1 - start)),
                 Arg::Def(v) => list.push(Operand::reg_def(v)),
                 Arg::Use(v) | Arg::Tied(v) | Arg::Masked(v) => list.push(Operand::reg_use(v)),

@@ -1,6 +1,6 @@
-//! How long vectors of instructions are.
+//! Vector lengths of instructions.
 
-/// Bits of a vector instruction.
+/// The length of a vector instruction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Length {
     /// 128 bits, and scalars.
@@ -12,7 +12,7 @@ pub(super) enum Length {
 }
 
 impl Length {
-    /// The shortest that holds some bytes.
+    /// Returns the shortest length that holds this number of bytes.
     pub fn of(bytes: u32) -> Self {
         match bytes {
             0..=16 => Self::X,
@@ -21,7 +21,7 @@ impl Length {
         }
     }
 
-    /// Bytes of the register.
+    /// Returns the bytes of a register of this length.
     pub fn bytes(self) -> u32 {
         16 << self as u32
     }

@@ -1,10 +1,10 @@
-//! Code as text, by another's decoder: what is printed is what the bytes say.
+//! Text of machine code, decoded by an independent decoder, so that it shows the actual bytes.
 
 use crate::codegen::own::Emitted;
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 use std::fmt::Write;
 
-/// One instruction a line, blocks that are jumped to by their offsets.
+/// Prints one instruction a line; jump targets are labelled with their offsets.
 pub(super) fn text(emitted: &Emitted) -> String {
     let mut decoder = Decoder::with_ip(64, &emitted.code.bytes[..emitted.instruction_bytes], 0, DecoderOptions::NONE);
     let mut formatter = IntelFormatter::new();

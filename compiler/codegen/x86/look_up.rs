@@ -1,7 +1,8 @@
-//! Bytes looked up in a table of 256 bytes or words of 32 bits, in registers.
+//! Lookups of bytes in a table of 256 bytes or 32-bit words, in registers.
 //!
-//! The byte −128 has the first entry. Tables are read by the bits of a byte, so the two halves of the table change places. AVX-512 picks words from two
-//! registers by six bits of an index: the entries of two neighbouring bytes are one word. AVX2 picks bytes from 16 by four bits, or zeros by the highest.
+//! The table begins with the entry of the byte −128. The code indexes by the bits of a byte as an unsigned number, so it exchanges the table's
+//! halves. AVX-512 picks 16-bit words from two registers by six bits of an index; a word holds the entries of two neighbouring bytes. AVX2 picks
+//! bytes from 16 by four bits; a set top bit gives zero.
 
 use super::held::Vector;
 use super::inst::Arg;
@@ -12,14 +13,14 @@ use super::rows::{self, Row};
 use crate::codegen::own::Address;
 use regalloc2::VReg;
 
-/// Entries of a table.
+/// Number of entries of a table.
 pub(super) const ENTRIES: u64 = 256;
 
-/// For each bit, the first operand's where the third's is 1, else the second's.
+/// Truth table of `vpternlogd`: a bit of the first operand if the third operand's bit is 1, else the second's.
 const CHOOSE: i32 = 0xE4;
 
 impl Lowering<'_> {
-    /// The entry of each byte in the table at an address.
+    /// Looks up each byte in the table of bytes at an address.
     pub fn look_up(&mut self, table: Address, bytes: &Vector) -> Vector {
         match self.set.avx512 {
             true if bytes.total() > 32 => self.map(bytes, |l, _, x| l.entries_by_words(table, x)),
@@ -28,7 +29,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The 32-bit entry of each byte in the table at an address; AVX-512.
+    /// Looks up each byte in the table of 32-bit words at an address, with AVX-512.
     pub fn look_up_words(&mut self, table: Address, bytes: &Vector) -> Vector {
         let pieces = bytes.total().div_ceil(16);
         let parts = (0..pieces).map(|i| {
@@ -39,8 +40,8 @@ impl Lowering<'_> {
         Vector { bytes: 4, lanes: bytes.lanes, parts: parts.collect() }
     }
 
-    /// The entries of 16 indices below 256. Each of eight instructions picks from two registers by the low five bits, and the three others choose
-    /// among the results.
+    /// Looks up 16 indices below 256. Eight instructions pick from two registers each, by the low five bits. The other three bits choose among their
+    /// results.
     fn words_of_all(&mut self, table: Address, x: VReg) -> VReg {
         let n = Length::Z;
         let register = |i: i32| table.plus(64 * (i ^ 8));
@@ -57,7 +58,7 @@ impl Lowering<'_> {
         results[0]
     }
 
-    /// The entries of a register of 64 bytes: those of even bytes, those of odd ones, and from the words of both the bytes.
+    /// Looks up 64 bytes of a register: even and odd bytes separately as 16-bit words, then the right byte of each word.
     fn entries_by_words(&mut self, table: Address, x: VReg) -> VReg {
         let n = Length::Z;
         let (even, odd) = (self.one_with(&rows::VPSRLW, n, x, 1), self.one_with(&rows::VPSRLW, n, x, 9));
@@ -77,7 +78,7 @@ impl Lowering<'_> {
         self.blend_bits(1, n, is_second, second, first)
     }
 
-    /// The entries of up to 32 bytes, as words.
+    /// Looks up to 32 bytes, extended to 16-bit words.
     fn entries_of_few(&mut self, table: Address, x: VReg) -> VReg {
         let n = Length::Z;
         let x = self.one(&rows::VPMOVZXBW, n, x);
@@ -90,7 +91,7 @@ impl Lowering<'_> {
         self.one(&rows::VPMOVWB, n, entries)
     }
 
-    /// Words of the table by six bits of each index; those of its second half by bits where a mask is true.
+    /// Picks words of the table by six bits of each index. Where `is_high` is set, they come from the upper half of the unsigned order.
     fn words_of(&mut self, table: Address, index: VReg, is_high: VReg) -> VReg {
         let n = Length::Z;
         let mut half = |first: i32| {
@@ -101,14 +102,14 @@ impl Lowering<'_> {
         self.blend_bits(2, n, is_high, high, low)
     }
 
-    /// A mask of the lanes that have one of some bits.
+    /// Makes a mask of the lanes in which one of `bits` is set.
     fn test(&mut self, row: &'static Row, n: Length, x: VReg, lane: u32, bits: u64) -> VReg {
         let bits = self.number(lane, n, bits);
         self.row_of(MASK, row, n, &[Arg::Use(x), Arg::Use(bits)])
     }
 
-    /// The entries of a register's bytes. Bits 4 and 5 tell which of four rows of 16 has an entry: there the other rows give zeros. The two bits above them
-    /// choose among four such results.
+    /// Looks up the bytes of a register. Bits 4 and 5 select one of four rows of 16 entries; the other rows give zeros. The two bits above choose
+    /// among four such results.
     fn entries_by_bytes(&mut self, table: Address, n: Length, x: VReg) -> VReg {
         let mask = self.number(1, n, 0x3F);
         let low = self.two(&rows::VPAND, n, x, mask);
@@ -119,7 +120,7 @@ impl Lowering<'_> {
         self.blend(1, n, x, high, low)
     }
 
-    /// Positions of bytes in one of four rows of 16, by their six low bits. The highest bit is set for a byte of another row.
+    /// Computes the positions of bytes in one of four rows of 16, by their six low bits. The top bit is set for a byte of another row.
     fn place_in_row(&mut self, n: Length, low: VReg, row: u64) -> VReg {
         let mut place = low;
         if row > 0 {
@@ -130,7 +131,7 @@ impl Lowering<'_> {
         self.two(&rows::VPADDUSB, n, place, rest)
     }
 
-    /// The entries that lie in four rows of a table, by the bits of bytes, from one on.
+    /// Looks up bytes in four consecutive rows of the table, starting at row `first` of the unsigned order.
     fn entries_of_rows(&mut self, table: Address, n: Length, first: i32, places: &[VReg; 4]) -> VReg {
         let load = if n == Length::X { &rows::VMOVUPS } else { &rows::VBROADCASTI128 };
         let entries: Vec<VReg> = (first..)

@@ -1,4 +1,4 @@
-//! The state of lowering a kernel, and instructions with new registers for their results.
+//! State of the lowering of a kernel, and emission of instructions with new result registers.
 
 use super::held::{Bits, Held, Vector, is_general};
 use super::inst::{Arg, Inst, Op, Width};
@@ -13,29 +13,29 @@ use crate::machine::Machine;
 use regalloc2::{PReg, RegClass, VReg};
 use rustc_hash::FxHashMap;
 
-/// The state of lowering one kernel.
+/// The state of the lowering of one kernel.
 pub(super) type Lowering<'a> = own::Lowering<'a, Vectors>;
 
-/// What is known beside what every lowering knows.
+/// State of this instruction set, in addition to the common state.
 pub(super) struct Vectors {
     /// Bytes of a vector register.
     pub width: u32,
-    /// Whether there are mask registers and the other things of AVX-512.
+    /// `true` if the machine has AVX-512, with mask registers.
     pub avx512: bool,
-    /// Loads that the conversions which use them do.
+    /// Loads that are folded into a widening conversion.
     pub widened_loads: FxHashMap<Value, KernelInst>,
-    /// Masks whose integers are subtracted and used for nothing else.
+    /// Masks whose integer form is only subtracted, by the value of the integer form.
     pub subtracted_masks: FxHashMap<Value, Value>,
-    /// Sums with a number, and the larger ones of them and another, that are only narrowed to bytes.
+    /// Patterns of a sum and limits that end in a narrowing to bytes, by the narrowed value.
     pub narrowed_sums: FxHashMap<Value, Narrowed>,
-    /// The operands of bitwise conjunctions.
+    /// Operands of bitwise conjunctions, by the result.
     pub conjunctions: FxHashMap<VReg, (VReg, VReg)>,
-    /// Where registers were loaded from that hold a vector of memory that nothing writes.
+    /// Addresses of registers that hold a whole vector loaded from read-only memory.
     pub constant_loads: FxHashMap<VReg, Address>,
 }
 
 impl Vectors {
-    /// For a kernel on a machine.
+    /// Analyzes a kernel for a machine.
     pub fn new(kernel: &Kernel, machine: &Machine) -> Self {
         Self {
             width: machine.vector_bytes().into(),
@@ -50,7 +50,7 @@ impl Vectors {
 }
 
 impl Lowering<'_> {
-    /// Parameters and stack arrays.
+    /// Defines parameters and stack arrays.
     pub fn enter(&mut self) -> Result<(), CodegenError> {
         let pointers = self.kernel.pointer_params().count();
         let count = pointers + self.kernel.integers;
@@ -84,17 +84,17 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// An instruction at the end of the block.
+    /// Adds an instruction at the end of the block.
     pub fn emit(&mut self, op: Op, args: Vec<Arg>) {
         self.push(Inst { op, args });
     }
 
-    /// A row's instruction with a new vector register before the given operands.
+    /// Adds a row's instruction with a new vector register as its result.
     pub fn row(&mut self, row: &'static Row, length: Length, args: &[Arg]) -> VReg {
         self.row_of(VECTOR, row, length, args)
     }
 
-    /// The same with a new register of some class.
+    /// Adds a row's instruction with a new register of a given class as its result.
     pub fn row_of(&mut self, class: RegClass, row: &'static Row, length: Length, args: &[Arg]) -> VReg {
         let result = self.register(class);
         let mut all = Vec::with_capacity(1 + args.len());
@@ -104,38 +104,38 @@ impl Lowering<'_> {
         result
     }
 
-    /// reg, vvvv, rm.
+    /// Adds an instruction with the operands reg, vvvv, rm.
     pub fn two(&mut self, row: &'static Row, length: Length, a: VReg, b: VReg) -> VReg {
         self.row(row, length, &[Arg::Use(a), Arg::Use(b)])
     }
 
-    /// reg, rm.
+    /// Adds an instruction with the operands reg, rm.
     pub fn one(&mut self, row: &'static Row, length: Length, a: VReg) -> VReg {
         self.row(row, length, &[Arg::Use(a)])
     }
 
-    /// With a number.
+    /// Adds an instruction with one source and an immediate.
     pub fn one_with(&mut self, row: &'static Row, length: Length, a: VReg, number: i32) -> VReg {
         self.row(row, length, &[Arg::Use(a), Arg::Immediate(number)])
     }
 
-    /// With a number.
+    /// Adds an instruction with two sources and an immediate.
     pub fn two_with(&mut self, row: &'static Row, length: Length, a: VReg, b: VReg, number: i32) -> VReg {
         self.row(row, length, &[Arg::Use(a), Arg::Use(b), Arg::Immediate(number)])
     }
 
-    /// The first operand's register becomes the result's.
+    /// Adds an instruction whose result overwrites its first operand.
     pub fn tied(&mut self, row: &'static Row, length: Length, c: VReg, a: VReg, b: VReg) -> VReg {
         self.row(row, length, &[Arg::Tied(c), Arg::Use(a), Arg::Use(b)])
     }
 
-    /// The sum of 32-bit lanes, perhaps in the register of the first operand.
+    /// Adds 32-bit lanes; `in_place` lets the result overwrite the first operand.
     pub fn add_to(&mut self, length: Length, sum: VReg, x: VReg, in_place: bool) -> VReg {
         let sum = if in_place { Arg::Tied(sum) } else { Arg::Use(sum) };
         self.row(&rows::VPADDD, length, &[sum, Arg::Use(x)])
     }
 
-    /// A number in every lane of a register.
+    /// Makes a register with a constant in every lane.
     pub fn number(&mut self, bytes: u32, length: Length, bits: u64) -> VReg {
         let lane = &bits.to_le_bytes()[..bytes as usize];
         if lane.iter().all(|&b| b == 0) {
@@ -145,13 +145,13 @@ impl Lowering<'_> {
         self.pool(length, &contents)
     }
 
-    /// A register full of given bytes.
+    /// Loads a register with the given bytes from the constant pool.
     pub fn pool(&mut self, length: Length, contents: &[u8]) -> VReg {
         let at = self.function.constant(contents);
         self.row(&rows::VMOVUPS, length, &[Arg::Memory(Address::pool(at))])
     }
 
-    /// A constant of a type, in registers.
+    /// Makes a constant of a type.
     pub fn constant_of(&mut self, ty: Type, bits: u64) -> Held {
         if is_general(ty) {
             let register = self.scalar();
@@ -172,7 +172,7 @@ impl Lowering<'_> {
         Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![register; total.div_ceil(self.set.width) as usize] })
     }
 
-    /// A value that is in vector registers; 64-bit scalars are moved there.
+    /// Returns the vector registers of a value. A 64-bit scalar is moved there.
     pub fn vector(&mut self, value: Value) -> Result<Vector, CodegenError> {
         match self.get(value)? {
             Held::Vector(vector) => Ok(vector),
@@ -181,13 +181,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// A 64-bit scalar as a vector of one lane.
+    /// Moves a 64-bit scalar to a vector of one lane.
     pub fn vector_of_general(&mut self, register: VReg) -> Vector {
         let part = self.one(&rows::VMOVQ, Length::X, register);
         Vector { bytes: 8, lanes: 1, parts: vec![part] }
     }
 
-    /// The lowest 64 bits of a vector register in a general-purpose one.
+    /// Moves the lowest 64 bits of a vector register to a general-purpose register.
     pub fn general_of_vector(&mut self, part: VReg) -> VReg {
         let result = self.scalar();
         self.emit(
@@ -197,7 +197,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// A result as values of its type are held: a 64-bit scalar leaves the vector registers.
+    /// Moves a result to the registers of its type: a 64-bit scalar leaves the vector registers.
     pub fn settle(&mut self, ty: Type, vector: Vector) -> Held {
         if is_general(ty) && ty.lane == Lane::I64 {
             let register = self.general_of_vector(vector.parts[0]);

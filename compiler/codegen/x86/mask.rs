@@ -1,4 +1,4 @@
-//! Truth values: comparisons, selection, and masks of different widths made alike.
+//! Masks: comparisons, selection, and conversion between widths.
 
 use super::arithmetic::{by_float, integer, sign_bit};
 use super::encode::Condition;
@@ -12,12 +12,12 @@ use crate::codegen::CodegenError;
 use crate::kernel::{BinaryOp, CompareOp, Lane, Type, Value};
 use regalloc2::VReg;
 
-/// Unordered or different, ordered or not: predicates of `vcmpps`.
+/// Predicates of `vcmpps`: an operand is a NaN; no operand is a NaN.
 const UNORDERED: i32 = 3;
 const ORDERED: i32 = 7;
 
 impl Lowering<'_> {
-    /// Lane by lane `yes` where the mask's lane is ones, else `no`; AVX2.
+    /// Selects lanes of `yes` where the mask's lane is ones, else of `no`; AVX2.
     pub fn blend(&mut self, bytes: u32, n: Length, mask: VReg, yes: VReg, no: VReg) -> VReg {
         let row = match bytes {
             4 => &rows::VBLENDVPS,
@@ -27,7 +27,7 @@ impl Lowering<'_> {
         self.row(row, n, &[Arg::Use(no), Arg::Use(yes), Arg::Use(mask)])
     }
 
-    /// Lane by lane `yes` where the bit is 1, else `no`; AVX-512.
+    /// Selects lanes of `yes` where the mask's bit is 1, else of `no`; AVX-512.
     pub fn blend_bits(&mut self, bytes: u32, n: Length, mask: VReg, yes: VReg, no: VReg) -> VReg {
         let row = match bytes {
             1 => &rows::VPBLENDMB,
@@ -38,7 +38,7 @@ impl Lowering<'_> {
         self.row(row, n, &[Arg::Masked(mask), Arg::Use(no), Arg::Use(yes)])
     }
 
-    /// `yes` where a float comparison by a predicate holds, else `no`.
+    /// Selects lanes of `yes` where a float comparison holds, else of `no`.
     pub fn where_float(&mut self, lane: Lane, n: Length, (x, y): (VReg, VReg), predicate: i32, yes: VReg, no: VReg) -> VReg {
         let bytes = lane.bytes();
         let args = [Arg::Use(x), Arg::Use(y), Arg::Immediate(predicate)];
@@ -50,18 +50,18 @@ impl Lowering<'_> {
         self.blend(bytes, n, mask, yes, no)
     }
 
-    /// `yes` where an operand is NaN, else `no`.
+    /// Selects lanes of `yes` where an operand is a NaN, else of `no`.
     pub fn where_unordered(&mut self, lane: Lane, n: Length, pair: (VReg, VReg), yes: VReg, no: VReg) -> VReg {
         self.where_float(lane, n, pair, UNORDERED, yes, no)
     }
 
-    /// x where it is a number, else 0.
+    /// Returns x where it is not a NaN, else 0.
     pub fn without_nan(&mut self, lane: Lane, n: Length, x: VReg) -> VReg {
         let zero = self.number(lane.bytes(), n, 0);
         self.where_float(lane, n, (x, x), ORDERED, x, zero)
     }
 
-    /// A comparison.
+    /// Lowers a comparison.
     pub fn compare(&mut self, op: CompareOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         if is_general(ty) {
@@ -82,7 +82,7 @@ impl Lowering<'_> {
         if ty.lanes > 1 { Ok(held) } else { Ok(Held::General(self.truth(&held))) }
     }
 
-    /// The lowest lane of a mask as 0 or 1.
+    /// Returns the lowest lane of a mask as 0 or 1.
     fn truth(&mut self, mask: &Held) -> VReg {
         let raw = self.scalar();
         let (row, part) = match mask {
@@ -148,16 +148,16 @@ impl Lowering<'_> {
         if inverted { self.with_number(&rows::VPXOR, &mask, u64::MAX) } else { mask }
     }
 
-    /// A mask of lanes as wide as wanted; AVX2.
+    /// Converts a mask to lanes of `bytes` bytes; AVX2.
     pub fn mask_at(&mut self, mask: &Vector, bytes: u32) -> Vector {
         if mask.bytes < bytes {
             return self.widen(mask, bytes, true);
         }
-        // Ones and zeros saturate to themselves.
+        // Saturation keeps lanes of ones and of zeros.
         if mask.bytes > bytes { self.narrow(mask, bytes, true) } else { mask.clone() }
     }
 
-    /// A mask whose first lanes are true; AVX-512.
+    /// Makes a mask whose first `count` lanes are true; AVX-512.
     pub fn first_lanes(&mut self, count: Value, ty: Type) -> Result<Held, CodegenError> {
         if !self.set.avx512 || !(2..=64).contains(&ty.lanes) {
             return self.unsupported("a number of lanes that is known when the kernel runs on this CPU level");
@@ -169,14 +169,14 @@ impl Lowering<'_> {
         Ok(Held::Bits(Bits { lanes: ty.lanes, per: ty.lanes, parts: vec![mask] }))
     }
 
-    /// A mask with this many lanes in each register, a power of two up to 64; AVX-512.
+    /// Redistributes a mask to `per` lanes in each register, a power of two up to 64; AVX-512.
     pub fn bits_at(&mut self, bits: &Bits, per: u16) -> Bits {
         let count = bits.lanes.div_ceil(per);
         let parts = (0..count).map(|i| self.bits_from(bits, i * per, per)).collect();
         Bits { lanes: bits.lanes, per, parts }
     }
 
-    /// Lanes from one on; what is after them in the register may be anything.
+    /// Extracts `count` lanes from `first` on. Bits above them are undefined.
     fn bits_from(&mut self, bits: &Bits, first: u16, count: u16) -> VReg {
         let (mut result, mut done) = (None, 0);
         while done < count && first + done < bits.lanes {
@@ -190,7 +190,7 @@ impl Lowering<'_> {
             result = Some(match result {
                 None => piece,
                 Some(before) => {
-                    // What is above the lanes of the piece before would show.
+                    // Bits above the lanes of the earlier piece are undefined, so they are cleared.
                     let before = self.shift_bits(&rows::KSHIFTLQ, before, 64 - done);
                     let before = self.shift_bits(&rows::KSHIFTRQ, before, 64 - done);
                     let piece = self.shift_bits(&rows::KSHIFTLQ, piece, done);
@@ -206,7 +206,7 @@ impl Lowering<'_> {
         self.row_of(MASK, row, Length::X, &[Arg::Use(bits), Arg::Immediate(i32::from(count))])
     }
 
-    /// And, or, exclusive or of masks.
+    /// Computes and, or, exclusive or of masks.
     pub fn mask_binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         match (self.get(a)?, self.get(b)?) {
             (Held::General(x), Held::General(y)) => Ok(Held::General(self.general_binary(op, x, y))),
@@ -229,7 +229,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The opposite mask.
+    /// Computes the complement of a mask.
     pub fn mask_not(&mut self, a: Value) -> Result<Held, CodegenError> {
         Ok(match self.get(a)? {
             Held::General(x) => {
@@ -245,7 +245,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// mask ? a : b.
+    /// Lowers a selection: mask ? a : b.
     pub fn select(&mut self, mask: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         if is_general(ty) {
@@ -266,7 +266,7 @@ impl Lowering<'_> {
         self.select_vectors(&mask, &yes, &no).map(Held::Vector)
     }
 
-    /// Lane by lane one vector or the other.
+    /// Selects lanes of one of two vectors by a mask.
     pub fn select_vectors(&mut self, mask: &Held, yes: &Vector, no: &Vector) -> Result<Vector, CodegenError> {
         let (bytes, length) = (yes.bytes, yes.length());
         let parts = match mask {
@@ -304,7 +304,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A truth value of a general-purpose register in every lane.
+    /// Copies a truth value in a general-purpose register to every lane of a mask.
     pub fn splat_truth(&mut self, register: VReg, lanes: u16) -> Held {
         let ones = self.negate(register);
         if self.set.avx512 {
@@ -317,7 +317,7 @@ impl Lowering<'_> {
         Held::Vector(Vector { bytes: 4, lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] })
     }
 
-    /// One lane of a mask as 0 or 1.
+    /// Returns one lane of a mask as 0 or 1.
     pub fn extract_truth(&mut self, mask: &Held, lane: u16) -> VReg {
         let lowest = match mask {
             Held::Bits(bits) => {
@@ -333,7 +333,7 @@ impl Lowering<'_> {
         self.truth(&lowest)
     }
 
-    /// A mask as integers 0 and 1.
+    /// Converts a mask to integers 0 and 1.
     pub fn mask_to_integer(&mut self, a: Value, ty: Type) -> Result<Held, CodegenError> {
         let bytes = ty.lane.bytes();
         let ones = match self.get(a)? {
@@ -348,7 +348,7 @@ impl Lowering<'_> {
             }
             Held::Bits(bits) => self.bits_to_lanes(&bits, bytes),
         };
-        // −1 to 1.
+        // Lanes of −1 become 1.
         let row = match bytes {
             1 => &rows::VPABSB,
             2 => &rows::VPABSW,
@@ -358,7 +358,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(self.map(&ones, |l, n, x| l.one(row, n, x))))
     }
 
-    /// Lanes of 32 bits, less 1 where a mask is true.
+    /// Subtracts 1 from the 32-bit lanes where a mask is true.
     pub fn subtract_mask(&mut self, a: Value, mask: Value) -> Result<Held, CodegenError> {
         let a = self.vector(a)?;
         let length = a.length();
@@ -380,7 +380,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(a.with(parts)))
     }
 
-    /// Bits as lanes of all zeros or ones.
+    /// Converts mask bits to lanes of zeros or ones.
     pub fn bits_to_lanes(&mut self, bits: &Bits, bytes: u32) -> Vector {
         let row = match bytes {
             1 => &rows::VPMOVM2B,
@@ -396,7 +396,7 @@ impl Lowering<'_> {
         Vector { bytes, lanes: bits.lanes, parts }
     }
 
-    /// Lanes of zeros or ones as bits.
+    /// Converts lanes of zeros or ones to mask bits.
     pub fn lanes_to_bits(&mut self, lanes: &Vector) -> Bits {
         let zero = self.number(lanes.bytes, lanes.length(), 0);
         let zeros = lanes.with(vec![zero; lanes.parts.len()]);
@@ -404,7 +404,7 @@ impl Lowering<'_> {
     }
 }
 
-/// How `cmp` says it.
+/// Returns the condition of a comparison after `cmp`.
 fn condition(op: CompareOp) -> Condition {
     match op {
         CompareOp::Equal => Condition::Equal,
@@ -418,7 +418,7 @@ fn condition(op: CompareOp) -> Condition {
     }
 }
 
-/// How `vpcmp` says it.
+/// Returns the predicate of a comparison for `vpcmp`.
 fn integer_predicate(op: CompareOp) -> i32 {
     match op {
         CompareOp::Equal => 0,
@@ -430,7 +430,7 @@ fn integer_predicate(op: CompareOp) -> i32 {
     }
 }
 
-/// How `vcmpps` says it: quiet, ordered, but for `NotEqual`.
+/// Returns the predicate of a comparison for `vcmpps`: quiet; a NaN gives false, except for `NotEqual`.
 fn float_predicate(op: CompareOp) -> i32 {
     match op {
         CompareOp::Equal => 0x00,

@@ -1,4 +1,4 @@
-//! Loads and stores. No byte outside the active lanes is touched.
+//! Loads and stores. They touch no byte outside the active lanes.
 
 use super::convert::widening;
 use super::encode::Condition;
@@ -15,17 +15,17 @@ use crate::codegen::own::{Access, Address};
 use crate::kernel::{Bounds, Buffer, BufferKind, Inst, Lane, Type, Value};
 use regalloc2::VReg;
 
-/// Index and offset of an access.
+/// The index and the constant offset of an access.
 type At = (Value, i64);
 
-/// The access to a vector.
+/// Describes the access to a whole vector.
 fn access(ty: Type) -> Access {
     let bytes = u32::from(ty.lanes) * ty.lane.bytes();
     Access::Memory { unit: bytes.min(16), bytes }
 }
 
 impl Lowering<'_> {
-    /// `active` lanes, the others zero.
+    /// Loads the first `active` lanes; the others are zero.
     pub fn load(&mut self, buffer: Buffer, at: At, active: u16, ty: Type) -> Result<Held, CodegenError> {
         let address = self.address(buffer, at, access(ty))?;
         if is_general(ty) {
@@ -57,7 +57,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts }))
     }
 
-    /// A power of two of bytes.
+    /// Loads a power of two of bytes.
     fn load_some(&mut self, place: Address, bytes: u32) -> VReg {
         let row = match bytes {
             4 => &rows::VMOVSS,
@@ -77,7 +77,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// Some bytes in the low end of a register, zeros after them.
+    /// Loads some bytes into the low end of a register, with zeros above.
     fn load_partly(&mut self, place: Address, bytes: u32, lane: u32, length: Length) -> VReg {
         if bytes.is_power_of_two() {
             return self.load_some(place, bytes);
@@ -102,7 +102,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// The lanes where a mask is true, the others zero; AVX-512.
+    /// Loads the lanes where a mask is true; the others are zero. AVX-512.
     pub fn load_where(&mut self, buffer: Buffer, at: At, mask: Value, ty: Type) -> Result<Held, CodegenError> {
         let bytes = ty.lane.bytes();
         let (masks, part) = self.masks_of(mask, ty)?;
@@ -113,7 +113,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts }))
     }
 
-    /// The lanes where a mask is true to memory; AVX-512.
+    /// Stores the lanes where a mask is true; AVX-512.
     pub fn store_where(&mut self, buffer: Buffer, at: At, mask: Value, value: Value) -> Result<(), CodegenError> {
         let (masks, part) = self.masks_of(mask, self.ty(value))?;
         let address = self.address(buffer, at, access(self.ty(value)))?;
@@ -126,26 +126,26 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A mask for each register of a vector, and the bytes of the vector that a register holds.
+    /// Returns a mask for each register of a vector, and the bytes of a register.
     fn masks_of(&mut self, mask: Value, ty: Type) -> Result<(Vec<VReg>, u32), CodegenError> {
         let Held::Bits(bits) = self.get(mask)? else { return self.unsupported("a masked access on this CPU level") };
         let part = (u32::from(ty.lanes) * ty.lane.bytes()).min(self.set.width);
         let mut bits = self.bits_at(&bits, (part / ty.lane.bytes()) as u16);
         if part < 16 {
-            // Bits above the lanes may be anything, and the shortest register has more lanes.
+            // Bits above the lanes are undefined, and the shortest register has more lanes.
             let lanes = self.constant_bits((1 << bits.per) - 1, bits.per).parts[0];
             bits.parts = vec![self.row_of(MASK, &rows::KANDQ, Length::X, &[Arg::Use(bits.parts[0]), Arg::Use(lanes)])];
         }
         Ok((bits.parts, part))
     }
 
-    /// 1 to 15 bytes.
+    /// Loads 1 to 15 bytes into a vector register.
     fn load_bytes(&mut self, place: Address, bytes: u32) -> VReg {
         if bytes <= 8 {
             let word = self.load_word(place, bytes);
             return self.one(&rows::VMOVQ, Length::X, word);
         }
-        // Two words that overlap; what is in both is shifted out of the second.
+        // Two overlapping words; the overlap is shifted out of the second.
         let low = self.load_general(place, 8);
         let high = self.load_general(place.plus(bytes as i32 - 8), 8);
         let high = self.shift_right(high, 8 * (16 - bytes));
@@ -153,7 +153,7 @@ impl Lowering<'_> {
         self.two_with(&rows::VPINSRQ, Length::X, low, high, 1)
     }
 
-    /// 1 to 8 bytes as a number. One, two, four and eight are one load, the others two.
+    /// Loads 1 to 8 bytes into a general-purpose register: one load for a power of two, else two.
     fn load_word(&mut self, place: Address, bytes: u32) -> VReg {
         if bytes.is_power_of_two() {
             return self.load_general(place, bytes);
@@ -176,7 +176,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// A load of integers that are widened at once.
+    /// Loads integers with a widening instruction.
     pub fn load_widened(&mut self, load: &Inst, signed: bool, ty: Type) -> Result<Held, CodegenError> {
         let Inst::Load { buffer, index, offset, .. } = *load else { return self.bug("a widened load that is none") };
         let address = self.address(buffer, (index, offset), access(ty))?;
@@ -189,7 +189,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(Vector { bytes: to, lanes: ty.lanes, parts }))
     }
 
-    /// The first `active` lanes to memory.
+    /// Stores the first `active` lanes.
     pub fn store(&mut self, buffer: Buffer, at: At, active: u16, value: Value) -> Result<(), CodegenError> {
         let address = self.address(buffer, at, access(self.ty(value)))?;
         if is_general(self.ty(value)) {
@@ -216,7 +216,7 @@ impl Lowering<'_> {
         self.emit(Op::Vector { row, length, zeroing: false, broadcast: false }, args);
     }
 
-    /// A power of two of bytes from the low end of a register.
+    /// Stores a power of two of bytes from the low end of a register.
     fn store_some(&mut self, place: Address, register: VReg, bytes: u32) {
         let row = match bytes {
             1 | 2 => {
@@ -231,7 +231,7 @@ impl Lowering<'_> {
         self.store_row(row, Length::of(bytes), vec![Arg::Memory(place), Arg::Use(register)]);
     }
 
-    /// Some low bytes of a register.
+    /// Stores some low bytes of a register.
     fn store_partly(&mut self, place: Address, register: VReg, bytes: u32, lane: u32, length: Length) {
         if bytes.is_power_of_two() {
             return self.store_some(place, register, bytes);
@@ -264,7 +264,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A group of elements repeated over the lanes.
+    /// Loads a group of elements, and repeats it over the lanes.
     pub fn load_splat(&mut self, buffer: Buffer, at: At, group: u16, ty: Type) -> Result<Held, CodegenError> {
         if ty.lanes == group {
             return self.load(buffer, at, group, ty);
@@ -289,7 +289,8 @@ impl Lowering<'_> {
         Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] }))
     }
 
-    /// Each lane from its own index: bytes, and words with AVX-512, from a table of all bytes in registers, others one by one.
+    /// Loads each lane from its own index. Tables with an entry for every byte are read in registers: entries of bytes, and of 4 bytes with AVX-512.
+    /// Other lanes are loaded one by one.
     pub fn gather(&mut self, buffer: Buffer, (indices, offset): At, bounds: Bounds, ty: Type) -> Result<Held, CodegenError> {
         let bytes = ty.lane.bytes();
         let elements = self.kernel.buffer(buffer).elements;
@@ -343,7 +344,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![zero; total.div_ceil(self.set.width) as usize] }))
     }
 
-    /// An index plus an offset, limited to the buffer if that is wanted.
+    /// Computes an index plus an offset, clamped to the buffer if `bounds` requires it.
     fn bounded(&mut self, index: VReg, offset: i64, bounds: Bounds, elements: u64) -> VReg {
         let index = match offset {
             0 => index,
@@ -361,7 +362,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The masked load and store for lanes of some bytes.
+/// Returns the masked load and store of a lane width.
 fn masked_rows(lane: u32) -> (&'static Row, &'static Row) {
     match lane {
         1 => (&rows::VMOVDQU8, &rows::VMOVDQU8_STORE),

@@ -1,4 +1,4 @@
-//! Kernels to x86-64 code with vectors of 256 bits (AVX2) or 512 (AVX-512): `docs/wide.md`.
+//! Compilation of kernels to x86-64 code with vectors of 256 bits (AVX2) or 512 bits (AVX-512): see `docs/wide.md`.
 
 mod addends;
 mod arithmetic;

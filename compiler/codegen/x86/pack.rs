@@ -1,4 +1,4 @@
-//! Lanes narrowed to bytes and words: two registers become one, and what comes out of 128-bit lanes is put in order once.
+//! Narrowing of lanes to bytes and 16-bit words. Packing joins two registers within 128-bit lanes; the order is restored once at the end.
 
 use super::held::Vector;
 use super::length::Length;
@@ -6,34 +6,35 @@ use super::lowering::Lowering;
 use super::rows::{self, Row};
 use regalloc2::VReg;
 
-/// Doublings of 64-bit lanes are permuted like this by packing.
+/// Order of 64-bit lanes that restores the order after packing two registers of 256 bits.
 const UNPACK_QUADS: i32 = 0xD8;
 
-/// The instructions that narrow to lanes of one or two bytes: the steps before the last saturate to signed, which holds every unsigned result.
+/// Returns the instructions that narrow to 16 bits and then to 8, for a result of one or two bytes. Steps before the last saturate as signed numbers,
+/// which keeps every unsigned result.
 pub(super) fn packs(bytes: u32, signed: bool) -> [&'static Row; 2] {
     let last = if signed { &rows::VPACKSSWB } else { &rows::VPACKUSWB };
     let first = if signed || bytes == 1 { &rows::VPACKSSDW } else { &rows::VPACKUSDW };
     [first, last]
 }
 
-/// How two registers of 32-bit lanes become one of 16 bits.
+/// A way to narrow two registers of 32-bit lanes to one of 16-bit lanes.
 #[derive(Clone, Copy)]
 enum Words {
-    /// By an instruction that saturates.
+    /// With an instruction that saturates.
     Saturated(&'static Row),
-    /// By their low halves.
+    /// With the low halves of the lanes.
     LowHalves,
 }
 
 impl Lowering<'_> {
-    /// Lanes of four or two bytes to two or one, by the instructions for each step. To lanes that go from four to one a number is added when
-    /// they are two.
+    /// Narrows lanes of four or two bytes to two or one, by an instruction for each step. From four bytes to one, `added` is added to the 16-bit
+    /// lanes in between.
     pub fn pack(&mut self, a: &Vector, bytes: u32, rows: [&'static Row; 2], added: i16) -> Vector {
         if let ([single], true) = (&a.parts[..], self.set.avx512 && a.bytes == 4 && bytes == 1 && rows[0] == &rows::VPACKSSDW) {
             return self.pack_one(a, *single, rows[1] == &rows::VPACKSSWB, added);
         }
         if a.bytes == 4 && bytes == 1 && added == i16::from(i8::MIN) && rows[1] == &rows::VPACKSSWB {
-            // As unsigned bytes, whose sum with −128 has the other sign bit: that works on bytes, where there are fewest registers.
+            // Narrowed to unsigned bytes; adding −128 then flips the sign bit. This is one operation on bytes, which take the fewest registers.
             let unsigned = self.pack(a, 1, packs(1, false), 0);
             return self.with_number(&rows::VPXOR, &unsigned, 0x80);
         }
@@ -56,7 +57,7 @@ impl Lowering<'_> {
         a
     }
 
-    /// The low halves of 32-bit lanes, plus a number, to bytes, saturating.
+    /// Narrows the low halves of 32-bit lanes, plus a number, to bytes with saturation.
     pub fn pack_low_halves(&mut self, a: &Vector, signed: bool, added: i16) -> Vector {
         let last = packs(1, signed)[1];
         match a.parts[..] {
@@ -71,7 +72,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The same of one register, by the instructions that narrow one.
+    /// Narrows the low halves of a single register, with instructions that narrow one register.
     fn pack_low_halves_of_one(&mut self, a: &Vector, x: VReg, signed: bool, added: i16) -> Vector {
         let word = self.one(&rows::VPMOVDW, a.length(), x);
         let words = Vector { bytes: 2, lanes: a.lanes, parts: vec![word] };
@@ -85,7 +86,7 @@ impl Lowering<'_> {
         Vector { bytes: 1, lanes: a.lanes, parts: vec![self.one(row, length, word)] }
     }
 
-    /// Two registers of 32-bit lanes to one of 16 bits, within 128-bit lanes.
+    /// Narrows two registers of 32-bit lanes to one of 16-bit lanes, within 128-bit lanes.
     fn words(&mut self, words: Words, length: Length, low: VReg, high: VReg) -> VReg {
         match words {
             Words::Saturated(row) => self.two(row, length, low, high),
@@ -95,7 +96,7 @@ impl Lowering<'_> {
                 let order = self.pool(length, &order);
                 self.tied(&rows::VPERMT2W, length, low, order, high)
             }
-            // With the high halves cleared, saturation to unsigned changes nothing.
+            // With the high halves cleared, unsigned saturation changes nothing.
             Words::LowHalves => {
                 let mask = self.number(4, length, 0xFFFF);
                 let [low, high] = [low, high].map(|x| self.two(&rows::VPAND, length, x, mask));
@@ -104,7 +105,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// A register of signed 32-bit lanes plus a number to bytes, by one instruction. That to unsigned bytes takes unsigned lanes.
+    /// Adds a number to a register of signed 32-bit lanes, and narrows it to bytes by one instruction. The unsigned instruction expects unsigned
+    /// lanes, so negative ones become 0 first.
     fn pack_one(&mut self, a: &Vector, x: VReg, signed: bool, added: i16) -> Vector {
         let length = a.length();
         let mut sum = x;
@@ -120,7 +122,7 @@ impl Lowering<'_> {
         Vector { bytes: 1, lanes: a.lanes, parts: vec![self.one(row, length, sum)] }
     }
 
-    /// 16-bit lanes and a number, saturating.
+    /// Adds a number to 16-bit lanes, saturated.
     fn words_plus(&mut self, words: &Vector, added: i16) -> Vector {
         if added == 0 {
             return words.clone();
@@ -129,7 +131,7 @@ impl Lowering<'_> {
         self.map(words, |l, n, x| l.two(&rows::VPADDSW, n, x, number))
     }
 
-    /// Four registers of 32-bit lanes to one of bytes, the quarters put in order once.
+    /// Narrows four registers of 32-bit lanes to one of bytes, then restores the order once.
     fn pack_fours(&mut self, a: &Vector, (words, last): (Words, &'static Row), added: i16) -> Vector {
         let words = self.halve(a, |l, n, low, high| l.words(words, n, low, high), false);
         let words = self.words_plus(&words, added);
@@ -142,8 +144,8 @@ impl Lowering<'_> {
         self.map(&bytes, |l, n, x| l.two(&rows::VPERMD, n, order, x))
     }
 
-    /// One or two registers of 32-bit lanes to the low end of one of bytes: packed twice, which leaves four bytes of each register in each
-    /// 128-bit lane, and put in order once.
+    /// Narrows one or two registers of 32-bit lanes to the low end of a register of bytes. After two packings, each 128-bit lane holds four bytes of
+    /// each register. The order is then restored once.
     fn pack_few(&mut self, a: &Vector, (words, narrow): (Words, &'static Row), added: i16) -> Vector {
         let (length, count) = (a.length(), a.parts.len() as u32);
         let (first, last) = (a.parts[0], a.parts[count as usize - 1]);
@@ -159,8 +161,8 @@ impl Lowering<'_> {
         Vector { bytes: 1, lanes: a.lanes, parts: vec![packed] }
     }
 
-    /// Pairs of registers to one of lanes of half the bytes. Packing works within 128-bit lanes, which are put in order again
-    /// if `ordered`. A single register is packed with its own upper half.
+    /// Narrows pairs of registers to one with lanes of half the bytes. Packing works within 128-bit lanes; their order is restored if `ordered`. A
+    /// single register is packed with its own upper half.
     pub fn halve(&mut self, a: &Vector, mut f: impl FnMut(&mut Self, Length, VReg, VReg) -> VReg, ordered: bool) -> Vector {
         let shape = Vector { bytes: a.bytes / 2, lanes: a.lanes, parts: vec![] };
         if let [single] = a.parts[..] {
@@ -184,7 +186,7 @@ impl Lowering<'_> {
         shape.with(parts)
     }
 
-    /// The 64-bit lanes of what was packed, in order.
+    /// Restores the order of the 64-bit lanes of a packed register.
     fn unpack_lanes(&mut self, length: Length, x: VReg) -> VReg {
         match length {
             Length::X => x,

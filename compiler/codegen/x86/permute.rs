@@ -1,4 +1,4 @@
-//! Moving lanes: pieces of registers, shuffles, splats, horizontal reductions, lanes one by one.
+//! Movement of lanes: pieces of registers, shuffles, splats, horizontal reductions, access to single lanes.
 
 use super::held::{Bits, Held, Vector, is_general};
 use super::inst::{Arg, Op, Width};
@@ -11,7 +11,7 @@ use crate::kernel::{HorizontalOp, Lane, Type, Value, orders};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
-    /// Some bytes of a vector in the low end of a register: a power of two of them, at a multiple of their number.
+    /// Returns `bytes` bytes of a vector in the low end of a register: a power of two of bytes, at a multiple of it.
     pub fn piece(&mut self, a: &Vector, at: u32, bytes: u32) -> VReg {
         let part = a.parts[(at / self.set.width) as usize];
         let within = at % self.set.width;
@@ -33,7 +33,7 @@ impl Lowering<'_> {
         if rest > 0 { self.one_with(&rows::VPSRLDQ, Length::X, result, rest as i32) } else { result }
     }
 
-    /// Registers whose low ends hold equal shares of a vector's lanes, joined to full ones.
+    /// Joins registers whose low ends hold equal shares of a vector's lanes.
     pub fn assemble(&mut self, pieces: &[VReg], bytes: u32, lanes: u16) -> Vector {
         let total = u32::from(lanes) * bytes;
         let mut parts = pieces.to_vec();
@@ -45,7 +45,7 @@ impl Lowering<'_> {
         Vector { bytes, lanes, parts }
     }
 
-    /// Some low bytes of one register, then as many of another.
+    /// Joins the low `bytes` bytes of two registers.
     fn joined(&mut self, low: VReg, high: VReg, bytes: u32) -> VReg {
         let row = match bytes {
             1 => &rows::VPUNPCKLBW,
@@ -59,12 +59,12 @@ impl Lowering<'_> {
         self.two(row, Length::X, low, high)
     }
 
-    /// The lanes as 64-bit numbers.
+    /// Moves the lanes to general-purpose registers, extended to 64 bits.
     pub fn explode(&mut self, a: &Vector, signed: bool) -> Vec<VReg> {
         (0..u32::from(a.lanes))
             .map(|i| {
                 let at = i * a.bytes;
-                // Up to 16 bytes at a time leave the vector registers by an instruction that takes the position.
+                // Pieces of up to 16 bytes; an instruction then extracts the lane by its position.
                 let chunk = self.piece(a, at / 16 * 16, 16);
                 let within = (at % 16 / a.bytes) as i32;
                 let raw = match a.bytes {
@@ -95,7 +95,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// The low bytes of general-purpose registers as lanes.
+    /// Makes a vector from the low bytes of general-purpose registers.
     pub fn implode(&mut self, lanes: &[VReg], bytes: u32) -> Vector {
         let per_chunk = (16 / bytes) as usize;
         let chunks: Vec<VReg> = lanes.chunks(per_chunk).map(|some| self.implode_chunk(some, bytes)).collect();
@@ -115,7 +115,7 @@ impl Lowering<'_> {
         chunk
     }
 
-    /// The instruction that inserts one lane.
+    /// Returns the instruction that inserts one lane.
     pub fn insert_row(&self, bytes: u32) -> &'static Row {
         match bytes {
             1 => &rows::VPINSRB,
@@ -125,7 +125,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A scalar in every lane.
+    /// Copies a scalar to every lane.
     pub fn splat(&mut self, a: Value, ty: Type) -> Result<Held, CodegenError> {
         if ty.lanes == 1 {
             return self.get(a);
@@ -141,7 +141,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] }))
     }
 
-    /// One lane.
+    /// Extracts one lane.
     pub fn extract(&mut self, a: Value, lane: u16, ty: Type) -> Result<Held, CodegenError> {
         if ty.lane == Lane::Mask {
             let mask = self.get(a)?;
@@ -152,7 +152,7 @@ impl Lowering<'_> {
         Ok(self.settle(ty, Vector { bytes: a.bytes, lanes: 1, parts: vec![part] }))
     }
 
-    /// A mask in lanes of bytes, whatever it is held in.
+    /// Converts a mask to lanes of bytes.
     fn mask_lanes(&mut self, a: Value) -> Result<Vector, CodegenError> {
         Ok(match self.get(a)? {
             Held::Vector(mask) => self.mask_at(&mask, 1),
@@ -164,7 +164,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// A mask again, from lanes of bytes.
+    /// Converts lanes of bytes to a mask.
     fn mask_again(&mut self, lanes: Vector) -> Held {
         if lanes.lanes == 1 {
             return Held::General(self.extract_truth(&Held::Vector(lanes), 0));
@@ -172,7 +172,7 @@ impl Lowering<'_> {
         if self.set.avx512 { Held::Bits(self.lanes_to_bits(&lanes)) } else { Held::Vector(lanes) }
     }
 
-    /// The lanes of a, then those of b.
+    /// Concatenates the lanes of a and of b.
     pub fn join(&mut self, a: Value, b: Value, ty: Type) -> Result<Held, CodegenError> {
         if ty.lane == Lane::Mask {
             let (a, b) = (self.mask_lanes(a)?, self.mask_lanes(b)?);
@@ -187,7 +187,7 @@ impl Lowering<'_> {
         self.assemble(&[&a.parts[..], &b.parts[..]].concat(), a.bytes, 2 * a.lanes)
     }
 
-    /// Some lanes from `first` on.
+    /// Extracts consecutive lanes from `first` on.
     pub fn part(&mut self, a: Value, first: u16, ty: Type) -> Result<Held, CodegenError> {
         if ty.lane == Lane::Mask {
             let lanes = self.mask_lanes(a)?;
@@ -208,7 +208,7 @@ impl Lowering<'_> {
         Vector { bytes: a.bytes, lanes, parts }
     }
 
-    /// Lanes picked from the lanes of a followed by those of b.
+    /// Picks lanes from the concatenation of a and b.
     pub fn shuffle(&mut self, a: Value, b: Value, lanes: &[u16], ty: Type) -> Result<Held, CodegenError> {
         if ty.lane == Lane::Mask {
             let (a, b) = (self.mask_lanes(a)?, self.mask_lanes(b)?);
@@ -245,8 +245,8 @@ impl Lowering<'_> {
         self.assemble(&chunks, a.bytes, lanes.len() as u16)
     }
 
-    /// Lanes of 16 bits or more from anywhere in two registers, by one instruction for each register of the result; AVX-512. What comes from one
-    /// register of 16 bytes is left: it takes an instruction that reads its order from memory.
+    /// Picks lanes of 16 bits or more from anywhere in two registers, by one instruction for each result register; AVX-512. `None` if all lanes come
+    /// from one register of 16 bytes: a byte shuffle then suffices.
     fn pick_anywhere(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Option<Vector> {
         if !self.set.avx512 || a.bytes < 2 || a.parts.len() != 1 || b.parts.len() != 1 {
             return None;
@@ -274,8 +274,8 @@ impl Lowering<'_> {
         Some(Vector { bytes: a.bytes, lanes: lanes.len() as u16, parts: parts.collect() })
     }
 
-    /// Up to 16 bytes from anywhere: from each 16 bytes of a source that hold some of them, those bytes put in place and zeros
-    /// elsewhere, joined.
+    /// Picks up to 16 bytes from anywhere. Each block of 16 source bytes is shuffled, with zeros for bytes of other blocks; then the blocks are
+    /// combined by or.
     fn pick_chunk(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> VReg {
         let bytes = a.bytes;
         let place = |lane: u16| {
@@ -309,7 +309,8 @@ impl Lowering<'_> {
         result.unwrap_or(a.parts[0])
     }
 
-    /// Lane 0 of a, lane 0 of b, lane 1 of a, … of vectors of 16-bit lanes that fill a register each; or what makes this easier, and then it.
+    /// Interleaves two vectors (a₀, b₀, a₁, …) by unpacking instructions, or does the permutation that prepares for them. `None` if `lanes` has
+    /// another order.
     fn interleave(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Option<Vector> {
         if a.bytes == 1 {
             return self.interleave_bytes(a, b, lanes);
@@ -343,15 +344,15 @@ impl Lowering<'_> {
                 parts.extend([low, high]);
                 continue;
             }
-            // Unpacking works within 128-bit lanes: the 64-bit lanes that belong together are put there first.
+            // Unpacking works within 128-bit lanes, so the matching 64-bit lanes are moved there first.
             let (x, y) = (self.spread(length, x), self.spread(length, y));
             parts.extend([self.two(&rows::VPUNPCKLWD, length, x, y), self.two(&rows::VPUNPCKHWD, length, x, y)]);
         }
         Some(self.assemble(&parts, 2, 2 * a.lanes))
     }
 
-    /// A byte of a, the byte of b at the same place, another byte of a, …, of vectors that fill a register at most: in the order of a and b, or one that
-    /// keeps four bytes together, in which they are brought first.
+    /// Interleaves the bytes of two vectors of at most a register. The order of bytes is that of the vectors, or another that keeps groups of four
+    /// bytes; the groups are then moved first.
     fn interleave_bytes(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Option<Vector> {
         let alike = lanes.chunks_exact(2).all(|pair| pair[0] < a.lanes && pair[1] == pair[0] + a.lanes);
         if !alike || a.parts.len() != 1 || lanes.len() != 2 * usize::from(a.lanes) {
@@ -375,7 +376,7 @@ impl Lowering<'_> {
         Some(self.assemble(&parts, 1, 2 * a.lanes))
     }
 
-    /// Every second lane of one vector of 32-bit lanes, from the first or from the second on.
+    /// Picks every second lane of a vector of 32-bit lanes, starting from the first or from the second.
     fn every_second(&mut self, a: &Vector, lanes: &[u16]) -> Option<Vector> {
         let first = *lanes.first().filter(|first| **first < 2)?;
         let alternates = lanes.iter().enumerate().all(|(i, &lane)| usize::from(lane) == 2 * i + usize::from(first));
@@ -386,7 +387,7 @@ impl Lowering<'_> {
         Some(self.halves_of_quads(&quads, first == 1))
     }
 
-    /// The order of 64-bit lanes whose lower and upper halves of 128-bit lanes are the lower and the upper half.
+    /// Reorders 64-bit lanes: the lower half of the vector goes to the lower halves of 128-bit lanes, the upper half to the upper halves.
     fn spread(&mut self, length: Length, x: VReg) -> VReg {
         if length == Length::Y {
             return self.one_with(&rows::VPERMQ, length, x, 0xD8);
@@ -396,7 +397,7 @@ impl Lowering<'_> {
         self.two(&rows::VPERMQ_LANES, length, order, x)
     }
 
-    /// A vector to a scalar: lane i with lane i + n/2, until one is left.
+    /// Reduces a vector to a scalar: lane i with lane i + n/2, until one lane is left.
     pub fn horizontal(&mut self, op: HorizontalOp, a: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         let op = op.of_two(ty.lane.is_float());
@@ -409,7 +410,7 @@ impl Lowering<'_> {
         Ok(self.settle(Type::scalar(ty.lane), a))
     }
 
-    /// Bits of a mask of whole registers, for masks that are constant.
+    /// Makes a constant mask of at most 64 lanes.
     pub fn constant_bits(&mut self, ones: u64, lanes: u16) -> Bits {
         let register = self.general_number(ones as i64);
         let mask = self.row_of(MASK, &rows::KMOVQ_LOAD, Length::X, &[Arg::Use(register)]);
@@ -417,11 +418,11 @@ impl Lowering<'_> {
     }
 }
 
-/// The order of groups of four bytes in which unpacking, which works within 16 bytes, interleaves vectors of 16 bytes or more to `lanes`; if
-/// there is one.
+/// Returns the order of groups of four bytes before unpacking, so that unpacking within 16 bytes interleaves two vectors to `lanes`. The vectors have
+/// 16 bytes or more. `None` if no such order exists.
 fn fours_before_unpacking(lanes: &[u16]) -> Option<Vec<u32>> {
     let half = lanes.len() / 4;
-    // The byte of a vector that unpacking the lower, or the upper, halves of 16 bytes takes to each place.
+    // The byte of a vector that unpacking of the lower, or the upper, halves of 16 bytes moves to each place.
     let mut bytes = vec![0; lanes.len() / 2];
     for (place, &byte) in lanes.iter().step_by(2).enumerate() {
         let (upper, within) = (place / half, place % half);
@@ -434,7 +435,7 @@ fn fours_before_unpacking(lanes: &[u16]) -> Option<Vec<u32>> {
     bytes.chunks_exact(4).map(four).collect()
 }
 
-/// The instruction that repeats the lowest lane, or one in memory.
+/// Returns the instruction that repeats the lowest lane, or an element in memory.
 pub(super) fn broadcast(bytes: u32) -> &'static Row {
     match bytes {
         1 => &rows::VPBROADCASTB,
@@ -449,7 +450,7 @@ mod tests {
     use super::fours_before_unpacking;
     use crate::kernel::orders;
 
-    /// What the instructions leave: groups of four bytes in an order, then the lower and the upper halves of 16 bytes interleaved.
+    /// Simulates the instructions: groups of four bytes are moved, then the lower and the upper halves of 16 bytes are interleaved.
     fn unpacked(fours: &[u32]) -> Vec<u16> {
         let count = 4 * fours.len() as u16;
         let bytes: Vec<u16> = fours.iter().flat_map(|&four| 4 * four as u16..4 * four as u16 + 4).collect();

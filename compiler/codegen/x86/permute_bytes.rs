@@ -1,11 +1,11 @@
-//! The bytes of one register in another order, in two steps.
+//! Permutations of the bytes of one register, in two steps.
 
 use super::held::Vector;
 use super::lowering::Lowering;
 use super::rows;
 
 impl Lowering<'_> {
-    /// The bytes of one register of more than 16 bytes in another order, if groups of four are moved and then bytes within 16, or the other way round.
+    /// Permutes the bytes of a register of more than 16 bytes, if two steps suffice: groups of four bytes, and bytes within 16. `None` otherwise.
     pub fn permute_bytes(&mut self, a: &Vector, lanes: &[u16]) -> Option<Vector> {
         let is_whole = a.bytes == 1 && a.parts.len() == 1 && a.total() > 16 && lanes.len() == usize::from(a.lanes);
         if !is_whole || lanes.iter().any(|&lane| lane >= a.lanes) {
@@ -29,13 +29,13 @@ impl Lowering<'_> {
     }
 }
 
-/// An order of bytes as two: of groups of four bytes, and of bytes within 16.
+/// A permutation of bytes as two steps: an order of groups of four bytes, and an order of bytes within 16.
 struct TwoSteps {
     fours: Vec<u32>,
     bytes: Vec<u8>,
 }
 
-/// An order of bytes as one of groups of four, and then one within 16 bytes.
+/// Splits a permutation into one of groups of four, then one within 16 bytes.
 fn fours_then_bytes(lanes: &[u16]) -> Option<TwoSteps> {
     let (mut fours, mut bytes) = (vec![], vec![]);
     for block in lanes.chunks(16) {
@@ -51,7 +51,7 @@ fn fours_then_bytes(lanes: &[u16]) -> Option<TwoSteps> {
     (fours.len() * 4 == lanes.len()).then_some(TwoSteps { fours, bytes })
 }
 
-/// An order of bytes as one within 16 bytes, and then one of groups of four.
+/// Splits a permutation into one within 16 bytes, then one of groups of four.
 fn bytes_then_fours(lanes: &[u16]) -> Option<TwoSteps> {
     let (mut fours, mut bytes) = (vec![], vec![0; lanes.len()]);
     let mut taken = vec![0; lanes.len() / 16];

@@ -1,4 +1,4 @@
-//! The registers of x86-64, by their numbers in instructions, and what the System V convention makes of them.
+//! Registers of x86-64 by their numbers in instructions, and their roles in the System V convention.
 
 use super::rows::File;
 use regalloc2::RegClass;
@@ -10,21 +10,21 @@ pub(super) const VECTOR: RegClass = RegClass::Float;
 /// Mask registers of AVX-512.
 pub(super) const MASK: RegClass = RegClass::Vector;
 
-/// Where results are returned.
+/// The register of results.
 pub(super) const RAX: u8 = 0;
 /// The stack pointer.
 pub(super) const RSP: u8 = 4;
 /// The frame pointer.
 pub(super) const RBP: u8 = 5;
 
-/// Where parameters arrive, in order; the rest are on the stack.
+/// Registers of parameters, in order; further parameters are on the stack.
 pub(super) const PARAMETERS: [usize; 6] = [7, 6, 2, 1, 8, 9];
 /// Registers that a function may change.
 pub(super) const VOLATILE: [usize; 9] = [0, 1, 2, 6, 7, 8, 9, 10, 11];
-/// Registers that it must save. rbp is the frame's.
+/// Registers that a function must save. rbp is the frame pointer.
 pub(super) const SAVED: [usize; 5] = [3, 12, 13, 14, 15];
 
-/// The class of a file of registers.
+/// Returns the register class of a file.
 pub(super) fn class(file: File) -> RegClass {
     match file {
         File::General => GENERAL,

@@ -1,13 +1,13 @@
-//! The vector instructions that kernels become, a row each: what Intel's manual calls the instruction, and how it is encoded. Names are
-//! those of the manual; where VEX and EVEX differ in the name, there are two rows.
+//! The vector instructions that kernels become, one row each, with their encoding. Names are those of Intel's manual. If VEX and EVEX have different
+//! names, there are two rows.
 
 use super::length::Length;
 use smallvec::{SmallVec, smallvec};
 
-/// Mandatory prefix, by the code that VEX and EVEX have for it.
+/// Mandatory prefix; the discriminant is its code in VEX and EVEX.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Prefix {
-    /// None.
+    /// No prefix.
     None,
     /// 66.
     P66,
@@ -28,23 +28,23 @@ pub(super) enum Map {
     M3A = 3,
 }
 
-/// How much memory an operand in memory has.
+/// Size of an operand in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Tuple {
     /// A vector.
     Full,
-    /// Half of one.
+    /// Half a vector.
     Half,
-    /// A quarter.
+    /// A quarter of a vector.
     Quarter,
-    /// An eighth.
+    /// An eighth of a vector.
     Eighth,
-    /// This many bytes.
+    /// A fixed number of bytes.
     Fixed(u8),
 }
 
 impl Tuple {
-    /// Bytes at a vector length.
+    /// Returns the bytes at a vector length.
     pub fn bytes(self, length: Length) -> u32 {
         match self {
             Self::Full => length.bytes(),
@@ -56,7 +56,7 @@ impl Tuple {
     }
 }
 
-/// Which field each operand is in, in the order that the manual writes them.
+/// Field of each operand, in the order of the manual.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shape {
     /// reg, vvvv, rm.
@@ -65,7 +65,7 @@ pub(super) enum Shape {
     Rm,
     /// rm, reg.
     Mr,
-    /// vvvv, rm; reg says which instruction.
+    /// vvvv, rm; reg holds the digit of the instruction.
     Vm(u8),
     /// reg, vvvv, rm, register in the last byte.
     Rvmr,
@@ -84,31 +84,31 @@ pub(super) enum File {
     General,
 }
 
-/// Whether the operand that can be memory is.
+/// The kinds of operand that ModRM.rm accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Memory {
-    /// Never.
+    /// A register only.
     No,
     /// Memory or a register.
     Yes,
-    /// Always.
+    /// Memory only.
     Only,
 }
 
-/// The vector lengths that an instruction has.
+/// Vector lengths of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lengths {
-    /// All.
+    /// All lengths.
     All,
-    /// 128 bits: what works on one element, on masks, on general-purpose registers.
+    /// 128 bits: operations on one element, on masks, on general-purpose registers.
     Shortest,
-    /// All but 128 bits: what moves lanes across 128 bits.
+    /// All but 128 bits: moves of lanes across 128 bits.
     Long,
-    /// 512 bits.
+    /// 512 bits only.
     Longest,
 }
 
-/// The extension of x86-64 that has an instruction's shortest encoding.
+/// The extension of x86-64 that defines the shortest encoding of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Feature {
     /// AVX or AVX2.
@@ -140,36 +140,36 @@ pub(super) struct Row {
     pub evex: Option<bool>,
     /// Bytes of the operand in memory.
     pub tuple: Tuple,
-    /// Fields.
+    /// Fields of the operands.
     pub shape: Shape,
-    /// The registers of ModRM.reg.
+    /// Register file of ModRM.reg.
     pub reg: File,
-    /// The registers of VEX.vvvv.
+    /// Register file of VEX.vvvv.
     pub vvvv: File,
-    /// The registers of ModRM.rm.
+    /// Register file of ModRM.rm.
     pub rm: File,
-    /// Whether ModRM.rm is memory.
+    /// Kinds of operand in ModRM.rm.
     pub memory: Memory,
-    /// Whether the last operand is a number.
+    /// `true` if the last operand is an immediate.
     pub number: bool,
-    /// Whether the result is read too: what it accumulates, or what says which lanes are picked.
+    /// `true` if the result register is also read: as an accumulator, or as indices.
     pub reads_result: bool,
     /// Vector lengths.
     pub lengths: Lengths,
-    /// Who has it.
+    /// Extension that defines the instruction.
     pub feature: Feature,
-    /// VEX.L is 1 whatever the length is: operations on two mask registers.
+    /// `true` if VEX.L is 1 at every length: operations on two mask registers.
     pub long: bool,
-    /// Whether the EVEX encoding's name ends in another letter d.
+    /// `true` if the name of the EVEX encoding has an additional letter d at its end.
     pub suffix: bool,
-    /// Whether the EVEX encoding can repeat one element of memory over the lanes. Said where a kernel gains by it.
+    /// `true` if the EVEX encoding can repeat one element of memory over the lanes. Set only where a kernel benefits.
     pub repeats: bool,
-    /// Whether the last two operands can change places.
+    /// `true` if the last two operands can be exchanged.
     pub commutes: bool,
 }
 
 impl Row {
-    /// Whether it has a vector length.
+    /// Tests whether the instruction has a vector length.
     pub fn has(&self, length: Length) -> bool {
         match (self.lengths, length) {
             (Lengths::All, Length::Z) => self.evex.is_some(),
@@ -181,7 +181,7 @@ impl Row {
         }
     }
 
-    /// The files of its register operands in the order of the manual; the second is that of the operand that can be memory where it is not.
+    /// Returns the register file of each operand, in the order of the manual. An operand that may be memory has the file of its register form.
     pub fn files(&self) -> SmallVec<[File; 4]> {
         match self.shape {
             Shape::Rvm => smallvec![self.reg, self.vvvv, self.rm],
@@ -193,7 +193,7 @@ impl Row {
         }
     }
 
-    /// The place among the operands of the one that can be memory.
+    /// Returns the position of the operand that may be memory.
     pub fn memory_operand(&self) -> usize {
         match self.shape {
             Shape::Mr => 0,
@@ -237,7 +237,7 @@ const fn row(name: &'static str, prefix: Prefix, map: Map, opcode: u8, shape: Sh
     }
 }
 
-/// Both encodings, W of EVEX given; VEX has W 0.
+/// Makes a row with both encodings; `evex` is W of EVEX, and VEX has W 0.
 const fn both(name: &'static str, prefix: Prefix, map: Map, opcode: u8, evex: u8, shape: Shape) -> Row {
     Row { vex: Some(false), evex: Some(evex == 1), ..row(name, prefix, map, opcode, shape) }
 }
@@ -255,7 +255,7 @@ impl Row {
         Self { tuple, ..self }
     }
 
-    /// W of VEX as of EVEX.
+    /// Sets W of VEX to 1.
     const fn w1(self) -> Self {
         Self { vex: Some(true), ..self }
     }
@@ -284,7 +284,7 @@ impl Row {
         Self { rm, ..self }
     }
 
-    /// All operands in mask registers.
+    /// Puts all operands into mask registers.
     const fn masks(self) -> Self {
         Self { reg: K, vvvv: K, rm: K, lengths: Shortest, feature: Feature::Avx512, ..self }
     }
@@ -293,7 +293,7 @@ impl Row {
         Self { memory, ..self }
     }
 
-    /// With a number as the last operand.
+    /// Adds an immediate as the last operand.
     const fn number(self) -> Self {
         Self { number: true, ..self }
     }
@@ -311,12 +311,12 @@ impl Row {
     }
 }
 
-/// A constant for each row, and the list of all.
+/// Defines a constant for each row, and the list of all rows.
 macro_rules! rows {
     ($($name:ident = $row:expr;)*) => {
         $(pub(super) const $name: Row = $row;)*
 
-        /// Every row.
+        /// All rows.
         #[cfg(test)]
         pub(super) const ALL: &[&Row] = &[$(&$name),*];
     };

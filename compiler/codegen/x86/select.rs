@@ -1,4 +1,4 @@
-//! Which instructions those of kernels become.
+//! Instruction selection: the instructions that each kernel instruction becomes.
 
 use super::encode::Condition;
 use super::held::{Bits, Held, Vector, is_general};

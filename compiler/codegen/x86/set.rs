@@ -15,21 +15,21 @@ use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 const JUMP: [Reach; 1] = [Reach { bytes: 5, from: i32::MIN as i64 + 5, to: i32::MAX as i64 }];
 const CONDITIONAL_JUMP: [Reach; 1] = [Reach { bytes: 6, from: i32::MIN as i64 + 6, to: i32::MAX as i64 }];
 
-/// The instruction set of one level.
+/// The instruction set of one CPU level.
 pub(super) struct X86 {
     /// Number of vector registers.
     vectors: usize,
-    /// Bytes of one.
+    /// Bytes of a vector register.
     vector_bytes: u32,
 }
 
 impl X86 {
-    /// Of a machine.
+    /// Makes the instruction set of a machine.
     pub fn new(machine: &Machine) -> Self {
         Self { vectors: machine.registers.count().into(), vector_bytes: machine.vector_bytes().into() }
     }
 
-    /// Whether it is the level of AVX-512.
+    /// Tests whether the level has AVX-512.
     pub fn has_avx512(&self) -> bool {
         self.vector_bytes == 64
     }
@@ -59,7 +59,7 @@ impl X86 {
     }
 }
 
-/// A row with a register and an operand.
+/// Writes a row's instruction with a register and another operand.
 fn plain(row: &Row, length: Length, reg: u8, rm: Rm, code: &mut Assembler) {
     code.vector(row, &Fields { reg, vvvv: 0, rm, length, mask: 0, zeroing: false, broadcast: false, immediate: None });
 }
@@ -121,7 +121,7 @@ impl InstructionSet for X86 {
 
     fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
         let Op::Return(status) = inst.op else { return Err(format!("{:?} returns", inst.op)) };
-        // No upper halves are left dirty for code that does not know of them.
+        // Upper halves of vector registers are cleared (`vzeroupper`) for code that does not use them.
         code.bytes.extend([0xC5, 0xF8, 0x77]);
         code.constant(RAX, i64::from(status as u32));
         frame.leave(code);
@@ -157,7 +157,7 @@ impl InstructionSet for X86 {
             Some(condition) => &[0x0F, 0x80 | condition as u8],
             None => &[0xE9],
         };
-        // The processor counts from the next instruction.
+        // The processor counts distances from the next instruction.
         let distance = (distance - bytes.len() as i64) as i32;
         let (first, rest) = bytes.split_at_mut(opcode.len());
         first.copy_from_slice(opcode);
@@ -169,7 +169,7 @@ impl InstructionSet for X86 {
     }
 
     fn fill(&self, bytes: usize, code: &mut Assembler) {
-        // The instruction that stops.
+        // `int3`, which stops the program.
         code.bytes.resize(code.bytes.len() + bytes, 0xCC);
     }
 

@@ -1,4 +1,4 @@
-//! Lanes of two vectors side by side, within each 16 bytes: squares of elements are turned around their diagonal by these.
+//! Interleaving of two vectors within each 16 bytes. A sequence of these transposes square blocks of elements.
 
 use super::held::Vector;
 use super::lowering::Lowering;
@@ -6,7 +6,7 @@ use super::rows::{self, Row};
 use crate::kernel::orders;
 
 impl Lowering<'_> {
-    /// The lower or the upper lanes of each 16 bytes of a, each with the lane of b at the same place after it, of vectors that fill a register at most.
+    /// Interleaves the lower or the upper halves of each 16 bytes of a and b, which fill at most one register. `None` if `lanes` has another order.
     pub(super) fn unpack(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Option<Vector> {
         if a.parts.len() != 1 || b.lanes != a.lanes || lanes.len() != usize::from(a.lanes) || a.total() < 16 {
             return None;
@@ -17,7 +17,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The instruction.
+/// Returns the unpacking instruction of a lane width.
 fn row(bytes: u32, upper: bool) -> &'static Row {
     match (bytes, upper) {
         (1, false) => &rows::VPUNPCKLBW,

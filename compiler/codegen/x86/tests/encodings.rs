@@ -1,4 +1,4 @@
-//! Every row in every form it has, decoded by `iced-x86`.
+//! Tests of every row in each of its forms: `iced-x86` decodes the bytes.
 
 use crate::codegen::x86::encode::{Assembler, Fields, MemoryOperand, Rm};
 use crate::codegen::x86::length::Length;
@@ -18,20 +18,20 @@ fn decode(row: &Row, fields: &Fields) -> Instruction {
     instruction
 }
 
-/// The numbers of an instruction's register operands in order.
+/// Returns the numbers of an instruction's register operands, in order.
 fn registers(instruction: &Instruction) -> Vec<usize> {
     let operands = (0..instruction.op_count()).filter(|&i| instruction.op_kind(i) == OpKind::Register);
     operands.map(|i| number(instruction.op_register(i))).collect()
 }
 
-/// The number of a register in its file.
+/// Returns the number of a register in its file.
 fn number(register: Register) -> usize {
     let first = [Register::ZMM0, Register::YMM0, Register::XMM0, Register::K0, Register::RAX, Register::EAX];
     let distance = |first: Register| (register as usize).checked_sub(first as usize).filter(|&n| n < 32);
     first.into_iter().find_map(distance).expect("a register of these files")
 }
 
-/// The file of a register.
+/// Returns the file of a register.
 fn file(register: Register) -> File {
     let is_of = |first: Register| (register as usize).checked_sub(first as usize).is_some_and(|n| n < 32);
     match () {
@@ -41,7 +41,7 @@ fn file(register: Register) -> File {
     }
 }
 
-/// Fields with the given registers.
+/// Makes fields with the given registers.
 fn fields(row: &Row, length: Length, reg: u8, vvvv: u8, rm: Rm) -> Fields {
     Fields {
         reg: if let Shape::Vm(digit) = row.shape { digit } else { reg },
@@ -60,7 +60,7 @@ fn forms() -> impl Iterator<Item = (&'static Row, Length)> {
     ALL.iter().flat_map(move |&row| lengths.into_iter().filter(|&length| row.has(length)).map(move |length| (row, length)))
 }
 
-/// The operands' numbers in the order of the manual.
+/// Sorts the operands' numbers into the order of the manual.
 fn ordered(row: &Row, a: usize, b: usize, c: usize) -> Vec<usize> {
     match row.shape {
         Shape::Rvm => vec![a, b, c],
@@ -83,7 +83,7 @@ fn rows_decode_to_their_names_and_registers() {
     }
 }
 
-/// AVX-512 has vector registers from 16 on.
+/// Tests registers from 16 on, which AVX-512 has.
 #[test]
 fn rows_reach_the_second_half_of_the_vector_registers() {
     let high = |file: File, number: u8| if file == File::Vector { number } else { number - 16 };
@@ -94,7 +94,7 @@ fn rows_reach_the_second_half_of_the_vector_registers() {
     }
 }
 
-/// At distances that count units and at such that do not; a high register wants EVEX, where displacements of one byte count units.
+/// Tests displacements that are multiples of the unit and others. A high register forces EVEX, in which displacements of one byte count units.
 #[test]
 fn rows_decode_to_their_memory() {
     for (row, length) in forms().filter(|(row, _)| row.memory != Memory::No) {
@@ -111,7 +111,7 @@ fn rows_decode_to_their_memory() {
     }
 }
 
-/// One element of memory repeated over the lanes, where displacements of one byte count elements.
+/// Tests elements of memory that are repeated over the lanes; displacements of one byte then count elements.
 #[test]
 fn rows_decode_to_elements_that_are_repeated() {
     for (row, length) in forms().filter(|(row, _)| row.repeats) {
@@ -124,7 +124,7 @@ fn rows_decode_to_elements_that_are_repeated() {
     }
 }
 
-/// AVX-512 alone has what has no VEX encoding, and mask registers.
+/// Tests that instructions without a VEX encoding, and those on mask registers, require AVX-512.
 #[test]
 fn features_are_those_of_the_encodings() {
     for row in ALL {

@@ -1,11 +1,11 @@
-//! Hot loops: the instructions that they should hold and no others, nothing moved and nothing on the stack.
+//! Tests of hot loops: they hold the expected instructions only, without moves and without spills.
 
 use crate::codegen::x86::listing;
 use crate::kernel::{BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
 use crate::machine::{Machine, machine};
 
-/// A product of matrices as schedules write it: sums of `rows` × `vectors`, the weights of a step first, then each row's operand
-/// and its products.
+/// Makes a matrix product in the form that schedules write: sums of `rows` × `vectors`. A step loads the weights, then each row's operand, and
+/// multiplies them.
 fn tile(machine: &Machine, dot: Option<DotOp>, rows: u16, vectors: u16, unroll: i64) -> Kernel {
     const DEPTH: i64 = 240;
     let lanes = machine.lanes(4);
@@ -52,7 +52,7 @@ fn tile(machine: &Machine, dot: Option<DotOp>, rows: u16, vectors: u16, unroll: 
     b.finish()
 }
 
-/// The block with most of an instruction.
+/// Returns the block with the most occurrences of an instruction.
 fn hottest<'a>(text: &'a str, instruction: &str) -> &'a str {
     text.split("block_").max_by_key(|block| block.matches(instruction).count()).unwrap_or_default()
 }
@@ -79,7 +79,7 @@ fn tiles_stay_in_registers() {
         let products = usize::from(rows * vectors) * unroll as usize;
         assert_eq!(hot.matches(instruction).count(), products, "{level} {rows}x{vectors}:\n{hot}");
         assert!(!hot.contains("rsp") && !hot.contains("vmovaps"), "{level} {rows}x{vectors} moves registers:\n{hot}");
-        // Beside the products and what they read: the counter, the end, a product for the index.
+        // The other instructions: the counter, the end, and a product for the index.
         let loads = usize::from(rows + vectors) * unroll as usize;
         let sums = if instruction == "vpmaddwd" { products } else { 0 };
         let rest = hot.lines().filter(|line| line.starts_with("  ")).take_while(|line| !line.trim().starts_with('j')).count();
@@ -140,7 +140,7 @@ fn sums_are_scaled_in_place_and_narrowed_as_they_are_stored() {
     let text = listing(&b.finish(), machine).unwrap();
     let hot = hottest(&text, "vcvttps2dq");
     let names: Vec<&str> = hot.lines().skip(1).map(|line| line.trim().split(' ').next().unwrap_or_default()).collect();
-    // No copy of what is added to both, and no store of its own.
+    // The addend of both is not copied, and no separate store exists.
     assert_eq!(names[..8], ["vcvtdq2ps", "vfmadd213ps", "vcvttps2dq", "vpmovsdb"].repeat(2), "{hot}");
     assert_eq!(hot.matches("vpmovsdb [").count(), 2, "{hot}");
 }

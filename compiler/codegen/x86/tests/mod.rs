@@ -1,4 +1,4 @@
-//! Encodings against another's decoder, and listings of hot loops. What the instructions compute is tested beside Cranelift's, by the
+//! Tests of encodings against another decoder, and of listings of hot loops. The results of instructions are tested together with Cranelift's, by the
 //! same cases.
 
 mod encodings;
