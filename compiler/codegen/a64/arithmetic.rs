@@ -7,7 +7,7 @@ use crate::codegen::CodegenError;
 use crate::kernel::{BinaryOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
 
-/// The instruction of an operation, where there is one for the lane.
+/// Returns the instruction of an operation for a lane, if one exists.
 fn simple(op: BinaryOp, lane: Lane) -> Option<&'static Row> {
     use BinaryOp::*;
     let row = match (op, lane.is_float()) {
@@ -35,7 +35,7 @@ fn simple(op: BinaryOp, lane: Lane) -> Option<&'static Row> {
     row.has(Size::of(lane.bytes())).then_some(row)
 }
 
-/// Whether the bits are those of a float that is neither zero nor NaN.
+/// Tests whether bits are a float that is neither a zero nor a NaN.
 fn is_plain_limit(lane: Lane, bits: u64) -> bool {
     match lane {
         Lane::F32 => f32::from_bits(bits as u32) != 0.0 && !f32::from_bits(bits as u32).is_nan(),
@@ -44,7 +44,7 @@ fn is_plain_limit(lane: Lane, bits: u64) -> bool {
     }
 }
 
-/// The integer lane of some bytes.
+/// Returns the integer lane with this number of bytes.
 pub(super) fn integer(bytes: u32) -> Lane {
     match bytes {
         1 => Lane::I8,
@@ -55,7 +55,7 @@ pub(super) fn integer(bytes: u32) -> Lane {
 }
 
 impl Lowering<'_> {
-    /// Two kernel values combined.
+    /// Lowers an operation on two values.
     pub fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         if ty.lane == Lane::Mask {
@@ -75,7 +75,7 @@ impl Lowering<'_> {
         let (x, y) = (self.vector(a)?, self.vector(b)?);
         let limit = self.constants.get(&b).is_some_and(|&bits| is_plain_limit(ty.lane, bits));
         let op = match op {
-            // The smaller of a NaN and a limit is the NaN for both; they differ at zeros alone, of which one is none.
+            // Both operations return a NaN operand. They differ only for two zeros, and this limit is not zero.
             BinaryOp::FloatMinFirst if limit => BinaryOp::FloatMinPropagate,
             BinaryOp::FloatMaxFirst if limit => BinaryOp::FloatMaxPropagate,
             op => op,
@@ -83,7 +83,7 @@ impl Lowering<'_> {
         self.binary_vectors(op, ty.lane, &x, &y).map(Held::Vector)
     }
 
-    /// Lane-wise on two vectors.
+    /// Computes an operation on two vectors, lane by lane.
     pub fn binary_vectors(&mut self, op: BinaryOp, lane: Lane, a: &Vector, b: &Vector) -> Result<Vector, CodegenError> {
         let size = a.size();
         if let Some(row) = simple(op, lane) {
@@ -112,7 +112,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// A product of floats; a factor that repeats a lane is named by it.
+    /// Computes a product of floats. A factor that repeats a lane becomes an element operand.
     fn multiply_floats(&mut self, size: Size, x: VReg, y: VReg) -> VReg {
         match self.with_element(size, x, y) {
             Some((other, args)) => self.row(&rows::FMUL_ELEMENT, size, &[super::inst::Arg::Use(other), args[0], args[1]]),
@@ -120,7 +120,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lane by lane in general-purpose registers: what has no vector instruction.
+    /// Computes an operation without a vector instruction, lane by lane in general-purpose registers.
     fn by_lanes(&mut self, op: BinaryOp, a: &Vector, b: &Vector) -> Vector {
         let signed = matches!(op, BinaryOp::SignedDiv | BinaryOp::SignedRem);
         let (x, y) = (self.explode(a, signed), self.explode(b, signed));
@@ -128,7 +128,7 @@ impl Lowering<'_> {
         self.implode(&lanes, a.bytes)
     }
 
-    /// The smaller or the larger of 64-bit lanes: a comparison and a choice.
+    /// Computes a minimum or maximum of 64-bit lanes: a comparison and a selection.
     fn extreme_quads(&mut self, op: BinaryOp, a: &Vector, b: &Vector) -> Vector {
         let row = if matches!(op, BinaryOp::UnsignedMin | BinaryOp::UnsignedMax) { &rows::CMHI } else { &rows::CMGT };
         let smallest = matches!(op, BinaryOp::SignedMin | BinaryOp::UnsignedMin);
@@ -139,7 +139,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// `b < a ? b : a` and the like; a number beats a NaN where NaN is ignored.
+    /// Computes `b < a ? b : a`, or the maximum. If NaNs are ignored, a number wins against a NaN.
     fn float_extreme(&mut self, op: BinaryOp, a: &Vector, b: &Vector) -> Vector {
         let minimum = matches!(op, BinaryOp::FloatMinFirst | BinaryOp::FloatMinIgnore);
         let ignores = matches!(op, BinaryOp::FloatMinIgnore | BinaryOp::FloatMaxIgnore);
@@ -151,13 +151,13 @@ impl Lowering<'_> {
             if !ignores {
                 return chosen;
             }
-            // A NaN in the second operand already gives the first; one in the first gives the second.
+            // A NaN in the second operand already gives the first; a NaN in the first must give the second.
             let number = l.two(&rows::FCMEQ, size, x, x);
             l.blend(number, chosen, y)
         })
     }
 
-    /// Lane-wise on one.
+    /// Lowers an operation on one value.
     pub fn unary(&mut self, op: UnaryOp, a: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         if ty.lane == Lane::Mask {
@@ -192,7 +192,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(self.map(&a, |l, x| l.one(row, size, x))))
     }
 
-    /// Shift by one number.
+    /// Lowers a shift by a constant.
     pub fn shift_constant(&mut self, op: BinaryOp, a: Value, count: u32) -> Result<Held, CodegenError> {
         if is_general(self.ty(a)) {
             let x = self.general(a)?;
@@ -202,7 +202,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(self.shift_vector(op, &a, count)))
     }
 
-    /// Shift of lanes by one number.
+    /// Shifts lanes by a constant.
     pub fn shift_vector(&mut self, op: BinaryOp, a: &Vector, count: u32) -> Vector {
         if count == 0 {
             return a.clone();

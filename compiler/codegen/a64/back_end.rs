@@ -1,4 +1,4 @@
-//! This code generation as a back end. Cranelift compiles the driver.
+//! The back end for aarch64. Cranelift compiles the driver.
 
 use super::{compile_kernel, listing};
 use crate::codegen::back_end::{BackEnd, Listing};
@@ -9,14 +9,14 @@ use crate::interface::Layout;
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 
-/// Kernels on aarch64.
+/// Back end for kernels on aarch64.
 pub struct Arm<'a> {
     machine: &'a Machine,
     driver: Cranelift<'a>,
 }
 
 impl<'a> Arm<'a> {
-    /// The back end of a machine.
+    /// Makes the back end of a machine.
     pub fn new(machine: &'a Machine, driver: Cranelift<'a>) -> Self {
         Self { machine, driver }
     }

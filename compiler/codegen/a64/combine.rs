@@ -1,17 +1,17 @@
-//! Two operations that one instruction does: what a register holds is noted where it is made, and the instruction that uses it takes that apart.
+//! Two operations in one instruction. The first operation is noted with its result register; the instruction that uses the register then includes it.
 
 use super::held::{Made, Vector};
 use super::lowering::Lowering;
 use super::rows::{self, Row, Size};
 use regalloc2::VReg;
 
-/// The size of lanes half as long.
+/// Returns the size of lanes half as long.
 fn half(size: Size) -> Size {
     Size::of(size.bits() / 16)
 }
 
 impl Lowering<'_> {
-    /// Notes that the registers of a vector hold another's lanes in twice their size.
+    /// Notes that a vector's registers hold another vector's lanes, sign-extended to twice their size.
     pub fn note_widened(&mut self, narrow: &Vector, wide: &Vector) {
         let halves = wide.parts.len() / narrow.parts.len();
         for (number, &part) in wide.parts.iter().enumerate() {
@@ -31,7 +31,7 @@ impl Lowering<'_> {
         self.set.made.get(&(register, size)).copied()
     }
 
-    /// A product of integers; half lanes are multiplied as they are.
+    /// Computes a product of integers. Two widened factors are multiplied in their narrow lanes.
     pub fn multiply_integers(&mut self, size: Size, x: VReg, y: VReg) -> VReg {
         match (self.made(x, size), self.made(y, size)) {
             (Some(Made::Widened { from: a, upper }), Some(Made::Widened { from: b, upper: other })) if upper == other => {
@@ -43,7 +43,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A sum of integers; a product of half lanes is added as it is made, and half lanes as they are.
+    /// Computes a sum of integers. It includes an earlier product, a widening, or the addition of neighbouring lanes in one instruction.
     pub fn add_integers(&mut self, size: Size, x: VReg, y: VReg) -> VReg {
         match (self.made(x, size), self.made(y, size)) {
             (_, Some(Made::Product { factors, upper })) => self.add_product(size, x, factors, upper),

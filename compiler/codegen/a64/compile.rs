@@ -1,4 +1,4 @@
-//! A kernel on its way to code.
+//! Compilation of a kernel to machine code.
 
 use super::couple::couple;
 use super::elements::join_loads;
@@ -15,19 +15,19 @@ use crate::kernel::{Kernel, Type};
 use crate::machine::Machine;
 use regalloc2::RegClass;
 
-/// Compiles a kernel to a function of the procedure call standard for aarch64 (AAPCS64): one pointer for each of [`Kernel::pointer_params`], then the
-/// 64-bit integers; it returns a 32-bit status, 0 when good. The code has no relocations.
+/// Compiles a kernel to a function of the procedure call standard for aarch64 (AAPCS64). It takes one pointer for each of [`Kernel::pointer_params`],
+/// then the 64-bit integers. It returns a 32-bit status, 0 when good. The code has no relocations.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
+/// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
 pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
     Ok(compile(kernel, machine)?.code)
 }
 
-/// The instructions of a kernel as text, one a line, decoded from its bytes.
+/// Lists the instructions of a kernel, one a line, decoded from its bytes.
 ///
 /// # Errors
-/// As [`compile_kernel`].
+/// The errors of [`compile_kernel`].
 pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenError> {
     Ok(text(&compile(kernel, machine)?))
 }
@@ -47,7 +47,7 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
     assemble(&Arm64::new(machine), &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
 }
 
-/// Registers that loops may fill with what they hand on and with numbers; the rest is for what a round computes.
+/// Returns the number of registers that carried values and constants may take in a loop. The others are for the values of a round.
 fn most_in_loop(class: RegClass) -> usize {
     match class {
         RegClass::Int => 16,

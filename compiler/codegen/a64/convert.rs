@@ -1,4 +1,4 @@
-//! Conversions between lane types: one doubling or halving of the width at a time.
+//! Conversions between lane types. Each step doubles or halves the width.
 
 use super::held::{Held, Vector, is_general};
 use super::inst::Arg;
@@ -10,7 +10,7 @@ use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
-    /// A conversion.
+    /// Lowers a conversion.
     pub fn convert(&mut self, op: ConvertOp, a: Value, ty: Type) -> Result<Held, CodegenError> {
         if op == ConvertOp::MaskToInteger {
             return self.mask_to_integer(a, ty);
@@ -46,7 +46,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Lanes of twice the size, from the lower and the upper half of each register.
+    /// Widens lanes to twice the size, from the lower and the upper half of each register.
     fn double(&mut self, a: &Vector, [lower, upper]: [&'static Row; 2], number: &[Arg]) -> Vector {
         let both = a.part_bytes() > 8;
         let mut parts = vec![];
@@ -60,7 +60,7 @@ impl Lowering<'_> {
         Vector { bytes: 2 * a.bytes, lanes: a.lanes, parts }
     }
 
-    /// Lanes of half the size: two registers to the halves of one.
+    /// Narrows lanes to half the size: two registers become the halves of one.
     fn halve(&mut self, a: &Vector, [lower, upper]: [&'static Row; 2]) -> Vector {
         let size = Size::of(a.bytes / 2);
         let parts = a.parts.chunks(2).map(|pair| {
@@ -71,7 +71,7 @@ impl Lowering<'_> {
         Vector { bytes: a.bytes / 2, lanes: a.lanes, parts }
     }
 
-    /// Integers of more bytes.
+    /// Extends integer lanes to more bytes.
     pub fn widen(&mut self, a: &Vector, bytes: u32, signed: bool) -> Vector {
         let rows: [&'static Row; 2] = if signed { [&rows::SSHLL, &rows::SSHLL2] } else { [&rows::USHLL, &rows::USHLL2] };
         let mut a = a.clone();
@@ -85,7 +85,7 @@ impl Lowering<'_> {
         a
     }
 
-    /// Integers of fewer bytes, high bits cut: the even ones of lanes of half the size.
+    /// Truncates integer lanes to fewer bytes, by the even lanes of half the size.
     pub fn wrap(&mut self, a: &Vector, bytes: u32) -> Vector {
         let mut a = a.clone();
         while a.bytes > bytes {
@@ -101,7 +101,7 @@ impl Lowering<'_> {
         Vector { bytes: a.bytes / 2, lanes: a.lanes, parts }
     }
 
-    /// Signed integers to fewer bytes, saturating: the steps before the last to signed, which holds every unsigned result.
+    /// Narrows signed integers to fewer bytes, saturated. Steps before the last saturate as signed numbers, which keeps every unsigned result.
     pub fn narrow(&mut self, a: &Vector, bytes: u32, signed: bool) -> Vector {
         let mut a = a.clone();
         while a.bytes > bytes {
@@ -111,7 +111,7 @@ impl Lowering<'_> {
         a
     }
 
-    /// Sums of 32 bits to bytes through 16 bits, where the number is added.
+    /// Narrows 32-bit sums to bytes through 16 bits, where the constant is added.
     fn narrow_sum(&mut self, narrowed: Narrowed, signed: bool) -> Result<Vector, CodegenError> {
         let Narrowed { value, low_halves, added, least, most } = narrowed;
         let sums = self.vector(value)?;
@@ -130,7 +130,7 @@ impl Lowering<'_> {
         Ok(bytes)
     }
 
-    /// Integers to floats, to nearest even.
+    /// Converts integers to floats, to nearest even.
     fn integer_to_float(&mut self, a: &Vector, to: Lane, signed: bool) -> Vector {
         if a.bytes < to.bytes() {
             let wide = self.widen(a, to.bytes(), signed);
@@ -146,10 +146,10 @@ impl Lowering<'_> {
         self.map(a, |l, x| l.one(row, size, x))
     }
 
-    /// Floats to integers, towards zero, saturating, NaN to 0.
+    /// Converts floats to integers: towards zero, saturated, NaN to 0.
     fn float_to_integer(&mut self, a: &Vector, bytes: u32, signed: bool) -> Vector {
         if bytes < 4 {
-            // Every saturated 32-bit result saturates further to the right one.
+            // A saturated 32-bit result saturates again to the right narrower one.
             let wide = self.float_to_integer(a, 4, true);
             return self.narrow(&wide, bytes, signed);
         }

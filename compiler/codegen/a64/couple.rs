@@ -1,4 +1,4 @@
-//! What a lowering of one instruction at a time leaves: loads and stores of neighbouring vectors, two of which are one instruction.
+//! A pass after lowering that joins loads and stores of neighbouring vectors to LDP and STP.
 
 use super::held::WIDTH;
 use super::inst::{Arg, Function, Inst, Op};
@@ -6,10 +6,10 @@ use crate::codegen::own::{Address, Base};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
-/// How far apart, in instructions, two loads may be that become one: the second register is held from the first one on.
+/// Maximum distance, in instructions, of two loads that become one. The second register is live from the first load on.
 const APART: usize = 16;
 
-/// Couples loads and stores of whole registers.
+/// Joins loads and stores of whole registers.
 pub(super) fn couple(function: &mut Function) {
     for data in &mut function.blocks {
         share_addresses(&mut data.insts);
@@ -20,7 +20,7 @@ pub(super) fn couple(function: &mut Function) {
 
 fn couple_loads(insts: &mut Vec<Inst>) {
     let mut gone = vec![false; insts.len()];
-    // The last load that is alone, by its place.
+    // The last unpaired load of each place.
     let mut alone: FxHashMap<(VReg, i32), usize> = FxHashMap::default();
     for at in 0..insts.len() {
         if matches!(insts[at].args.first(), Some(Arg::Memory(_))) {
@@ -42,7 +42,7 @@ fn couple_loads(insts: &mut Vec<Inst>) {
     remove(insts, &gone);
 }
 
-/// Stores are coupled where nothing accesses memory between them.
+/// Joins stores with no other memory access between them.
 fn couple_stores(insts: &mut Vec<Inst>) {
     let mut gone = vec![false; insts.len()];
     let mut alone: Option<usize> = None;
@@ -71,7 +71,7 @@ fn remove(insts: &mut Vec<Inst>, gone: &[bool]) {
     });
 }
 
-/// A load or a store of a whole register, so many bytes after a base.
+/// A load or a store of a whole register, with its base and displacement.
 #[derive(Clone, Copy)]
 struct Access {
     register: VReg,
@@ -100,7 +100,7 @@ fn store(inst: &Inst) -> Option<Access> {
     }
 }
 
-/// Where two accesses are that one instruction does: the second is right after the first in memory, and LDP and STP have the displacement.
+/// Returns the place of a joint access, if the second access follows the first in memory, and LDP and STP have the displacement.
 fn together(first: Access, second: Access) -> Option<Arg> {
     let width = WIDTH as i32;
     let reaches = first.displacement % width == 0 && (-64 * width..64 * width).contains(&first.displacement);
@@ -108,20 +108,20 @@ fn together(first: Access, second: Access) -> Option<Arg> {
     (reaches && follows).then(|| Arg::Memory(Address { displacement: first.displacement, ..Address::at(first.base) }))
 }
 
-/// One instruction for two loads.
+/// Joins two loads.
 fn pair(first: Access, second: Access) -> Option<Inst> {
     let place = together(first, second)?;
     Some(Inst { op: Op::LoadPair, args: vec![Arg::Def(first.register), Arg::Def(second.register), place] })
 }
 
-/// One instruction for two stores, in either order.
+/// Joins two stores, in either order.
 fn pair_of_stores(first: Access, second: Access) -> Option<Inst> {
     let (low, high) = if first.displacement < second.displacement { (first, second) } else { (second, first) };
     let place = together(low, high)?;
     Some(Inst { op: Op::StorePair, args: vec![place, Arg::Use(low.register), Arg::Use(high.register)] })
 }
 
-/// Has accesses at an address with an index name the register that gets this address later in the block.
+/// Reuses an address that the block computes later: accesses to the same base and index use its register, and the computation moves before them.
 fn share_addresses(insts: &mut Vec<Inst>) {
     let is_at = |inst: &Inst, address: &Address| matches!(inst.args.iter().find(|arg| matches!(arg, Arg::Memory(_))), Some(Arg::Memory(other)) if other == address);
     for at in 0..insts.len() {

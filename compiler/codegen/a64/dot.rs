@@ -9,7 +9,7 @@ use crate::kernel::{DotOp, Rounding, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
-    /// a × b + c, rounded once.
+    /// Computes a × b + c, rounded once.
     pub fn fused(&mut self, [a, b, c]: [Value; 3], rounding: Rounding) -> Result<Held, CodegenError> {
         if rounding == Rounding::TowardZero {
             return self.unsupported("a product that rounds towards zero on this CPU level");
@@ -27,10 +27,10 @@ impl Lowering<'_> {
         Ok(Held::Vector(a.with(parts)))
     }
 
-    /// acc + dot products.
+    /// Computes dot products, added to an accumulator.
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         let is = |value: Value, number: u64| self.constants.get(&value) == Some(&number);
-        // Products with ones are sums of neighbours.
+        // Products with ones are sums of neighbouring lanes.
         let (begins, ones) = (is(accumulator, 0), is(b, 1));
         let (sums, a, b) = (self.vector(accumulator)?, self.vector(a)?, self.vector(b)?);
         let parts = (0..sums.parts.len()).map(|i| {
@@ -38,7 +38,7 @@ impl Lowering<'_> {
             match op {
                 DotOp::Signed8 if self.set.dot_product => self.dot_signed(sum, x, y),
                 DotOp::UnsignedSigned8 if self.set.dot_product => {
-                    // The sign bits of x flipped change each product by 128·y, which a second dot product takes back.
+                    // x with flipped sign bits changes each product by 128·y. A second dot product subtracts that.
                     let sign = self.number(1, 0x80);
                     let flipped = self.two(&rows::EOR, Size::B, x, sign);
                     let sum = self.dot_signed(sum, flipped, y);
@@ -80,7 +80,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Products of unsigned and signed bytes in 16 bits, which hold them.
+    /// Computes products of unsigned and signed bytes in 16 bits, without overflow.
     fn mixed_products(&mut self, x: VReg, y: VReg) -> [VReg; 2] {
         [[&rows::USHLL, &rows::SSHLL], [&rows::USHLL2, &rows::SSHLL2]].map(|[unsigned, signed]| {
             let (x, y) = (self.one_with(unsigned, Size::B, x, 0), self.one_with(signed, Size::B, y, 0));
@@ -88,7 +88,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Sums of four neighbouring lanes of 16 bits.
+    /// Adds sums of four neighbouring 16-bit lanes to an accumulator.
     fn add_fours(&mut self, sum: VReg, products: [VReg; 2]) -> VReg {
         let [low, high] = products.map(|x| self.one(&rows::SADDLP, Size::H, x));
         let fours = self.two(&rows::ADDP, Size::S, low, high);

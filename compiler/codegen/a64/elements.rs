@@ -1,4 +1,4 @@
-//! What a lowering of one instruction at a time leaves: neighbouring loads whose registers are only named as factors by a lane. They become one load.
+//! A pass after lowering that joins neighbouring loads of short vectors to one load. Their registers must be used only as element operands.
 
 use super::encode::reaches;
 use super::held::WIDTH;
@@ -8,21 +8,21 @@ use crate::codegen::own::{Address, Base};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
-/// The instructions that name a factor, or what they repeat, by a lane: the operand before the last is its register.
+/// Instructions with an element operand; the operand before the last is its register.
 const BY_ELEMENT: [&Row; 4] = [&rows::SDOT_ELEMENT, &rows::FMLA_ELEMENT, &rows::FMUL_ELEMENT, &rows::DUP];
 
-/// A load of a short vector of a block.
+/// A load of a short vector in a block.
 #[derive(Clone, Copy)]
 struct Load {
     at: usize,
     register: VReg,
     address: Address,
     bytes: u32,
-    /// Stores before it in its block.
+    /// Number of stores before it in its block.
     stores: usize,
 }
 
-/// Joins loads. `uses` says how often each register is used.
+/// Joins loads. `uses` counts the uses of each register.
 pub(super) fn join_loads(function: &mut Function, uses: &[u32]) {
     let factors = factors(function);
     let only_factor = |register: VReg, bytes: u32| {
@@ -54,7 +54,7 @@ pub(super) fn join_loads(function: &mut Function, uses: &[u32]) {
     rename(function, &lanes);
 }
 
-/// How often registers are named by their lowest lane, of so many bytes.
+/// Counts how often each register is the element operand with lane 0, by the lane's bytes.
 fn factors(function: &Function) -> FxHashMap<(VReg, u32), u32> {
     let mut factors = FxHashMap::default();
     for inst in function.blocks.iter().flat_map(|block| &block.insts) {
@@ -65,7 +65,7 @@ fn factors(function: &Function) -> FxHashMap<(VReg, u32), u32> {
     factors
 }
 
-/// The factor that an instruction names by its lane, and the bytes of that.
+/// Returns the register of an instruction's element operand, the bytes of a lane, and the lane.
 fn factor(inst: &Inst) -> Option<(VReg, u32, i64)> {
     let Op::Row(row, size) = inst.op else { return None };
     match (BY_ELEMENT.contains(&row), &inst.args[..]) {
@@ -89,7 +89,7 @@ fn loads(insts: &[Inst], wanted: impl Fn(VReg, u32) -> bool) -> Vec<Load> {
     loads
 }
 
-/// A load and those of what follows it in memory, as many as one load can do.
+/// Returns a load and the loads that follow it in memory, as many as one load can replace.
 fn run(loads: &[Load], first: Load, gone: &[bool]) -> Vec<Load> {
     let next = |i: u32| {
         let address = first.address.plus((i * first.bytes) as i32);
@@ -106,7 +106,7 @@ fn run(loads: &[Load], first: Load, gone: &[bool]) -> Vec<Load> {
     run
 }
 
-/// Puts a register and its lane in place of registers that were joined.
+/// Replaces the registers of joined loads by the joint register and a lane.
 fn rename(function: &mut Function, lanes: &FxHashMap<VReg, (VReg, i64)>) {
     for inst in function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
         let Some((register, ..)) = factor(inst) else { continue };

@@ -1,4 +1,4 @@
-//! Instructions with allocated registers to words: each operand in its field.
+//! Emission of instructions with allocated registers: each operand goes to its field.
 
 use super::encode::{Assembler, Flags, Moved, Operand, Place, access, access_pair, encode};
 use super::frame::Frame;
@@ -12,7 +12,7 @@ use crate::codegen::own::{Address, Base};
 use regalloc2::PReg;
 use smallvec::SmallVec;
 
-/// What instructions are written to, and the frame that their addresses count from.
+/// A writer of instructions to code, with the frame that their addresses are relative to.
 pub(super) struct Emitter<'a> {
     /// The frame.
     pub frame: &'a Frame,
@@ -21,7 +21,7 @@ pub(super) struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
-    /// An instruction whose registers are given in the order of its operands.
+    /// Writes an instruction. `at` has its registers in the order of its operands.
     pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
         match inst.op {
             Op::Row(row, size) => self.row(row, size, inst, at)?,
@@ -48,7 +48,7 @@ impl Emitter<'_> {
             Op::StoreVector(bytes) => self.moved(inst, at, Moved { vector: true, bytes, store: true, signed: false })?,
             Op::CompareSet(flags) => {
                 compare(&inst.args, at, self.code)?;
-                // CSINC of zero and zero, on the opposite.
+                // CSET: CSINC of two zeros with the inverse condition.
                 self.code.word(0x9A9F_07E0 | (flags.inverse() as u32) << 12 | u32::from(general(at, 0)?));
             }
             Op::CompareSelect(flags) => {
@@ -60,7 +60,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// CSEL.
+    /// Writes a CSEL.
     fn choose(&mut self, flags: Flags, [to, yes, no]: [u8; 3]) {
         self.code.word(0x9A80_0000 | u32::from(no) << 16 | (flags as u32) << 12 | u32::from(yes) << 5 | u32::from(to));
     }
@@ -88,13 +88,13 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The registers of an address follow a definition, and come before a value stored.
+    /// Returns the place of an address. Its registers follow a definition, and precede a stored value.
     fn place(&self, address: &Address, mut registers: impl Iterator<Item = u8>) -> Result<Place, String> {
         let mut next = || registers.next().ok_or("an address without registers");
         let (base, offset) = match address.base {
             Base::Register(_) => (next()?, 0),
             Base::Locals => (SP, self.frame.slot_bytes as i32),
-            // Above the frame pointer are the caller's and the return address.
+            // The caller's frame pointer and the return address are above the frame pointer.
             Base::Arguments => (FRAME, 16),
             Base::Pool => return Ok(Place::Pool(address.displacement as u32)),
         };
@@ -133,13 +133,13 @@ impl Emitter<'_> {
     }
 }
 
-/// A register as an operand.
+/// Returns the operand of a register.
 fn operand(register: PReg) -> Operand {
     let number = register.hw_enc() as u8;
     if register.class() == GENERAL { Operand::General(number) } else { Operand::Vector(number) }
 }
 
-/// Flags of the last two operands, the second a register or a number.
+/// Compares the last two operands; the second is a register or a constant.
 pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), String> {
     let last = at.len().saturating_sub(1);
     if let Some(&Arg::Number(number)) = args.last() {
@@ -153,7 +153,7 @@ pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result
     Ok(())
 }
 
-/// The number of a general-purpose register.
+/// Returns the number of a general-purpose register.
 pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, String> {
     let register = at.get(i).ok_or("an operand without a register")?;
     if register.class() == GENERAL { Ok(register.hw_enc() as u8) } else { Err("a vector register where a number is wanted".into()) }

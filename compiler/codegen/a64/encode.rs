@@ -1,28 +1,27 @@
-//! Words of instructions: operands in the fields that a row names. The encodings are those of Arm's Architecture Reference Manual for A-profile,
-//! chapter C4.
+//! Encoding of instructions: operands go to the fields that a row names. The source is Arm's Architecture Reference Manual for A-profile, chapter C4.
 
 use super::rows::{Number, Row, Size, Sized, Slot};
 pub(super) use crate::codegen::arm::Flags;
 use crate::codegen::own::Buffer;
 
-/// Code as it grows. The only way to name a constant is a load relative to it.
+/// The code under construction. Constants are loaded by their distance from the instruction.
 pub(super) type Assembler = Buffer<()>;
 
-/// An operand whose register is known.
+/// An operand with a physical register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Operand {
     /// A vector register.
     Vector(u8),
     /// A general-purpose register.
     General(u8),
-    /// A number.
+    /// An immediate.
     Number(i64),
 }
 
-/// The word of a row's instruction.
+/// Encodes a row's instruction.
 ///
 /// # Errors
-/// When the operands are not those of the row.
+/// A sentence if the operands do not fit the row.
 pub(super) fn encode(row: &Row, size: Size, operands: &[Operand]) -> Result<u32, String> {
     if !row.has(size) {
         return Err(format!("{} with lanes of {size:?}", row.name));
@@ -34,7 +33,7 @@ pub(super) fn encode(row: &Row, size: Size, operands: &[Operand]) -> Result<u32,
     if row.sized == Sized::Numbered && !row.slots.iter().any(|slot| matches!(slot, Slot::Number(_))) {
         word |= 1 << (16 + size as u32);
     }
-    // A 64-bit result of a lane has the bit of whole registers.
+    // A 64-bit result needs the bit for whole registers.
     if row.name == "umov" && size == Size::D {
         word |= 1 << 30;
     }
@@ -57,7 +56,7 @@ fn lanes(sized: Sized, size: Size) -> u32 {
     }
 }
 
-/// A number in its field, where it fits.
+/// Encodes an immediate in its field, if it fits.
 fn number(kind: Number, size: Size, n: i64) -> Option<u32> {
     let bits = size.bits();
     let n = u32::try_from(n).ok()?;
@@ -77,32 +76,32 @@ fn number(kind: Number, size: Size, n: i64) -> Option<u32> {
     })
 }
 
-/// A place in memory, in registers.
+/// A place in memory, with physical registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
-    /// A base, 31 being the stack pointer, and a number of bytes.
+    /// A base, where 31 is the stack pointer, and a displacement in bytes.
     Near(u8, i32),
-    /// A base, an index, and how far that is shifted.
+    /// A base, an index, and the shift of the index.
     Indexed(u8, u8, u8),
-    /// An offset in the constants after the code.
+    /// An offset in the constants behind the code.
     Pool(u32),
 }
 
-/// What is moved between a register and memory.
+/// A transfer between a register and memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Moved {
-    /// Whether the register is a vector register.
+    /// `true` for a vector register.
     pub vector: bool,
     /// Bytes, a power of two up to 16.
     pub bytes: u32,
-    /// Whether to memory.
+    /// `true` for a store.
     pub store: bool,
-    /// Whether the sign fills a general-purpose register.
+    /// `true` if a load extends the sign to a whole general-purpose register.
     pub signed: bool,
 }
 
 impl Moved {
-    /// The bits that say what is moved, in all encodings but those of constants.
+    /// Returns the bits of the transfer in all encodings except loads of constants.
     fn word(self) -> u32 {
         let opcode = match self {
             Self { bytes: 16, store, .. } => 2 | u32::from(!store),
@@ -115,7 +114,7 @@ impl Moved {
     }
 }
 
-/// Whether a load or a store of some bytes reaches a number of bytes from its base.
+/// Tests whether an access of this number of bytes has the displacement.
 pub(super) fn reaches(bytes: u32, displacement: i64) -> bool {
     let unit = i64::from(bytes);
     (-256..256).contains(&displacement) || displacement % unit == 0 && (0..4096 * unit).contains(&displacement)
@@ -124,7 +123,7 @@ pub(super) fn reaches(bytes: u32, displacement: i64) -> bool {
 /// Writes a load or a store.
 ///
 /// # Errors
-/// When there is no such instruction.
+/// A sentence if there is no such instruction.
 pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assembler) -> Result<(), String> {
     let word = moved.word() | u32::from(register);
     let scaled = |displacement: i32| {
@@ -148,10 +147,10 @@ pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assemb
     Ok(())
 }
 
-/// Writes a load of two whole vector registers, or a store.
+/// Writes a load or a store of two whole vector registers.
 ///
 /// # Errors
-/// When there is no such instruction.
+/// A sentence if there is no such instruction.
 pub(super) fn access_pair([first, second]: [u32; 2], place: Place, store: bool, code: &mut Assembler) -> Result<(), String> {
     let opcode = if store { 0xAD00_0000 } else { 0xAD40_0000 };
     match place {
@@ -177,12 +176,12 @@ fn load_constant(moved: Moved, register: u8, offset: u32, code: &mut Assembler) 
 }
 
 impl Assembler {
-    /// A word.
+    /// Writes a word.
     pub(super) fn word(&mut self, word: u32) {
         self.bytes.extend(word.to_le_bytes());
     }
 
-    /// A number in a general-purpose register: its 16-bit parts that are not zeros, or not ones.
+    /// Loads a constant into a general-purpose register, by its 16-bit parts that are not all zeros, or not all ones.
     pub(super) fn constant(&mut self, to: u8, number: i64) {
         let parts = |bits: u64| (0..4u32).map(move |i| (i, (bits >> (16 * i) & 0xFFFF) as u32)).filter(|part| part.1 != 0);
         let (bits, flipped) = (number as u64, !number as u64);
@@ -197,7 +196,7 @@ impl Assembler {
         }
     }
 
-    /// A register plus a number below 2²⁴, 31 being the stack pointer.
+    /// Adds a constant below 2²⁴ to a register; 31 is the stack pointer.
     pub(super) fn add_number(&mut self, to: u8, from: u8, number: i64) -> Result<(), String> {
         let (near, far) = if number < 0 { (0xD100_0000, 0xD140_0000u32) } else { (0x9100_0000, 0x9140_0000u32) };
         let magnitude = u32::try_from(number.unsigned_abs()).ok().filter(|&n| n < 1 << 24).ok_or("a sum of more than 24 bits")?;

@@ -9,7 +9,7 @@ use crate::kernel::Value;
 use regalloc2::VReg;
 
 impl Lowering<'_> {
-    /// The high 32 bits of the signed or of the unsigned products.
+    /// Computes the high 32 bits of signed or unsigned products.
     pub fn multiply_high(&mut self, signed: bool, a: Value, b: Value) -> Result<Held, CodegenError> {
         let [low, high] = if signed { [&rows::SMULL, &rows::SMULL2] } else { [&rows::UMULL, &rows::UMULL2] };
         let (a, b) = (self.vector(a)?, self.vector(b)?);
@@ -21,7 +21,7 @@ impl Lowering<'_> {
         })))
     }
 
-    /// `(a·b + 2³⁰) >> 31`, saturating.
+    /// Computes `(a·b + 2³⁰) >> 31`, saturated.
     pub fn doubling_high_multiply(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
         let (a, b) = (self.vector(a)?, self.vector(b)?);
         Ok(Held::Vector(self.map2(&a, &b, |l, x, y| {
@@ -31,8 +31,8 @@ impl Lowering<'_> {
         })))
     }
 
-    /// Rounding division by 2ᵇ, ties away from zero. The instruction that shifts rounds ties up: negative numbers become one less before, where
-    /// there is something to shift. The smallest number stays as it is. A doubling high product is never that.
+    /// Divides by 2ᵇ and rounds to nearest, ties away from zero. The shift instruction rounds ties up, so 1 is subtracted from negative numbers
+    /// first, unless the count is 0. The smallest number stays as it is. A doubling high product is never the smallest number.
     pub fn rounding_divide(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
         let constant = self.constants.get(&b).map(|&bits| i64::from(bits as u32 & 31));
         let a = self.vector(a)?;
@@ -55,7 +55,7 @@ impl Lowering<'_> {
         })))
     }
 
-    /// x, one less where another has its sign set; the smallest number stays.
+    /// Subtracts 1 from x where the sign of another register is set; the smallest number stays.
     fn lowered(&mut self, x: VReg, sign: VReg) -> VReg {
         if self.set.doubled.contains(&x) {
             return self.row(&rows::SSRA, Size::S, &[Arg::Tied(x), Arg::Use(sign), Arg::Number(31)]);

@@ -1,4 +1,4 @@
-//! Arithmetic of general-purpose registers: 64-bit scalars and truth values.
+//! Arithmetic in general-purpose registers: 64-bit scalars and truth values.
 
 use super::encode::Flags;
 use super::inst::{Arg, Op};
@@ -8,19 +8,19 @@ use crate::kernel::{BinaryOp, UnaryOp};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
-    /// A number in a general-purpose register.
+    /// Loads a constant into a general-purpose register.
     pub fn general_number(&mut self, number: i64) -> VReg {
         let result = self.scalar();
         self.emit(Op::Constant(number), vec![Arg::Def(result)]);
         result
     }
 
-    /// Of two registers.
+    /// Adds an instruction on two registers.
     fn general_two(&mut self, row: &'static Row, a: VReg, b: VReg) -> VReg {
         self.general_row(row, Size::D, &[Arg::Use(a), Arg::Use(b)])
     }
 
-    /// Sums and the like of 64-bit scalars.
+    /// Computes an operation on 64-bit scalars.
     pub fn general_binary(&mut self, op: BinaryOp, x: VReg, y: VReg) -> VReg {
         let row = match op {
             BinaryOp::Add | BinaryOp::SignedAddInRange => return self.general_row(&rows::ADD_X, Size::D, &sum(x, y)),
@@ -43,26 +43,27 @@ impl Lowering<'_> {
         self.general_two(row, x, y)
     }
 
-    /// A remainder; that of 0 is 0. Quotients by 0 are 0, and the smallest number by −1 gives itself: as the language has it.
+    /// Computes a remainder; division by 0 gives remainder 0. As in the kernel language, a quotient by 0 is 0, and the smallest number divided by −1
+    /// is itself.
     fn remainder(&mut self, signed: bool, x: VReg, y: VReg) -> VReg {
         let quotient = self.general_two(if signed { &rows::SDIV_X } else { &rows::UDIV_X }, x, y);
         let rest = self.general_row(&rows::MSUB_X, Size::D, &[Arg::Use(quotient), Arg::Use(y), Arg::Use(x)]);
         self.choose(Flags::Equal, (y, Arg::Number(0)), y, rest)
     }
 
-    /// `yes` where the comparison holds, else `no`.
+    /// Returns `yes` if the comparison holds, else `no`.
     pub fn choose(&mut self, flags: Flags, (a, b): (VReg, Arg), yes: VReg, no: VReg) -> VReg {
         let result = self.scalar();
         self.emit(Op::CompareSelect(flags), vec![Arg::Def(result), Arg::Use(yes), Arg::Use(no), Arg::Use(a), b]);
         result
     }
 
-    /// −x.
+    /// Computes −x.
     pub fn negate(&mut self, x: VReg) -> VReg {
         self.general_row(&rows::NEG_X, Size::D, &[Arg::Use(x)])
     }
 
-    /// On one register.
+    /// Computes an operation on one register.
     pub fn general_unary(&mut self, op: UnaryOp, x: VReg) -> VReg {
         match op {
             UnaryOp::Neg => self.negate(x),
@@ -75,7 +76,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Shift by one number.
+    /// Shifts by a constant.
     pub fn shift_general(&mut self, op: BinaryOp, x: VReg, count: u32) -> VReg {
         let count = i64::from(count & 63);
         let (row, start, end) = match op {
@@ -87,7 +88,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Two registers, the second as it is.
+/// Makes the operands of an instruction that can shift its second register, with shift 0.
 pub(super) fn sum(x: VReg, y: VReg) -> [Arg; 3] {
     [Arg::Use(x), Arg::Use(y), Arg::Number(0)]
 }

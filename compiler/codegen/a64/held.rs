@@ -1,4 +1,4 @@
-//! What kernel values are held in.
+//! Registers that hold kernel values.
 
 use super::rows::Size;
 pub(super) use crate::codegen::own::Vector;
@@ -8,44 +8,44 @@ use regalloc2::VReg;
 /// Bytes of a vector register.
 pub(super) const WIDTH: u32 = 16;
 
-/// What a register holds, beside its lanes.
+/// The origin of a register's lanes.
 #[derive(Clone, Copy)]
 pub(super) enum Made {
-    /// Half a register's lanes with their signs, the upper half if `upper`.
+    /// Lanes of half a register, sign-extended; of the upper half if `upper`.
     Widened { from: VReg, upper: bool },
-    /// Products of two registers' half lanes with their signs.
+    /// Products of the sign-extended lanes of half registers.
     Product { factors: [VReg; 2], upper: bool },
-    /// The even lanes of two registers one after the other, or the odd ones.
+    /// The even or the odd lanes of two concatenated registers.
     EverySecond { of: [VReg; 2], odd: bool },
 }
 
 impl Vector {
-    /// The size of its lanes, for instructions.
+    /// Returns the size of its lanes.
     pub(super) fn size(&self) -> Size {
         Size::of(self.bytes)
     }
 }
 
-/// What a value is held in.
+/// The registers of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Held {
     /// A 64-bit scalar integer, or a scalar truth value 0 or 1, in a general-purpose register.
     General(VReg),
-    /// Vectors, other scalars, and masks: lanes of all zeros or ones, as wide as what was compared.
+    /// Vectors, scalars that are not 64-bit integers, and masks: lanes of zeros or ones, as wide as the compared lanes.
     Vector(Vector),
 }
 
-/// Whether values of a type are in general-purpose registers.
+/// Tests whether values of a type are in general-purpose registers.
 pub(super) fn is_general(ty: Type) -> bool {
     ty.lanes == 1 && matches!(ty.lane, Lane::I64 | Lane::Mask)
 }
 
-/// Bytes of a lane in registers. Masks have four where no comparison has set their width.
+/// Returns the bytes of a lane in registers. Masks have four unless a comparison has set another width.
 pub(super) fn lane_bytes(lane: Lane) -> u32 {
     if lane == Lane::Mask { 4 } else { lane.bytes() }
 }
 
-/// Registers that lanes take.
+/// Returns the number of registers for lanes.
 pub(super) fn part_count(bytes: u32, lanes: u16) -> usize {
     (u32::from(lanes) * bytes).div_ceil(WIDTH) as usize
 }

@@ -1,4 +1,4 @@
-//! Instructions over virtual registers: what the lowering writes, and what of it the register allocator reads.
+//! Instructions over virtual registers: output of the lowering, input of the register allocator.
 
 use super::encode::Flags;
 use super::rows::{Row, Size};
@@ -8,81 +8,81 @@ use regalloc2::{Operand, PReg, VReg};
 /// A function of these instructions.
 pub(super) type Function = own::Function<Inst>;
 
-/// An operand, in the order in which the manual writes them.
+/// An operand. Operands are in the order of Arm's manual.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arg {
-    /// A register written.
+    /// A written register.
     Def(VReg),
-    /// A register read.
+    /// A read register.
     Use(VReg),
-    /// What the register written holds before; not written out.
+    /// The register whose old contents the definition overwrites; it has no field.
     Tied(VReg),
-    /// A register written that must be this one.
+    /// A written register that must be a certain physical register.
     FixedDef(VReg, PReg),
-    /// Memory.
+    /// An operand in memory.
     Memory(Address),
-    /// A number.
+    /// An immediate.
     Number(i64),
 }
 
-/// What an instruction does; the comment is its operands.
+/// The operation of an instruction; the comment lists its operands.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Op {
-    /// A row's instruction.
+    /// The instruction of a row.
     Row(&'static Row, Size),
-    /// Parameters arrive: fixed definitions.
+    /// Fixed definitions: the incoming parameters.
     Parameters,
-    /// def: a number of 64 bits.
+    /// def: a 64-bit constant.
     Constant(i64),
-    /// def: this in each half of a vector register, where one instruction can make it.
+    /// def: a 64-bit pattern in each half of a vector register, which one instruction can make.
     Pattern(u64),
     /// def, memory: the address.
     LoadAddress,
-    /// def, memory: so many bytes to a general-purpose register, zeros above, or the sign's.
+    /// def, memory: a load of this number of bytes to a general-purpose register, extended with sign if `true`, else with zeros.
     Load(u32, bool),
-    /// memory, use: so many bytes of a general-purpose register.
+    /// memory, use: a store of this number of bytes of a general-purpose register.
     Store(u32),
-    /// def, memory: so many bytes to a vector register, zeros above.
+    /// def, memory: a load of this number of bytes to a vector register, with zeros above.
     LoadVector(u32),
-    /// def, memory: a whole vector register of what nothing writes while the kernel runs.
+    /// def, memory: a load of a whole vector register from memory that is read-only in the kernel.
     LoadInput,
-    /// def, def, memory: two whole vector registers.
+    /// def, def, memory: a load of two whole vector registers.
     LoadPair,
-    /// memory, use: so many bytes of a vector register.
+    /// memory, use: a store of this number of bytes of a vector register.
     StoreVector(u32),
-    /// memory, use, use: two whole vector registers.
+    /// memory, use, use: a store of two whole vector registers.
     StorePair,
-    /// def, a, b: 1 if a stands so to b, else 0.
+    /// def, a, b: 1 if the comparison of a with b holds, else 0.
     CompareSet(Flags),
-    /// def, chosen, otherwise, a, b: chosen where a stands so to b.
+    /// def, chosen, otherwise, a, b: chosen if the comparison of a with b holds, else otherwise.
     CompareSelect(Flags),
-    /// To the first block.
+    /// Jump to the first block.
     Jump,
-    /// a, b: to the first block if a stands so to b, else to the second.
+    /// a, b: to the first block if the comparison of a with b holds, else to the second.
     CompareBranch(Flags),
     /// use: to the first block if it is not 0, else to the second.
     TestBranch,
-    /// With a status.
+    /// Return of a status.
     Return(i32),
 }
 
 /// An instruction.
 #[derive(Clone, Debug)]
 pub(super) struct Inst {
-    /// What it does.
+    /// The operation.
     pub op: Op,
-    /// To what.
+    /// Its operands.
     pub args: Vec<Arg>,
 }
 
 impl Instruction for Inst {
-    /// In the order of the operands; of memory, base and index.
+    /// Lists registers in the order of the operands; a memory operand has base and index.
     fn operands(&self, list: &mut Vec<Operand>) {
         let start = list.len();
         let tied = self.args.iter().position(|arg| matches!(arg, Arg::Tied(_)));
         for (i, arg) in self.args.iter().enumerate() {
             match *arg {
-                // The tied operand stands right after the definition.
+                // The tied operand follows the definition.
                 Arg::Def(v) if tied == Some(i + 1) => list.push(Operand::reg_reuse_def(v, list.len() + 1 - start)),
                 Arg::Def(v) => list.push(Operand::reg_def(v)),
                 Arg::Use(v) | Arg::Tied(v) => list.push(Operand::reg_use(v)),

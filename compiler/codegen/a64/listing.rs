@@ -1,19 +1,19 @@
-//! Code as text, by another's decoder: what is printed is what the bytes say.
+//! Text of machine code, decoded by an independent decoder, so that it shows the actual bytes.
 
 use crate::codegen::own::Emitted;
 use fARM64::format::{FmtFormatter, format_to_string};
 use fARM64::{Decoder, DecoderOptions};
 use std::fmt::Write;
 
-/// An instruction as text; none where the bytes are no instruction.
+/// Decodes an instruction to text; `None` if the bytes are no instruction.
 pub(super) fn instruction(word: [u8; 4]) -> Option<String> {
     let decoded = Decoder::new(&word, 0, DecoderOptions::default()).decode();
     let text = (!decoded.is_invalid()).then(|| format_to_string(&FmtFormatter::new(), &decoded))?;
-    // The decoder's columns are wide.
+    // The decoder pads its columns.
     Some(text.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// One instruction a line, blocks that are jumped to by their offsets.
+/// Prints one instruction a line; jump targets are labelled with their offsets.
 pub(super) fn text(emitted: &Emitted) -> String {
     let mut text = String::new();
     let words = emitted.code.bytes[..emitted.instruction_bytes].as_chunks::<4>().0;

@@ -1,4 +1,4 @@
-//! The state of lowering a kernel, and instructions with new registers for their results.
+//! State of the lowering of a kernel, and emission of instructions with new result registers.
 
 use super::held::{Held, Made, Vector, is_general};
 use super::inst::{Arg, Inst, Op};
@@ -12,29 +12,29 @@ use crate::machine::Machine;
 use regalloc2::{PReg, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The state of lowering one kernel.
+/// The state of the lowering of one kernel.
 pub(super) type Lowering<'a> = own::Lowering<'a, Neon>;
 
-/// What is known beside what every lowering knows.
+/// State of this instruction set, in addition to the common state.
 pub(super) struct Neon {
-    /// Whether one instruction adds products of four bytes.
+    /// `true` if the machine has dot products of four bytes.
     pub dot_product: bool,
-    /// Masks whose integers are subtracted and used for nothing else.
+    /// Masks whose integer form is only subtracted, by the value of the integer form.
     pub subtracted_masks: FxHashMap<Value, Value>,
-    /// Sums with a number, and the larger ones of them and another, that are only narrowed to bytes.
+    /// Patterns of a sum and limits that end in a narrowing to bytes, by the narrowed value.
     pub narrowed_sums: FxHashMap<Value, Narrowed>,
-    /// Registers of a block that hold numbers.
+    /// Registers of constants, by block and contents.
     pub numbers: FxHashMap<(Block, Vec<u8>), VReg>,
-    /// Registers that repeat a lane of another.
+    /// Registers that repeat a lane of another: that register, the lane's size and number.
     pub elements: FxHashMap<VReg, (VReg, Size, i64)>,
-    /// What registers hold that an instruction on lanes of a size may take apart.
+    /// Origins of registers, by register and lane size, for instructions that can include the earlier operation.
     pub made: FxHashMap<(VReg, Size), Made>,
     /// Doubling high products, which are never the smallest number.
     pub doubled: FxHashSet<VReg>,
 }
 
 impl Neon {
-    /// For a kernel on a machine.
+    /// Analyzes a kernel for a machine.
     pub fn new(kernel: &Kernel, machine: &Machine) -> Self {
         Self {
             dot_product: machine.byte_fours,
@@ -49,7 +49,7 @@ impl Neon {
 }
 
 impl Lowering<'_> {
-    /// Parameters and stack arrays.
+    /// Defines parameters and stack arrays.
     pub fn enter(&mut self) -> Result<(), CodegenError> {
         let count = self.kernel.pointer_params().count() + self.kernel.integers;
         let registers: Vec<VReg> = (0..count).map(|_| self.scalar()).collect();
@@ -84,51 +84,51 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// An instruction at the end of the block.
+    /// Adds an instruction at the end of the block.
     pub fn emit(&mut self, op: Op, args: Vec<Arg>) {
         self.push(Inst { op, args });
     }
 
-    /// A row's instruction with a new vector register before the given operands.
+    /// Adds a row's instruction with a new vector register as its result.
     pub fn row(&mut self, row: &'static Row, size: Size, args: &[Arg]) -> VReg {
         let result = self.register(VECTOR);
         self.emit(Op::Row(row, size), [&[Arg::Def(result)], args].concat());
         result
     }
 
-    /// A row's instruction with a new general-purpose register before the given operands.
+    /// Adds a row's instruction with a new general-purpose register as its result.
     pub fn general_row(&mut self, row: &'static Row, size: Size, args: &[Arg]) -> VReg {
         let result = self.scalar();
         self.emit(Op::Row(row, size), [&[Arg::Def(result)], args].concat());
         result
     }
 
-    /// Of two registers.
+    /// Adds an instruction on two registers.
     pub fn two(&mut self, row: &'static Row, size: Size, a: VReg, b: VReg) -> VReg {
         self.row(row, size, &[Arg::Use(a), Arg::Use(b)])
     }
 
-    /// Of one register.
+    /// Adds an instruction on one register.
     pub fn one(&mut self, row: &'static Row, size: Size, a: VReg) -> VReg {
         self.row(row, size, &[Arg::Use(a)])
     }
 
-    /// Of one register and a number.
+    /// Adds an instruction on one register and an immediate.
     pub fn one_with(&mut self, row: &'static Row, size: Size, a: VReg, number: i64) -> VReg {
         self.row(row, size, &[Arg::Use(a), Arg::Number(number)])
     }
 
-    /// The first operand's register becomes the result's.
+    /// Adds an instruction on two registers whose result overwrites a third.
     pub fn tied(&mut self, row: &'static Row, size: Size, c: VReg, a: VReg, b: VReg) -> VReg {
         self.row(row, size, &[Arg::Tied(c), Arg::Use(a), Arg::Use(b)])
     }
 
-    /// The same with one operand more.
+    /// Adds an instruction on one register whose result overwrites another.
     pub fn tied_one(&mut self, row: &'static Row, size: Size, c: VReg, a: VReg) -> VReg {
         self.row(row, size, &[Arg::Tied(c), Arg::Use(a)])
     }
 
-    /// A value that is in vector registers; 64-bit scalars are moved there.
+    /// Returns the vector registers of a value. A 64-bit scalar is moved there.
     pub fn vector(&mut self, value: Value) -> Result<Vector, CodegenError> {
         match self.get(value)? {
             Held::Vector(vector) => Ok(vector),
@@ -137,18 +137,18 @@ impl Lowering<'_> {
         }
     }
 
-    /// A 64-bit scalar as a vector of one lane.
+    /// Moves a 64-bit scalar to a vector of one lane.
     pub fn vector_of_general(&mut self, register: VReg) -> Vector {
         let part = self.one(&rows::FMOV_TO_D, Size::D, register);
         Vector { bytes: 8, lanes: 1, parts: vec![part] }
     }
 
-    /// The lowest 64 bits of a vector register in a general-purpose one.
+    /// Moves the lowest 64 bits of a vector register to a general-purpose register.
     pub fn general_of_vector(&mut self, part: VReg) -> VReg {
         self.general_row(&rows::FMOV_FROM_D, Size::D, &[Arg::Use(part)])
     }
 
-    /// A result as values of its type are held: a 64-bit scalar leaves the vector registers.
+    /// Moves a result to the registers of its type: a 64-bit scalar leaves the vector registers.
     pub fn settle(&mut self, ty: Type, vector: Vector) -> Held {
         if is_general(ty) && ty.lane == Lane::I64 {
             return Held::General(self.general_of_vector(vector.parts[0]));
@@ -156,9 +156,9 @@ impl Lowering<'_> {
         Held::Vector(vector)
     }
 
-    /// An instruction on the parts of a vector.
+    /// Applies an instruction to the registers of a vector.
     pub fn map(&mut self, a: &Vector, mut f: impl FnMut(&mut Self, VReg) -> VReg) -> Vector {
-        // Registers that repeat have one result.
+        // Equal consecutive registers share one result.
         let mut done: Option<(VReg, VReg)> = None;
         let parts = a.parts.iter().map(|&x| {
             if let Some((from, to)) = done.filter(|(from, _)| *from == x) {
@@ -173,7 +173,7 @@ impl Lowering<'_> {
         a.with(parts)
     }
 
-    /// An instruction on the parts of two vectors of one shape.
+    /// Applies an instruction to the registers of two vectors of one shape.
     pub fn map2(&mut self, a: &Vector, b: &Vector, mut f: impl FnMut(&mut Self, VReg, VReg) -> VReg) -> Vector {
         let parts = a.parts.iter().zip(&b.parts).map(|(&x, &y)| f(self, x, y)).collect();
         a.with(parts)

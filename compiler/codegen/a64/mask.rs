@@ -1,4 +1,4 @@
-//! Truth values: comparisons, selection, and masks of different widths made alike. Masks are lanes of zeros or ones.
+//! Masks: comparisons, selection, and conversion between widths. Masks are lanes of zeros or ones.
 
 use super::arithmetic::integer;
 use super::encode::Flags;
@@ -11,12 +11,12 @@ use crate::kernel::{BinaryOp, CompareOp, Lane, Type, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
-    /// Bit by bit `yes` where the mask is one, else `no`.
+    /// Selects bits of `yes` where the mask's bit is 1, else of `no`.
     pub fn blend(&mut self, mask: VReg, yes: VReg, no: VReg) -> VReg {
         self.tied(&rows::BSL, Size::B, mask, yes, no)
     }
 
-    /// A comparison.
+    /// Lowers a comparison.
     pub fn compare(&mut self, op: CompareOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         if is_general(ty) {
@@ -34,7 +34,7 @@ impl Lowering<'_> {
         if ty.lanes > 1 { Ok(Held::Vector(mask)) } else { Ok(Held::General(self.truth(&mask))) }
     }
 
-    /// The lowest lane of a mask as 0 or 1.
+    /// Returns the lowest lane of a mask as 0 or 1.
     fn truth(&mut self, mask: &Vector) -> VReg {
         let raw = self.general_of_vector(mask.parts[0]);
         self.general_row(&rows::AND_ONE, Size::D, &[Arg::Use(raw)])
@@ -63,12 +63,12 @@ impl Lowering<'_> {
         self.map(mask, |l, x| l.one(&rows::NOT, Size::B, x))
     }
 
-    /// A mask of lanes as wide as wanted.
+    /// Converts a mask to lanes of `bytes` bytes.
     pub fn mask_at(&mut self, mask: &Vector, bytes: u32) -> Vector {
         if mask.bytes < bytes { self.widen(mask, bytes, true) } else { self.wrap(mask, bytes) }
     }
 
-    /// And, or, exclusive or of masks.
+    /// Computes and, or, exclusive or of masks.
     pub fn mask_binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         match (self.get(a)?, self.get(b)?) {
             (Held::General(x), Held::General(y)) => Ok(Held::General(self.general_binary(op, x, y))),
@@ -80,7 +80,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The opposite mask.
+    /// Computes the complement of a mask.
     pub fn mask_not(&mut self, a: Value) -> Result<Held, CodegenError> {
         Ok(match self.get(a)? {
             Held::General(x) => Held::General(self.general_row(&rows::EOR_ONE, Size::D, &[Arg::Use(x)])),
@@ -88,7 +88,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// mask ? a : b.
+    /// Lowers a selection: mask ? a : b.
     pub fn select(&mut self, mask: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         if is_general(ty) {
@@ -96,7 +96,7 @@ impl Lowering<'_> {
             return Ok(Held::General(self.choose(Flags::NotEqual, (mask, Arg::Number(0)), yes, no)));
         }
         let (yes, no) = (self.vector(a)?, self.vector(b)?);
-        // Only masks can differ in width here.
+        // Only masks can differ in lane width.
         let no = if ty.lane == Lane::Mask { self.mask_at(&no, yes.bytes) } else { no };
         let mask = match self.get(mask)? {
             Held::General(register) => self.splat_truth(register, yes.bytes, ty.lanes),
@@ -106,14 +106,14 @@ impl Lowering<'_> {
         Ok(Held::Vector(yes.with(parts)))
     }
 
-    /// A truth value of a general-purpose register in every lane.
+    /// Copies a truth value in a general-purpose register to every lane of a mask.
     pub fn splat_truth(&mut self, register: VReg, bytes: u32, lanes: u16) -> Vector {
         let ones = self.negate(register);
         let part = self.row(&rows::DUP_GENERAL, Size::D, &[Arg::Use(ones)]);
         Vector { bytes, lanes, parts: vec![part; part_count(bytes, lanes)] }
     }
 
-    /// One lane of a mask as 0 or 1.
+    /// Returns one lane of a mask as 0 or 1.
     pub fn extract_truth(&mut self, mask: &Held, lane: u16) -> VReg {
         match mask {
             Held::Vector(vector) => {
@@ -124,7 +124,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A mask as integers 0 and 1.
+    /// Converts a mask to integers 0 and 1.
     pub fn mask_to_integer(&mut self, a: Value, ty: Type) -> Result<Held, CodegenError> {
         let bytes = ty.lane.bytes();
         Ok(match self.get(a)? {
@@ -135,13 +135,13 @@ impl Lowering<'_> {
             }
             Held::Vector(mask) => {
                 let mask = self.mask_at(&mask, bytes);
-                // −1 to 1.
+                // Lanes of −1 become 1.
                 Held::Vector(self.map(&mask, |l, x| l.one(&rows::NEG, Size::of(bytes), x)))
             }
         })
     }
 
-    /// Lanes of 32 bits, less 1 where a mask is true.
+    /// Subtracts 1 from the 32-bit lanes where a mask is true.
     pub fn subtract_mask(&mut self, a: Value, mask: Value) -> Result<Held, CodegenError> {
         let a = self.vector(a)?;
         let Held::Vector(mask) = self.get(mask)? else { return self.bug("a scalar mask subtracted from a vector") };
@@ -150,7 +150,7 @@ impl Lowering<'_> {
     }
 }
 
-/// How a comparison of general-purpose registers says it.
+/// Returns the condition of a comparison of general-purpose registers.
 fn flags(op: CompareOp) -> Flags {
     match op {
         CompareOp::Equal => Flags::Equal,

@@ -1,4 +1,4 @@
-//! Loads and stores. No byte outside the active lanes is touched.
+//! Loads and stores. They touch no byte outside the active lanes.
 
 use super::encode::Flags;
 use super::held::{Held, Vector, WIDTH, is_general, part_count};
@@ -11,10 +11,10 @@ use crate::codegen::own::{Access, Address};
 use crate::kernel::{BinaryOp, Bounds, Buffer, BufferKind, Type, Value};
 use regalloc2::VReg;
 
-/// Index and offset of an access.
+/// The index and the constant offset of an access.
 type At = (Value, i64);
 
-/// The access to some bytes at the beginning of a vector whose registers hold `part` bytes each.
+/// Describes the access to the first `bytes` bytes of a vector, whose registers hold `part` bytes each.
 fn access(bytes: u32, part: u32) -> Access {
     if bytes.is_multiple_of(part) || bytes.is_power_of_two() {
         return Access::Memory { unit: part.min(bytes), bytes };
@@ -23,7 +23,7 @@ fn access(bytes: u32, part: u32) -> Access {
 }
 
 impl Lowering<'_> {
-    /// `active` lanes, the others zero.
+    /// Loads the first `active` lanes; the others are zero.
     pub fn load(&mut self, buffer: Buffer, at: At, active: u16, ty: Type) -> Result<Held, CodegenError> {
         let bytes = ty.lane.bytes();
         let (part, loaded) = ((u32::from(ty.lanes) * bytes).min(WIDTH), u32::from(active) * bytes);
@@ -44,14 +44,14 @@ impl Lowering<'_> {
         Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts }))
     }
 
-    /// A whole register of what nothing writes while the kernel runs.
+    /// Loads a whole register from memory that is read-only in the kernel.
     fn load_input(&mut self, place: Address) -> VReg {
         let result = self.register(VECTOR);
         self.emit(Op::LoadInput, vec![Arg::Def(result), Arg::Memory(place)]);
         result
     }
 
-    /// 1 to 16 bytes in the low end of a register, zeros after them.
+    /// Loads 1 to 16 bytes into the low end of a register, with zeros above.
     fn load_some(&mut self, place: Address, bytes: u32) -> VReg {
         if bytes.is_power_of_two() {
             let result = self.register(VECTOR);
@@ -62,7 +62,7 @@ impl Lowering<'_> {
             let word = self.load_word(place, bytes);
             return self.one(&rows::FMOV_TO_D, Size::D, word);
         }
-        // Two words that overlap; what is in both is shifted out of the second.
+        // Two overlapping words; the overlap is shifted out of the second.
         let low = self.load_some(place, 8);
         let high = self.load_general(place.plus(bytes as i32 - 8), 8);
         let high = self.shift_general(BinaryOp::ShiftRightUnsigned, high, 8 * (16 - bytes));
@@ -75,7 +75,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// 3, 5, 6 or 7 bytes as a number: two words that overlap.
+    /// Loads 3, 5, 6 or 7 bytes into a general-purpose register, as two overlapping words.
     fn load_word(&mut self, place: Address, bytes: u32) -> VReg {
         let half = if bytes == 3 { 2 } else { 4 };
         let low = self.load_general(place, half);
@@ -85,7 +85,7 @@ impl Lowering<'_> {
         self.general_binary(BinaryOp::Or, low, high)
     }
 
-    /// The first `active` lanes to memory.
+    /// Stores the first `active` lanes.
     pub fn store(&mut self, buffer: Buffer, at: At, active: u16, value: Value) -> Result<(), CodegenError> {
         let ty = self.ty(value);
         let bytes = ty.lane.bytes();
@@ -103,7 +103,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The low bytes of a register: a power of two of them at a time.
+    /// Stores low bytes of a register, a power of two at a time.
     fn store_some(&mut self, place: Address, register: VReg, bytes: u32) {
         let mut done = 0;
         for size in [16, 8, 4, 2, 1] {
@@ -119,7 +119,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A group of elements repeated over the lanes.
+    /// Loads a group of elements, and repeats it over the lanes.
     pub fn load_splat(&mut self, buffer: Buffer, at: At, group: u16, ty: Type) -> Result<Held, CodegenError> {
         if ty.lanes == group {
             return self.load(buffer, at, group, ty);
@@ -127,7 +127,7 @@ impl Lowering<'_> {
         let lane = ty.lane.bytes();
         let (bytes, total) = (u32::from(group) * lane, u32::from(ty.lanes) * lane);
         let unit = bytes.min(WIDTH);
-        // Neighbours become one load, whose address has no index: there is one for all.
+        // Neighbouring loads are joined later. A joint load has no index, so this address must not need one.
         let place = self.address(buffer, at, Access::Memory { unit, bytes: bytes.max(WIDTH) })?;
         let loaded: Vec<VReg> = (0..bytes / unit).map(|i| self.load_some(place.plus((i * unit) as i32), unit)).collect();
         let whole = if bytes < WIDTH { vec![self.repeat(Size::of(bytes), loaded[0], 0)] } else { loaded };
@@ -135,7 +135,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts }))
     }
 
-    /// Each lane from its own index.
+    /// Loads each lane from its own index.
     pub fn gather(&mut self, buffer: Buffer, (indices, offset): At, bounds: Bounds, ty: Type) -> Result<Held, CodegenError> {
         let bytes = ty.lane.bytes();
         let elements = self.kernel.buffer(buffer).elements;
@@ -160,7 +160,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(self.implode(&lanes, bytes)))
     }
 
-    /// An index plus an offset, limited to the buffer if that is wanted.
+    /// Computes an index plus an offset, clamped to the buffer if `bounds` requires it.
     fn bounded(&mut self, index: VReg, offset: i64, bounds: Bounds, elements: u64) -> VReg {
         let index = match offset {
             0 => index,

@@ -1,4 +1,5 @@
-//! Kernels to aarch64 code: Armv8.0-A, and with products of four bytes (`dotprod`). `docs/wide.md` describes the common part.
+//! Compilation of kernels to aarch64 code: Armv8.0-A, optionally with dot products of four bytes (`dotprod`). `docs/wide.md` describes the common
+//! part.
 
 mod arithmetic;
 mod back_end;

@@ -1,4 +1,4 @@
-//! Numbers in vector registers: by one instruction where it can make them, else from memory after the code.
+//! Constants in vector registers: made by one instruction if possible, else loaded from memory behind the code.
 
 use super::held::{Held, Vector, WIDTH, is_general, lane_bytes, part_count};
 use super::inst::{Arg, Op};
@@ -8,7 +8,7 @@ use crate::codegen::own::Address;
 use crate::kernel::{Lane, Type};
 use regalloc2::VReg;
 
-/// A number repeated to 64 bits.
+/// Repeats a lane's bits to 64 bits.
 fn repeated(bytes: u32, bits: u64) -> u64 {
     let lane = &bits.to_le_bytes()[..bytes as usize];
     let mut all = [0; 8];
@@ -16,7 +16,7 @@ fn repeated(bytes: u32, bits: u64) -> u64 {
     u64::from_le_bytes(all)
 }
 
-/// The instruction that puts these bits into both halves of a register, with register 0: MOVI, MVNI or FMOV.
+/// Returns the instruction that puts these bits into both halves of register 0: MOVI, MVNI or FMOV. `None` if there is none.
 pub(super) fn modified(bits: u64) -> Option<u32> {
     let word = |inverted: u32, mode: u32, byte: u64| {
         let byte = byte as u32;
@@ -57,14 +57,14 @@ pub(super) fn modified(bits: u64) -> Option<u32> {
     word(1, 0b1111, short_float(bits, 64)?)
 }
 
-/// A float of four bits after the point and a small exponent as the byte that FMOV has.
+/// Encodes a float with a fraction of four bits and a small exponent as the byte of FMOV. `None` if it does not fit.
 fn short_float(bits: u64, width: u32) -> Option<u64> {
     let (fraction, exponent) = if width == 32 { (23, 8) } else { (52, 11) };
     let top = bits >> (fraction - 4);
     if top << (fraction - 4) != bits {
         return None;
     }
-    // Sign, the exponent's first bit, copies of its opposite, two bits more, four of the fraction.
+    // Bits of `top`: sign, first bit of the exponent, copies of its inverse, two more bits, four bits of the fraction.
     let copies = top >> 6 & ((1 << (exponent - 3)) - 1);
     let first = top >> (4 + exponent - 1) & 1;
     let wanted = if first == 1 { 0 } else { (1 << (exponent - 3)) - 1 };
@@ -72,20 +72,20 @@ fn short_float(bits: u64, width: u32) -> Option<u64> {
     (copies == wanted).then_some(sign << 7 | (1 - first) << 6 | top & 0x3F)
 }
 
-/// What both halves of a register hold, if they are alike.
+/// Returns the bits of both halves of a register, if the halves are equal.
 fn halves(contents: &[u8]) -> Option<u64> {
     let [low, high] = contents.as_chunks::<8>().0 else { return None };
     (low == high).then(|| u64::from_le_bytes(*low))
 }
 
 impl Lowering<'_> {
-    /// A number in every lane of a register.
+    /// Makes a register with a constant in every lane.
     pub fn number(&mut self, bytes: u32, bits: u64) -> VReg {
         let half = repeated(bytes, bits).to_le_bytes();
         self.pool(&[half, half].concat())
     }
 
-    /// A register full of given bytes, made once in a block.
+    /// Makes a register with the given bytes, once in a block.
     pub fn pool(&mut self, contents: &[u8]) -> VReg {
         let key = (self.block, contents.to_vec());
         if let Some(&known) = self.set.numbers.get(&key) {
@@ -103,7 +103,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// A constant of a type, in registers.
+    /// Makes a constant of a type.
     pub fn constant_of(&mut self, ty: Type, bits: u64) -> Held {
         if is_general(ty) {
             return Held::General(self.general_number(bits as i64));
@@ -114,7 +114,7 @@ impl Lowering<'_> {
         Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![register; part_count(bytes, ty.lanes)] })
     }
 
-    /// A number in the shape of a vector.
+    /// Makes a vector with a constant in every lane, in the shape of `a`.
     pub fn number_like(&mut self, a: &Vector, bits: u64) -> Vector {
         let number = self.number(a.bytes, bits);
         a.with(vec![number; a.parts.len()])

@@ -1,4 +1,4 @@
-//! Moving lanes: pieces of registers, splats, horizontal reductions, lanes one by one.
+//! Movement of lanes: pieces of registers, splats, horizontal reductions, access to single lanes.
 
 use super::held::{Held, Vector, WIDTH, is_general, part_count};
 use super::inst::Arg;
@@ -9,7 +9,7 @@ use crate::kernel::{HorizontalOp, Lane, Type, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
-    /// Some bytes of a vector in the low end of a register, at a multiple of their number.
+    /// Returns bytes of a vector, from byte `at` on, in the low end of a register.
     pub fn piece(&mut self, a: &Vector, at: u32, _: u32) -> VReg {
         let part = a.parts[(at / WIDTH) as usize];
         match at % WIDTH {
@@ -18,7 +18,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Registers whose low ends hold equal shares of a vector's lanes, joined to full ones.
+    /// Joins registers whose low ends hold equal shares of a vector's lanes.
     pub fn assemble(&mut self, pieces: &[VReg], bytes: u32, lanes: u16) -> Vector {
         let total = u32::from(lanes) * bytes;
         let mut parts = pieces.to_vec();
@@ -30,7 +30,7 @@ impl Lowering<'_> {
         Vector { bytes, lanes, parts }
     }
 
-    /// A lane as a 64-bit number.
+    /// Moves a lane to a general-purpose register, extended to 64 bits.
     pub fn lane_of(&mut self, a: &Vector, lane: u32, signed: bool) -> VReg {
         let at = lane * a.bytes;
         let part = a.parts[(at / WIDTH) as usize];
@@ -42,12 +42,12 @@ impl Lowering<'_> {
         }
     }
 
-    /// The lanes as 64-bit numbers.
+    /// Moves the lanes to general-purpose registers, extended to 64 bits.
     pub fn explode(&mut self, a: &Vector, signed: bool) -> Vec<VReg> {
         (0..u32::from(a.lanes)).map(|lane| self.lane_of(a, lane, signed)).collect()
     }
 
-    /// The low bytes of general-purpose registers as lanes.
+    /// Makes a vector from the low bytes of general-purpose registers.
     pub fn implode(&mut self, lanes: &[VReg], bytes: u32) -> Vector {
         let per_part = (WIDTH / bytes) as usize;
         let parts = lanes.chunks(per_part).map(|some| {
@@ -58,26 +58,27 @@ impl Lowering<'_> {
         Vector { bytes, lanes: lanes.len() as u16, parts: parts.collect() }
     }
 
-    /// A lane from a general-purpose register.
+    /// Inserts a lane from a general-purpose register.
     pub fn insert(&mut self, part: VReg, bytes: u32, lane: i64, from: VReg) -> VReg {
         self.row(&rows::INS_GENERAL, Size::of(bytes), &[Arg::Tied(part), Arg::Number(lane), Arg::Use(from)])
     }
 
-    /// A lane of a register in all lanes.
+    /// Copies a lane of a register to all lanes.
     pub fn repeat(&mut self, size: Size, part: VReg, lane: i64) -> VReg {
         let result = self.one_with(&rows::DUP, size, part, lane);
         self.set.elements.insert(result, (part, size, lane));
         result
     }
 
-    /// The other of two factors, and the one that repeats a lane as operands that name it, if one does.
+    /// Finds a factor that repeats a lane. Returns the other factor, and the register and lane as an element operand. `None` if neither repeats a
+    /// lane.
     pub fn with_element(&mut self, size: Size, x: VReg, y: VReg) -> Option<(VReg, [Arg; 2])> {
         let of = |register| self.set.elements.get(&register).filter(|(_, lanes, _)| *lanes == size);
         let (other, &(part, _, lane)) = of(y).map(|element| (x, element)).or_else(|| of(x).map(|element| (y, element)))?;
         Some((other, [Arg::Use(part), Arg::Number(lane)]))
     }
 
-    /// A scalar in every lane.
+    /// Copies a scalar to every lane.
     pub fn splat(&mut self, a: Value, ty: Type) -> Result<Held, CodegenError> {
         if ty.lanes == 1 {
             return self.get(a);
@@ -89,14 +90,14 @@ impl Lowering<'_> {
         let bytes = ty.lane.bytes();
         let part = match self.get(a)? {
             Held::General(register) => self.row(&rows::DUP_GENERAL, Size::D, &[Arg::Use(register)]),
-            // A lane that was extracted is in all lanes.
+            // An extracted lane is already in all lanes.
             Held::Vector(scalar) if self.set.elements.contains_key(&scalar.parts[0]) => scalar.parts[0],
             Held::Vector(scalar) => self.repeat(Size::of(bytes), scalar.parts[0], 0),
         };
         Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![part; part_count(bytes, ty.lanes)] }))
     }
 
-    /// One lane.
+    /// Extracts one lane.
     pub fn extract(&mut self, a: Value, lane: u16, ty: Type) -> Result<Held, CodegenError> {
         if ty.lane == Lane::Mask {
             let mask = self.get(a)?;
@@ -111,7 +112,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(Vector { bytes: a.bytes, lanes: 1, parts: vec![part] }))
     }
 
-    /// A mask in lanes of bytes, whatever it is held in.
+    /// Converts a mask to lanes of bytes.
     fn mask_lanes(&mut self, a: Value) -> Result<Vector, CodegenError> {
         Ok(match self.get(a)? {
             Held::Vector(mask) => self.mask_at(&mask, 1),
@@ -119,7 +120,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// A mask again, from lanes of bytes.
+    /// Converts lanes of bytes to a mask.
     fn mask_again(&mut self, lanes: Vector) -> Held {
         if lanes.lanes == 1 {
             return Held::General(self.extract_truth(&Held::Vector(lanes), 0));
@@ -127,7 +128,7 @@ impl Lowering<'_> {
         Held::Vector(lanes)
     }
 
-    /// The lanes of a, then those of b.
+    /// Concatenates the lanes of a and of b.
     pub fn join(&mut self, a: Value, b: Value, ty: Type) -> Result<Held, CodegenError> {
         let mask = ty.lane == Lane::Mask;
         let (a, b) = if mask { (self.mask_lanes(a)?, self.mask_lanes(b)?) } else { (self.vector(a)?, self.vector(b)?) };
@@ -135,7 +136,7 @@ impl Lowering<'_> {
         Ok(if mask { self.mask_again(joined) } else { Held::Vector(joined) })
     }
 
-    /// Some lanes from `first` on.
+    /// Extracts consecutive lanes from `first` on.
     pub fn part(&mut self, a: Value, first: u16, ty: Type) -> Result<Held, CodegenError> {
         let mask = ty.lane == Lane::Mask;
         let a = if mask { self.mask_lanes(a)? } else { self.vector(a)? };
@@ -156,7 +157,7 @@ impl Lowering<'_> {
         Vector { bytes: a.bytes, lanes, parts }
     }
 
-    /// Lanes picked from the lanes of a followed by those of b.
+    /// Picks lanes from the concatenation of a and b.
     pub fn shuffle(&mut self, a: Value, b: Value, lanes: &[u16], ty: Type) -> Result<Held, CodegenError> {
         let mask = ty.lane == Lane::Mask;
         let (a, b) = if mask { (self.mask_lanes(a)?, self.mask_lanes(b)?) } else { (self.vector(a)?, self.vector(b)?) };
@@ -164,7 +165,7 @@ impl Lowering<'_> {
         Ok(if mask { self.mask_again(picked) } else { self.settle(ty, picked) })
     }
 
-    /// A vector to a scalar: lane i with lane i + n/2, until one is left.
+    /// Reduces a vector to a scalar: lane i with lane i + n/2, until one lane is left.
     pub fn horizontal(&mut self, op: HorizontalOp, a: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         let op = op.of_two(ty.lane.is_float());

@@ -1,4 +1,4 @@
-//! Lanes picked from two vectors: by one instruction where their order is one that it has, else by bytes.
+//! Lanes picked from two vectors: by one instruction if it has their order, else by bytes.
 
 use super::held::{Vector, WIDTH};
 use super::inst::Arg;
@@ -6,10 +6,10 @@ use super::lowering::Lowering;
 use super::rows::{self, Row, Size};
 use regalloc2::VReg;
 
-/// A byte of a register.
+/// A byte of a register: the register, and the position.
 type Byte = (VReg, usize);
 
-/// Which of two registers, and which of its lanes, by the number of lanes and the place.
+/// An order of lanes: from the number of lanes and the position to the source register (0 or 1) and its lane.
 type Order = fn(usize, usize) -> (usize, usize);
 
 /// Orders of the lanes of two registers that an instruction has.
@@ -23,7 +23,7 @@ const ORDERS: [(&Row, Order); 6] = [
 ];
 
 impl Lowering<'_> {
-    /// Lanes picked from the lanes of a followed by those of b.
+    /// Picks lanes from the concatenation of a and b.
     pub fn pick(&mut self, a: &Vector, b: &Vector, lanes: &[u16]) -> Vector {
         let bytes = a.bytes as usize;
         let place = |&lane: &u16| {
@@ -38,7 +38,7 @@ impl Lowering<'_> {
         Vector { bytes: a.bytes, lanes: lanes.len() as u16, parts: parts.collect() }
     }
 
-    /// Up to 16 bytes from anywhere. What is after them may be anything.
+    /// Picks up to 16 bytes from anywhere. Bytes behind them are undefined.
     fn pick_register(&mut self, wanted: &[Byte]) -> VReg {
         let mut sources: Vec<VReg> = vec![];
         for (register, _) in wanted {
@@ -58,7 +58,7 @@ impl Lowering<'_> {
         self.pick_rotated(wanted, &sources).unwrap_or_else(|| self.pick_bytes(wanted, &sources))
     }
 
-    /// One instruction for lanes of some size.
+    /// Picks lanes of a size by one instruction; `None` if no instruction has the order.
     fn pick_lanes(&mut self, size: Size, wanted: &[Byte], sources: &[VReg]) -> Option<VReg> {
         let bytes = size.bits() as usize / 8;
         let lane = |some: &[Byte]| {
@@ -94,7 +94,7 @@ impl Lowering<'_> {
         (size != Size::D && lanes.iter().enumerate().all(reversed)).then(|| self.one(&rows::REV64, size, sources[0]))
     }
 
-    /// Neighbouring bytes of one register followed by another.
+    /// Picks neighbouring bytes of two concatenated registers; `None` if the bytes are not neighbours.
     fn pick_rotated(&mut self, wanted: &[Byte], sources: &[VReg]) -> Option<VReg> {
         let (first, start) = wanted[0];
         let second = *sources.iter().find(|&&register| register != first).unwrap_or(&first);
@@ -104,11 +104,11 @@ impl Lowering<'_> {
         in_order.then(|| self.row(&rows::EXT, Size::B, &[Arg::Use(first), Arg::Use(second), Arg::Number(start as i64)]))
     }
 
-    /// Bytes looked up in one register after the other.
+    /// Picks bytes by lookups in one register after the other.
     fn pick_bytes(&mut self, wanted: &[Byte], sources: &[VReg]) -> VReg {
         let mut result = None;
         for &source in sources {
-            // A byte from elsewhere is beyond the table: a zero, or what was there.
+            // The index of a byte from another register is outside the table. TBL then gives zero, and TBX keeps the byte.
             let mut order = [0xFF; WIDTH as usize];
             for (to, &(register, at)) in order.iter_mut().zip(wanted) {
                 if register == source {

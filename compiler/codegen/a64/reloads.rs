@@ -1,5 +1,5 @@
-//! What a lowering of one instruction at a time leaves: a vector that several instructions overwrite, each of which would have a copy. They load it again,
-//! where nothing writes it while the kernel runs, for two loads are one instruction.
+//! A pass after lowering for a loaded vector that several instructions overwrite. Each of them would need a copy. They load it again instead, if the
+//! memory is read-only in the kernel: two loads are one instruction.
 
 use super::held::WIDTH;
 use super::inst::{Arg, Function, Inst, Op};
@@ -8,28 +8,28 @@ use crate::codegen::own::{Address, Base, count_uses};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
-/// A vector that is loaded and only overwritten.
+/// A loaded vector that is only overwritten.
 struct Vector {
     place: Address,
-    /// Instructions that overwrite it and have no register with it yet.
+    /// Number of overwriting instructions that have no register for it yet.
     left: u32,
-    /// Whether the register that was loaded first is overwritten already.
+    /// `true` if the first register is already overwritten.
     gone: bool,
 }
 
-/// Vectors that are overwritten in a block.
+/// The overwritten vectors of a block.
 #[derive(Default)]
 struct Vectors {
-    /// By their registers.
+    /// Vectors by their first registers.
     all: FxHashMap<VReg, Vector>,
-    /// By where they come from.
+    /// First registers by base and displacement of the memory.
     at: FxHashMap<(VReg, i32), VReg>,
-    /// Registers that hold one already, for the next instruction that overwrites it.
+    /// Reloaded registers by the first register, for the next instruction that overwrites it.
     ready: FxHashMap<VReg, VReg>,
 }
 
 impl Vectors {
-    /// Loads a vector into a register, if that which had it is overwritten.
+    /// Loads a vector into a new register, if its first register is overwritten and others still need it.
     fn load(&mut self, register: VReg, new: impl FnOnce() -> VReg) -> Option<Inst> {
         let vector = self.all.get_mut(&register).filter(|vector| vector.gone && vector.left > 0)?;
         vector.left -= 1;
@@ -38,7 +38,7 @@ impl Vectors {
         Some(Inst { op: Op::LoadInput, args: vec![Arg::Def(again), Arg::Memory(vector.place)] })
     }
 
-    /// Overwrites a register, or the one that was loaded in its place.
+    /// Returns the register that an instruction overwrites: a reloaded one if it is ready, else the first.
     fn overwrite(&mut self, register: VReg) -> VReg {
         if let Some(again) = self.ready.remove(&register) {
             return again;
@@ -50,7 +50,7 @@ impl Vectors {
         register
     }
 
-    /// The vector after one in memory, if none is ready.
+    /// Returns the vector that follows in memory, unless a reloaded register of it is ready.
     fn next(&self, register: VReg) -> Option<VReg> {
         let Address { base: Base::Register(base), displacement, .. } = self.all.get(&register)?.place else { return None };
         let next = *self.at.get(&(base, displacement + WIDTH as i32))?;
@@ -58,7 +58,7 @@ impl Vectors {
     }
 }
 
-/// Has instructions load what they overwrite and others overwrite after them.
+/// Lets instructions reload a vector that each of them overwrites.
 pub(super) fn load_again(function: &mut Function) {
     let uses = count_uses(function);
     for index in 0..function.blocks.len() {
@@ -72,7 +72,7 @@ pub(super) fn load_again(function: &mut Function) {
                     && let Some(load) = vectors.load(register, || function.register(VECTOR))
                 {
                     result.push(load);
-                    // Two loads are one instruction.
+                    // Two neighbouring loads become one instruction.
                     let next = vectors.next(register);
                     result.extend(next.and_then(|next| vectors.load(next, || function.register(VECTOR))));
                 }
@@ -84,7 +84,7 @@ pub(super) fn load_again(function: &mut Function) {
     }
 }
 
-/// Registers that are loaded and only overwritten in a block.
+/// Finds the loaded registers of a block that are only overwritten.
 fn overwritten(insts: &[Inst], uses: &[u32]) -> Vectors {
     let mut vectors = Vectors::default();
     for inst in insts {

@@ -1,7 +1,7 @@
-//! The instructions that kernels become, a row each: what Arm's manual calls the instruction, and how it is encoded. Loads, stores, jumps and
-//! numbers that do not fit one instruction are not here.
+//! The instructions that kernels become, one row each, with their encoding. Names are those of Arm's manual. Loads, stores, jumps and constants that
+//! need several instructions are not here.
 
-/// Bytes of a lane, or of what an instruction makes of lanes, as an exponent.
+/// Bytes of a lane as an exponent. For instructions that change the width, the lane of the row's encoding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Size {
     /// One byte.
@@ -15,7 +15,7 @@ pub(super) enum Size {
 }
 
 impl Size {
-    /// Of a power of two of bytes up to 8.
+    /// Returns the size of a power of two of bytes, up to 8.
     pub fn of(bytes: u32) -> Self {
         match bytes {
             1 => Self::B,
@@ -25,13 +25,13 @@ impl Size {
         }
     }
 
-    /// Bits of a lane.
+    /// Returns the bits of a lane.
     pub fn bits(self) -> u32 {
         8 << self as u32
     }
 }
 
-/// The field of a register: its lowest bit.
+/// The field of a register; the discriminant is its lowest bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Field {
     /// The result.
@@ -44,26 +44,26 @@ pub(super) enum Field {
     A = 10,
 }
 
-/// A number in an instruction.
+/// An immediate in an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Number {
-    /// How far lanes are shifted to the left, with their size.
+    /// Left shift of lanes, encoded with their size.
     Left,
-    /// How far lanes are shifted to the right, with their size.
+    /// Right shift of lanes, encoded with their size.
     Right,
-    /// A lane, with its size.
+    /// Number of a lane, encoded with its size.
     Lane,
-    /// The lane of a factor.
+    /// Lane of an element operand.
     Element,
-    /// The first byte of a vector.
+    /// Position of a vector's first byte.
     Byte,
-    /// Twelve bits without a sign.
+    /// Unsigned number of twelve bits.
     Twelve,
-    /// How far the second operand is shifted to the left.
+    /// Left shift of the second operand.
     Shift,
-    /// The lowest bit of a field, whose width follows.
+    /// First immediate of a bit-field instruction (immr).
     FieldStart,
-    /// The number of bits of a field less one.
+    /// Second immediate of a bit-field instruction (imms).
     FieldEnd,
 }
 
@@ -74,14 +74,14 @@ pub(super) enum Slot {
     Vector(Field),
     /// A general-purpose register.
     General(Field),
-    /// A number.
+    /// An immediate.
     Number(Number),
 }
 
-/// How an instruction says the size of its lanes.
+/// The encoding of the lane size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Sized {
-    /// Its word has it, or there is none.
+    /// None: the word contains the size, or the instruction has none.
     Fixed,
     /// Bits 22 and 23.
     Integer,
@@ -89,16 +89,16 @@ pub(super) enum Sized {
     Float,
     /// Bit 22: lanes of two or of four bytes.
     Narrow,
-    /// Together with a number.
+    /// Together with an immediate.
     Numbered,
 }
 
-/// The extension of Armv8.0-A that has an instruction.
+/// The extension of Armv8.0-A that defines an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Feature {
     /// Armv8.0-A itself.
     Base,
-    /// Products of four bytes.
+    /// Dot products of four bytes.
     DotProduct,
 }
 
@@ -109,22 +109,22 @@ pub(super) struct Row {
     pub name: &'static str,
     /// The word, with zeros in all fields.
     pub word: u32,
-    /// How it says the size of lanes.
+    /// Encoding of the lane size.
     pub sized: Sized,
-    /// The smallest and the largest lanes that it has.
+    /// Smallest and largest lane size.
     pub sizes: [Size; 2],
     /// Operands in the manual's order.
     pub slots: &'static [Slot],
-    /// Whether the result is read too.
+    /// `true` if the result register is also read.
     pub reads_result: bool,
-    /// Whether it does nothing but make its result.
+    /// `true` if the instruction has no effect besides its result.
     pub pure: bool,
-    /// Who has it.
+    /// Extension that defines the instruction.
     pub feature: Feature,
 }
 
 impl Row {
-    /// Whether it has lanes of a size.
+    /// Tests whether the instruction has lanes of a size.
     pub fn has(&self, size: Size) -> bool {
         self.sized == Sized::Fixed || (self.sizes[0]..=self.sizes[1]).contains(&size)
     }
@@ -144,7 +144,7 @@ const fn row(name: &'static str, word: u32, sized: Sized, sizes: [Size; 2], slot
     Row { name, word, sized, sizes, slots, reads_result: false, pure: true, feature: Feature::Base }
 }
 
-/// The result is read too.
+/// Marks the result register as also read.
 const fn reading(row: Row) -> Row {
     Row { reads_result: true, ..row }
 }
@@ -154,43 +154,43 @@ const TO_WORDS: [Size; 2] = [Size::B, Size::S];
 const WORDS: [Size; 2] = [Size::H, Size::S];
 const FLOATS: [Size; 2] = [Size::S, Size::D];
 
-/// Lanes of integers: two vectors of one size.
+/// Makes a row of integer lanes: two vectors of one size.
 const fn same(name: &'static str, unsigned: u32, opcode: u32, sizes: [Size; 2]) -> Row {
     row(name, 0x4E20_0400 | unsigned << 29 | opcode << 11, Sized::Integer, sizes, VVV)
 }
 
-/// Lanes of floats: two vectors.
+/// Makes a row of float lanes: two vectors.
 const fn floats(name: &'static str, unsigned: u32, high: u32, opcode: u32) -> Row {
     row(name, 0x4E20_0400 | unsigned << 29 | high << 23 | opcode << 11, Sized::Float, FLOATS, VVV)
 }
 
-/// Bits of two vectors.
+/// Makes a row of bitwise operations: two vectors.
 const fn bits(name: &'static str, unsigned: u32, size: u32) -> Row {
     row(name, 0x4E20_1C00 | unsigned << 29 | size << 22, Sized::Fixed, ALL_SIZES, VVV)
 }
 
-/// Lanes of integers: one vector.
+/// Makes a row of integer lanes: one vector.
 const fn one(name: &'static str, unsigned: u32, opcode: u32, sizes: [Size; 2]) -> Row {
     row(name, 0x4E20_0800 | unsigned << 29 | opcode << 12, Sized::Integer, sizes, VV)
 }
 
-/// Lanes of floats: one vector.
+/// Makes a row of float lanes: one vector.
 const fn float(name: &'static str, unsigned: u32, high: u32, opcode: u32) -> Row {
     row(name, 0x4E20_0800 | unsigned << 29 | high << 23 | opcode << 12, Sized::Float, FLOATS, VV)
 }
 
-/// From half a register, the upper one if `upper`, to lanes of twice the size.
+/// Makes a row from half a register, the upper half if `upper`, to lanes of twice the size.
 const fn long(name: &'static str, unsigned: u32, opcode: u32, upper: u32) -> Row {
     row(name, 0x0E20_0000 | upper << 30 | unsigned << 29 | opcode << 12, Sized::Integer, TO_WORDS, VVV)
 }
 
-/// From a register to half of one, the upper half if `upper`.
+/// Makes a row from a register to half a register, the upper half if `upper`.
 const fn narrow(name: &'static str, unsigned: u32, opcode: u32, upper: u32) -> Row {
     let row = row(name, 0x0E20_0800 | upper << 30 | unsigned << 29 | opcode << 12, Sized::Integer, TO_WORDS, VV);
     if upper == 1 { reading(row) } else { row }
 }
 
-/// Lanes shifted by one number.
+/// Makes a row that shifts lanes by a constant.
 const fn shift(name: &'static str, unsigned: u32, opcode: u32, left: bool) -> Row {
     let word = 0x4F00_0400 | unsigned << 29 | opcode << 11;
     row(
@@ -202,18 +202,18 @@ const fn shift(name: &'static str, unsigned: u32, opcode: u32, left: bool) -> Ro
     )
 }
 
-/// The lower half of a register, or the upper one, to lanes of twice the size, shifted to the left.
+/// Makes a row from the lower or the upper half of a register to lanes of twice the size, shifted to the left.
 const fn shift_long(name: &'static str, unsigned: u32, upper: u32) -> Row {
     let word = 0x0F00_A400 | upper << 30 | unsigned << 29;
     row(name, word, Sized::Numbered, TO_WORDS, &[V(D), V(N), Slot::Number(Number::Left)])
 }
 
-/// Lanes of two vectors in another order.
+/// Makes a row that permutes the lanes of two vectors.
 const fn permute(name: &'static str, opcode: u32) -> Row {
     row(name, 0x4E00_0800 | opcode << 12, Sized::Integer, ALL_SIZES, VVV)
 }
 
-/// General-purpose registers.
+/// Makes a row on general-purpose registers.
 const fn general(name: &'static str, word: u32, slots: &'static [Slot]) -> Row {
     row(name, word, Sized::Fixed, ALL_SIZES, slots)
 }
@@ -274,9 +274,9 @@ pub(super) const FCVTL: Row = row("fcvtl", 0x0E21_7800, Sized::Narrow, WORDS, VV
 pub(super) const FCVTL2: Row = row("fcvtl2", 0x4E21_7800, Sized::Narrow, WORDS, VV);
 pub(super) const FCVTN: Row = row("fcvtn", 0x0E21_6800, Sized::Narrow, WORDS, VV);
 pub(super) const FCVTN2: Row = reading(row("fcvtn2", 0x4E21_6800, Sized::Narrow, WORDS, VV));
-/// Of the lowest lane alone.
+/// Division of the lowest lane only.
 pub(super) const FDIV_ONE: Row = row("fdiv", 0x1E20_1800, Sized::Float, FLOATS, VVV);
-/// Of the lowest lane alone.
+/// Square root of the lowest lane only.
 pub(super) const FSQRT_ONE: Row = row("fsqrt", 0x1E21_C000, Sized::Float, FLOATS, VV);
 
 pub(super) const SQXTN: Row = narrow("sqxtn", 0, 0b10100, 0);
@@ -330,7 +330,7 @@ pub(super) const FMLA_ELEMENT: Row =
     reading(row("fmla", 0x4F80_1000, Sized::Float, FLOATS, &[V(D), V(N), V(M), Slot::Number(Number::Element)]));
 pub(super) const FMUL_ELEMENT: Row = row("fmul", 0x4F80_9000, Sized::Float, FLOATS, &[V(D), V(N), V(M), Slot::Number(Number::Element)]);
 
-/// The low bits of a vector register from a general-purpose one, zeros above.
+/// Moves a general-purpose register to the low bits of a vector register, with zeros above.
 pub(super) const FMOV_TO_D: Row = general("fmov", 0x9E67_0000, VX);
 pub(super) const FMOV_FROM_D: Row = general("fmov", 0x9E66_0000, XV);
 pub(super) const SCVTF_S: Row = general("scvtf", 0x9E22_0000, VX);
@@ -355,10 +355,10 @@ pub(super) const ASR_X: Row = general("asr", 0x9AC0_2800, XXX);
 pub(super) const CLZ_X: Row = general("clz", 0xDAC0_1000, XX);
 pub(super) const NEG_X: Row = general("neg", 0xCB00_03E0, &[X(D), X(M)]);
 pub(super) const MVN_X: Row = general("mvn", 0xAA20_03E0, &[X(D), X(M)]);
-/// A field, or what is moved to one: shifts by numbers, and extensions.
+/// Bit-field moves: shifts by constants, and extensions.
 pub(super) const UBFM: Row = general("ubfm", 0xD340_0000, &[X(D), X(N), Slot::Number(Number::FieldStart), Slot::Number(Number::FieldEnd)]);
 pub(super) const SBFM: Row = general("sbfm", 0x9340_0000, &[X(D), X(N), Slot::Number(Number::FieldStart), Slot::Number(Number::FieldEnd)]);
-/// The last bit alone, and it flipped.
+/// And, exclusive or with 1.
 pub(super) const AND_ONE: Row = general("and", 0x9240_0000, XX);
 pub(super) const EOR_ONE: Row = general("eor", 0xD240_0000, XX);
 

@@ -1,4 +1,4 @@
-//! Which instructions those of kernels become.
+//! Instruction selection: the instructions that each kernel instruction becomes.
 
 use super::encode::{Flags, reaches};
 use super::general::sum;
@@ -20,7 +20,7 @@ fn general(row: &'static Row, args: &[Arg]) -> MachineInst {
     inst(Op::Row(row, Size::D), args)
 }
 
-/// Whether all instructions of an access reach their places from a base and a number.
+/// Tests whether all instructions of an access can use a base and a displacement.
 fn all_reach(displacement: i64, access: Access) -> bool {
     match access {
         Access::Address => displacement.unsigned_abs() < 1 << 24,

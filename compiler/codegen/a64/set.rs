@@ -10,12 +10,12 @@ use crate::codegen::own::{InstructionSet, Need, Reach};
 use crate::machine::Machine;
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 
-/// What a jump depends on.
+/// The condition of a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Condition {
     /// Flags.
     Flags(Flags),
-    /// Whether a register is 0, or is not.
+    /// A register that is 0 if `true`, else one that is not 0.
     Zero(u8, bool),
 }
 
@@ -26,20 +26,20 @@ const JUMP: [Reach; 1] = [Reach { bytes: 4, from: -128 * MEBIBYTE, to: 128 * MEB
 const CONDITIONAL_JUMP: [Reach; 2] =
     [Reach { bytes: 4, from: -MEBIBYTE, to: MEBIBYTE - 4 }, Reach { bytes: 8, from: 4 - 128 * MEBIBYTE, to: 128 * MEBIBYTE }];
 
-/// The instruction set of one level.
+/// The instruction set of one CPU level.
 pub(super) struct Arm64 {
     dot_product: bool,
 }
 
 impl Arm64 {
-    /// Of a machine.
+    /// Makes the instruction set of a machine.
     pub fn new(machine: &Machine) -> Self {
         Self { dot_product: machine.byte_fours }
     }
 
     fn copy(from: PReg, to: PReg, code: &mut Assembler) {
         let (source, result) = (from.hw_enc() as u32, to.hw_enc() as u32);
-        // ORR of a register with zero, or with itself.
+        // ORR of a register with the zero register, or with itself.
         code.word(match from.class() {
             RegClass::Int => 0xAA00_03E0 | source << 16 | result,
             _ => 0x4EA0_1C00 | source << 16 | source << 5 | result,
@@ -169,7 +169,7 @@ impl InstructionSet for Arm64 {
     }
 
     fn fill(&self, bytes: usize, code: &mut Assembler) {
-        // The instruction that stops.
+        // BRK, which stops the program.
         (0..bytes / 4).for_each(|_| code.word(0xD420_0000));
     }
 

@@ -1,5 +1,5 @@
-//! What a lowering of one instruction at a time leaves: sums that begin with one vector, which each would be a copy of. Each loads it, for two loads are one
-//! instruction and two copies are not.
+//! A pass after lowering for several sums that begin with one loaded vector. Each sum would need a copy. Each loads the vector instead: two loads are
+//! one instruction, two copies are not.
 
 use super::held::WIDTH;
 use super::inst::{Arg, Function, Inst, Op};
@@ -7,7 +7,7 @@ use super::registers::VECTOR;
 use crate::codegen::own::{Address, Base, Flow, Instruction};
 use regalloc2::VReg;
 
-/// Has sums load what they begin with. `uses` says how often each register is used.
+/// Lets sums load their start vectors. `uses` counts the uses of each register.
 pub(super) fn load_starts(function: &mut Function, uses: &[u32]) {
     for index in 0..function.blocks.len() {
         let data = &mut function.blocks[index];
@@ -38,7 +38,7 @@ pub(super) fn load_starts(function: &mut Function, uses: &[u32]) {
 
 type End = Option<(Inst, Vec<crate::codegen::own::Edge>)>;
 
-/// A load of a whole register, and how many sums begin with it, if it is used for nothing else and nothing is stored after it.
+/// Returns a load of a whole register, and the number of sums that begin with it. `None` if it has other uses, or a store follows.
 fn starts(inst: &Inst, rest: &[Inst], end: &End, uses: &[u32]) -> Option<(Inst, usize)> {
     let (Op::LoadVector(WIDTH) | Op::LoadInput, [Arg::Def(register), Arg::Memory(Address { base: Base::Register(_), index: None, .. })]) =
         (inst.op, &inst.args[..])
@@ -57,7 +57,7 @@ fn starts(inst: &Inst, rest: &[Inst], end: &End, uses: &[u32]) -> Option<(Inst, 
     (count >= 2 && uses.get(register.vreg()) == Some(&(count as u32)) && !stores).then(|| (inst.clone(), count))
 }
 
-/// Puts a register in the place of another where that is used last.
+/// Replaces the last use of a register.
 fn rename_last(from: VReg, to: VReg, insts: &mut [Inst], end: &mut End) {
     let edges = end.iter_mut().flat_map(|(_, edges)| edges).flat_map(|edge| &mut edge.arguments);
     if let Some(last) = edges.filter(|v| **v == from).last() {

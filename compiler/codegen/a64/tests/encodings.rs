@@ -1,4 +1,4 @@
-//! Every row with every size of lanes, decoded by `fARM64`.
+//! Tests of every row with every size of lanes: `fARM64` decodes the words.
 
 use crate::codegen::a64::encode::{Assembler, Moved, Operand, Place, access, access_pair, encode};
 use crate::codegen::a64::listing::instruction;
@@ -7,7 +7,7 @@ use crate::codegen::a64::rows::{EVERY, Field, Number, Row, Size, Slot};
 
 const SIZES: [Size; 4] = [Size::B, Size::H, Size::S, Size::D];
 
-/// Two registers for each field, which differ in all bits.
+/// Returns one of two registers for each field; the two differ in all bits.
 fn register(field: Field, second: bool) -> u8 {
     let first = match field {
         Field::D => 3,
@@ -39,7 +39,7 @@ fn numbers(kind: Number, size: Size) -> Vec<i64> {
     }
 }
 
-/// All operands of a row that are tried.
+/// Lists the operands of a row that the test tries.
 fn operands(row: &Row, size: Size) -> Vec<Vec<Operand>> {
     let mut lists = vec![];
     for second in [false, true] {
@@ -57,7 +57,7 @@ fn operands(row: &Row, size: Size) -> Vec<Vec<Operand>> {
     lists
 }
 
-/// The name, and the numbers of the registers in order.
+/// Splits a text into the name and the numbers of its registers, in order.
 fn parse(text: &str) -> (&str, Vec<u8>) {
     let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
     let register = |operand: &str| {
@@ -69,7 +69,7 @@ fn parse(text: &str) -> (&str, Vec<u8>) {
     (name, rest.split(',').filter_map(register).collect())
 }
 
-/// Names that the decoder has for some operands of an instruction.
+/// Returns the names that the decoder may print for an instruction.
 fn names(row: &Row) -> Vec<&'static str> {
     match row.name {
         "ubfm" => vec!["lsr", "lsl", "ubfx", "uxtb", "ubfiz", "ubfm"],

@@ -1,11 +1,11 @@
-//! Hot loops: the instructions that they should hold and no others, nothing moved and nothing on the stack.
+//! Tests of hot loops: they hold the expected instructions only, without moves and without spills.
 
 use crate::codegen::a64::listing;
 use crate::kernel::{BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
 use crate::machine::{Machine, machine};
 
-/// A product of matrices as schedules write it for products that name elements: sums of `rows` × `vectors`, each row's operands of a step first, then each
-/// vector of weights and its products.
+/// Makes a matrix product in the form that schedules write for element operands: sums of `rows` × `vectors`. A step loads each row's operands, then
+/// each vector of weights, and multiplies them.
 fn tile(dot: bool, rows: u16, vectors: u16, unroll: i64) -> Kernel {
     const DEPTH: i64 = 240;
     let (lane, sum, group) = if dot { (Lane::I8, Lane::I32, 4) } else { (Lane::F32, Lane::F32, 1) };
@@ -49,7 +49,7 @@ fn level(name: &str) -> &'static Machine {
     machine(name).expect("a level")
 }
 
-/// The loop with most of an instruction: from a block to the first jump that goes back.
+/// Returns the loop with the most occurrences of an instruction, from a block to its first backward jump.
 fn hottest<'a>(text: &'a str, instruction: &str) -> Vec<&'a str> {
     let block = text.split("block_").max_by_key(|block| block.matches(instruction).count()).unwrap_or_default();
     let lines = block.lines().skip(1).map(str::trim);
@@ -79,13 +79,13 @@ fn tiles_stay_in_registers() {
         let products = 4 * usize::from(rows * vectors);
         assert_eq!(count(instruction), products, "{name} {rows}x{vectors}:\n{}", hot.join("\n"));
         assert_eq!(count("mov") + hot.iter().filter(|line| line.contains("sp")).count(), 0, "{name} {rows}x{vectors}:\n{}", hot.join("\n"));
-        // One load for the four operands of a row, one for two vectors of weights.
+        // One load for the four operands of a row, and one for two vectors of weights.
         assert_eq!(count("ld"), usize::from(rows + 2 * vectors), "{name} {rows}x{vectors}:\n{}", hot.join("\n"));
         assert!(4 * hot.len() <= 6 * products, "{name} {rows}x{vectors} has {} instructions:\n{}", hot.len(), hot.join("\n"));
     }
 }
 
-/// A 6×16 tile has at most 1.25 instructions a product, loads of weights included.
+/// Tests that a 6×16 tile has at most 1.25 instructions a product, with the loads of weights.
 #[test]
 fn large_tiles_are_mostly_products() {
     for (name, dot) in [("aarch64", false), ("aarch64+dotprod", true)] {
@@ -95,7 +95,7 @@ fn large_tiles_are_mostly_products() {
     }
 }
 
-/// The same of bytes whose products are added in 16 bits, two at a time: sums of neighbours are added at the end.
+/// Makes a matrix product of bytes with sums in 16 bits, two products at a time. Neighbouring sums are added at the end.
 fn tile_in_16_bits(rows: u16, vectors: u16) -> Kernel {
     const DEPTH: i64 = 240;
     let panel = 4 * i64::from(vectors);
@@ -139,7 +139,7 @@ fn tile_in_16_bits(rows: u16, vectors: u16) -> Kernel {
     b.finish()
 }
 
-/// Three instructions for 16 products, and at most one more for five of these: operands are repeated, and two weights are one load.
+/// Tests for three instructions per 16 products, plus at most one per five of them. Operands are repeated, and two weights are one load.
 #[test]
 fn products_are_added_in_16_bits() {
     let text = listing(&tile_in_16_bits(2, 4), level("aarch64")).unwrap();
@@ -151,7 +151,7 @@ fn products_are_added_in_16_bits() {
     assert_eq!([text.matches("addp ").count(), text.matches("uzp").count()], [8, 0], "{text}");
 }
 
-/// Rows that are interleaved and stored: two registers are one store, and the number that no access reaches is added before the loop.
+/// Tests stores of interleaved rows: two registers are one store. A displacement that no access reaches is added before the loop.
 #[test]
 fn neighbours_are_stored_together() {
     let mut b = KernelBuilder::new("interleaved");
@@ -192,7 +192,7 @@ fn numbers_are_made_before_a_loop() {
     assert_eq!(names, ["add", "ldr", "fmul", "fadd", "add", "str", "add", "cmp", "b.lt"], "{}", hot.join("\n"));
 }
 
-/// Sums of several rows that begin with the same biases: two loads are one instruction, and no bias is copied.
+/// Tests sums of several rows that begin with the same biases: two loads are one instruction, and no bias is copied.
 #[test]
 fn sums_load_what_they_begin_with() {
     let mut b = KernelBuilder::new("biased");
@@ -214,7 +214,7 @@ fn sums_load_what_they_begin_with() {
     assert!(!before.contains(".16b"), "{text}");
 }
 
-/// Addends that products overwrite, between stores: two of them are loaded again by one instruction, and none is copied.
+/// Tests addends that products overwrite, between stores: two are reloaded by one instruction, and none is copied.
 #[test]
 fn addends_are_loaded_again() {
     let mut b = KernelBuilder::new("scaled");

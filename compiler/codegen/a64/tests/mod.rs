@@ -1,5 +1,5 @@
-//! Encodings against another's decoder, and listings of hot loops. What the instructions compute is tested beside Cranelift's, by the same
-//! cases.
+//! Tests of encodings against another decoder, and of listings of hot loops. The results of instructions are tested together with Cranelift's, by the
+//! same cases.
 
 mod encodings;
 mod loops;
