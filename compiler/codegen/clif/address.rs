@@ -1,4 +1,4 @@
-//! Indices as a root plus a number, and addresses that fold into the machine's addressing modes.
+//! Indices as a root plus a constant, and addresses that fit the machine's addressing modes.
 
 use super::lower::Lowering;
 use super::scope::{Address, Index, LOCAL_ALIGNMENT_SHIFT};
@@ -9,19 +9,19 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_entity::EntityRef;
 
 impl Lowering<'_> {
-    /// A scalar 64-bit integer as a root plus a number.
+    /// Returns a scalar 64-bit integer as a root plus a constant.
     pub fn index(&self, value: Value) -> Result<Index, CodegenError> {
         let Some(sum) = self.indices.composed(value) else { return Ok(Index { root: Some(self.get_scalar(value)?), constant: 0 }) };
         let root = if sum.terms.is_empty() { None } else { Some(self.root(value)?) };
         Ok(Index { root, constant: sum.constant })
     }
 
-    /// The root of a sum whose instruction has been lowered.
+    /// Returns the root of an affine index whose instruction has been lowered.
     fn root(&self, value: Value) -> Result<ir::Value, CodegenError> {
         self.roots.get(&value).map_or_else(|| self.bug(format_args!("{value} has no root")), |&root| Ok(root))
     }
 
-    /// Makes the root of an index that has just been lowered: its terms without its number.
+    /// Computes the root of an index that has just been lowered: its terms without its constant. Roots with equal terms are shared in a scope.
     pub fn note_index(&mut self, inst: &Inst, result: Value) -> Result<(), CodegenError> {
         if self.ty(result) != Type::INDEX {
             return Ok(());
@@ -42,7 +42,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The root of an instruction's result, of those of its operands.
+    /// Combines the roots of the operands to the root of an instruction's result.
     fn combine(&mut self, inst: &Inst) -> Result<ir::Value, CodegenError> {
         match *inst {
             Inst::Binary { op, a, b } => {
@@ -66,7 +66,7 @@ impl Lowering<'_> {
     }
 
     fn scaled(&mut self, root: ir::Value, factor: i64) -> ir::Value {
-        // A shift by up to three folds into x86 addressing modes; a multiplication never does.
+        // A shift by up to three fits x86 addressing modes; a multiplication never does.
         if factor > 0 && factor & (factor - 1) == 0 {
             self.builder.ins().ishl_imm_u(root, i64::from(factor.trailing_zeros()))
         } else {
@@ -78,7 +78,7 @@ impl Lowering<'_> {
         self.scopes.last_mut().expect("the kernel's own scope")
     }
 
-    /// The address of `buffer[index + offset]`.
+    /// Computes the address of `buffer[index + offset]`.
     pub fn address(&mut self, buffer: Buffer, index: Value, offset: i64) -> Result<Address, CodegenError> {
         let multiple = self.indices.multiple_of_terms(index);
         let index = self.index(index)?;
@@ -104,7 +104,7 @@ impl Lowering<'_> {
         Ok(Address { base, displacement, alignment, readonly })
     }
 
-    /// The address of a buffer's element at a root, computed once a scope.
+    /// Computes the address of a buffer's element at a root, once in a scope.
     fn root_address(&mut self, buffer: Buffer, root: Option<ir::Value>, element: u32) -> ir::Value {
         let base = self.bases[buffer.index()];
         let Some(root) = root else { return base };
@@ -117,7 +117,7 @@ impl Lowering<'_> {
         address
     }
 
-    /// The address of one element by a Cranelift index.
+    /// Computes the address of one element by a Cranelift index.
     pub fn element_address(&mut self, buffer: Buffer, index: ir::Value) -> Address {
         let data = self.kernel.buffer(buffer);
         let element = data.lane.bytes().trailing_zeros();

@@ -8,14 +8,14 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 impl Lowering<'_> {
-    /// A constant in every lane.
+    /// Makes a constant in every lane.
     pub fn constant(&mut self, result: Value, ty: Type, bits: u64) -> Held {
         self.constants.insert(result, bits);
         let shape = self.shape(ty);
         if ty.lane == Lane::Mask { self.mask_constant(&shape, bits != 0) } else { self.number_like(&shape, shape.lane, bits) }
     }
 
-    /// Two kernel values combined; a constant right operand of shifts and divisions is made use of.
+    /// Lowers an operation on two values. Shifts and divisions by a constant have their own code.
     pub fn binary_values(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let mask = self.ty(a).lane == Lane::Mask;
         let constant = self.constants.get(&b).copied();
@@ -33,7 +33,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lane-wise on two.
+    /// Computes an operation on two values, lane by lane.
     pub fn binary(&mut self, op: BinaryOp, a: &Held, b: &Held) -> Result<Held, CodegenError> {
         let float = a.lane.is_float();
         Ok(match op {
@@ -69,7 +69,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Wrapping integer product.
+    /// Computes a wrapping integer product.
     pub fn multiply(&mut self, a: &Held, b: &Held) -> Held {
         if a.lane == types::I8 && !a.scalar && self.features.x86() {
             let (a, b) = (self.widen(a, false), self.widen(b, false));
@@ -113,14 +113,14 @@ impl Lowering<'_> {
             if matches!(op, BinaryOp::FloatMinFirst | BinaryOp::FloatMaxFirst) {
                 return chosen;
             }
-            // A NaN in the second operand already gives the first; one in the first gives the second.
+            // A NaN in the second operand already gives the first; a NaN in the first must give the second.
             let nan = l.builder.ins().fcmp(FloatCC::Unordered, x, x);
             if first.scalar { l.builder.ins().select(nan, y, chosen) } else { l.blend(nan, y, chosen) }
         });
         self.out_of_register(&result, a.scalar)
     }
 
-    /// `y < x ? y : x` or `x < y ? y : x`. On x86 exactly this form becomes one `minps` or `maxps`.
+    /// Computes `y < x ? y : x` or `x < y ? y : x`. On x86 exactly this form becomes one `minps` or `maxps`.
     fn first_extreme(&mut self, minimum: bool, x: ir::Value, y: ir::Value) -> ir::Value {
         let ty = self.builder.func.dfg.value_type(x);
         let mask = match minimum {
@@ -134,7 +134,7 @@ impl Lowering<'_> {
         self.builder.ins().bitselect(mask, y, x)
     }
 
-    /// Sums and differences of 8- and 16-bit lanes that saturate.
+    /// Computes saturated sums and differences of 8- and 16-bit lanes.
     fn saturating(&mut self, op: BinaryOp, a: &Held, b: &Held) -> Held {
         let add = op == BinaryOp::SignedAddSaturating;
         if !a.scalar && a.lane.bits() <= 16 {
@@ -145,7 +145,7 @@ impl Lowering<'_> {
         self.narrow_saturating(&sum, true)
     }
 
-    /// Quotient or remainder of scalars: a zero divisor gives 0, and the smallest number ÷ −1 wraps.
+    /// Computes a quotient or a remainder of scalars. A zero divisor gives 0, and the smallest number ÷ −1 wraps.
     fn divide(&mut self, op: BinaryOp, x: ir::Value, y: ir::Value) -> ir::Value {
         let ty = self.builder.func.dfg.value_type(x);
         if ty.bits() < 32 {
@@ -168,7 +168,7 @@ impl Lowering<'_> {
             };
             return self.builder.ins().select(by_zero, zero, result);
         }
-        // Dividing by 1 in place of 0 and −1 keeps the machine's instruction from trapping.
+        // A divisor of 0 or −1 is replaced by 1, since the machine's instruction might trap.
         let minus_one = self.builder.ins().icmp_imm_s(IntCC::Equal, y, -1);
         let special = self.builder.ins().bor(by_zero, minus_one);
         let safe = self.builder.ins().select(special, one, y);
@@ -180,7 +180,7 @@ impl Lowering<'_> {
         self.builder.ins().select(by_zero, zero, result)
     }
 
-    /// Quotient or remainder by a constant.
+    /// Computes a quotient or a remainder by a constant.
     fn divide_by_constant(&mut self, op: BinaryOp, a: &Held, divisor: u64) -> Held {
         let width = a.lane.bits();
         let divisor = if width == 64 { divisor } else { divisor & ((1 << width) - 1) };
@@ -210,7 +210,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Lane-wise on one.
+    /// Computes an operation on one value, lane by lane.
     pub fn unary(&mut self, op: UnaryOp, a: &Held, mask: bool) -> Result<Held, CodegenError> {
         let float = a.lane.is_float();
         if mask {

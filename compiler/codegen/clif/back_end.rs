@@ -12,20 +12,20 @@ use crate::machine::{Isa, Machine, Unit};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use target_lexicon::Triple;
 
-/// Cranelift for a machine on a target.
+/// Cranelift as the back end of a machine on a target.
 pub struct Cranelift<'a> {
     machine: &'a Machine,
     kernels: OwnedTargetIsa,
     drivers: OwnedTargetIsa,
-    /// The functions of the driver so far.
+    /// Functions of the driver that are already compiled.
     known: Known,
 }
 
 impl<'a> Cranelift<'a> {
-    /// Cranelift for a machine on the target of a triple.
+    /// Makes the back end of a machine on the target of a triple.
     ///
     /// # Errors
-    /// As [`isa_for`].
+    /// The errors of [`isa_for`].
     pub fn new(machine: &'a Machine, triple: &Triple) -> Result<Self, CodegenError> {
         let [kernels, drivers] = [Optimise::Kernel, Optimise::Driver].map(|optimise| isa_for(triple, machine, optimise));
         Ok(Self { machine, kernels: kernels?, drivers: drivers?, known: Known::default() })

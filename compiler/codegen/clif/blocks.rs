@@ -7,7 +7,7 @@ use crate::kernel::{Inst, Lane, Region, Value};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, types};
 
-/// What a counted loop runs over.
+/// The range of a counted loop.
 struct Counter {
     start: Value,
     end: Value,
@@ -15,7 +15,7 @@ struct Counter {
 }
 
 impl Lowering<'_> {
-    /// An instruction with regions, or one that may leave the kernel.
+    /// Lowers an instruction with regions, or one that may leave the kernel.
     pub fn control(&mut self, inst: &Inst, results: &[Value]) -> Result<(), CodegenError> {
         match inst {
             Inst::For { start, end, step, carried, body } => {
@@ -35,7 +35,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Values as block arguments, in the shape that block parameters of their types have.
+    /// Returns values as block arguments, in the shape of block parameters of their types.
     fn arguments(&mut self, values: &[Value]) -> Result<Vec<BlockArg>, CodegenError> {
         let mut arguments = vec![];
         for &value in values {
@@ -46,12 +46,12 @@ impl Lowering<'_> {
         Ok(arguments)
     }
 
-    /// Block parameters for values of the types of `like`.
+    /// Adds block parameters with the types of the values `like`.
     fn params(&mut self, block: Block, like: &[Value]) -> Vec<Held> {
         like.iter().map(|&value| self.block_params(block, self.ty(value))).collect()
     }
 
-    /// A loop whose test is at its end; a first test guards it where the bounds are not known to be in order.
+    /// Lowers a counted loop with its test at the end. A first test guards it unless its bounds are known to be in order.
     fn counted_loop(&mut self, counter: &Counter, carried: &[Value], body: &Region, results: &[Value]) -> Result<(), CodegenError> {
         let (start, end) = (self.get_scalar(counter.start)?, self.get_scalar(counter.end)?);
         let certain = matches!((self.indices.number(counter.start), self.indices.number(counter.end)), (Some(s), Some(e)) if s < e);
@@ -86,7 +86,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// do … while the region's first yield is true.
+    /// Lowers a loop that repeats while the region's first yield is true.
     fn repeat_while(&mut self, carried: &[Value], body: &Region, results: &[Value]) -> Result<(), CodegenError> {
         let first = self.arguments(carried)?;
         let (head, exit) = (self.builder.create_block(), self.builder.create_block());

@@ -1,4 +1,4 @@
-//! From a function in Cranelift's language to [`Code`]: names and relocations of Cranelift become ours.
+//! Compilation of a function in Cranelift's language to [`Code`]. Cranelift's names and relocations become ours.
 
 use crate::codegen::{Code, Relocation, RelocationKind, RelocationTarget};
 use cranelift_codegen::binemit::Reloc;
@@ -9,42 +9,41 @@ use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::{Context, FinalizedMachReloc, FinalizedRelocTarget};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The namespace of functions in names inside Cranelift's functions; the index is the function's number.
+/// Namespace of functions in Cranelift's names; the index is the number of the function.
 pub const FUNCTIONS: u32 = 0;
-/// The namespace of data in names inside Cranelift's functions; the index is the data's number.
+/// Namespace of data in Cranelift's names; the index is the number of the data section.
 pub const DATA: u32 = 1;
-/// The namespace of functions of the application; the index is the function's number among them.
+/// Namespace of imported functions in Cranelift's names; the index is the number of the import.
 pub const EXTERNALS: u32 = 2;
-/// Return address and saved frame pointer, above what a frame layout counts; every instruction set here saves at most two words.
+/// Bytes of the return address and the saved frame pointer, which Cranelift's frame size omits. All instruction sets here save at most two words.
 const FRAME_HEAD: u32 = 16;
 
-/// Compiles one function.
+/// Compiles a function.
 ///
 /// # Errors
-/// With Cranelift's sentence when it cannot compile the function; or when the code would need a run-time library, or an address that is
-/// no distance.
+/// Cranelift's sentence if it cannot compile the function. A sentence if the code needs a run-time library, or an absolute address.
 pub fn compile(function: ir::Function, isa: &dyn TargetIsa) -> Result<Code, String> {
     let mut context = Context::for_function(function);
     let unnamed = Unnamed::compile(&mut context, isa)?;
     unnamed.named(&context.func)
 }
 
-/// Functions that were compiled for one machine. What differs only in the names of what it refers to has the same code: the levels of an object mostly
-/// call kernels of their own in the same way.
+/// Functions that are already compiled for one machine. A function that differs only in the symbols that it refers to has the same code. The levels
+/// of an object mostly call their kernels in the same way.
 #[derive(Default)]
 pub struct Known(Mutex<Vec<(FunctionStencil, Arc<Unnamed>)>>);
 
 impl Known {
-    /// How many they are.
+    /// Counts the functions.
     #[cfg(test)]
     pub fn count(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// [`compile`], unless the code is known.
+    /// Compiles a function as [`compile`] does, unless its code is already known.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`compile`].
     pub fn compile(&self, function: ir::Function, isa: &dyn TargetIsa) -> Result<Code, String> {
         let find = |list: &[(FunctionStencil, Arc<Unnamed>)]| {
             list.iter().find(|(stencil, _)| *stencil == function.stencil).map(|(_, unnamed)| unnamed.clone())
@@ -60,7 +59,7 @@ impl Known {
     }
 }
 
-/// Code that refers to others by their numbers in its function.
+/// Code in which references are numbers within the function.
 struct Unnamed {
     bytes: Vec<u8>,
     alignment: u64,
@@ -82,7 +81,7 @@ impl Unnamed {
         })
     }
 
-    /// The code of a function, by what others are called there.
+    /// Makes the code of a function, with the function's own references.
     fn named(&self, function: &ir::Function) -> Result<Code, String> {
         let relocation = |reloc: &FinalizedMachReloc| {
             let target = match &reloc.target {
@@ -117,7 +116,7 @@ fn external(name: &ExternalName, function: &ir::Function) -> Result<RelocationTa
     }
 }
 
-/// The relocations that code without a global offset table has, in Cranelift's names and in ours.
+/// Relocations of code without a global offset table: Cranelift's names and ours.
 const KINDS: &[(Reloc, RelocationKind)] = &[
     (Reloc::X86PCRel4, RelocationKind::X86Relative),
     (Reloc::X86CallPCRel4, RelocationKind::X86Call),
@@ -129,15 +128,15 @@ const KINDS: &[(Reloc, RelocationKind)] = &[
     (Reloc::RiscvPCRelLo12I, RelocationKind::RiscvLow),
 ];
 
-/// Our name of a relocation; none for one that code here does not need.
+/// Returns our name of a relocation; `None` if code here never has it.
 fn relocation_kind(reloc: Reloc) -> Option<RelocationKind> {
     KINDS.iter().find(|(theirs, _)| *theirs == reloc).map(|(_, ours)| *ours)
 }
 
-/// Cranelift's name of a relocation, for its JIT.
+/// Returns Cranelift's name of a relocation, for its JIT.
 ///
 /// # Panics
-/// Never: a test finds a row for each kind.
+/// Never panics: a test checks that each kind has a row.
 pub fn reloc(kind: RelocationKind) -> Reloc {
     KINDS.iter().find(|(_, ours)| *ours == kind).expect("each kind has a row").0
 }

@@ -1,4 +1,4 @@
-//! A kernel on its way through Cranelift.
+//! Compilation of a kernel through Cranelift.
 
 use super::code;
 use super::lower::lower;
@@ -11,14 +11,14 @@ use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{Function, Opcode};
 use cranelift_codegen::isa::TargetIsa;
 
-/// Compiles a kernel to a function of the target's C calling convention: one pointer for each of
-/// [`Kernel::pointer_params`], then the 64-bit integers; it returns a 32-bit status, 0 when good. The code has no relocations.
+/// Compiles a kernel to a function of the target's C calling convention. It takes one pointer for each of [`Kernel::pointer_params`], then the 64-bit
+/// integers. It returns a 32-bit status, 0 when good. The code has no relocations.
 ///
-/// `isa` comes from [`super::isa_for`] with the same `machine` and [`super::Optimise::Kernel`].
+/// The argument `isa` comes from [`super::isa_for`] with the same `machine` and [`super::Optimise::Kernel`].
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the kernel breaks a rule of its language or would need a symbol from outside;
-/// [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
+/// [`CodegenError::Bug`] if the kernel breaks a rule of its language or would need an external symbol. [`CodegenError::Unsupported`] if the machine
+/// cannot do an instruction.
 pub fn compile_kernel(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<Code, CodegenError> {
     let bug = |what: String| CodegenError::Bug(format!("kernel {}: {what}", kernel.name));
     verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
@@ -39,10 +39,10 @@ fn uses(function: &Function, opcode: Opcode) -> bool {
     instructions.any(|inst| function.dfg.insts[inst].opcode() == opcode)
 }
 
-/// The instructions of a kernel as text, one a line, in blocks.
+/// Lists the instructions of a kernel, one a line, in blocks.
 ///
 /// # Errors
-/// As [`compile_kernel`].
+/// The errors of [`compile_kernel`].
 pub fn listing(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<String, CodegenError> {
     let mut context = Context::for_function(lower(kernel, isa, machine)?);
     context.set_disasm(true);

@@ -1,4 +1,4 @@
-//! Conversions between lane types: one doubling or halving of the width at a time.
+//! Conversions between lane types. Each step doubles or halves the width.
 
 use super::held::{Held, integer_lane, vector_of};
 use super::lower::Lowering;
@@ -8,7 +8,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 impl Lowering<'_> {
-    /// A conversion.
+    /// Lowers a conversion.
     pub fn convert(&mut self, op: ConvertOp, a: &Held, from: Lane, to: Lane) -> Result<Held, CodegenError> {
         let bits = 8 * to.bytes();
         Ok(match op {
@@ -38,7 +38,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Integer lanes of twice the width.
+    /// Extends integer lanes to twice the width.
     pub fn widen(&mut self, a: &Held, signed: bool) -> Held {
         let lane = integer_lane(2 * a.lane.bits());
         if a.scalar {
@@ -49,7 +49,7 @@ impl Lowering<'_> {
             let parts = parts.collect();
             return a.with_lane(lane, parts);
         }
-        // A short vector is all in the low half.
+        // A short vector is entirely in the low half.
         let both = u32::from(a.part_lanes()) * a.lane.bits() > 64;
         let mut parts = vec![];
         for &x in &a.parts {
@@ -80,14 +80,14 @@ impl Lowering<'_> {
         a
     }
 
-    /// Pairs of parts to one part of half the lane width; a short vector is paired with itself.
+    /// Narrows pairs of parts to one part of half the lane width. A short vector is paired with itself.
     fn halve(&mut self, a: &Held, mut f: impl FnMut(&mut Self, ir::Value, ir::Value) -> ir::Value) -> Held {
         let lane = integer_lane(a.lane.bits() / 2);
         let parts = a.parts.chunks(2).map(|pair| f(self, pair[0], *pair.last().unwrap_or(&pair[0]))).collect();
         a.with_lane(lane, parts)
     }
 
-    /// Integer lanes of half the width, high bits cut.
+    /// Truncates integer lanes to half the width.
     pub fn wrap_half(&mut self, a: &Held) -> Held {
         let lane = integer_lane(a.lane.bits() / 2);
         if a.scalar {
@@ -95,7 +95,7 @@ impl Lowering<'_> {
             return a.with_lane(lane, parts);
         }
         if self.features.riscv_vectors() {
-            // With copies of the low half's sign above it, saturation changes nothing.
+            // If the low half is sign-extended, saturation changes nothing.
             let shift = i64::from(lane.bits());
             let extended = self.map(a, |l, x| {
                 let high = l.builder.ins().ishl_imm_u(x, shift);
@@ -109,13 +109,13 @@ impl Lowering<'_> {
         if !self.features.x86() {
             return self.halve(a, |l, low, high| l.even_lanes(lane, low, high));
         }
-        // With the high bits cleared, saturation to unsigned changes nothing.
+        // With the high bits cleared, unsigned saturation changes nothing.
         let mask = self.number(a.lane, false, (1 << lane.bits()) - 1);
         let low_bits = self.map(a, |l, x| l.builder.ins().band(x, mask));
         self.halve(&low_bits, |l, low, high| l.builder.ins().unarrow(low, high))
     }
 
-    /// Signed lanes that fit half their width.
+    /// Narrows signed lanes that fit half their width.
     fn narrow_exact(&mut self, a: &Held) -> Held {
         self.halve(a, |l, low, high| l.builder.ins().snarrow(low, high))
     }
@@ -133,7 +133,7 @@ impl Lowering<'_> {
         a
     }
 
-    /// A mask of half the lane width.
+    /// Narrows a mask to half the lane width.
     pub fn narrow_mask(&mut self, mask: &Held) -> Held {
         if mask.lane == types::I64 && !self.features.riscv_vectors() {
             return self.halve(mask, |l, low, high| l.low_halves(low, high));
@@ -141,7 +141,7 @@ impl Lowering<'_> {
         self.narrow_exact(mask)
     }
 
-    /// Signed lanes to half the width, saturating to signed or unsigned.
+    /// Narrows signed lanes to half the width, with signed or unsigned saturation.
     pub fn narrow_saturating(&mut self, a: &Held, signed: bool) -> Held {
         if a.scalar || (a.lane == types::I64 && !self.features.riscv_vectors()) {
             let half = a.lane.bits() / 2;
@@ -152,7 +152,7 @@ impl Lowering<'_> {
         self.halve(a, |l, low, high| if signed { l.builder.ins().snarrow(low, high) } else { l.builder.ins().unarrow(low, high) })
     }
 
-    /// Signed lanes to a narrower width: the steps before the last saturate to signed, which holds every unsigned result.
+    /// Narrows signed lanes to `bits` bits, saturated. Steps before the last saturate as signed numbers, which keeps every unsigned result.
     fn narrow_to(&mut self, a: &Held, bits: u32, signed: bool) -> Held {
         let mut a = a.clone();
         while a.lane.bits() > 2 * bits {
@@ -161,7 +161,7 @@ impl Lowering<'_> {
         if a.lane.bits() > bits { self.narrow_saturating(&a, signed) } else { a }
     }
 
-    /// Signed integers limited to a range.
+    /// Clamps signed integers to a range.
     fn clamp(&mut self, a: &Held, low: i64, high: i64) -> Held {
         let (low, high) = (self.number(a.lane, a.scalar, low as u64), self.number(a.lane, a.scalar, high as u64));
         self.map(a, |l, x| {
@@ -172,7 +172,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Integers to binary32 or binary64, to nearest even.
+    /// Converts integers to binary32 or binary64, to nearest even.
     fn integer_to_float(&mut self, a: &Held, double: bool, signed: bool) -> Held {
         if a.lane.bits() < 32 {
             let wide = self.widen_to(a, 32, signed);
@@ -200,10 +200,10 @@ impl Lowering<'_> {
         }
     }
 
-    /// Floats to integers, towards zero, saturating, NaN to 0.
+    /// Converts floats to integers: towards zero, saturated, NaN to 0.
     fn float_to_integer(&mut self, a: &Held, bits: u32, signed: bool) -> Held {
         if bits < 32 {
-            // Every saturated 32-bit result saturates further to the right one.
+            // A saturated 32-bit result saturates again to the right narrower one.
             let wide = self.float_to_integer(a, 32, true);
             return self.narrow_to(&wide, bits, signed);
         }
@@ -218,19 +218,19 @@ impl Lowering<'_> {
         self.per_lane(a, lane, |l, x| convert(l, lane, x))
     }
 
-    /// Floats known to fit to signed integers of the same width.
+    /// Converts floats that are known to fit to signed integers of the same width.
     fn float_to_integer_in_range(&mut self, a: &Held) -> Held {
         if !self.features.x86() || a.lane == types::F64 {
             return self.float_to_integer(a, a.lane.bits(), true);
         }
-        // One instruction in a register, even for a scalar.
+        // A conversion in a vector register is one instruction, even for a scalar.
         let register = self.in_register(a);
         let parts = register.parts.iter().map(|&x| self.builder.ins().x86_cvtt2dq(types::I32X4, x)).collect();
         let integers = register.with_lane(types::I32, parts);
         self.out_of_register(&integers, a.scalar)
     }
 
-    /// Binary32 to binary64.
+    /// Converts binary32 to binary64.
     pub fn promote(&mut self, a: &Held) -> Held {
         if a.scalar {
             let parts = a.parts.iter().map(|&x| self.builder.ins().fpromote(types::F64, x)).collect();
@@ -247,7 +247,7 @@ impl Lowering<'_> {
         a.with_lane(types::F64, parts)
     }
 
-    /// Binary64 to binary32.
+    /// Converts binary64 to binary32.
     pub fn demote(&mut self, a: &Held) -> Held {
         if a.scalar {
             let parts = a.parts.iter().map(|&x| self.builder.ins().fdemote(types::F32, x)).collect();

@@ -1,4 +1,4 @@
-//! Fused multiply-add and dot products.
+//! Fused products and dot products.
 
 use super::held::Held;
 use super::lower::Lowering;
@@ -9,7 +9,7 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 impl Lowering<'_> {
-    /// a × b + c with one rounding.
+    /// Computes a × b + c, rounded once.
     pub fn fma(&mut self, a: &Held, b: &Held, c: &Held) -> Result<Held, CodegenError> {
         if self.features.fma {
             let parts = a.parts.iter().zip(b.parts.iter().zip(&c.parts));
@@ -28,12 +28,12 @@ impl Lowering<'_> {
         Ok(self.out_of_register(&result, a.scalar))
     }
 
-    /// x × y + z in binary64, rounded to odd, for operands that came from binary32: the product is then exact, and
-    /// rounding the result once more to binary32 gives the correctly rounded sum (Boldo and Melquiond).
+    /// Computes x × y + z in binary64, rounded to odd, for operands that come from binary32. The product is then exact. A second rounding to binary32
+    /// gives the correctly rounded sum (Boldo and Melquiond).
     fn multiply_add_to_odd(&mut self, x: ir::Value, y: ir::Value, z: ir::Value) -> ir::Value {
         let product = self.builder.ins().fmul(x, y);
         let sum = self.builder.ins().fadd(product, z);
-        // Knuth's two-sum: the error of the sum, exactly.
+        // Knuth's two-sum computes the exact error of the sum.
         let z_part = self.builder.ins().fsub(sum, product);
         let product_part = self.builder.ins().fsub(sum, z_part);
         let z_error = self.builder.ins().fsub(z, z_part);
@@ -42,7 +42,7 @@ impl Lowering<'_> {
         let zero = self.number(types::F64, false, 0);
         let above = self.builder.ins().fcmp(FloatCC::GreaterThan, error, zero);
         let below = self.builder.ins().fcmp(FloatCC::LessThan, error, zero);
-        // One step of the bits away from zero for an error of the sum's sign, towards zero for the other; only from even bits.
+        // Even bits move one step: away from zero for an error with the sum's sign, else towards zero.
         let bits = self.bits_as(types::I64X2, sum);
         let one = self.number(types::I64, false, 1);
         let integer_zero = self.number(types::I64, false, 0);
@@ -58,7 +58,7 @@ impl Lowering<'_> {
         self.bits_as(types::F64X2, odd)
     }
 
-    /// acc + dot products of groups of narrow lanes.
+    /// Computes dot products of groups of narrow lanes, added to an accumulator.
     pub fn dot(&mut self, op: DotOp, accumulator: &Held, a: &Held, b: &Held) -> Held {
         if accumulator.scalar {
             return self.dot_scalars(op, accumulator, a, b);
@@ -84,7 +84,7 @@ impl Lowering<'_> {
             (DotOp::UnsignedSigned8, Some(DotProduct::UnsignedSigned8)) | (DotOp::Signed8, Some(DotProduct::Signed8)) => {
                 self.quad_products(op, c, x, y)
             }
-            // The other signedness of x: its sign bits flipped change each product by 128·y, which a second dot product takes off.
+            // For the other signedness, x with flipped sign bits changes each product by 128·y. A second dot product subtracts that.
             (_, Some(have)) => {
                 let other = if have == DotProduct::Signed8 { DotOp::Signed8 } else { DotOp::UnsignedSigned8 };
                 let sign = self.number(types::I8, false, 0x80);
@@ -99,7 +99,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Sums of two products of signed 16-bit lanes: on x86 `pmaddwd`.
+    /// Computes sums of two products of signed 16-bit lanes: on x86 `pmaddwd`.
     fn pair_products(&mut self, x: ir::Value, y: ir::Value) -> ir::Value {
         let (x_low, y_low) = (self.builder.ins().swiden_low(x), self.builder.ins().swiden_low(y));
         let low = self.builder.ins().imul(x_low, y_low);
@@ -108,7 +108,7 @@ impl Lowering<'_> {
         self.builder.ins().iadd_pairwise(low, high)
     }
 
-    /// Sums of two products of unsigned and signed bytes, saturating: on x86 `pmaddubsw`.
+    /// Computes saturated sums of two products of unsigned and signed bytes: on x86 `pmaddubsw`.
     fn byte_pair_products(&mut self, x: ir::Value, y: ir::Value) -> ir::Value {
         if self.features.x86() {
             return self.builder.ins().x86_pmaddubsw(y, x);
@@ -125,8 +125,8 @@ impl Lowering<'_> {
         self.builder.ins().sadd_sat(even, odd)
     }
 
-    /// c plus four products of bytes, as the tree that Cranelift folds into `vpdpbusd` (the signed operand first). The
-    /// products of 16 bits are exact for both.
+    /// Computes c plus four products of bytes, as the tree that Cranelift folds into `vpdpbusd` (the signed operand first). Products fit 16 bits for
+    /// both kinds.
     fn quad_products(&mut self, op: DotOp, c: ir::Value, x: ir::Value, y: ir::Value) -> ir::Value {
         let (x_low, x_high) = match op {
             DotOp::UnsignedSigned8 => (self.builder.ins().uwiden_low(x), self.builder.ins().uwiden_high(x)),
@@ -146,7 +146,7 @@ impl Lowering<'_> {
         self.builder.ins().iadd_pairwise(low, high)
     }
 
-    /// The same through 16-bit lanes and `pmaddwd`.
+    /// Computes c plus four products of bytes, through 16-bit lanes and `pmaddwd`.
     fn quad_products_by_pairs(&mut self, op: DotOp, c: ir::Value, x: ir::Value, y: ir::Value) -> ir::Value {
         let (x_low, x_high) = match op {
             DotOp::UnsignedSigned8 => (self.builder.ins().uwiden_low(x), self.builder.ins().uwiden_high(x)),
@@ -160,7 +160,7 @@ impl Lowering<'_> {
     }
 
     fn dot_scalars(&mut self, op: DotOp, accumulator: &Held, a: &Held, b: &Held) -> Held {
-        // A scalar accumulator takes a short vector on machines with registers.
+        // A scalar accumulator may have short vectors as factors, on machines with vector registers.
         let (xs, ys) = (self.explode(a), self.explode(b));
         let group = xs.len() / accumulator.parts.len();
         let mut parts = vec![];

@@ -1,4 +1,4 @@
-//! Functions of the driver through Cranelift, with its whole mid-end.
+//! Compilation of the driver's functions through Cranelift, with its whole mid-end.
 
 use super::code::{DATA, EXTERNALS, FUNCTIONS, Known};
 use crate::codegen::driver::language::verify::verify;
@@ -15,21 +15,21 @@ use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_entity::SecondaryMap;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-/// Compiles a function of the driver to one of the target's C calling convention. `isa` comes from [`super::isa_for`] with
-/// [`super::Optimise::Driver`]; `known` are those that were compiled for it before.
+/// Compiles a function of the driver to a function of the target's C calling convention. `isa` comes from [`super::isa_for`] with
+/// [`super::Optimise::Driver`]. `known` has the functions that were compiled for it before.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the function breaks a rule of its language or would need a symbol from outside.
+/// [`CodegenError::Bug`] if the function breaks a rule of its language or would need an external symbol.
 pub fn compile_driver(function: &Function, isa: &dyn TargetIsa, known: &Known) -> Result<Code, CodegenError> {
     verify(function, Layout { pointer: u64::from(isa.pointer_bytes()) }).map_err(CodegenError::Bug)?;
     known.compile(lower(function, isa), isa).map_err(CodegenError::Bug)
 }
 
-/// A verified function in Cranelift's language.
+/// Lowers a verified function to Cranelift's language.
 fn lower(function: &Function, isa: &dyn TargetIsa) -> ir::Function {
     let mut own = signature(isa, &function.signature, isa.default_call_conv());
     for result in &mut own.returns {
-        // Some conventions ask for it.
+        // Some conventions require the extension.
         *result = result.sext();
     }
     let mut lowered = ir::Function::with_name_signature(UserFuncName::default(), own);
@@ -54,8 +54,8 @@ fn lower(function: &Function, isa: &dyn TargetIsa) -> ir::Function {
     lowered
 }
 
-/// The signature in Cranelift's terms. riscv64 passes 32-bit numbers sign-extended, unsigned ones too; the other conventions do not look at
-/// the upper half. What a callee leaves above its result is not looked at.
+/// Returns the signature in Cranelift's terms. riscv64 passes 32-bit numbers sign-extended, even unsigned ones; the other conventions ignore the
+/// upper half. Bits above a callee's result are ignored.
 fn signature(isa: &dyn TargetIsa, signature: &Signature, convention: CallConv) -> ir::Signature {
     let mut result = ir::Signature::new(convention);
     let parameter = |&width: &Width| match width {
@@ -76,12 +76,12 @@ fn ty(isa: &dyn TargetIsa, width: Width) -> Type {
     }
 }
 
-/// One function on its way to Cranelift. The builder's current block is where instructions go.
+/// The lowering of one function. Instructions go into the builder's current block.
 struct Lowering<'a, 'b> {
     builder: FunctionBuilder<'b>,
     isa: &'a dyn TargetIsa,
     function: &'a Function,
-    /// Takes the result that the function returns, if it returns one.
+    /// The block that returns; it takes the result, if the function has one.
     exit: Block,
     values: SecondaryMap<Value, Option<ir::Value>>,
 }
@@ -102,7 +102,7 @@ impl Lowering<'_, '_> {
     fn operand(&mut self, operand: Operand, ty: Type) -> ir::Value {
         match operand {
             Operand::Value(value) => self.value(value),
-            // Cranelift wants no bits above the type's.
+            // Cranelift does not allow bits above the type's.
             Operand::Number(number) => {
                 let bits = number & (u64::MAX >> (64 - ty.bits()));
                 self.builder.ins().iconst(ty, bits as i64)
@@ -110,7 +110,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// Two operands of one type.
+    /// Returns two operands of one type.
     fn pair(&mut self, a: Operand, b: Operand) -> (ir::Value, ir::Value) {
         let ty = match (a, b) {
             (Operand::Value(value), _) | (_, Operand::Value(value)) => self.type_of(value),
@@ -123,13 +123,13 @@ impl Lowering<'_, '_> {
         operands.iter().zip(values).map(|(&operand, &value)| self.operand(operand, self.type_of(value)).into()).collect()
     }
 
-    /// Lowers a region and ends its last block: with a jump to `after`, which takes what the region yields for `results`, or to the exit.
+    /// Lowers a region and ends its last block. It jumps to `after` with the yields for `results`, or to the exit.
     fn arm(&mut self, region: &Region, results: &[Value], after: Block) {
         if let (Some((last, others)), End::Yield(yields)) = (region.statements.split_last(), &region.end)
             && let Inst::If { truth, then, otherwise } = &last.inst
             && yields.iter().copied().eq(last.results.iter().map(|&value| Operand::Value(value)))
         {
-            // The arms of a branch that ends a region end the region.
+            // The arms of a branch at the end of a region end the region, too.
             others.iter().for_each(|statement| self.statement(statement));
             return self.branch(*truth, [then, otherwise], &last.results, after);
         }
@@ -155,10 +155,10 @@ impl Lowering<'_, '_> {
         argument.into_iter().collect()
     }
 
-    /// Branches to two regions, which both end in `after`, or in the exit.
+    /// Lowers a branch to two regions, which both end with a jump to `after` or to the exit.
     fn branch(&mut self, truth: Value, regions: [&Region; 2], results: &[Value], after: Block) {
         let truth = self.value(truth);
-        // A region that only yields a value needs no block. Several numbers are not to take registers across the branch.
+        // A region that only yields one value needs no block. Several constants get a block, so that they take no registers across the branch.
         let targets = regions.map(|region| match &region.end {
             End::Yield(yields) if region.statements.is_empty() && yields.len() <= 1 => (after, self.block_arguments(yields, results), None),
             _ => (self.builder.create_block(), vec![], Some(region)),
@@ -190,7 +190,7 @@ impl Lowering<'_, '_> {
         self.builder.switch_to_block(after);
     }
 
-    /// Leaves with a status if a value is not 0.
+    /// Returns a status if a value is not 0.
     fn leave_if(&mut self, truth: Value, status: Operand) {
         let truth = self.value(truth);
         let arguments = self.exit_arguments(Some(status));
@@ -222,7 +222,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// An instruction that only has a value.
+    /// Lowers an instruction that only computes a value.
     fn compute(&mut self, inst: &Inst) -> ir::Value {
         match inst {
             Inst::Data { data, offset } => self.data(*data, *offset),
@@ -285,7 +285,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// The address of a byte of data.
+    /// Computes the address of a byte of data.
     fn data(&mut self, data: u32, offset: u64) -> ir::Value {
         let name = self.builder.func.declare_imported_user_function(UserExternalName { namespace: DATA, index: data });
         let symbol = self.builder.create_global_value(GlobalValueData::Symbol {
@@ -338,7 +338,7 @@ fn condition(op: CompareOp) -> IntCC {
     }
 }
 
-/// No trap is expected; moving above a check is not allowed.
+/// Returns the flags of all accesses: they do not trap, and must not move above a check.
 fn flags() -> MemFlagsData {
     MemFlagsData::trusted()
 }
@@ -351,7 +351,7 @@ mod tests {
     use crate::codegen::{Relocation, RelocationTarget};
     use crate::machine::{Isa, MACHINES, Unit};
 
-    /// A function that calls others with its parameter.
+    /// Makes a function that calls others with its parameter.
     fn calling(callees: &[Callee]) -> Function {
         function(Layout { pointer: 8 }, Signature::status(1), |e, parameters| {
             for &callee in callees {
@@ -371,7 +371,7 @@ mod tests {
         let isa = isa_for(&"x86_64-unknown-linux-gnu".parse().unwrap(), machine, Optimise::Driver).unwrap();
         let known = Known::default();
         let kernel = |number| Callee::Kernel(number, KernelConvention::SystemV);
-        // C's convention is that of System V there.
+        // The C convention of this target is System V.
         let plain = |number| Callee::Kernel(number, KernelConvention::Target);
         let lists = [[kernel(3), kernel(5)], [plain(7), plain(2)], [kernel(3), kernel(3)], [kernel(3), Callee::Import(5)]];
         let codes = lists.map(|callees| {
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(targets(&codes[1].relocations), [function(7), function(2)]);
         assert_eq!(targets(&codes[2].relocations), [function(3), function(3)]);
         assert_eq!(targets(&codes[3].relocations), [function(3), RelocationTarget::External(5)]);
-        // One function twice is called in another way than two functions. What belongs to whom is a name.
+        // Two calls of one function are another pattern than calls of two functions. The kind of symbol is only a name.
         assert_eq!(known.count(), 2);
     }
 }

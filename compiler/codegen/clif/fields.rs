@@ -1,6 +1,6 @@
-//! Dot products where no instruction adds neighbouring lanes (riscv64's V): the narrow lanes of a register, its *fields*, are widened to
-//! as many registers of 32-bit lanes as are added up, and each is one multiply-add in place. What the rows and columns of a tile share
-//! is widened once.
+//! Dot products on machines without an instruction that adds neighbouring lanes (V on riscv64). The narrow lanes of a register, its *fields*, are
+//! widened to several registers of 32-bit lanes. Each of these is then one multiply-add. Operands that the rows or columns of a tile share are
+//! widened once.
 
 use super::held::Held;
 use super::lower::Lowering;
@@ -9,7 +9,7 @@ use crate::kernel::DotOp;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 impl Lowering<'_> {
-    /// c plus the products of the fields of each 32-bit lane.
+    /// Computes c plus the products of the fields of each 32-bit lane.
     pub fn dot_by_fields(&mut self, op: DotOp, c: ir::Value, x: ir::Value, y: ir::Value) -> ir::Value {
         let bits = if op == DotOp::Signed16 { 16 } else { 8 };
         let xs = self.fields(FieldsOf { register: x, bits, signed: op != DotOp::UnsignedSigned8 });
@@ -20,7 +20,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Field i of every 32-bit lane, for each i.
+    /// Returns one register for each field number i: field i of every 32-bit lane.
     fn fields(&mut self, of: FieldsOf) -> Vec<ir::Value> {
         if let Some(known) = self.scopes.iter().find_map(|scope| scope.fields.get(&of)) {
             return known.clone();
@@ -46,8 +46,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Numbers of this many bits in every 32-bit lane, as one register of `ty`. Products take the numbers, with their signs in 32 bits,
-    /// themselves.
+    /// Repeats a group of numbers, `bits` bits each, over the 32-bit lanes of a register of type `ty`. Their sign-extended copies are noted as
+    /// fields, so products use these.
     pub fn splat_fields(&mut self, ty: ir::Type, bits: u32, signed: Vec<ir::Value>) -> ir::Value {
         let field = (1 << bits) - 1;
         let unsigned: Vec<_> = signed.iter().map(|&number| self.builder.ins().band_imm_u(number, field)).collect();
@@ -65,7 +65,7 @@ impl Lowering<'_> {
         register
     }
 
-    /// Notes of registers that hold the lanes of `a` and `b` in turn what their fields are: the lanes of `a`, and those of `b`.
+    /// Notes the fields of a register that interleaves the lanes of `a` and `b`: the widened lanes of `a`, and those of `b`.
     pub fn know_interleaved(&mut self, a: &Held, b: &Held, interleaved: &Held) {
         if a.lane != types::I16 {
             return;

@@ -1,4 +1,4 @@
-//! Fixed-point arithmetic of 32-bit lanes: products of 64 bits and their rounded high parts.
+//! Fixed-point arithmetic of 32-bit lanes: 64-bit products and their rounded high parts.
 
 use super::held::Held;
 use super::lower::Lowering;
@@ -8,7 +8,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 impl Lowering<'_> {
-    /// Signed 64-bit products of four lanes, two registers.
+    /// Computes signed 64-bit products of four lanes, in two registers.
     fn wide_products(&mut self, x: ir::Value, y: ir::Value) -> (ir::Value, ir::Value) {
         // These two forms become `pmuldq` and `smull`, `smull2`.
         let (x_low, y_low) = (self.builder.ins().swiden_low(x), self.builder.ins().swiden_low(y));
@@ -17,13 +17,13 @@ impl Lowering<'_> {
         (low, self.builder.ins().imul(x_high, y_high))
     }
 
-    /// The signed 64-bit product of scalars.
+    /// Computes the signed 64-bit product of two scalars.
     fn wide_product(&mut self, x: ir::Value, y: ir::Value) -> ir::Value {
         let (x, y) = (self.builder.ins().sextend(types::I64, x), self.builder.ins().sextend(types::I64, y));
         self.builder.ins().imul(x, y)
     }
 
-    /// The high 32 bits of the signed or of the unsigned products.
+    /// Computes the high 32 bits of signed or unsigned products.
     pub fn multiply_high(&mut self, signed: bool, a: &Held, b: &Held) -> Held {
         self.map2(a, b, |l, x, y| {
             if a.scalar {
@@ -45,7 +45,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The high 32 bits of the product of scalars.
+    /// Computes the high 32 bits of the product of two scalars.
     fn scalar_high(&mut self, signed: bool, x: ir::Value, y: ir::Value) -> ir::Value {
         let high = if signed {
             let product = self.wide_product(x, y);
@@ -58,8 +58,8 @@ impl Lowering<'_> {
         self.builder.ins().ireduce(types::I32, high)
     }
 
-    /// `(a·b + 2³⁰) >> 31`, saturating. Only INT_MIN · INT_MIN saturates, and nothing else rounds to what it wraps to, INT_MIN:
-    /// so INT_MIN becomes INT_MAX afterwards.
+    /// Computes `(a·b + 2³⁰) >> 31`, saturated. Only INT_MIN · INT_MIN overflows, and wraps to INT_MIN. No other product rounds to INT_MIN, so
+    /// INT_MIN is replaced by INT_MAX.
     pub fn doubling_high_multiply(&mut self, a: &Held, b: &Held, saturates: bool) -> Held {
         self.map2(a, b, |l, x, y| {
             if a.scalar {
@@ -74,7 +74,7 @@ impl Lowering<'_> {
                 let largest = l.builder.ins().iconst(types::I32, i64::from(i32::MAX));
                 return l.builder.ins().select(wrapped, largest, result);
             }
-            // `vsmul` rounds so in the mode that kernels set (`codegen/riscv64.rs`).
+            // `vsmul` rounds in this way in the mode that kernels set (`codegen/riscv64.rs`).
             if l.features.riscv_vectors() {
                 return l.builder.ins().sqmul_round_sat(x, y);
             }
@@ -92,7 +92,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Rounding division by 2ᵇ; one constant exponent for all lanes is made use of.
+    /// Divides by 2ᵇ with rounding; one constant exponent for all lanes has its own code.
     pub fn rounding_divide_values(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
         let constant = self.constants.get(&b).copied();
         let (a, b) = (self.get(a)?, self.get(b)?);
@@ -110,7 +110,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// `(x >> n) + (remainder > threshold)`, the threshold being half of the divisor's mask, one more for negative numbers.
+    /// Computes `(x >> n) + (remainder > threshold)`. The threshold is half of the divisor's mask, plus one for negative numbers.
     fn rounding_divide_constant(&mut self, a: &Held, n: u32) -> Held {
         if n == 0 {
             return a.clone();
@@ -132,7 +132,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The same for scalars of any exponent, in 64 bits: `(x + ⌊2ⁿ/2⌋ − (x < 0 and n > 0)) >> n`.
+    /// Divides scalars by 2ⁿ for any n, in 64 bits: `(x + ⌊2ⁿ/2⌋ − (x < 0 and n > 0)) >> n`.
     fn rounding_divide_scalar(&mut self, x: ir::Value, n: ir::Value) -> ir::Value {
         let x = self.builder.ins().sextend(types::I64, x);
         let one = self.builder.ins().iconst(types::I64, 1);
@@ -149,17 +149,17 @@ impl Lowering<'_> {
         self.builder.ins().ireduce(types::I32, shifted)
     }
 
-    /// `x / 2ⁿ` to nearest, ties away from zero, where `factor` is 2³¹⁻ⁿ and n > 0: `(y·2³¹⁻ⁿ + 2³⁰) >> 31` for y = x, and x − 1 if x is
-    /// negative, whose ties are then below the middle. Subtracting saturates: −2³¹ has no tie.
+    /// Computes `x / 2ⁿ`, to nearest, ties away from zero; `factor` is 2³¹⁻ⁿ, and n > 0. The formula is `(y·2³¹⁻ⁿ + 2³⁰) >> 31`, where y = x, or x −
+    /// 1 for negative x. Negative ties are then below the middle. The subtraction saturates: −2³¹ has no tie.
     fn rounding_product(&mut self, x: ir::Value, factor: ir::Value) -> ir::Value {
         let sign = self.builder.ins().sshr_imm_u(x, 31);
         let lowered = self.builder.ins().sadd_sat(x, sign);
         self.builder.ins().sqmul_round_sat(lowered, factor)
     }
 
-    /// The same for lanes, each with its exponent: `(x·2³¹⁻ⁿ + 2³⁰ − (x < 0)) >> 31` in 64 bits. Subtracting 1 of a product that is
-    /// a multiple of 2³¹⁻ⁿ matters only at a tie, which negative numbers round down. The factor is taken negative,
-    /// so that 2³¹ fits; for n = 0 the formula gives x.
+    /// Divides each lane by its own power of two: `(x·2³¹⁻ⁿ + 2³⁰ − (x < 0)) >> 31` in 64 bits. The product is a multiple of 2³¹⁻ⁿ, so the
+    /// subtraction of 1 matters only at a tie, which negative numbers then round down. The factor is negated, so that 2³¹ fits. For n = 0 the formula
+    /// gives x.
     fn rounding_divide_lanes(&mut self, x: ir::Value, n: ir::Value) -> ir::Value {
         if self.features.riscv_vectors() {
             let top = self.number(types::I32, false, 31);

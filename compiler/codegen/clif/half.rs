@@ -1,16 +1,16 @@
-//! Binary16 and binary32: exact both ways, subnormal numbers, infinities and NaN included. The expansion is integer arithmetic and
-//! one float addition on normal numbers, so it does not depend on how a machine treats subnormal operands.
+//! Conversion between binary16 and binary32, exact for subnormal numbers, infinities and NaNs. The expansion is integer arithmetic and one float
+//! addition on normal numbers. It does not depend on a machine's treatment of subnormal operands.
 
 use super::held::Held;
 use super::lower::Lowering;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
-/// The exponent of the smallest normal binary16 number, in a binary32.
+/// Bits of the smallest normal binary16 number, as a binary32.
 const SMALLEST_NORMAL: i64 = 0x3880_0000;
 
 impl Lowering<'_> {
-    /// The bits of binary16 numbers, in 16-bit lanes, as binary32.
+    /// Converts the bits of binary16 numbers, in 16-bit lanes, to binary32.
     pub fn half_to_float(&mut self, a: &Held) -> Held {
         let bits = if a.scalar { self.zero_extended(a) } else { self.widen(a, false) };
         let wide = self.map(&bits, |l, x| {
@@ -20,14 +20,14 @@ impl Lowering<'_> {
             let sign = l.builder.ins().ishl_imm_u(sign, 16);
             let rest = l.builder.ins().band(x, rest_bits);
             let rest = l.builder.ins().ishl_imm_u(rest, 13);
-            // The exponents' biases are 112 apart, and as much again from the largest exponent of one to that of the other.
+            // The exponents' biases differ by 112. An infinity's exponent needs 112 more to reach the largest exponent.
             let shift = n(l, 112 << 23);
             let normal = l.builder.ins().iadd(rest, shift);
             let past_normal = n(l, 0x0F7F_FFFF);
             let not_finite = l.builder.ins().icmp(IntCC::SignedGreaterThan, rest, past_normal);
             let larger = l.builder.ins().iadd(normal, shift);
             let result = l.pick(not_finite, larger, normal);
-            // A subnormal number is what it adds to the smallest normal one.
+            // A subnormal number is the difference that its fraction makes to the smallest normal number.
             let (unit, first_normal) = (n(l, SMALLEST_NORMAL), n(l, 0x0080_0000));
             let sum = l.builder.ins().bor(rest, unit);
             let small = l.float_difference(sum, unit);
@@ -42,7 +42,7 @@ impl Lowering<'_> {
         self.cast(&wide, types::F32)
     }
 
-    /// Binary32 rounded to binary16, to nearest even, as bits in 16-bit lanes.
+    /// Rounds binary32 to binary16, to nearest even. The result is bits in 16-bit lanes.
     pub fn float_to_half(&mut self, a: &Held) -> Held {
         let bits = self.cast(a, types::I32);
         let halves = self.map(&bits, |l, x| {
@@ -61,7 +61,7 @@ impl Lowering<'_> {
             let infinity = n(l, 0x7C00);
             let overflows = l.builder.ins().icmp(IntCC::SignedGreaterThan, normal, infinity);
             let result = l.pick(overflows, infinity, normal);
-            // Adding ½ rounds a small number to the unit of the subnormal ones, 2⁻²⁴.
+            // Adding ½ rounds a small number to a multiple of 2⁻²⁴, the unit of subnormal numbers.
             let (unit, past_small) = (n(l, 0x3F00_0000), n(l, SMALLEST_NORMAL));
             let small = l.float_sum(magnitude, unit);
             let small = l.builder.ins().isub(small, unit);
@@ -83,7 +83,7 @@ impl Lowering<'_> {
         a.with_lane(types::I32, parts)
     }
 
-    /// One of two by the outcome of a comparison, scalar or lane by lane.
+    /// Selects one of two values by a condition, scalar or lane by lane.
     fn pick(&mut self, condition: ir::Value, yes: ir::Value, no: ir::Value) -> ir::Value {
         let vector = self.builder.func.dfg.value_type(yes).is_vector();
         if vector { self.blend(condition, yes, no) } else { self.builder.ins().select(condition, yes, no) }
@@ -97,7 +97,7 @@ impl Lowering<'_> {
         self.on_floats(a, b, |l, x, y| l.builder.ins().fsub(x, y))
     }
 
-    /// A float operation on the bits of binary32 numbers, giving bits.
+    /// Applies a float operation to the bits of binary32 numbers; the result is bits.
     fn on_floats(&mut self, a: ir::Value, b: ir::Value, operation: impl FnOnce(&mut Self, ir::Value, ir::Value) -> ir::Value) -> ir::Value {
         let integers = self.builder.func.dfg.value_type(a);
         let floats = if integers.is_vector() { types::F32X4 } else { types::F32 };

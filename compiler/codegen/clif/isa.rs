@@ -1,4 +1,4 @@
-//! The settings that Cranelift gets for a target and a CPU level.
+//! Settings of Cranelift for a target and a CPU level.
 
 use crate::codegen::CodegenError;
 use crate::machine::{DotProduct, Isa, Machine, Unit};
@@ -6,23 +6,23 @@ use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use target_lexicon::{Architecture, OperatingSystem, Triple};
 
-/// How a function is to be optimised.
+/// The level of optimization of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Optimise {
-    /// Kernels: no mid-end. Schedules have ordered the instructions; Cranelift's e-graph would hoist every load of an unrolled
-    /// body above its first use, which spills.
+    /// Kernels: no mid-end. Schedules have already ordered the instructions. Cranelift's e-graph would hoist every load of an unrolled body above its
+    /// first use, which causes spills.
     Kernel,
     /// Drivers: the whole mid-end.
     Driver,
 }
 
-/// The Cranelift target for kernels or drivers of one CPU level.
+/// Returns the Cranelift target for kernels or drivers of one CPU level.
 ///
-/// Position-independent by PC-relative references only (`is_pic` is false: no GOT), no frame information, stack probes where
+/// Code is position-independent by PC-relative references only (`is_pic` is false: no GOT). It has no frame information. It has stack probes where
 /// the system needs them.
 ///
 /// # Errors
-/// [`CodegenError::Unsupported`] when the triple is not of the machine's instruction set, or Cranelift has no such target.
+/// [`CodegenError::Unsupported`] if the triple has another instruction set than the machine, or Cranelift does not support it.
 pub fn isa_for(triple: &Triple, machine: &Machine, optimise: Optimise) -> Result<OwnedTargetIsa, CodegenError> {
     let matches = match machine.unit {
         Unit::Cpu(Isa::X86_64) => triple.architecture == Architecture::X86_64,
@@ -52,11 +52,11 @@ fn shared_flags(optimise: Optimise, windows: bool) -> Result<settings::Flags, Co
         ("opt_level", opt_level),
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
-        // Windows grows a stack page by page: a frame larger than one must touch each.
+        // Windows grows a stack page by page, so a frame of more than a page must touch each page.
         ("enable_probestack", if windows { "true" } else { "false" }),
         ("probestack_strategy", "inline"),
         ("unwind_info", "false"),
-        // Profilers find callers by them.
+        // Profilers need them to find callers.
         ("preserve_frame_pointers", "true"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
         ("enable_heap_access_spectre_mitigation", "false"),
@@ -73,10 +73,10 @@ const X86_V3: &[&str] = &["has_avx", "has_avx2", "has_fma", "has_bmi1", "has_bmi
 const X86_V4: &[&str] = &["has_avx512f", "has_avx512dq", "has_avx512vl", "has_avx512vnni"];
 /// RV64GC: IMAFD with compressed instructions.
 const RISCV64: &[&str] = &["has_m", "has_a", "has_f", "has_d", "has_zicsr", "has_zifencei", "has_zca", "has_zcd", "has_c"];
-/// The V extension, whose registers have 128 bits or more.
+/// The V extension with registers of at least 128 bits.
 const RISCV64_V: &[&str] = &["has_v", "zvl128b"];
 
-/// The instruction-set extensions of a CPU level, in Cranelift's names.
+/// Returns the instruction-set extensions of a CPU level, in Cranelift's names.
 fn instruction_set_flags(machine: &Machine) -> Vec<&'static str> {
     match machine.unit {
         Unit::Cpu(Isa::X86_64) => {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::machine::MACHINES;
 
-    /// Every machine has a Cranelift target, for Linux and without an operating system; a wrong pair is an error.
+    /// Checks that every machine has a Cranelift target, for Linux and without an operating system. A wrong pair is an error.
     #[test]
     fn every_machine_has_a_target() {
         for machine in MACHINES {

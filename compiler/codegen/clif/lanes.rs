@@ -1,6 +1,5 @@
-//! Parts of a register to and from memory on riscv64's V, where an access is as aligned as its lanes and nothing wider may be assumed:
-//! vectors shorter than a register have types of their own there, which nothing converts, so they go through a register's room on
-//! the stack.
+//! Partial loads and stores on riscv64's V, through a register's space on the stack. An access is only as aligned as its lanes, so no wider access is
+//! allowed. Vectors shorter than a register have their own types in Cranelift, which it cannot convert to and from full registers.
 
 use super::held::{Held, REGISTER_BITS, register_lanes, vector_of};
 use super::lower::Lowering;
@@ -10,19 +9,19 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 /// Bytes of a register.
 const REGISTER: u32 = REGISTER_BITS / 8;
 
-/// The powers of two that add up to a number, the largest first, each with the sum of those before it.
+/// Lists the powers of two that add up to a number, the largest first, each with the sum of the earlier ones.
 fn pieces(number: u16) -> impl Iterator<Item = (u16, u16)> {
     let bits = (0..16).rev().map(|bit| 1 << bit);
     bits.filter(move |bit| number & bit != 0).map(move |bit| (number & !(2 * bit - 1), bit))
 }
 
-/// A number of lanes: a scalar if it is one.
+/// Returns the type of a short vector; for one lane, the scalar type.
 fn short(lane: ir::Type, lanes: u16) -> ir::Type {
     lane.by(u32::from(lanes)).unwrap_or(lane)
 }
 
 impl Lowering<'_> {
-    /// The first `active` of some lanes, the others zero.
+    /// Loads the first `active` of `lanes` lanes; the others are zero.
     pub fn load_lanes(&mut self, address: Address, lane: ir::Type, active: u16, lanes: u16) -> Vec<ir::Value> {
         let per_part = register_lanes(lane);
         let starts = (0..lanes).step_by(usize::from(per_part));
@@ -38,7 +37,7 @@ impl Lowering<'_> {
             .collect()
     }
 
-    /// Some lanes of a part, and zeros in the others that count.
+    /// Loads some lanes of a part, with zeros in the other lanes that count.
     fn load_some(&mut self, address: Address, at: u32, lane: ir::Type, (some, count): (u16, u16)) -> ir::Value {
         let spare = self.spare();
         if some < count {
@@ -53,7 +52,7 @@ impl Lowering<'_> {
         self.load_at(vector_of(lane), spare, 0)
     }
 
-    /// The first `active` lanes to memory.
+    /// Stores the first `active` lanes.
     pub fn store_lanes(&mut self, value: &Held, address: Address, active: u16) {
         let per_part = register_lanes(value.lane);
         for (&part, first) in value.parts.iter().zip((0..active).step_by(usize::from(per_part))) {
@@ -72,14 +71,14 @@ impl Lowering<'_> {
         }
     }
 
-    /// The lanes of a register that count, as scalars.
+    /// Moves the first `lanes` lanes of a register to scalars.
     pub fn spill_lanes(&mut self, part: ir::Value, lane: ir::Type, lanes: u16) -> Vec<ir::Value> {
         let spare = self.spare();
         self.store_at(part, spare, 0);
         (0..u32::from(lanes)).map(|i| self.load_at(lane, spare, i * lane.bytes())).collect()
     }
 
-    /// Scalars as the lanes of a register.
+    /// Combines scalars to the lanes of a register.
     pub fn collect_lanes(&mut self, lane: ir::Type, scalars: &[ir::Value]) -> ir::Value {
         let spare = self.spare();
         for (&scalar, i) in scalars.iter().zip(0..) {
@@ -88,7 +87,7 @@ impl Lowering<'_> {
         self.load_at(vector_of(lane), spare, 0)
     }
 
-    /// One integer of 8 or 16 bits, its sign repeated up to 32.
+    /// Loads an integer of 8 or 16 bits, sign-extended to 32 bits.
     fn load_signed(&mut self, lane: ir::Type, address: Address, further: u32) -> ir::Value {
         let flags = address.flags(further, lane.bytes());
         let at = address.displacement + further as i32;
@@ -96,7 +95,7 @@ impl Lowering<'_> {
         if lane == types::I8 { ins.sload8(types::I32, flags, address.base, at) } else { ins.sload16(types::I32, flags, address.base, at) }
     }
 
-    /// A group of up to half a register over the lanes of one, each element loaded for itself.
+    /// Loads a group of up to half a register, element by element, and repeats it over the lanes.
     pub fn load_group(&mut self, lane: ir::Type, group: u16, address: Address) -> ir::Value {
         let (ty, places) = (vector_of(lane), (0..u32::from(group)).map(|i| i * lane.bytes()));
         if !lane.is_float() && u32::from(group) * lane.bits() == 32 && group > 1 {

@@ -1,4 +1,4 @@
-//! The walk over a kernel: one Cranelift function, one instruction after the other.
+//! Lowering of a kernel to one Cranelift function, instruction by instruction.
 
 use super::held::{Held, lane_type, part_count, part_type};
 use super::scope::{Address, LOCAL_ALIGNMENT_SHIFT, Scope};
@@ -16,16 +16,16 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// What the lowering asks of the machine.
+/// Properties of the machine that the lowering needs.
 #[derive(Clone, Copy)]
 pub(super) struct Features {
-    /// What runs the kernel.
+    /// Unit that runs the kernel.
     pub unit: Unit,
-    /// Vector registers of 128 bits.
+    /// Presence of vector registers of 128 bits.
     pub vectors: bool,
-    /// Fused multiply-add as an instruction.
+    /// Presence of an instruction for fused products.
     pub fma: bool,
-    /// A four-byte dot product as an instruction.
+    /// Kind of dot product of four bytes; `None` without an instruction.
     pub dot8: Option<DotProduct>,
 }
 
@@ -35,49 +35,48 @@ impl Features {
         Self { unit: machine.unit, vectors: machine.has_vector_registers(), fma: machine.fma, dot8 }
     }
 
-    /// Whether this is x86-64.
+    /// Tests whether the machine is x86-64.
     pub fn x86(self) -> bool {
         self.unit == Unit::Cpu(Isa::X86_64)
     }
 
-    /// Whether this is riscv64 with its V extension.
+    /// Tests whether the machine is riscv64 with its V extension.
     pub fn riscv_vectors(self) -> bool {
         self.unit == Unit::Cpu(Isa::Riscv64) && self.vectors
     }
 }
 
-/// The state of lowering one kernel.
+/// The state of the lowering of one kernel.
 pub(super) struct Lowering<'a> {
     pub kernel: &'a Kernel,
     pub features: Features,
     pub builder: FunctionBuilder<'a>,
-    /// What each kernel value is held in, once lowered.
+    /// Cranelift values of each kernel value; `None` before it is lowered.
     values: Vec<Option<Held>>,
-    /// What indices are sums of.
+    /// Indices as affine sums.
     pub indices: Indices,
-    /// The terms of such sums, computed without their numbers.
+    /// Roots of affine indices: their terms without the constant.
     pub roots: FxHashMap<Value, ir::Value>,
-    /// Bits of values that are constants.
+    /// Bits of constant values.
     pub constants: FxHashMap<Value, u64>,
-    /// The address of each buffer's first element.
+    /// Address of each buffer's first element.
     pub bases: Vec<ir::Value>,
     pub scopes: Vec<Scope>,
-    /// Blocks that return a non-zero status.
+    /// Blocks that return a status other than 0.
     failures: BTreeMap<i32, Block>,
-    /// Loads that the conversions which use them do.
+    /// Loads that are folded into a widening conversion.
     widened_loads: FxHashMap<Value, Inst>,
-    /// A register's room on the stack, through which lanes are moved one by one.
+    /// Space for a register on the stack, through which single lanes are moved.
     spare: Option<StackSlot>,
 }
 
 /// Lowers a kernel to a Cranelift function of the target's C calling convention.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no
-/// way to do an instruction.
+/// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
 pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<Function, CodegenError> {
     index::check(kernel, Type::INDEX)?;
-    // Cranelift drops instructions without a use, but keeps every load.
+    // Cranelift drops unused instructions, but keeps every load.
     let kernel = &DEAD.of(kernel);
     let mut signature = Signature::new(CallConv::triple_default(isa.triple()));
     let pointers = kernel.pointer_params().count();
@@ -108,7 +107,7 @@ pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<
 }
 
 impl<'a> Lowering<'a> {
-    /// The entry block: parameters and stack arrays.
+    /// Makes the entry block: parameters and stack arrays.
     fn enter(&mut self) {
         let entry = self.builder.create_block();
         self.builder.append_block_params_for_function_params(entry);
@@ -131,7 +130,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The good return, and the others.
+    /// Makes the return with status 0, and the blocks of failures.
     fn leave(&mut self) {
         let good = self.builder.ins().iconst(types::I32, 0);
         self.builder.ins().return_(&[good]);
@@ -142,7 +141,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A register's room on the stack.
+    /// Returns the address of a register's space on the stack.
     pub fn spare(&mut self) -> Address {
         let builder = &mut self.builder;
         let slot = *self.spare.get_or_insert_with(|| {
@@ -153,7 +152,7 @@ impl<'a> Lowering<'a> {
         Address { base, displacement: 0, alignment: u32::from(LOCAL_ALIGNMENT_SHIFT), readonly: false }
     }
 
-    /// The block that returns `status`.
+    /// Returns the block that returns `status`.
     pub fn failure(&mut self, status: i32) -> Block {
         let builder = &mut self.builder;
         *self.failures.entry(status).or_insert_with(|| {
@@ -163,27 +162,27 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// An error about this kernel that is our mistake.
+    /// Makes an error about this kernel that is our mistake.
     pub fn bug<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
         Err(CodegenError::Bug(format!("kernel {}: {what}", self.kernel.name)))
     }
 
-    /// An error about what the machine cannot do.
+    /// Makes an error about a feature that the machine lacks.
     pub fn unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
         Err(CodegenError::Unsupported(format!("kernel {}: {what}", self.kernel.name)))
     }
 
-    /// The type of a kernel value.
+    /// Returns the type of a kernel value.
     pub fn ty(&self, value: Value) -> Type {
         self.kernel.ty(value)
     }
 
-    /// Whether values of a type are held lane by lane.
+    /// Tests whether values of a type are held lane by lane.
     pub fn is_scalar(&self, ty: Type) -> bool {
         ty.lanes == 1 || !self.features.vectors
     }
 
-    /// What a value is held in.
+    /// Returns the Cranelift values of a kernel value.
     pub fn get(&self, value: Value) -> Result<Held, CodegenError> {
         match self.values.get(value.index()) {
             Some(Some(held)) => Ok(held.clone()),
@@ -191,24 +190,24 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The Cranelift value of a scalar.
+    /// Returns the Cranelift value of a scalar.
     pub fn get_scalar(&self, value: Value) -> Result<ir::Value, CodegenError> {
         let held = self.get(value)?;
         if held.parts.len() == 1 && held.scalar { Ok(held.single()) } else { self.bug(format_args!("{value} is not a scalar")) }
     }
 
-    /// Sets what a value is held in.
+    /// Sets the Cranelift values of a kernel value.
     pub fn define(&mut self, value: Value, held: Held) {
         self.values[value.index()] = Some(held);
     }
 
-    /// An empty shape of a type.
+    /// Returns the shape of a type, without parts.
     pub fn shape(&self, ty: Type) -> Held {
         let scalar = self.is_scalar(ty);
         Held { lane: lane_type(ty, scalar), lanes: ty.lanes, scalar, parts: vec![] }
     }
 
-    /// Block parameters to hold a value of a type.
+    /// Adds block parameters that hold a value of a type.
     pub fn block_params(&mut self, block: Block, ty: Type) -> Held {
         let shape = self.shape(ty);
         let count = part_count(shape.lane, shape.lanes, shape.scalar);
@@ -217,7 +216,7 @@ impl<'a> Lowering<'a> {
         shape.with_parts(parts)
     }
 
-    /// The statements of a region, in its own scope.
+    /// Lowers the statements of a region, in its own scope.
     pub fn region(&mut self, region: &Region) -> Result<(), CodegenError> {
         self.scopes.push(Scope::default());
         let result = self.statements(region);
@@ -252,7 +251,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// An instruction with one result.
+    /// Lowers an instruction with one result.
     fn value(&mut self, inst: &Inst, result: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(result);
         match inst {

@@ -6,7 +6,7 @@ use crate::kernel::CompareOp;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
-/// Cranelift's condition of an integer comparison.
+/// Returns Cranelift's condition of an integer comparison.
 fn integer_condition(op: CompareOp) -> IntCC {
     match op {
         CompareOp::Equal => IntCC::Equal,
@@ -20,7 +20,7 @@ fn integer_condition(op: CompareOp) -> IntCC {
     }
 }
 
-/// Cranelift's condition of a float comparison; all are false on NaN but `NotEqual`.
+/// Returns Cranelift's condition of a float comparison. A NaN gives false, except for `NotEqual`.
 fn float_condition(op: CompareOp) -> FloatCC {
     match op {
         CompareOp::Equal => FloatCC::Equal,
@@ -33,7 +33,7 @@ fn float_condition(op: CompareOp) -> FloatCC {
 }
 
 impl Lowering<'_> {
-    /// A mask as wide as the lanes compared.
+    /// Compares two values; the mask is as wide as the compared lanes.
     pub fn compare(&mut self, op: CompareOp, a: &Held, b: &Held) -> Held {
         let lane = if a.scalar { types::I8 } else { integer_lane(a.lane.bits()) };
         let float = a.lane.is_float();
@@ -44,7 +44,7 @@ impl Lowering<'_> {
         a.with_lane(lane, parts)
     }
 
-    /// A mask at another width.
+    /// Converts a mask to another lane width.
     pub fn mask_at(&mut self, mask: &Held, bits: u32) -> Held {
         if mask.scalar {
             return mask.clone();
@@ -59,20 +59,20 @@ impl Lowering<'_> {
         mask
     }
 
-    /// Two masks at one width.
+    /// Converts two masks to a common lane width.
     pub fn masks_alike(&mut self, a: &Held, b: &Held) -> (Held, Held) {
         let bits = a.lane.bits().max(b.lane.bits());
         (self.mask_at(a, bits), self.mask_at(b, bits))
     }
 
-    /// mask ? a : b, for values and for masks.
+    /// Selects mask ? a : b, for values and for masks.
     pub fn select(&mut self, mask: &Held, a: &Held, b: &Held) -> Held {
         if a.scalar {
             let parts = mask.parts.iter().zip(a.parts.iter().zip(&b.parts));
             let parts = parts.map(|(&m, (&x, &y))| self.builder.ins().select(m, x, y)).collect();
             return a.with_parts(parts);
         }
-        // Only masks can differ in width here.
+        // Only masks can differ in lane width.
         let (a, b) = if a.lane == b.lane { (a.clone(), b.clone()) } else { self.masks_alike(a, b) };
         let mask = self.mask_at(mask, a.lane.bits());
         let parts = mask.parts.iter().zip(a.parts.iter().zip(&b.parts));
@@ -80,14 +80,14 @@ impl Lowering<'_> {
         a.with_parts(parts)
     }
 
-    /// Selection in one register by a mask of the same lane width.
+    /// Selects in one register, by a mask of the same lane width.
     pub fn blend(&mut self, mask: ir::Value, a: ir::Value, b: ir::Value) -> ir::Value {
         let ty = self.builder.func.dfg.value_type(a);
         if !self.features.x86() {
             let mask = self.bits_as(ty, mask);
             return self.builder.ins().bitselect(mask, a, b);
         }
-        // `blendv` exists for integer lanes of 8, 32 and 64 bits; with masks of whole lanes, bytes do for 16.
+        // `blendv` exists for integer lanes of 8, 32 and 64 bits. A mask of whole lanes makes bytes suffice for 16 bits.
         let view = match ty.lane_bits() {
             8 | 16 => types::I8X16,
             32 => types::I32X4,
@@ -98,12 +98,12 @@ impl Lowering<'_> {
         self.bits_as(ty, blended)
     }
 
-    /// The complement of a mask.
+    /// Computes the complement of a mask.
     pub fn mask_not(&mut self, mask: &Held) -> Held {
         self.map(mask, |l, m| if mask.scalar { l.builder.ins().bxor_imm_u(m, 1) } else { l.builder.ins().bnot(m) })
     }
 
-    /// A mask as integers 0 and 1 of a lane type.
+    /// Converts a mask to integers 0 and 1 of a lane type.
     pub fn mask_to_integer(&mut self, mask: &Held, lane: ir::Type) -> Held {
         if mask.scalar {
             let parts = mask.parts.iter().map(|&m| if lane == types::I8 { m } else { self.builder.ins().uextend(lane, m) });
@@ -115,7 +115,7 @@ impl Lowering<'_> {
         self.map(&mask, |l, m| l.builder.ins().band(m, one))
     }
 
-    /// A constant mask.
+    /// Makes a constant mask.
     pub fn mask_constant(&mut self, shape: &Held, value: bool) -> Held {
         let bits = match (value, shape.scalar) {
             (false, _) => 0,

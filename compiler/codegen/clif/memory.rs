@@ -20,8 +20,8 @@ impl Lowering<'_> {
         self.builder.ins().store(flags, value, address.base, address.displacement + further as i32);
     }
 
-    /// A full register. Instructions before AVX want memory operands aligned, which Cranelift forgets in some places (vector
-    /// comparisons): there a load is hidden by a bitcast, so that it stays an instruction of its own.
+    /// Loads a full register. Instructions before AVX need aligned memory operands, which Cranelift sometimes ignores (vector comparisons). A bitcast
+    /// then hides the load, so that it stays a separate instruction.
     fn load_register(&mut self, ty: ir::Type, address: Address, further: u32) -> ir::Value {
         if !self.features.x86() || self.features.fma {
             return self.load_at(ty, address, further);
@@ -31,7 +31,7 @@ impl Lowering<'_> {
         self.bits_as(ty, loaded)
     }
 
-    /// `active` lanes, the others zero.
+    /// Loads the first `active` lanes; the others are zero.
     pub fn load(&mut self, buffer: Buffer, index: Value, offset: i64, active: u16, ty: Type) -> Result<Held, CodegenError> {
         let address = self.address(buffer, index, offset)?;
         let shape = self.shape(ty);
@@ -61,14 +61,14 @@ impl Lowering<'_> {
         Ok(shape.with_parts(parts))
     }
 
-    /// A load of integers at twice their width, eight bytes an instruction.
+    /// Loads integers at twice their width, eight bytes an instruction.
     pub fn load_widened(&mut self, load: &Inst, signed: bool, ty: Type) -> Result<Held, CodegenError> {
         let Inst::Load { buffer, index, offset, .. } = *load else { return self.bug("a widened load that is none") };
         let address = self.address(buffer, index, offset)?;
         let shape = self.shape(ty);
         let pieces = u32::from(ty.lanes) * shape.lane.bytes() / 8;
         if self.features.riscv_vectors() && address.alignment < 3 {
-            // Cranelift loads one lane of eight bytes there, which must lie at a multiple of eight.
+            // Cranelift loads one lane of eight bytes, which must be aligned to eight.
             let parts = self.load_lanes(address, shape.lane, ty.lanes, ty.lanes);
             let narrow = shape.with_parts(parts);
             return Ok(self.widen(&narrow, signed));
@@ -90,14 +90,14 @@ impl Lowering<'_> {
         Ok(shape.with_lane(integer_lane(2 * shape.lane.bits()), parts))
     }
 
-    /// 1 to 15 bytes in the low end of a register, zeros after them; nothing beyond them is read.
+    /// Loads 1 to 15 bytes into the low end of a register, with zeros above. It reads nothing beyond them.
     fn load_bytes(&mut self, address: Address, at: u32, bytes: u32) -> ir::Value {
         if bytes <= 8 {
             let low = self.load_word(address, at, bytes);
             let lane = self.builder.func.dfg.value_type(low);
             return self.builder.ins().scalar_to_vector(vector_of(lane), low);
         }
-        // Two words that overlap; what is in both is shifted out of the second.
+        // Two overlapping words; the overlap is shifted out of the second.
         let low = self.load_at(types::I64, address, at);
         let high = self.load_at(types::I64, address, at + bytes - 8);
         let high = self.builder.ins().ushr_imm_u(high, i64::from(8 * (16 - bytes)));
@@ -105,7 +105,7 @@ impl Lowering<'_> {
         self.builder.ins().insertlane(vector, high, 1)
     }
 
-    /// 1 to 8 bytes as an integer of 32 or 64 bits. One, two, four and eight are one load, the others two.
+    /// Loads 1 to 8 bytes as an integer of 32 or 64 bits: one load for a power of two, else two.
     fn load_word(&mut self, address: Address, at: u32, bytes: u32) -> ir::Value {
         match bytes {
             8 => self.load_at(types::I64, address, at),
@@ -132,7 +132,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The first `active` lanes to memory.
+    /// Stores the first `active` lanes.
     pub fn store(&mut self, buffer: Buffer, index: Value, offset: i64, active: u16, value: &Held) -> Result<(), CodegenError> {
         let address = self.address(buffer, index, offset)?;
         let lane_bytes = value.lane.bytes();
@@ -158,7 +158,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The low 1 to 15 bytes of a register, in pieces of 8, 4, 2 and 1.
+    /// Stores the low 1 to 15 bytes of a register, in pieces of 8, 4, 2 and 1.
     fn store_bytes(&mut self, x: ir::Value, address: Address, at: u32, bytes: u32) {
         let mut done = 0;
         for size in [8, 4, 2, 1] {
@@ -173,7 +173,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// One element in every lane.
+    /// Loads one element into every lane.
     pub fn load_splat(&mut self, buffer: Buffer, index: Value, offset: i64, ty: Type) -> Result<Held, CodegenError> {
         let address = self.address(buffer, index, offset)?;
         let lane = self.shape(ty).lane;
@@ -181,7 +181,7 @@ impl Lowering<'_> {
         Ok(self.splat(&Held::of_scalar(lane, element), ty))
     }
 
-    /// A group of elements repeated over the lanes.
+    /// Loads a group of elements, and repeats it over the lanes.
     pub fn load_splat_group(&mut self, buffer: Buffer, index: Value, offset: i64, group: u16, ty: Type) -> Result<Held, CodegenError> {
         let address = self.address(buffer, index, offset)?;
         let shape = self.shape(ty);
@@ -201,7 +201,7 @@ impl Lowering<'_> {
         } else if self.features.riscv_vectors() {
             self.load_group(shape.lane, group, address)
         } else {
-            // As a float where there is one of the size: a float is loaded to a vector register.
+            // A float type of this size, if there is one: floats are loaded directly to a vector register.
             let lane = match bytes {
                 4 => types::F32,
                 8 => types::F64,
@@ -214,7 +214,7 @@ impl Lowering<'_> {
         Ok(shape.with_parts(vec![part; part_count(shape.lane, ty.lanes, false)]))
     }
 
-    /// Each lane from its own index.
+    /// Loads each lane from its own index.
     pub fn gather(&mut self, buffer: Buffer, indices: Value, offset: i64, bounds: Bounds, ty: Type) -> Result<Held, CodegenError> {
         let indices = self.get(indices)?;
         let shape = self.shape(ty);
@@ -236,7 +236,7 @@ impl Lowering<'_> {
         Ok(self.implode(&shape, shape.lane, &lanes))
     }
 
-    /// An index limited to 0..=last.
+    /// Clamps an index to 0..=last.
     fn clamp_index(&mut self, index: ir::Value, last: i64) -> ir::Value {
         let zero = self.builder.ins().iconst(types::I64, 0);
         let last = self.builder.ins().iconst(types::I64, last);

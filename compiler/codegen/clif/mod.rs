@@ -1,4 +1,4 @@
-//! Kernels through Cranelift: vectors of 128 bits on x86-64 and riscv64 with V, scalars on riscv64 without.
+//! Compilation of kernels through Cranelift: vectors of 128 bits on x86-64 and on riscv64 with V, scalars on riscv64 without V.
 
 mod address;
 mod arithmetic;

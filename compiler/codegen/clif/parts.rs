@@ -1,5 +1,4 @@
-//! Part-wise building blocks: apply one Cranelift instruction to every part, take a value apart into lanes, see its bits as
-//! other lanes.
+//! Operations on the parts of values: one Cranelift instruction for every part, access to single lanes, and reinterpretation of bits.
 
 use super::held::{Held, register_lanes, vector_of};
 use super::lower::Lowering;
@@ -8,19 +7,19 @@ use cranelift_codegen::ir::immediates::Ieee64;
 use cranelift_codegen::ir::{self, Endianness, InstBuilder, MemFlagsData, types};
 
 impl Lowering<'_> {
-    /// One instruction on every part.
+    /// Applies one instruction to every part.
     pub fn map(&mut self, a: &Held, mut f: impl FnMut(&mut Self, ir::Value) -> ir::Value) -> Held {
         let parts = a.parts.iter().map(|&x| f(self, x)).collect();
         a.with_parts(parts)
     }
 
-    /// One instruction on every pair of parts.
+    /// Applies one instruction to every pair of parts.
     pub fn map2(&mut self, a: &Held, b: &Held, mut f: impl FnMut(&mut Self, ir::Value, ir::Value) -> ir::Value) -> Held {
         let parts = a.parts.iter().zip(&b.parts).map(|(&x, &y)| f(self, x, y)).collect();
         a.with_parts(parts)
     }
 
-    /// All lanes as scalars.
+    /// Extracts all lanes as scalars.
     pub fn explode(&mut self, a: &Held) -> Vec<ir::Value> {
         if a.scalar {
             return a.parts.clone();
@@ -37,7 +36,7 @@ impl Lowering<'_> {
             .collect()
     }
 
-    /// Scalars as the lanes of a value shaped like `shape`.
+    /// Combines scalars to the lanes of a value shaped like `shape`.
     pub fn implode(&mut self, shape: &Held, lane: ir::Type, scalars: &[ir::Value]) -> Held {
         if shape.scalar {
             return shape.with_lane(lane, scalars.to_vec());
@@ -58,7 +57,7 @@ impl Lowering<'_> {
         shape.with_lane(lane, parts)
     }
 
-    /// A scalar in the low lane of a register, anything in the others.
+    /// Moves a scalar to the low lane of a register; the other lanes are undefined.
     fn low_lane(&mut self, lane: ir::Type, scalar: ir::Value) -> ir::Value {
         if lane.bits() >= 32 {
             return self.builder.ins().scalar_to_vector(vector_of(lane), scalar);
@@ -69,20 +68,20 @@ impl Lowering<'_> {
         self.bits_as(vector_of(lane), vector)
     }
 
-    /// A function of scalars on every lane, giving lanes of type `lane`.
+    /// Applies a function of scalars to every lane; the result has lanes of type `lane`.
     pub fn per_lane(&mut self, a: &Held, lane: ir::Type, mut f: impl FnMut(&mut Self, ir::Value) -> ir::Value) -> Held {
         let scalars: Vec<_> = self.explode(a).into_iter().map(|x| f(self, x)).collect();
         self.implode(a, lane, &scalars)
     }
 
-    /// A function of two scalars on every pair of lanes.
+    /// Applies a function of two scalars to every pair of lanes.
     pub fn per_lane2(&mut self, a: &Held, b: &Held, mut f: impl FnMut(&mut Self, ir::Value, ir::Value) -> ir::Value) -> Held {
         let (xs, ys) = (self.explode(a), self.explode(b));
         let scalars: Vec<_> = xs.into_iter().zip(ys).map(|(x, y)| f(self, x, y)).collect();
         self.implode(a, a.lane, &scalars)
     }
 
-    /// One part's bits as another type of the same size.
+    /// Reinterprets the bits of a part as another type of the same size.
     pub fn bits_as(&mut self, ty: ir::Type, part: ir::Value) -> ir::Value {
         if self.builder.func.dfg.value_type(part) == ty {
             return part;
@@ -91,7 +90,7 @@ impl Lowering<'_> {
         self.builder.ins().bitcast(ty, flags, part)
     }
 
-    /// The same bits with another lane type of the same width.
+    /// Reinterprets a value with another lane type of the same width.
     pub fn cast(&mut self, a: &Held, lane: ir::Type) -> Held {
         debug_assert_eq!(a.lane.bits(), lane.bits());
         let ty = super::held::part_type(lane, a.scalar);
@@ -99,8 +98,8 @@ impl Lowering<'_> {
         a.with_lane(lane, parts)
     }
 
-    /// A scalar float in the low lane of a register where scalars are lanes of one: its minimum, maximum and selection are then one
-    /// instruction and not a branch.
+    /// Moves a scalar float to the low lane of a vector register, if the machine has them. Minimum, maximum and selection are then one instruction,
+    /// not a branch.
     pub fn in_register(&mut self, a: &Held) -> Held {
         if !a.scalar || !self.features.vectors || self.features.riscv_vectors() {
             return a.clone();
@@ -109,7 +108,7 @@ impl Lowering<'_> {
         Held { scalar: false, ..a.with_parts(vec![part]) }
     }
 
-    /// Back from [`Self::in_register`].
+    /// Reverses [`Self::in_register`].
     pub fn out_of_register(&mut self, a: &Held, scalar: bool) -> Held {
         if !scalar || a.scalar {
             return a.clone();
@@ -118,7 +117,7 @@ impl Lowering<'_> {
         Held { scalar: true, ..a.with_parts(vec![value]) }
     }
 
-    /// A number, by its bits, as one part like those of `shape`.
+    /// Makes a part with a constant in every lane, or a scalar constant.
     pub fn number(&mut self, lane: ir::Type, scalar: bool, bits: u64) -> ir::Value {
         if scalar {
             return match lane {
@@ -128,7 +127,7 @@ impl Lowering<'_> {
             };
         }
         if self.features.riscv_vectors() {
-            // Most instructions take a scalar in place of such a register.
+            // Most instructions take a scalar instead of such a register.
             let scalar = self.number(lane, true, bits);
             return self.builder.ins().splat(vector_of(lane), scalar);
         }
@@ -138,7 +137,7 @@ impl Lowering<'_> {
         self.builder.ins().vconst(vector_of(lane), constant)
     }
 
-    /// A number in every lane, shaped like `shape`.
+    /// Makes a value with a constant in every lane, shaped like `shape`.
     pub fn number_like(&mut self, shape: &Held, lane: ir::Type, bits: u64) -> Held {
         let part = self.number(lane, shape.scalar, bits);
         let count = super::held::part_count(lane, shape.lanes, shape.scalar);
@@ -146,7 +145,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The low bits of a number as a signed number, as Cranelift's 64-bit immediates want them masked.
+/// Returns the low bits of a number, as Cranelift's 64-bit immediates require: without bits above the width.
 fn sign_extended(bits: u64, width: u32) -> i64 {
     if width >= 64 { bits as i64 } else { (bits & ((1 << width) - 1)) as i64 }
 }

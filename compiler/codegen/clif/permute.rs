@@ -1,4 +1,4 @@
-//! Moving lanes: shuffles, halves, splats, horizontal reductions.
+//! Movement of lanes: shuffles, halves, splats, horizontal reductions.
 
 use super::held::{Held, register_lanes, vector_of};
 use super::lower::Lowering;
@@ -7,11 +7,11 @@ use crate::kernel::{HorizontalOp, Lane, Type};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
-/// Byte positions, in one register or two, for each byte of a result.
+/// Positions of the bytes of a result in one register, or in two consecutive registers.
 type Bytes = [u8; 16];
 
 impl Lowering<'_> {
-    /// Bytes picked from two registers.
+    /// Picks bytes from two registers.
     fn shuffle_bytes(&mut self, a: ir::Value, b: ir::Value, bytes: Bytes) -> ir::Value {
         let ty = self.builder.func.dfg.value_type(a);
         if bytes.iter().enumerate().all(|(i, &byte)| usize::from(byte) == i) {
@@ -27,8 +27,8 @@ impl Lowering<'_> {
         self.bits_as(ty, shuffled)
     }
 
-    /// The same on riscv64, from each register for itself. Cranelift's `shuffle` relies on positions from 16 on being outside of a
-    /// register, which they are not where registers are longer.
+    /// Picks bytes on riscv64, from each register separately. Cranelift's `shuffle` expects positions from 16 on to be outside a register, which is
+    /// wrong for longer registers.
     fn shuffle_by_gathers(&mut self, a: ir::Value, b: ir::Value, bytes: Bytes) -> ir::Value {
         let mut gathered = [a, b].map(|register| (register, false));
         for (number, (register, used)) in gathered.iter_mut().enumerate() {
@@ -57,7 +57,7 @@ impl Lowering<'_> {
         self.builder.ins().vconst(types::I8X16, constant)
     }
 
-    /// Lanes picked from two registers of one type.
+    /// Picks lanes from two registers of one type.
     fn shuffle_lanes(&mut self, a: ir::Value, b: ir::Value, lane_bytes: usize, pick: impl Fn(usize) -> usize) -> ir::Value {
         let mut bytes = [0; 16];
         for (i, byte) in bytes.iter_mut().enumerate() {
@@ -66,34 +66,34 @@ impl Lowering<'_> {
         self.shuffle_bytes(a, b, bytes)
     }
 
-    /// The low 32 bits of four 64-bit lanes.
+    /// Takes the low 32 bits of four 64-bit lanes.
     pub fn low_halves(&mut self, low: ir::Value, high: ir::Value) -> ir::Value {
         self.even_lanes(types::I32, low, high)
     }
 
-    /// The high 32 bits of four 64-bit lanes.
+    /// Takes the high 32 bits of four 64-bit lanes.
     pub fn high_halves(&mut self, low: ir::Value, high: ir::Value) -> ir::Value {
         let (low, high) = (self.bits_as(types::I32X4, low), self.bits_as(types::I32X4, high));
         self.shuffle_lanes(low, high, 4, |i| 2 * i + 1)
     }
 
-    /// Every second lane of two registers seen as lanes of a type, from the first on.
+    /// Takes the even lanes of two registers, which are seen as lanes of a type.
     pub fn even_lanes(&mut self, lane: ir::Type, low: ir::Value, high: ir::Value) -> ir::Value {
         let (low, high) = (self.bits_as(vector_of(lane), low), self.bits_as(vector_of(lane), high));
         self.shuffle_lanes(low, high, lane.bytes() as usize, |i| 2 * i)
     }
 
-    /// The upper 64 bits in the lower ones.
+    /// Copies the upper 64 bits to the lower ones.
     pub fn upper_half(&mut self, x: ir::Value) -> ir::Value {
         self.shuffle_lanes(x, x, 8, |_| 1)
     }
 
-    /// The lower 64 bits of two registers.
+    /// Takes the lower 64 bits of two registers.
     pub fn lower_halves(&mut self, low: ir::Value, high: ir::Value) -> ir::Value {
         self.shuffle_lanes(low, high, 8, |i| 2 * i)
     }
 
-    /// A scalar in every lane.
+    /// Copies a scalar to every lane.
     pub fn splat(&mut self, a: &Held, ty: Type) -> Held {
         let mut shape = self.shape(ty);
         let x = a.single();
@@ -111,7 +111,7 @@ impl Lowering<'_> {
         shape.with_parts(vec![part; count])
     }
 
-    /// One lane.
+    /// Extracts one lane.
     pub fn extract(&mut self, a: &Held, lane: u16, mask: bool) -> Held {
         if a.scalar {
             return Held::of_scalar(a.lane, a.parts[usize::from(lane)]);
@@ -125,7 +125,7 @@ impl Lowering<'_> {
         Held::of_scalar(a.lane, value)
     }
 
-    /// The lanes of a, then those of b.
+    /// Concatenates the lanes of a and of b.
     pub fn join(&mut self, a: &Held, b: &Held, ty: Type) -> Held {
         let shape = self.shape(ty);
         if shape.scalar || (!a.scalar && a.part_lanes() == register_lanes(a.lane) && a.lane == b.lane) {
@@ -135,12 +135,12 @@ impl Lowering<'_> {
         self.shuffle(a, b, &lanes, ty)
     }
 
-    /// Some lanes from `first` on.
+    /// Extracts consecutive lanes from `first` on.
     pub fn part(&mut self, a: &Held, first: u16, ty: Type) -> Held {
         let shape = self.shape(ty);
         let per_part = a.part_lanes();
         if !shape.scalar && !a.scalar && first.is_multiple_of(per_part) {
-            // The lanes after those that count may be anything, so a low part of a register is the register.
+            // Lanes beyond the count are undefined, so a low part of a register is the register itself.
             let from = usize::from(first / per_part);
             let count = super::held::part_count(a.lane, ty.lanes, false);
             return shape.with_lane(a.lane, a.parts[from..from + count].to_vec());
@@ -149,12 +149,12 @@ impl Lowering<'_> {
         self.shuffle(a, a, &lanes, ty)
     }
 
-    /// Lanes picked from the lanes of a followed by those of b.
+    /// Picks lanes from the concatenation of a and b.
     pub fn shuffle(&mut self, a: &Held, b: &Held, lanes: &[u16], ty: Type) -> Held {
         let mask = ty.lane == Lane::Mask;
         let shape = self.shape(ty);
         if a.scalar && !shape.scalar {
-            // Scalars to a short vector.
+            // Scalars become a short vector.
             let sources: Vec<_> = a.parts.iter().chain(&b.parts).copied().collect();
             let picked: Vec<_> = lanes.iter().map(|&l| sources[usize::from(l)]).collect();
             if !mask {
@@ -189,7 +189,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// One register of lanes from (register, lane) places, two source registers at a time.
+    /// Builds a register from (register, lane) places, two source registers at a time.
     fn gather_lanes(&mut self, sources: &[ir::Value], places: &[(usize, usize)], lane_bytes: usize) -> ir::Value {
         let mut needed: Vec<usize> = places.iter().map(|p| p.0).collect();
         needed.sort_unstable();
@@ -202,7 +202,7 @@ impl Lowering<'_> {
             Some(&(register, lane)) if register == needed[0] => lane,
             Some(&(register, lane)) if Some(register) == second => register_lanes + lane,
             Some(_) => i,
-            // Lanes that do not count: whatever makes the pattern regular.
+            // Lanes that do not count continue the pattern.
             None => regular(places, i, needed[0], register_lanes),
         });
         for (done, &(register, _)) in placed.iter_mut().zip(places) {
@@ -218,7 +218,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// A vector to a scalar: lane i with lane i + n/2, until one is left.
+    /// Reduces a vector to a scalar: lane i with lane i + n/2, until one lane is left.
     pub fn horizontal(&mut self, op: HorizontalOp, a: Held) -> Result<Held, CodegenError> {
         let op = op.of_two(a.lane.is_float());
         let mut a = a;
@@ -246,8 +246,8 @@ impl Lowering<'_> {
     }
 }
 
-/// The lane to name for a result lane that does not count: repeats the pattern of those that do, so that a cheaper shuffle
-/// (an unpack, a rotation) may fit.
+/// Returns the lane to name for a result lane that does not count. It continues the pattern of the others, so that a cheaper shuffle (an unpack, a
+/// rotation) may fit.
 fn regular(places: &[(usize, usize)], i: usize, first: usize, register_lanes: usize) -> usize {
     let (register, lane) = places[i % places.len()];
     if register == first { lane } else { register_lanes + lane }

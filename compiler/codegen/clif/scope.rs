@@ -1,4 +1,4 @@
-//! What a lowering knows of a region: indices, addresses, and what has been computed of them.
+//! State of the lowering of a region: indices, addresses, and values that can be used again.
 
 use crate::kernel::{Buffer, Value};
 use cranelift_codegen::ir::{self, MemFlagsData};
@@ -7,30 +7,30 @@ use rustc_hash::FxHashMap;
 /// Stack arrays are aligned to 16 bytes, as the stack pointer is.
 pub(super) const LOCAL_ALIGNMENT_SHIFT: u8 = 4;
 
-/// A scalar 64-bit integer as a sum.
+/// A scalar 64-bit integer as a root plus a constant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Index {
-    /// What is not constant.
+    /// The part that is not constant; `None` if all is constant.
     pub root: Option<ir::Value>,
-    /// What is.
+    /// The constant.
     pub constant: i64,
 }
 
 /// An address: a Cranelift value plus a displacement that fits an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address {
-    /// The value.
+    /// Base of the address.
     pub base: ir::Value,
-    /// The displacement in bytes.
+    /// Displacement in bytes.
     pub displacement: i32,
-    /// What the address is known to be a multiple of, as an exponent of two.
+    /// Known alignment of the address, as an exponent of two.
     pub alignment: u32,
-    /// Whether the memory is constant while the kernel runs.
+    /// `true` if the memory is read-only in the kernel.
     pub readonly: bool,
 }
 
 impl Address {
-    /// Flags for an access of `bytes` bytes at `displacement` further on.
+    /// Returns the flags of an access of `bytes` bytes, `further` bytes after the address.
     pub fn flags(&self, further: u32, bytes: u32) -> MemFlagsData {
         let mut flags = MemFlagsData::new().with_notrap();
         if self.readonly {
@@ -44,24 +44,24 @@ impl Address {
     }
 }
 
-/// Which fields: of a register, this many bits each, with or without a sign.
+/// Key of the fields of a register: their width and signedness.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct FieldsOf {
     /// The register.
     pub register: ir::Value,
     /// Bits of a field.
     pub bits: u32,
-    /// Whether its sign is repeated.
+    /// `true` for sign extension, else zero extension.
     pub signed: bool,
 }
 
-/// What has been computed in a region and may be used again in it and in regions inside it.
+/// Values of a region that can be used again in it, and in regions inside it.
 #[derive(Default)]
 pub(super) struct Scope {
-    /// Addresses of a buffer at an index root.
+    /// Addresses in a buffer, by the root of the index.
     pub addresses: FxHashMap<(Buffer, Option<ir::Value>), ir::Value>,
-    /// Roots of indices, by the terms of their sums.
+    /// Roots of indices, by their terms.
     pub roots: FxHashMap<Vec<(Value, i64)>, ir::Value>,
-    /// Narrow lanes of a register, widened: `fields.rs`.
+    /// Widened narrow lanes of a register: `fields.rs`.
     pub fields: FxHashMap<FieldsOf, Vec<ir::Value>>,
 }

@@ -1,5 +1,5 @@
-//! Shifts. Cranelift's vector shifts take one count for all lanes; counts by lane are multiplications by powers of two, or, where
-//! selecting is cheap, steps.
+//! Shifts. Cranelift's vector shifts use one count for all lanes. Separate counts become multiplications by powers of two, or steps where selection
+//! is cheap.
 
 use super::held::Held;
 use super::lower::Lowering;
@@ -9,7 +9,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 impl Lowering<'_> {
-    /// Every lane by one constant count.
+    /// Shifts every lane by one constant count.
     pub fn shift_constant(&mut self, op: BinaryOp, a: &Held, count: u8) -> Result<Held, CodegenError> {
         let count = i64::from(count);
         if count == 0 {
@@ -23,7 +23,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Each lane by its own count.
+    /// Shifts each lane by its own count.
     pub fn shift_lanes(&mut self, op: BinaryOp, a: &Held, count: &Held) -> Held {
         if self.features.riscv_vectors() && !a.scalar {
             return self.shift_by_steps(op, a, count);
@@ -56,7 +56,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// One shift for each bit of the counts, taken where the bit is set.
+    /// Shifts once for each bit of the counts, selected where the bit is set.
     fn shift_by_steps(&mut self, op: BinaryOp, a: &Held, count: &Held) -> Held {
         let zero = self.number(a.lane, false, 0);
         let mut result = a.clone();
@@ -79,13 +79,13 @@ impl Lowering<'_> {
         result
     }
 
-    /// 2ⁿ in lanes of i32, n in 0..=31, through the exponent of a float.
+    /// Computes 2ⁿ in 32-bit lanes, for n in 0..=31, through the exponent of a float.
     pub fn power_of_two(&mut self, n: ir::Value) -> ir::Value {
         let bias = self.number(types::I32, false, 127);
         let exponent = self.builder.ins().iadd(n, bias);
         let bits = self.builder.ins().ishl_imm_u(exponent, 23);
         let float = self.bits_as(types::F32X4, bits);
-        // 2³¹ is beyond i32: x86 then gives exactly its bits; elsewhere the conversion is to unsigned.
+        // 2³¹ does not fit i32. x86 then gives exactly its bits; elsewhere the conversion is unsigned.
         if self.features.x86() {
             self.builder.ins().x86_cvtt2dq(types::I32X4, float)
         } else {
@@ -93,7 +93,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Logical shift right in lanes of i32: the 64-bit product with 2³¹⁻ⁿ, shifted right by 31.
+    /// Shifts 32-bit lanes right with zeros: the 64-bit product with 2³¹⁻ⁿ, shifted right by 31.
     fn shift_right_32(&mut self, x: ir::Value, n: ir::Value) -> ir::Value {
         let top = self.number(types::I32, false, 31);
         let complement = self.builder.ins().isub(top, n);

@@ -1,5 +1,5 @@
-//! Where test kernels run: the host's CPU levels in memory, other instruction sets under qemu-user where it and a cross
-//! compiler are installed. Elsewhere a kernel must at least compile.
+//! Runners of test kernels: the host's CPU levels in memory, other instruction sets under qemu-user. Without the emulator or a cross compiler, a
+//! kernel must at least compile.
 
 use super::Case;
 use crate::codegen::Code;
@@ -45,7 +45,7 @@ pub(super) fn check(cases: &[Case]) {
 
 /// Compiles and runs cases on machines of 32-bit words.
 fn check_words(cases: &[Case]) {
-    // The other rows have the same code.
+    // The other machines have the same code.
     for machine in MICROCONTROLLERS.iter().filter(|machine| matches!(machine.level, "cortex-m4f" | "cortex-m3")) {
         let cases = cases.iter().filter(|c| !c.long_vectors && !c.counts_lanes() && !c.scales_floats() && !c.reaches_far());
         let (mut runs, mut codes) = (vec![], vec![]);
@@ -64,7 +64,7 @@ fn check_words(cases: &[Case]) {
     }
 }
 
-/// Code with the functions that it calls behind it.
+/// Appends the support functions that code calls, and links it to them.
 fn with_functions(mut code: Code, machine: &Machine) -> Code {
     let mut known: Vec<(Support, usize)> = vec![];
     for relocation in std::mem::take(&mut code.relocations) {
@@ -83,7 +83,7 @@ fn with_functions(mut code: Code, machine: &Machine) -> Code {
     code
 }
 
-/// The Linux triple of a machine.
+/// Returns the Linux triple of a machine.
 pub(super) fn triple(machine: &Machine) -> Triple {
     let name = match machine.isa().unwrap() {
         Isa::X86_64 => "x86_64-unknown-linux-gnu",
@@ -94,7 +94,7 @@ pub(super) fn triple(machine: &Machine) -> Triple {
     name.parse().unwrap()
 }
 
-/// Whether this computer can run the code of a machine.
+/// Tests whether this computer can run the code of a machine.
 pub(super) fn on_host(machine: &Machine) -> bool {
     #[cfg(target_arch = "x86_64")]
     let runs = match machine.level {
@@ -110,10 +110,10 @@ pub(super) fn on_host(machine: &Machine) -> bool {
     runs
 }
 
-/// Up to six pointers or integers go in registers; a function that takes fewer does not look at the others.
+/// A kernel with up to six pointers or integers in registers. A function with fewer parameters ignores the others.
 type Function = extern "C" fn(u64, u64, u64, u64, u64, u64) -> i32;
 
-/// Code in executable memory; it stays there until the process ends.
+/// Places code in executable memory, which is never freed.
 pub(super) fn load(machine: &Machine, codes: &[Code]) -> Vec<Function> {
     let isa = isa_for(&triple(machine), machine, Optimise::Kernel).unwrap();
     let mut module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
@@ -143,7 +143,7 @@ pub(super) fn load(machine: &Machine, codes: &[Code]) -> Vec<Function> {
 fn run_on_host(machine: &Machine, cases: &[&Case], codes: &[Code]) {
     const GUARD: usize = 64;
     for (case, function) in cases.iter().zip(load(machine, codes)) {
-        // 16-byte aligned memory with guards on both sides.
+        // Memory is aligned to 16 bytes, with guards on both sides.
         let mut memory: Vec<Vec<u128>> = case.before.iter().map(|b| vec![0x5A5A; b.len().div_ceil(16) + 2 * GUARD / 16]).collect();
         let mut arguments = vec![];
         for (memory, before) in memory.iter_mut().zip(&case.before) {
@@ -173,8 +173,8 @@ fn bytes_of(memory: &mut [u128]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<u8>(), length) }
 }
 
-/// Runs cases in one process of the emulator: `runner.c` gives each buffer its own pages with an inaccessible page right after
-/// its last byte, so that reads beyond the end are caught too.
+/// Runs cases in one process of the emulator. `runner.c` gives each buffer its own pages, with an inaccessible page right after its last byte. Reads
+/// beyond the end are thus found, too.
 fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
     for &processor in processors(machine) {
         if let Some(command) = runner(machine, processor) {
@@ -183,8 +183,7 @@ fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
     }
 }
 
-/// The emulator's names of the processors on which a machine's code is run. Vector registers of riscv64 may be longer than the code
-/// makes use of.
+/// Lists the emulator's names of processors for a machine's code. Vector registers of riscv64 may be longer than the code expects.
 fn processors(machine: &Machine) -> &'static [Option<&'static str>] {
     match machine.level {
         "rv64gcv" => &[Some("rv64,v=true,vlen=128"), Some("rv64,v=true,vlen=512")],
@@ -233,8 +232,8 @@ fn push(input: &mut Vec<u8>, bytes: &[u8]) {
     input.extend(bytes);
 }
 
-/// The command that runs kernels of a machine: the runner, compiled once, in an emulator; for x86-64 levels that this computer lacks, the
-/// program that `MODELC_X86_64_RUNNER` names, which does what `runner.c` does. `None` where one of the tools is missing.
+/// Returns the command that runs kernels of a machine: the runner, compiled once, in an emulator. For x86-64 levels that this computer lacks, it is
+/// the program that `MODELC_X86_64_RUNNER` names, which must do what `runner.c` does. `None` if a tool is missing.
 fn runner(machine: &Machine, processor: Option<&str>) -> Option<Command> {
     let (compiler, emulator) = match machine.isa().unwrap() {
         Isa::X86_64 => return std::env::var_os("MODELC_X86_64_RUNNER").map(Command::new),
@@ -246,7 +245,7 @@ fn runner(machine: &Machine, processor: Option<&str>) -> Option<Command> {
     if !works(compiler) || !works(emulator) {
         return None;
     }
-    // Beside the test program, for all runs to come; the rename leaves no half-written program to another process.
+    // The runner is kept beside the test program. The rename ensures that no other process sees a half-written program.
     static ONCE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _guard = ONCE.lock();
     let runner = std::env::current_exe().ok()?.with_file_name(format!("kernel-runner-{emulator}"));

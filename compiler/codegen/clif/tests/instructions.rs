@@ -1,4 +1,4 @@
-//! Lane-wise instructions.
+//! Tests of lane-wise instructions.
 
 use super::engines::check;
 use super::{Case, Random, bytes, reference};
@@ -6,14 +6,14 @@ use crate::kernel::interpret::fma_toward_zero;
 use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, DotOp, KernelBuilder, Lane, Rounding, Type, UnaryOp, Value};
 
 const LANES: [u16; 6] = [1, 2, 4, 8, 16, 32];
-/// One element for each lane of each vector length.
+/// Number of elements in one round: one for each lane of each vector length.
 const ROUND: usize = 63;
 const ROUNDS: usize = 12;
 const COUNT: usize = ROUND * ROUNDS;
 const INTEGERS: [Lane; 4] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64];
 const FLOATS: [Lane; 2] = [Lane::F32, Lane::F64];
 
-/// A kernel that applies `op` to elements of its inputs, in vectors of every length, in a loop.
+/// Makes a kernel that applies `op` to elements of its inputs, in vectors of every length, in a loop.
 fn lane_wise(
     name: String,
     inputs: &[(Lane, Vec<u64>)],
@@ -87,7 +87,7 @@ fn binary() {
     check(&cases);
 }
 
-/// Numbers of every kind times powers of two that carry them over every edge.
+/// Makes a case that multiplies numbers of every kind by powers of two, with overflow and underflow.
 fn products_with_powers_of_two(random: &mut Random) -> Case {
     let lane = Lane::F32;
     let a = random.elements(lane, COUNT);
@@ -200,7 +200,7 @@ fn conversions() {
 
 #[test]
 fn sums_that_are_narrowed() {
-    // Around the bytes, around what 16 bits hold, and far from both.
+    // Numbers around the range of bytes, around the range of 16 bits, and far from both.
     let numbers: Vec<i64> = (-700..700).chain((-40000..40000).step_by(97)).chain((-(1 << 30)..1 << 30).step_by(10_000_019)).collect();
     let numbers: Vec<u64> = numbers.iter().cycle().take(numbers.len().next_multiple_of(64)).map(|&x| x as u32 as u64).collect();
     let mut cases = vec![];
@@ -234,7 +234,7 @@ fn sums_that_are_narrowed() {
 
 #[test]
 fn halves() {
-    // Every binary16, and around every other one the binary32 numbers half way to the next.
+    // Every binary16; and, for every second one, the binary32 numbers half way to the next.
     let every: Vec<u64> = (0..1 << 16).collect();
     let floats = every.iter().step_by(2).flat_map(|&h| {
         let middle = reference::convert(ConvertOp::HalfToFloat, Lane::I16, Lane::F32, h) + 0x1000;
@@ -285,7 +285,7 @@ fn comparisons_and_masks() {
             b.select(mask, v[1], v[0])
         }));
     }
-    // Masks of different widths meet; selection by them of a third width; selection of masks; negation.
+    // Masks of different widths meet: selection by them with a third width, selection of masks, negation.
     for (narrow, wide, chosen) in [(Lane::I8, Lane::F32, Lane::I16), (Lane::I64, Lane::I16, Lane::I8), (Lane::F64, Lane::I8, Lane::I64)] {
         let data: Vec<_> = [narrow, narrow, wide, wide, chosen].map(|lane| (lane, random.elements(lane, COUNT))).to_vec();
         let wanted = (0..COUNT).map(|i| {
@@ -318,7 +318,7 @@ fn fused_multiply_add() {
     let mut cases = vec![];
     for lane in FLOATS {
         let (a, b) = (random.elements(lane, COUNT), random.elements(lane, COUNT));
-        // Every other addend nearly cancels the product.
+        // Every second addend nearly cancels the product.
         let c = (0..COUNT).map(|i| {
             let near = float_near(-(reference::float(lane, a[i]) * reference::float(lane, b[i])));
             if i % 2 == 0 { reference::float_bits(lane, near) } else { random.lane(lane) }
@@ -342,7 +342,7 @@ fn fused_multiply_add() {
     check(&cases);
 }
 
-/// The mode of the processor is set for it, and is the caller's again after it.
+/// Tests that the processor's rounding mode is set for the kernel, and restored afterwards.
 #[test]
 fn fused_products_towards_zero() {
     let mut random = Random(11);
@@ -358,7 +358,7 @@ fn fused_products_towards_zero() {
     assert_eq!(third, 2.0 / 3.0, "rounded to nearest, as before");
 }
 
-/// A neighbour of a number.
+/// Returns a number close to x.
 fn float_near(x: f64) -> f64 {
     x * (1.0 + 1.0 / f64::from(1 << 22))
 }

@@ -1,4 +1,4 @@
-//! Mathematics on every machine: the same bits as the kernel interpreter gives, whose errors are measured where it is written.
+//! Tests of mathematical functions on every machine. They must give the bits of the kernel interpreter, whose errors are measured in its own tests.
 
 use super::engines::check;
 use super::{Case, Random, bytes};
@@ -24,11 +24,11 @@ const FUNCTIONS: [(&str, usize, Function); 11] = [
     ("pow", 2, |b, _, x| mathematics::pow(b, x[0], x[1])),
 ];
 
-/// The arithmetic of all machines: those that lack something get no kernel with it.
+/// The arithmetic of all machines. A machine that lacks some of it gets no such kernel.
 const ARITHMETICS: [Arithmetic; 3] =
     [Arithmetic::PLAIN, Arithmetic { fused: true, scales: false }, Arithmetic { fused: true, scales: true }];
 
-/// A loop over `COUNT` operands in each of some inputs, some lanes at a time.
+/// Makes a kernel that loops over `COUNT` operands of each input, `lanes` at a time.
 fn kernel(name: &str, inputs: usize, (function, arithmetic): (Function, Arithmetic), lanes: u16) -> Kernel {
     let mut b = KernelBuilder::new(format!("{name}x{lanes}"));
     let inputs: Vec<_> = (0..inputs).map(|i| b.buffer(format!("x{i}"), BufferKind::Input, Lane::F32, COUNT as u64, 4)).collect();

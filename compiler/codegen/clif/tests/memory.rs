@@ -1,4 +1,4 @@
-//! Loads, stores, splats and gathers.
+//! Tests of loads, stores, splats and gathers.
 
 use super::engines::check;
 use super::{Case, Random, bytes};
@@ -7,7 +7,7 @@ use crate::kernel::{Active, Bounds, BufferKind, KernelBuilder, Lane};
 const LANES: [u16; 6] = [1, 2, 4, 8, 16, 32];
 const ALL: [Lane; 6] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64, Lane::F32, Lane::F64];
 
-/// Partial accesses at the very end of buffers: what is read is followed by zeros, what is not active is not written.
+/// Tests partial accesses at the very end of buffers. Inactive lanes are zero after a load, and not written by a store.
 #[test]
 fn partial_accesses() {
     let mut random = Random(11);
@@ -39,8 +39,8 @@ fn partial_accesses() {
     check(&cases);
 }
 
-/// Lanes that are counted when the kernel runs, at the very end of buffers: what is read is followed by zeros, what is not counted is not written. More
-/// than all lanes are all.
+/// Tests run-time lane counts at the very end of buffers. Inactive lanes are zero after a load, and not written by a store. A count above the number
+/// of lanes means all lanes.
 #[test]
 fn counted_lanes() {
     let mut random = Random(13);
@@ -73,7 +73,7 @@ fn counted_lanes() {
     check(&cases);
 }
 
-/// Splats of one element and of groups, at odd places.
+/// Tests splats of one element and of groups, at unaligned places.
 #[test]
 fn splats() {
     let mut random = Random(12);
@@ -109,7 +109,7 @@ fn splats() {
     check(&cases);
 }
 
-/// Gathers, by both widths of index, proven and clamped.
+/// Tests gathers with both widths of indices, proven and clamped.
 #[test]
 fn gathers() {
     let mut random = Random(13);
@@ -147,7 +147,7 @@ fn gathers() {
     check(&cases);
 }
 
-/// Bytes as indices of a table that has an entry for each, in vectors of every length; also of tables that lie inside longer ones.
+/// Tests bytes as indices of a table with an entry for each byte, in vectors of every length. The table may be inside a longer buffer.
 #[test]
 fn gathers_by_bytes() {
     const ALL_LANES: [u16; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
@@ -156,7 +156,7 @@ fn gathers_by_bytes() {
     for (lane, before) in [(Lane::I8, 0), (Lane::I8, 3), (Lane::I16, 0), (Lane::I32, 0), (Lane::F32, 5)] {
         let elements = 256 + 2 * before;
         let data = random.elements(lane, elements);
-        // Each byte comes first, then any.
+        // First every byte, then random ones.
         let indices: Vec<u64> = (0..512).map(|i| if i < 256 { i } else { random.below(256) }).collect();
         let entry = |&byte: &u64| data[(i64::from(byte as i8) + 128) as usize + before];
         let mut b = KernelBuilder::new(format!("gather_by_bytes_{lane:?}_{before}"));
@@ -179,7 +179,7 @@ fn gathers_by_bytes() {
     check(&cases);
 }
 
-/// Index arithmetic: sums, products, differences, shifts, negative strides, offsets beyond a displacement's reach.
+/// Tests index arithmetic: sums, products, differences, shifts, negative strides, offsets beyond the range of a displacement.
 #[test]
 fn addresses() {
     let mut random = Random(14);

@@ -1,4 +1,4 @@
-//! Every instruction of the kernel language on every machine, against plain Rust.
+//! Tests of every instruction of the kernel language on every machine, against plain Rust.
 
 mod engines;
 mod instructions;
@@ -12,25 +12,25 @@ mod tiles;
 use crate::kernel::{BinaryOp, Inst, Kernel, Lane, Rounding};
 use crate::machine::Machine;
 
-/// A kernel with what it is given and what it must leave.
+/// A kernel with its inputs and its expected outputs.
 struct Case {
     kernel: Kernel,
-    /// Contents of the pointer parameters before.
+    /// Contents of the pointer parameters before the call.
     before: Vec<Vec<u8>>,
-    /// Contents after; `None` where anything may be.
+    /// Contents after the call; `None` if any contents are allowed.
     after: Vec<Option<Vec<u8>>>,
-    /// The integer parameters.
+    /// Integer parameters.
     integers: Vec<i64>,
-    /// What the kernel returns.
+    /// Expected status.
     status: i32,
-    /// Needs the fused multiply-add instruction.
+    /// `true` if the case needs an instruction for fused products.
     fma: bool,
-    /// Whether only the back end for long vectors has its instructions.
+    /// `true` if only the back end for long vectors supports its instructions.
     long_vectors: bool,
 }
 
 impl Case {
-    /// A kernel of input buffers and one output, its last buffer.
+    /// Makes a case with input buffers and one output, the kernel's last buffer.
     fn new(kernel: Kernel, inputs: Vec<Vec<u8>>, output: Vec<u8>) -> Self {
         let mut after: Vec<_> = inputs.iter().cloned().map(Some).collect();
         let mut before = inputs;
@@ -39,24 +39,24 @@ impl Case {
         Self { kernel, before, after, integers: vec![], status: 0, fma: false, long_vectors: false }
     }
 
-    /// Whether it counts lanes when it runs, which not all machines do.
+    /// Tests whether the kernel has run-time lane counts, which not all machines support.
     fn counts_lanes(&self) -> bool {
         self.kernel.statements().any(|statement| matches!(statement.inst, Inst::FirstLanes { .. }))
     }
 
-    /// Whether it multiplies by powers of two, which not all machines do.
+    /// Tests whether the kernel multiplies by powers of two, which not all machines support.
     fn scales_floats(&self) -> bool {
         self.kernel.statements().any(|statement| matches!(statement.inst, Inst::Binary { op: BinaryOp::FloatScale, .. }))
     }
 
-    /// Whether it counts offsets that words of 32 bits do not hold.
+    /// Tests whether the kernel has offsets that do not fit 32 bits.
     fn reaches_far(&self) -> bool {
         let is_far =
             |inst: &Inst| matches!(inst, Inst::Load { offset, .. } | Inst::Store { offset, .. } if i32::try_from(*offset).is_err());
         self.kernel.statements().any(|statement| is_far(&statement.inst))
     }
 
-    /// Whether machines of 32-bit words lack something that it does: fused products of floats that no instruction has.
+    /// Tests whether machines of 32-bit words lack an instruction of the kernel: fused products.
     fn is_missing(&self, machine: &Machine) -> bool {
         let lacks = |lane: Lane| lane == Lane::F64 || lane == Lane::F32 && !machine.fma;
         let is_missing = |inst: &Inst| match inst {
@@ -66,12 +66,12 @@ impl Case {
         self.kernel.statements().any(|statement| is_missing(&statement.inst))
     }
 
-    /// Whether the back end for long vectors has its instructions on a machine.
+    /// Tests whether the back end for long vectors supports the case on a machine.
     fn is_for(&self, machine: &Machine) -> bool {
         (machine.masked_lanes > 0 || !self.counts_lanes()) && (machine.scales_floats || !self.scales_floats())
     }
 
-    /// Fails unless the buffers are as they must be; all NaNs are equal.
+    /// Checks the status and the buffers after the call; all NaNs are equal.
     fn compare(&self, machine: &str, status: i32, got: &[Vec<u8>]) {
         let name = &self.kernel.name;
         assert_eq!(status, self.status, "status of {name} on {machine}");
@@ -90,7 +90,7 @@ impl Case {
     }
 }
 
-/// A small generator of numbers (xorshift), the same in every run.
+/// A small generator of random numbers (xorshift), the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -105,7 +105,7 @@ impl Random {
         (self.next() >> 11) % limit
     }
 
-    /// Bits of a lane: every fourth is a number at an edge.
+    /// Returns the bits of a lane; every fourth is a special value.
     fn lane(&mut self, lane: Lane) -> u64 {
         const F32: [f32; 16] = [
             0.0,
@@ -131,7 +131,7 @@ impl Random {
         match lane {
             Lane::F32 if edge => u64::from(F32[pick].to_bits()),
             Lane::F64 if edge => f64::from(F32[pick]).to_bits(),
-            // Numbers around those that convert to integers.
+            // Numbers near those that convert to integers.
             Lane::F32 if bits & 1 == 0 => u64::from(((bits as i32 >> (bits >> 40 & 31)) as f32 / 4.0).to_bits()),
             Lane::F64 if bits & 1 == 0 => (((bits as i64) >> (bits >> 40 & 63)) as f64 / 4.0).to_bits(),
             Lane::F32 => bits >> 32,
@@ -146,13 +146,13 @@ impl Random {
         }
     }
 
-    /// Elements of a lane type.
+    /// Returns random elements of a lane type.
     fn elements(&mut self, lane: Lane, count: usize) -> Vec<u64> {
         (0..count).map(|_| self.lane(lane)).collect()
     }
 }
 
-/// Elements as memory.
+/// Converts elements to bytes in memory.
 fn bytes(lane: Lane, elements: &[u64]) -> Vec<u8> {
     elements.iter().flat_map(|e| e.to_le_bytes()[..lane.bytes() as usize].to_vec()).collect()
 }

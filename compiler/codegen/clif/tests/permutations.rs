@@ -1,4 +1,4 @@
-//! Moving lanes, and horizontal reductions.
+//! Tests of moved lanes, and of horizontal reductions.
 
 use super::engines::check;
 use super::{Case, Random, bytes, reference};
@@ -7,7 +7,7 @@ use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, HorizontalOp, Ke
 const LANES: [u16; 6] = [1, 2, 4, 8, 16, 32];
 const ALL: [Lane; 6] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64, Lane::F32, Lane::F64];
 
-/// A kernel of two vectors of each length whose results follow each other in the output.
+/// A kernel on two vectors of each length, whose results are stored one after the other.
 struct Results {
     builder: KernelBuilder,
     zero: Value,
@@ -26,7 +26,7 @@ impl Results {
 
 const OUTPUT: usize = 6000;
 
-/// `test` gets vectors a and b of each length with their elements.
+/// Builds a case; `test` gets vectors a and b of each length, with their elements.
 fn results(
     name: String,
     lane: Lane,
@@ -114,7 +114,7 @@ fn shuffles() {
     check(&cases);
 }
 
-/// Masks are moved like values.
+/// Tests that masks can be moved like values.
 #[test]
 fn masks() {
     let mut random = Random(23);
@@ -151,7 +151,7 @@ fn masks() {
     check(&cases);
 }
 
-/// Lane i with lane i + n/2, until one is left.
+/// Reduces elements: element i with element i + n/2, until one is left.
 fn horizontally(op: BinaryOp, lane: Lane, a: &[u64]) -> u64 {
     let mut a = a.to_vec();
     while a.len() > 1 {

@@ -1,4 +1,4 @@
-//! What the instructions mean, in plain Rust on the bits of one lane.
+//! The meaning of the instructions, in plain Rust on the bits of one lane.
 
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, UnaryOp};
 
@@ -15,17 +15,17 @@ fn signed(lane: Lane, bits: u64) -> i64 {
     ((bits << unused) as i64) >> unused
 }
 
-/// A float of either width; binary32 to binary64 loses nothing.
+/// Returns a float of either width as binary64, exactly.
 pub(super) fn float(lane: Lane, bits: u64) -> f64 {
     if lane == Lane::F32 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }
 }
 
-/// The bits of a float; to binary32 it is rounded.
+/// Returns the bits of a float, rounded for binary32.
 pub(super) fn float_bits(lane: Lane, value: f64) -> u64 {
     if lane == Lane::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() }
 }
 
-/// One of the four operations and the square root: rounding a binary64 result again to binary32 is harmless for them.
+/// Computes a binary operation. For the four operations and the square root, a second rounding from binary64 to binary32 is harmless.
 pub(super) fn binary(op: BinaryOp, lane: Lane, a: u64, b: u64) -> u64 {
     if lane.is_float() { float_binary(op, lane, a, b) } else { integer_binary(op, lane, a, b) & mask(lane) }
 }
@@ -64,7 +64,7 @@ fn float_binary(op: BinaryOp, lane: Lane, a: u64, b: u64) -> u64 {
     let order = |first: bool| if first { b } else { a };
     let ieee = |low: bool| match (x.is_nan() || y.is_nan(), x == y) {
         (true, _) => float_bits(lane, f64::NAN),
-        // Zeros: −0 is below +0.
+        // Zeros: −0 is less than +0.
         (_, true) => order(low == y.is_sign_negative() && x.is_sign_negative() != y.is_sign_negative()),
         _ => order((y < x) == low),
     };
@@ -83,7 +83,7 @@ fn float_binary(op: BinaryOp, lane: Lane, a: u64, b: u64) -> u64 {
     }
 }
 
-/// Lane-wise on one.
+/// Computes an operation on one lane.
 pub(super) fn unary(op: UnaryOp, lane: Lane, a: u64) -> u64 {
     if lane.is_float() {
         let x = float(lane, a);
@@ -109,7 +109,7 @@ pub(super) fn unary(op: UnaryOp, lane: Lane, a: u64) -> u64 {
     result & mask(lane)
 }
 
-/// Conversions.
+/// Computes a conversion.
 pub(super) fn convert(op: ConvertOp, from: Lane, to: Lane, a: u64) -> u64 {
     let (x, bits) = (signed(from, a), width(to));
     let clamp = |v: i64, low: i64, high: i64| v.clamp(low, high) as u64;
@@ -148,7 +148,7 @@ pub(super) fn convert(op: ConvertOp, from: Lane, to: Lane, a: u64) -> u64 {
     result & mask(to)
 }
 
-/// Comparisons.
+/// Computes a comparison.
 pub(super) fn compare(op: CompareOp, lane: Lane, a: u64, b: u64) -> bool {
     let order = match lane.is_float() {
         true => float(lane, a).partial_cmp(&float(lane, b)),
@@ -166,20 +166,20 @@ pub(super) fn compare(op: CompareOp, lane: Lane, a: u64, b: u64) -> bool {
     }
 }
 
-/// `(a·b + 2³⁰) >> 31`, saturating.
+/// Computes `(a·b + 2³⁰) >> 31`, saturated.
 pub(super) fn doubling_high_multiply(a: i32, b: i32) -> i32 {
     let rounded = (i64::from(a) * i64::from(b) + (1 << 30)) >> 31;
     rounded.min(i64::from(i32::MAX)) as i32
 }
 
-/// Division by 2ⁿ, ties away from zero.
+/// Divides by 2ⁿ, ties away from zero.
 pub(super) fn rounding_divide(a: i32, n: u32) -> i32 {
     let divisor = 1i64 << n;
     let magnitude = (i64::from(a).abs() + divisor / 2) / divisor;
     (magnitude * i64::from(a.signum())) as i32
 }
 
-/// The number that the bits of a binary16 stand for.
+/// Returns the number that the bits of a binary16 encode.
 fn half_value(bits: u64) -> f64 {
     let (exponent, fraction) = ((bits >> 10 & 31) as i32, (bits & 1023) as f64);
     let magnitude = match exponent {
@@ -191,14 +191,14 @@ fn half_value(bits: u64) -> f64 {
     if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }
 
-/// The bits of the binary16 next to a number, found by search; of two equally near ones that with an even last digit.
+/// Finds the bits of the binary16 nearest to a number by search; a tie goes to the even one.
 fn nearest_half(x: f32) -> u64 {
     let sign = u64::from(x.to_bits() >> 31) << 15;
     if x.is_nan() {
         return sign | 0x7E00 | u64::from(x.to_bits() >> 13 & 0x3FF);
     }
     let magnitude = f64::from(x.abs());
-    // Infinity stands where the next binary16 would, 65536.
+    // Infinity counts as 65536, the next number of the format.
     let value = |bits: u64| if bits == 0x7C00 { 65536.0 } else { half_value(bits) };
     let (mut low, mut high) = (0, 0x7C00);
     while high - low > 1 {

@@ -1,10 +1,10 @@
-//! Loops, branches, failures, local arrays.
+//! Tests of loops, branches, failures and local arrays.
 
 use super::engines::check;
 use super::{Case, bytes};
 use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type};
 
-/// Counted loops over run-time bounds that carry vectors, masks and scalars; also loops that do not run.
+/// Tests counted loops with run-time bounds that carry vectors, masks and scalars; some do not run.
 #[test]
 fn counted_loops() {
     let mut cases = vec![];
@@ -50,7 +50,7 @@ fn counted_loops() {
     check(&cases);
 }
 
-/// do … while, if with results, nested in each other: the steps of Collatz's problem.
+/// Tests loops with a condition at the end and branches with results, nested in each other: the steps of Collatz's problem.
 #[test]
 fn loops_and_branches() {
     let mut cases = vec![];
@@ -86,7 +86,7 @@ fn loops_and_branches() {
     check(&cases);
 }
 
-/// A failure leaves at once with its status; what was stored before stays.
+/// Tests that a failure leaves at once with its status; earlier stores stay.
 #[test]
 fn failures() {
     let mut cases = vec![];
@@ -112,7 +112,7 @@ fn failures() {
     check(&cases);
 }
 
-/// Local arrays of every lane type: written backwards, read forwards, with vectors across what single stores wrote.
+/// Tests local arrays of every lane type: written backwards, read forwards, with vectors that overlap several stores.
 #[test]
 fn local_arrays() {
     let mut cases = vec![];

@@ -1,5 +1,5 @@
-//! Register tiles of matrix products: their listings hold no spill in the hot loop and the expected number of multiply-adds, and
-//! their speed can be measured with `cargo test tiles::measure -- --ignored --nocapture`.
+//! Tests of register tiles of matrix products. Their hot loops have no spill and the expected number of multiply-adds. `cargo test tiles::measure --
+//! --ignored --nocapture` measures their speed.
 
 use super::engines::{load, on_host, triple};
 use crate::codegen::clif::{Optimise, compile_kernel, isa_for, listing};
@@ -7,30 +7,30 @@ use crate::kernel::{BufferKind, DotOp, Kernel, KernelBuilder, Lane, Type, Value}
 use crate::machine::{MACHINES, Machine};
 use std::time::Instant;
 
-/// Extents of the products measured.
+/// Extents of the measured products.
 const SIZE: i64 = 256;
 
-/// What is multiplied.
+/// The types of the factors.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Product {
     /// f32, fused.
     F32,
-    /// i16 pairs into i32; both operands widened in memory.
+    /// Pairs of i16 into i32; both operands are widened in memory.
     Signed16,
-    /// i8 pairs widened when loaded: the weights; the activations are i16 in memory.
+    /// Pairs of i8 that are widened when loaded: the weights. The activations are i16 in memory.
     Widened8,
     /// u8 × i8 in groups of four.
     Dot8(DotOp),
 }
 
-/// How the operands of a multiply-add come.
+/// The form of the operands of a multiply-add.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Form {
     /// A row's splat is the first operand.
     SplatFirst,
     /// The vector of columns is the first operand.
     VectorFirst,
-    /// All splats first, then column by column.
+    /// All splats are loaded first; then the order is column by column.
     ColumnMajor,
 }
 
@@ -52,7 +52,7 @@ impl Product {
         }
     }
 
-    /// Depth of one multiply-add.
+    /// Returns the depth of one multiply-add.
     fn group(self) -> i64 {
         match self {
             Self::F32 => 1,
@@ -79,7 +79,7 @@ impl Tile {
         (SIZE + i64::from(self.rows) - 1) / i64::from(self.rows)
     }
 
-    /// C = A · B: A in rows, B packed in panels of columns, depth grouped as the multiply-add wants it.
+    /// Makes the kernel C = A · B. A is in rows, B is packed in panels of columns, and the depth is grouped for the multiply-add.
     fn kernel(self) -> Kernel {
         let product = self.product;
         let group = product.group();
@@ -165,7 +165,7 @@ impl Tile {
         }
     }
 
-    /// Operations of one product, useful ones only.
+    /// Returns the number of useful operations of one product.
     fn operations(self) -> f64 {
         2.0 * (SIZE * SIZE * SIZE) as f64
     }
@@ -175,7 +175,7 @@ fn machine(level: &str) -> &'static Machine {
     MACHINES.iter().find(|m| m.level == level).unwrap()
 }
 
-/// Speed in 10⁹ operations a second, the best of several runs.
+/// Measures the speed in 10⁹ operations a second, the best of several runs.
 fn speed(tile: Tile, machine: &'static Machine) -> f64 {
     let isa = isa_for(&triple(machine), machine, Optimise::Kernel).unwrap();
     let kernel = tile.kernel();
@@ -195,8 +195,7 @@ fn speed(tile: Tile, machine: &'static Machine) -> f64 {
     tile.operations() / best / 1e9
 }
 
-/// The tiles that the tables below found best, with the multiply-adds that one round of their loop must hold and nothing
-/// on the stack.
+/// Checks the tiles that the measurement below found best: the multiply-adds of one loop round, and no stack access.
 #[test]
 fn listings() {
     let tile = |product, rows, vectors, unroll, form| Tile { product, rows, vectors, unroll, form };
@@ -248,7 +247,7 @@ fn measure() {
     }
 }
 
-/// Loads that nothing uses leave no trace, and a load that is only widened is one instruction.
+/// Checks that unused loads leave no trace, and that a load that is only widened is one instruction.
 #[test]
 fn loads_are_folded() {
     let mut b = KernelBuilder::new("loads");
