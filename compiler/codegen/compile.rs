@@ -438,7 +438,7 @@ mod tests {
         Program { kernels: ["a", "b", "c"].map(kernel).into(), methods: vec![method], ..Program::default() }
     }
 
-    /// A back end whose kernels are what a function says.
+    /// A back end that compiles kernels by a given function, for tests.
     struct Pretending<'a>(Cranelift<'a>, fn(&str) -> Result<Code, CodegenError>);
 
     impl BackEnd for Pretending<'_> {

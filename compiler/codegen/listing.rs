@@ -8,10 +8,10 @@ use crate::program::Level;
 use crate::target::Target;
 use std::fmt::Write;
 
-/// All kernels of a program for a CPU level, each below its name.
+/// Prints all kernels of a program for a CPU level, each below its name.
 ///
 /// # Errors
-/// As [`super::compile`].
+/// The errors of [`super::compile`].
 pub fn listing(&Level { machine, program }: &Level<'_>, target: &Target, what: Listing) -> Result<String, Diagnostic> {
     let back_end = back_end(machine, target).map_err(|error| failure::diagnostic(&error, "the target"))?;
     let mut text = String::new();

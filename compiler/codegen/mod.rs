@@ -1,7 +1,7 @@
-//! Code generation: kernels and the driver that calls them, to machine code without an address yet.
+//! Code generation: machine code, without addresses yet, for kernels and for the driver that calls them.
 //!
-//! Everything here ends in [`Code`]: bytes, relocations against functions and data by number, and the stack they need. The
-//! object writer and the JIT place the same [`Code`], so what is measured in memory is what an object holds.
+//! Every back end returns [`Code`]: bytes, relocations against numbered functions and data, and the size of the stack. The object writer and the JIT
+//! place the same [`Code`], so measurements in memory hold for objects.
 
 pub mod a64;
 pub mod alone;

@@ -358,7 +358,7 @@ pub(super) const MVN_X: Row = general("mvn", 0xAA20_03E0, &[X(D), X(M)]);
 /// Bit-field moves: shifts by constants, and extensions.
 pub(super) const UBFM: Row = general("ubfm", 0xD340_0000, &[X(D), X(N), Slot::Number(Number::FieldStart), Slot::Number(Number::FieldEnd)]);
 pub(super) const SBFM: Row = general("sbfm", 0x9340_0000, &[X(D), X(N), Slot::Number(Number::FieldStart), Slot::Number(Number::FieldEnd)]);
-/// And, exclusive or with 1.
+/// Bitwise and, exclusive or with 1.
 pub(super) const AND_ONE: Row = general("and", 0x9240_0000, XX);
 pub(super) const EOR_ONE: Row = general("eor", 0xD240_0000, XX);
 

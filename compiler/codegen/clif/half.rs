@@ -1,4 +1,4 @@
-//! Conversion between binary16 and binary32, exact for subnormal numbers, infinities and NaNs. The expansion is integer arithmetic and one float
+//! Conversion between binary16 and binary32, correct for subnormal numbers, infinities and NaNs. The expansion is integer arithmetic and one float
 //! addition on normal numbers. It does not depend on a machine's treatment of subnormal operands.
 
 use super::held::Held;

@@ -4,7 +4,7 @@ use crate::kernel::{Buffer, Value};
 use cranelift_codegen::ir::{self, MemFlagsData};
 use rustc_hash::FxHashMap;
 
-/// Stack arrays are aligned to 16 bytes, as the stack pointer is.
+/// Alignment of stack arrays, as an exponent of two: 16 bytes, as the stack pointer has.
 pub(super) const LOCAL_ALIGNMENT_SHIFT: u8 = 4;
 
 /// A scalar 64-bit integer as a root plus a constant.

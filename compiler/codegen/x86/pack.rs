@@ -20,9 +20,9 @@ pub(super) fn packs(bytes: u32, signed: bool) -> [&'static Row; 2] {
 /// A way to narrow two registers of 32-bit lanes to one of 16-bit lanes.
 #[derive(Clone, Copy)]
 enum Words {
-    /// With an instruction that saturates.
+    /// An instruction that saturates.
     Saturated(&'static Row),
-    /// With the low halves of the lanes.
+    /// The low halves of the lanes.
     LowHalves,
 }
 

@@ -438,7 +438,7 @@ rows! {
     VBLENDVPS = vex("vblendvps", P66, M3A, 0x4A, 0, Rvmr);
     VBLENDVPD = vex("vblendvpd", P66, M3A, 0x4B, 0, Rvmr);
 
-    // Comparisons to mask registers, and what these do.
+    // Comparisons to mask registers, and operations on masks.
     VPCMPB = evex("vpcmpb", P66, M3A, 0x3F, 0, Rvm).reg(K).number();
     VPCMPW = evex("vpcmpw", P66, M3A, 0x3F, 1, Rvm).reg(K).number();
     VPCMPD = evex("vpcmpd", P66, M3A, 0x1F, 0, Rvm).reg(K).number();
