@@ -3,7 +3,7 @@
 
 use super::Code;
 
-/// `uint64_t cpu(void)`: the bits of [`crate::target::FEATURES`] that this computer has.
+/// Returns the code of `uint64_t cpu(void)`, which returns the bits of [`crate::target::FEATURES`] that its computer has.
 pub fn x86_64() -> Code {
     // One pushed register and the return address.
     Code { bytes: X86_64.to_vec(), alignment: 16, relocations: vec![], stack_bytes: 16 }

@@ -15,7 +15,7 @@ pub enum WeightsFrom {
     Object,
     /// A file that the caller passes to `init`. Its header names the models that its weights fit.
     File,
-    /// Memory with the layout of such a file, made by this process. Only the length in its header is checked.
+    /// Memory with the layout of such a file, made by this process. Its header has no hash of the topology.
     Memory,
 }
 

@@ -167,7 +167,7 @@ fn store_estimate(e: &mut Builder, gpu: &Gpu<'_>, state: Value, info: Value) {
     });
 }
 
-/// Calls the profiler hook at the beginning or end of a measured region.
+/// A function that writes a call of the profiler hook before or after a measured region.
 pub(super) type Notify<'a> = &'a dyn Fn(&mut Builder, u32);
 
 /// Runs a region if a device is open. Returns, as 32 bits, 1 if the CPU must do the work; `None` if a device is required. `room` is memory for
