@@ -52,7 +52,7 @@ macro_rules! functions {
             $($function),*
         }
 
-        /// All functions, grouped by source. Each group begins with the function that destroys its instance or device, so that a partly opened one
+        /// All functions, grouped by source. The groups of instance and device begin with the function that destroys it, so that a partly opened one
         /// can be freed.
         pub const FUNCTIONS: &[Row] = &[$(Row {
             function: Vk::$function,
