@@ -1,6 +1,7 @@
 //! Imports run downwards only: which floor of the compiler may use which. Inside a floor, files do not use each other in circles. What the
 //! documents promise of themselves holds too.
 
+mod comments;
 mod documents;
 mod modules;
 mod source;

@@ -1,0 +1,69 @@
+//! Openings of doc comments: a noun or a verb, so that a reader knows from the first word what an item is or does.
+
+use std::path::{Path, PathBuf};
+
+/// Words that begin a clause whose noun comes late or never.
+const CLAUSES: &[&str] = &["Whether", "What", "Where", "Which", "Those", "Of", "The same"];
+
+/// Folders whose comments are not rewritten yet.
+const NOT_YET: &[&str] = &["compiler/codegen/own", "compiler/codegen/thumb", "compiler/kernel", "compiler/lower", "compiler/schedule"];
+
+/// The text of a line of a doc comment.
+fn documentation(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))
+}
+
+/// The numbers of the lines at which a doc comment begins with one of these words.
+fn clauses(text: &str) -> Vec<usize> {
+    let mut found = vec![];
+    let mut inside = false;
+    for (number, line) in text.lines().enumerate() {
+        let comment = documentation(line);
+        let begins =
+            |comment: &str| CLAUSES.iter().any(|word| comment.trim_start().strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')));
+        if !inside && comment.is_some_and(begins) {
+            found.push(number + 1);
+        }
+        inside = comment.is_some();
+    }
+    found
+}
+
+/// Every source file of the workspace, by its path below the root.
+fn sources() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = vec![];
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder of the repository can be read").flatten() {
+            let (path, name) = (entry.path(), entry.file_name().into_string().unwrap_or_default());
+            if path.is_dir() && !name.starts_with('.') && name != "target" {
+                folders.push(path);
+            } else if name.ends_with(".rs") {
+                found.push(path.strip_prefix(root).expect("it is below the root").to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn doc_comments_begin_with_a_noun_or_a_verb() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut wrong = vec![];
+    for path in sources().iter().filter(|path| !NOT_YET.iter().any(|folder| path.starts_with(folder))) {
+        let text = std::fs::read_to_string(root.join(path)).expect("a source file can be read");
+        wrong.extend(clauses(&text).into_iter().map(|line| format!("{}:{line}", path.display())));
+    }
+    assert!(wrong.is_empty(), "{} doc comments begin with one of {CLAUSES:?}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn openings_are_found_and_other_lines_are_not() {
+    let text = "/// Whether it is.\nfn a() {}\n    //! What it is.\n/// A noun.\n/// Whether is its second line.\n// What is no documentation.\n/// Offers.\n";
+    assert_eq!(clauses(text), [1, 3]);
+    assert_eq!(clauses("/// The same.\n"), Vec::<usize>::new());
+    assert_eq!(clauses("/// The same of b.\n"), [1]);
+}
