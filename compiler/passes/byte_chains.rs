@@ -13,9 +13,9 @@ pub(super) struct Chain {
     pub root: Value,
     /// The results of the last map, from one byte.
     pub expression: Expression,
-    /// The cost of its operations, without those of other bytes that are needed anyway.
+    /// The cost of its operations. Operations that only compute other bytes, which are needed anyway, are not counted.
     pub cost: u64,
-    /// Whether one of these operations looks a table up.
+    /// `true` if one of these operations is a table lookup.
     pub has_table: bool,
 }
 
@@ -26,7 +26,7 @@ impl Chain {
         at_each_byte(module, *self.expression.inputs.first()?, &expression)
     }
 
-    /// Whether a table of the module is looked up.
+    /// Tests whether the expression looks up a table of the module.
     pub fn looks_up(&self) -> bool {
         self.expression.nodes.values().any(|node| matches!(node.op, ScalarOp::Lut(_)))
     }
@@ -38,7 +38,7 @@ pub(super) fn byte(edit: &Edit<'_>, value: Value) -> Option<ElementType> {
     matches!(element, ElementType::I8 | ElementType::U8).then_some(element)
 }
 
-/// An expression over bytes at each of them, from the least one on.
+/// Evaluates an expression of one byte input for all 256 bytes, from the least one on.
 pub(super) fn at_each_byte(module: &Module, element: ElementType, expression: &Expression) -> Option<Vec<Scalar>> {
     let (low, high) = element.integer_range()?;
     let bytes = (low as i64..=high as i64).map(|byte| byte as u8).collect();
@@ -113,7 +113,7 @@ fn chain(edit: &Edit<'_>, value: Value, root: Value) -> Option<Chain> {
     Some(Chain { root, expression: builder.finish(last), cost, has_table })
 }
 
-/// The maps between some bytes and a value, each after those that it reads.
+/// Collects the maps on the way from `root` to a value, each after the maps that it reads.
 fn collect(edit: &Edit<'_>, value: Value, root: Value, maps: &mut Vec<Inst>) -> Option<()> {
     let inst = edit.function.defining_inst(value).filter(|_| value != root);
     if value == root || inst.is_some_and(|inst| maps.contains(&inst)) {

@@ -1,7 +1,9 @@
-//! Element-wise work from one byte to another is what it does to the 256 bytes.
+//! Element-wise work from one byte to another is a function of 256 inputs, so it is replaced by a cheaper form.
 //!
-//! Contract: maps that compute bytes from one tensor of bytes, and read nothing else but numbers, are evaluated for every byte. They may fork from it and
-//! join again. What leaves all bytes as they are goes; what only limits them becomes a clamp; what costs more than a table becomes one. All else stays.
+//! Contract: a chain of maps that reads one tensor of bytes and constants only, and computes bytes, is evaluated for every byte. The chain may fork
+//! and join again.
+//! An identity is removed. A chain that only limits bytes becomes a clamp. A chain that costs more than a table becomes a table. Everything else
+//! stays.
 
 use super::byte_chains::{Chain, byte, longest};
 use super::edit::{Edit, Visit, rewrite};
@@ -24,7 +26,7 @@ fn simpler(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let bytes =
         |result: usize| -> Option<Vec<i64>> { Some(chain.results(edit.module, result)?.iter().map(|scalar| scalar.as_i64()).collect()) };
     let columns: Vec<Vec<i64>> = (0..results.len()).map(bytes).collect::<Option<_>>()?;
-    // What a replaceable table holds is not counted on.
+    // A table that can be replaced after compilation must not decide the form of the code.
     let is_known = !edit.module.open_constants || !chain.looks_up();
     if let ([element], [column]) = (&elements[..], &columns[..])
         && is_known
@@ -32,7 +34,8 @@ fn simpler(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     {
         return within(edit, &chain, *element, bounds).map(|value| vec![value]);
     }
-    // The index, and a look-up for each result. What looks a table up already is never dearer.
+    // The cost of the table form: one index, and one lookup for each result. A chain without a lookup must also cost more than `TABLE` to be
+    // replaced.
     let alone = 2 + 3 * results.len() as u64;
     let least = if chain.has_table { alone } else { alone.max(TABLE) };
     (chain.cost > least).then(|| tables(edit, chain.root, &elements, &columns))?
@@ -95,9 +98,9 @@ fn tightened(edit: &mut Edit<'_>, value: Value, bounds: [i64; 2]) -> Option<Valu
 struct Clamp {
     /// The numbers that are its bounds.
     nodes: [Node; 2],
-    /// What the bounds become.
+    /// The new values of these two numbers.
     bounds: [i64; 2],
-    /// What is added to the integer.
+    /// The integer that is added after the clamp.
     zero: i64,
 }
 

@@ -1,7 +1,8 @@
 //! Weights that a map computes from constants get their final shape before it.
 //!
-//! Contract: a reshape or transpose of a map that reads nothing but constants, and that nobody else uses, moves to its operands, where
-//! folding makes new constants of it. What reads the weights then sees the map itself: compressed weights are widened where they are used.
+//! Contract: a reshape or transpose of a map that reads only constants, and that nobody else uses, moves to the map's operands. Folding makes new
+//! constants there.
+//! The reader of the weights then sees the map itself, so compressed weights are widened where they are used.
 
 use super::edit::{Edit, replace};
 use crate::ir::*;

@@ -1,9 +1,9 @@
-//! What nobody uses goes.
+//! Removal of instructions, results and constants that nobody uses.
 //!
-//! Contract: an instruction stays when one of its results is used by one that stays, when it may write a state, or when it is a function
-//! of the application. A load whose
-//! tensor is not used hands its token through. Of a `map`, results, nodes and operands without use go as long
-//! as its shape stays the same. Constants that nothing names any more go, and the others are numbered anew.
+//! Contract: an instruction stays if another one that stays uses a result of it. So does one that may write a state, or is a function of the
+//! application.
+//! A load whose tensor is not used hands its token through. A `map` loses unused results, nodes and operands as long as its shape stays the same.
+//! Unused constants are removed, and the others are numbered anew.
 
 use super::edit::{Edit, Visit, each_constant, rewrite};
 use crate::ir::*;

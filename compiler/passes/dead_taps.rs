@@ -1,7 +1,9 @@
-//! Taps of convolutions and of windows that meet nothing but padding, as those of a dilation that reaches over the whole image do.
+//! Removal of taps of convolutions and windows that meet only padding, as with a dilation that reaches over the whole image.
 //!
-//! Contract: the first and last taps of a constant filter, or of a window, that lie on padding at every position are cut off, and the padding with them.
-//! Taps on padding contribute nothing, so each result keeps its terms and their order. A filter of 3×3 at dilation 18 over an image of 8×8 is one of 1×1.
+//! Contract: the first and last taps of a constant filter or a window are cut off if they lie on padding at every position. Their padding is removed,
+//! too.
+//! Taps on padding contribute nothing, so each result keeps its terms and their order. A 3×3 filter at dilation 18 over an 8×8 image becomes a 1×1
+//! filter.
 
 use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;
@@ -37,7 +39,7 @@ fn convolution(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     edit.insert_one(conv, &[input, filter])
 }
 
-/// A window; those whose sums go by nines keep all taps, which are counted from the first.
+/// Cuts a window. Windows that sum in groups of nine keep all taps, since the groups are counted from the first tap.
 fn window(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     let data = &edit.function.insts[inst];
     let (Operation::Window(window), &[input]) = (&data.operation, &data.operands[..]) else { return None };
@@ -50,17 +52,17 @@ fn window(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     edit.insert_one(operators::Window { size, geometry, ..window.clone() }, &[input])
 }
 
-/// What is left of the taps.
+/// The taps that remain.
 struct Cut {
-    /// The first one along each dimension.
+    /// The first remaining tap along each dimension.
     start: Vec<u64>,
-    /// How many there are.
+    /// The number of remaining taps along each dimension.
     size: Vec<u64>,
-    /// Where they stand.
+    /// The geometry of the remaining taps, with less padding.
     geometry: WindowGeometry,
 }
 
-/// Cuts taps off along each dimension; `None` where all are needed. Elements of the input stand `between` apart.
+/// Cuts taps off along each dimension. `None` if all are needed. Along dimension `d`, elements of the input are `between[d]` apart.
 fn cut(edit: &Edit<'_>, inst: Inst, geometry: &WindowGeometry, between: &[i64], taps: &[u64]) -> Option<Cut> {
     if !geometry.positions.is_empty() {
         return None;
@@ -83,7 +85,7 @@ fn cut(edit: &Edit<'_>, inst: Inst, geometry: &WindowGeometry, between: &[i64], 
 
 /// A dimension along which taps stand.
 struct Along {
-    /// Elements of the input and what is between them.
+    /// The extent of the input with the gaps between its elements.
     extent: i128,
     stride: i128,
     dilation: i128,
@@ -107,7 +109,7 @@ impl Along {
         Self { extent, stride, dilation, low, high }
     }
 
-    /// The taps of which some window has one inside, or all where that is none. Each that is cut off takes a step of padding with it.
+    /// Returns the taps that some window reads inside the input, or all taps if there are none. Each tap cut off takes a step of padding with it.
     fn live(&self, taps: u64, positions: u64) -> Live {
         let Self { extent, stride, dilation, low, high } = *self;
         let whole = Live { start: 0, end: taps, padding_low: low as i64, padding_high: high as i64 };

@@ -43,7 +43,7 @@ impl Dequantized {
         (high - zeros[0]).unsigned_abs().max((low - zeros[1]).unsigned_abs()) as u64
     }
 
-    /// Whether one scale and one zero hold for all elements.
+    /// Tests whether all elements share one scale and one zero point.
     fn is_uniform(&self, edit: &Edit<'_>) -> bool {
         let single = |value| edit.static_shape(value).is_some_and(|shape| shape.iter().all(|&n| n == 1));
         let scale = if let Amount::Tensor(scale) = self.scale { single(scale) } else { true };
@@ -52,7 +52,8 @@ impl Dequantized {
     }
 }
 
-/// A value as integers on a scale. What only moves elements is done to the integers: its instructions are added, for the caller to cut back.
+/// Returns a value as integers on a scale, or `None`. Movement is repeated on the integers. The instructions added for it are left for the caller to
+/// remove.
 pub(super) fn dequantized(edit: &mut Edit<'_>, value: Value) -> Option<Dequantized> {
     let data = edit.definition(value)?.clone();
     let moved = match &data.operation {
@@ -66,7 +67,7 @@ pub(super) fn dequantized(edit: &mut Edit<'_>, value: Value) -> Option<Dequantiz
         return None;
     }
     let moved = match moved {
-        // What stands for zero is put around the integers.
+        // The zero point pads the integers.
         Operation::Pad(pad) => {
             let element = edit.function.tensor(inner.integers).element;
             operators::Pad { value: Scalar::int(element, inner.zero.known()?), ..pad }.into()
@@ -143,13 +144,13 @@ fn zero(edit: &Edit<'_>, data: &InstData, mut node: Node, element: ElementType) 
     }
 }
 
-/// Whether a number that the program computes is an integer of a range: a float clamped to it and converted.
+/// Tests whether a number computed at run time is an integer within a range: a float clamped to the range and converted.
 fn is_within(edit: &Edit<'_>, value: Value, (low, high): (f64, f64)) -> bool {
     let (mut at_least, mut at_most) = (false, false);
     let mut clamps = Clamps { edit, value, node: None, integral: edit.function.tensor(value).element.is_integer() };
     for (op, bound) in clamps.by_ref() {
         match op {
-            // What is done later holds whatever came before: a lower bound must not be above the range unless an upper bound follows.
+            // Later clamps win: a lower bound must not lie above the range unless a later upper bound follows.
             ScalarOp::Max(_) if bound >= low => at_least |= at_most || bound <= high,
             ScalarOp::Min(_) if bound <= high => at_most |= at_least || bound >= low,
             _ => {}
@@ -158,12 +159,12 @@ fn is_within(edit: &Edit<'_>, value: Value, (low, high): (f64, f64)) -> bool {
     at_least && at_most && clamps.integral
 }
 
-/// The bounds that a value was last clamped to, from the last one on.
+/// Iterates over the bounds that a value is clamped to, the last clamp first.
 struct Clamps<'e, 'm> {
     edit: &'e Edit<'m>,
     value: Value,
     node: Option<Node>,
-    /// Whether the value was an integer at any time after its clamps.
+    /// `true` if the value is an integer after its clamps.
     integral: bool,
 }
 

@@ -5,23 +5,24 @@ use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
-/// A function while it is rewritten. Instructions are visited in order; operands are resolved to what earlier visits put
-/// in their place, and result types follow from the rules again, before an instruction is visited.
+/// A function during a rewrite. Instructions are visited in order. Before a visit, operands are resolved to the values that earlier visits put in
+/// their place.
+/// Result types are inferred again.
 pub(super) struct Edit<'m> {
     /// The module; the function itself is taken out of it.
     pub module: &'m mut Module,
-    /// Its reference.
+    /// The function's reference in the module.
     pub func: Func,
     /// The function; its body is still the old one.
     pub function: Function,
-    /// How often each value was used when the pass began.
+    /// The number of uses of each value when the pass began.
     pub uses: SecondaryMap<Value, u32>,
     alias: Aliases,
     body: Vec<Inst>,
     source: Option<Source>,
 }
 
-/// What becomes of an instruction.
+/// The outcome of visiting an instruction.
 pub(super) enum Visit {
     /// It stays.
     Keep,
@@ -37,7 +38,7 @@ pub(super) fn rewrite(module: &mut Module, mut visit: impl FnMut(&mut Edit<'_>, 
     functions.into_iter().fold(false, |changed, func| rewrite_function(module, func, &mut visit) | changed)
 }
 
-/// Visits every instruction of every function, and puts in its place what an attempt finds; true when anything changed.
+/// Visits every instruction of every function, and replaces its results by the values that `attempt` returns; true when anything changed.
 pub(super) fn replace(module: &mut Module, mut attempt: impl FnMut(&mut Edit<'_>, Inst) -> Option<Vec<Value>>) -> bool {
     rewrite(module, |edit, inst| edit.attempt(|edit| attempt(edit, inst)).map_or(Visit::Keep, Visit::Replace))
 }
@@ -138,7 +139,7 @@ impl Edit<'_> {
         self.insert(operation, operands).ok().map(|results| results[0])
     }
 
-    /// What an attempt finds; where it finds nothing, what it inserted is forgotten.
+    /// Returns the result of an attempt. If it is `None`, the instructions that the attempt inserted are removed.
     pub fn attempt<T>(&mut self, attempt: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let before = self.length();
         let found = attempt(self);
@@ -148,7 +149,7 @@ impl Edit<'_> {
         found
     }
 
-    /// How many instructions the new body has so far.
+    /// The number of instructions of the new body so far.
     pub fn length(&self) -> usize {
         self.body.len()
     }
@@ -158,7 +159,7 @@ impl Edit<'_> {
         self.function.defining_inst(value).map(|inst| &self.function.insts[inst])
     }
 
-    /// The instruction that defines a value, if it is of an operator.
+    /// The instruction that defines a value, if its operator is `op`.
     pub fn defined_by(&self, value: Value, op: Op) -> Option<&InstData> {
         self.definition(value).filter(|data| data.op() == op)
     }
@@ -169,7 +170,7 @@ impl Edit<'_> {
         if let Operation::Transpose(transpose) = &data.operation { Some((transpose, data.operands[0])) } else { None }
     }
 
-    /// What a value is a reshape of, through any number of them.
+    /// The source of a chain of reshapes that ends in this value; the value itself if no reshape defines it.
     pub fn viewed(&self, mut value: Value) -> Value {
         while let Some(data) = self.defined_by(value, Op::Reshape) {
             value = data.operands[0];
@@ -177,17 +178,17 @@ impl Edit<'_> {
         value
     }
 
-    /// Whether one instruction of the new body comes before another one.
+    /// Tests whether one instruction of the new body comes before another one.
     pub fn comes_before(&self, first: Inst, second: Inst) -> bool {
         self.body.iter().find(|&&inst| inst == first || inst == second) == Some(&first)
     }
 
-    /// The constant that a value is.
+    /// The constant that defines this value, if any.
     pub fn constant_of(&self, value: Value) -> Option<Constant> {
         self.definition(value)?.constant()
     }
 
-    /// The constant whose elements a value has, be it in another shape or order.
+    /// The constant that this value holds, possibly reshaped or transposed.
     pub fn moved_constant(&self, mut value: Value) -> Option<Constant> {
         while let Some(data) = self.definition(value).filter(|data| matches!(data.op(), Op::Reshape | Op::Transpose)) {
             value = data.operands[0];

@@ -1,8 +1,9 @@
-//! Element-wise work on a reshaped product comes before the reshape, where it becomes the product's epilogue.
+//! Element-wise work on a reshaped product moves before the reshape, where it becomes the product's epilogue.
 //!
-//! Contract: the map reads a reshape of what a contraction, and maps on its elements, computed, and nobody else reads either. Its other operands exist before
-//! the contraction; else no epilogue could read them. They are reshaped the other way, which moves no byte: their dimensions of one element must be whole
-//! dimensions before the reshape too. What widens bytes stays behind, as movement of bytes does before it ([`super::narrow_movement`]).
+//! Contract: the map reads a reshape of the result of a contraction and of maps on its elements. Nobody else reads the result or the reshape.
+//! The map's other operands must exist before the contraction, or no epilogue could read them. They get the inverse reshape, which moves no byte.
+//! The dimensions along which such an operand broadcasts must be whole dimensions before the reshape, too.
+//! A map that widens bytes stays behind the reshape: movement of bytes goes before widening ([`super::narrow_movement`]).
 
 use super::edit::{Edit, replace};
 use super::through_reshape::Factors;
@@ -42,14 +43,15 @@ fn before_reshape(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     results.into_iter().map(|value| edit.insert_one(operators::Reshape { shape: after.clone() }, &[value])).collect()
 }
 
-/// What is reshaped to an operand of a map of the given shape, where that is a product which nobody else reads; and the contraction.
+/// Returns the product that is reshaped to a map's operand of this shape, and its contraction. `None` unless the product and the reshape each have
+/// one use.
 fn product(edit: &Edit<'_>, value: Value, shape: &[Extent]) -> Option<(Value, Inst)> {
     let source = edit.defined_by(value, Op::Reshape)?.operands[0];
     let alone = edit.uses[value] == 1 && edit.uses[source] == 1 && edit.function.tensor(value).shape == shape;
     Some((source, contraction(edit, source).filter(|_| alone)?))
 }
 
-/// The contraction that computed a value, by itself or with maps that would be its epilogue.
+/// Returns the contraction that computed a value, directly or through maps that would become its epilogue.
 fn contraction(edit: &Edit<'_>, mut value: Value) -> Option<Inst> {
     for _ in 0..MOST_MAPS {
         let inst = edit.function.defining_inst(value)?;
@@ -64,7 +66,7 @@ fn contraction(edit: &Edit<'_>, mut value: Value) -> Option<Inst> {
     None
 }
 
-/// Whether an operand exists before a contraction runs; constants and parameters always do.
+/// Tests whether an operand exists before a contraction runs. Constants and parameters always do.
 fn exists_before(edit: &Edit<'_>, value: Value, contraction: Inst) -> bool {
     match edit.function.defining_inst(edit.viewed(value)) {
         Some(inst) => edit.function.insts[inst].op() == Op::Constant || edit.comes_before(inst, contraction),

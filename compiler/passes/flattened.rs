@@ -15,7 +15,7 @@ pub(super) fn run(module: &mut Module) -> bool {
     })
 }
 
-/// The product of rows in the order of what is transposed, and the columns of the matrix in that order.
+/// Rewrites the product: its rows keep the order before the transpose, and the constant matrix gets its columns in that order.
 fn product(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = edit.function.insts[inst].clone();
     let &[rows, matrix] = &data.operands[..] else { return None };
@@ -26,7 +26,7 @@ fn product(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let in_source = factors.of_source(transpose).concat();
     let (depth, others) = factors.after.split_last()?;
     let (before, columns) = in_source.split_at(in_source.len().checked_sub(depth.len())?);
-    // The rows are in order already; only what a row consists of is not.
+    // The transpose must keep the order of rows, and permute only within a row.
     let is_within_rows = before == others.concat() && columns.iter().all(|factor| depth.contains(factor)) && columns != &depth[..];
     if !is_within_rows || edit.uses[turned] > 1 {
         return None;
@@ -37,7 +37,7 @@ fn product(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     edit.insert(data.operation, &[rows, matrix]).ok()
 }
 
-/// A constant matrix `[units, depth]` whose columns are in the order of `columns` in place of `depth`, both of which are factors of the depth.
+/// Permutes the columns of a constant matrix `[units, depth]` from the order of factors `depth` to the order `columns`.
 fn ordered(edit: &mut Edit<'_>, matrix: Value, factors: &Factors, (depth, columns): (&[usize], &[usize])) -> Option<Value> {
     edit.moved_constant(matrix)?;
     let ty = edit.function.tensor(matrix).clone();

@@ -1,18 +1,20 @@
-//! Instructions on constants alone become constants.
+//! Evaluation of instructions whose operands are all constants.
 //!
-//! Contract: an instruction is evaluated by the interpreter when all that it reads is constant. What it makes must not be larger
-//! than what it reads, so that compressed weights stay compressed, and the work is capped over the whole module. Small results that are no filters are
-//! excepted, and [`tables`]: computed in every call, such a one would be memory of the call, and be packed there too. So is what lies
-//! [on the way](on_the_way) to a result that is no larger than the constants which it is made of.
-//! An instruction that fails on its operands is left to fail when the program runs.
+//! Contract: the interpreter evaluates an instruction whose operands are all constants. The total work in a module is limited.
+//! A result must not be larger than the operands, so that compressed weights stay compressed. There are three exceptions:
+//! * Small results, except filters.
+//! * Weights that [`tables`] finds. Computed at run time, they would need memory and would be packed in every call.
+//! * Values [on the way](on_the_way) to a result that is no larger than its constants.
+//!
+//! An instruction that fails on its operands stays, so that it fails when the program runs.
 
 use super::edit::{Edit, Visit, rewrite_function};
 use crate::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Results of up to this many bytes may be larger than what they are made from.
+/// The number of bytes up to which a result may be larger than its operands.
 const SMALL: u64 = 4096;
-/// No constant that is made is larger.
+/// The number of bytes up to which a constant is made.
 const LARGEST: u64 = 64 << 20;
 /// Scalar operations that folding may spend on a module.
 const WORK: u64 = 1 << 28;
@@ -29,7 +31,8 @@ pub(super) fn run(module: &mut Module) -> bool {
     })
 }
 
-/// The instructions that compute of constants what convolutions and products alone read, as their right operand: the matrices of a Fourier transform, say.
+/// The instructions on constants whose results are read only as right operands of convolutions and products, such as the matrices of a Fourier
+/// transform.
 fn tables(function: &Function) -> FxHashSet<Inst> {
     let mut closed: FxHashSet<Value> = FxHashSet::default();
     for &inst in &function.body {
@@ -53,7 +56,7 @@ fn tables(function: &Function) -> FxHashSet<Inst> {
     tables
 }
 
-/// Whether an instruction computes a tensor that is not read otherwise than as weights, and widens none for it.
+/// Tests whether an instruction computes a tensor that is read as weights only, from elements at least as wide.
 fn is_table(function: &Function, inst: Inst, read_otherwise: &FxHashSet<Value>) -> bool {
     let data = &function.insts[inst];
     let bits = |value: &Value| function.values[*value].ty.as_tensor().map(|ty| ty.element.bits());
@@ -61,8 +64,8 @@ fn is_table(function: &Function, inst: Inst, read_otherwise: &FxHashSet<Value>) 
     bits(&result).is_some() && !read_otherwise.contains(&result) && data.operands.iter().all(|operand| bits(operand) >= bits(&result))
 }
 
-/// The instructions on constants whose results are no larger than the constants that these are made of, and those that nothing but such
-/// instructions reads: the integer product of two constants, which is requantized.
+/// The instructions that lead to a result no larger than the constants it is computed from, and whose results only such instructions read.
+/// For example, the integer product of two constants that is then requantized.
 fn on_the_way(function: &Function) -> FxHashSet<Inst> {
     let sources = sources(function);
     let mut stays: FxHashSet<Value> = function.results.iter().copied().collect();
@@ -83,7 +86,7 @@ fn on_the_way(function: &Function) -> FxHashSet<Inst> {
     found
 }
 
-/// For each instruction that reads constants alone, those that it is made of.
+/// Maps each instruction on constants alone to the constants that it is computed from.
 fn sources(function: &Function) -> FxHashMap<Inst, FxHashSet<Value>> {
     let mut made_by: FxHashMap<Value, Inst> = FxHashMap::default();
     let mut sources: FxHashMap<Inst, FxHashSet<Value>> = FxHashMap::default();
@@ -135,7 +138,7 @@ fn fold(edit: &mut Edit<'_>, inst: Inst, larger: &FxHashSet<Inst>, budget: &mut 
     results.into_iter().map(|tensor| constant(edit, tensor)).collect()
 }
 
-/// What an instruction makes that computes nothing: the bytes of its operand, as they are or in another order. They are not copied.
+/// Returns the constant that a transpose or a reshape of a constant makes. It costs no work: the bytes stay or are permuted on demand.
 fn moved(edit: &Edit<'_>, inst: Inst) -> Option<ConstantData> {
     let data = &edit.function.insts[inst];
     let Operation::Constant(operand) = &edit.definition(*data.operands.first()?)?.operation else { return None };
@@ -166,7 +169,7 @@ mod tests {
     use super::super::{dead_code, fold_constants};
     use crate::ir::text::parse_module;
 
-    /// How many instructions are left of some that read v0: f32[2, 32] and v1: i8[40, 32].
+    /// The number of instructions left after folding `body`, which can read v0: f32[2, 32] and v1: i8[40, 32].
     fn left(body: &str, result: &str) -> usize {
         let numbers = (0..40 * 32).map(|n| (n % 100).to_string()).collect::<Vec<_>>().join(", ");
         let text = format!(
@@ -190,7 +193,7 @@ mod tests {
         assert_eq!(left(&format!("{wide}  v3 = reduce v2 {{ reduction = sum, axes = [1] }}\n"), "v3"), 1, "they are no weights");
     }
 
-    /// A table of 40 × 32 sums, of which a product or `rest` reads one.
+    /// Folds a table of 40 × 32 sums that either a product or `rest` reads.
     fn folded(rest: &str, result: &str) -> usize {
         let numbers = |count: usize| (0..count).map(|n| format!("{n}.0")).collect::<Vec<_>>().join(", ");
         let text = format!(

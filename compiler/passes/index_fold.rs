@@ -68,8 +68,8 @@ fn extent(edit: &Edit<'_>, inst: Inst) -> Option<Extent> {
     edit.function.tensor(data.operands[0]).shape.get(extent.axis).copied()
 }
 
-/// Whether the extent is that of a parameter which this very instruction gives its name. It stays even where its value is known, for types
-/// name it.
+/// Tests whether an instruction takes the extent of a parameter and itself names that extent. It stays even if its value is known, since types name
+/// it.
 fn measures_parameter(edit: &Edit<'_>, inst: Inst) -> bool {
     extent(edit, inst) == Some(Extent::Value(edit.function.insts[inst].results[0]))
 }
@@ -103,13 +103,13 @@ fn load(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     }
 }
 
-/// What one element of an integer tensor is.
+/// The only element of an integer tensor: a number or an index value.
 enum Element {
     Number(i64),
     Index(Value),
 }
 
-/// Follows the only element of a tensor to where it comes from.
+/// Follows the only element of a tensor to its source.
 fn element_of(edit: &Edit<'_>, mut value: Value) -> Option<Element> {
     let mut position = 0u64;
     loop {

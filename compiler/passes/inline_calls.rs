@@ -38,7 +38,7 @@ fn condition(edit: &Edit<'_>, value: Value) -> Option<bool> {
     Some(edit.module.constants[constant].data.bytes().iter().any(|&b| b != 0))
 }
 
-/// Copies a body; gives what its results are called here.
+/// Copies the body of a function. Returns the caller's values for its results.
 fn inline(edit: &mut Edit<'_>, func: Func, arguments: &[Value]) -> Option<Vec<Value>> {
     let callee = edit.module.functions[func].clone();
     let mut names: FxHashMap<Value, Value> = callee.params.iter().copied().zip(arguments.iter().copied()).collect();
@@ -74,7 +74,7 @@ fn move_placements(edit: &mut Edit<'_>, func: Func, callee: &Function, names: &F
     }
 }
 
-/// An operator whose fields name what index values are called here; nothing where one of them has no name.
+/// Returns an operator with the callee's index values in its fields replaced by the caller's. `None` if one of them has no value here.
 fn renamed(operation: &Operation, names: &FxHashMap<Value, Value>) -> Option<Operation> {
     let mut renamed = operation.clone();
     let mut known = true;

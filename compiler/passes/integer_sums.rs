@@ -1,11 +1,14 @@
-//! Products of dequantized operands are summed in integers.
+//! Integer sums for products of dequantized operands.
 //!
-//! Contract: a contraction of `s·(q − z)` and `t·(r − y)`, where `q` and `r` are bytes or less, is `s·t` times the sum of `(q − z)·(r − y)`. That sum is exact: it is
-//! done where it fits in 32 bits whatever the bytes are. The factors depend on nothing that is summed over, so they come after the sum. Float sums have no
-//! order in this language, and the exact sum is at most as far from the real one as any order's.
-//! Where only the weights are dequantized, the sum is one of floats and of weights as they are stored, and their factor comes after it too. Packed weights of
-//! a product are rows of one block (`block_matmul`), if they can be.
-//! Where `z` is known only when the program runs, `z·Σ(r − y)` is taken off after the sum; `r` is constant then, and no tap is padding.
+//! Contract: `q` and `r` are bytes or less. A contraction of `s·(q − z)` and `t·(r − y)` is `s·t` times the sum of `(q − z)·(r − y)`.
+//! That integer sum is exact. It is used if it fits in 32 bits for all values of the bytes.
+//! The factors do not depend on the summed axes, so they are applied after the sum.
+//! Float sums have no order in this language, and the exact sum is at most as far from the real one as any order's.
+//!
+//! If only the weights are dequantized, the contraction sums floats times stored weights, and the weights' factor is applied after it, too.
+//! Packed weights of a product become rows of one block (`block_matmul`), if possible.
+//!
+//! If `z` is known only at run time, `z·Σ(r − y)` is subtracted after the sum. Then `r` must be constant, and no tap may be padding.
 
 use super::dequantized::{Amount, Dequantized, Zero, dequantized};
 use super::edit::{Edit, replace};
@@ -68,7 +71,7 @@ fn weights_alone(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     (edit.function.tensor(result).shape == edit.function.tensor(data.results[0]).shape).then_some(result)
 }
 
-/// The product of rows of floats and packed weights without a zero point, each row of which is a block.
+/// Returns the product of float rows and packed weights as a `block_matmul` with one block a row. `None` unless the weights have zero point 0.
 fn rows_of_one_block(edit: &mut Edit<'_>, data: &InstData, right: &Dequantized) -> Option<Value> {
     let constant = &edit.module.constants[edit.constant_of(right.integers)?];
     let (element, weights) = (constant.ty.element, constant.data.clone());
@@ -133,7 +136,7 @@ fn difference(element: ElementType, zero: i64, result: ElementType) -> Option<Ex
     Some(b.finish(vec![x]))
 }
 
-/// Whether an operator is a contraction that sums in binary32.
+/// Tests whether an operator is a contraction that sums in binary32.
 fn sums_floats(operation: &Operation) -> bool {
     match operation {
         Operation::Conv(conv) => conv.accumulator == ElementType::F32,
@@ -142,7 +145,7 @@ fn sums_floats(operation: &Operation) -> bool {
     }
 }
 
-/// Whether every tap of every window is an element of the input.
+/// Tests whether every tap of every window lies on an element of the input.
 fn is_dense(conv: &operators::Conv) -> bool {
     let geometry = &conv.geometry;
     let none = |list: &[i64]| list.iter().all(|&n| n == 0);
@@ -152,7 +155,7 @@ fn is_dense(conv: &operators::Conv) -> bool {
         && conv.input_dilation.iter().all(|&n| n == 1)
 }
 
-/// Whether no sum leaves 32 bits: the largest differences multiplied, as often as the depth says.
+/// Tests whether no sum overflows 32 bits: the product of the largest differences, times the number of terms.
 fn fits(edit: &Edit<'_>, operands: &Operands) -> bool {
     let Operands { left, right, depth } = operands;
     let shape = &edit.function.tensor(right.integers).shape;
@@ -192,7 +195,7 @@ fn scaled(edit: &mut Edit<'_>, operands: &Operands, sums: Value, op: Op) -> Opti
     factors.times(edit, sums, zero)
 }
 
-/// What sums are multiplied with.
+/// The factors of a contraction's result.
 #[derive(Default)]
 struct Factors {
     number: Option<f32>,

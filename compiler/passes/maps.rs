@@ -1,7 +1,8 @@
-//! Tidy expressions.
+//! Simplification of map expressions.
 //!
-//! Contract: a one-element constant that a map reads becomes a number of its expression; operands that come twice come once;
-//! operations on numbers alone are evaluated (what depends on a number's value is not done where constants are open); operations that give back their first operand, whatever it is, go; nodes and operands without use go, as long as the map keeps its shape.
+//! Contract: a one-element constant that a map reads becomes a number of its expression, and repeated operands are merged.
+//! Operations on numbers alone are evaluated. With open constants, rewrites that depend on a number's value are left out.
+//! Operations that always return their first operand are removed. Unused nodes and operands are removed as long as the map keeps its shape.
 
 use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;
@@ -75,7 +76,7 @@ fn reached(expression: &Expression) -> SecondaryMap<Node, bool> {
     reached
 }
 
-/// The same expression over other operands. `from` are the old operands, of which those in `numbers` become constants.
+/// Rebuilds an expression for other operands. `from` are the old operands; where `numbers` has a number, that operand becomes a constant.
 fn rebuild(
     module: &Module,
     old: &Expression,

@@ -1,7 +1,8 @@
-//! What is computed twice is computed once.
+//! Merging of equal constants and equal instructions.
 //!
-//! Contract: constants of the same type and bytes become one constant (open ones only where they are the same bytes of the file); of instructions with the same operator, operands and
-//! attributes the first stays. Instructions with control flow or effect tokens, and functions of the application, are left alone.
+//! Contract: constants of the same type and bytes become one. Open constants are merged only if they are the same bytes of the file.
+//! Among instructions with the same operator, operands and attributes, the first stays.
+//! Instructions with control flow or effect tokens, and functions of the application, are left alone.
 
 use super::edit::{Visit, each_constant, rewrite};
 use crate::ir::*;
@@ -40,7 +41,7 @@ pub(super) fn run(module: &mut Module) -> bool {
     merged | changed
 }
 
-/// For each constant the first one that is equal.
+/// Maps each constant to the first constant that equals it.
 fn equal_constants(module: &Module) -> SecondaryMap<Constant, Constant> {
     let mut same = SecondaryMap::with_default(Constant::from_u32(0));
     let mut seen: FxHashMap<&TensorType, EqualData<Constant>> = FxHashMap::default();

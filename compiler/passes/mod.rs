@@ -36,7 +36,7 @@ pub struct Pass {
     pub name: &'static str,
     /// Rewrites a verified module; true when it changed anything.
     pub run: fn(&mut Module) -> bool,
-    /// Whether results keep every bit. Else sums of floats are rounded in another order, which this language leaves open.
+    /// `true` if results keep every bit. Otherwise float sums are rounded in another order, which this language leaves open.
     pub exact: bool,
 }
 
@@ -76,10 +76,10 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "dead_code", run: dead_code::run, exact: true },
 ];
 
-/// What follows them in a module whose constants are open.
+/// Passes that follow [`PASSES`] in a module whose constants are open.
 pub const OPEN_PASSES: &[Pass] = &[Pass { name: "open_numbers", run: open_numbers::run, exact: true }];
 
-/// What comes last: instructions on packed constants become those that kernels have.
+/// Passes that come last. They turn instructions on packed constants into instructions that have kernels.
 pub const LAST_PASSES: &[Pass] =
     &[Pass { name: "table_rows", run: table_rows::run, exact: true }, Pass { name: "unpacked", run: unpacked::run, exact: true }];
 

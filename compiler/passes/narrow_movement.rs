@@ -1,9 +1,11 @@
-//! Elements move as bytes where they are bytes before or after. Halves of binary32 that are only widened are transposed as such.
+//! Movement of elements as bytes if they are bytes before or after. Widened halves are transposed before they are widened.
 //!
-//! Contract: what makes floats of bytes, one by one, comes after the movement of its result, and what makes bytes of wider elements before it. A window or
-//! reduction that picks the largest or the smallest is movement too where greater bytes never become smaller floats. Transposes of bytes are left to their
-//! own pass. Those of widened halves come first here, which that pass keeps: they move fewer bytes so. What else moves may be no kernel at all where the
-//! widening is one.
+//! Contract: a map that widens single bytes moves behind the movement of its result. A map that narrows to bytes moves before the movement of its
+//! operand.
+//! A window or reduction that picks the maximum or minimum counts as movement if the widening is monotone.
+//! Transposes of bytes are left to their own pass. Transposes of widened halves are handled here, since that pass leaves them: they then move fewer
+//! bytes.
+//! Other movement of halves is left alone: without the widening it might need no kernel at all.
 
 use super::byte_chains::at_each_byte;
 use super::edit::{Edit, replace};
@@ -26,7 +28,7 @@ fn bits(edit: &Edit<'_>, value: Value) -> u32 {
     edit.function.tensor(value).element.bits()
 }
 
-/// Movement of what a map widens, and the map after it.
+/// Returns the movement on the bytes that a map widens, with the map after it.
 fn after(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     let data = edit.function.insts[inst].clone();
     let &widened = data.operands.first()?;
@@ -53,7 +55,7 @@ fn transposed_halves(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     edit.insert_one(operators::Map { expression: widening.finish(vec![wide]) }, &[moved])
 }
 
-/// The same movement of the bytes, where the map gives the same after it.
+/// Returns the same movement for bytes, if the map then gives the same result.
 fn of_bytes(edit: &Edit<'_>, data: &InstData, operand: Value, expression: &Expression) -> Option<Operation> {
     let element = edit.function.tensor(operand).element;
     match &data.operation {
@@ -75,7 +77,7 @@ fn is_extreme(reduction: Reduction) -> bool {
     matches!(reduction, Reduction::Max | Reduction::Min | Reduction::MaxOrNan | Reduction::MinOrNan)
 }
 
-/// Whether every window has an element: the extreme of none is another one for bytes than for floats.
+/// Tests whether every window covers an element of the input. The extreme of an empty window differs between bytes and floats.
 fn meets_elements(window: &operators::Window) -> bool {
     let geometry = &window.geometry;
     let padding = geometry.padding_low.iter().zip(&geometry.padding_high);
@@ -86,12 +88,12 @@ fn meets_elements(window: &operators::Window) -> bool {
     within && geometry.positions.is_empty()
 }
 
-/// Whether a map never makes a greater byte a smaller number.
+/// Tests whether a map is monotone: no greater byte becomes a smaller number.
 fn is_monotone(edit: &Edit<'_>, element: ElementType, expression: &Expression) -> bool {
     at_each_byte(edit.module, element, expression).is_some_and(|results| results.is_sorted_by(|a, b| a.as_f64() <= b.as_f64()))
 }
 
-/// A map that narrows a join of tensors, done to each of them.
+/// Applies a narrowing map to each operand of a concatenation instead of its result.
 fn before_join(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     let [result] = edit.function.insts[inst].results[..] else { return None };
     let Unary { operand, expression } = unary(edit, result)?;

@@ -1,8 +1,10 @@
 //! Attention, convolutions and products of matrices read the halves that are widened for them.
 //!
-//! Contract: keys and values of attention, what a convolution slides over, and operands of a product that are halves of binary32, widened and nothing
-//! else, are read as they are before. Kernels widen them on the way. Constants of products are left: schedules see through their widening. So is what a
-//! file gives to a GPU, whose kernels would widen an element in every product, and products of run-time extents.
+//! Contract: an operand that is only halves widened to binary32 is read as halves, and the kernel widens it on the way.
+//! This holds for keys and values of attention, inputs of convolutions, and operands of products.
+//! Three kinds stay. Constants of products: schedules see through their widening. Operands that a file gives to a GPU: its kernel would widen an
+//! element once for
+//! every product. Operands of products with run-time extents.
 
 use super::edit::{Edit, replace};
 use super::unary::as_halves;
@@ -37,7 +39,7 @@ fn caches(edit: &mut Edit<'_>, operands: &[Value]) -> Option<Vec<Value>> {
     alike.then_some(operands)
 }
 
-/// Operands of which those at some positions are halves where they are widened ones; none where none is.
+/// Returns the operands with those at `positions` replaced by halves where possible. `None` if no operand changes.
 fn narrowed(edit: &mut Edit<'_>, operands: &[Value], positions: Range<usize>) -> Option<Vec<Value>> {
     let mut narrowed = operands.to_vec();
     for operand in &mut narrowed[positions] {

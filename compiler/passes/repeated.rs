@@ -1,7 +1,7 @@
-//! Products of matrices that are repeated along part of the batch: heads of queries in groups, each of which shares one head of keys and values.
+//! Products of matrices that are repeated along part of the batch: for example, groups of query heads that share one head of keys and values.
 //!
-//! Exporters repeat keys and values and merge the repetition into the batch. The product counts the batch as it was before they were merged instead, and
-//! reads the matrices again by itself, as it does along dimensions of one element. Only reshapes are left, which move nothing.
+//! Exporters repeat keys and values and merge the repetition into the batch. The product gets the batch of before the merge instead.
+//! Its batch dimensions broadcast, so it reads each matrix several times by itself. Only reshapes remain, which move nothing.
 
 use super::edit::Edit;
 use super::through_reshape::Factors;
@@ -14,15 +14,16 @@ pub(super) fn in_groups(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     (0..2).find_map(|operand| product(edit, inst, operand))
 }
 
-/// Matrices that are repeated.
+/// An operand whose matrices are repeated.
 struct Repeated {
-    /// What they are, once each, in the dimensions of `batch` and their own two.
+    /// The matrices without repetition, in the dimensions of `batch` and their own two.
     matrices: Value,
     /// The batch before the repetition was merged into it.
     batch: Vec<Extent>,
 }
 
-/// The product of an operand's matrices as they were before they were repeated, and of the other operand's, in a batch of more dimensions.
+/// Rewrites a product to read an operand's matrices without repetition. The other operand gets the batch of before the merge, which has more
+/// dimensions.
 fn product(edit: &mut Edit<'_>, inst: Inst, operand: usize) -> Option<Vec<Value>> {
     let data = edit.function.insts[inst].clone();
     let whole = edit.function.tensor(data.results[0]).shape.clone();
@@ -39,8 +40,8 @@ fn product(edit: &mut Edit<'_>, inst: Inst, operand: usize) -> Option<Vec<Value>
     Some(vec![edit.insert_one(operators::Reshape { shape: whole }, &[result])?])
 }
 
-/// An operand that is a broadcast along dimensions of which reshapes make the batch, merging them and doing no more. What is done to each matrix or element
-/// after the broadcast is done before it.
+/// Matches an operand that is a broadcast whose repeated dimensions reshapes merge into the batch.
+/// Work on each matrix or element after the broadcast moves before it.
 fn repeated(edit: &mut Edit<'_>, operand: Value, batch: &[Extent]) -> Option<Repeated> {
     let (work, broadcast) = work_on_each(edit, operand);
     let source = edit.defined_by(broadcast, Op::Broadcast)?.operands[0];
@@ -93,13 +94,13 @@ fn work_on_each(edit: &Edit<'_>, mut value: Value) -> (Vec<Inst>, Value) {
     (work, value)
 }
 
-/// Whether a reshape counts matrices in another way and does no more.
+/// Tests whether a reshape changes only the batch dimensions, and keeps the last two.
 fn keeps_matrices(before: &[Extent], after: &[Extent]) -> bool {
     let matrices = |shape: &[Extent]| shape.len().checked_sub(2).map(|apart| [shape[apart], shape[apart + 1]]);
     matrices(before).is_some_and(|own| matrices(after) == Some(own))
 }
 
-/// Whether a transpose exchanges the last two dimensions.
+/// Tests whether a transpose exchanges exactly the last two dimensions.
 fn turns_matrices(transpose: &operators::Transpose) -> bool {
     let permutation = &transpose.permutation;
     let Some(apart) = permutation.len().checked_sub(2) else { return false };

@@ -1,7 +1,6 @@
 //! Depthwise convolutions of a single tap become products of each channel with a number.
 //!
-//! Contract: only floats, where the product is all that the convolution computes of an element. A map fuses with its neighbours and may
-//! overwrite what it reads.
+//! Contract: only float convolutions whose results are the product and nothing else. A map fuses with its neighbours and may overwrite its operands.
 
 use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;

@@ -1,8 +1,9 @@
 //! A contraction reads bytes as they were before a number was added to them.
 //!
-//! Contract: the operand of a convolution, or the left one of a product of matrices, is a chain of maps that adds one number to each of the 256
-//! bytes, as from `u8` to `i8` or back. The contraction takes the bytes before that, and its zero point is less by the number: every difference
-//! that it sums stays what it is. Models with inputs of `u8` that compute with `i8` begin like this.
+//! Contract: a chain of maps adds one number to all 256 bytes, as from `u8` to `i8` or back. It feeds a convolution or the left operand of a matrix
+//! product.
+//! The contraction reads the bytes before the chain, and its zero point is reduced by the number, so every summed difference stays the same.
+//! Models with `u8` inputs that compute in `i8` begin like this.
 
 use super::byte_chains::{byte, nearest};
 use super::edit::{Edit, Visit, rewrite};
@@ -22,7 +23,7 @@ fn unshifted(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
         _ => return None,
     };
     let element = byte(edit, data.operands[0])?;
-    // Of one type, only what changes nothing adds the same to all.
+    // The types must differ: within one type, only an identity adds the same number to all bytes.
     let chain = nearest(edit, data.operands[0]).filter(|chain| byte(edit, chain.root) != Some(element))?;
     let (first, _) = edit.function.tensor(chain.root).element.integer_range()?;
     let mut added = (first as i64..).zip(chain.results(edit.module, 0)?).map(|(byte, result)| result.as_i64() - byte);

@@ -1,13 +1,17 @@
-//! Movement of elements that moves nothing, or that two instructions do where one is enough.
+//! Removal of movement that moves nothing, and merging of two instructions where one is enough.
 //!
-//! Contract: an operator that computes nothing and keeps every axis in its place is its operand, as its axes say; so are a reduction and a map
-//! that change nothing. Reshape of reshape is one reshape; transpose of transpose one transpose; a reshape that
-//! splits what a transpose made, or merges neighbours in it, comes before it; slice of slice one slice; a transpose that only
-//! moves extents of 1 is a reshape; a spatial pad by what padded taps stand for becomes the padding of its convolution or window; a map does its own
-//! broadcasting, and so does a product of matrices along its leading dimensions, or along parts of them that a reshape merged ([`repeated`]); the
-//! transpose of a broadcast is the broadcast of a transpose, a map of a constant's broadcast the broadcast of a map, and a reshape that keeps apart
-//! what is repeated comes before the repetition.
-//! Floats: a padded tap adds nothing, while a border of zeros times an infinite weight is NaN; the former is taken for the latter.
+//! Contract:
+//! * An operator that computes nothing and keeps every axis in its place → its operand. So are a reduction and a map that change nothing.
+//! * `reshape(reshape x)` → one reshape; `transpose(transpose x)` → one transpose; `slice(slice x)` → one slice.
+//! * A reshape that splits dimensions of a transpose, or merges neighbours in it → a transpose of the reshape.
+//! * A transpose that only moves extents of 1 → a reshape.
+//! * A spatial pad by the value of padded taps → the padding of its convolution or window.
+//! * A map of a broadcast → a map that broadcasts. A matrix product does this along its leading dimensions, or along parts that a reshape merged
+//!   ([`repeated`]).
+//! * The transpose of a broadcast → the broadcast of a transpose. A map of a constant's broadcast → the broadcast of a map.
+//! * A reshape that keeps repeated dimensions apart from others → the reshape, then the broadcast.
+//!
+//! Floats: a padded tap adds nothing, but a border of zeros times an infinite weight is NaN. This pass ignores the difference.
 
 use super::edit::{Edit, Visit, rewrite};
 use super::{repeated, through_reshape};
@@ -46,7 +50,7 @@ fn unmoved(edit: &Edit<'_>, inst: Inst) -> Option<Value> {
     (axes.moves && stays()).then_some(operand)
 }
 
-/// A reshape in place of what only moves extents of 1: these may stand anywhere, and the other axes keep their order.
+/// Replaces a transpose that only moves extents of 1 by a reshape. The other axes must keep their order.
 fn reordered(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let (operand, whole) = (data.operands[0], edit.function.tensor(data.results[0]).shape.clone());
@@ -130,7 +134,7 @@ fn map(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     through_broadcasts(edit, inst).or_else(|| before_broadcast(edit, inst))
 }
 
-/// Work on a constant that is repeated comes before the repetition: products then repeat what is left of it themselves. Other tensors are repeated by the
+/// Moves work on a broadcast constant before the broadcast. Products then broadcast the result themselves. Other tensors are broadcast by the
 /// kernel that does the work.
 fn before_broadcast(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
@@ -142,7 +146,7 @@ fn before_broadcast(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     results.into_iter().map(|value| edit.insert_one(operators::Broadcast { shape: shape.clone() }, &[value])).collect()
 }
 
-/// An operator that broadcasts its operands itself, of what was broadcast before it.
+/// Makes an operator that broadcasts its operands itself read the source of a broadcast.
 fn through_broadcasts(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let shape = edit.function.tensor(data.results[0]).shape.clone();
@@ -173,20 +177,20 @@ fn reshaped_broadcast(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     Some(vec![edit.insert_one(operators::Broadcast { shape }, &[source])?])
 }
 
-/// What is repeated along leading dimensions, which the reshape counts in another way: its own dimensions stay as they are.
+/// Returns the source's shape before the reshape if it repeats only along leading dimensions, and the reshape changes only these.
 fn behind_repeated(own: &[Extent], whole: &[Extent], shape: &[Extent]) -> Option<Vec<Extent>> {
     let repeated: Vec<Extent> = own.iter().copied().skip_while(|&extent| extent == Extent::Static(1)).collect();
     (shape.ends_with(&repeated) && whole.ends_with(&repeated)).then_some(repeated)
 }
 
-/// What is repeated along dimensions that the reshape keeps, splits or merges apart from the others.
+/// Returns the source's shape after the reshape if the reshape keeps, splits or merges repeated dimensions apart from the others.
 fn beside_repeated(own: &[Extent], whole: &[Extent], shape: &[Extent]) -> Option<Vec<Extent>> {
     let missing = whole.len() - own.len();
     let is_repeated = |dimension: usize| dimension < missing || own[dimension - missing] == Extent::Static(1);
     through_reshape::Factors::between(shape, whole)?.with_repeated(is_repeated)
 }
 
-/// The transpose of a broadcast: fewer elements move before it, and those of a constant not at all.
+/// Moves a transpose before a broadcast, where it moves fewer elements. The elements of a constant are transposed at compile time.
 fn transposed_broadcast(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let Operation::Transpose(transpose) = data.operation.clone() else { return None };
@@ -239,7 +243,7 @@ fn absorb_pad(edit: &mut Edit<'_>, inst: Inst) -> Option<Visit> {
     Some(Visit::Changed)
 }
 
-/// Whether an element of this value leaves the result as if it were not there.
+/// Tests whether padding with this value gives the same result as taps that are left out.
 fn adds_nothing(operation: &Operation, value: Scalar) -> bool {
     let element = value.element();
     let reduction = match operation {
@@ -266,7 +270,7 @@ mod tests {
     use crate::ir::text::parse_module;
     use crate::ir::*;
 
-    /// What is left of an addition of v0 and a constant of 3 × 1 that is repeated and reshaped.
+    /// The operators left after simplifying an addition of v0 and a constant of 3 × 1 that is repeated and reshaped.
     fn left(input: &str, repeated: &str, reshaped: &str) -> Vec<Op> {
         let text = format!(
             "const0: f32[1, 1, 3, 1] = [1.0, 2.0, 3.0]\nfunc @main(v0: f32{input}) {{\n  v1 = constant {{ data = const0 }}\n  \

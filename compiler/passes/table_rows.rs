@@ -1,6 +1,7 @@
-//! Rows are picked from a table of packed integers before they become floats.
+//! Gathers from packed tables before the elements become floats.
 //!
-//! Contract: a gather of whole slices of a map picks them from what the map reads, where that is packed. What broadcasts along the axis is left as it is.
+//! Contract: a gather of whole slices from a map reads the map's packed operand instead, and the map comes after it. Operands that broadcast along
+//! the axis stay.
 
 use super::edit::{Edit, replace};
 use crate::ir::*;

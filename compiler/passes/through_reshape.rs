@@ -17,9 +17,9 @@ pub(super) fn meet(module: &mut Module) -> bool {
     })
 }
 
-/// For a transpose that reads a reshape of a transpose: one transpose of what that reads, or a reshape.
+/// Merges a transpose of a reshape of a transpose into one transpose of the source, or into a reshape.
 ///
-/// What others read too stays; both are left alone then, unless the elements are in order again.
+/// If others read the intermediate values too, both transposes stay, unless the elements are back in order.
 fn transposes(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let Operation::Transpose(outer) = &data.operation else { return None };
@@ -52,11 +52,12 @@ fn transposes(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     Some(vec![edit.insert_one(operators::Reshape { shape: whole }, &[turned])?])
 }
 
-/// For a reshape that splits dimensions of what a transpose made, and does no more: a transpose of what splits the same dimensions before it. So too
-/// for one that merges dimensions which are neighbours in front of the transpose, and for one after which others have one element.
+/// Moves a reshape in front of a transpose. The reshape must only split dimensions, or merge dimensions that are neighbours before the transpose, or
+/// add and
+/// remove extents of 1.
 ///
-/// Tokens become an image in planes so, whose operators then meet the transpose and not the reshape; groups of channels become channels, and an image
-/// of one column a row of pixels.
+/// Tokens thus become a planar image whose operators meet the transpose directly. Groups of channels become channels. An image of one column becomes
+/// a row.
 pub(super) fn in_front(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let turned = data.operands[0];
@@ -78,22 +79,22 @@ pub(super) fn in_front(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     Some(vec![edit.insert_one(operators::Transpose { permutation }, &[image])?])
 }
 
-/// Whether the second of two factors comes right after the first.
+/// Tests whether the second of two factors comes right after the first.
 fn follows(order: &[usize], pair: &[usize]) -> bool {
     order.windows(2).any(|next| next == pair)
 }
 
-/// What the dimensions of two shapes of the same elements consist of.
+/// The factors of the dimensions of two shapes with the same number of elements. Each dimension is a product of some factors.
 pub(super) struct Factors {
     extents: Vec<Extent>,
-    /// The factors of each dimension before the reshape, the outermost first; none of one element.
+    /// The factors of each dimension before the reshape, the outermost first. Extents of 1 have none.
     before: Vec<Vec<usize>>,
-    /// And after it.
+    /// The factors of each dimension after the reshape.
     pub after: Vec<Vec<usize>>,
 }
 
 impl Factors {
-    /// None where a factor would be of two dimensions on a side.
+    /// Computes the common factors. `None` if a factor would belong to two dimensions of one side.
     pub fn between(before: &[Extent], after: &[Extent]) -> Option<Self> {
         let mut found = Self { extents: vec![], before: vec![vec![]; before.len()], after: vec![vec![]; after.len()] };
         let large =
@@ -116,8 +117,8 @@ impl Factors {
         (left.is_none() && right.is_none()).then_some(found)
     }
 
-    /// The shape before the reshape of what is repeated along some dimensions after it, one element each there; none where a dimension before
-    /// the reshape is repeated in part.
+    /// Returns the shape before the reshape of a tensor that is repeated along some dimensions after it, with extent 1 there.
+    /// `None` if a dimension before the reshape is repeated only in part.
     pub fn with_repeated(&self, repeated: impl Fn(usize) -> bool) -> Option<Vec<Extent>> {
         let after = self.after.iter().enumerate().flat_map(|(dimension, factors)| factors.iter().map(move |&factor| (factor, dimension)));
         let is_repeated: Vec<bool> = after.map(|(_, dimension)| repeated(dimension)).collect();
@@ -128,17 +129,17 @@ impl Factors {
         self.before.iter().map(extent).collect()
     }
 
-    /// Whether the reshape splits dimensions, and merges none.
+    /// Tests whether the reshape splits dimensions, and merges none.
     fn split(&self) -> bool {
         self.before.iter().any(|dimension| dimension.len() > 1) && self.after.iter().all(|dimension| dimension.len() <= 1)
     }
 
-    /// Whether the reshape splits and merges no dimensions: others have one element after it.
+    /// Tests whether the reshape neither splits nor merges dimensions, but only moves extents of 1.
     fn keep(&self) -> bool {
         self.before.iter().chain(&self.after).all(|dimension| dimension.len() <= 1)
     }
 
-    /// Whether the reshape merges dimensions, and splits none, and those that become one follow each other in an order of the factors.
+    /// Tests whether the reshape merges dimensions and splits none, and merged dimensions are consecutive in an order of the factors.
     pub fn merge(&self, order: &[usize]) -> bool {
         let follow = |dimension: &Vec<usize>| dimension.windows(2).all(|pair| follows(order, pair));
         self.before.iter().all(|dimension| dimension.len() <= 1)
@@ -146,7 +147,7 @@ impl Factors {
             && self.after.iter().all(follow)
     }
 
-    /// The factors of each dimension of what a transpose in front of the reshape reads.
+    /// Returns the factors of each dimension of the source of a transpose in front of the reshape.
     pub fn of_source(&self, transpose: &operators::Transpose) -> Vec<Vec<usize>> {
         let mut dimensions = vec![vec![]; transpose.permutation.len()];
         for (&dimension, factors) in transpose.permutation.iter().zip(&self.before) {

@@ -1,7 +1,8 @@
-//! Maps read packed integers one a byte.
+//! Unpacking of packed integers for maps, to one integer a byte.
 //!
-//! Contract: packed integers are constants, or slices that are picked from constants. Their bytes are read, and unpacked by an instruction of its own, which
-//! kernels have. What contractions read as the file stores it is left: they unpack it themselves.
+//! Contract: packed integers are constants, or slices picked from constants. A separate instruction, which has a kernel, reads their bytes and
+//! unpacks them.
+//! Operands that contractions read in the file's format stay: contractions unpack them themselves.
 
 use super::edit::{Edit, Visit, rewrite_function};
 use crate::ir::*;
@@ -58,14 +59,14 @@ fn map(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     edit.insert(operators::Map { expression }, &operands).ok()
 }
 
-/// Whether an expression does nothing with packed inputs but to convert them, which it does to bytes alike.
+/// Tests whether an expression only converts its packed inputs, which works on bytes alike.
 fn converts_packed_inputs(expression: &Expression) -> bool {
     let is_packed = |&node: &Node| matches!(expression.nodes[node].op, ScalarOp::Input(_)) && expression.nodes[node].ty.is_packed();
     let only_converts = |data: &NodeData| data.op == ScalarOp::Convert || !data.operands.iter().any(is_packed);
     expression.nodes.values().all(only_converts) && !expression.results.iter().any(is_packed)
 }
 
-/// Packed integers one a byte.
+/// Returns packed integers as one integer a byte.
 fn one_a_byte(edit: &mut Edit<'_>, value: Value) -> Option<Value> {
     let data = edit.definition(value)?.clone();
     let ty = edit.function.tensor(value).clone();
@@ -109,7 +110,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Those of a constant. Rows that do not fill bytes are packed anew.
+    /// Reads the rows of a constant. Rows that do not fill whole bytes are packed anew.
     fn new(edit: &mut Edit<'_>, constant: Constant) -> Option<Self> {
         let ConstantData { ty, data } = edit.module.constants[constant].clone();
         let element = ty.element;
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
     use crate::ir::text::{Constants, parse_module, print_module};
 
-    /// A function that adds 1 to what `picked` makes of three rows, in v1, of seven packed integers of a type.
+    /// Returns a function that adds 1 to `picked`, which picks from v1: three rows of seven packed integers of a type.
     fn module(element: &str, bytes: &str, picked: &str) -> Module {
         let text = format!(
             "const0: {element}[3, 7] = hex \"{bytes}\"\nfunc @main(v0: i32[2]) {{\n  v1 = constant {{ data = const0 }}\n{picked}  v3 = map v2 {{\n    \

@@ -3,21 +3,21 @@
 use crate::ir::axes::Axis;
 use crate::ir::{Extent, Operation, TensorType};
 
-/// How an operand comes to be what it is in front of a transpose by a permutation.
+/// The form of an operand in front of a transpose by a permutation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Before {
-    /// It has one element, which meets all of the others: a number.
+    /// A single element that broadcasts over all others.
     Number,
-    /// It is a constant, in another order then.
+    /// A constant, which is then permuted.
     Constant,
-    /// It stays as it is: a list of positions, whose dimension is none of what they are positions of.
+    /// A list of positions, which stays as it is: its dimension is not one of the picked tensor's.
     Same,
-    /// It is transposed backwards, or is a transpose itself and then what that reads.
+    /// A tensor that gets the inverse transpose, or the source of a transpose.
     Transposed,
 }
 
 impl Before {
-    /// For one of an operation's operands, of a type that has these axes, where the result has `rank` dimensions; none where there is no way.
+    /// Returns the form of an operand of a type with these axes, if the result has `rank` dimensions. `None` if there is no such form.
     pub fn in_operation(
         (operation, operand): (&Operation, usize),
         ty: &TensorType,
@@ -32,7 +32,7 @@ impl Before {
         }
     }
 
-    /// The same of an operand that meets the result dimension by dimension.
+    /// Returns the form of an operand whose axes are those of the result, or broadcast.
     fn of(ty: &TensorType, is_constant: bool, axes: &[Axis], rank: usize) -> Option<Self> {
         let meets_all = axes.iter().all(|axis| matches!(axis, Axis::Kept(_) | Axis::Broadcast(_)));
         let is_one = ty.shape.iter().all(|extent| *extent == Extent::Static(1));

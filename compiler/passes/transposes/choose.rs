@@ -1,8 +1,8 @@
-//! Which instructions are computed in front of the transposes of their operands.
+//! The choice of instructions that are computed in front of the transposes of their operands.
 //!
-//! For one permutation, every value has two forms: as it is, and as it was in front of a transpose by the permutation. An instruction is
-//! computed in one of them. A form that nobody computes costs a transpose, as many bytes as it moves, however many read it. The
-//! labelling with the least bytes is a minimum cut: an edge joins the instruction that computes a value with those that read it.
+//! Every value has two forms for one permutation: as it is, and as it was in front of a transpose by the permutation. An instruction is
+//! computed in one of them. A form that no instruction computes costs one transpose, in proportion to its bytes, however many instructions read it.
+//! The cheapest labelling is a minimum cut: an edge joins the instruction that computes a value with the instructions that read it.
 
 use super::before::Before;
 use super::cut::{NEVER, Network};
@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 
 /// A transpose that is not there yet must save a little to come, so that no two of them chase each other.
 const NEW: u64 = 1;
-/// So much more than [`NEW`] does a byte cost.
+/// The weight of a byte compared with [`NEW`].
 const BYTE: u64 = 1 << 10;
-/// What a transpose costs beside its bytes.
+/// The cost of a transpose besides its bytes, in bytes.
 const CALL_BYTES: u64 = 64;
-/// What an extent is taken for that is known when the program runs.
+/// The assumed size of a run-time extent.
 const USUAL_EXTENT: u64 = 16;
 
-/// The instructions to be computed in front of transposes by a permutation, where that moves fewer bytes or as many: transposes then
-/// stand nearer to the results, and work can join what comes before them.
+/// The instructions to compute in front of transposes by a permutation, if that moves at most as many bytes as before. On a tie, transposes
+/// move nearer to the results, so that work can join the instructions before them.
 pub fn choose(module: &Module, function: &Function, permutation: &[usize]) -> FxHashSet<Inst> {
     let region = Region::of(module, function, permutation);
     if region.movable.is_empty() { FxHashSet::default() } else { region.cheapest() }
@@ -31,8 +31,7 @@ struct Region<'m> {
     function: &'m Function,
     permutation: &'m [usize],
     back: Vec<usize>,
-    /// Instructions that can be computed in front of transposes, and have an operand that is after one. How each operand comes to be what it
-    /// is there.
+    /// Instructions that can be computed in front of transposes and read at least one transposed value, with the form of each operand there.
     movable: FxHashMap<Inst, Vec<Before>>,
     /// Values that come out of a transpose or of these instructions.
     held: FxHashSet<Value>,
@@ -79,7 +78,7 @@ impl<'m> Region<'m> {
         self.function.defining_inst(value).is_some_and(|inst| self.function.insts[inst].constant().is_some())
     }
 
-    /// What a transpose of a value costs.
+    /// The cost of a transpose of a value.
     fn cost(&self, value: Value) -> u64 {
         let Some(ty) = self.function.values[value].ty.as_tensor() else { return 0 };
         let extents: Vec<u64> = ty.shape.iter().map(|extent| extent.as_static().unwrap_or(USUAL_EXTENT)).collect();
@@ -93,7 +92,7 @@ impl<'m> Region<'m> {
         bytes.saturating_add(CALL_BYTES).min(NEVER / BYTE / 4) * BYTE
     }
 
-    /// The labelling of the instructions that costs least; of several the one that moves most instructions.
+    /// Returns the instructions to move in the cheapest labelling. Among several, the one that moves most instructions.
     fn cheapest(&self) -> FxHashSet<Inst> {
         let mut network = Network::new();
         let movable = self.function.body.iter().filter(|inst| self.movable.contains_key(inst));
@@ -105,8 +104,8 @@ impl<'m> Region<'m> {
         nodes.into_iter().filter(|&(_, node)| like_source[node]).map(|(inst, _)| inst).collect()
     }
 
-    /// For each value that can have two forms, the nodes that read it: the source stands for transposes that undo one, the sink for all that
-    /// reads it as it is.
+    /// Maps each value that can have two forms to the nodes that read it. Transposes that undo the permutation count as the source; all other
+    /// outside readers count as the sink.
     fn readers(&self, nodes: &FxHashMap<Inst, usize>) -> BTreeMap<Value, Vec<usize>> {
         let mut readers: BTreeMap<Value, Vec<usize>> = BTreeMap::new();
         let mut read = |value: Value, reader: usize| readers.entry(value).or_default().push(reader);
@@ -128,7 +127,7 @@ impl<'m> Region<'m> {
         readers
     }
 
-    /// The edges of a value between the node that computes it and those that read it.
+    /// Adds the edges of a value between the node that computes it and the nodes that read it.
     fn join(&self, network: &mut Network, nodes: &FxHashMap<Inst, usize>, value: Value, readers: &[usize]) {
         let writer = self.function.defining_inst(value).and_then(|inst| nodes.get(&inst).copied());
         let from = match writer {

@@ -11,7 +11,7 @@ pub struct Network {
 
 struct Edge {
     to: usize,
-    /// What more may flow.
+    /// The remaining capacity.
     left: u64,
 }
 
@@ -39,7 +39,8 @@ impl Network {
         }
     }
 
-    /// For each node whether it has the source's label in a cheapest labelling, in the one of them with the most such nodes.
+    /// Returns `true` for each node that has the source's label in a cheapest labelling. Among several, the labelling with the most such nodes is
+    /// taken.
     pub fn most_like_source(mut self) -> Vec<bool> {
         loop {
             let levels = self.levels();
@@ -52,7 +53,7 @@ impl Network {
         self.cannot_reach_sink()
     }
 
-    /// For each node its distance from the source along edges that are not full.
+    /// Returns each node's distance from the source along edges with remaining capacity.
     fn levels(&self) -> Vec<Option<u32>> {
         let mut levels = vec![None; self.leaving.len()];
         levels[Self::SOURCE] = Some(0);
@@ -70,7 +71,7 @@ impl Network {
         levels
     }
 
-    /// Sends what fits along one shortest path; false where there is none. `next` is for each node the first edge that may lead on.
+    /// Sends flow along one shortest path; false if there is none. `next` holds the first edge of each node that may lead on.
     fn augment(&mut self, levels: &[Option<u32>], next: &mut [usize]) -> bool {
         let mut path: Vec<usize> = vec![];
         let mut node = Self::SOURCE;
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(network.most_like_source(), [true, false, true, true]);
     }
 
-    /// What a labelling costs.
+    /// The cost of a labelling.
     fn cost(edges: &[(usize, usize, u64)], labels: &[bool]) -> u64 {
         edges.iter().filter(|(from, to, _)| labels[*from] && !labels[*to]).map(|edge| edge.2).sum()
     }

@@ -1,9 +1,9 @@
 //! Transposes move towards the results until they meet their inverse.
 //!
-//! Contract: an operator that has a twin for other orders of the dimensions is computed in front of the transposes of its operands, and its
-//! results are transposed then, wherever transposes move fewer bytes that way, or as many ([`choose`]). Operands that come out of no transpose are
-//! transposed backwards, constants while compiling. Where two transposes meet, `simplify` makes them one or none; those that meet through a
-//! reshape are one before any moves on, for a transpose that moved first would have to come back all the way.
+//! Contract: an operator with a twin for permuted dimensions is computed in front of the transposes of its operands, and its results are
+//! transposed instead. This happens where transposes then move at most as many bytes ([`choose`]). Operands without a transpose get the inverse
+//! one; constants are permuted at compile time. `simplify` merges two transposes that meet into one or none. Transposes that meet through a
+//! reshape are merged before any of them moves; otherwise the first that moved would have to come back all the way.
 
 mod before;
 mod choose;
@@ -49,7 +49,7 @@ fn apply(module: &mut Module, func: Func, permutation: &[usize], chosen: &FxHash
     })
 }
 
-/// Transposes the new results to what the old ones were.
+/// Transposes the new results, so that they replace the old ones.
 fn after(edit: &mut Edit<'_>, moved: &[Value], old: &[Value], permutation: &[usize]) -> Option<Vec<Value>> {
     let mut results = Vec::with_capacity(moved.len());
     for (&value, &old) in moved.iter().zip(old) {
@@ -62,7 +62,7 @@ fn after(edit: &mut Edit<'_>, moved: &[Value], old: &[Value], permutation: &[usi
     Some(results)
 }
 
-/// What an instruction computes of the operands in front of their transposes, transposed after it.
+/// Computes an instruction on the operands in front of their transposes, and transposes its results.
 fn moved(edit: &mut Edit<'_>, permutation: &[usize], inst: Inst) -> Option<Vec<Value>> {
     let data = edit.function.insts[inst].clone();
     let operation = data.operation.permuted(permutation)?;
@@ -73,7 +73,7 @@ fn moved(edit: &mut Edit<'_>, permutation: &[usize], inst: Inst) -> Option<Vec<V
     after(edit, &moved, &data.results, permutation)
 }
 
-/// The operand as it is in front of the transposes.
+/// Returns the operand in front of its transpose.
 fn before(edit: &mut Edit<'_>, of: (&Operation, usize), value: Value, permutation: &[usize], axes: &[Axis]) -> Option<Value> {
     if let Some((_, source)) = edit.transpose(value).filter(|(transpose, _)| transpose.permutation == permutation) {
         return Some(source);
