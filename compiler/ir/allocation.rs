@@ -16,12 +16,12 @@ pub struct ImportedMethodPlan {
     pub function: Func,
     /// Bytes of each memory area, by memory id. Id 0 is reserved and has no bytes.
     pub area_bytes: Vec<u64>,
-    /// Where values lie. A value that only exists after decomposition has no placement; no value has two.
-    /// Values that are not alive at the same time may overlap.
+    /// The places of values. A value that exists only after decomposition has no placement, and no value has two. Values whose live ranges are
+    /// disjoint may overlap.
     pub placements: Vec<Placement>,
 }
 
-/// Where one value lies.
+/// The place of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// The function that the value belongs to: the method's own, or the branch of an `if` inside it.

@@ -1,17 +1,20 @@
-//! What operators do along the axes of tensors.
+//! The dependence of an operator's results on slices of its operands, axis by axis.
 //!
-//! A *slice* of a tensor is what it has at one position along an axis. For each axis of each operand, [`Axis`] says which slices of the
-//! results one slice of the operand reaches: changing a slice changes no other slices of any result. [`Axis::Kept`] says more: the
-//! operator, applied to slices of the same number of all operands that keep an axis at the same place of the result, and to the whole of
-//! the other operands, gives the slice of that number of every result (fields that speak of extents say those of the slices then).
-//! Whoever cuts tensors (bands of rows, batches, run-time extents) asks this, and knows no operator. An operator may always say less
-//! than is true: [`Axis::Opaque`] is sound for every axis.
+//! A *slice* of a tensor is its part at one position along an axis. For each axis of each operand, [`Axis`] names the slices of the results that
+//! depend on one slice of the operand. No other slices of any result depend on it.
+//!
+//! [`Axis::Kept`] says more. Take slice *i* of all operands that keep an axis at the same place of the result, and the whole of the other operands.
+//! The operator then computes slice *i* of every result. Fields that hold extents hold the extents of the slices then. For example, `matmul` of `[B,
+//! M, K]` and `[B, N, K]` keeps B, M and N, and reduces K.
+//!
+//! Everything that cuts tensors (bands of rows, batches, run-time extents) uses this description, and knows no operator. [`Axis::Opaque`] is sound
+//! for every axis, so an operator may always say less than is true.
 
 use super::module::Value;
 use super::operators::Context;
 use super::types::Extent;
 
-/// What an operator does along one axis of an operand.
+/// The effect of an operator along one axis of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Axis {
     /// Slice *i* reaches slice *i* of every result along this axis of the result.
@@ -22,9 +25,9 @@ pub enum Axis {
     Broadcast(usize),
     /// Every slice reaches the whole of every result, which has extent 1 along this axis, or no such axis.
     Reduced,
-    /// Another operand says, when the program runs, which slices reach what.
+    /// Another operand selects, at run time, which slices of the results a slice reaches.
     Gathered,
-    /// Nothing is said.
+    /// No statement: every slice may reach every element of the results.
     Opaque,
 }
 
@@ -32,7 +35,7 @@ pub enum Axis {
 /// *t* below `size`, as far as the operand reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Taps {
-    /// How many taps.
+    /// The number of taps.
     pub size: u64,
     /// Positions of the operand from one position of the result to the next.
     pub stride: i64,
@@ -48,7 +51,7 @@ impl Taps {
         Self { size: 1, stride, dilation: 1, low }
     }
 
-    /// Whether position `result` sees position `operand`.
+    /// Tests whether position `result` sees position `operand`.
     pub fn sees(&self, result: u64, operand: u64) -> bool {
         let first = i128::from(result) * i128::from(self.stride) - i128::from(self.low);
         let distance = i128::from(operand) - first;
@@ -57,17 +60,17 @@ impl Taps {
     }
 }
 
-/// What an operator does along the axes of its operands.
+/// The effect of an operator along the axes of its operands.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Axes {
-    /// For each operand one entry an axis; an index or a token has none.
+    /// One entry for each axis of each operand. An index or a token has none.
     pub operands: Vec<Vec<Axis>>,
-    /// Axes of the results along which elements follow from their position, whatever the operands are.
+    /// Axes of the results along which an element depends on its position, whatever the operands are: all axes of a constant, the axis of an `iota`.
     pub counted: Vec<usize>,
-    /// Whether the elements of operand 0 are those of the result in the same row-major order, so that a run of leading slices of the one is a
-    /// run of the other's, whatever their shapes are.
+    /// `true` if operand 0 and the result have the same elements in row-major order. A run of leading slices of one is then a run of the other's,
+    /// whatever their shapes are.
     pub in_order: bool,
-    /// Whether the operator computes nothing: elements of the results are elements of the operands, or numbers of the operator's own.
+    /// `true` if the operator computes nothing: each element of a result is an element of an operand, or a number of the operator's own.
     pub moves: bool,
 }
 
@@ -77,7 +80,7 @@ impl Axes {
         Self { operands, ..Self::default() }
     }
 
-    /// Nothing is said of any axis.
+    /// Axes that say nothing of any operand.
     pub fn opaque(cx: &Context<'_>) -> Self {
         Self::of(cx.operands.iter().map(|&operand| vec![Axis::Opaque; rank(cx, operand)]).collect())
     }
@@ -87,12 +90,12 @@ impl Axes {
         Self::of(vec![(0..rank).map(|axis| other(axis).unwrap_or(Axis::Kept(axis))).collect()])
     }
 
-    /// The same of an operator that computes nothing.
+    /// Marks the operator as one that computes nothing ([`Self::moves`]).
     pub fn moving(self) -> Self {
         Self { moves: true, ..self }
     }
 
-    /// Where the results keep each axis of an operand; nothing if they do not keep all.
+    /// The axes of the results at which they keep each axis of an operand; `None` unless they keep all.
     pub fn places(&self, operand: usize) -> Option<Vec<usize>> {
         let place = |axis: &Axis| if let Axis::Kept(at) = *axis { Some(at) } else { None };
         self.operands.get(operand)?.iter().map(place).collect()

@@ -1,4 +1,4 @@
-//! Building functions: an instruction's result types come from the operator's own rule, so that what is built is typed.
+//! Building of functions. An instruction's result types come from the operator's own rule, so every function built is typed.
 
 use super::fault::TypeError;
 use super::module::{Constant, Func, Function, InstData, Method, Module, Port, Source, State, Value};
@@ -113,7 +113,7 @@ impl<'m> FunctionBuilder<'m> {
         self.window_in(input, reduction, Summation::Rows, size, geometry)
     }
 
-    /// The same in another order.
+    /// A reduction over a sliding window, with elements combined in a given order.
     pub fn window_in(
         &mut self,
         input: Value,
@@ -145,22 +145,22 @@ impl<'m> FunctionBuilder<'m> {
         self.single(operators::RealFourier, &[input])
     }
 
-    /// The same elements under another shape.
+    /// A reshape: the elements in the same row-major order under another shape.
     pub fn reshape(&mut self, input: Value, shape: Vec<Extent>) -> Built {
         self.single(operators::Reshape { shape }, &[input])
     }
 
-    /// The packed integers in bytes, one a byte.
+    /// Packed integers in bytes, unpacked to one a byte.
     pub fn unpack(&mut self, bytes: Value, element: ElementType) -> Built {
         self.single(operators::Unpack { element }, &[bytes])
     }
 
-    /// Packed integers one a byte, or bytes packed.
+    /// A packed tensor as one integer a byte, or bytes as a packed tensor.
     pub fn repack(&mut self, input: Value, element: ElementType) -> Built {
         self.single(operators::Repack { element }, &[input])
     }
 
-    /// The same bytes as elements of another type.
+    /// A reinterpretation of the bytes as elements of another type.
     pub fn bitcast(&mut self, input: Value, element: ElementType) -> Built {
         self.single(operators::Bitcast { element }, &[input])
     }
@@ -233,7 +233,7 @@ impl<'m> FunctionBuilder<'m> {
         self.single(operators::Gather { axis, batch }, &[data, indices])
     }
 
-    /// `data` with the slices that `gather` would pick combined with those of `updates`.
+    /// `data` with updates: the slices that `gather` would pick are combined with the slices of `updates`.
     pub fn scatter(&mut self, [data, indices, updates]: [Value; 3], scatter: Scatter) -> Built {
         self.single(scatter, &[data, indices, updates])
     }

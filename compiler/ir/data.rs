@@ -1,4 +1,4 @@
-//! The bytes of constants: owned, a range of a mapped model file, or those of others in another order.
+//! The bytes of constants: owned, a range of a mapped model file, or a permutation of other bytes.
 
 use super::element_order::ElementOrder;
 use memmap2::{Mmap, MmapOptions};
@@ -19,21 +19,22 @@ impl Bytes for Box<[u8]> {}
 impl Bytes for &'static [u8] {}
 impl Bytes for Data {}
 
-/// Pages of their own, which the system has back as soon as nobody holds them. Allocators keep what large blocks leave, and weights that were packed
-/// leave as much as a model is large.
+/// Anonymous pages, which return to the system as soon as they are dropped. Allocators keep freed large blocks, and packed weights free blocks as
+/// large as the model.
 pub struct Pages(Mmap);
 
-/// How large pages are to be.
+/// The wanted size of pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PageSize {
-    /// As the system has them.
+    /// The system's usual size.
     Usual,
-    /// Large ones where the system has some: what is read from end to end is then read faster.
+    /// Large pages if the system has some: sequential reads are then faster.
     Large,
 }
 
 impl Pages {
-    /// For how many bytes that is worth a copy. Smaller ones are few, and allocators give larger ones pages of their own (glibc from 32 MiB on).
+    /// The sizes in bytes for which separate pages pay. There are few smaller blocks, and allocators give larger ones pages of their own (glibc from
+    /// 32 MiB on).
     const WORTH: Range<usize> = 1 << 20..32 << 20;
 
     /// Bytes that `fill` writes over zeros.
@@ -44,7 +45,7 @@ impl Pages {
         let mut pages = MmapOptions::new().len(bytes).map_anon()?;
         #[cfg(target_os = "linux")]
         if size == PageSize::Large {
-            // Where there are none, small ones do.
+            // Without large pages, small ones do.
             let _ = pages.advise(memmap2::Advice::HugePage);
         }
         #[cfg(not(target_os = "linux"))]
@@ -97,7 +98,7 @@ pub struct Data {
     owner: Owner,
     range: Range<usize>,
     sparse: bool,
-    /// A part of what holds it, as tensors are of a model's file.
+    /// `true` if the bytes are a part of a larger owner, as a tensor is of a model's file.
     of_file: bool,
 }
 
@@ -141,7 +142,7 @@ impl Data {
         Self { sparse: true, of_file: true, ..bytes.into() }
     }
 
-    /// Whether the model's file leaves out elements that are zero: it only says how the bytes may be stored.
+    /// Tests whether the model's file leaves out zero elements. This only describes how the bytes may be stored.
     pub fn is_sparse(&self) -> bool {
         self.sparse
     }
@@ -153,12 +154,12 @@ impl Data {
         Some(Self { owner: Owner::Held(owner), range, sparse: false, of_file })
     }
 
-    /// Tells if the bytes are a part of something larger, a model's file, or such bytes in another order.
+    /// Tests whether the bytes are a part of a model's file, or a permutation of such bytes.
     pub fn is_of_file(&self) -> bool {
         self.of_file
     }
 
-    /// Whether both are the same bytes of the same owner, which equal bytes need not be.
+    /// Tests whether both are the same bytes of the same owner. Equal bytes need not be the same.
     pub fn is_same(&self, other: &Self) -> bool {
         let is_same_owner = match (&self.owner, &other.owner) {
             (Owner::Held(one), Owner::Held(other)) => std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other)),
@@ -170,7 +171,7 @@ impl Data {
         is_same_owner && self.range == other.range
     }
 
-    /// A number that data which are the same have in common, and others mostly not, while they live.
+    /// A hash key: equal for data that are the same, and mostly different for other data, while they live.
     pub fn place(&self) -> usize {
         match &self.owner {
             Owner::Held(_) => self.bytes().as_ptr().addr(),
@@ -178,7 +179,7 @@ impl Data {
         }
     }
 
-    /// A number that tells bytes in another order from those they are made of, and from those in a third one, while they live. 0 for others.
+    /// A number that identifies a permutation of bytes while it lives: it differs from the source's and from other permutations'. 0 for other data.
     pub fn maker(&self) -> usize {
         match &self.owner {
             Owner::Held(_) => 0,
@@ -186,12 +187,12 @@ impl Data {
         }
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     pub fn len(&self) -> usize {
         self.range.len()
     }
 
-    /// Whether there are none.
+    /// Tests whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
     }
@@ -203,7 +204,7 @@ impl Data {
         fits.then(|| Self { owner, range: start + range.start..start + range.end, sparse: self.sparse, of_file: self.of_file })
     }
 
-    /// The bytes themselves. Those that are others in another order are kept in memory from then on.
+    /// The bytes themselves. Permuted bytes are kept in memory from then on.
     pub fn bytes(&self) -> &[u8] {
         match &self.owner {
             Owner::Held(owner) => &(**owner).as_ref()[self.range.clone()],
@@ -243,7 +244,7 @@ impl From<Vec<u8>> for Data {
         {
             return Self::all_of(Arc::new(pages));
         }
-        // What was collected may have twice the room it needs, and constants live long.
+        // A collected vector may have up to twice the capacity it needs, and constants live long.
         bytes.shrink_to_fit();
         Self::all_of(Arc::new(bytes))
     }

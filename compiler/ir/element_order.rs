@@ -3,18 +3,18 @@
 use super::types::ElementType;
 use std::ops::Range;
 
-/// Where the elements of a dense row-major array are, in the order of its permuted dimensions.
+/// The order of the elements of a dense row-major array whose dimensions are permuted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ElementOrder {
     /// Bytes of an element.
     size: usize,
-    /// The dimensions of the result, those that lie one after the other in the array as one: how many, and how many bytes apart.
+    /// The dimensions of the result: the number of elements and the distance in bytes. Dimensions that are contiguous in the array are merged.
     dimensions: Vec<(usize, usize)>,
 }
 
 impl ElementOrder {
-    /// Result dimension `i` is dimension `permutation[i]` of the array. `None` when the permutation does not fit, elements are less than a byte, or
-    /// the array is larger than memory.
+    /// Creates an order in which result dimension `i` is dimension `permutation[i]` of the array. `None` if the permutation does not fit, elements
+    /// are less than a byte, or the array is larger than memory.
     pub fn new(element: ElementType, shape: &[u64], permutation: &[usize]) -> Option<Self> {
         let mut seen = vec![false; shape.len()];
         for &p in permutation {
@@ -45,7 +45,7 @@ impl ElementOrder {
         order.dimensions.iter().try_fold(size, |bytes, &(count, _)| bytes.checked_mul(count)).map(|_| order)
     }
 
-    /// Whether the elements are in the order in which the array has them.
+    /// Tests whether the elements keep the order of the array.
     pub fn is_as_it_lies(&self) -> bool {
         matches!(self.dimensions[..], [(_, stride)] if stride == self.size)
     }
@@ -55,7 +55,7 @@ impl ElementOrder {
         self.size * self.dimensions.iter().map(|&(count, _)| count).product::<usize>()
     }
 
-    /// Writes a range of the bytes of the result. A range inside it, and an array of as many bytes as the result.
+    /// Writes a range of the bytes of the result. The range is inside the result, and `array` has as many bytes as the result.
     pub fn write(&self, array: &[u8], range: Range<usize>, result: &mut [u8]) {
         let first = range.start / self.size * self.size;
         if first < range.start || !range.len().is_multiple_of(self.size) {
@@ -97,7 +97,7 @@ fn copy(from: &[u8], stride: usize, size: usize, to: &mut [u8]) {
     }
 }
 
-/// The same for a size that the machine moves at once.
+/// Copies strided elements like `copy`, for a size that the machine moves at once.
 fn copy_sized<const SIZE: usize>(from: &[u8], stride: usize, to: &mut [u8]) {
     to.as_chunks_mut::<SIZE>().0.iter_mut().zip(from.chunks(stride)).for_each(|(to, from)| to.copy_from_slice(&from[..SIZE]));
 }

@@ -8,24 +8,24 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Bytes at the start that mostly tell data apart, so that no others are read.
 const START: usize = 4096;
 
-/// Data, each with what stands for it.
+/// A set of data with a value for each, which finds earlier data that are equal.
 pub struct EqualData<T> {
-    /// Whether data are equal only where they are the same bytes of the same owner.
+    /// `true` if data count as equal only if they are the same bytes of the same owner.
     by_place: bool,
-    /// By the hash of the start, or by the place: data that no others have it in common with; none where several have.
+    /// Data whose start has a hash that no others share, by this hash (or by place). `None` where several share it.
     alone: FxHashMap<u64, Option<(Data, T)>>,
-    /// By the hash of all bytes, or by the place: the others.
+    /// The other data, by the hash of all bytes (or by place).
     others: FxHashMap<u64, Vec<(Data, T)>>,
 }
 
 impl<T: Copy> EqualData<T> {
-    /// No data yet. Open data are equal only where they are the same bytes of the same owner: that others are equal may be chance, and what takes
-    /// their place need not be.
+    /// Creates an empty set. Open data count as equal only if they are the same bytes of the same owner. Other equality may be chance, and the bytes
+    /// that replace them may differ.
     pub fn new(are_open: bool) -> Self {
         Self { by_place: are_open, alone: FxHashMap::default(), others: FxHashMap::default() }
     }
 
-    /// What stands for the first data that equal these: for some given before, or `value`, for these.
+    /// Returns the value of the first data that equal these. If there are none, keeps `value` for these and returns it.
     pub fn first(&mut self, data: &Data, value: T) -> T {
         let before = match self.alone.entry(self.key(data, START)) {
             Entry::Vacant(entry) => {
@@ -48,8 +48,8 @@ impl<T: Copy> EqualData<T> {
         value
     }
 
-    /// A number that equal data have in common, from so many bytes at most. It is never written anywhere. A file can choose the bytes, and would find
-    /// equal hashes of a simple hasher.
+    /// A hash of the length and at most `most` bytes. It is never written anywhere. A file can choose its bytes, and could force collisions of a
+    /// simple hasher.
     fn key(&self, data: &Data, most: usize) -> u64 {
         if self.by_place {
             return data.place() as u64;

@@ -1,4 +1,4 @@
-//! Why an instruction cannot be typed.
+//! The reasons why an instruction cannot be typed.
 
 use super::operators::{Arity, Op};
 use super::types::{ElementType, Extent, Interval, TensorType, Type};
@@ -10,11 +10,11 @@ use std::fmt;
 pub struct TypeError {
     /// The operator.
     pub operator: Op,
-    /// What does not fit.
+    /// The mismatch.
     pub misfit: Box<Misfit>,
 }
 
-/// Which value or field of an instruction a misfit is about.
+/// The value or field of an instruction that a misfit is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// An operand by its number.
@@ -25,7 +25,7 @@ pub enum Subject {
     Result,
 }
 
-/// What a value must be.
+/// The required kind of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValueKind {
     /// A tensor.
@@ -36,7 +36,7 @@ pub enum ValueKind {
     Effect,
 }
 
-/// The element types that are taken.
+/// The element types that are allowed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Elements {
     /// One of some.
@@ -62,35 +62,35 @@ pub enum Ranks {
     AtMost(usize),
 }
 
-/// What does not fit.
+/// A mismatch between an operator, its operands and its fields.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Misfit {
     /// The number of operands.
     Operands {
-        /// How many the operator takes.
+        /// The number of operands that the operator takes.
         expected: Arity,
-        /// How many there are.
+        /// The actual number.
         found: usize,
     },
     /// A value that is no tensor, no index or no token.
     Kind {
         /// The operand.
         operand: usize,
-        /// What it must be.
+        /// The required kind.
         expected: ValueKind,
         /// Its type.
         found: Type,
     },
     /// An element type.
     Element {
-        /// Whose.
+        /// The operand, field or result.
         subject: Subject,
-        /// Those that are taken.
+        /// The allowed types.
         expected: Elements,
-        /// The one there is.
+        /// The actual type.
         found: ElementType,
     },
-    /// Products that cannot be summed in the type that is asked for.
+    /// Products that cannot be summed in the requested type.
     Accumulator {
         /// The operands' element types.
         factors: [ElementType; 2],
@@ -99,11 +99,11 @@ pub enum Misfit {
     },
     /// The number of dimensions, or of items of a list that has one for each.
     Rank {
-        /// Whose.
+        /// The operand, field or result.
         subject: Subject,
-        /// Those that are taken.
+        /// The allowed ranks.
         expected: Ranks,
-        /// The one there is.
+        /// The actual rank.
         found: usize,
     },
     /// An axis that the tensor does not have, or that comes twice.
@@ -137,7 +137,7 @@ pub enum Misfit {
     },
     /// An extent.
     Extent {
-        /// Whose.
+        /// The operand, field or result.
         subject: Subject,
         /// The dimension.
         dimension: usize,
@@ -152,7 +152,7 @@ pub enum Misfit {
         operand: usize,
         /// The dimension.
         dimension: usize,
-        /// What it must be a multiple of; a power of two where there is nothing.
+        /// The required divisor; `None` if the extent must be a power of two.
         of: Option<u64>,
         /// The extent.
         found: Extent,
@@ -163,12 +163,12 @@ pub enum Misfit {
         field: &'static str,
         /// The dimension.
         dimension: usize,
-        /// What it must be within.
+        /// The outer interval.
         expected: Interval,
-        /// What it is.
+        /// The actual interval.
         found: Interval,
     },
-    /// An extent that is known only when the program runs, where it must be known, or given by a field.
+    /// A run-time extent where it must be known at compile time, or given by a field.
     Dynamic {
         /// The operand.
         operand: usize,
@@ -184,11 +184,11 @@ pub enum Misfit {
     },
     /// The number of elements of a tensor.
     Count {
-        /// Whose.
+        /// The operand, field or result.
         subject: Subject,
-        /// How many there must be.
+        /// The required number.
         expected: u64,
-        /// How many there are.
+        /// The actual number.
         found: Option<u64>,
     },
     /// A box that leaves its tensor.
@@ -197,66 +197,66 @@ pub enum Misfit {
         dimension: usize,
         /// The first element.
         start: u64,
-        /// How many.
+        /// The number of elements of the box.
         size: u64,
-        /// From one to the next.
+        /// The distance between two elements.
         stride: i64,
-        /// Elements there are.
+        /// The number of elements of the tensor.
         extent: u64,
     },
-    /// A size beyond what any tensor has.
+    /// A size beyond the limit for tensors.
     TooLarge {
-        /// Whose.
+        /// The operand, field or result.
         subject: Subject,
     },
-    /// A field that names what the module or function does not have.
+    /// A field that names something that the module or function does not have.
     Missing {
         /// The field.
         field: &'static str,
     },
     /// A scalar expression without a result.
     NoResult,
-    /// A field that does not fit what the operator says of it.
+    /// A field whose value does not follow the operator's rule.
     Malformed {
         /// The field.
         field: &'static str,
-        /// What it must be.
+        /// The rule for the value.
         expected: &'static str,
-        /// What it is.
+        /// The actual value.
         found: String,
     },
-    /// A value that does not fit the parameter or state that it is for.
+    /// A value that does not fit its parameter or state.
     Argument {
         /// The operand.
         operand: usize,
         /// The function's name, or the state's.
         of: String,
-        /// The type that is taken.
+        /// The declared type.
         expected: Type,
-        /// The type there is.
+        /// The actual type.
         found: Type,
     },
-    /// A function that takes another number of arguments than it is given.
+    /// A function that takes another number of arguments.
     Arguments {
         /// The function's name.
         function: String,
-        /// How many it takes.
+        /// The number of parameters.
         expected: usize,
-        /// How many it is given.
+        /// The number of arguments.
         found: usize,
     },
-    /// A function whose results are not what its place asks for.
+    /// A function whose results do not fit its place.
     Results {
         /// The function's name.
         function: String,
-        /// What it must return.
+        /// The required results.
         expected: ResultsExpected,
-        /// What it returns.
+        /// The actual types.
         found: Vec<Type>,
     },
 }
 
-/// What a function that an instruction calls must return.
+/// The required results of a function that an instruction calls.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ResultsExpected {
     /// Shapes that the caller can name.
@@ -265,7 +265,7 @@ pub enum ResultsExpected {
     Truth,
     /// Values of these types.
     Types(Vec<Type>),
-    /// The extents that it was given.
+    /// Extents equal to the ones that it was given.
     SameExtents,
 }
 

@@ -63,18 +63,18 @@ pub struct Module {
     pub constants: PrimaryMap<Constant, ConstantData>,
     /// The variables of an instance.
     pub states: PrimaryMap<State, StateData>,
-    /// Where instructions come from.
+    /// The origins of instructions.
     pub sources: PrimaryMap<Source, SourceData>,
     /// The entry points that users call, in the order of the file.
     pub methods: Vec<Method>,
-    /// Names of methods of the file that are not among these: they give nothing but strings.
+    /// Names of methods of the file that are left out, since they return only strings.
     pub left_out: Vec<String>,
     /// The graphs of the functions as the front end made them, before rewrites. The text form has none.
     pub outlines: Vec<Outline>,
     /// The memory plan that came with the file, if any.
     pub imported_plan: Option<ImportedPlan>,
-    /// Whether other contents may take the place of the constants after compiling, in a file of weights. Then rewrites and
-    /// schedules may look at types and shapes of constants, and at no value that a retrained model has differently.
+    /// `true` if a file of weights may replace the constants' contents after compilation. Rewrites and schedules may then use types and shapes of
+    /// constants, but no value that a retrained model may change.
     pub open_constants: bool,
 }
 
@@ -86,9 +86,9 @@ pub struct Method {
     /// The function. Its parameters are the inputs in order, then an effect token if it touches state;
     /// its results are the outputs in order, then the effect token.
     pub function: Func,
-    /// One an input.
+    /// The inputs, in order.
     pub inputs: Vec<Port>,
-    /// One an output.
+    /// The outputs, in order.
     pub outputs: Vec<Port>,
 }
 
@@ -97,25 +97,25 @@ pub struct Method {
 pub struct Port {
     /// The tensor's name in the file.
     pub name: String,
-    /// How integers stand for real numbers, when they do.
+    /// The mapping of integers to real numbers, if there is one.
     pub quantization: Option<Quantization>,
-    /// Whether users pass a plain number (ExecuTorch scalar arguments) and not a buffer.
+    /// `true` if users pass a plain number (an ExecuTorch scalar argument) and not a buffer.
     pub scalar: bool,
     /// The order of the source's dimensions in the buffer that users pass. The parameter or result has the buffer's shape: its
     /// dimension `i` is dimension `order[i]` of the tensor as the source, and arrays in `.npz` files, have it.
     pub dim_order: Layout,
-    /// The position among the source's inputs or outputs where it is not the port's own: a method may return None in between.
+    /// The position among the source's inputs or outputs if it is not the port's own: a method may return None in between.
     pub source_index: Option<u32>,
-    /// The bytes that an input must have in every call, where operators had to know its value. Nothing reads the parameter then.
+    /// The bytes that an input must have in every call, if operators had to know its value. Nothing reads the parameter then.
     pub value: Option<Data>,
-    /// Powers of two that the extents of the buffer's dimensions are multiples of in every call; none where nothing is known of them.
+    /// Powers of two that divide the extents of the buffer's dimensions in every call. Empty if nothing is known of them.
     pub multiples: Vec<u64>,
-    /// What else is known of it.
+    /// Further notes on the port.
     pub notes: PortNotes,
 }
 
 impl Port {
-    /// A tensor of the source's shape as the buffer that the method takes. `None` when it has another rank.
+    /// Permutes a tensor of the source's shape to the buffer that the method takes. `None` if it has another rank.
     pub fn to_buffer(&self, tensor: &Tensor) -> Option<Tensor> {
         match self.dim_order.order() {
             Some(order) => tensor.permuted(&order.iter().map(|&d| usize::from(d)).collect::<Vec<_>>()),
@@ -123,7 +123,7 @@ impl Port {
         }
     }
 
-    /// A buffer that the method gave as a tensor of the source's shape. `None` when it has another rank.
+    /// Permutes a buffer that the method returned to a tensor of the source's shape. `None` if it has another rank.
     pub fn from_buffer(&self, buffer: &Tensor) -> Option<Tensor> {
         let Some(order) = self.dim_order.order() else { return Some(buffer.clone()) };
         let mut inverse = vec![0; order.len()];
@@ -153,13 +153,13 @@ impl Port {
 pub struct Quantization {
     /// One scale, or one a slice of `axis`.
     pub scales: Vec<f32>,
-    /// As many zero points as scales.
+    /// The zero points, as many as scales.
     pub zero_points: Vec<i64>,
-    /// The dimension along which scales differ; meaningless for one scale.
+    /// The dimension along which scales differ; unused with a single scale.
     pub axis: usize,
 }
 
-/// A constant tensor; its shape is static, its bytes are dense, row major and little-endian.
+/// A constant tensor. Its shape is static. Its bytes are dense, row-major and little-endian.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConstantData {
     /// Element type and static shape.
@@ -190,7 +190,7 @@ pub struct StateData {
     pub initial: Option<Constant>,
 }
 
-/// Where an instruction comes from, for errors and profiles.
+/// The origin of an instruction, for errors and profiles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SourceData {
     /// The subgraph or method.
@@ -201,7 +201,7 @@ pub struct SourceData {
     pub operator_name: String,
     /// The name of the tensor it computes.
     pub tensor: String,
-    /// Whether the file gives it to a GPU.
+    /// `true` if the file gives the operator to a GPU.
     pub gpu: bool,
 }
 
@@ -231,10 +231,10 @@ pub struct InstData {
     pub operands: Vec<Value>,
     /// Result values.
     pub results: Vec<Value>,
-    /// Where it comes from.
+    /// The origin of the instruction.
     pub source: Option<Source>,
-    /// Elements of the result of the instruction that this is a part of, where one is computed part by part. What is decided by the size of the
-    /// work is decided alike for all cuts, so that the numbers do not depend on them.
+    /// The number of elements of the whole result, if this instruction computes a part of it. Decisions by the size of the work use it, so they are
+    /// the same for all cuts, and so are the numbers.
     pub whole: Option<u64>,
 }
 
@@ -243,13 +243,13 @@ pub struct InstData {
 pub struct ValueData {
     /// Its type.
     pub ty: Type,
-    /// What defines it.
+    /// The definition of the value.
     pub definition: Definition,
     /// The tensor's name in the file, when it has one.
     pub name: Option<String>,
 }
 
-/// What defines a value.
+/// The definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Definition {
     /// Parameter number.
@@ -309,8 +309,8 @@ impl Function {
         ty.element.bytes_for(count)
     }
 
-    /// Whether an instruction makes floats of the bytes or halves in a tensor of several dimensions. Those are weights, which are stored as they are and
-    /// widened where they are read; biases and slopes have one dimension.
+    /// Tests whether an instruction widens bytes or halves of a tensor of several dimensions to floats. Such tensors are weights, which are stored
+    /// narrow and widened where they are read. Biases and slopes have one dimension.
     pub fn widens_weights(&self, inst: Inst) -> bool {
         let data = &self.insts[inst];
         let ([operand, others @ ..], [result]) = (&data.operands[..], &data.results[..]) else { return false };
@@ -364,7 +364,7 @@ impl Module {
         self.add_constant(ty, value.to_bytes().into())
     }
 
-    /// Whether some of its operators are for a GPU.
+    /// Tests whether some of the module's operators are for a GPU.
     pub fn is_for_gpu(&self) -> bool {
         self.sources.values().any(|source| source.gpu)
     }

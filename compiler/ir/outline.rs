@@ -33,7 +33,7 @@ pub struct OutlineOperator {
     pub functions: Vec<Func>,
 }
 
-/// A tensor with what it comes from.
+/// A tensor with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wire {
     /// Its origin.
@@ -44,7 +44,7 @@ pub struct Wire {
     pub ty: String,
 }
 
-/// Where a tensor comes from.
+/// The origin of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// A parameter of the function.
@@ -91,7 +91,7 @@ impl<'m> Drawing<'m> {
             return;
         }
         let Some(source) = data.source else {
-            // What no operator stands for passes on what it reads.
+            // An instruction without an operator of the file passes its operand's origin on.
             let end = data.operands.iter().find_map(|operand| self.ends.get(operand).copied());
             self.ends.extend(data.results.iter().filter_map(|&result| Some((result, end?))));
             return;
@@ -131,7 +131,7 @@ impl<'m> Drawing<'m> {
         Some(Wire { from, tensor: data.name.clone().unwrap_or_else(own), ty })
     }
 
-    /// Elements of a constant of the file. Those that the front end makes have no name, unless it rearranged one of the file.
+    /// The number of elements of a constant of the file. Constants that the front end makes have no name, unless they rearrange one of the file.
     fn parameters(&self, value: Value) -> u64 {
         let data = &self.function.values[value];
         let Definition::Result(inst, _) = data.definition else { return 0 };
@@ -173,7 +173,7 @@ func @main(v0: i32[] "x") {
 }
 "#;
 
-    /// Instructions without an operator pass on what they read, and those of one operator are one node.
+    /// Instructions without an operator pass their operand on, and the instructions of one operator are one node.
     #[test]
     fn operators_are_joined_by_tensors() {
         let module = parse_module(TEXT).expect("a module");

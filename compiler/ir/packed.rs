@@ -1,4 +1,4 @@
-//! Integers of which several share a byte: the first lies in the low bits.
+//! Packed integers, several of which share a byte. The first lies in the low bits.
 
 use super::types::ElementType;
 

@@ -1,15 +1,15 @@
-//! What is known of inputs and outputs beside what is computed.
+//! Notes on inputs and outputs that do not affect any computation.
 
-/// What is known of an input or output that no computation depends on.
+/// Notes on an input or output that no computation depends on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PortNotes {
-    /// A name that C and other languages can have for it.
+    /// A name for it that is valid in C and other languages.
     pub alias: Option<String>,
-    /// How the numbers that people have become those of training.
+    /// The normalization that an application applies to its own numbers.
     pub normalization: Option<Normalization>,
 }
 
-/// Numbers of training: `(x - mean) / std`, before they are quantized.
+/// The normalization of numbers as in training, before they are quantized: `(x - mean) / std`.
 ///
 /// ```
 /// # fn main() -> Result<(), modelc::Error> {
@@ -20,8 +20,8 @@ pub struct PortNotes {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Normalization {
-    /// One number for all, or one a channel.
+    /// A single number, or one for each channel.
     pub mean: Vec<f32>,
-    /// As many numbers, none of them 0.
+    /// The divisors, as many as in `mean`, and none of them 0.
     pub std: Vec<f32>,
 }

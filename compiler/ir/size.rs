@@ -67,7 +67,7 @@ impl Function {
         };
         let product = self.defining_inst(value).map(|inst| &self.insts[inst]).filter(|data| {
             let is_product = matches!(&data.operation, Operation::IndexBinary(binary) if binary.operation == IndexOperation::Multiply);
-            // What saturates is no product.
+            // A saturated result is no product.
             is_product && depth < MAX_DEPTH && self.interval(Extent::Value(value)).is_bounded()
         });
         match product {

@@ -6,8 +6,9 @@ use super::operators::Op;
 use super::scalar::{Expression, Node, ScalarOp};
 use super::types::{ElementType, Extent};
 
-/// The right operand of a contraction as it is stored: the constant, where the operand is its conversion to binary32, and else the operand; and what is
-/// taken from each of its integers. Matrices of their own for each batch are read when the program runs, and only binary16 is converted there.
+/// Returns the right operand of a contraction as it is stored, and the number that is subtracted from each of its integers. If the operand is a
+/// constant's conversion to binary32, this is the constant, else the operand itself. Matrices that differ between batches are read at run time, and
+/// only binary16 is converted there.
 pub fn stored_right(function: &Function, data: &InstData) -> (Value, i64) {
     let operand = data.operands[1];
     let shape = &function.tensor(operand).shape;
@@ -16,7 +17,7 @@ pub fn stored_right(function: &Function, data: &InstData) -> (Value, i64) {
     widened_constant(function, operand).filter(converted).unwrap_or((operand, 0))
 }
 
-/// The narrow constant after a value that is its conversion to binary32, and what is taken from it before.
+/// Returns the narrow constant whose conversion to binary32 a value is, and the number subtracted before the conversion.
 fn widened_constant(function: &Function, value: Value) -> Option<(Value, i64)> {
     let data = &function.insts[function.defining_inst(value)?];
     if data.op() != Op::Map {
@@ -38,7 +39,8 @@ fn widened_constant(function: &Function, value: Value) -> Option<(Value, i64)> {
     None
 }
 
-/// What an expression takes from its input before it converts it: 0, or a number that is taken from a packed integer in 32 bits.
+/// Returns the number that an expression subtracts from its input before converting it. It is 0, or a number subtracted from a packed integer in 32
+/// bits.
 fn subtracted(expression: &Expression, element: ElementType) -> Option<i64> {
     let [result] = expression.results[..] else { return None };
     let nodes = &expression.nodes;

@@ -1,4 +1,4 @@
-//! Tensors as data: what the interpreter, the JIT, `.npz` files and tests exchange.
+//! Tensors as data, exchanged between the interpreter, the JIT, `.npz` files and tests.
 
 use super::element_order::ElementOrder;
 use super::types::{ElementType, TensorType};

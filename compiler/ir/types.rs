@@ -86,7 +86,7 @@ impl ElementType {
         }
     }
 
-    /// Whether several elements share a byte.
+    /// Tests whether several elements share a byte.
     pub fn is_packed(self) -> bool {
         self.bits() < 8
     }
@@ -147,22 +147,22 @@ impl ElementType {
         Self::ALL.iter().find(|(_, n)| *n == name).map(|(e, _)| *e)
     }
 
-    /// Whether it is one of the floating-point types (complex not among them).
+    /// Tests whether the type is a floating-point type. Complex types are not.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::Bf16 | Self::F32 | Self::F64)
     }
 
-    /// Whether it is a signed integer.
+    /// Tests whether the type is a signed integer.
     pub fn is_signed_integer(self) -> bool {
         matches!(self, Self::I2 | Self::I4 | Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
-    /// Whether it is an unsigned integer.
+    /// Tests whether the type is an unsigned integer.
     pub fn is_unsigned_integer(self) -> bool {
         matches!(self, Self::U4 | Self::U8 | Self::U16 | Self::U32 | Self::U64)
     }
 
-    /// Whether it is an integer of either sign (truth values not among them).
+    /// Tests whether the type is an integer of either sign. Truth values are not.
     pub fn is_integer(self) -> bool {
         self.is_signed_integer() || self.is_unsigned_integer()
     }
@@ -238,7 +238,7 @@ impl Interval {
         Self { low: n, high: n }
     }
 
-    /// Whether an upper bound is known.
+    /// Tests whether an upper bound is known.
     pub fn is_bounded(self) -> bool {
         self.high != i64::MAX
     }
@@ -301,7 +301,7 @@ impl TensorType {
         Self { element, shape, layout: Layout::ROW_MAJOR }
     }
 
-    /// The same shape with another element type.
+    /// Returns this shape with another element type.
     pub fn with_element(&self, element: ElementType) -> Self {
         Self { element, ..self.clone() }
     }

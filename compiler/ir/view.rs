@@ -1,4 +1,4 @@
-//! What is asked of an instruction whatever its operator is.
+//! Queries on an instruction that do not depend on its operator.
 
 use super::module::{Constant, Function, Inst, InstData, Module};
 use super::operators::{Context, Op, Operation};
@@ -33,14 +33,14 @@ impl InstData {
         count(&self.operands)?.checked_add(count(&self.results)?.checked_mul(each)?)
     }
 
-    /// What the operator does along each axis of its operands.
+    /// The effect along each axis of the operands.
     pub fn axes(&self, module: &Module, function: &Function) -> Axes {
         self.operation.axes(&Context { module, function, op: self.op(), operands: &self.operands })
     }
 }
 
 impl Function {
-    /// The operator with its fields that defines a value; nothing for a parameter.
+    /// The operation that defines a value; `None` for a parameter.
     pub fn operation_of(&self, value: Value) -> Option<&Operation> {
         self.defining_inst(value).map(|inst: Inst| &self.insts[inst].operation)
     }

@@ -1,4 +1,4 @@
-//! Random instances of every operator are held against what they say of their axes.
+//! Random instances of every operator, checked against the axes that they declare.
 
 use super::*;
 use crate::ir::interpret::Interpreter;
@@ -6,7 +6,7 @@ use crate::ir::random::{self, Options, Random};
 use crate::ir::*;
 use std::collections::{HashMap, HashSet};
 
-/// An instruction with what its operands and results are in a run.
+/// An instruction with the contents of its operands and results in a run.
 struct Instance {
     operation: Operation,
     axes: Axes,
@@ -68,7 +68,7 @@ fn comparable(tensor: &Tensor) -> Vec<u8> {
     tensor.bytes.chunks(width).flat_map(canonical).collect()
 }
 
-/// For each line of a tensor along an axis, and each position on it, the bytes of what lies there.
+/// The number of positions along an axis, and the bytes at one position of one line.
 fn runs(tensor: &Tensor, axis: usize) -> (usize, usize) {
     let width = tensor.element.bits() as u64 / 8;
     let inner = tensor.shape[axis + 1..].iter().product::<u64>() * width;
@@ -135,7 +135,7 @@ fn an_operator_of_kept_slices_gives_slices() {
     for seed in 0..400 {
         let (module, instances) = instances(seed);
         for Instance { operation, axes, operands, results } in instances {
-            // What fields say of extents would be other numbers.
+            // Fields that hold extents would need other numbers.
             if operation.extents().next().is_some() || results.iter().any(|result| result.bytes.is_empty()) {
                 continue;
             }

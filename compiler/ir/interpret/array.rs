@@ -103,7 +103,7 @@ impl<'m> Array<'m> {
         self.shape.len()
     }
 
-    /// The same elements under a shape of as many.
+    /// The elements in the same order under a shape with as many elements.
     pub fn reshaped(&self, shape: Vec<usize>) -> Self {
         Self { element: self.element, shape, bytes: self.bytes.clone() }
     }

@@ -5,21 +5,21 @@ use super::column::Column;
 use super::error::{Step, fail};
 use crate::ir::types::ElementType;
 
-/// Which keys a query sees.
+/// The keys that a query sees.
 pub(in crate::ir) struct Seen<'a, 'm> {
-    /// How many keys there are.
+    /// The number of keys.
     pub keys: i64,
-    /// The position of the first query, where it matters.
+    /// The position of the first query if attention is causal.
     pub start: Option<i64>,
     /// Added to the scores, `[queries or 1, keys]`.
     pub mask: Option<&'a Array<'m>>,
 }
 
-/// Keys, or values.
+/// Keys or values.
 pub(in crate::ir) struct Cache<'a, 'm> {
-    /// The numbers, or the bytes that stand for them.
+    /// The numbers, or the quantized bytes.
     pub elements: &'a Array<'m>,
-    /// What bytes stand for: their scales and zero points, one of each for all of a position and head.
+    /// The scales and zero points of quantized bytes, one of each for a position and head.
     pub scaled: Option<[&'a Array<'m>; 2]>,
 }
 

@@ -46,7 +46,7 @@ impl Column {
         column
     }
 
-    /// Overwrites the first elements with those at `positions` of a tensor's bytes. The column is of the element's kind.
+    /// Overwrites the first elements with the elements at `positions` of a tensor's bytes. The column is of the element's kind.
     pub fn load(&mut self, element: ElementType, bytes: &[u8], positions: impl Iterator<Item = usize>) {
         match (self, element) {
             // A packed integer is the low bits of its byte.

@@ -8,7 +8,7 @@ use super::map;
 use crate::ir::operators::{Conv, WindowGeometry};
 use crate::ir::types::ElementType;
 
-/// What products are summed in.
+/// The accumulator of a sum of products.
 trait Sum: Copy {
     const ZERO: Self;
     fn add_product(self, a: Self, b: Self) -> Self;
@@ -182,19 +182,19 @@ fn products<T: Sum>(left: &[T], right: &[T], matrices: &[(usize, usize)], (m, n,
     sums
 }
 
-/// What a window's geometry leaves to the program's run: a number for each spatial dimension, or none.
+/// The run-time part of a window's geometry: a number for each spatial dimension, or none.
 pub(in crate::ir) struct RunTime {
-    /// How many windows there are.
+    /// The number of windows.
     pub positions: Vec<usize>,
-    /// How much further the first one is.
+    /// The padding left out before the first window, in elements.
     pub shift: Vec<usize>,
 }
 
 /// The taps inside the tensor at each position of a sliding window in row-major order: pairs (tap, spatial element), padded taps left out.
 pub(in crate::ir) type Windows = Vec<Vec<(usize, usize)>>;
 
-/// An input of spatial extents `extents`, `steps` apart, and a window of `size`. Geometry lists are checked by the operator's rule; `run_time`
-/// are their positions and shifts.
+/// A window of `size` over an input of spatial extents `extents`, with elements `steps` apart. The operator's rule has checked the lists of the
+/// geometry. `run_time` holds their positions and shifts.
 #[derive(Clone, Copy)]
 pub(in crate::ir) struct Slid<'a> {
     pub extents: &'a [usize],
@@ -318,7 +318,7 @@ fn convolve<T: Sum>(input: &[T], filter: &[T], windows: &[Vec<(usize, usize)>], 
     sums
 }
 
-/// To each sum one product: all outputs of a position advance together, and each still takes its products in order.
+/// Adds one product to each sum. All outputs of a position advance together, and each still takes its products in order.
 fn add_products<T: Sum>(sums: &mut [T], values: impl Iterator<Item = T>, weights: &[T]) {
     for ((sum, &weight), value) in sums.iter_mut().zip(weights).zip(values) {
         *sum = sum.add_product(value, weight);

@@ -1,4 +1,4 @@
-//! What can go wrong while a verified module runs.
+//! Errors of a verified module at run time.
 
 use crate::ir::module::SourceData;
 use std::fmt;
@@ -9,11 +9,11 @@ const NO_MEMORY: &str = "there is no memory for a tensor";
 /// A failure that depends on the data, or a limit that was reached. It names where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InterpretError {
-    /// The operator of the tensor language; none for a mistake in the inputs.
+    /// The operator of the tensor language; `None` for a mistake in the inputs.
     pub op: Option<&'static str>,
-    /// Where the instruction comes from, when it says so.
+    /// The origin of the instruction, if it has one.
     pub source: Option<SourceData>,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
@@ -23,12 +23,12 @@ impl InterpretError {
         Self { op: None, source: None, message: message.into() }
     }
 
-    /// The error where there is no memory for a tensor.
+    /// The error of a tensor for which there is no memory.
     pub(in crate::ir) fn no_memory(tensor: impl fmt::Display) -> Self {
         Self::new(format!("{NO_MEMORY} {tensor}"))
     }
 
-    /// Says that there was no memory for a tensor.
+    /// Tests whether the error is that there was no memory for a tensor.
     pub fn is_out_of_memory(&self) -> bool {
         self.message.starts_with(NO_MEMORY)
     }

@@ -1,4 +1,4 @@
-//! What an operator sees when it is computed: its operands, and what its fields name.
+//! The view of an operator during evaluation: its operands, and the values that its fields name.
 
 use super::array::Array;
 use super::column::Column;
@@ -30,7 +30,7 @@ impl<'m> Evaluation<'_, 'm> {
         self.operands.iter().map(Slot::tensor).collect()
     }
 
-    /// How many operands there are.
+    /// The number of operands.
     pub fn operands(&self) -> usize {
         self.operands.len()
     }
@@ -40,12 +40,12 @@ impl<'m> Evaluation<'_, 'm> {
         if let Slot::Index(n) = self.operand(index)? { Ok(*n) } else { fail("an operand is no index") }
     }
 
-    /// The numbers that extents are now.
+    /// The values of extents in this run.
     pub fn numbers(&self, extents: &[Extent]) -> Step<Vec<i64>> {
         extents.iter().map(|&extent| self.frame.extent(extent)).collect()
     }
 
-    /// The numbers that extents of a tensor are now.
+    /// The values of a tensor's extents in this run.
     pub fn shape(&self, extents: &[Extent]) -> Step<Vec<usize>> {
         let number = |n: i64| usize::try_from(n).or_else(|_| fail(format!("an extent is {n}")));
         self.numbers(extents)?.into_iter().map(number).collect()
@@ -61,7 +61,7 @@ impl<'m> Evaluation<'_, 'm> {
         Ok(Slot::all(map::map(self.module, expression, &self.tensors()?)?))
     }
 
-    /// What an operator computes that the interpreter must not come to: control flow and state are its own.
+    /// The error of an operator with control flow or state, which the interpreter executes itself.
     pub fn unexpected<T>(&self) -> Step<T> {
         fail("it has control flow or state, and no value of its own")
     }
@@ -75,7 +75,7 @@ pub(super) fn constant(module: &Module, id: Constant) -> Step<Array<'_>> {
 }
 
 impl Array<'_> {
-    /// Its elements, which are integers.
+    /// The elements of an integer array.
     pub fn integers(&self) -> Step<Vec<i64>> {
         let column = Column::decode(self.element, &self.bytes, 0..self.len());
         if let Column::Int(numbers) = column { Ok(numbers) } else { fail("indices are no integers") }

@@ -33,10 +33,10 @@ pub(super) fn broadcast(shapes: &[&[usize]]) -> Step<Vec<usize>> {
     Ok(result)
 }
 
-/// Where an operand's element for each position of the result is.
+/// An operand of a map, with the position of its element for each position of the result.
 struct Operand<'a, 'm> {
     array: std::borrow::Cow<'a, Array<'m>>,
-    /// The operand repeats after this many elements of the result.
+    /// The number of elements of the result after which the operand repeats.
     period: usize,
 }
 
@@ -168,7 +168,7 @@ fn evaluate(expression: &Expression, data: &NodeData, earlier: &[Column], out: &
     if done { Ok(()) } else { fail(format!("scalar operation {} is not defined on {ty}", data.op.name())) }
 }
 
-/// What a row says of operands of one type; false when it says nothing of theirs.
+/// Computes an operation by the row's function for operands of one type; false if the row has none for this type.
 fn compute(row: &Row, ty: ElementType, operands: &[&Column], out: &mut Column, count: usize) -> bool {
     match (operands, out) {
         (&[Column::Int(a)], Column::Int(out)) => {
@@ -194,7 +194,7 @@ fn compute(row: &Row, ty: ElementType, operands: &[&Column], out: &mut Column, c
     true
 }
 
-/// What an operation does to floats, each result then rounded to the type of which it is.
+/// Computes an operation on floats, and rounds each result to its type.
 fn reals<T: Copy>(
     meaning: Reals<T>,
     operands: &[&Column],

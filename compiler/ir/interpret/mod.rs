@@ -1,10 +1,10 @@
-//! The interpreter: what a module means. It is scalar, obvious and independent of every back end, and so the oracle that
-//! compiled code is compared with.
+//! The interpreter, which defines the meaning of a module. It is scalar, simple and independent of every back end, and so the oracle for compiled
+//! code.
 //!
-//! Float mathematics is computed in the width of its type through `libm`. Sums of f32 are taken in f32, in order; those of other
-//! floats are accumulated in binary64 and rounded once. Integers are exact.
+//! Float mathematics is computed in the width of its type through `libm`. Sums of f32 are taken in f32, in order. Sums of other floats are
+//! accumulated in binary64 and rounded once. Integers are exact.
 //!
-//! Functions run on a stack of frames of its own, so that nesting costs no native stack; a value is dropped after its last use.
+//! Functions run on an explicit stack of frames, so nesting costs no native stack. A value is dropped after its last use.
 
 mod array;
 pub(in crate::ir) mod attention;
@@ -36,7 +36,7 @@ use super::types::{ElementType, Extent, Type};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use std::rc::Rc;
 
-/// What a value is while the program runs.
+/// The contents of a value at run time.
 #[derive(Clone)]
 pub(in crate::ir) enum Slot<'m> {
     Tensor(Array<'m>),
@@ -85,8 +85,7 @@ pub struct Interpreter<'m> {
     uses: SecondaryMap<Func, Option<Rc<Vec<u32>>>>,
 }
 
-/// The results of one instruction whose operands, and the values among its extents, are all defined by `constant` and `index`:
-/// what constant folding wants.
+/// Evaluates one instruction for constant folding. All its operands, and the values among its extents, must be defined by `constant` or `index`.
 ///
 /// # Errors
 /// When another operand occurs, the operator has control flow or state, or it fails on these operands.
@@ -144,7 +143,7 @@ struct Frame<'m> {
     pending: Option<Loop<'m>>,
 }
 
-/// What an instruction did.
+/// The outcome of an instruction: results, or a function to enter.
 enum Effect<'m> {
     Results(Vec<Slot<'m>>),
     Enter(Func, Vec<Slot<'m>>),
@@ -177,10 +176,10 @@ impl<'m> Interpreter<'m> {
         self.run_with_trace(method, inputs, &mut |_, _, _| {})
     }
 
-    /// As [`Self::run`], showing the results of every instruction as they come.
+    /// Runs a method like [`Self::run`], and reports the results of every instruction as they come.
     ///
     /// # Errors
-    /// As [`Self::run`].
+    /// The errors of [`Self::run`].
     pub fn run_with_trace(&mut self, method: usize, inputs: &[Tensor], trace: Trace<'_>) -> Result<Vec<Tensor>, InterpretError> {
         let Some(method) = self.module.methods.get(method) else { return fail(format!("there is no method {method}")) };
         for (index, (port, input)) in method.inputs.iter().zip(inputs).enumerate() {
@@ -195,7 +194,7 @@ impl<'m> Interpreter<'m> {
     /// (not given); results that are effect tokens are left out.
     ///
     /// # Errors
-    /// As [`Self::run`].
+    /// The errors of [`Self::run`].
     pub fn run_function(&mut self, func: Func, inputs: &[Tensor], trace: Option<Trace<'_>>) -> Result<Vec<Tensor>, InterpretError> {
         let arguments = self.arguments(func, inputs)?;
         let results = self.execute(func, arguments, trace)?;

@@ -119,7 +119,7 @@ pub(in crate::ir) fn slice<'m>(source: &Array<'m>, start: &[i64], size: &[usize]
     pick(source, size.to_vec(), &steps, base)
 }
 
-/// `pad`: crops, then puts what is left into a border of `value`.
+/// `pad`: crops, then puts the rest into a border of `value`.
 pub(in crate::ir) fn pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], value: &[u8]) -> Step<Array<'m>> {
     let start: Vec<i64> = low.iter().map(|&n| -n.min(0)).collect();
     let kept = |d: usize| (source.shape[d] as i64 + low[d].min(0) + high[d].min(0)).max(0) as usize;

@@ -8,7 +8,7 @@ use super::reduce::placed;
 use crate::ir::operators::{Reduction, WindowGeometry};
 use crate::ir::types::ElementType;
 
-/// The sums of windows of f32 over one spatial dimension or two, or their largest elements, as [`crate::ir::Summation::Nines`] has them.
+/// The sums or maxima of windows of f32 over one or two spatial dimensions, in the order of [`crate::ir::Summation::Nines`].
 pub(in crate::ir) fn window<'m>(
     input: &Array<'m>,
     reduction: Reduction,
@@ -42,7 +42,7 @@ pub(in crate::ir) fn window<'m>(
     Ok(Array::new(ElementType::F32, shape, bytes))
 }
 
-/// The taps of a window, with their places down the columns; what lies outside is the nearest element inside.
+/// The taps of a window, with their places down the columns. A tap outside the input takes the nearest element inside.
 fn nearest(
     position: usize,
     positions: &[usize],
@@ -74,7 +74,7 @@ fn down_the_columns(taps: &[(usize, usize)], size: &[usize]) -> Vec<(usize, usiz
     placed
 }
 
-/// The sum of what taps have, in the order of their places. A group of nine without any would add 0.
+/// The sum of the taps, in the order of their places. A group of nine without any tap would add 0.
 fn sum(taps: &[(usize, usize)], number: impl Fn(usize) -> f32) -> f32 {
     let mut sum = 0.0;
     for group in taps.chunk_by(|(a, _), (b, _)| a / 9 == b / 9) {
@@ -85,8 +85,8 @@ fn sum(taps: &[(usize, usize)], number: impl Fn(usize) -> f32) -> f32 {
     sum
 }
 
-/// The largest of what taps have, by the instruction of x86: where one of two is NaN the second one is the result. A group of nine that is not full
-/// repeats its first. If the first nine come out as NaN they are left out, and if later ones do the result is +∞, to which XNNPACK limits it.
+/// The maximum of the taps as x86's instruction computes it: if one of two is NaN, the second is the result. A group with fewer than nine taps
+/// repeats its first. If the first nine give NaN, they are left out. If later ones do, the result is +∞, to which XNNPACK limits it.
 fn largest(taps: &[(usize, usize)], number: impl Fn(usize) -> f32) -> f32 {
     let larger = |a: f32, b: f32| if a > b { a } else { b };
     let mut largest = f32::NEG_INFINITY;

@@ -12,7 +12,7 @@ use crate::ir::operators::{Reduction, Search, WindowGeometry, Word};
 use crate::ir::scalar::{Comparison, Scalar, float, integer};
 use crate::ir::types::ElementType;
 
-/// What is accumulated.
+/// The accumulators.
 enum Sums {
     Int(Vec<i64>),
     Float(Vec<f64>),
@@ -26,7 +26,7 @@ pub(in crate::ir) struct Reducer {
 }
 
 impl Reducer {
-    /// What an integer result starts at.
+    /// The initial value of an integer accumulator.
     pub(in crate::ir) fn start_int(&self) -> i64 {
         let (low, high) = self.element.integer_range().unwrap_or((0, 1));
         match self.reduction {
@@ -37,7 +37,7 @@ impl Reducer {
         }
     }
 
-    /// What a float result starts at.
+    /// The initial value of a float accumulator.
     pub(in crate::ir) fn start_float(&self) -> f64 {
         match self.reduction {
             Reduction::Max | Reduction::MaxOrNan => f64::NEG_INFINITY,
@@ -47,7 +47,7 @@ impl Reducer {
         }
     }
 
-    /// Two integers or truth values combined; sums and products are not cut to the type.
+    /// Combines two integers or truth values. Sums and products are not wrapped to the type yet.
     pub(in crate::ir) fn int(&self, a: i64, x: i64) -> i64 {
         let truth = self.element == ElementType::Bool;
         match self.reduction {
@@ -215,7 +215,7 @@ pub(in crate::ir) fn arg_reduce<'m>(input: &Array<'m>, search: Search, axis: usi
     Ok(Array::new(element, shape, bytes))
 }
 
-/// Whether a float takes the place of the best one so far.
+/// Tests whether a float replaces the best one so far.
 fn is_better(search: Search, x: f64, best: f64) -> bool {
     let by_kind = if search.finds_nan() { x.is_nan() && !best.is_nan() } else { best.is_nan() && !x.is_nan() };
     by_kind || if search.finds_largest() { x > best } else { x < best }

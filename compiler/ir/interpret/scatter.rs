@@ -8,11 +8,11 @@ use super::reduce::Reducer;
 use crate::ir::operators::{Combination, Scatter};
 use crate::ir::scalar::Scalar;
 
-/// Where the slices of the updates go.
+/// The target positions of the updates' slices.
 pub(in crate::ir) struct Places {
-    /// Elements of one slice.
+    /// The number of elements of a slice.
     row: usize,
-    /// The first element of each slice in the target, in the order of the updates; none for a slice that is left out.
+    /// The first element of each slice in the target, in the order of the updates; `None` for a slice that is left out.
     starts: Vec<Option<usize>>,
 }
 
@@ -43,7 +43,7 @@ impl Places {
         Ok(Self { row, starts })
     }
 
-    /// Calls `visit` with the position of every element of the target that is updated, and that of its update, in order.
+    /// Calls `visit` with the position of every updated element of the target and the position of its update, in order.
     fn visit(&self, mut visit: impl FnMut(usize, usize)) {
         for (slice, start) in self.starts.iter().enumerate() {
             let Some(start) = start else { continue };

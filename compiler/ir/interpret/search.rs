@@ -37,7 +37,7 @@ pub(in crate::ir) fn top_k<'m>(input: &Array<'m>, largest: bool, count: usize) -
     let (mut values, mut positions) = (Vec::new(), Vec::new());
     for row in 0..outer.iter().product::<usize>() {
         let mut sorted: Vec<usize> = (row * extent..(row + 1) * extent).collect();
-        // The sort is stable, so that of equal elements the first comes first either way.
+        // The sort is stable, so among equal elements the first comes first either way.
         sorted.sort_by(|&a, &b| if largest { order(input.element, &column, b, a) } else { order(input.element, &column, a, b) });
         for &element in &sorted[..count] {
             values.extend_from_slice(&input.bytes[element * w..][..w]);

@@ -1,4 +1,4 @@
-//! What the interpreter must get right by hand-computed cases; whole models are compared elsewhere.
+//! Results of the interpreter against hand-computed ones. Whole models are compared elsewhere.
 
 use super::{InterpretError, Interpreter};
 use crate::ir::*;

@@ -14,7 +14,7 @@ use crate::ir::types::{ElementType, Extent};
 /// The position of the smallest or largest element along an axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArgReduce {
-    /// What is looked for.
+    /// The extreme to search.
     pub search: Search,
     /// The axis, which keeps extent 1.
     pub axis: usize,

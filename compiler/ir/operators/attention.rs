@@ -14,7 +14,7 @@ use ElementType::{Bf16, F16, F32, I8};
 /// Queries, keys and values.
 const TENSORS: usize = 3;
 
-/// What keys and values of bytes have besides: scales and zero points of both.
+/// The number of further operands of quantized keys and values: a scale and a zero point for each.
 const PARAMETERS: usize = 4;
 
 /// Attention of queries to the first keys of a cache.
@@ -22,14 +22,14 @@ const PARAMETERS: usize = 4;
 pub struct Attention {
     /// Factor of the products of queries and keys, f32.
     pub scale: Scalar,
-    /// How many keys there are, of those that the tensors have room for: one extent.
+    /// The number of keys in use, one extent; the tensors may have room for more.
     pub keys: Vec<Extent>,
-    /// The position of the first query, which sees no later key, as the next query sees one more; nothing where all keys are seen.
+    /// The position of the first query, which sees keys up to that position. Each next query sees one more key. Empty if all keys are seen.
     pub causal_from: Vec<Extent>,
 }
 
 impl Attention {
-    /// Which operand is the mask, where there is one: the first after keys and values, and after what keys of bytes have besides.
+    /// The index of the mask operand, if there is one: it follows keys, values and their quantization parameters.
     pub fn mask_operand(keys: ElementType) -> usize {
         if keys == I8 { TENSORS + PARAMETERS } else { TENSORS }
     }

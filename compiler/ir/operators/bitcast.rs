@@ -10,7 +10,7 @@ use crate::ir::interpret::{Evaluation, Slot, Step};
 use crate::ir::random::Generator;
 use crate::ir::types::{ElementType, Extent};
 
-/// The same bytes as elements of another type.
+/// A reinterpretation of the bytes as elements of another type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bitcast {
     /// The type.

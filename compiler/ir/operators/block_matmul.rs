@@ -13,11 +13,11 @@ use ElementType::{Bf16, F32, I2, I4, I8};
 /// The product of rows with weights of two or four bits in blocks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockMatmul {
-    /// Whether weights are in excess code: bits without a sign, of four bits 8 more than the weight. Otherwise they are in two's complement.
+    /// `true` if weights are in excess code: unsigned bits, 8 more than the weight for four bits. Otherwise they are in two's complement.
     pub excess: bool,
 }
 
-/// Elements of which every block of packed weights is a whole multiple, so that kernels never cut one within a vector of bytes: four bytes of weights.
+/// The number of weights that divides every block of packed weights: four bytes of them. Kernels thus never cut a block within a vector of bytes.
 pub fn block_unit(element: ElementType) -> u64 {
     4 * element.per_byte()
 }

@@ -1,4 +1,4 @@
-//! `call`, and what every operator that names functions asks of them.
+//! `call`, and the rules for every operator that names functions.
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
@@ -64,7 +64,7 @@ pub(super) fn check_arguments(cx: &Context<'_>, callee: &Function, skip: usize) 
     Ok(())
 }
 
-/// Whether a value of one type may stand where the other is declared, in another function.
+/// Tests whether a value of one type may be passed where the other is declared, in another function.
 pub(super) fn compatible(want: &Type, have: &Type) -> bool {
     match (want, have) {
         (Type::Tensor(a), Type::Tensor(b)) => {
@@ -76,8 +76,8 @@ pub(super) fn compatible(want: &Type, have: &Type) -> bool {
     }
 }
 
-/// The result types of a callee as the caller sees them; the callee's operands are those after the first `skip`. An extent that is an index
-/// parameter is the operand given for it; extents that are other index values of the callee are not visible outside.
+/// The result types of a callee as the caller sees them. The callee's operands follow the first `skip` operands. An extent that is an index parameter
+/// becomes the operand given for it. Other index values of the callee are not visible outside.
 pub(super) fn results_of(cx: &Context<'_>, callee: &Function, skip: usize) -> Types {
     let outside = |extent: &Extent| match callee.resolved(*extent) {
         Extent::Static(n) => Some(Extent::Static(n)),
@@ -97,7 +97,7 @@ pub(super) fn results_of(cx: &Context<'_>, callee: &Function, skip: usize) -> Ty
     callee.results.iter().map(typed).collect()
 }
 
-/// A function that does not return what it must.
+/// The error of a function that does not return the required results.
 pub(super) fn returns(callee: &Function, expected: ResultsExpected) -> Misfit {
     let found = callee.results.iter().map(|&value| callee.values[value].ty.clone()).collect();
     Misfit::Results { function: callee.name.clone(), expected, found }

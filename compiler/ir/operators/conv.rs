@@ -143,7 +143,7 @@ impl Operator for Conv {
 }
 
 impl Conv {
-    /// An extent of the input with what is between its elements.
+    /// An extent of the input, with the gaps between its elements.
     fn dilated(&self, d: usize, extent: Extent) -> Option<Extent> {
         match extent {
             Extent::Static(n) if n > 0 => {

@@ -40,7 +40,7 @@ impl Operator for External {
         "results" => results,
     }
 
-    /// The results are what the file says.
+    /// The result types that the file declares.
     fn infer(&self, cx: &Context<'_>) -> Types {
         let symbol = &self.symbol;
         let identifier = symbol.chars().enumerate().all(|(i, c)| c == '_' || c.is_ascii_alphabetic() || (i > 0 && c.is_ascii_digit()));
@@ -79,7 +79,7 @@ impl Operator for External {
         fail("a custom operator is computed by the application, whose function is not here")
     }
 
-    /// Nobody but an application knows what it computes.
+    /// Proposes no instance: only an application knows what the function computes.
     fn propose(_generator: &mut Generator<'_>) -> Proposal<Self> {
         None
     }

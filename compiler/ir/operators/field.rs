@@ -1,4 +1,4 @@
-//! Fields of operators: what each may be, how the text form sees it, and what of the function or module it names.
+//! Fields of operators: their types, their text form, and the entities of the function or module that they name.
 
 use super::words::Word;
 use crate::ir::attribute::{Attribute, AttributeKind};
@@ -6,9 +6,9 @@ use crate::ir::module::{Constant, Func, State};
 use crate::ir::scalar::{Expression, Scalar};
 use crate::ir::types::{ElementType, Extent, Interval, Type};
 
-/// What a field names outside its instruction.
+/// The entity outside its instruction that a field names.
 pub enum Reference<'a> {
-    /// Nothing.
+    /// No entity.
     Nothing,
     /// Extents, some of which may be index values of the function.
     Extents(&'a [Extent]),
@@ -22,9 +22,9 @@ pub enum Reference<'a> {
     Function(Func),
 }
 
-/// As [`Reference`], to be changed in place.
+/// A mutable [`Reference`].
 pub enum ReferenceMut<'a> {
-    /// Nothing.
+    /// No entity.
     Nothing,
     /// Extents.
     Extents(&'a mut [Extent]),
@@ -49,12 +49,12 @@ pub trait Field {
     /// Takes a value that the text form has read; false when the type does not hold it.
     fn set(&mut self, attribute: Attribute) -> bool;
 
-    /// What it names.
+    /// The entity that the field names.
     fn reference(&self) -> Reference<'_> {
         Reference::Nothing
     }
 
-    /// What it names, to be changed.
+    /// The entity that the field names, mutable.
     fn reference_mut(&mut self) -> ReferenceMut<'_> {
         ReferenceMut::Nothing
     }

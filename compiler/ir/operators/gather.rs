@@ -15,7 +15,7 @@ use crate::ir::types::{ElementType, Extent};
 pub struct Gather {
     /// The axis of operand 0 along which slices are picked.
     pub axis: usize,
-    /// How many leading dimensions both operands have in common.
+    /// The number of leading dimensions that both operands have in common.
     pub batch: usize,
 }
 
@@ -39,7 +39,7 @@ impl Operator for Gather {
 
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let source = generator.tensor_where(|ty| ty.rank() > 0)?;
-        // Indices fit the least extent there may be, and what both have in common is known.
+        // Indices fit the smallest possible extent, and common dimensions are static.
         let extents = generator.b.tensor(source).shape.clone();
         let least = |&extent: &Extent| generator.b.function.interval(extent).low.max(0) as u64;
         let shape: Vec<u64> = extents.iter().map(least).collect();
@@ -82,7 +82,7 @@ impl Operator for Gather {
     }
 }
 
-/// Where an axis of what is picked from goes, when this many dimensions take the place of `picked_along`.
+/// The axis of the result for an axis of operand 0, if `picked` dimensions take the place of `picked_along`.
 fn source_axis(axis: usize, picked_along: usize, picked: usize) -> Axis {
     match axis {
         axis if axis < picked_along => Axis::Kept(axis),
@@ -91,7 +91,7 @@ fn source_axis(axis: usize, picked_along: usize, picked: usize) -> Axis {
     }
 }
 
-/// The shape of what is picked from operand 0 by operand 1.
+/// The shape of a gather from operand 0 by operand 1.
 pub(super) fn picked_shape(cx: &Context<'_>, axis: usize, batch: usize) -> Result<Vec<Extent>, TypeError> {
     let (data, indices) = (cx.tensor(0)?, cx.tensor(1)?);
     cx.operand_element(1, Elements::Among(vec![ElementType::I32, ElementType::I64]))?;

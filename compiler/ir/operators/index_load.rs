@@ -12,7 +12,7 @@ use crate::ir::types::{ElementType, Interval, Type};
 /// An index read from a one-element integer tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexLoad {
-    /// What the index may be; another one is an error when the program runs.
+    /// The range of the index. A value outside it is an error at run time.
     pub interval: Interval,
 }
 

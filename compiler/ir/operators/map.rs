@@ -12,7 +12,7 @@ use crate::ir::types::{ElementType, TensorType, Type};
 /// An element-wise expression over broadcast operands.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Map {
-    /// What is computed of an element of each operand; one result of the instruction a result.
+    /// The expression of one element of each operand. Each of its results is a result of the instruction.
     pub expression: Expression,
 }
 

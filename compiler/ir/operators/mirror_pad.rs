@@ -16,9 +16,9 @@ pub struct MirrorPad {
     pub low: Vec<i64>,
     /// Positions after the last element.
     pub high: Vec<i64>,
-    /// Whether the edge element itself is repeated.
+    /// `true` if the edge element itself is repeated.
     pub edge: bool,
-    /// The extents with the border, where some are known only when the program runs, and else nothing.
+    /// The extents with the border, if some are run-time extents; otherwise empty.
     pub padded: Vec<Extent>,
 }
 

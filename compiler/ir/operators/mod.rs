@@ -1,8 +1,7 @@
-//! The operators of the tensor language, one file each: what an operator is told beside its operands, its type rule, what it means, random
-//! instances of it, and what it does along each axis.
+//! The operators of the tensor language, one file each: fields, type rule, meaning, random instances, and the effect along each axis.
 //!
-//! The list at the end of this file is the only one: the text form, arity checks, the verifier, the interpreter, the coverage
-//! document and the random-module generator go by it.
+//! The list at the end of this file is the only one. The text form, arity checks, the verifier, the interpreter, the coverage document and the
+//! generator of random modules use it.
 
 mod arg_reduce;
 mod attention;
@@ -98,17 +97,17 @@ use super::scalar::ScalarOp;
 use super::types::{Extent, Type};
 use std::fmt;
 
-/// How many operands an instruction has.
+/// The number of operands of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arity {
     /// Exactly this many.
     Exactly(usize),
-    /// That many or more.
+    /// This many or more.
     AtLeast(usize),
 }
 
 impl Arity {
-    /// Whether a count is allowed.
+    /// Tests whether a number of operands is allowed.
     pub fn allows(self, count: usize) -> bool {
         match self {
             Self::Exactly(n) => count == n,
@@ -132,55 +131,54 @@ pub type Types = Result<Vec<Type>, TypeError>;
 /// Random operands, and an operator that probably fits them.
 pub(super) type Proposal<O> = Option<(Vec<Value>, O)>;
 
-/// What every operator's file says of it.
+/// The description of an operator, implemented in its file.
 pub(super) trait Operator: Clone + Default {
     /// Its name in the text form.
     const NAME: &'static str;
     /// Its operands.
     const OPERANDS: Arity;
-    /// What it computes, in one sentence for the coverage document.
+    /// Its meaning, in one sentence for the coverage document.
     const MEANING: &'static str;
 
     /// Its fields by their names in the text form, in its order.
     fn fields(&self) -> Vec<(&'static str, &dyn Field)>;
 
-    /// The same, to be changed.
+    /// Its fields, mutable.
     fn fields_mut(&mut self) -> Vec<(&'static str, &mut dyn Field)>;
 
-    /// The types of the results; as many operands as the row says are there.
+    /// The types of the results. The number of operands is checked before.
     fn infer(&self, cx: &Context<'_>) -> Types;
 
-    /// What it computes of some operands.
+    /// Its results for some operands.
     fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>>;
 
-    /// A random instance; nothing where no value at hand fits.
+    /// A random instance; `None` if no value at hand fits.
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self>;
 
-    /// What it does along each axis of its operands, in an instruction that its type rule accepts.
+    /// The effect along each axis of its operands, in an instruction that its type rule accepts.
     fn axes(&self, cx: &Context<'_>) -> Axes {
         Axes::opaque(cx)
     }
 
-    /// The operator that does to operands whose dimension `i` is dimension `permutation[i]` of these what this one does to these, but
-    /// for the order of the result's dimensions; nothing where there is no such operator.
+    /// The equivalent operator for permuted operands: dimension `i` of its operands is dimension `permutation[i]` of the original ones. Its result is
+    /// the original result with dimensions permuted likewise. `None` if there is no such operator.
     fn permuted(&self, _permutation: &[usize]) -> Option<Self> {
         None
     }
 
-    /// The operator that computes a part of the result along an axis from the part of operand 0 that it needs, with this many positions of
-    /// border before and after that; nothing where fields depend on extents in another way.
+    /// The operator that computes a part of the result along an axis. It reads the needed part of operand 0, with `low` and `high` positions of
+    /// border. `None` if fields depend on extents in another way.
     fn part(&self, _axis: usize, _low: i64, _high: i64) -> Option<Self> {
         None
     }
 
-    /// The axis of operand 0 of which the result has the slices that the integers of operand 1 name, in their order, and nothing else; nothing
-    /// where the operator does anything else.
+    /// The axis of operand 0 from which the integers of operand 1 pick slices, if the operator does only that; `None` otherwise.
     fn picked_along(&self) -> Option<usize> {
         None
     }
 
-    /// Scalar operations, or elements looked at, for each element of the results beside reading the operands once, roughly; nothing where it
-    /// follows from extents that are known only at run time.
+    /// A rough number of scalar operations, or of elements visited, for each element of the results, beside reading the operands once. `None` if it
+    /// depends on run-time extents.
     fn work(&self, _cx: &Context<'_>) -> Option<u64> {
         Some(1)
     }
@@ -194,7 +192,7 @@ pub struct OpRow {
     pub name: &'static str,
     /// Operands.
     pub operands: Arity,
-    /// What it computes, in one sentence for the coverage document.
+    /// Its meaning, in one sentence for the coverage document.
     pub meaning: &'static str,
 }
 
@@ -284,7 +282,7 @@ impl Operation {
         }
     }
 
-    /// Whether it has control flow or state, or is the application's: then two equal instructions are not one.
+    /// Tests whether the operator has control flow or state, or is the application's. Equal instructions must then not be merged.
     pub fn has_effect(&self) -> bool {
         matches!(self, Self::If(_) | Self::While(_) | Self::Call(_) | Self::LoadState(_) | Self::StoreState(_) | Self::External(_))
     }
@@ -357,7 +355,7 @@ macro_rules! operators {
                 }
             }
 
-            /// What it computes of some operands.
+            /// Its results for some operands.
             pub(super) fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
                 match self {
                     $(Self::$kind(operator) => operator.evaluate(cx),)*
@@ -371,23 +369,22 @@ macro_rules! operators {
                 }
             }
 
-            /// What it does along each axis of its operands, in an instruction that its type rule accepts.
+            /// The effect along each axis of its operands, in an instruction that its type rule accepts.
             pub fn axes(&self, cx: &Context<'_>) -> Axes {
                 match self {
                     $(Self::$kind(operator) => operator.axes(cx),)*
                 }
             }
 
-            /// The operator that does to operands whose dimension `i` is dimension `permutation[i]` of these what this one does to
-            /// these, but for the order of the result's dimensions; nothing where there is no such operator.
+            /// The equivalent operator for operands permuted by `permutation`, whose result is permuted likewise. `None` if there is no such
+            /// operator.
             pub fn permuted(&self, permutation: &[usize]) -> Option<Self> {
                 match self {
                     $(Self::$kind(operator) => operator.permuted(permutation).map(Self::$kind),)*
                 }
             }
 
-            /// The axis of operand 0 of which the result has the slices that the integers of operand 1 name, in their order, and nothing
-            /// else; nothing where the operator does anything else.
+            /// The axis of operand 0 from which the integers of operand 1 pick slices, if the operator does only that; `None` otherwise.
             pub fn picked_along(&self) -> Option<usize> {
                 match self {
                     $(Self::$kind(operator) => operator.picked_along(),)*

@@ -13,7 +13,7 @@ use crate::ir::types::{ElementType, Extent};
 /// The best of overlapping boxes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NonMaxSuppression {
-    /// How many at most, for each row of scores.
+    /// The maximum number of boxes for each row of scores.
     pub count: i64,
 }
 

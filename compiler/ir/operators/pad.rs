@@ -47,7 +47,7 @@ impl Operator for Pad {
         let input = generator.tensor_where(|_| true)?;
         let element = generator.b.tensor(input).element;
         let shape = generator.b.tensor(input).shape.clone();
-        // Only what is known may be cropped.
+        // Only static extents may be cropped.
         let least = |extent: &Extent| if extent.as_static().is_some() { -1 } else { 0 };
         let low: Vec<i64> = shape.iter().map(|extent| generator.random.between(least(extent), 2)).collect();
         let high = generator.ints(shape.len(), 0, 2);
@@ -73,7 +73,7 @@ impl Operator for Pad {
     fn part(&self, axis: usize, low: i64, high: i64) -> Option<Self> {
         let mut part = self.clone();
         (*part.low.get_mut(axis)?, *part.high.get_mut(axis)?) = (low, high);
-        // What is cropped is no border.
+        // A crop is no border.
         (self.padded.is_empty() && self.low[axis] >= 0 && self.high[axis] >= 0).then_some(part)
     }
 }
@@ -101,7 +101,7 @@ pub(super) fn padded_shape(cx: &Context<'_>, low: &[i64], high: &[i64], given: &
         }
         let Extent::Static(n) = shape[d] else {
             let given = given.get(d).ok_or_else(|| cx.error(Misfit::Dynamic { operand: 0, dimension: d, field: Some("padded") }))?;
-            // What is known only when the program runs is not cropped.
+            // A run-time extent is not cropped.
             for (field, amount) in [("low", low[d]), ("high", high[d])] {
                 cx.number(field, Some(d), amount, 0, i64::MAX)?;
             }

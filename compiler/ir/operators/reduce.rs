@@ -16,7 +16,7 @@ const MOST_FACTORS: u64 = 32;
 /// A reduction over whole axes, which stay with extent 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reduce {
-    /// What elements are combined by.
+    /// The operation that combines elements.
     pub reduction: Reduction,
     /// The axes.
     pub axes: Vec<usize>,

@@ -37,7 +37,7 @@ impl Operator for Repack {
         Ok(Slot::one(movement::repack(cx.tensor(0)?, self.element)))
     }
 
-    /// None: hardly any operator reads what shares bytes.
+    /// Proposes no instance: hardly any operator reads packed elements.
     fn propose(_generator: &mut Generator<'_>) -> Proposal<Self> {
         None
     }

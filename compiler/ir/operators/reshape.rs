@@ -9,7 +9,7 @@ use crate::ir::interpret::{Evaluation, Slot, Step};
 use crate::ir::random::Generator;
 use crate::ir::types::{Extent, TensorType, Type};
 
-/// The same elements in row-major order under another shape.
+/// The elements in the same row-major order under another shape.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reshape {
     /// The shape.

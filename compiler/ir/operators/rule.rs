@@ -8,13 +8,13 @@ use crate::ir::fault::{Elements, Misfit, Ranks, Subject, TypeError, ValueKind};
 use crate::ir::module::{Function, Module, Value};
 use crate::ir::types::{ElementType, Extent, Interval, TensorType, Type};
 
-/// Tensors have at most this many dimensions; formats stop at 8 to 16.
+/// The maximum number of dimensions. Formats stop at 8 to 16.
 pub const MAX_RANK: usize = 16;
-/// The most elements of a tensor: more than any memory holds, and few enough that sizes of what is made of several tensors, windows and
-/// padding fit 64 bits.
+/// The maximum number of elements of a tensor: more than any memory holds. Sizes computed from several tensors, windows and padding still fit 64
+/// bits.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
-/// What a rule sees.
+/// The input of a type rule.
 pub struct Context<'a> {
     /// The module, for constants, states and called functions.
     pub module: &'a Module,
@@ -27,7 +27,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The shape of a tensor operand; nothing where it is not known at compile time.
+    /// The shape of a tensor operand; `None` if it is not known at compile time.
     pub(super) fn known_shape(&self, operand: usize) -> Option<Vec<u64>> {
         self.tensor(operand).ok()?.shape.iter().map(|&extent| self.function.resolved(extent).as_static()).collect()
     }
@@ -165,7 +165,7 @@ impl<'a> Context<'a> {
         broadcast_shapes(shapes).ok_or_else(|| self.error(found()))
     }
 
-    /// The types that products of two operands may be summed in. Numbers of binary32 and its halves meet, as what they are in binary32.
+    /// Checks the type in which products of two operands are summed. Numbers of binary32 and its halves may be mixed; halves are widened to binary32.
     pub(super) fn accumulator(&self, found: ElementType) -> Result<(), TypeError> {
         let factors @ [left, right] = [self.tensor(0)?.element, self.tensor(1)?.element];
         let is_single = |element: ElementType| matches!(element, ElementType::F32 | ElementType::F16 | ElementType::Bf16);

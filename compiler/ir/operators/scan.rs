@@ -18,9 +18,9 @@ pub struct Scan {
     pub reduction: Reduction,
     /// The axis.
     pub axis: usize,
-    /// Whether each element is left out of its own result.
+    /// `true` if each element is left out of its own result.
     pub exclusive: bool,
-    /// Whether it goes from the end.
+    /// `true` if the scan runs from the end.
     pub reverse: bool,
 }
 

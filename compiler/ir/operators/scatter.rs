@@ -17,11 +17,11 @@ use crate::ir::types::ElementType;
 pub struct Scatter {
     /// The axis along which slices are placed.
     pub axis: usize,
-    /// How many leading dimensions the tensor, the indices and the updates have in common.
+    /// The number of leading dimensions that the tensor, the indices and the updates have in common.
     pub batch: usize,
-    /// What happens to an element that is there.
+    /// The operation that combines an element with its update.
     pub combination: Combination,
-    /// Whether a negative index leaves its slice out; else it is an error.
+    /// `true` if a negative index leaves its slice out; otherwise it is an error.
     pub skips_negative: bool,
 }
 

@@ -15,9 +15,9 @@ use crate::ir::types::Extent;
 pub struct Slice {
     /// The position of the first element in each dimension.
     pub start: Vec<Extent>,
-    /// How many elements.
+    /// The number of elements in each dimension.
     pub size: Vec<Extent>,
-    /// Positions from one element to the next, backwards where it is negative.
+    /// The distance from one element to the next, negative to go backwards.
     pub stride: Vec<i64>,
 }
 
@@ -38,7 +38,7 @@ impl Operator for Slice {
         for dimension in 0..rank {
             let stride = stride[dimension];
             cx.require(stride != 0, || Misfit::Zero { field: "stride", dimension })?;
-            // What leaves the largest extent leaves every one.
+            // A slice that exceeds the largest extent exceeds every one.
             let bound = u64::try_from(cx.function.interval(input.shape[dimension]).high).ok();
             let (Extent::Static(first), Extent::Static(count), Some(extent)) = (start[dimension], size[dimension], bound) else {
                 continue;

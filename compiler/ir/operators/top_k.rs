@@ -13,9 +13,9 @@ use crate::ir::types::{ElementType, Extent, Interval};
 /// The largest or smallest elements of the last dimension, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopK {
-    /// Which come first.
+    /// The elements that come first.
     pub order: Order,
-    /// How many.
+    /// The number of elements.
     pub count: Extent,
 }
 

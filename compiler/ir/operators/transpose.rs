@@ -23,7 +23,7 @@ impl Transpose {
         Self { permutation: inverse }
     }
 
-    /// Whether every dimension stays where it is.
+    /// Tests whether every dimension stays in its place.
     pub fn is_identity(&self) -> bool {
         self.permutation.iter().enumerate().all(|(i, &p)| p == i)
     }

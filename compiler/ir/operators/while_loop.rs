@@ -12,9 +12,9 @@ use crate::ir::types::{ElementType, Extent, Type};
 /// A function repeated while another says so.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct While {
-    /// Whether there is another round.
+    /// The function that decides on another iteration.
     pub condition: Func,
-    /// A round.
+    /// The function of one iteration.
     pub body: Func,
 }
 
@@ -50,7 +50,7 @@ impl Operator for While {
     }
 }
 
-/// Whether every index parameter of a loop's body that is an extent stays what it is from round to round.
+/// Tests whether every index parameter of a loop's body that is an extent stays the same from one iteration to the next.
 fn keeps_extents(body: &Function) -> bool {
     let types = body.params.iter().chain(&body.results).filter_map(|&v| body.values[v].ty.as_tensor());
     let indices =

@@ -21,15 +21,15 @@ pub struct WindowGeometry {
     pub padding_low: Vec<i64>,
     /// Padding after the last element.
     pub padding_high: Vec<i64>,
-    /// How many windows there are, where that is known only when the program runs, and else nothing. Then there is as much padding
-    /// after the last element as they need.
+    /// The number of windows in each spatial dimension, if it is known only at run time; otherwise empty. The padding after the last element then is
+    /// as large as these windows need.
     pub positions: Vec<Extent>,
-    /// How much padding is not there before the first element; nothing where `positions` is.
+    /// The part of `padding_low` that is left out at run time; empty if `positions` is.
     pub shift: Vec<Extent>,
 }
 
 impl WindowGeometry {
-    /// Tells if elements between two taps belong to neither.
+    /// Tests whether there are gaps between the taps (dilation).
     pub fn has_gaps(&self) -> bool {
         self.dilation.iter().any(|&step| step != 1)
     }
@@ -52,14 +52,14 @@ impl WindowGeometry {
         self.check_run_time(cx, n)
     }
 
-    /// What is known only when the program runs: a number of windows and a shift for each dimension, or none.
+    /// Checks the run-time lists: a number of windows and a shift for each dimension, or both empty.
     fn check_run_time(&self, cx: &Context<'_>, n: usize) -> Result<(), TypeError> {
         let wanted = if self.positions.is_empty() && self.shift.is_empty() { 0 } else { n };
         for (field, list) in [("positions", &self.positions), ("shift", &self.shift)] {
             cx.rank(Subject::Field(field), list.len(), Ranks::Exactly(wanted))?;
             cx.shape(Subject::Field(field), list)?;
         }
-        // A shift is within the padding.
+        // A shift is at most the padding.
         for (dimension, (&shift, &high)) in self.shift.iter().zip(&self.padding_low).enumerate() {
             let (found, expected) = (cx.function.interval(shift), Interval { low: 0, high });
             let within = found.low >= 0 && found.high <= high;
@@ -84,8 +84,7 @@ impl WindowGeometry {
         Ok(Extent::Static(room.map_or(0, |room| room / self.strides[d] as u64 + 1)))
     }
 
-    /// What becomes of spatial dimension `d` of an input, of which there are this many elements before and positions after, for a window of
-    /// `size` taps.
+    /// The effect along spatial dimension `d` of an input of extent `extent`, for a window of `size` taps.
     pub(super) fn axis(&self, cx: &Context<'_>, d: usize, size: u64, extent: Extent) -> Axis {
         let result = self.positions(cx, d, size, extent).ok();
         let is_single = size == 1 && self.strides[d] == 1 && self.padding_low[d] == 0;
@@ -98,7 +97,7 @@ impl WindowGeometry {
         Axis::Windowed(d + 1, Taps { size, stride: self.strides[d], dilation: self.dilation[d], low: self.padding_low[d] })
     }
 
-    /// The geometry with other padding along an axis of the tensor; nothing where that is no spatial axis, or windows are counted.
+    /// The geometry with other padding along an axis of the tensor. `None` if that is no spatial axis, or the number of windows is a run-time extent.
     pub(super) fn part(&self, axis: usize, low: i64, high: i64) -> Option<Self> {
         let mut part = self.clone();
         let d = axis.checked_sub(1)?;
@@ -106,7 +105,7 @@ impl WindowGeometry {
         self.positions.is_empty().then_some(part)
     }
 
-    /// What is known when the program runs.
+    /// The run-time numbers of windows and shifts.
     pub(super) fn run_time(&self, cx: &Evaluation<'_, '_>) -> Step<contract::RunTime> {
         Ok(contract::RunTime { positions: cx.shape(&self.positions)?, shift: cx.shape(&self.shift)? })
     }
@@ -115,18 +114,18 @@ impl WindowGeometry {
 /// A reduction over a sliding window, channels last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Window {
-    /// What elements are combined by.
+    /// The operation that combines elements.
     pub reduction: Reduction,
-    /// In which order.
+    /// The order of summation.
     pub summation: Summation,
     /// Taps in each spatial dimension.
     pub size: Vec<i64>,
-    /// Where the windows are.
+    /// The positions of the windows.
     pub geometry: WindowGeometry,
 }
 
 impl Window {
-    /// Nines are sums and maxima of f32, down the columns of a plane.
+    /// Checks that windows summed in nines are sums or maxima of f32 over at most two dimensions.
     fn check_summation(&self, cx: &Context<'_>) -> Result<(), TypeError> {
         if self.summation == Summation::Rows {
             return Ok(());
@@ -136,7 +135,7 @@ impl Window {
         let found = || self.reduction.word().to_owned();
         let is_known = matches!(self.reduction, Reduction::Sum | Reduction::Max);
         cx.require(is_known, || Misfit::Malformed { field: "reduction", expected: "sum or max", found: found() })?;
-        // In place of padding they read the nearest element, which only a window without gaps has among its taps.
+        // Padding reads the nearest element, which is a tap of the window only if it has no gaps.
         let gaps = self.reduction == Reduction::Max && self.geometry.has_gaps();
         cx.require(!gaps, || Misfit::Malformed { field: "dilation", expected: "1", found: format!("{:?}", self.geometry.dilation) })
     }

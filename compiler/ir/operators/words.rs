@@ -24,7 +24,7 @@ pub trait Word: Copy + PartialEq + 'static {
     }
 }
 
-/// What elements are combined by.
+/// The operation that combines elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Reduction {
     /// Their sum; integers wrap.
@@ -40,14 +40,14 @@ pub enum Reduction {
     MinOrNan,
     /// Their product; integers wrap.
     Product,
-    /// Whether any is not zero.
+    /// `true` if any element is not zero.
     Any,
-    /// Whether none is zero.
+    /// `true` if no element is zero.
     All,
 }
 
 impl Reduction {
-    /// The same of elements that are no floats: there is no NaN.
+    /// The equivalent reduction of integers, for which there is no NaN.
     pub fn of_integers(self) -> Self {
         match self {
             Self::MaxOrNan => Self::Max,
@@ -62,16 +62,16 @@ impl Word for Reduction {
     const WORDS: &'static [&'static str] = &["sum", "max", "min", "max_or_nan", "min_or_nan", "product", "any", "all"];
 }
 
-/// In which order the elements of a window are combined, where that makes a difference.
+/// The order in which the elements of a window are combined, if it makes a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Summation {
     /// One after another, row by row.
     #[default]
     Rows,
-    /// XNNPACK's of its averages: down the columns, nine at a time. Nine are i0 to i8, and their sum is
-    /// `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6 + i7))`; it is added to the sum of those before them. Padding is +0 at its place.
-    /// Its maxima go the same way by the instruction of x86: where one of two is NaN the second one is the result. Nine that are not all there repeat
-    /// the first, padding is the nearest element. The first nine are left out if they come out as NaN; if later ones do, the result is +∞.
+    /// XNNPACK's order for averages: down the columns, nine at a time. Nine elements i0 to i8 give `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6
+    /// + i7))`. It is added to the sum of the groups before. Padding is +0 at its place. Maxima go the same way by x86's instruction: if one of two
+    /// is NaN, the second is the result. An incomplete group repeats its first element, and padding is the nearest element. If the first group gives
+    /// NaN, it is left out; if a later one does, the result is +∞.
     Nines,
 }
 
@@ -80,7 +80,7 @@ impl Word for Summation {
     const WORDS: &'static [&'static str] = &["rows", "nines"];
 }
 
-/// What `scatter` does with an element and its update.
+/// The effect of `scatter` on an element and its update.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Combination {
     /// The update takes the element's place.
@@ -114,7 +114,7 @@ impl Word for Combination {
     const WORDS: &'static [&'static str] = &["set", "sum", "product", "max", "min"];
 }
 
-/// What `arg_reduce` looks for.
+/// The extreme that `arg_reduce` searches.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Search {
     /// The largest element; NaN is worse than every number.
@@ -129,22 +129,22 @@ pub enum Search {
 }
 
 impl Search {
-    /// Whether large elements are looked for.
+    /// Tests whether the search is for the largest element.
     pub fn finds_largest(self) -> bool {
         matches!(self, Self::Max | Self::MaxOrNan)
     }
 
-    /// Whether NaN is better than every number.
+    /// Tests whether NaN is better than every number.
     pub fn finds_nan(self) -> bool {
         matches!(self, Self::MaxOrNan | Self::MinOrNan)
     }
 
-    /// The same of elements that are no floats: there is no NaN.
+    /// The equivalent search among integers, for which there is no NaN.
     pub fn of_integers(self) -> Self {
         if self.finds_largest() { Self::Max } else { Self::Min }
     }
 
-    /// The element that is found.
+    /// The reduction that gives the found element.
     pub fn reduction(self) -> Reduction {
         match self {
             Self::Max => Reduction::Max,
@@ -160,7 +160,7 @@ impl Word for Search {
     const WORDS: &'static [&'static str] = &["max", "min", "max_or_nan", "min_or_nan"];
 }
 
-/// Which elements `top_k` gives first.
+/// The elements that `top_k` returns first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Order {
     /// The largest.

@@ -3,7 +3,7 @@
 use super::Generator;
 use crate::ir::*;
 
-/// What a function does with all it has computed, before it returns.
+/// The control flow that a function applies to its values before it returns.
 enum Inner {
     /// One of two functions.
     Choice(bool, Func, Func),
@@ -16,8 +16,8 @@ fn counter() -> Type {
 }
 
 impl Generator<'_> {
-    /// A function that computes something of the same type from each of its parameters (from the first one what is given, if it is),
-    /// hands a token through and may use a state on the way. Sometimes there is a branch or a loop in it.
+    /// A function that computes a value of the same type from each of its parameters. It hands a token through, and may use a state. If
+    /// `first` is given, it is computed from the first parameter. Sometimes there is a branch or a loop in the function.
     fn function(&mut self, types: &[Type], first: Option<Expression>) -> Option<Func> {
         let free = &types[usize::from(first.is_some())..];
         let inner = match self.random.below(6) {
@@ -32,7 +32,7 @@ impl Generator<'_> {
         self.straight(types, first, inner)
     }
 
-    /// A function as [`Self::function`] makes them, with what is given in it. Sometimes two results change places.
+    /// A function like [`Self::function`] with the given control flow. Sometimes two results change places.
     fn straight(&mut self, types: &[Type], first: Option<Expression>, inner: Option<Inner>) -> Option<Func> {
         let free = usize::from(first.is_some());
         let mut bodies: Vec<Option<Expression>> = types.iter().map(|ty| ty.as_tensor().map(|t| self.endomorphism(&[t.element]))).collect();
@@ -62,7 +62,7 @@ impl Generator<'_> {
         if let Some((position, state)) = state {
             let loaded = b.load_state(results[position], state).ok()?;
             let ty = Type::Tensor(b.module.states[state].ty.clone());
-            // What the state held becomes a result, and that result what the state holds.
+            // The contents of the state become a result, and the former result becomes the contents.
             let stored = like(&ty, free).map_or(loaded[1], |i| std::mem::replace(&mut results[i], loaded[1]));
             results[position] = b.store_state(loaded[0], stored, state).ok()?;
         }
@@ -106,7 +106,7 @@ impl Generator<'_> {
         Some((operands, [condition, body]))
     }
 
-    /// Whether a counter, which comes before other parameters, is below a few turns.
+    /// A condition: the counter, which comes before other parameters, is below a small number.
     fn condition(&mut self, types: &[Type]) -> Option<Func> {
         let turns = self.random.between(0, 4) as i32;
         let name = format!("f{}", self.b.module.functions.len());
@@ -122,7 +122,7 @@ impl Generator<'_> {
         Some(b.finish(vec![verdict]))
     }
 
-    /// One more.
+    /// The counter plus one.
     fn next_count(&self) -> Expression {
         let mut e = ExpressionBuilder::new(&[ElementType::I32]);
         let (n, one) = (e.input(0), e.constant(Scalar::i32(1)));
@@ -155,7 +155,7 @@ impl Generator<'_> {
     }
 }
 
-/// What a branch or a loop makes of values.
+/// Applies a branch or a loop to values.
 fn within(b: &mut FunctionBuilder<'_>, inner: Inner, values: Vec<Value>) -> Option<Vec<Value>> {
     let literal = |b: &mut FunctionBuilder<'_>, element, bytes| b.literal(TensorType::of(element, &[]), bytes).ok();
     match inner {

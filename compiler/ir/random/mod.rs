@@ -1,6 +1,6 @@
-//! Random modules over the whole operator table, for tests: what one engine computes on them, every engine must.
+//! Random modules over the whole operator table, for tests: every engine must compute the same results on them.
 //!
-//! The same seed and options give the same module and inputs. The modules verify, and run without an error: indices stay in range
+//! Equal seeds and options give equal modules and inputs. The modules verify, and run without an error: indices stay in range
 //! and loops end. A few numbers are infinite or NaN, and sums of floats may depend on their order.
 
 mod expression;
@@ -13,7 +13,7 @@ pub use numbers::Random;
 
 use super::*;
 
-/// What random modules may hold.
+/// The contents that random modules may have.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Instructions in the main function, roughly.
@@ -24,17 +24,17 @@ pub struct Options {
     pub elements: Vec<ElementType>,
     /// Scalar operations without parameters to choose from.
     pub scalar_operations: Vec<ScalarOp>,
-    /// Whether extents may be known only when the program runs.
+    /// `true` if some extents may be run-time extents.
     pub dynamic: bool,
 }
 
 impl Default for Options {
-    /// Everything.
+    /// All operators, element types and scalar operations that have arithmetic.
     fn default() -> Self {
         Self {
             instructions: 12,
             operators: OPS.iter().map(|row| row.op).filter(|op| !matches!(op, Op::External | Op::Repack)).collect(),
-            // Numbers without arithmetic would only be in the way.
+            // Element types without arithmetic would only be in the way.
             elements: ElementType::ALL.iter().map(|(e, _)| *e).filter(|&e| e != ElementType::C128).collect(),
             scalar_operations: ScalarOp::PLAIN.to_vec(),
             dynamic: true,
@@ -43,13 +43,14 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The scalar operations that every engine rounds alike. What random chains of the others make of one unit in the last place may
-    /// be any number: the sine of a large product, the power of a power.
+    /// The scalar operations that every engine rounds alike. Random chains of the others can turn one unit in the last place into any error: the sine
+    /// of a large product, the power of a power.
     pub fn exact_operations() -> Vec<ScalarOp> {
         ScalarOp::PLAIN.iter().copied().filter(|op| op.row().exactness != Exactness::Near).collect()
     }
 
-    /// The operators but for transforms and attention, which round otherwise or add in another order: integers made of their results would show it.
+    /// All operators but transforms and attention. Engines may round these differently or sum in another order, and integers made of their results
+    /// would show it.
     pub fn exact_operators() -> Vec<Op> {
         let left_out = [Op::External, Op::Repack, Op::Attention, Op::Fourier, Op::RealFourier];
         OPS.iter().map(|row| row.op).filter(|op| !left_out.contains(op)).collect()
@@ -105,11 +106,11 @@ pub(in crate::ir) struct Generator<'m> {
     /// Inputs so far, one a parameter that is no token.
     inputs: Vec<Tensor>,
     pub(in crate::ir) token: Option<Value>,
-    /// Whether numbers are finite for now.
+    /// `true` while numbers must be finite.
     pub(in crate::ir) finite: bool,
-    /// Results that must be returned, whatever else is.
+    /// Results that must be returned in any case.
     outputs: Vec<Value>,
-    /// Extents of parameters that are known when the program runs, and what they are.
+    /// Run-time extents of parameters, and their values in this run.
     measured: Vec<(Value, u64)>,
 }
 
@@ -177,7 +178,7 @@ impl Generator<'_> {
         value
     }
 
-    /// Makes an extent of a parameter one that is known when the program runs: its own, or that of another parameter.
+    /// Turns an extent of a parameter into a run-time extent: its own, or another parameter's.
     fn measure(&mut self, param: Value, dimension: usize, extent: u64) {
         let same: Vec<Value> = self.measured.iter().filter(|(_, n)| *n == extent).map(|(index, _)| *index).collect();
         let index = if !same.is_empty() && self.random.one_in(2) {

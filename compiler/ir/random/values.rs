@@ -62,7 +62,7 @@ impl Generator<'_> {
         if !self.random.one_in(4) {
             return self.b.literal(TensorType::of(element, shape), tensor.bytes).ok();
         }
-        // A file may leave out what is zero.
+        // A file may leave out zeros.
         for element in tensor.bytes.chunks_mut((element.bits() as usize).div_ceil(8)) {
             if !self.random.one_in(6) {
                 element.fill(0);
@@ -140,7 +140,7 @@ impl Generator<'_> {
         *self.random.pick(all)
     }
 
-    /// Floats of which a multiple of `parts` are a row of a power of two.
+    /// The operand of a Fourier transform: rows of floats whose length is a power of two. Each number has `parts` floats.
     pub(in crate::ir) fn transformed(&mut self, parts: u64) -> Option<Value> {
         let mut shape = if self.random.one_in(2) { vec![self.random.between(1, 3) as u64] } else { vec![] };
         shape.push(1 << self.random.below(7));

@@ -50,7 +50,7 @@ pub struct ExpressionBuilder {
 }
 
 impl Expression {
-    /// What it takes to compute it, in additions.
+    /// The cost of computing it, in additions.
     pub fn cost(&self) -> u64 {
         self.nodes.values().map(|node| node.op.row().cost).fold(0, u64::saturating_add)
     }

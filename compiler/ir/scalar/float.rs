@@ -4,16 +4,16 @@
 use super::operations::NanRule;
 use crate::ir::types::ElementType;
 
-/// What an operation does to floats of a type.
+/// The function of an operation on floats of a type.
 #[derive(Clone, Copy)]
 pub enum Reals<T> {
-    /// It is not one of floats, or one whose operands are of other types.
+    /// No function: the operation is not one of floats, or its operands are of other types.
     Undefined,
-    /// To one.
+    /// A function of one operand.
     Unary(fn(T) -> T),
-    /// To two.
+    /// A function of two operands.
     Binary(fn(T, T) -> T),
-    /// To three.
+    /// A function of three operands.
     Ternary(fn(T, T, T) -> T),
 }
 
@@ -72,7 +72,7 @@ fn extreme<T: Copy + PartialOrd>(rule: NanRule, a: T, b: T, second_wins: bool) -
     }
 }
 
-/// What is left of an f32 when it is stored as a value of a 16-bit float type; other types keep it.
+/// Rounds an f32 as if it were stored in a 16-bit float type. Other types keep it.
 pub fn round_storage(ty: ElementType, a: f32) -> f32 {
     match ty {
         ElementType::F16 => half::f16::from_f32(a).to_f32(),

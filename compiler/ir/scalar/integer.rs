@@ -4,16 +4,16 @@
 use super::operations::{Comparison, RequantizeRule};
 use crate::ir::types::ElementType;
 
-/// What an operation does to integers, as numbers of their type; the result is still to be wrapped to it.
+/// The function of an operation on integers of a type. The result is not wrapped to the type yet.
 #[derive(Clone, Copy)]
 pub enum Integers {
-    /// It is not one of integers, or one whose operands are of other types.
+    /// No function: the operation is not one of integers, or its operands are of other types.
     Undefined,
-    /// To one.
+    /// A function of one operand.
     Unary(fn(ElementType, i64) -> i64),
-    /// To two.
+    /// A function of two operands.
     Binary(fn(ElementType, i64, i64) -> i64),
-    /// To three.
+    /// A function of three operands.
     Ternary(fn(ElementType, i64, i64, i64) -> i64),
 }
 
@@ -66,7 +66,7 @@ fn is_wide_unsigned(ty: ElementType) -> bool {
     ty == ElementType::U64
 }
 
-/// Whether a comparison holds between two numbers of a type.
+/// Tests whether a comparison holds between two numbers of a type.
 pub fn compare(comparison: Comparison, ty: ElementType, a: i64, b: i64) -> bool {
     let order = if is_wide_unsigned(ty) { (a as u64).cmp(&(b as u64)) } else { a.cmp(&b) };
     match comparison {
@@ -128,7 +128,7 @@ pub fn power(a: i64, b: i64) -> i64 {
     result
 }
 
-/// How many of the type's bits are zero above the highest that is not.
+/// The number of zero bits of the type above the highest set bit.
 pub fn leading_zeros(ty: ElementType, a: i64) -> i64 {
     let bits = (a as u64) << (64 - ty.bits());
     i64::from(if bits == 0 { ty.bits() } else { bits.leading_zeros() })

@@ -1,5 +1,5 @@
-//! Between which numbers results are, from what is known of the operands. A row names one [`IntervalRule`]; it serves integers of any size, whose
-//! ends are exact, and reals, whose caller allows for rounding.
+//! Interval arithmetic: the range of a result, from the ranges of the operands. A row names one [`IntervalRule`]. The rule serves integers of any
+//! size, whose ends are exact, and reals, whose caller allows for rounding.
 
 use super::operations::Comparison;
 use crate::ir::types::ElementType;
@@ -7,7 +7,7 @@ use crate::ir::types::ElementType;
 /// An interval of integers, both ends in it.
 pub type Range = (i128, i128);
 
-/// What is known of an operation's operands, and its type.
+/// The known properties of an operation's operands, and its type.
 pub struct Operands<'a, N = i128> {
     /// The type of the result.
     pub ty: ElementType,
@@ -17,7 +17,7 @@ pub struct Operands<'a, N = i128> {
     pub ranges: &'a [(N, N)],
 }
 
-/// Where an exact result lies, before it is rounded or wrapped to its type.
+/// The range of an exact result, before it is rounded or wrapped to its type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IntervalRule {
     /// a + b.
@@ -40,47 +40,47 @@ pub enum IntervalRule {
     Larger,
     /// c ? a : b.
     Chosen,
-    /// The same number as another type holds it; nothing is known where an integer type does not.
+    /// A conversion that keeps the number. Nothing is known if an integer type cannot hold it.
     Kept,
     /// The nearest number that an integer type holds.
     Clamped,
     /// A count of the type's bits.
     Bits,
-    /// Towards −∞.
+    /// Rounding towards −∞.
     Floor,
-    /// Towards +∞.
+    /// Rounding towards +∞.
     Ceil,
-    /// Towards zero.
+    /// Rounding towards zero.
     Trunc,
-    /// To a neighbouring integer.
+    /// Rounding to a neighbouring integer.
     Nearest,
     /// The truth of a comparison, 0 or 1. No operand is NaN.
     Compared(Comparison),
-    /// Whether both truth values hold.
+    /// Both of two truth values.
     Both,
-    /// Whether one of two truth values holds.
+    /// At least one of two truth values.
     OneOf,
-    /// Whether a truth value does not hold.
+    /// The negation of a truth value.
     Opposite,
 }
 
-/// What the ends of an interval are.
+/// The number type of an interval's ends.
 pub trait End: Copy + PartialOrd {
-    /// Nothing where integers leave 128 bits.
+    /// The sum. `None` if integers exceed 128 bits.
     fn plus(self, other: Self) -> Option<Self>;
-    /// Nothing where integers leave 128 bits.
+    /// The difference. `None` if integers exceed 128 bits.
     fn minus(self, other: Self) -> Option<Self>;
-    /// Nothing where integers leave 128 bits.
+    /// The product. `None` if integers exceed 128 bits.
     fn times(self, other: Self) -> Option<Self>;
-    /// The quotient by a number above 0; that of integers is truncated.
+    /// The quotient by a number above 0, truncated for integers.
     fn over(self, other: Self) -> Option<Self>;
-    /// Towards −∞.
+    /// The end rounded towards −∞.
     fn floor(self) -> Self;
-    /// Towards +∞.
+    /// The end rounded towards +∞.
     fn ceil(self) -> Self;
-    /// An integer.
+    /// The end for an integer.
     fn of(integer: i128) -> Self;
-    /// Whether numbers of a type lie between such ends.
+    /// Tests whether such ends can bound numbers of a type.
     fn can_bound(ty: ElementType) -> bool;
 }
 
@@ -200,7 +200,7 @@ pub fn type_range(ty: ElementType) -> Range {
     ty.integer_range().unwrap_or((i128::MIN / 4, i128::MAX / 4))
 }
 
-/// Whether one interval lies in another.
+/// Tests whether one interval lies within another.
 pub fn within<N: PartialOrd>(inner: (N, N), outer: (N, N)) -> bool {
     inner.0 >= outer.0 && inner.1 <= outer.1
 }
@@ -241,7 +241,7 @@ fn converted<N: End>(rule: IntervalRule, x: &Operands<'_, N>, a: (N, N)) -> Opti
     }
 }
 
-/// What a truth value always is.
+/// The value of a truth value that is constant.
 fn decided<N: End>(truth: (N, N)) -> Option<bool> {
     match truth {
         (low, high) if low == N::of(1) && high == N::of(1) => Some(true),
@@ -281,7 +281,7 @@ mod tests {
 
     const SAMPLES: [(i64, i64); 6] = [(-7, 12), (2, 5), (0, 0), (-3, -1), (0, 9), (-128, 127)];
 
-    /// What an operation gives for each number of two intervals.
+    /// The results of an operation for all pairs of numbers of two intervals.
     fn results(function: fn(ElementType, i64, i64) -> i64, ty: ElementType, a: (i64, i64), b: (i64, i64)) -> impl Iterator<Item = i64> {
         (a.0..=a.1).flat_map(move |x| (b.0..=b.1).map(move |y| function(ty, x, y)))
     }

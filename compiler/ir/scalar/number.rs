@@ -18,7 +18,7 @@ impl Scalar {
         Self { element, bits: bits & mask }
     }
 
-    /// A number from its little-endian bytes, of which a type that is wider than 64 bits gives the first eight.
+    /// A number from its little-endian bytes. Types wider than 64 bits give only the first eight.
     pub fn from_bytes(element: ElementType, bytes: &[u8]) -> Self {
         Self::from_bits(element, bytes.iter().take(8).rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte)))
     }

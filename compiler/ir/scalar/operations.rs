@@ -8,7 +8,7 @@ use super::row::{Class, Exactness, Neutral, Row, Takes};
 use crate::ir::module::Constant;
 use crate::ir::types::ElementType;
 
-/// What minimum and maximum do with NaN.
+/// The treatment of NaN by minimum and maximum.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NanRule {
     /// A NaN operand makes the result NaN (PyTorch).
@@ -20,7 +20,7 @@ pub enum NanRule {
     First,
 }
 
-/// How a 32-bit accumulator is scaled to the output's integer scale.
+/// The scaling of a 32-bit accumulator to the output's integer scale.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RequantizeRule {
     /// TFLite's `MultiplyByQuantizedMultiplier` with double rounding: shift left by `max(shift, 0)` (wrapping), a saturating
@@ -93,15 +93,15 @@ pub enum ScalarOp {
     Convert,
     /// Conversion to a narrower integer that saturates; float sources truncate first.
     ConvertSaturating,
-    /// Towards −∞.
+    /// Rounding towards −∞.
     Floor,
-    /// Towards +∞.
+    /// Rounding towards +∞.
     Ceil,
-    /// Towards zero.
+    /// Rounding towards zero.
     Trunc,
-    /// To nearest, ties to even.
+    /// Rounding to the nearest integer, ties to even.
     RoundEven,
-    /// To nearest, ties away from zero (C's `round`).
+    /// Rounding to the nearest integer, ties away from zero (C's `round`).
     RoundAway,
     /// Square root, correctly rounded.
     Sqrt,
@@ -117,7 +117,7 @@ pub enum ScalarOp {
     Logistic,
     /// Error function.
     Erf,
-    /// 1 − the error function, accurate where that cancels.
+    /// 1 − the error function, accurate where the subtraction would cancel.
     Erfc,
     /// ½ (1 + erf(a ÷ √2)): the share of the normal distribution below a, with an absolute error.
     NormalCdf,

@@ -1,4 +1,4 @@
-//! What there is to say of a scalar operation: one [`Row`] each, and the rows are in `operations.rs`.
+//! The properties of a scalar operation: one [`Row`] for each. The rows are in `operations.rs`.
 
 use super::float::Reals;
 use super::integer::Integers;
@@ -13,42 +13,42 @@ pub struct Row {
     pub name: &'static str,
     /// Operands and the type of the result.
     pub takes: Takes,
-    /// How near the result is to the exact one.
+    /// The accuracy of the result.
     pub exactness: Exactness,
-    /// What it takes, in additions, roughly.
+    /// The rough cost, in additions.
     pub cost: u64,
-    /// The second operand that gives back the first.
+    /// The second operand for which the result is the first.
     pub neutral: Neutral,
-    /// Where a result lies, before it is rounded or wrapped to its type; nothing is known without a rule.
+    /// The rule for the range of a result, before it is rounded or wrapped to its type. `None` if nothing is known.
     pub interval: Option<IntervalRule>,
-    /// What it does to integers and truth values.
+    /// The function of integers and truth values.
     pub integers: Integers,
-    /// What it does to binary32, and to what is narrower.
+    /// The function of binary32 and narrower floats.
     pub singles: Reals<f32>,
-    /// What it does to binary64.
+    /// The function of binary64.
     pub doubles: Reals<f64>,
-    /// What it does to complex numbers.
+    /// The function of complex numbers.
     pub complex: Option<fn(Complex, Complex) -> Complex>,
 }
 
 /// Real and imaginary part.
 pub type Complex = (f32, f32);
 
-/// How near a result is to the exact one.
+/// The accuracy of a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exactness {
-    /// It is the exact one: of numbers of a type it is one of that type, and nothing is rounded.
+    /// The exact result, which is always a number of the type. Nothing is rounded.
     Exact,
-    /// It is the exact one, rounded or wrapped to the type: every implementation gives the same.
+    /// The exact result, rounded or wrapped to the type. Every implementation gives the same.
     Rounded,
-    /// It is near: implementations differ in the last digits.
+    /// A result near the exact one. Implementations differ in the last digits.
     Near,
 }
 
-/// The number that, as second operand, gives back the first: down to the sign of a zero, and the bits of a NaN.
+/// The second operand for which the result is the first, bit by bit, for all numbers, zeros with a sign and NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Neutral {
-    /// There is none.
+    /// No such operand.
     None,
     /// 0 of integers and floats, without a sign.
     Zero,
@@ -59,7 +59,7 @@ pub enum Neutral {
 }
 
 impl Neutral {
-    /// Whether a number is it.
+    /// Tests whether a number is this operand.
     pub fn is(self, number: Scalar) -> bool {
         let (integer, float) = (number.element().is_integer(), number.element().is_float());
         match self {
@@ -78,11 +78,11 @@ pub enum Takes {
     Nothing,
     /// One operand of any type; the type comes with the node.
     Any,
-    /// That many operands of one type of a class, which is the result's too.
+    /// This many operands of one type of a class, which is also the result's type.
     Same(usize, Class),
-    /// Two operands of one type of a class; a truth value.
+    /// Two operands of one type of a class, with a truth value as result.
     Truth(Class),
-    /// A truth value and two operands of one type, which is the result's too.
+    /// A truth value and two operands of one type, which is also the result's type.
     Choice,
 }
 
@@ -157,38 +157,38 @@ impl Class {
 }
 
 impl Row {
-    /// An operation whose type, and what it does, come with the node or from its operands alone; it takes as long as an addition.
+    /// Creates a row with the cost of an addition. The type and the function come with the node, or from its operands alone.
     pub const fn new(name: &'static str, takes: Takes, exactness: Exactness) -> Self {
         let (integers, singles, doubles) = (Integers::Undefined, Reals::Undefined, Reals::Undefined);
         Self { name, takes, exactness, cost: 1, neutral: Neutral::None, interval: None, integers, singles, doubles, complex: None }
     }
 
-    /// That takes as long as some additions.
+    /// Sets the cost, in additions.
     pub const fn cost(self, cost: u64) -> Self {
         Self { cost, ..self }
     }
 
-    /// With a second operand that changes nothing.
+    /// Sets the second operand that changes nothing.
     pub const fn neutral(self, neutral: Neutral) -> Self {
         Self { neutral, ..self }
     }
 
-    /// With a rule of intervals.
+    /// Sets the rule of intervals.
     pub const fn interval(self, rule: IntervalRule) -> Self {
         Self { interval: Some(rule), ..self }
     }
 
-    /// With what it does to integers.
+    /// Sets the function of integers.
     pub const fn integers(self, integers: Integers) -> Self {
         Self { integers, ..self }
     }
 
-    /// With what it does to floats.
+    /// Sets the functions of floats.
     pub const fn floats(self, singles: Reals<f32>, doubles: Reals<f64>) -> Self {
         Self { singles, doubles, ..self }
     }
 
-    /// With what it does to complex numbers.
+    /// Sets the function of complex numbers.
     pub const fn complex(self, complex: fn(Complex, Complex) -> Complex) -> Self {
         Self { complex: Some(complex), ..self }
     }

@@ -18,7 +18,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// As errors show it.
+    /// The token as errors show it.
     pub fn shown(&self) -> String {
         match self {
             Self::Word(s) | Self::Number(s) => format!("`{s}`"),

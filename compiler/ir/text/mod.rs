@@ -1,5 +1,5 @@
-//! The text form of modules. It is driven by the operator table, and what is printed parses to the same module: only values
-//! and instructions that nothing uses any more are left out, and the rest is numbered anew in order of definition.
+//! The text form of modules, driven by the operator table. A printed module parses to the same module. Unused values and instructions are left out,
+//! and the others are numbered anew in order of definition.
 //!
 //! ```text
 //! const0: i8[2] = [1, -1]
@@ -20,9 +20,8 @@
 //! }
 //! ```
 //!
-//! A `;` starts a comment. Values of a function are numbered in order of definition. A result's type may be left out: it is then the one that
-//! the operator's rule gives (a function
-//! that is named must then stand above).
+//! A `;` starts a comment. Values of a function are numbered in order of definition. A result's type may be left out if the operator's rule gives it.
+//! A function that the operator names must then stand above.
 
 mod lexer;
 mod number;

@@ -4,8 +4,8 @@ use crate::ir::packed;
 use crate::ir::scalar::Scalar;
 use crate::ir::types::ElementType;
 
-/// A number without its type. Floats take the fewest digits that read back as the same number; what has no such digits
-/// (NaN, infinities, complex numbers) is given by its bits.
+/// Prints a number without its type. Floats take the fewest digits that read back as the same number. Numbers without such digits (NaN, infinities,
+/// complex numbers) are printed as their bits.
 pub(super) fn print(value: Scalar) -> String {
     let bits = || format!("0x{:x}", value.bits());
     match value.element() {
@@ -19,7 +19,7 @@ pub(super) fn print(value: Scalar) -> String {
     }
 }
 
-/// The number that a text stands for, or `None` when it is none of the type.
+/// Parses a number of a type. `None` if the text is none.
 pub(super) fn parse(element: ElementType, text: &str) -> Option<Scalar> {
     if let Some(digits) = text.strip_prefix("0x") {
         let value = Scalar::from_bits(element, u64::from_str_radix(digits, 16).ok()?);

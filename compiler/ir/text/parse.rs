@@ -1,4 +1,4 @@
-//! Text to modules: what stands outside of functions, and the small pieces that all of them share.
+//! Parsing of modules: everything outside of functions, and the small parts that all parsers share.
 
 use super::lexer::{Token, tokens};
 use super::{ParseError, number};

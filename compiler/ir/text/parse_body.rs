@@ -112,7 +112,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Rules look extents up, so those that they meet must be defined by now: a parameter's may not be.
+    /// Requires that extents are defined before a type rule looks them up. A parameter's extents may not be.
     fn require_known_extents(&self, function: &Function, operands: &[Value], operation: &Operation) -> Parsed<()> {
         let shapes = operands.iter().filter_map(|&v| function.values[v].ty.as_tensor()).flat_map(|ty| ty.shape.iter().copied());
         let mut named = operation.extents().chain(shapes);

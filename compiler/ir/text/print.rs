@@ -9,12 +9,12 @@ use std::fmt::Write;
 /// Constants and tensors of up to this many elements are printed as numbers.
 const SHORT: usize = 16;
 
-/// How long constants are printed.
+/// The amount of constants' contents that is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Constants {
-    /// With all their bytes; parses.
+    /// All bytes. The text can be parsed.
     Whole,
-    /// As a note of their size, for readers; does not parse.
+    /// A note of the size, for readers. The text cannot be parsed.
     Elided,
 }
 

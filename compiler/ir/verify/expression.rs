@@ -28,7 +28,7 @@ fn check_node(module: &Module, expression: &Expression, node: Node, data: &NodeD
     require(sound, || Mistake::ScalarType { operation, operands: types, result: data.ty })
 }
 
-/// Whether a constant is one-dimensional, not empty and of an element type.
+/// Tests whether a constant is a lookup table: one-dimensional, not empty, and of an element type.
 fn is_table(module: &Module, constant: Constant, element: ElementType) -> bool {
     module.constants.get(constant).is_some_and(|c| c.ty.element == element && c.ty.rank() == 1 && c.ty.static_elements() != Some(0))
 }

@@ -75,7 +75,7 @@ fn check_param_extents(function: &Function, param: Value, defined: &EntitySet<Va
     Ok(())
 }
 
-/// Whether an instruction is `extent_of` a parameter; of `param` itself only along an axis whose extent it is.
+/// Tests whether an instruction is `extent_of` a parameter. It may measure `param` itself only along an axis whose extent it defines.
 fn measures_param(function: &Function, inst: Inst, param: Value, index: Value) -> bool {
     let data = &function.insts[inst];
     let (Operation::ExtentOf(measure), &[measured]) = (&data.operation, &data.operands[..]) else { return false };
@@ -84,7 +84,7 @@ fn measures_param(function: &Function, inst: Inst, param: Value, index: Value) -
     is_param && (measured != param || extent() == Some(&Extent::Value(index)))
 }
 
-/// An effect token is used at most once, so that loads and stores have one order.
+/// Checks that each effect token is used at most once, so that loads and stores have one order.
 fn check_tokens(function: &Function) -> Check {
     let mut used: EntitySet<Value> = EntitySet::with_capacity(function.values.len());
     let operands = function.body.iter().flat_map(|&inst| function.insts[inst].operands.iter());

@@ -1,4 +1,4 @@
-//! Broken rules of the tensor language, with what was found and what must be.
+//! Broken rules of the tensor language, with expected and actual values.
 
 use crate::ir::fault::{TypeError, shown};
 use crate::ir::module::{Constant, Func, Inst, Source, State, Value};
@@ -10,9 +10,9 @@ use std::fmt;
 /// A broken rule, and where.
 #[derive(Clone, PartialEq, Debug)]
 pub struct VerifyError {
-    /// Where, from the outside in.
+    /// The place, from the outside in.
     pub place: Vec<Site>,
-    /// What is wrong.
+    /// The broken rule.
     pub mistake: Box<Mistake>,
 }
 
@@ -42,13 +42,13 @@ pub enum Site {
 /// The sides of a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// What it takes.
+    /// The inputs.
     Inputs,
-    /// What it gives.
+    /// The outputs.
     Outputs,
 }
 
-/// What a module names.
+/// An entity that a module names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entity {
     /// A constant.
@@ -63,7 +63,7 @@ pub enum Entity {
     Source(Source),
 }
 
-/// What is wrong.
+/// A broken rule.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Mistake {
     /// Operands and fields that do not fit the operator.
@@ -72,32 +72,32 @@ pub enum Mistake {
     Operands {
         /// The operator.
         operator: Op,
-        /// How many it takes.
+        /// The number of operands that the operator takes.
         expected: Arity,
-        /// How many there are.
+        /// The actual number.
         found: usize,
     },
     /// The number of results.
     Results {
-        /// How many the rule gives.
+        /// The number of results that the type rule gives.
         expected: usize,
-        /// How many there are.
+        /// The actual number.
         found: usize,
     },
     /// The type of a result.
     ResultType {
         /// The result.
         value: Value,
-        /// The type that the rule gives.
+        /// The type that the type rule gives.
         expected: Type,
-        /// The type it has.
+        /// The actual type.
         found: Type,
     },
-    /// Something named that does not exist.
+    /// An entity that does not exist.
     Missing(Entity),
     /// An instruction that comes twice.
     Twice(Inst),
-    /// A value whose definition is not what defines it.
+    /// A value whose recorded definition does not define it.
     Definition(Value),
     /// A value that is read before it is defined.
     Undefined(Value),
@@ -135,9 +135,9 @@ pub enum Mistake {
     ScalarOperands {
         /// The operation.
         operation: &'static str,
-        /// How many it takes.
+        /// The number of operands that the operation takes.
         expected: usize,
-        /// How many there are.
+        /// The actual number.
         found: usize,
     },
     /// A scalar operation that reads a node which comes later.
@@ -160,9 +160,9 @@ pub enum Mistake {
     NoStaticSize(TensorType),
     /// The number of bytes of a constant.
     Bytes {
-        /// How many its type takes.
+        /// The number of bytes of the type.
         expected: u64,
-        /// How many there are.
+        /// The actual number.
         found: usize,
     },
     /// Initial contents of another type than the state's.
@@ -171,40 +171,40 @@ pub enum Mistake {
         constant: Constant,
         /// The state's type.
         expected: TensorType,
-        /// Theirs.
+        /// The type of the contents.
         found: TensorType,
     },
     /// An effect token that stands before data.
     TokenPlace(Side),
     /// The number of inputs or outputs that a method presents.
     Ports {
-        /// Which.
+        /// Inputs or outputs.
         side: Side,
         /// The function's name.
         function: String,
-        /// How many the function has.
+        /// The number that the function has.
         expected: usize,
-        /// How many the method presents.
+        /// The number that the method presents.
         found: usize,
     },
-    /// The only value of an input that does not fill its type.
+    /// A fixed value of an input that does not fill its type.
     PortValue,
-    /// What extents of a port are multiples of: not one power of two for each dimension.
+    /// Multiples of a port's extents that are not one power of two for each dimension.
     PortMultiples,
-    /// Scales and zero points that are not as many as each other.
+    /// Numbers of scales and zero points that differ.
     Quantization {
-        /// Scales.
+        /// The number of scales.
         scales: usize,
-        /// Zero points.
+        /// The number of zero points.
         zero_points: usize,
     },
-    /// Scales that are not as many as the axis has elements.
+    /// A number of scales that differs from the number of elements along the axis.
     Scales {
         /// The axis.
         axis: usize,
-        /// Elements along it.
+        /// The number of elements along it.
         expected: Option<Extent>,
-        /// Scales.
+        /// The number of scales.
         found: usize,
     },
     /// A value that a plan puts where there is no memory.
@@ -216,7 +216,7 @@ impl VerifyError {
         Self { place: vec![], mistake: Box::new(mistake) }
     }
 
-    /// The same within a place.
+    /// Adds an outer place to the error.
     #[must_use]
     pub(super) fn within(mut self, place: Site) -> Self {
         self.place.insert(0, place);
