@@ -33,7 +33,7 @@ impl Activation {
     /// Clamps a float as `min(max(x, low), high)`; a NaN stays one.
     ///
     /// # Errors
-    /// Where x is no float.
+    /// [`Error::Expression`] if x is no float.
     pub fn clamp_float(self, terms: &mut Terms, x: Node) -> Term {
         let element = terms.ty(x);
         let bound = |terms: &mut Terms, value: f32| terms.constant(crate::ir::Scalar::float(element, f64::from(value)));

@@ -6,7 +6,7 @@ use super::graph::movement::inverse;
 use super::{Error, Graph};
 use crate::ir::Value;
 
-/// A tensor whose elements along an axis are weighted sums of those that were there: `matrix` is `[sums, extent]`, of the tensor's type.
+/// Returns a tensor whose elements along an axis are weighted sums of those of `x`. `matrix` is `[sums, extent]`, of the tensor's type.
 ///
 /// # Errors
 /// When the matrix does not fit, or elements are no floats.

@@ -19,14 +19,14 @@ pub struct Along {
     pub dimension: usize,
     /// Elements of the result.
     pub to: Extent,
-    /// Elements of the image an element of the result; what the extents say if it is missing.
+    /// Elements of the image for one element of the result; the ratio of the extents if `None`.
     pub step: Option<f64>,
 }
 
-/// Floats under another size, one dimension after the other.
+/// Resizes an image of floats, one dimension after the other.
 ///
 /// # Errors
-/// Where there are too many elements.
+/// [`Error::TooManyWindows`] if a matrix of weights would be too large.
 pub fn resized(g: &mut Graph<'_>, input: Value, sides: &[Along], filter: Filter, aligned: bool) -> Result<Value, Error> {
     let mut x = input;
     for side in sides {

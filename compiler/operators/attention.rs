@@ -15,22 +15,22 @@ const ONE: Extent = Extent::Static(1);
 /// Between the batch and the depth: heads first, as [`attention`] has them, or positions first.
 const HEADS_FIRST: [usize; 4] = [0, 2, 1, 3];
 
-/// Which keys a query attends to, and how much.
+/// The parameters of an attention.
 #[derive(Clone, Copy, Debug)]
 pub struct Attention {
     /// Factor of the products of queries and keys.
     pub scale: f64,
-    /// Added to them: a tensor that broadcasts to `[queries, keys]`.
+    /// A tensor added to the products; it broadcasts to `[queries, keys]`.
     pub mask: Option<Value>,
-    /// The position of the first query, an index, where a query attends to no key of a later position than its own.
+    /// The position of the first query, an index, if attention is causal: a query then attends to no key after its own position.
     pub causal_from: Option<Value>,
 }
 
-/// Attention of floats: queries `[B, H, S, D]`, keys and values `[B, G, T, D]` where G divides H, so that H ÷ G heads of queries share one of keys. The
-/// result is `[B, H, S, D]`.
+/// Attention of floats. Queries are `[B, H, S, D]`, keys and values `[B, G, T, D]`. G divides H, so that H ÷ G heads of queries share one head of
+/// keys. The result is `[B, H, S, D]`.
 ///
 /// # Errors
-/// [`Error::DynamicExtent`] of heads and depth, and when the operands do not fit each other.
+/// [`Error::DynamicExtent`] of heads and depth, and mistakes of operands that do not fit each other.
 pub fn attention(g: &mut Graph<'_>, [query, key, value]: [Value; 3], how: &Attention) -> Result<Value, Error> {
     let (shape, other) = (g.extents(query), g.extents(key));
     let (&[batch, heads, count, depth], &[_, groups, _, _]) = (&shape[..], &other[..]) else {
@@ -63,9 +63,9 @@ pub fn attention(g: &mut Graph<'_>, [query, key, value]: [Value; 3], how: &Atten
 /// Keys or values that are kept from call to call, `[B, T, G, D]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// The numbers, or the bytes that stand for them.
+    /// The numbers, or the quantized bytes.
     pub elements: Value,
-    /// What bytes stand for: scales and zero points `[B, T, G, 1]`, in binary32 and bytes.
+    /// The scales and zero points of quantized bytes, `[B, T, G, 1]`, in binary32 and bytes.
     pub scaled: Option<[Value; 2]>,
 }
 
@@ -80,15 +80,15 @@ impl From<Value> for Cache {
 pub enum Order {
     /// Batch, positions, heads, depth.
     PositionsFirst,
-    /// Batch, heads, positions, depth, as [`attention`] has them.
+    /// Batch, heads, positions, depth, the order of [`attention`].
     HeadsFirst,
 }
 
-/// Attention to the first `keys` positions of caches: queries of S positions and H heads, keys and values of T and G, the result of the shape and the
-/// type of the queries; the mask broadcasts to `[S, keys]`. Where positions are first, binary32, its two halves, and bytes are read where they lie.
+/// Attention to the first `keys` positions of caches. Queries have S positions and H heads, keys and values T and G. The result has the shape and the
+/// type of the queries. The mask broadcasts to `[S, keys]`. With positions first, binary32, its two halves, and bytes are read in place.
 ///
 /// # Errors
-/// As [`attention`].
+/// The errors of [`attention`].
 pub fn cached_attention(
     g: &mut Graph<'_>,
     query: Value,
@@ -134,7 +134,7 @@ impl Cache {
     }
 }
 
-/// Whether caches are of types that kernels read, alike, and the mask is no smaller than the scores.
+/// Tests whether a kernel can read the caches in place: both have the same type, which it can read, and the mask covers all scores.
 fn reads_in_place(g: &Graph<'_>, query: Value, [key, value]: [Cache; 2], keys: Extent, how: &Attention) -> bool {
     let queries = g.extents(query)[1];
     let takes_mask =
@@ -147,7 +147,7 @@ fn reads_in_place(g: &Graph<'_>, query: Value, [key, value]: [Cache; 2], keys: E
     takes_mask && alike && matches!(g.element(query), F32 | F16 | Bf16) && is_read(&key) && is_read(&value)
 }
 
-/// Products times the scale, with the mask added, and −∞ where a key is later than its query.
+/// Scales the products, adds the mask, and sets the scores of keys after their query to −∞.
 fn scored(g: &mut Graph<'_>, products: Value, how: &Attention) -> Result<Value, Error> {
     let (element, shape) = (g.element(products), g.extents(products));
     let mut operands = vec![products];
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn caches_are_read_where_they_lie() {
-        // Four heads, two of which share each of two heads of keys; five of seven keys are there.
+        // Four heads of queries share two heads of keys, two each. Five of seven keys are in use.
         let query = Floats::varied(&[1, 3, 4, 5]);
         let (key, value) = (Floats::varied(&[1, 7, 2, 5]), Floats::varied(&[1, 7, 2, 5]));
         let mask = Floats::varied(&[3, 5]);

@@ -31,9 +31,9 @@ pub fn auto_scaled(g: &mut Graph<'_>, samples: Value) -> Result<[Value; 2], Erro
     Ok([value, bits])
 }
 
-/// The largest magnitude, `[1]`, as the reference finds it: sample by sample in 16 bits, where that of −32768 is below every other number. So
-/// samples up to the last such one do not count, nor do negative ones that rise from there on; where nothing else follows, none does, and
-/// the result is 0.
+/// Returns the largest magnitude, `[1]`, as the reference finds it: sample by sample in 16 bits, where the magnitude of −32768 wraps to −32768.
+/// Counting therefore starts after the last −32768, at the first sample that is not negative or does not rise. Without −32768 all samples count. The
+/// result is 0 if no sample counts.
 fn largest(g: &mut Graph<'_>, samples: Value, length: u64) -> Result<Value, Error> {
     let positions: Vec<Scalar> = (0..length as i32).map(Scalar::i32).collect();
     let positions = g.numbers(I32, &[length], &positions)?;

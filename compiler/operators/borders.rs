@@ -1,11 +1,11 @@
-//! Borders made of what lies inside. Extents may be known only when the program runs.
+//! Borders made of the image's own elements. Extents may be run-time extents.
 
 use super::indexing::known;
 use super::{Error, Graph};
 use crate::ir::{ElementType, Extent, NanRule, ScalarOp, Value};
 use ElementType::I64;
 
-/// What a border is made of.
+/// The source of a border's elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Inside {
     /// The image mirrored at the centres of its first and last elements, once.
@@ -14,11 +14,11 @@ pub enum Inside {
     Repeated,
 }
 
-/// A dimension with so many elements before the first and after the last; negative amounts cut. A border that is wider than what it mirrors is an
-/// error of the call where the extent is known only when the program runs.
+/// Adds `amounts` of elements before the first and after the last element of a dimension. Negative amounts cut elements off. With a run-time extent,
+/// a mirrored border wider than the image is an error of the call.
 ///
 /// # Errors
-/// [`Error::NoAxis`]; [`Error::BorderTooWide`] where nothing is left, or nothing lies inside.
+/// [`Error::NoAxis`]; [`Error::BorderTooWide`] if nothing is left, or nothing lies inside.
 pub fn bordered(g: &mut Graph<'_>, x: Value, axis: usize, amounts: [i64; 2], inside: Inside) -> Result<Value, Error> {
     let extent = *g.extents(x).get(axis).ok_or(Error::NoAxis)?;
     let [before, after] = amounts;
@@ -43,7 +43,7 @@ pub fn bordered(g: &mut Graph<'_>, x: Value, axis: usize, amounts: [i64; 2], ins
 }
 
 impl Inside {
-    /// Where each element of a dimension with its border comes from.
+    /// Returns the source position of each element of a dimension with its border.
     fn positions(self, extent: i64, [before, after]: [i64; 2]) -> Option<Vec<i64>> {
         let last = extent - 1;
         let source = |i: i64| match self {
@@ -57,7 +57,7 @@ impl Inside {
         fits.then(|| (-before..extent + after).map(source).collect())
     }
 
-    /// The same where the extent is known only when the program runs.
+    /// Computes the source positions for a run-time extent.
     fn measured_positions(self, g: &mut Graph<'_>, extent: Extent, amounts: [i64; 2]) -> Result<Value, Error> {
         let mut count = extent;
         for amount in amounts {

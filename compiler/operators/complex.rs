@@ -4,7 +4,7 @@ use super::terms::{Term, Terms};
 use super::{Error, Graph, extents};
 use crate::ir::{Comparison, ElementType, Extent, Node, Scalar, ScalarOp, Value};
 
-/// Whether elements are complex numbers.
+/// Tests whether elements are complex numbers.
 pub fn is_complex(element: ElementType) -> bool {
     matches!(element, ElementType::C64 | ElementType::C128)
 }

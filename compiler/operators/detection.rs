@@ -1,29 +1,29 @@
-//! Objects that a network found in an image: boxes decoded from anchors, the best of those that overlap, and their classes.
+//! Objects that a network found in an image: boxes decoded from anchors, the best of overlapping boxes, and their classes.
 
 use super::terms::Terms;
 use super::{Error, Graph, extents};
 use crate::ir::{Comparison, ElementType, Extent, Order, Reduction, Scalar, ScalarOp, Value};
 use ElementType::{F32, F64, I32};
 
-/// How boxes are decoded, and which of them are detections.
+/// The settings for decoding boxes and choosing detections.
 pub struct Detection {
-    /// The most detections.
+    /// The maximum number of detections.
     pub detections: u64,
-    /// Classes that each of them has where boxes are suppressed across classes.
+    /// The number of classes of each detection if boxes are suppressed across classes.
     pub classes_per_detection: u64,
-    /// The most boxes of a class where every class is suppressed by itself.
+    /// The maximum number of boxes of a class if every class is suppressed by itself.
     pub detections_per_class: u64,
-    /// Whether every class is suppressed by itself.
+    /// `true` if every class is suppressed by itself.
     pub by_class: bool,
-    /// The least score.
+    /// The minimum score.
     pub score_threshold: f32,
-    /// The most overlap, as a part of what two boxes cover together.
+    /// The maximum overlap: intersection divided by union.
     pub overlap_threshold: f32,
-    /// Of y, x, height and width.
+    /// The scales of y, x, height and width.
     pub scales: [f32; 4],
 }
 
-/// What was found: corners `[D, 4]`, and numbers `[D]`.
+/// The detections: corners `[D, 4]`, and numbers `[D]`.
 pub struct Detections {
     /// The corners.
     pub boxes: Value,
@@ -31,7 +31,7 @@ pub struct Detections {
     pub classes: Value,
     /// Scores.
     pub scores: Value,
-    /// How many there are, one number; the rest of the others is zeros.
+    /// The number of detections, one number. The other tensors are filled with zeros.
     pub count: Value,
 }
 
@@ -44,7 +44,7 @@ pub fn detect(g: &mut Graph<'_>, settings: &Detection, [boxes, scores, anchors]:
     if settings.by_class { by_class(g, settings, corners, scores) } else { across_classes(g, settings, corners, scores) }
 }
 
-/// Corners `[N, 4]` of boxes given by centre and size relative to their anchors. Centres are computed in binary64 as the reference does.
+/// Corners `[N, 4]` of boxes given by centre and size relative to their anchors. Centres are computed in binary64, like the reference.
 fn decoded(g: &mut Graph<'_>, settings: &Detection, boxes: Value, anchors: Value) -> Result<Value, Error> {
     let mut operands = Vec::new();
     for value in [boxes, anchors] {

@@ -62,10 +62,10 @@ pub fn between_all(g: &mut Graph<'_>, a: Value, b: Value, p: f64) -> Result<Valu
     distance(g, sides[0], sides[1], p)
 }
 
-/// The distances of all pairs of rows of a matrix, those of the first row first.
+/// The distances of all pairs of rows of a matrix, the pairs of the first row first.
 ///
 /// # Errors
-/// Where there are too many of known rows.
+/// [`Error::TooManyWindows`] if static rows have too many pairs.
 pub fn between_pairs(g: &mut Graph<'_>, matrix: Value, p: f64) -> Result<Value, Error> {
     let shape = g.extents(matrix);
     let [rows, _] = shape[..] else { return Err(Error::NoMatrix { rank: shape.len() }) };
@@ -91,8 +91,8 @@ fn known_pairs(g: &mut Graph<'_>, rows: u64) -> Result<[Value; 2], Error> {
     Ok([g.constant_i32(&[count], &first)?, g.constant_i32(&[count], &second)?])
 }
 
-/// The same of n rows that are known only when the program runs: the pairs of row i begin at i·(2n − 1 − i) ÷ 2. The row of a pair solves that
-/// for i, and is one less or more where the root was rounded.
+/// The first and the second row of each pair, for a run-time number n of rows. The pairs of row i begin at i·(2n − 1 − i) ÷ 2. The row of a pair
+/// solves this for i. If the root was rounded, it is one less or more.
 fn measured_pairs(g: &mut Graph<'_>, rows: Extent) -> Result<[Value; 2], Error> {
     let others = g.sub(rows, Extent::Static(1))?;
     let twice = g.mul(rows, others)?;

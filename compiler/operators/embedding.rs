@@ -7,9 +7,9 @@ use ElementType::{I8, I32, U8};
 
 /// The scales of a table: one for each group of neighbours in a row, one or more a row.
 pub struct Scales {
-    /// One a group, row by row.
+    /// One scale a group, row by row.
     pub scales: Value,
-    /// What stands for zero; without, zero.
+    /// The zero points, one a group; zero if `None`.
     pub zero_points: Option<Value>,
     /// Rows of the table.
     pub rows: u64,
@@ -17,7 +17,7 @@ pub struct Scales {
     pub groups: u64,
 }
 
-/// Floats of the rows `[indices…, columns]` that were picked by indices, or the integers of them in any shape.
+/// Converts the rows picked by `indices` to floats `[indices…, columns]`. `picked` holds their integers in any shape.
 ///
 /// # Errors
 /// When groups do not divide the columns, or scales do not fit them.
@@ -45,10 +45,11 @@ pub fn floats_of_rows(
     g.reshape(y, &with(&[columns]))
 }
 
-/// The integers in bytes, less half their range: of four bits the higher ones first, of two bits the lowest ones. Those of a byte are a last dimension.
+/// The integers in bytes, less half their range. Of four bits, the higher ones come first; of two bits, the lowest ones. The result has a last
+/// dimension for the integers of a byte.
 ///
 /// # Errors
-/// [`Error::Expression`] of bytes that are none.
+/// [`Error::Expression`] if the operand does not hold bytes.
 pub fn integers_of_bytes(g: &mut Graph<'_>, bytes: Value, bits: u32) -> Result<Value, Error> {
     let mut shape = g.extents(bytes);
     let bytes = g.convert(bytes, U8)?;

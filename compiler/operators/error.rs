@@ -1,4 +1,4 @@
-//! What can be wrong with the operands of an operator: variants with their data, of which a front end makes its diagnostic.
+//! Mistakes in the operands of an operator: variants with their data, from which a front end makes its diagnostic.
 
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{ElementType, Extent, TypeError};
@@ -60,12 +60,12 @@ pub enum Error {
     /// Positions that are stored one by one, and are too many for it.
     #[error("too many elements to pick one by one")]
     TooManyPositions {
-        /// How many there may be.
+        /// The maximum number of elements.
         most: u64,
         /// The shape of the positions.
         shape: Vec<u64>,
     },
-    /// Types that no type holds all numbers of.
+    /// Types without a common type that holds all numbers of both.
     #[error("there is no common type of {a} and {b}")]
     NoCommonType {
         /// One.
@@ -73,10 +73,10 @@ pub enum Error {
         /// The other one.
         b: ElementType,
     },
-    /// A permutation that is none of the operand's dimensions.
+    /// A permutation that does not fit the operand's dimensions.
     #[error("the permutation does not fit the rank")]
     Permutation,
-    /// An extent that must be known at compile time is not.
+    /// A run-time extent where it must be known at compile time.
     #[error("a shape that is known only when the model runs is not supported here")]
     DynamicExtent,
     /// An extent that is known only at run time would always have to be one number.
@@ -84,10 +84,10 @@ pub enum Error {
     FixedExtent {
         /// The extent.
         extent: Extent,
-        /// That number.
+        /// The required number.
         must_be: u64,
     },
-    /// Two extents that are known only at run time have to be equal, and nothing says so.
+    /// Two run-time extents that must be equal, but are not known to be.
     #[error("two extents that are known only when the model runs have to be equal, which is not known")]
     UnrelatedExtents {
         /// One.
@@ -109,7 +109,7 @@ pub enum Error {
         /// Taps of the window.
         size: u64,
     },
-    /// A border that cuts off more than there is, or is wider than what it is made of.
+    /// A border that cuts off more elements than there are, or is wider than its source.
     #[error("the border does not fit what lies inside")]
     BorderTooWide {
         /// Elements inside.
@@ -128,13 +128,13 @@ pub enum Error {
     /// Windows that are counted one by one, and are too many for it.
     #[error("there are too many windows")]
     TooManyWindows {
-        /// How many there may be.
+        /// The maximum number.
         most: u64,
     },
     /// A mean whose sum is to be divided by zero.
     #[error("the divisor is zero")]
     ZeroDivisor,
-    /// An image or a filter of a transposed convolution that reaches further than 64 bits count.
+    /// An image or a filter of a transposed convolution with positions beyond 64 bits.
     #[error("the image or the filter is too large")]
     ImageTooLarge,
     /// A transposed convolution of this many phases.
@@ -142,13 +142,13 @@ pub enum Error {
     TooManyPhases {
         /// The product of the strides.
         phases: u64,
-        /// How many there may be.
+        /// The maximum number of phases.
         most: u64,
     },
-    /// A transposed convolution of which some results have no tap.
+    /// A transposed convolution in which no tap reaches some results.
     #[error("a stride beyond the filter is not supported where the image is known only when the model runs")]
     PhaseWithoutTaps {
-        /// Step between the taps' results.
+        /// The distance between the results of neighbouring taps.
         stride: u64,
         /// Taps.
         size: u64,
@@ -168,12 +168,12 @@ pub enum Error {
     /// A product of this many quantized elements.
     #[error("products of so many quantized elements are not supported")]
     TooManyFactors {
-        /// How many there may be.
+        /// The maximum number of factors.
         most: u64,
-        /// How many there are.
+        /// The number of factors.
         factors: u64,
     },
-    /// A scale of a softmax's operand that is, times beta, negative or not finite.
+    /// A scale of a softmax's operand whose product with beta is negative or not finite.
     #[error("the input's scale times beta is out of range")]
     ScaleTimesBeta {
         /// The scale.
@@ -196,25 +196,25 @@ pub enum Error {
     /// An extent that blocks do not divide.
     #[error("{what} does not divide into blocks")]
     NoBlocks {
-        /// What it is.
+        /// The name of the extent in the message.
         what: &'static str,
         /// The extent.
         extent: u64,
-        /// What must divide it.
+        /// The number that must divide it.
         divisor: u64,
     },
-    /// A tensor that is to be an image.
+    /// A tensor that is no image.
     #[error("the tensor must be an image")]
     NoImage {
         /// Its dimensions.
         rank: usize,
     },
-    /// Crops of more than there is.
+    /// Crops that leave nothing.
     #[error("the crops leave nothing")]
     Crops {
-        /// The least that is cut off.
+        /// The minimum number of elements cut off.
         least: i64,
-        /// The most that there is.
+        /// The maximum number of elements present.
         most: i64,
     },
     /// A transform whose length has a factor that there is no butterfly for.
@@ -235,7 +235,7 @@ pub enum Error {
     /// A sequence of more steps than 32 bits count.
     #[error("a sequence of so many steps is not supported")]
     TooManySteps {
-        /// How many.
+        /// The number of steps.
         steps: u64,
     },
     /// Gates whose weights have different zero points.
@@ -277,7 +277,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the operands are sound, and it is the compiler that does not go so far.
+    /// Tests whether the operands are sound, and only the compiler does not support them.
     pub fn is_limit(&self) -> bool {
         matches!(
             self,
@@ -301,7 +301,7 @@ impl Error {
         )
     }
 
-    /// What the operator takes, and what it was given, where a number or a word says it.
+    /// The expected and the actual operand, if a number or a word describes them.
     pub fn expectation(&self) -> Option<(String, String)> {
         let pair = |expected: String, found: String| Some((expected, found));
         match self {
@@ -334,7 +334,7 @@ impl Error {
         }
     }
 
-    /// What a user may do.
+    /// Advice to the user.
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::UnrelatedExtents { .. } => Some("extents of inputs that are always equal need the same bound"),

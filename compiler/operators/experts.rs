@@ -1,7 +1,7 @@
-//! A mixture of experts: each row goes through some of several gated layers, which a product of the row chooses.
+//! A mixture of experts: each row goes through several of many gated layers. A product of the row chooses them.
 //!
-//! The layers' weights are integers with a scale for each group of neighbours in a row. They stay so: those of an expert are brought to floats where
-//! some row has chosen it, in a branch, and only these rows are multiplied.
+//! The layers' weights are integers with a scale for each group of neighbours in a row, and they stay so. The weights of an expert are converted to
+//! floats in a branch that runs only if some row chose it. Only these rows are multiplied.
 
 use super::activation::Activation;
 use super::contraction::Numerics;
@@ -23,11 +23,11 @@ pub struct Grouped {
     pub shape: [u64; 2],
     /// Columns that have a scale in common.
     pub group: u64,
-    /// Four or eight. Of two integers of four bits, of which 8 stands for zero, the first has the higher bits of the byte.
+    /// Four or eight. Of two integers of four bits with zero point 8, the first has the higher bits of the byte.
     pub bits: u32,
     /// The integers.
     pub bytes: Vec<u8>,
-    /// One a group.
+    /// One scale a group.
     pub scales: Vec<f32>,
 }
 
@@ -39,30 +39,31 @@ pub struct Expert {
     pub outer: Grouped,
 }
 
-/// What is made of the scores of experts, the products of a row and their weights.
+/// The function from the experts' scores, the products of a row and their weights, to gates.
 pub enum Gates {
-    /// Their logistic function, as parts of the sum of those chosen, times a number. What is added to them matters to the choice alone.
+    /// The logistic function of the scores, divided by the sum of the chosen ones, times a number. `added` changes only the choice.
     Logistic {
-        /// One an expert.
+        /// One number an expert, added to the scores.
         added: Option<Value>,
-        /// The sum of all.
+        /// The sum of all gates.
         total: f32,
     },
-    /// The softmax of those chosen.
+    /// The softmax of the chosen scores.
     Softmax,
 }
 
-/// Which experts a row goes through.
+/// The choice of the experts that a row goes through.
 pub struct Router {
     /// `[experts, depth]`
     pub weights: Value,
-    /// How many.
+    /// The number of experts for a row.
     pub count: u64,
-    /// How much of each.
+    /// The weights of the chosen experts.
     pub gates: Gates,
 }
 
-/// The sum of the chosen experts for each row of f32, `[rows, depth]`, each times its gate. There is a name for a function of each expert, and one more.
+/// The sum of the chosen experts for each row of f32, `[rows, depth]`, each times its gate. `names` are the names of the functions: one for each
+/// expert, and one more.
 ///
 /// # Errors
 /// When operands do not fit each other.
@@ -89,7 +90,7 @@ pub fn mixture(g: &mut Graph<'_>, x: Value, router: &Router, experts: &[Expert],
     Ok(sum)
 }
 
-/// Whether each row chooses each expert, ones and zeros, and its gates: `[experts, rows]`.
+/// Returns ones where a row chooses an expert and zeros elsewhere, and the gates: both `[experts, rows]`.
 fn routed(g: &mut Graph<'_>, x: Value, router: &Router, experts: u64) -> Result<(Value, Value), Error> {
     let rows = g.extents(x)[0];
     let mut scores = linear(g, x, router.weights, None, &Numerics::plain(F32, Activation::NONE))?;
@@ -146,7 +147,7 @@ fn branch(
     Ok(inside.finish(vec![sum]))
 }
 
-/// The sum with what an expert makes of the rows that chose it.
+/// Adds an expert's results to the rows of the sum that chose it.
 fn added(g: &mut Graph<'_>, [sum, x, choice, gates]: [Value; 4], expert: &Expert) -> Result<Value, Error> {
     if g.extents(choice)[..] == [Extent::Static(1)] {
         let y = gated(g, x, gates, expert)?;
@@ -160,7 +161,7 @@ fn added(g: &mut Graph<'_>, [sum, x, choice, gates]: [Value; 4], expert: &Expert
     Ok(g.builder.scatter([sum, places, y], scatter)?)
 }
 
-/// What an expert makes of rows, times their gates.
+/// Returns an expert's results for rows, times their gates.
 fn gated(g: &mut Graph<'_>, x: Value, gates: Value, expert: &Expert) -> Result<Value, Error> {
     let (plain, hidden) = (Numerics::plain(F32, Activation::NONE), Extent::Static(expert.outer.shape[1]));
     let inner = floats(g, &expert.inner)?;

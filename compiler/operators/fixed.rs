@@ -56,14 +56,15 @@ pub fn one_over_one_plus(terms: &mut Terms, x: Node) -> Term {
     shift_left(terms, estimate, 1)
 }
 
-/// The same in fewer operations. For x in 0..1, no correction is large enough to saturate, and the result is not negative.
+/// 1 ÷ (1 + x) like [`one_over_one_plus`], in fewer operations. For x in 0..1 no correction is large enough to saturate, and the result is not
+/// negative.
 pub fn one_over_one_plus_fraction(terms: &mut Terms, x: Node) -> Term {
     let (one, two, half) = (terms.i32(1), terms.i32(2), terms.i32(1 << 30));
     let x = terms.op(ScalarOp::ShiftRight, &[x, one])?;
     let half = terms.add(x, half)?;
     let zero = terms.i32(0);
     let correct = |terms: &mut Terms, estimate: Node, rest: Node| {
-        // This tells that no product saturates.
+        // The maximum shows range analysis that no product saturates.
         let estimate = terms.max(estimate, zero)?;
         let correction = multiply(terms, estimate, rest)?;
         terms.op(ScalarOp::ShiftLeft, &[correction, two])
@@ -75,7 +76,7 @@ pub fn one_over_one_plus_fraction(terms: &mut Terms, x: Node) -> Term {
     terms.select(is_one, largest, doubled)
 }
 
-/// 1 ÷ d with two integer bits, for d in ½..1 without integer bits. `correction` is the product of an estimate and what it lacks of one.
+/// 1 ÷ d with two integer bits, for d in ½..1 without integer bits. `correction` multiplies an estimate by 1 less the product of d and the estimate.
 fn newton_steps(terms: &mut Terms, half: Node, correction: impl Fn(&mut Terms, Node, Node) -> Term) -> Term {
     const FORTY_EIGHT_SEVENTEENTHS: i32 = 1_515_870_810;
     const MINUS_THIRTY_TWO_SEVENTEENTHS: i32 = -1_010_580_540;

@@ -108,7 +108,7 @@ mod tests {
         for x in [2, 3, 4, 10, 255, 65_025, 1 << 20, (1 << 29) - 1, 1 << 29, i32::MAX] {
             let found = inverse_root_of(x);
             let real = f64::from(found.mantissa) * libm::exp2(f64::from(found.shift - 31));
-            // What five steps from 1 leave of the error.
+            // Five steps from 1 leave this error.
             assert!((real * libm::sqrt(f64::from(x)) - 1.0).abs() < 1e-5, "{x}: {real}");
         }
     }

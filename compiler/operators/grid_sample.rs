@@ -7,36 +7,36 @@ use super::{Error, Graph};
 use crate::ir::{Comparison, ElementType, Extent, NanRule, Node, Scalar, ScalarOp, Value};
 use ElementType::I64;
 
-/// What a sample is made of.
+/// The interpolation of a sample from pixels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interpolation {
-    /// Four neighbours in proportion to the distance.
+    /// Four neighbours, weighted by the distance.
     Bilinear,
     /// The nearest pixel, halves to the even one.
     Nearest,
-    /// Sixteen neighbours by cubic polynomials.
+    /// Sixteen neighbours, weighted by cubic polynomials.
     Bicubic,
 }
 
-/// What lies beyond the image.
+/// The extension of the image beyond its border.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outside {
     /// Zeros.
     Zeros,
     /// The pixel at the border.
     Border,
-    /// The image again, mirrored.
+    /// The image, mirrored again and again.
     Reflection,
 }
 
-/// How an image is sampled.
+/// The parameters of sampling an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sampling {
-    /// What a sample is made of.
+    /// The interpolation.
     pub interpolation: Interpolation,
-    /// What lies beyond the image.
+    /// The extension beyond the border.
     pub outside: Outside,
-    /// Whether −1 and 1 name the centres of the pixels in the corners, else the corners themselves.
+    /// `true` if −1 and 1 name the centres of the corner pixels, otherwise the corners themselves.
     pub aligned: bool,
 }
 
@@ -86,31 +86,31 @@ struct Plane {
 /// The pixels of a side, as numbers of an expression.
 #[derive(Clone, Copy)]
 struct Side {
-    /// As an integer.
+    /// The number of pixels as an integer.
     count: Node,
-    /// The same as a float.
+    /// The number of pixels as a float.
     whole: Node,
-    /// The last one's position.
+    /// The position of the last pixel.
     last: Node,
-    /// Half of that.
+    /// Half the position of the last pixel.
     middle: Node,
-    /// The last one's position in [`Plane::wide`].
+    /// The position of the last pixel in [`Plane::wide`].
     end: Node,
 }
 
-/// A pixel of those along one side that a sample is made of.
+/// A pixel along one side that contributes to a sample.
 struct Along {
-    /// Where it lies, inside the image.
+    /// Its position, inside the image.
     position: Node,
-    /// Zero where the image has no such pixel.
+    /// Its weight, zero if the image has no such pixel.
     weight: Node,
 }
 
-/// What samples are made of.
+/// The pixels of all samples and their weights.
 struct Taps {
     /// The position of each pixel in its plane, row after row.
     positions: Vec<Value>,
-    /// Of cubic polynomials the weights of the rows, then those of the columns; else one for each pixel.
+    /// The weights of the rows, then of the columns, for cubic polynomials; otherwise one for each pixel.
     weights: Vec<Value>,
 }
 
@@ -149,12 +149,12 @@ impl Plane {
         Ok(Taps { positions, weights })
     }
 
-    /// Whether samples are blended along rows first, and then along columns.
+    /// Tests whether samples are blended along rows first, and then along columns.
     fn separate(&self) -> bool {
         self.sampling.interpolation == Interpolation::Bicubic
     }
 
-    /// A sample of weights and pixels, as [`Taps`] has them.
+    /// A sample from weights and pixels in the layout of [`Taps`].
     fn blend(&self, terms: &mut Terms, (weights, pixels): (&[Node], &[Node])) -> Result<Node, Error> {
         if !self.separate() {
             return weighted(terms, weights, pixels);
@@ -164,7 +164,7 @@ impl Plane {
         weighted(terms, rows, &sums)
     }
 
-    /// The pixels of side `d`, of which `count` is the number.
+    /// The numbers for side `d`, which has `count` pixels.
     fn side(&self, terms: &mut Terms, d: usize, count: Node) -> Result<Side, Error> {
         if let Some(n) = self.extents[d].as_static() {
             let [whole, last, middle] = [n as f64, n as f64 - 1.0, (n as f64 - 1.0) / 2.0].map(|x| self.number(terms, x));
@@ -226,7 +226,7 @@ impl Plane {
         }
     }
 
-    /// Where a coordinate from −1 to 1 lies among the pixels.
+    /// The position among the pixels of a coordinate from −1 to 1.
     fn exact(&self, terms: &mut Terms, side: Side, named: Node) -> Term {
         let one = self.number(terms, 1.0);
         let from_zero = terms.add(named, one)?;
@@ -239,7 +239,7 @@ impl Plane {
         terms.mul(moved, half)
     }
 
-    /// A position beyond the image as one inside it, where what lies there is the image's.
+    /// Maps a position beyond the image to one inside it, unless the image is extended by zeros.
     fn brought_inside(&self, terms: &mut Terms, side: Side, x: Node) -> Term {
         let x = match self.sampling.outside {
             Outside::Zeros => return Ok(x),
@@ -275,7 +275,7 @@ impl Plane {
     fn pixel(&self, terms: &mut Terms, side: Side, position: Node, weight: Node) -> Result<Along, Error> {
         let position = terms.convert(position, self.wide());
         if self.sampling.outside != Outside::Zeros {
-            // What was brought inside in a type of 16 bits may still be beyond.
+            // Rounding in a 16-bit type move a position beyond the image again.
             let position = limited(terms, position, side.end)?;
             return Ok(Along { position: terms.convert(position, I64), weight });
         }

@@ -25,8 +25,8 @@ pub fn joined(g: &mut Graph<'_>, values: &[Value], axis: usize) -> Result<Value,
     }
 }
 
-/// A list of which some elements are replaced, where that is what is joined: the elements before, others, and the elements after. So converters write an
-/// element of a list in each round of a loop; here it is written in place, and a position outside the list is an error of the call.
+/// Matches a concatenation of a list's beginning, other elements, and the list's end. Converters write an element of a list like this in each
+/// iteration of a loop. Here it is written in place, and a position outside the list is an error of the call.
 fn replaced(g: &mut Graph<'_>, values: &[Value], axis: usize) -> Result<Option<Value>, Error> {
     let &[before, others, after] = values else { return Ok(None) };
     let runs = (run_of(g, before, axis), run_of(g, after, axis));
@@ -40,7 +40,7 @@ fn replaced(g: &mut Graph<'_>, values: &[Value], axis: usize) -> Result<Option<V
     placed::run(g, [list, others], axis, first).map(Some)
 }
 
-/// The tensor of which a value is a run of neighbours along an axis and all along others, and where the run begins.
+/// Returns the tensor of which a value is a run along one axis and whole along the others, and the run's first position.
 fn run_of(g: &Graph<'_>, value: Value, axis: usize) -> Option<(Value, Extent)> {
     let data = &g.function().insts[g.function().defining_inst(value)?];
     let Operation::Slice(slice) = &data.operation else { return None };

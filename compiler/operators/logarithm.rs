@@ -17,7 +17,7 @@ pub fn table(g: &mut Graph<'_>) -> Constant {
     g.table(U16, corrections().iter().flat_map(|n| n.to_le_bytes()).collect())
 }
 
-/// What the binary logarithm of 1 + i/128 is above i/128, in 16 bits; once more the last one, for the segment after the last.
+/// The difference between the binary logarithm of 1 + i/128 and i/128, in 16 bits. The last one is repeated for the segment after the last.
 fn corrections() -> Vec<u16> {
     let segments = f64::from(1u32 << SEGMENTS);
     let correction = |i: u32| {
@@ -30,7 +30,7 @@ fn corrections() -> Vec<u16> {
 /// (x + ½) >> 16.
 ///
 /// # Errors
-/// When x is no integer.
+/// A mistake of type: x is no integer.
 pub fn rounded(terms: &mut Terms, x: Node) -> Term {
     let half = number(terms, terms.ty(x), 1 << (FRACTION - 1));
     let sum = terms.add(x, half)?;

@@ -1,4 +1,4 @@
-//! Where the largest elements of windows lie.
+//! The largest elements of windows, and their positions.
 
 use super::windows::Windows;
 use super::{Error, Graph, extents};
@@ -42,10 +42,10 @@ pub fn max_with_positions(g: &mut Graph<'_>, input: Value, windows: &Windows) ->
     found.ok_or(Error::WindowTooLarge)
 }
 
-/// Where windows stand along the dimensions of an image.
+/// The geometry of windows along the dimensions of an image.
 struct Standing {
     low: Vec<i64>,
-    /// At least as much padding as the last window reaches into.
+    /// The padding after the image, enough for the last window.
     high: Vec<i64>,
     counts: Vec<Extent>,
 }
@@ -95,7 +95,7 @@ fn coordinates(g: &mut Graph<'_>, counts: &[Extent]) -> Result<Vec<Value>, Error
     Ok(coordinates)
 }
 
-/// Where a tap lies in the image: at `offset` and a stride for each window before.
+/// The place of a tap in the image: `offset` plus a stride for each window before.
 struct TapPlace<'a> {
     strides: &'a [i64],
     offset: Vec<i64>,
@@ -103,7 +103,8 @@ struct TapPlace<'a> {
 }
 
 impl TapPlace<'_> {
-    /// The position of a tap of the window with these numbers, and whether it is inside the image, whose sides are given where they are not known.
+    /// The position of a tap of the window with these coordinates, and a truth value: the tap is inside the image. `sides` are the run-time extents
+    /// of the image.
     fn of(&self, terms: &mut Terms, coordinates: &[Node], sides: &[Node]) -> Result<[Node; 2], Error> {
         let mut sides = sides.iter();
         let mut position = terms.i64(0);
@@ -128,7 +129,7 @@ impl TapPlace<'_> {
     }
 }
 
-/// The larger of what was found so far and a tap, with its position; −1 as long as nothing was found.
+/// The larger of the maximum so far and a tap, with its position; −1 as long as no tap was inside.
 fn larger(
     g: &mut Graph<'_>,
     found: Option<[Value; 2]>,
@@ -159,7 +160,7 @@ fn larger(
     Ok([results[0], results[1]])
 }
 
-/// Whether a tap inside the image takes the place of the largest so far.
+/// Tests whether a tap inside the image replaces the largest one so far.
 fn beats(terms: &mut Terms, tap: Node, largest: Node, at: Node) -> Term {
     let zero = terms.i64(0);
     let none = terms.compare(Comparison::Less, at, zero)?;

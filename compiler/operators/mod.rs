@@ -1,14 +1,14 @@
-//! The operator library: what models compute, above the tensor language and below every front end.
+//! The operator library: the operators of models, above the tensor language and below every front end.
 //!
 //! A front end reads an operator's arguments from its file, calls a function of this library and names the error. The contract:
 //!
-//! - Operators work on a [`Graph`], a function being built, and give values of it. They know the tensor language and no file format.
-//! - Operands are values. Beside them an operator takes its *geometry* (windows, axes, positions) and its *numerics*: whose rounding, which rule
-//!   for NaN, what sums are held in, where results are clamped. Two formats that differ in numerics alone share all the rest.
-//! - Shapes are extents, any of which may be known only when the program runs. An operator that needs a known one says so by
-//!   [`Error::DynamicExtent`]; one whose numbers follow from known extents gives constants there.
-//! - Channels are last, as the tensor language has them. A front end whose format has them elsewhere transposes.
-//! - Errors are variants with their data ([`Error`]). Whose fault it is, and at which tensor, is the front end's to say.
+//! - Operators work on a [`Graph`], a function under construction, and return its values. They know the tensor language and no file format.
+//! - Operands are values. An operator also takes its *geometry* (windows, axes, positions) and its *numerics*: rounding, the rule for NaN, the type
+//!   of sums, the bounds of results. Two formats that differ only in numerics share all the rest.
+//! - Shapes are extents, any of which may be a run-time extent. An operator that needs a static one returns [`Error::DynamicExtent`]. Results that
+//!   follow from static extents are constants.
+//! - Channels are last, as in the tensor language. A front end for a format with another order transposes.
+//! - Errors are variants with their data ([`Error`]). The front end decides whose fault an error is, and names the tensor.
 
 pub mod activation;
 pub mod along;

@@ -5,10 +5,10 @@ use super::terms::{Term, Terms};
 use crate::ir::{Comparison, Node, Scalar, ScalarOp};
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
-/// How GELU weights its operand.
+/// The form in which GELU computes its weight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gelu {
-    /// erfc(−x ÷ √2): all digits are kept where the sum would cancel.
+    /// erfc(−x ÷ √2), which keeps all digits where the sum would cancel.
     Complement,
     /// 1 + erf(x ÷ √2).
     Sum,
@@ -22,10 +22,10 @@ fn number(terms: &mut Terms, like: Node, value: f64) -> Node {
     terms.constant(Scalar::float(element, value))
 }
 
-/// x ÷ 2, weighted.
+/// GELU: x ÷ 2 times a weight.
 ///
 /// # Errors
-/// Where x is no float, here and below.
+/// The errors of an x that is no float, here and below.
 pub fn gelu(terms: &mut Terms, x: Node, form: Gelu) -> Term {
     let weight = match form {
         Gelu::Complement => {
@@ -55,7 +55,7 @@ pub fn gelu(terms: &mut Terms, x: Node, form: Gelu) -> Term {
     terms.mul(half, weight)
 }
 
-/// Where hard swish takes its sixth.
+/// The place of the division by 6 in hard swish.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sixth {
     /// The product is multiplied by 1 ÷ 6.
@@ -67,11 +67,11 @@ pub enum Sixth {
 /// x · min(max(x + 3, 0), 6) ÷ 6.
 ///
 /// # Errors
-/// As of [`gelu`].
+/// The errors of [`gelu`].
 pub fn hard_swish(terms: &mut Terms, x: Node, sixth: Sixth) -> Term {
     let [zero, three, six] = [0.0, 3.0, 6.0].map(|n| number(terms, x, n));
     let shifted = terms.add(x, three)?;
-    // Which of the two comes first tells what a NaN gives.
+    // The order of the operands determines the result for NaN.
     let gate = match sixth {
         Sixth::Product => terms.max(zero, shifted)?,
         Sixth::Factor => terms.max(shifted, zero)?,
@@ -90,18 +90,18 @@ pub fn hard_swish(terms: &mut Terms, x: Node, sixth: Sixth) -> Term {
     }
 }
 
-/// What a function does at 0 and at NaN, where one side ends and the other begins.
+/// The condition under which a number takes the lower side of a function. It decides the results for 0 and NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Below {
-    /// What is less than 0 takes the lower side.
+    /// Numbers less than 0 take the lower side.
     Less,
-    /// What is not more than 0 takes the lower side.
+    /// Numbers that do not compare greater than 0 take the lower side, so NaN does.
     NotGreater,
-    /// What is not 0 or more takes the lower side.
+    /// Numbers that do not compare greater than or equal to 0 take the lower side, so NaN does.
     NotGreaterEqual,
 }
 
-/// x, or another number on the lower side of 0.
+/// x, or `lower` on the lower side of 0.
 fn split_at(terms: &mut Terms, zero: Node, x: Node, lower: Node, below: Below) -> Term {
     let (comparison, is_lower) = match below {
         Below::Less => (Comparison::Less, true),
@@ -115,17 +115,17 @@ fn split_at(terms: &mut Terms, zero: Node, x: Node, lower: Node, below: Below) -
 /// x, or slope · x on the lower side of 0.
 ///
 /// # Errors
-/// As of [`gelu`].
+/// The errors of [`gelu`].
 pub fn leaky_relu(terms: &mut Terms, x: Node, slope: Node, below: Below) -> Term {
     let zero = number(terms, x, 0.0);
     let scaled = terms.mul(x, slope)?;
     split_at(terms, zero, x, scaled, below)
 }
 
-/// x, or alpha · (eˣ − 1) below 0, the power rounded before 1 is taken away. No product is rounded for an alpha of 1.
+/// x, or alpha · (eˣ − 1) below 0. The power is rounded before 1 is subtracted. For an alpha of 1 there is no product to round.
 ///
 /// # Errors
-/// As of [`gelu`].
+/// The errors of [`gelu`].
 pub fn elu(terms: &mut Terms, x: Node, alpha: f32) -> Term {
     let power = terms.op(ScalarOp::Exp, &[x])?;
     let one = number(terms, x, 1.0);

@@ -25,7 +25,7 @@ pub fn l2(g: &mut Graph<'_>, input: Value) -> Result<Value, Error> {
     g.map(&[input, sums], terms.finish(x))
 }
 
-/// The same of 8-bit integers. The output counts in 128ths; int8 multiplies by 128 in the shift, uint8 before it.
+/// The L2 normalization of 8-bit integers. The output has a scale of 1 ÷ 128. int8 multiplies by 128 in the shift, uint8 before it.
 ///
 /// # Errors
 /// When elements are no integers of 8 bits.
@@ -60,12 +60,12 @@ pub fn quantized_l2(g: &mut Graph<'_>, input: Value, zero_point: i32) -> Result<
     g.map(&[input, row[0], row[1]], terms.finish(x))
 }
 
-/// What a local response normalization computes with.
+/// The parameters of a local response normalization.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LocalResponse {
-    /// Channels before each one.
+    /// The number of channels before each one.
     pub radius: u64,
-    /// Added to the sum of squares.
+    /// The addend of the scaled sum of squares.
     pub bias: f32,
     /// Factor of the sum of squares.
     pub alpha: f32,
@@ -73,8 +73,8 @@ pub struct LocalResponse {
     pub beta: f32,
 }
 
-/// Each element of f32 times (bias + alpha × the sum of squares)^−beta, over the channels, the last dimension, from one radius before it to one less
-/// than a radius after it.
+/// Each element of f32 times (bias + alpha × the sum of squares)^−beta. The sum runs over the channels, the last dimension, from one radius before
+/// the element to one less than a radius after it.
 ///
 /// # Errors
 /// When elements are no floats.
@@ -132,9 +132,9 @@ pub fn over_dimension(g: &mut Graph<'_>, vector: Value, dimension: usize, rank: 
 /// Vectors over the channels of a batch normalization.
 #[derive(Clone, Copy, Debug)]
 pub struct Channels {
-    /// Factor, 1 where it is missing.
+    /// The factor; 1 if `None`.
     pub weight: Option<Value>,
-    /// What is added, 0 where it is missing.
+    /// The addend; 0 if `None`.
     pub bias: Option<Value>,
     /// Mean.
     pub mean: Value,
@@ -142,8 +142,8 @@ pub struct Channels {
     pub variance: Value,
 }
 
-/// With known mean and variance x·a + b for a = weight ÷ √(variance + epsilon) and b = bias − mean·a over one dimension, in a type, the result in x's.
-/// Both are computed apart, so that they fold for constants.
+/// x·a + b over one dimension, with a = weight ÷ √(variance + epsilon) and b = bias − mean·a. It is computed in a given type; the result has x's. a
+/// and b are computed separately, so that they fold for constants.
 ///
 /// # Errors
 /// When the vectors do not fit the dimension.
@@ -185,7 +185,7 @@ pub fn batch_norm(
     })
 }
 
-/// x·weight + bias, either of which may be missing; both are converted to x's type.
+/// x·weight + bias, both optional and converted to x's type.
 ///
 /// # Errors
 /// When they do not broadcast.
@@ -235,8 +235,8 @@ pub fn group_norm(g: &mut Graph<'_>, x: Value, groups: u64, epsilon: f64) -> Res
     Ok([y, g.reshape(mean, &statistics)?, g.reshape(inverse, &statistics)?])
 }
 
-/// The same for groups of so many channels, where only the means of channels are split into groups, so that the large tensors are read in the order in which they are. A group's mean is
-/// that of its channels' means.
+/// Group normalization for groups of `of_group` channels. Only the means of channels are split into groups, so the large tensors are read in memory
+/// order. The mean of a group is the mean of its channels' means.
 fn by_channels(g: &mut Graph<'_>, x: Value, [groups, of_group]: [u64; 2], epsilon: f64) -> Result<[Value; 3], Error> {
     let shape = g.extents(x);
     let later: Vec<usize> = (2..shape.len()).collect();

@@ -6,11 +6,10 @@ use super::{Error, Graph, joins};
 use crate::ir::{Combination, ElementType, Extent, Value};
 use ElementType::I64;
 
-/// A tensor whose part along an axis is another tensor, of the part's shape.
+/// Replaces the part of a tensor along an axis by another tensor of the part's shape.
 ///
 /// # Errors
-/// Where the axis does not exist, or the part is known to leave it. A position that leaves it where that is known only when the program runs is an
-/// error of the call.
+/// [`Error::NoAxis`], and static positions outside the axis. A run-time position outside the axis is an error of the call.
 pub fn overwritten(g: &mut Graph<'_>, [x, source]: [Value; 2], axis: usize, cut: Cut) -> Result<Value, Error> {
     let extent = *g.extents(x).get(axis).ok_or(Error::NoAxis)?;
     match (extent.as_static(), cut.start.as_static(), cut.count.as_static()) {
@@ -28,7 +27,7 @@ pub fn overwritten(g: &mut Graph<'_>, [x, source]: [Value; 2], axis: usize, cut:
     }
 }
 
-/// Another tensor between what lies before and behind it.
+/// Concatenates the elements before the part, the other tensor, and the elements after it.
 fn between(g: &mut Graph<'_>, [x, source]: [Value; 2], axis: usize, [extent, start, count]: [u64; 3]) -> Result<Value, Error> {
     let outside = || Error::OutsideAxis { index: start as i64, extent };
     let end = start.checked_add(count).filter(|&end| end <= extent).ok_or_else(outside)?;
@@ -43,7 +42,7 @@ fn between(g: &mut Graph<'_>, [x, source]: [Value; 2], axis: usize, [extent, sta
     joins::joined(g, &pieces, axis)
 }
 
-/// Another tensor in place of every n-th element: what each position of the two in a row has.
+/// Replaces every n-th element: gathers each position from the concatenation of the two tensors.
 fn among(g: &mut Graph<'_>, [x, source]: [Value; 2], axis: usize, [extent, start, count]: [u64; 3], step: i64) -> Result<Value, Error> {
     let row = joins::joined(g, &[x, source], axis)?;
     let mut positions: Vec<i64> = (0..extent as i64).collect();

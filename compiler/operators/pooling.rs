@@ -36,8 +36,8 @@ pub fn max_of_nines(g: &mut Graph<'_>, input: Value, windows: &Windows) -> Resul
     Ok(g.builder.window_in(input, Reduction::Max, Summation::Nines, windows.signed_size()?, geometry)?)
 }
 
-/// Windows of an image reduced. Those of more than two dimensions are reduced along the last two and then along the others, which makes no
-/// difference but for the order of sums.
+/// Reduces windows of an image. Windows of more than two dimensions are reduced along the last two and then along the others, which changes only the
+/// order of sums.
 fn reduced(g: &mut Graph<'_>, input: Value, reduction: Reduction, size: &[i64], geometry: WindowGeometry) -> Result<Value, Error> {
     let Some(outer) = size.len().checked_sub(2).filter(|&n| n > 0) else {
         return Ok(g.builder.window(input, reduction, size.to_vec(), geometry)?);
@@ -79,53 +79,53 @@ fn part(geometry: &WindowGeometry, dimensions: Range<usize>) -> WindowGeometry {
     }
 }
 
-/// How means are taken.
+/// The numerics of means.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Means {
-    /// What sums are held in.
+    /// The type of sums.
     pub accumulator: ElementType,
-    /// In which order elements are added.
+    /// The order in which elements are added.
     pub summation: Summation,
-    /// What they are divided by.
+    /// The divisor of a sum.
     pub divisor: Divisor,
-    /// How the divisors are held where they differ.
+    /// The layout of divisors that differ between windows.
     pub counts: Counts,
-    /// How they are divided.
+    /// The division.
     pub quotient: Quotient,
     /// Type of the result.
     pub result: ElementType,
 }
 
-/// What the sum of a window is divided by.
+/// The divisor of a window's sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Divisor {
-    /// Its taps inside the image.
+    /// The number of its taps inside the image.
     Inside,
-    /// Its taps inside the image or the padding that was asked for.
+    /// The number of its taps inside the image or the explicit padding.
     Padded,
-    /// A number.
+    /// A fixed number.
     Number(i64),
 }
 
-/// How divisors are held that differ from window to window.
+/// The layout of divisors that differ from window to window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counts {
-    /// One for each window: fewest operations.
+    /// One number for each window: fewest operations.
     Table,
-    /// One for each row and each column of windows: fewest bytes.
+    /// One number for each row and each column of windows: fewest bytes.
     Sides,
 }
 
-/// How a sum becomes a mean.
+/// The division of a sum to a mean.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Quotient {
-    /// In floats, clamped.
+    /// Division of floats, then a clamp.
     Float(Activation),
-    /// In floats, times the divisor's reciprocal, which is rounded before.
+    /// Multiplication of floats by the divisor's rounded reciprocal.
     Reciprocal,
-    /// In integers, halves away from zero, between two bounds.
+    /// Division of integers, halves away from zero, then a clamp between optional bounds.
     Integer(Option<(i32, i32)>),
-    /// In integers, without the fraction.
+    /// Division of integers, truncated.
     Truncated,
 }
 
@@ -225,9 +225,9 @@ impl Quotient {
 
 /// The divisors of all windows.
 enum Found {
-    /// The same for all.
+    /// One divisor for all windows.
     All(i64),
-    /// A tensor that broadcasts to the sums, or two whose products do.
+    /// A tensor that broadcasts to the sums, or two whose product does.
     Each(Vec<Value>),
 }
 
@@ -261,7 +261,7 @@ impl Found {
     }
 }
 
-/// Where the divisors of windows follow from.
+/// The source of the divisors of windows.
 struct Divisors<'w> {
     input: Value,
     sums: Value,
@@ -287,13 +287,13 @@ impl Divisors<'_> {
         }
     }
 
-    /// Whether windows may reach beyond the image.
+    /// Tests whether windows may reach beyond the image.
     fn is_padded(&self) -> bool {
         let is_padded = self.geometry.padding_low.iter().chain(&self.geometry.padding_high).any(|&n| n != 0);
         is_padded || !self.geometry.positions.is_empty() && self.windows.padding != Padding::Valid
     }
 
-    /// The padding that counts: none, or what was asked for.
+    /// The padding that counts for the divisor: the explicit padding, or none.
     fn counted(&self, d: usize, divisor: Divisor) -> i64 {
         match (&self.windows.padding, divisor) {
             (Padding::Symmetric { elements, .. }, Divisor::Padded) => elements[d],
@@ -323,8 +323,7 @@ impl Divisors<'_> {
         Found::along(g, self.element, &sides, counts)
     }
 
-    /// Those of an image whose size is known only at run time: those along its sides, each the sum of ones under windows of one
-    /// dimension, multiplied.
+    /// The divisors for an image with run-time extents: along each side, the sums of ones under one-dimensional windows, multiplied with each other.
     fn run_time(&self, g: &mut Graph<'_>, extents: &[Extent], divisor: Divisor) -> Result<Value, Error> {
         let one = g.scalar(number(self.element, 1))?;
         let rank = extents.len() + 2;
@@ -360,11 +359,11 @@ impl Divisors<'_> {
     }
 }
 
-/// Means over parts of the spatial dimensions of an image, channels last: part i of n goes from ⌊i·extent ÷ n⌋ to ⌈(i + 1)·extent ÷ n⌉. Elements of
-/// a part are added row by row, as those of a window are, and what the longest part has and a shorter one lacks counts as 0.
+/// Means over parts of the spatial dimensions of an image, channels last. Part i of n is ⌊i·extent ÷ n⌋ to ⌈(i + 1)·extent ÷ n⌉. Elements of a part
+/// are added row by row, like elements of a window. Shorter parts are filled with zeros to the longest.
 ///
 /// # Errors
-/// Where an extent is empty.
+/// [`Error::WindowMisfit`] of an empty extent, and [`Error::TooManyWindows`].
 pub fn average_parts(g: &mut Graph<'_>, image: Value, parts: &[Extent], means: &Means) -> Result<Value, Error> {
     let windows = parts.iter().try_fold(1u64, |product, &n| product.checked_mul(g.bound(n))).filter(|&n| n <= MOST_POSITIONS);
     if windows.is_none() {
@@ -398,11 +397,11 @@ pub fn average_parts(g: &mut Graph<'_>, image: Value, parts: &[Extent], means: &
     divided(g, sums, divisors, means)
 }
 
-/// The largest elements of parts of the spatial dimensions of an image `[N, C, …]`, part i of n as [`average_parts`] says. Parts are picked as long
-/// as the longest; the last element of a shorter one is there again. NaN is kept.
+/// The largest elements of parts of the spatial dimensions of an image `[N, C, …]`, with parts as in [`average_parts`]. Shorter parts repeat their
+/// last element up to the longest. NaN is kept.
 ///
 /// # Errors
-/// Where an extent is empty.
+/// [`Error::WindowMisfit`] of an empty extent.
 pub fn max_parts(g: &mut Graph<'_>, input: Value, parts: &[Extent]) -> Result<Value, Error> {
     if (0..parts.len()).any(|d| g.extents(input)[d + 2].as_static().is_none()) {
         return measured::max_measured_parts(g, input, 2, parts);
@@ -421,7 +420,7 @@ pub fn max_parts(g: &mut Graph<'_>, input: Value, parts: &[Extent]) -> Result<Va
     Ok(x)
 }
 
-/// How many parts an image of known extents has along each dimension.
+/// The numbers of parts along each dimension of an image of static extents.
 fn known_parts(parts: &[Extent]) -> Result<Vec<u64>, Error> {
     parts.iter().map(|count| count.as_static().ok_or(Error::DynamicExtent)).collect()
 }
@@ -456,7 +455,7 @@ impl Parts {
         g.gather(x, positions, axis)
     }
 
-    /// The same with 0 for what is there again.
+    /// The parts with 0 in place of repeated elements.
     fn without_rest(&self, g: &mut Graph<'_>, picked: Value, axis: usize) -> Result<Value, Error> {
         let (element, longest) = (g.element(picked), self.longest());
         let inside: Vec<bool> = self.ranges.iter().flat_map(|range| (0..longest).map(|i| i < range.end - range.start)).collect();

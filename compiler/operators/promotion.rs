@@ -17,7 +17,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// As a float.
+    /// The number as a float.
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Int(n) => n as f64,
@@ -26,7 +26,7 @@ impl Number {
         }
     }
 
-    /// As a number of a type: integers wrap, floats are rounded.
+    /// The number in a type: integers wrap, floats are rounded.
     pub fn to_scalar(self, element: ElementType) -> Scalar {
         match self {
             Self::Double(x) if element == ElementType::Bool => Scalar::bool(x != 0.0),
@@ -37,7 +37,7 @@ impl Number {
         }
     }
 
-    /// The type that it has beside tensors of a lower category.
+    /// The type of the number beside tensors of a lower category.
     fn element(self) -> ElementType {
         match self {
             Self::Int(_) => ElementType::I64,
@@ -92,7 +92,7 @@ fn combine(decides: Option<ElementType>, yields: Option<ElementType>) -> Result<
     }
 }
 
-/// The common type of operands; none of no operands.
+/// The common type of operands; `None` without operands.
 ///
 /// # Errors
 /// [`Error::NoCommonType`].

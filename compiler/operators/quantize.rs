@@ -1,7 +1,7 @@
-//! From real numbers to integers of a scale and back, and from one scale to another.
+//! Conversion from real numbers to integers of a scale and back, and from one scale to another.
 //!
-//! Formats differ in how they round ([`Rounding`]): whether the scale divides or its inverse multiplies, where halves go, and whether the zero point
-//! is added to an integer or to a float.
+//! Formats differ in their rounding ([`Rounding`]). They divide by the scale or multiply by its inverse. Halves go in different directions. The zero
+//! point is added as an integer or as a float.
 
 use super::quantization::{Affine, integer_range, multiplier};
 use super::terms::{Term, Terms};
@@ -18,7 +18,7 @@ pub enum Parameter {
     Tensor(Value),
 }
 
-/// How integers stand for real numbers: `real = scale × (integer − zero point)`.
+/// The quantization of real numbers by integers: `real = scale × (integer − zero point)`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Scale {
     /// Real value of one step.
@@ -27,13 +27,13 @@ pub struct Scale {
     pub zero_point: Parameter,
 }
 
-/// How a real number becomes an integer.
+/// The rounding of a real number to an integer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rounding {
     /// TFLite: x ÷ scale, halves away from zero; the zero point is added in integers.
     Away,
-    /// ExecuTorch: x × (1 ÷ scale), scale and inverse in binary32, halves to the even number; the zero point is added in floats. PyTorch inverts
-    /// a number in binary64, which gives another binary32 for some scales that are none: numbers halfway between two integers differ then.
+    /// ExecuTorch: x × (1 ÷ scale), scale and inverse in binary32, halves to the even number. The zero point is added in floats. PyTorch inverts the
+    /// scale in binary64. For some scales that are no binary32, results then differ at numbers halfway between two integers.
     Even,
 }
 
@@ -43,7 +43,7 @@ impl Scale {
         [self.scale, self.zero_point].into_iter().filter_map(|p| if let Parameter::Tensor(value) = p { Some(value) } else { None })
     }
 
-    /// The same with tensors of binary32, so that each is converted once and not once an element.
+    /// Converts tensors of parameters to binary32 in advance, so that each is converted once and not once an element.
     fn in_binary32(&self, g: &mut Graph<'_>) -> Result<Self, Error> {
         let mut single = |parameter: Parameter| -> Result<Parameter, Error> {
             let Parameter::Tensor(value) = parameter else { return Ok(parameter) };
@@ -52,7 +52,7 @@ impl Scale {
         Ok(Self { scale: single(self.scale)?, zero_point: single(self.zero_point)? })
     }
 
-    /// The same with the inverse of the scale, which is binary32 before it is inverted.
+    /// Replaces the scale by its inverse. The scale is rounded to binary32 before it is inverted.
     fn inverted(&self, g: &mut Graph<'_>) -> Result<Self, Error> {
         let single = self.in_binary32(g)?;
         let scale = match single.scale {
@@ -65,7 +65,8 @@ impl Scale {
         Ok(Self { scale, ..single })
     }
 
-    /// An expression over a tensor, converted first where a type is given, and the parameters, which come as terms of the other types.
+    /// Builds an expression over a tensor and the parameters. If a type is given for the tensor, it is converted to it first. The parameters are
+    /// converted to the other types.
     fn map(
         &self,
         g: &mut Graph<'_>,
@@ -152,11 +153,11 @@ fn limited(terms: &mut Terms, x: Node, (low, high): (f32, f32)) -> Term {
     terms.min(above, high)
 }
 
-/// `clamp(round(x) + zero point)` of a binary32 in steps of a scale, halves to even, as a 32-bit integer; NaN becomes the lower bound. Bounds are applied
-/// before rounding. They are integers there, so that changes nothing, and no later step can overflow.
+/// `clamp(round(x) + zero point)` of a binary32 in steps of a scale, halves to even, as a 32-bit integer. NaN becomes the lower bound. The bounds are
+/// integers, so they can be applied before rounding, and no later step can overflow.
 ///
 /// # Errors
-/// Where x is no binary32.
+/// A mistake of type: x is no binary32.
 pub fn nearest_step(terms: &mut Terms, x: Node, zero_point: i32, bounds: (i32, i32)) -> Term {
     let x = limited(terms, x, ((bounds.0 - zero_point) as f32, (bounds.1 - zero_point) as f32))?;
     let x = terms.op(ScalarOp::RoundEven, &[x])?;
@@ -165,10 +166,11 @@ pub fn nearest_step(terms: &mut Terms, x: Node, zero_point: i32, bounds: (i32, i
     terms.add(x, zero_point)
 }
 
-/// `clamp(round(x) + zero point)` of a binary32 in steps of the scale, halves away from zero; beyond the range, and beyond 32 bits, to the nearer end.
+/// `clamp(round(x) + zero point)` of a binary32 in steps of the scale, halves away from zero. Numbers beyond the range, or beyond 32 bits, become the
+/// nearer end.
 ///
 /// # Errors
-/// Where x is no float.
+/// A mistake of type: x is no float.
 pub fn at_zero_point(terms: &mut Terms, x: Node, zero_point: Node, bounds: (i32, i32)) -> Term {
     let x = terms.round_away(x)?;
     let x = terms.convert(x, I32);
@@ -178,7 +180,7 @@ pub fn at_zero_point(terms: &mut Terms, x: Node, zero_point: Node, bounds: (i32,
     terms.clamp_i32(x, bounds)
 }
 
-/// `scale × (integer − zero point)` in a float type. The difference is taken in integers where halves are rounded away, and else in binary32; the
+/// `scale × (integer − zero point)` in a float type. The difference is an integer if halves are rounded away from zero, and else a binary32. The
 /// product of an integer of few bits and a binary32 is rounded once either way.
 ///
 /// # Errors
@@ -201,7 +203,7 @@ pub fn dequantize(g: &mut Graph<'_>, x: Value, scale: &Scale, rounding: Rounding
 /// When the ratio of the scales is out of range, or the result's type holds no quantized numbers.
 pub fn requantize(g: &mut Graph<'_>, x: Value, (from, to): (Affine, Affine), result: ElementType) -> Result<Value, Error> {
     let factor = multiplier(f64::from(from.scale) / f64::from(to.scale))?;
-    // What has 32 bits is clamped to them by its type.
+    // The type I32 clamps to its own range.
     let bounds = if result == I32 { Some((i32::MIN, i32::MAX)) } else { integer_range(result) };
     let bounds = bounds.ok_or(Error::NotQuantized { element: result })?;
     let mut terms = Terms::new(&[g.element(x)]);

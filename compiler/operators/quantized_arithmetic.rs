@@ -10,11 +10,11 @@ use ElementType::I32;
 /// Fractional bits of the larger of two factors.
 const BITS: i32 = 20;
 
-/// Two tensors and what their integers stand for.
+/// Two tensors and their quantization.
 pub type Operands = [(Value, Affine); 2];
 
-/// a + b, or a − b. Both ratios of a scale to the result's become integers of the same fractional bits, of which the larger has 21; their sum is shifted
-/// back, halves up. A ratio that is far smaller than the other becomes 0. Half a unit of the shift and 2 · 2²¹ · 255 together fit 32 bits.
+/// a + b, or a − b. The ratios of both scales to the result's become integers with equal numbers of fractional bits. The larger one has 21 bits.
+/// Their sum is shifted back, halves up. A ratio much smaller than the other becomes 0. Half a unit of the shift plus 2 · 2²¹ · 255 fits 32 bits.
 ///
 /// # Errors
 /// When the larger ratio of the scales leaves no shift between 1 and 31 bits, or operands do not fit each other.
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::ir::Module;
 
-    /// What an operation makes of every pair of some integers.
+    /// The results of an operation for all pairs of 8-bit integers.
     fn all_pairs(build: impl Fn(&mut Graph<'_>, [Value; 2]) -> Value) -> Vec<i8> {
         let mut module = Module::default();
         let mut g = Graph::new(&mut module, "f");

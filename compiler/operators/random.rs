@@ -8,17 +8,17 @@ use crate::ir::{ElementType, Extent, Node, Scalar, ScalarOp, Value};
 use ElementType::{F64, U64};
 use std::f64::consts::TAU;
 
-/// What numbers are mixtures of: multiples of it, 2⁶⁴ ÷ the golden ratio and odd.
+/// The step between the numbers that are mixed: 2⁶⁴ ÷ the golden ratio, rounded to an odd number.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Shifts and factors of the mixture: Stafford's variant 13 of MurmurHash3's, which SplitMix64 has (Steele, Lea and Flood, "Fast splittable
-/// pseudorandom number generators", 2014).
+/// Shifts and factors of the mixture: Stafford's variant 13 of MurmurHash3's, as in SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// number generators", 2014).
 const ROUNDS: [(i64, u64); 2] = [(30, 0xbf58_476d_1ce4_e5b9), (27, 0x94d0_49bb_1331_11eb)];
 const LAST_SHIFT: i64 = 31;
 
-/// 64 random bits for each element of a shape, and the count after them. `drawn` u64\[1\] is how many there were before.
+/// Returns 64 random bits for each element of a shape, and the new count. `drawn`, u64\[1\], is the count before.
 ///
 /// # Errors
-/// When there are more elements than 64 bits count.
+/// The errors of shapes with more than 2⁶⁴ elements.
 pub fn bits(g: &mut Graph<'_>, drawn: Value, shape: &[Extent]) -> Result<(Value, Value), Error> {
     let mut count = Extent::Static(1);
     for &extent in shape {
@@ -52,7 +52,7 @@ fn mixture(terms: &mut Terms, position: Node) -> Term {
     folded(terms, z, LAST_SHIFT)
 }
 
-/// The exclusive or of the bits and those `shift` above them.
+/// The exclusive or of the bits and the same bits shifted right.
 fn folded(terms: &mut Terms, z: Node, shift: i64) -> Term {
     let high = shifted_right(terms, z, shift)?;
     terms.op(ScalarOp::Xor, &[z, high])

@@ -9,21 +9,21 @@ use crate::ir::scalar::ExpressionError;
 use crate::ir::{Comparison, ElementType, Extent, Node, ScalarOp, Value};
 use ElementType::{F32, I8, I32, I64};
 
-/// How positions of the result map to those of the image.
+/// The mapping of positions of the result to positions of the image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grid {
-    /// The centres of the corners lie on each other.
+    /// `true` if the centres of the corner elements coincide.
     pub align_corners: bool,
-    /// Elements lie at the centres of their squares.
+    /// `true` if elements lie at the centres of their squares.
     pub half_pixel_centers: bool,
 }
 
-/// How the four neighbours of a position are blended, their products summed corner by corner.
+/// The blending of the four neighbours of a position. Their products are summed corner by corner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Blend {
-    /// In binary32; integers are rounded half up.
+    /// Arithmetic in binary32; integers are rounded half up.
     Floats,
-    /// In integers, distances with ten fractional bits; halves away from zero. Extents have at most 17 bits.
+    /// Arithmetic in integers. Distances have ten fractional bits, and halves round away from zero. Extents have at most 17 bits.
     Integers,
 }
 
@@ -39,7 +39,7 @@ pub struct Along {
 }
 
 impl Along {
-    /// Tensors of the results of an expression over `operands` and, before these, the two extents. Constants where all is known.
+    /// Evaluates an expression over the two extents and `operands`, one tensor a result. Results are constants if everything is static.
     fn compute(
         self,
         g: &mut Graph<'_>,
@@ -81,7 +81,7 @@ impl Along {
         Ok(scale[0])
     }
 
-    /// The same with ten fractional bits, rounded.
+    /// The number of input elements from one position to the next, with ten fractional bits, rounded.
     fn integer_scale(self, g: &mut Graph<'_>, align_corners: bool) -> Result<Value, Error> {
         let scale = self.compute(g, &[], |terms, [mut from, mut to]| {
             let one = terms.i32(1);
@@ -91,7 +91,7 @@ impl Along {
                 from = terms.select(several, last_from, from)?;
                 to = terms.select(several, last_to, to)?;
             }
-            // No position of a result without any is asked for.
+            // An empty result has no positions, so any divisor does.
             let (two, unit, to) = (terms.i32(2), terms.i32(1 << 10), terms.max(to, one)?);
             let (from, half) = (terms.mul(from, unit)?, terms.div(to, two)?);
             let sum = terms.add(from, half)?;
@@ -210,19 +210,19 @@ pub fn nearest(g: &mut Graph<'_>, input: Value, sides: &[Along], grid: Grid) -> 
     Ok(value)
 }
 
-/// Where the source of a position lies if the distance of two is known: PyTorch's rules.
+/// The distance between the sources of two neighbouring positions, by PyTorch's rules.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Step {
-    /// Elements of the image an element of the result, a scale that the model names.
+    /// A number of image elements for one element of the result, given by the model.
     Number(f32),
-    /// The extent of the image over that of the result.
+    /// The ratio of the image's extent to the result's.
     Ratio,
-    /// The same from the first element to the last: corners are aligned.
+    /// The ratio of the distances from the first element to the last: corners are aligned.
     Corners,
 }
 
 impl Along {
-    /// Elements of the image an element of the result, in binary32.
+    /// The number of image elements for one element of the result, in binary32.
     fn step(self, g: &mut Graph<'_>, step: Step) -> Result<Value, Error> {
         match step {
             Step::Number(step) => g.scalar(crate::ir::Scalar::f32(step)),
@@ -307,16 +307,16 @@ pub fn stepped(g: &mut Graph<'_>, input: Value, sides: &[(Along, Step)]) -> Resu
     Ok(value)
 }
 
-/// Where positions are, and what is between two neighbours in proportion to the distance d.
+/// The formulas for positions, and for the value between two neighbours at distance d from the first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Between {
-    /// (i + ½) × step − ½; low × (1 − d) + high × d. PyTorch's.
+    /// PyTorch: (i + ½) × step − ½; low × (1 − d) + high × d.
     Shares,
-    /// i × step + (½ × step − ½); low + (high − low) × d. XNNPACK's.
+    /// XNNPACK: i × step + (½ × step − ½); low + (high − low) × d.
     Difference,
 }
 
-/// Between two neighbours of floats in proportion to the distance, one dimension after the other.
+/// Linear interpolation between two neighbours, one dimension after the other.
 ///
 /// # Errors
 /// When extents leave 32 bits, or elements are no floats.

@@ -5,21 +5,21 @@ use super::{Error, Graph};
 use crate::ir::{Combination, Comparison, ElementType, Extent, Interval, Reduction, Scalar, Scan, Scatter, Value};
 use ElementType::{I32, I64};
 
-/// Where the chosen elements of a list lie, in order.
+/// The positions of the chosen elements of a list, in order.
 #[derive(Clone, Copy, Debug)]
 pub struct Chosen {
-    /// Positions, those of the chosen elements first; as many as the list has elements.
+    /// The positions of the chosen elements, padded to the length of the list.
     pub list: Value,
-    /// For each element of the list how many are chosen up to it, itself included.
+    /// The number of chosen elements up to each element of the list, itself included.
     pub ranks: Value,
-    /// How many are chosen, an index.
+    /// The number of chosen elements, an index.
     pub count: Value,
 }
 
 /// Picks the elements of `choice`, ones and zeros in i32 of shape `[extent]`.
 ///
 /// # Errors
-/// Never for such a list.
+/// No errors for such a list.
 pub fn chosen(g: &mut Graph<'_>, choice: Value) -> Result<Chosen, Error> {
     let extents = g.extents(choice);
     let scan = Scan { reduction: Reduction::Sum, axis: 0, exclusive: false, reverse: false };
@@ -123,7 +123,7 @@ pub fn where_true(g: &mut Graph<'_>, row: Value, mask: Value) -> Result<Value, E
     first(g, picked, chosen.count)
 }
 
-/// A row whose elements for which a mask holds are those of a source, in order.
+/// Replaces the elements of a row where a mask holds by the elements of a source, in order.
 ///
 /// # Errors
 /// [`Error::TooManyElements`].
@@ -131,7 +131,7 @@ pub fn replaced(g: &mut Graph<'_>, row: Value, mask: Value, source: Value) -> Re
     let choice = as_choice(g, mask)?;
     let scan = Scan { reduction: Reduction::Sum, axis: 0, exclusive: true, reverse: false };
     let before = g.builder.scan(choice, scan)?;
-    // Where nothing is replaced the first element is read: the place may be after the last.
+    // Elements that stay read the first element of the source, since their place may be after the last.
     let places = g.compute::<Error>(&[choice, before], |terms, x| {
         let zero = terms.i32(0);
         let taken = terms.compare(Comparison::NotEqual, x[0], zero)?;

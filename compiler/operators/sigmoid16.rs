@@ -6,7 +6,7 @@ use super::terms::{Term, Terms};
 use crate::ir::{Comparison, Constant, ElementType, Node, ScalarOp};
 use ElementType::{I32, U16};
 
-/// What brings an input to the table's steps, 512 (256 for the hyperbolic tangent) to each: `(x × multiplier + half) >> shift`.
+/// The scaling of an input to the table's steps, 512 (256 for the hyperbolic tangent) to each: `(x × multiplier + half) >> shift`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Steps {
     multiplier: i32,
@@ -14,7 +14,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// For an input's scale; powers of two up to `most` places above 2⁻¹² are exact.
+    /// Creates the scaling for an input's scale. Powers of two from 2⁻¹² to 2^(most − 12) are exact.
     pub fn new(scale: f32, most: i32) -> Self {
         let exponent = exponent(scale).map(|exponent| exponent + 12);
         if let Some(left) = exponent.filter(|left| (0..=most).contains(left)) {
@@ -30,7 +30,7 @@ impl Steps {
         steps
     }
 
-    /// For inputs whose scale is 2 to a power from −27 to 0.
+    /// Creates the scaling for inputs whose scale is 2 to a power from −27 to 0.
     pub fn of_power(exponent: i32) -> Self {
         let left = exponent + 12;
         if left >= 0 { Self { multiplier: 3 << left, shift: 0 } } else { Self { multiplier: 3, shift: -left } }

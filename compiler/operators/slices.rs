@@ -5,19 +5,19 @@ use super::graph::elements::ListItem;
 use super::{Error, Graph, extents};
 use crate::ir::{Extent, IndexOperation, Value};
 
-/// What is taken along one axis.
+/// The part of a tensor along one axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cut {
     /// The first position.
     pub start: Extent,
-    /// How many positions.
+    /// The number of positions.
     pub count: Extent,
-    /// From one position to the next.
+    /// The distance between two positions.
     pub step: i64,
 }
 
 impl Cut {
-    /// Neighbours.
+    /// Consecutive positions.
     pub fn run(start: Extent, count: Extent) -> Self {
         Self { start, count, step: 1 }
     }
@@ -33,21 +33,21 @@ impl Cut {
     }
 }
 
-/// Where a slice ends.
+/// The end of a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// At the last element in its direction.
+    /// The last element in the slice's direction.
     Open,
-    /// In front of a position.
+    /// The position after the last one.
     At(ListItem),
-    /// This many positions after its start.
+    /// The number of positions after the start.
     After(ListItem),
 }
 
-/// A part of a tensor along one axis, all of it along the others.
+/// A part of a tensor along one axis, and all of it along the others.
 ///
 /// # Errors
-/// Where the axis does not exist, or the part leaves it.
+/// [`Error::NoAxis`], and a part that exceeds the axis.
 pub fn part(g: &mut Graph<'_>, x: Value, axis: usize, cut: Cut) -> Result<Value, Error> {
     let mut sizes = g.extents(x);
     let Some(size) = sizes.get_mut(axis) else { return Err(Error::NoAxis) };
@@ -57,10 +57,10 @@ pub fn part(g: &mut Graph<'_>, x: Value, axis: usize, cut: Cut) -> Result<Value,
     g.slice(x, &starts, &sizes, &steps)
 }
 
-/// What a tensor has at one position of an axis, without the axis.
+/// The slice of a tensor at one position of an axis, without the axis.
 ///
 /// # Errors
-/// As of [`part`].
+/// The errors of [`part`].
 pub fn selected(g: &mut Graph<'_>, x: Value, axis: usize, index: Extent) -> Result<Value, Error> {
     let one = part(g, x, axis, Cut::at(index))?;
     let mut shape = g.extents(one);
@@ -68,10 +68,10 @@ pub fn selected(g: &mut Graph<'_>, x: Value, axis: usize, index: Extent) -> Resu
     g.reshape(one, &shape)
 }
 
-/// Parts of these sizes, side by side along an axis.
+/// Consecutive parts of these sizes along an axis.
 ///
 /// # Errors
-/// As of [`part`].
+/// The errors of [`part`].
 pub fn parts(g: &mut Graph<'_>, x: Value, axis: usize, sizes: &[Extent]) -> Result<Vec<Value>, Error> {
     let mut start = Extent::Static(0);
     let mut values = Vec::with_capacity(sizes.len());
@@ -82,10 +82,10 @@ pub fn parts(g: &mut Graph<'_>, x: Value, axis: usize, sizes: &[Extent]) -> Resu
     Ok(values)
 }
 
-/// The elements in the opposite order along some axes.
+/// The elements in reverse order along some axes.
 ///
 /// # Errors
-/// Never for axes of the tensor.
+/// No errors for axes of the tensor.
 pub fn reversed(g: &mut Graph<'_>, x: Value, axes: &[usize]) -> Result<Value, Error> {
     let shape = g.extents(x);
     let (mut starts, mut steps) = (extents(&vec![0; shape.len()]), vec![1; shape.len()]);
@@ -133,7 +133,7 @@ pub fn strided(g: &mut Graph<'_>, extent: Extent, begin: Option<ListItem>, end: 
             g.min(end, extent)?
         }
     };
-    // Nothing begins behind the end, so what is cut off in front is the number itself: the length grows with the extent, and its bound is near.
+    // A slice that begins behind its end is empty either way. The unclipped beginning keeps the length affine in the extent, so its bound is tight.
     let cut_off = match begin {
         Some(ListItem::Number(n)) if n >= 0 => Extent::Static(n.unsigned_abs()),
         _ => start,
@@ -142,9 +142,9 @@ pub fn strided(g: &mut Graph<'_>, extent: Extent, begin: Option<ListItem>, end: 
     Ok(Cut { start, count: g.ceil_div(length, steps)?, step })
 }
 
-/// The same backwards, of numbers along an extent that is known only when the program runs.
+/// A slice with a negative step and static bounds, along a run-time extent.
 fn backwards(g: &mut Graph<'_>, extent: Extent, begin: Option<ListItem>, end: End, step: i64) -> Result<Cut, Error> {
-    // One more than a position, which may be in front of the first.
+    // The position plus one, so that 0 is the place in front of the first.
     let after = |g: &mut Graph<'_>, position: ListItem| match position {
         ListItem::Number(n) if n >= 0 => g.min(Extent::Static(n.unsigned_abs().saturating_add(1)), extent),
         ListItem::Number(n) => g.sub(extent, Extent::Static(n.unsigned_abs() - 1)),
@@ -160,7 +160,7 @@ fn backwards(g: &mut Graph<'_>, extent: Extent, begin: Option<ListItem>, end: En
     Ok(Cut { start, count: g.ceil_div(length, Extent::Static(step.unsigned_abs()))?, step })
 }
 
-/// The same of numbers. A slice of no elements begins at 0.
+/// A slice with static bounds along a static extent. An empty slice begins at 0.
 fn known(extent: u64, begin: Option<i64>, end: End, step: i64) -> Result<Cut, Error> {
     let extent = i64::try_from(extent).map_err(|_| Error::DimensionTooLarge)?;
     let (lowest, highest) = if step > 0 { (0, extent) } else { (-1, (extent - 1).max(-1)) };
@@ -200,7 +200,7 @@ fn counted(g: &mut Graph<'_>, position: Value, extent: Extent) -> Result<Value, 
     }
     let (zero, one, extent) = (g.integer(0)?, g.integer(1)?, g.index(extent)?);
     if interval.high < 0 {
-        // What is left of the extent may be known although the position is not: of n + 1 elements the last n begin at 1.
+        // The remaining length may be static although the position is not: of n + 1 elements the last n begin at 1.
         let from_end = g.compute_integer(IndexOperation::Subtract, zero, position)?;
         return g.compute_integer(IndexOperation::Subtract, extent, from_end);
     }

@@ -4,11 +4,12 @@ use super::terms::{Term, Terms, number, shifted_right};
 use crate::ir::ElementType::{F64, I64, U64};
 use crate::ir::{Comparison, Node, ScalarOp};
 
-/// The nearest integer to the root of a 64-bit number, but 65535 for those of 32 bits that are nearer to 65536, which the reference finds in 16
-/// bits, and 2³² − 1 likewise. The root in binary64 is less than one off, which the remainder tells exactly.
+/// The nearest integer to the root of a 64-bit number, with two exceptions of the reference. For numbers of 32 bits whose root rounds to 65536, it
+/// gives 65535, since it computes in 16 bits. The largest result is 2³² − 1. The root in binary64 is less than one off, and the remainder corrects it
+/// exactly.
 ///
 /// # Errors
-/// When x is no integer of 64 bits without a sign.
+/// A mistake of type: x is no unsigned integer of 64 bits.
 pub fn nearest_root(terms: &mut Terms, x: Node) -> Term {
     let [one, most] = [1, 0xffff_ffff].map(|n| number(terms, U64, n));
     let (high, low) = (shifted_right(terms, x, 32)?, terms.op(ScalarOp::And, &[x, most])?);

@@ -80,7 +80,7 @@ pub fn points((from, zero_point): (f32, i32), to: f32, function: &dyn Fn(f32) ->
 /// The table's value at a 16-bit integer: the high nine bits choose the line, the low seven the place on it.
 ///
 /// # Errors
-/// Where x is no integer of 32 bits.
+/// A mistake of type: x is no integer of 32 bits.
 pub fn interpolate(terms: &mut Terms, x: Node, table: Constant) -> Term {
     use ScalarOp::{And, ShiftRight};
     let (seven, first, one, mask, half) = (terms.i32(7), terms.i32(256), terms.i32(1), terms.i32(127), terms.i32(64));
@@ -89,7 +89,7 @@ pub fn interpolate(terms: &mut Terms, x: Node, table: Constant) -> Term {
     let next = terms.add(line, one)?;
     let place = terms.op(And, &[x, mask])?;
     let (start, end) = (terms.lut(table, I16, line), terms.lut(table, I16, next));
-    // The difference is kept in 16 bits as the reference keeps it.
+    // The difference wraps to 16 bits, as in the reference.
     let slope = terms.sub(end, start)?;
     let (slope, start) = (terms.convert(slope, I32), terms.convert(start, I32));
     let rise = terms.mul(slope, place)?;

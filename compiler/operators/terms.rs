@@ -1,4 +1,4 @@
-//! Scalar expressions with little writing: what the front ends use to spell the bodies of `map`.
+//! A short notation for scalar expressions, in which front ends write the bodies of `map`.
 
 use crate::ir::{Comparison, Constant, ElementType, Expression, ExpressionBuilder, NanRule, Node, RequantizeRule, Scalar, ScalarOp};
 
@@ -137,7 +137,7 @@ impl Terms {
     /// A quotient of integers, halves away from zero; the divisor is positive.
     ///
     /// # Errors
-    /// Where they are no integers of one type.
+    /// A mistake of types: x and the divisor are no integers of one type.
     pub fn half_away_quotient(&mut self, x: Node, divisor: Node) -> Term {
         let element = self.ty(x);
         let (zero, two) = (self.constant(Scalar::int(element, 0)), self.constant(Scalar::int(element, 2)));
@@ -153,7 +153,7 @@ impl Terms {
         self.0.op(ScalarOp::Requantize(RequantizeRule::TfliteDouble), &[x, mantissa, shift])
     }
 
-    /// The same by a known factor.
+    /// TFLite's multiplication by a static fixed-point factor, with two roundings.
     pub fn requantize_by(&mut self, x: Node, multiplier: super::quantization::Multiplier) -> Term {
         let (mantissa, shift) = (self.i32(multiplier.mantissa), self.i32(multiplier.shift));
         self.requantize(x, mantissa, shift)
@@ -178,11 +178,11 @@ impl Terms {
 /// The logarithm of the least normal binary32, 2⁻¹²⁶, rounded up.
 const LEAST_NORMAL_EXPONENT: f32 = -87.336_54;
 
-/// e^x for a softmax, where x is a difference from the largest of its row: 0 where it would be no normal binary32. Beside the largest, whose power
-/// is 1, such a number changes no sum, and processors take several times as long for it: masked rows consist of little else.
+/// e^x for a softmax, where x is the difference from the row's maximum. Results that are no normal binary32 become 0. The maximum's own power is 1,
+/// so this changes no sum. Processors are several times slower with such numbers, and masked rows consist of them.
 ///
 /// # Errors
-/// Where x is no float.
+/// A mistake of type: x is no float.
 pub fn softmax_power(builder: &mut ExpressionBuilder, x: Node) -> Term {
     if builder.ty(x) != ElementType::F32 {
         return builder.op(ScalarOp::Exp, &[x]);

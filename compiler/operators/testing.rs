@@ -38,15 +38,15 @@ impl Floats {
     }
 }
 
-/// What builds an operator over parameters.
+/// A function that builds an operator over parameters.
 pub type Build<'b> = &'b dyn Fn(&mut Graph<'_>, &[Value]) -> Result<Value, Error>;
 
-/// The result of a graph over parameters of known extents.
+/// The result of a graph over parameters of static extents.
 pub fn run(inputs: &[&Floats], build: Build<'_>) -> Floats {
     run_with(inputs, &[], build)
 }
 
-/// The same where dimension `d` of input `i`, for each `(i, d)`, is known only at run time; its bound is beyond the extent.
+/// The result of a graph in which dimension `d` of input `i` is a run-time extent for each `(i, d)`. Its bound is larger than the extent.
 pub fn run_with(inputs: &[&Floats], open: &[(usize, usize)], build: Build<'_>) -> Floats {
     let mut module = Module::default();
     let mut g = Graph::new(&mut module, "f");

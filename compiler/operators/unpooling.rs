@@ -1,5 +1,5 @@
-//! Pooling that says where each maximum was, and its inverse. There are two definitions: positions in binary32 count taps of the window (row × window width +
-//! column, plus 0.1), those of 32-bit integers count elements of the image.
+//! Max pooling that returns the position of each maximum, and its inverse. There are two formats. Positions in binary32 count taps of the window (row
+//! × window width + column, plus 0.1). Positions in 32-bit integers count elements of the image.
 
 use super::activation::Activation;
 use super::indexing::placed;
@@ -17,7 +17,7 @@ pub struct Pool {
     pub strides: [i32; 2],
     /// Taps of a window.
     pub size: [i32; 2],
-    /// What bounds each maximum.
+    /// The bounds of each maximum.
     pub activation: Activation,
 }
 
@@ -32,8 +32,8 @@ impl Pool {
     }
 }
 
-/// The maxima of an image `[N, H, W, C]` and where they were, as taps or as elements of the image. Each tap of the window is a strided slice; the first of
-/// the largest wins.
+/// The maxima of an image `[N, H, W, C]` and their positions, as taps or as elements of the image. Each tap of the window is a strided slice. Among
+/// equal maxima the first wins.
 ///
 /// # Errors
 /// When windows do not fit, and for images of 2³¹ elements.
@@ -47,7 +47,7 @@ pub fn max_with_positions(g: &mut Graph<'_>, image: Value, pool: &Pool, counts_t
     let (rows, columns) = (count(0, h), count(1, w));
     let low = [0, geometry.padding_low[0], geometry.padding_low[1], 0].to_vec();
     let high = [0, geometry.padding_high[0], geometry.padding_high[1], 0].to_vec();
-    // Nothing is larger than the lowest number but what lies in the image.
+    // Padding is the lowest number, so it never wins against an element of the image.
     let padded = g.builder.pad(image, low, high, Scalar::f32(f32::MIN))?;
     let mut taps = Vec::new();
     for y in 0..pool.size[0] {
@@ -94,7 +94,7 @@ fn coordinates(g: &mut Graph<'_>, [rows, columns, channels]: [u64; 3]) -> Result
     ])
 }
 
-/// Where a tap of the window at a position lies along one dimension: `position × stride − padding + tap`.
+/// The position of a window's tap along one dimension: `position × stride − padding + tap`.
 fn reached(terms: &mut Terms, position: Node, tap: Node, stride: i32, padding: i64) -> Result<Node, Error> {
     let (stride, padding) = (terms.i32(stride), terms.i32(padding as i32));
     let start = terms.mul(position, stride)?;
@@ -102,7 +102,7 @@ fn reached(terms: &mut Terms, position: Node, tap: Node, stride: i32, padding: i
     Ok(terms.add(start, tap)?)
 }
 
-/// The number of the element `(y, x, channel)` in an image of that many columns and channels.
+/// The number of the element `(y, x, channel)` in an image with these columns and channels.
 fn element_number(terms: &mut Terms, [y, x, channel]: [Node; 3], columns: u64, channels: u64) -> Result<Node, Error> {
     let (columns, channels) = (terms.i32(columns as i32), terms.i32(channels as i32));
     let row = terms.mul(y, columns)?;
@@ -136,10 +136,10 @@ fn position_in_image(
     g.map(&[tap, y, x, channel], terms.finish(number))
 }
 
-/// Each element goes to the position that pooling found, the rest is zero.
+/// Writes each element to the position that pooling found, and zeros elsewhere.
 ///
 /// # Errors
-/// For images of 2³¹ elements.
+/// [`Error::ImageTooLarge`] of images with 2³¹ elements.
 pub fn spread(g: &mut Graph<'_>, [values, places]: [Value; 2], pool: &Pool) -> Result<Value, Error> {
     let [n, h, w, c] = shape_of(g, values)?;
     let counts_taps = g.element(places) == F32;
@@ -162,10 +162,10 @@ pub fn spread(g: &mut Graph<'_>, [values, places]: [Value; 2], pool: &Pool) -> R
     reshape(g, value, &shape)
 }
 
-/// MediaPipe's positions as numbers of elements in the unpooled image; −1, which is left out, for those outside of it.
+/// Converts MediaPipe's positions to numbers of elements in the unpooled image. Positions outside of it become −1, which is left out.
 fn unpooled_taps(g: &mut Graph<'_>, pool: &Pool, places: Value, shape: [u64; 4]) -> Result<Value, Error> {
     let ([_, height, width, channels], pooled) = (shape, shape_of(g, places)?);
-    // The padding of the pooling that would have made this of the unpooled image.
+    // The padding of a pooling from the unpooled image to this one.
     let padding = [0, 1].map(|d| {
         let apart = (pooled[d + 1] as i64 - 1).saturating_mul(pool.strides[d].into());
         let needed = apart.saturating_add(pool.size[d].into()).saturating_sub(shape[d + 1] as i64);

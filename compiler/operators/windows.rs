@@ -1,4 +1,4 @@
-//! Where windows stand along the spatial dimensions of an image, of known extents and of others.
+//! The positions of windows along the spatial dimensions of an image, for static and run-time extents.
 
 mod taps;
 
@@ -14,25 +14,25 @@ pub struct Windows {
     pub strides: Vec<i64>,
     /// Steps between taps.
     pub dilation: Vec<i64>,
-    /// What lies around the image.
+    /// The padding around the image.
     pub padding: Padding,
 }
 
-/// What lies around an image.
+/// The padding around an image.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Padding {
-    /// As much as ⌈extent ÷ stride⌉ windows need; the larger half of an odd number lies after the last element.
+    /// Padding for ⌈extent ÷ stride⌉ windows. The larger half of an odd number is after the last element.
     Same,
-    /// Nothing.
+    /// No padding.
     Valid,
-    /// As much on either side of each dimension.
+    /// Equal padding on both sides of each dimension.
     Symmetric {
         /// Elements on one side.
         elements: Vec<i64>,
-        /// Whether a last window may reach beyond the padding, if it begins before it.
+        /// `true` if a last window may reach beyond the padding, provided that it begins before the padding's end.
         partial: bool,
     },
-    /// As much as is given on each side of each dimension.
+    /// Explicit padding on each side of each dimension.
     Sides {
         /// Elements before the first.
         before: Vec<i64>,
@@ -61,7 +61,7 @@ impl Windows {
         }
         let mut geometry = WindowGeometry::default();
         for (d, &extent) in extents.iter().enumerate() {
-            // What must hold of the numbers is checked for the largest image; the padding of a dimension that is known follows from it.
+            // Constraints are checked for the largest image, and the padding of static dimensions follows from it.
             let largest = self.along(d, g.bound(extent))?;
             let (low, positions, shift) = self.run_time(g, d, extent, largest.low)?;
             geometry.strides.push(self.strides[d]);
@@ -74,10 +74,10 @@ impl Windows {
         Ok(geometry)
     }
 
-    /// The geometry over an image of known extents.
+    /// The geometry over an image of static extents.
     ///
     /// # Errors
-    /// As of [`Self::geometry`].
+    /// The errors of [`Self::geometry`].
     pub fn known_geometry(&self, extents: &[u64]) -> Result<WindowGeometry, Error> {
         let mut geometry = WindowGeometry::default();
         for (d, &extent) in extents.iter().enumerate() {
@@ -90,7 +90,7 @@ impl Windows {
         Ok(geometry)
     }
 
-    /// Padding along a dimension of a known extent.
+    /// The padding along a dimension of a static extent.
     fn along(&self, d: usize, extent: u64) -> Result<Borders, Error> {
         let (stride, dilation) = (self.strides[d], self.dilation[d]);
         if stride < 1 || dilation < 1 {
@@ -210,7 +210,7 @@ impl Along {
         g.ceil_div(extent, Extent::Static(self.stride))
     }
 
-    /// As many windows as fit: ⌊(extent − reach + stride) ÷ stride⌋, none where none fits.
+    /// The number of windows that fit: ⌊(extent − reach + stride) ÷ stride⌋, or 0.
     fn valid(&self, g: &mut Graph<'_>, extent: Extent) -> Result<Extent, Error> {
         let room = match self.stride.checked_sub(self.reach) {
             Some(more) => g.add(extent, Extent::Static(more))?,
@@ -219,8 +219,8 @@ impl Along {
         g.floor_div(room, Extent::Static(self.stride))
     }
 
-    /// The most padding that SAME puts before the first element, and how much less it is for this extent: half of what the windows
-    /// reach over beyond the extent, which is less than the reach of one.
+    /// The largest padding that SAME needs before the first element, and the shift for this extent. The padding is half of the windows' reach beyond
+    /// the extent, which is less than one window's reach.
     fn padding(&self, g: &mut Graph<'_>, extent: Extent, positions: Extent) -> Result<(i64, Extent), Error> {
         let most = (self.reach - 1) / 2;
         let low = i64::try_from(most).map_err(|_| Error::WindowTooLarge)?;

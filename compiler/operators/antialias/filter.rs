@@ -1,14 +1,14 @@
-//! How pixels are weighted.
+//! Filters of antialiased interpolation.
 
 use crate::ir::{Comparison, Node, ScalarOp};
 use crate::operators::terms::{Term, Terms};
 
-/// How pixels are weighted by their distance from the centre.
+/// A filter: the weights of pixels by their distance from the centre.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Filter {
-    /// Proportionally.
+    /// Weights that fall linearly to 0.
     Triangle,
-    /// By Keys' cubic with a = −½.
+    /// Keys' cubic with a = −½.
     Cubic,
 }
 
@@ -16,7 +16,7 @@ impl Filter {
     /// The coefficient of the cubic.
     const A: f64 = -0.5;
 
-    /// How far it reaches, in pixels that a result's covers.
+    /// The distance up to which weights are not 0, in pixels of the coarser image.
     pub fn reach(self) -> f64 {
         match self {
             Self::Triangle => 1.0,
@@ -35,10 +35,10 @@ impl Filter {
         }
     }
 
-    /// The same where the program computes it.
+    /// The weight at a distance that is computed at run time.
     ///
     /// # Errors
-    /// Where the distance is no binary64.
+    /// A mistake of type: the distance is no binary64.
     pub fn term(self, terms: &mut Terms, distance: Node) -> Term {
         let x = terms.op(ScalarOp::Abs, &[distance])?;
         let (zero, one, two) = (terms.f64(0.0), terms.f64(1.0), terms.f64(2.0));

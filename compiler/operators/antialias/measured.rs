@@ -1,5 +1,4 @@
-//! The weights of antialiased interpolation along a side that is known only when the program runs: computed by it, in binary64 as those of
-//! known sides are.
+//! The weights of antialiased interpolation along a run-time extent. The program computes them in binary64, like weights of static extents.
 
 use super::filter::Filter;
 use crate::ir::{Comparison, ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Value};
@@ -8,8 +7,8 @@ use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
 use ElementType::F64;
 
-/// The matrix `[to, from]` of weights, of an element type. Elements of the image an element of the result are a number if one is named, and else what
-/// the extents say: those between the corners if these are aligned.
+/// The matrix `[to, from]` of weights, of an element type. `named` is the number of image elements for one element of the result. Without it, the
+/// ratio of the extents is used, or the ratio of the distances between corners if these are aligned.
 ///
 /// # Errors
 /// When an extent leaves 64 bits.
@@ -60,8 +59,8 @@ fn step(g: &mut Graph<'_>, [from, to]: [Extent; 2], named: Option<f64>, aligned:
     })
 }
 
-/// The weight of a column of the image in a row of the result, before weights are divided by their sum: that of the filter about the row's centre
-/// within its reach, else 0.
+/// The weight of a column of the image in a row of the result, before weights are divided by their sum: the filter about the row's centre within its
+/// reach, else 0.
 fn weight(terms: &mut Terms, filter: Filter, [row, column, step, extent]: [Node; 4]) -> Term {
     let (zero, half, one) = (terms.f64(0.0), terms.f64(0.5), terms.f64(1.0));
     let stretch = terms.max(step, one)?;

@@ -20,8 +20,8 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Of constants of int4 or int2, `[units, depth]`, and constant scales `[units, depth ÷ size]`, f32 or bf16; `size` fills whole bytes. None where they are no
-    /// constants, or the scales do not fit.
+    /// Creates a filter from constants of int4 or int2, `[units, depth]`, and constant scales `[units, depth ÷ size]`, f32 or bf16. `size` fills
+    /// whole bytes. `None` if an operand is no constant, or the scales do not fit.
     pub fn new(g: &Graph<'_>, weights: Matrix, scales: Value, size: u64) -> Option<Self> {
         let [units, depth] = g.shape(weights.value).ok()?[..] else { return None };
         let blocks = depth / size.max(1);
@@ -67,10 +67,10 @@ fn scaled(g: &mut Graph<'_>, total: Value, quantized: Rows, excess: Option<Value
     g.map(&[total, offsets, excess, quantized.scales], terms.finish(result))
 }
 
-/// The same with weights i8 `[units, depth]` that the program computes, and constant scales f32 `[units, blocks]`.
+/// Multiplies by weights i8 `[units, depth]` that the program computes, with constant scales f32 `[units, blocks]`.
 ///
 /// # Errors
-/// When the rows are not as long as the filter's.
+/// A mismatch of the rows' length and the filter's.
 pub fn products_of_computed(g: &mut Graph<'_>, quantized: Rows, weights: Value, scales: Value) -> Result<Value, Error> {
     let ([units, depth], [_, blocks]) = (dimensions(g, weights)?, dimensions(g, scales)?);
     let [count, found] = g.extents(quantized.integers)[..] else { return Err(Error::NoMatrix { rank: g.rank(quantized.integers) }) };

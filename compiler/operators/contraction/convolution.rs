@@ -17,14 +17,14 @@ pub struct Convolution {
     pub geometry: WindowGeometry,
     /// Steps between the input's elements, one a spatial dimension.
     pub input_dilation: Vec<i64>,
-    /// What of the windows' results is wanted, where it is not all.
+    /// The part of the windows' results that is computed; `None` for all.
     pub crop: Option<Crop>,
 }
 
 /// A box of the spatial dimensions.
 #[derive(Clone, Debug)]
 pub struct Crop {
-    /// Where it begins.
+    /// The first element in each dimension.
     pub start: Vec<Extent>,
     /// Its extents.
     pub size: Vec<Extent>,
@@ -35,13 +35,13 @@ pub struct Crop {
 pub struct Transposed {
     /// `[N, spatial…, C]`
     pub input: Value,
-    /// `[O, window…, C ÷ groups]`, its taps in the order of the convolution that this one is the transpose of.
+    /// `[O, window…, C ÷ groups]`, with the taps in the order of the original convolution.
     pub filter: Value,
     /// Groups of channels.
     pub groups: u64,
-    /// Steps between what neighbouring elements reach.
+    /// The distance in the result between the targets of neighbouring elements.
     pub strides: Vec<i64>,
-    /// Steps between what neighbouring taps reach.
+    /// The distance in the result between the targets of neighbouring taps.
     pub dilation: Vec<i64>,
     /// Elements that are cut off before the result's first one.
     pub cut: Vec<Extent>,

@@ -10,21 +10,21 @@ use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
 use ElementType::{F32, I2, I4, I8, I16, I32};
 
-/// How a convolution of floats with int8 weights is scaled.
+/// The scaling of a convolution of floats with int8 weights.
 pub struct ConvolutionRule<'s> {
     /// The filter's scales: one, or one an output channel.
     pub scales: &'s [f32],
-    /// Whether each output channel reads one input channel.
+    /// `true` if each output channel reads one input channel.
     pub is_depthwise: bool,
     /// Clamp.
     pub activation: Activation,
 }
 
-/// A convolution of floats with int8 weights: an image is a row. With one scale for the whole filter activations are symmetric; with one a
-/// channel, and in depthwise convolutions, they have an offset.
+/// A convolution of floats with int8 weights, which quantizes each image as one row. If the whole filter has one scale, activations are symmetric.
+/// With one scale for each channel, and in depthwise convolutions, they have an offset.
 ///
 /// # Errors
-/// [`Error::DynamicRangeGroups`] where groups share one scale.
+/// [`Error::DynamicRangeGroups`] if groups share one scale.
 pub fn convolution(g: &mut Graph<'_>, convolution: &Convolution, bias: Option<Value>, rule: &ConvolutionRule<'_>) -> Result<Value, Error> {
     let &ConvolutionRule { scales, is_depthwise, activation } = rule;
     let per_channel = is_depthwise || scales.iter().any(|scale| *scale != scales[0]);
@@ -54,7 +54,7 @@ pub fn transposed(
     transposed_products(g, transposed, &rows, bias, (scales, Order::FilterFirst), activation)
 }
 
-/// In which order a sum is multiplied by its two scales, which decides the last bits.
+/// The order in which a sum is multiplied by its two scales. It decides the last bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// (sum × filter's scale) × row's scale
@@ -106,7 +106,7 @@ pub fn image_products(
     scaled_images(g, sums, rows.scales, bias, (scales, order), activation)
 }
 
-/// The same of a transposed convolution.
+/// A transposed convolution of quantized images.
 ///
 /// # Errors
 /// When operands do not fit each other.
@@ -152,11 +152,11 @@ fn scaled_images(
     g.map(&operands, terms.finish(x))
 }
 
-/// How rows of floats times int8 weights are scaled.
+/// The scaling of products of float rows with int8 weights.
 pub struct RowRule<'s> {
     /// The weights' scales: one, or one a unit.
     pub scales: &'s [f32],
-    /// Whether rows are quantized with an offset.
+    /// `true` if rows are quantized with an offset.
     pub asymmetric: bool,
     /// Clamp.
     pub activation: Activation,
@@ -227,8 +227,8 @@ pub fn row_products(
 /// Rows of up to this many packed weights have products with bytes whose sums are exact in binary32.
 const EXACT: u64 = 1 << 14;
 
-/// Whether weights are packed constants whose rows may be taken as one block each. The sum of a block is a float, and of so short a row every float
-/// here is a whole number, up to the last: the difference of the sum and its excess is rounded once, as an integer is that becomes a float.
+/// Tests whether weights are packed constants whose rows may be one block each. A block's sum is a float. In a row this short all sums are whole
+/// numbers that binary32 holds exactly, so the result is rounded once, as with integers.
 fn is_one_block(g: &Graph<'_>, weights: Value) -> Result<bool, Error> {
     let element = g.element(weights);
     if !matches!(element, I2 | I4) || g.known(weights).is_none() {
@@ -237,7 +237,7 @@ fn is_one_block(g: &Graph<'_>, weights: Value) -> Result<bool, Error> {
     Ok(is_block(element, g.shape(weights)?.last().copied().unwrap_or(0)))
 }
 
-/// Whether rows of so many packed weights may be one block each.
+/// Tests whether rows of `depth` packed weights may be one block each.
 pub fn is_block(element: ElementType, depth: u64) -> bool {
     depth > 0 && depth <= EXACT && depth.is_multiple_of(block_unit(element))
 }

@@ -5,10 +5,10 @@ use crate::ir::{Extent, Value};
 use crate::operators::windows::Windows;
 use crate::operators::{Error, Graph, extents};
 
-/// The gradient of a filter `[O, C ÷ groups, window…]`, of the image `[N, C, extents…]` and the gradient `[N, O, extents…]` of the result.
+/// The gradient of a filter `[O, C ÷ groups, window…]`, from the image `[N, C, extents…]` and the gradient `[N, O, extents…]` of the result.
 ///
-/// An element of the filter meets every window of every image, so the sum goes over the batch and the windows: the batch takes the place of the
-/// channels, the result's gradient that of the filter. Steps between windows and steps between taps change places with each other.
+/// An element of the filter meets every window of every image, so the sum runs over the batch and the windows. The batch takes the place of the
+/// channels, and the result's gradient takes the place of the filter. Strides and dilation are exchanged.
 ///
 /// # Errors
 /// [`Error::Groups`], and where extents are not known.

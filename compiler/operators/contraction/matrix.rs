@@ -8,7 +8,7 @@ use crate::ir::{ElementType, Value};
 pub struct Matrix {
     /// The integers.
     pub value: Value,
-    /// Whether they are packed constants in excess code: without a sign, of four bits 8 more than they are. XNNPACK's files have such.
+    /// `true` for packed constants in excess code, as in XNNPACK's files: unsigned, 8 more than the weight for four bits.
     pub excess: bool,
 }
 
@@ -19,7 +19,7 @@ impl From<Value> for Matrix {
 }
 
 impl Matrix {
-    /// The sums of `count` integers each, one after another, of those in `bytes`.
+    /// The sums of each `count` consecutive integers in `bytes`.
     pub(super) fn sums(self, element: ElementType, bytes: &[u8], count: u64) -> Vec<i32> {
         let total = bytes.len() as u64 * 8 / u64::from(element.bits());
         let mut numbers = self.numbers(element, bytes);

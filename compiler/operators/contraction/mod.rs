@@ -1,12 +1,12 @@
-//! Convolutions and products of matrices: sums of products, and what becomes of the sums.
+//! Convolutions and products of matrices: sums of products, and the outputs computed from the sums.
 //!
 //! - `convolution.rs`: grouped, depthwise, dilated, of any number of spatial dimensions; `transposed.rs`, `phases.rs`: their transposes;
-//! - `gradients.rs`: what a convolution's result owes its filter;
+//! - `gradients.rs`: the gradient of a convolution's filter;
 //! - `products.rs`: products of matrices, wide ones among them;
-//! - `reduced.rs`: both of types that products of tiles do not take, 64-bit integers and floats among them;
+//! - `reduced.rs`: both for types without tiled kernels, among them 64-bit integers and floats;
 //! - `output.rs`: the numerics: bias, scale, zero point, activation;
-//! - `rows.rs`: floats quantized row by row when the program runs; `dynamic_range.rs`, `blockwise.rs`: such rows against integer weights;
-//! - `matrix.rs`: those weights as a file has them.
+//! - `rows.rs`: floats quantized row by row at run time; `dynamic_range.rs`, `blockwise.rs`: such rows times integer weights;
+//! - `matrix.rs`: integer weights in a file's format.
 
 pub mod blockwise;
 mod convolution;

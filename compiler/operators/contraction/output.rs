@@ -1,4 +1,4 @@
-//! From the sums of a contraction to its output: bias, scale, zero point, activation.
+//! The output of a contraction from its sums: bias, scale, zero point, activation.
 
 use crate::ir::{Comparison, ElementType, Node, ScalarOp, Value};
 use crate::operators::activation::Activation;
@@ -7,14 +7,14 @@ use crate::operators::quantize::nearest_step;
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
 
-/// How sums are brought to the output's scale.
+/// The scaling of sums to the output.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Scaling {
     /// A fixed-point multiplier for all channels, or one each.
     FixedPoint(Vec<Multiplier>),
     /// A product in binary64, rounded half away from zero; for all channels, or one each.
     Binary64(Vec<f64>),
-    /// A product in binary32, rounded half to even; for all channels, or one each. XNNPACK's.
+    /// XNNPACK's product in binary32, rounded half to even; for all channels, or one each.
     Binary32(Vec<f32>),
 }
 
@@ -33,13 +33,13 @@ impl IntegerOutput {
     /// Clamped by an activation, whose bounds are rounded to the scale as TFLite does.
     ///
     /// # Errors
-    /// As of [`Activation::integer_bounds`].
+    /// The errors of [`Activation::integer_bounds`].
     pub fn new(element: ElementType, affine: Affine, activation: Activation) -> Result<Self, Error> {
         Ok(Self { element, zero_point: affine.zero_point, bounds: activation.integer_bounds(element, affine)? })
     }
 }
 
-/// What the elements of a contraction are, what their products are summed in, and what becomes of the sums.
+/// The number types of a contraction: operands, sums and results.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Numerics {
     /// Numbers without scales, floats above all. The bias is added in the type of the sums.
@@ -57,7 +57,7 @@ pub enum Numerics {
         zero_points: (i64, i64),
         /// Type of the sums.
         accumulator: ElementType,
-        /// How they are brought to the result's scale.
+        /// The scaling to the result.
         scaling: Scaling,
         /// The result.
         output: IntegerOutput,
@@ -107,7 +107,7 @@ impl Scaling {
         Ok(Self::FixedPoint(multipliers.collect::<Result<_, _>>()?))
     }
 
-    /// The same where scales are multiplied in binary32 first.
+    /// Fixed point for scales that are multiplied in binary32 first.
     ///
     /// # Errors
     /// [`Error::ScaleRatio`].
@@ -116,7 +116,7 @@ impl Scaling {
         Ok(Self::FixedPoint(multipliers.collect::<Result<_, _>>()?))
     }
 
-    /// Binary32, each of the two operations rounded.
+    /// Binary32, with each of the two operations rounded.
     ///
     /// # Errors
     /// [`Error::ScaleRatio`].
@@ -184,17 +184,17 @@ fn integer_output(g: &mut Graph<'_>, sums: Value, bias: Option<Value>, scaling: 
     g.map(&operands, terms.finish(x))
 }
 
-/// `clamp(round(x · factor) + zero point)` of an integer, the product in binary32 and halves to even: how XNNPACK brings sums to the scale of a result.
+/// `clamp(round(x · factor) + zero point)` of an integer. The product is in binary32, and halves round to even. XNNPACK scales sums like this.
 ///
 /// # Errors
-/// Where x is no integer or the factor no binary32.
+/// Mistakes of types: x is no integer, or the factor no binary32.
 pub fn nearest(terms: &mut Terms, x: Node, factor: Node, output: &IntegerOutput) -> Term {
     let x = terms.convert(x, ElementType::F32);
     let x = terms.mul(x, factor)?;
     nearest_step(terms, x, output.zero_point, output.bounds)
 }
 
-/// The sum on the output's scale, clamped, as i32; factors of each channel are the inputs from `first_factor` on.
+/// Scales the sum to the output and clamps it, as i32. Factors of each channel are the inputs from `first_factor` on.
 fn scale(terms: &mut Terms, x: Node, scaling: &Scaling, first_factor: usize, output: &IntegerOutput) -> Term {
     let x = match scaling {
         Scaling::FixedPoint(multipliers) => {
@@ -232,7 +232,7 @@ fn scale(terms: &mut Terms, x: Node, scaling: &Scaling, first_factor: usize, out
 /// A 64-bit sum by a fixed-point factor whose fraction is first rounded to 16 bits: `(x × m + 2^(14 − shift)) >> (15 − shift)`.
 ///
 /// # Errors
-/// Where x is no integer of 64 bits.
+/// A mistake of type: x is no integer of 64 bits.
 pub fn scale_wide(terms: &mut Terms, x: Node, mantissa: Node, shift: Node) -> Term {
     let (half, width, limit, largest) = (terms.i32(1 << 15), terms.i32(16), terms.i32(0x7FFF_0000), terms.i32(0x7FFF));
     let rounded = terms.add(mantissa, half)?;

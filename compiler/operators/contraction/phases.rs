@@ -1,7 +1,7 @@
 //! Transposed convolutions of images whose extents are known only at run time.
 //!
-//! Element i of the input reaches elements i·stride + tap·dilation of the result. So the results that are equal modulo the stride, a *phase*, are a
-//! plain convolution with those taps that reach them. The phases are computed one by one, and their elements put in turns.
+//! Element i of the input reaches elements i·stride + tap·dilation of the result. The results that are equal modulo the stride form a *phase*. A
+//! phase is a plain convolution with the taps that reach it. The phases are computed one by one, and their elements are interleaved.
 
 use super::{Convolution, Numerics, Transposed};
 use crate::ir::{Extent, Value, WindowGeometry};
@@ -28,12 +28,12 @@ struct Taps {
     step: u64,
     /// Steps of the input between neighbouring taps.
     dilation: u64,
-    /// Steps of the input back from a result to what its first tap reads.
+    /// The distance in the input from a result's position back to the element that its first tap reads.
     back: u64,
 }
 
 impl Taps {
-    /// Of the results that are `phase` modulo the stride; `None` where no tap reaches them.
+    /// Returns the taps of the results that are `phase` modulo the stride; `None` if no tap reaches them.
     fn of(phase: u64, stride: u64, dilation: u64, size: u64) -> Option<Self> {
         let first = (0..size.min(stride)).find(|tap| tap * dilation % stride == phase)?;
         let common = gcd(stride, dilation);
@@ -46,7 +46,7 @@ impl Taps {
         self.first + (self.count - 1) * self.step
     }
 
-    /// Padding before the image: the last tap reads so far back.
+    /// The padding before the image: the distance that the last tap reads back.
     fn low(self) -> u64 {
         self.back + (self.count - 1) * self.dilation
     }
@@ -79,7 +79,7 @@ impl<'t> Phases<'t> {
         Ok(Self { whole, strides, filter, positions })
     }
 
-    /// All phases in turns, and what is wanted of them.
+    /// Interleaves all phases and crops the result.
     pub fn build(&self, g: &mut Graph<'_>, bias: Option<Value>, numerics: &Numerics) -> Result<Value, Error> {
         let count: u64 = self.strides.iter().product();
         let mut phases = Vec::new();

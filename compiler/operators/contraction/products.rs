@@ -20,7 +20,7 @@ pub fn matmul(g: &mut Graph<'_>, rows: Value, columns: Value, bias: Option<Value
     numerics.output(g, sums, bias)
 }
 
-/// Products of 16-bit matrices in 64 bits: those with the high bytes of the right one, and those with its low bytes.
+/// Products of 16-bit matrices in 64 bits: one product with the high bytes of the right matrix, and one with its low bytes.
 ///
 /// # Errors
 /// When operands do not fit each other or the numerics.
@@ -44,10 +44,10 @@ pub fn wide_matmul(g: &mut Graph<'_>, rows: Value, columns: Value, numerics: &Nu
     numerics.output(g, sums, None)
 }
 
-/// Makes the depths of two matrices one extent, and those of their batches; gives the two with them.
+/// Requires that two matrices have equal depths and batches, and returns the two with equal extents.
 ///
 /// # Errors
-/// When they need not be equal.
+/// The errors of extents that are not known to be equal.
 pub fn meet(g: &mut Graph<'_>, rows: Value, mut columns: Value) -> Result<[Value; 2], Error> {
     if let (Some(&depth), Some(last)) = (g.extents(rows).last(), g.rank(columns).checked_sub(1)) {
         columns = g.agree(columns, last, depth)?;

@@ -1,15 +1,15 @@
-//! Contractions of types that products of tiles do not take: a product of every pair that meets, and the sums of them. The pairs are never stored, since
-//! the sums compute them; windows of a convolution are.
+//! Contractions of types without tiled kernels: element-wise products of broadcast operands, then a reduction. The products are never stored, since
+//! the reduction computes them. The windows of a convolution are stored.
 
 use crate::ir::{ElementType, Extent, Reduction, Scalar, Value, WindowGeometry};
 use crate::operators::reduction::{Axes, reduce};
 use crate::operators::{Error, Graph, extents};
 use ElementType::{F64, I32, I64};
 
-/// Windows with more taps in all are no real model's.
+/// The maximum number of taps of all windows together. Real models have fewer.
 const MOST_TAPS: u64 = 1 << 24;
 
-/// The operands of a convolution and where its windows are, as `Convolution` has them.
+/// The operands of a convolution and the geometry of its windows, as in `Convolution`.
 pub struct Patches<'a> {
     /// `[N, spatial…, C]`
     pub input: Value,
@@ -23,7 +23,7 @@ pub struct Patches<'a> {
     pub input_dilation: &'a [i64],
 }
 
-/// Whether a contraction with such a right operand is computed here.
+/// Tests whether a contraction with this right operand's type is computed here.
 pub fn is_reduced(right: ElementType) -> bool {
     matches!(right, F64 | I32 | I64)
 }

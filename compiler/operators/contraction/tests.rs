@@ -294,7 +294,7 @@ fn blocks_of_any_size_are_scaled_and_added() {
     }
 }
 
-/// Weights that the program computes give what constants give.
+/// Weights that the program computes give the same results as constants.
 #[test]
 fn blocks_of_computed_weights_are_scaled_and_added() {
     let rows = Floats::varied(&[3, 16]);

@@ -9,8 +9,8 @@ use crate::operators::{Error, Graph, extents};
 impl Transposed {
     /// The result, `[N, spatial…, O]`. A bias has shape `[O]`.
     ///
-    /// Of known extents it is one convolution of the input with its elements strides apart, which schedules take apart into phases. Of others it
-    /// is a convolution for each phase.
+    /// With static extents it is one convolution over the dilated input, which schedules split into phases. Otherwise it is one convolution for each
+    /// phase.
     ///
     /// # Errors
     /// When operands do not fit each other or the numerics.
@@ -24,7 +24,7 @@ impl Transposed {
         }
     }
 
-    /// The convolution of the dilated input with the filter turned around. What is left of the filter's reach is padding.
+    /// Returns the convolution of the dilated input with the reversed filter. The rest of the filter's reach is padding.
     fn whole(&self, g: &mut Graph<'_>, [input, wanted, cut]: [&[u64]; 3]) -> Result<Convolution, Error> {
         let window = g.shape(self.filter)?;
         let mut geometry = WindowGeometry { strides: vec![1; input.len()], dilation: self.dilation.clone(), ..WindowGeometry::default() };

@@ -13,7 +13,7 @@ const MOST_NUMBERS: u64 = 1 << 24;
 /// Powers of two up to this length are products as well: a matrix this small is read faster than steps are taken.
 const SHORT: u64 = 8;
 
-/// Which way a transform goes; neither is divided by the length.
+/// The direction of a transform. Neither direction divides by the length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     /// Σ x\[j\] e^(−2πi jk ÷ n).
@@ -25,14 +25,14 @@ pub enum Direction {
 /// The first ⌊n ÷ 2⌋ + 1 numbers of the spectrum of real numbers `[… n]`, as pairs `[… ⌊n ÷ 2⌋ + 1, 2]`.
 ///
 /// # Errors
-/// Where the dimension is too large, or has no elements.
+/// The errors of a dimension that is too large, or has no elements.
 pub fn half_spectrum(g: &mut Graph<'_>, x: Value) -> Result<Value, Error> {
     let (extent, element) = (last(g, x, 1)?, g.element(x));
     let half = g.floor_div(extent, Extent::Static(2))?;
     let bins = g.add(half, Extent::Static(1))?;
     let matrix = match (extent, bins) {
         (Extent::Static(n), _) if is_operator(n, element) => return Ok(g.builder.real_fourier(x)?),
-        // Rows are numbers of the result, columns those of the input.
+        // Rows are numbers of the result, columns are numbers of the input.
         (Extent::Static(n), Extent::Static(bins)) => table(g, element, [2 * bins, n], |row, j| {
             let (sine, cosine) = turn(row / 2 * j, n);
             if row % 2 == 0 { cosine } else { -sine }
@@ -50,7 +50,7 @@ pub fn half_spectrum(g: &mut Graph<'_>, x: Value) -> Result<Value, Error> {
 /// The spectrum of complex numbers, pairs `[… n, 2]`.
 ///
 /// # Errors
-/// As [`half_spectrum`].
+/// The errors of [`half_spectrum`].
 pub fn spectrum(g: &mut Graph<'_>, pairs: Value, direction: Direction) -> Result<Value, Error> {
     let (extent, element) = (last(g, pairs, 2)?, g.element(pairs));
     let sign = if direction == Direction::Forward { -1.0 } else { 1.0 };
@@ -77,10 +77,10 @@ pub fn spectrum(g: &mut Graph<'_>, pairs: Value, direction: Direction) -> Result
     in_pairs(g, flat, extent)
 }
 
-/// The `n` real numbers whose spectrum begins with the pairs `[… ⌊n ÷ 2⌋ + 1, 2]`: the rest of it are their conjugates.
+/// The `n` real numbers whose spectrum begins with the pairs `[… ⌊n ÷ 2⌋ + 1, 2]`. The rest of the spectrum is their conjugates.
 ///
 /// # Errors
-/// As [`half_spectrum`], and when there are known to be fewer pairs. Pairs that are missing where that is known only when the program runs are zeros.
+/// The errors of [`half_spectrum`], and fewer pairs in a static extent. Pairs missing from a run-time extent count as zeros.
 pub fn real_numbers(g: &mut Graph<'_>, pairs: Value, n: Extent) -> Result<Value, Error> {
     let (found, element) = (last(g, pairs, 2)?, g.element(pairs));
     let matrix = match (n, found) {
@@ -92,7 +92,7 @@ pub fn real_numbers(g: &mut Graph<'_>, pairs: Value, n: Extent) -> Result<Value,
             table(g, element, [n, 2 * found], |j, column| {
                 let bin = column / 2;
                 let (sine, cosine) = turn(j * bin, n);
-                // Each but the first, and the one in the middle, stands for its conjugate too.
+                // Each pair but the first and the middle one stands for its conjugate, too.
                 let weight = match bin {
                     _ if bin >= bins => 0.0,
                     _ if bin == 0 || 2 * bin == n => 1.0,
@@ -111,7 +111,7 @@ pub fn real_numbers(g: &mut Graph<'_>, pairs: Value, n: Extent) -> Result<Value,
     along::weighted(g, flat, axis, matrix)
 }
 
-/// Whether transforms of a length are an operator of the tensor language, which has kernels for binary32.
+/// Tests whether a transform of this length is an operator of the tensor language, which has kernels for binary32.
 fn is_operator(n: u64, element: ElementType) -> bool {
     n.is_power_of_two() && n > SHORT && element == ElementType::F32
 }
@@ -135,7 +135,7 @@ fn turn(k: u64, n: u64) -> (f64, f64) {
     }
 }
 
-/// A matrix is no larger than what a real model has.
+/// Checks the size of a matrix against the largest that real models have.
 fn check_size([rows, columns]: [u64; 2]) -> Result<(), Error> {
     let fits = rows.checked_mul(columns).is_some_and(|count| count <= MOST_NUMBERS);
     if fits { Ok(()) } else { Err(Error::TooManyWindows { most: MOST_NUMBERS }) }

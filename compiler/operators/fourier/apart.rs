@@ -19,12 +19,12 @@ pub(super) struct Apart {
 type Pair = Result<[Complex; 2], ExpressionError>;
 
 impl Apart {
-    /// For `[half, …]` complex numbers.
+    /// Creates the step for `[half, …]` complex numbers.
     pub fn new(format: Format, half: u64, inverse: bool) -> Self {
         Self { format, half, inverse }
     }
 
-    /// Pairs of numbers: those from 1 on, and those from the last but one on backwards.
+    /// The number of pairs (k, n − k), with k counted from 1.
     fn pairs(&self) -> u64 {
         self.half / 2
     }

@@ -1,5 +1,5 @@
-//! The butterflies of a transform: what `radix` partial transforms of one place make together. The order of operations decides how
-//! fixed point rounds and wraps, so it is kissfft's.
+//! The butterflies of a transform. A butterfly combines `radix` partial transforms at one place. The order of operations decides how fixed point
+//! rounds and wraps, so it is kissfft's.
 
 use super::format::{Complex, Format};
 use crate::ir::Node;
@@ -18,13 +18,12 @@ pub(super) struct Butterfly<'t> {
     pub terms: &'t mut Terms,
     /// Its numbers.
     pub format: Format,
-    /// Whether the transform is an inverse one.
+    /// `true` for an inverse transform.
     pub inverse: bool,
 }
 
 impl Butterfly<'_> {
-    /// The results for partial results `x`, the others than the first of which have a factor each. `root(i)` is the root of unity e^(∓2πi/radix)
-    /// to the power of `i`.
+    /// The results for partial results `x`. All but the first have a factor each. `root(i)` is the root of unity e^(∓2πi/radix) to the power of `i`.
     pub fn results(&mut self, x: &[Complex], factors: &[Complex], root: impl Fn(u64) -> [f64; 2]) -> ComplexTerms {
         let radix = x.len() as u64;
         let mut inputs = Vec::new();

@@ -1,7 +1,7 @@
-//! What the numbers of a transform are: how they lie in tensors, and how their arithmetic rounds.
+//! The number formats of a transform: layout in tensors, and rounding.
 //!
-//! A fixed-point number is a fraction of 15 or 31 bits. A product has twice as many and is rounded to nearest, halves up. Sums wrap. A complex
-//! number in fixed point is one integer of twice the width, real part low, which its bytes are anyway: splitting and joining pairs costs
+//! A fixed-point number is a fraction of 15 or 31 bits. A product has twice as many and is rounded to nearest, halves up. Sums wrap. A complex number
+//! in fixed point is one integer of twice the width with the real part low. Its bytes lie like this anyway, so splitting and joining pairs costs
 //! nothing. Complex numbers of binary32 are two tensors.
 
 use crate::ir::scalar::ExpressionError;
@@ -62,7 +62,7 @@ impl Format {
         }
     }
 
-    /// How many tensors hold complex numbers.
+    /// The number of tensors that hold complex numbers.
     pub fn parts(self) -> usize {
         if self == Self::Float { 2 } else { 1 }
     }
@@ -145,7 +145,7 @@ impl Format {
         }
     }
 
-    /// The largest fraction: what 1 is.
+    /// The largest fraction, which stands for 1.
     fn largest(self) -> i64 {
         if self == Self::Fixed16 { i64::from(i16::MAX) } else { i64::from(i32::MAX) }
     }

@@ -1,8 +1,8 @@
 //! Fourier transforms of real numbers, as kissfft takes them in fixed point and in binary32.
 //!
-//! Two neighbouring samples are one complex number, so a transform of `2n` real numbers is one of `n` complex ones, whose result is taken
-//! apart (`apart.rs`). The complex transform is one element-wise operation for each factor of its length (`stages.rs`). What a number is and
-//! how it is rounded is a [`Format`].
+//! Two neighbouring samples are one complex number. A transform of `2n` real numbers is thus one of `n` complex ones, whose result is taken apart
+//! (`apart.rs`). The complex transform is one element-wise operation for each factor of its length (`stages.rs`). A [`Format`] defines the numbers
+//! and their rounding.
 
 pub mod any_length;
 mod apart;
@@ -20,7 +20,7 @@ use crate::ir::Value;
 use apart::{Apart, combine, take_apart};
 use stages::Transform;
 
-/// Of rows `[rows, 2 × half]` the first half of the spectrum and the number in the middle, as pairs: `[rows, 2 × (half + 1)]`.
+/// The first half of the spectrum and the middle number of rows `[rows, 2 × half]`, as pairs: `[rows, 2 × (half + 1)]`.
 ///
 /// # Errors
 /// [`Error::Radix`], and [`Error::NotTransformed`] of other types.
@@ -34,7 +34,7 @@ pub fn real(g: &mut Graph<'_>, input: Value, [rows, half]: [u64; 2]) -> Result<V
     g.reshape(pairs, &extents(&[rows, 2 * (half + 1)]))
 }
 
-/// The inverse: `[rows, 2 × half]`. Fixed point is divided by the length on the way, binary32 at the end.
+/// The inverse transform: `[rows, 2 × half]`. Fixed point is divided by the length on the way, binary32 at the end.
 ///
 /// # Errors
 /// [`Error::Radix`], and [`Error::NotTransformed`] of other types.

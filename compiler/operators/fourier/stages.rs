@@ -1,8 +1,8 @@
 //! A transform of complex numbers, factor by factor of its length.
 //!
-//! Numbers lie as `[radix, rest]`: what one butterfly combines is as far apart as can be, so that its operands are runs of the tensor and
-//! need no copies. The first factor is taken from the input as it is, and each has as its results the digits of the output that come before
-//! those known already. Between two factors the next digit of the input is brought to the front.
+//! Numbers lie as `[radix, rest]`. The operands of one butterfly are thus as far apart as can be: they are runs of the tensor and need no copies. The
+//! first factor is taken from the input as it is. Each factor's results add the next lower digits of the output. Between two factors the next digit
+//! of the input is brought to the front.
 
 use super::butterfly::{Butterfly, RADICES};
 use super::format::Format;
@@ -19,7 +19,7 @@ pub(super) struct Transform {
     /// Transforms side by side: the last dimension.
     rows: u64,
     inverse: bool,
-    /// In the order in which kissfft finds them; the last is taken first.
+    /// The factors in kissfft's order; the last is taken first.
     factors: Vec<u64>,
 }
 
@@ -53,7 +53,7 @@ fn root(index: u64, length: u64, inverse: bool) -> [f64; 2] {
     [libm::cos(phase), libm::sin(phase)]
 }
 
-/// One factor on its way: `known` digits of the output, the radix, and what is left of the input's digits.
+/// One factor's step: `known` digits of the output, the radix, and the remaining digits of the input.
 struct Stage {
     radix: u64,
     known: u64,
@@ -64,7 +64,7 @@ impl Transform {
     /// A transform of `[length, rows]` complex numbers along the first dimension.
     ///
     /// # Errors
-    /// For lengths with other prime factors than the runtime takes.
+    /// [`Error::Radix`] for a length with a prime factor that the runtime does not support.
     pub fn new(format: Format, length: u64, rows: u64, inverse: bool) -> Result<Self, Error> {
         let factors = factors(length);
         match factors.iter().find(|radix| !RADICES.contains(radix)) {
@@ -73,7 +73,7 @@ impl Transform {
         }
     }
 
-    /// The transform of numbers, which are one tensor a part.
+    /// Transforms numbers, given as one tensor for each part.
     pub fn apply(&self, g: &mut Graph<'_>, mut parts: Vec<Value>) -> Result<Vec<Value>, Error> {
         let mut known = 1;
         for &radix in self.factors.iter().rev() {
@@ -88,7 +88,7 @@ impl Transform {
         parts.iter().map(|&part| g.reshape(part, &extents(&[self.length, self.rows]))).collect()
     }
 
-    /// The shape of what one operand of a butterfly is: one run for a single transform, so that stages of one radix are one kernel.
+    /// The shape of one operand of a butterfly: one run for a single transform, so that stages of one radix are one kernel.
     fn run(&self, stage: &Stage) -> Vec<u64> {
         let count = stage.known * stage.rest;
         if self.rows == 1 { vec![count] } else { vec![count, self.rows] }

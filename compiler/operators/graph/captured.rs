@@ -1,20 +1,20 @@
-//! Indices that a function has in common with the function around it: a way of a branch, a round of a loop.
+//! Indices that an inner function, a branch or a loop's body, shares with the function around it.
 //!
-//! An index that is computed from others is computed again inside, so that as much is known of it there. When the inner function ends, what the outer
-//! one has as well becomes a parameter ([`settle`]).
+//! An index that is computed from others is computed again inside, so that its form is known there. When the inner function ends, indices that the
+//! outer function has as well become parameters ([`settle`]).
 
 use super::integers::{number, operation_of};
 use crate::ir::operators::{IndexBinary, IndexConstant};
 use crate::ir::{Definition, Extent, Function, IndexOperation, Inst, Interval, Operation, Type, Value, interval};
 use rustc_hash::FxHashSet;
 
-/// Values of a function, and what stands for each in a function inside it.
+/// Pairs of a value of a function and its counterpart in a function inside it.
 pub type Captures = Vec<(Value, Value)>;
 
-/// Operations on indices that are followed at most from a function to the next.
+/// The maximum number of operations on indices that are followed from a function to the next.
 const MOST_FOLLOWED: usize = 64;
 
-/// An extent of a function in a function inside it.
+/// Returns the counterpart of an outer function's extent in an inner function.
 pub fn capture_extent(captures: &mut Captures, around: &Function, inside: &mut Function, extent: Extent) -> Extent {
     match around.resolved(extent) {
         Extent::Value(index) => Extent::Value(capture(captures, around, inside, index)),
@@ -22,7 +22,7 @@ pub fn capture_extent(captures: &mut Captures, around: &Function, inside: &mut F
     }
 }
 
-/// An index of a function in a function inside it: an operation where it is one outside, else a parameter.
+/// Returns the counterpart of an outer function's index in an inner function: an operation if it is one outside, else a parameter.
 pub fn capture(captures: &mut Captures, around: &Function, inside: &mut Function, index: Value) -> Value {
     capture_within(captures, around, inside, index, MOST_FOLLOWED)
 }
@@ -44,7 +44,8 @@ fn capture_within(captures: &mut Captures, around: &Function, inside: &mut Funct
     inner
 }
 
-/// An index of an inner function in the function around it: one of that, or an operation on such. `None` for what only the inner function knows.
+/// Returns the counterpart of an inner function's index in the outer function: an index of it, or an operation on such. `None` if only the inner
+/// function has the index.
 pub fn lift(captures: &mut Captures, around: &mut Function, inside: &Function, index: Value) -> Option<Value> {
     lift_within(captures, around, inside, index, MOST_FOLLOWED)
 }

@@ -1,5 +1,4 @@
-//! Single elements of tensors that are computed from numbers and extents, as lists of sizes are: what they are, and else between which
-//! numbers.
+//! Single elements of integer tensors that are computed from numbers and extents, as lists of sizes are: their values, or else their ranges.
 
 use super::Graph;
 use super::multiples::Multiple;
@@ -38,7 +37,7 @@ impl fmt::Display for ListItem {
 }
 
 impl ListItem {
-    /// Of an extent.
+    /// The item for an extent.
     pub fn of(extent: Extent) -> Self {
         match extent {
             Extent::Static(n) => Self::Number(i64::try_from(n).unwrap_or(i64::MAX)),
@@ -46,7 +45,7 @@ impl ListItem {
         }
     }
 
-    /// As an extent; `None` for a number below 0.
+    /// The extent for this item; `None` for a number below 0.
     pub fn extent(self) -> Option<Extent> {
         match self {
             Self::Number(n) => u64::try_from(n).ok().map(Extent::Static),
@@ -55,7 +54,7 @@ impl ListItem {
     }
 }
 
-/// What an element is known to be while it is followed: integers, and the reals between them.
+/// The known value of an element while it is followed: an integer, or a real between integers.
 #[derive(Clone, Copy)]
 enum Known {
     Item(ListItem),
@@ -73,7 +72,7 @@ impl Known {
     }
 }
 
-/// Elements that were looked at: an operator may read one twice, and what it reads again twice.
+/// A cache of visited elements: operators may share operands, so elements would be visited many times.
 #[derive(Default)]
 pub struct Elements {
     items: FxHashMap<ElementPlace, Option<Known>>,
@@ -81,20 +80,20 @@ pub struct Elements {
 }
 
 impl Elements {
-    /// What one element of an integer tensor is, where it follows from numbers and extents; `None` where it does not.
+    /// Returns one element of an integer tensor if it follows from numbers and extents, else `None`.
     ///
     /// # Errors
-    /// When extents that it is computed from leave 64 bits.
+    /// The errors of extents that exceed 64 bits.
     pub fn item(&mut self, g: &mut Graph<'_>, value: Value, position: u64) -> Result<Option<ListItem>, Error> {
         Ok(self.known(g, value, position, 0)?.and_then(Known::item))
     }
 
-    /// The largest integer that one element of a tensor can be, where that follows from numbers and the bounds of extents; 0 for smaller ones.
+    /// The largest integer that one element of a tensor can be, if it follows from numbers and the bounds of extents; at least 0.
     pub fn most(&mut self, g: &Graph<'_>, value: Value, position: u64) -> Option<u64> {
         self.range(g, value, position, 0).map(|range| range.high.max(0.0) as u64)
     }
 
-    /// Between which integers one element of a tensor is.
+    /// Returns the range of one element of a tensor, rounded to integers.
     pub fn interval(&mut self, g: &Graph<'_>, value: Value, position: u64) -> Option<Interval> {
         let Range { low, high } = self.range(g, value, position, 0)?;
         Some(Interval { low: low.floor() as i64, high: high.ceil() as i64 })
@@ -219,7 +218,7 @@ impl Elements {
                             self.range(g, value, position, depth + 1)?
                         }
                         ScalarOp::Constant(number) => Range::exactly(number)?,
-                        // How it is asked whether something is a number, which what has a range is.
+                        // A comparison of a value with itself tests for NaN. A value with a range is a number.
                         ScalarOp::Compare(Comparison::Equal) if node.operands[0] == node.operands[1] => Range::TRUE,
                         op => {
                             let types: Vec<ElementType> = node.operands.iter().map(|&operand| expression.nodes[operand].ty).collect();
@@ -266,7 +265,7 @@ fn number(number: Scalar) -> Option<Known> {
     }
 }
 
-/// What an operation on one operand gives: another type, or a size of a real.
+/// Applies a unary operation: a conversion, or a rounding of a real to an extent.
 fn rounded(g: &mut Graph<'_>, op: ScalarOp, ty: ElementType, x: Known) -> Result<Option<Known>, Error> {
     let item = |extent| Some(Known::Item(ListItem::of(extent)));
     Ok(match (op, x) {
@@ -297,7 +296,7 @@ fn multiplied(g: &Graph<'_>, op: ScalarOp, ty: ElementType, a: Known, b: Known) 
     multiple.times(g, factor, ty).map(Known::Multiple)
 }
 
-/// What a combination makes of two extents.
+/// Combines two extents.
 fn joined_extents(g: &mut Graph<'_>, combination: Combination, a: Extent, b: Extent) -> Result<Option<Extent>, Error> {
     Ok(match combination {
         Combination::Set => Some(b),
@@ -307,14 +306,14 @@ fn joined_extents(g: &mut Graph<'_>, combination: Combination, a: Extent, b: Ext
     })
 }
 
-/// What an operation gives of two extents, none of which is below 0 then; `None` of one that is not done on extents.
+/// Applies an operation to two extents, both of which are then at least 0. `None` if the operation is not supported on extents.
 fn combined(g: &mut Graph<'_>, op: ScalarOp, a: Extent, b: Extent) -> Result<Option<Extent>, Error> {
     Ok(Some(match op {
         ScalarOp::Add => g.add(a, b)?,
         ScalarOp::Mul => g.mul(a, b)?,
         ScalarOp::Min(_) => g.min(a, b)?,
         ScalarOp::Max(_) => g.max(a, b)?,
-        // Extents are cut to 0, integers are not.
+        // A difference of extents saturates at 0, a difference of integers does not.
         ScalarOp::Sub if g.follows_rounds && g.interval(a).low >= g.interval(b).high => g.sub(a, b)?,
         _ => return Ok(None),
     }))

@@ -1,6 +1,6 @@
-//! Folding of shape arithmetic: SHAPE, STRIDED_SLICE, PACK and their like on constants are computed while reading, because RESHAPE
-//! and others need numbers. Small tensors are folded as they come; a large one stays an instruction, so that it takes no room in the object,
-//! and is evaluated when somebody asks for its numbers. Passes fold the rest.
+//! Folding of shape arithmetic: SHAPE, STRIDED_SLICE, PACK and their like on constants are computed while reading, because RESHAPE and others need
+//! numbers. Small tensors are folded at once. A large one stays an instruction, so that it takes no room in the object, and is evaluated only if its
+//! numbers are needed. Passes fold the rest.
 
 use crate::ir::interpret::Interpreter;
 use crate::ir::{Constant, Func, FunctionBuilder, Inst, Module, Op, TensorType, Type, Value};
@@ -8,10 +8,10 @@ use rustc_hash::FxHashMap;
 
 /// The largest tensor that is folded unasked.
 const MAX_ELEMENTS: u64 = 256;
-/// How many scalar operations numbers that are asked for may take, all together: a hostile file must not make it long.
+/// The total number of scalar operations for numbers evaluated on demand. It limits the time that a hostile file can take.
 const MAX_WORK: u64 = 1 << 26;
 
-/// Numbers that were asked for, and what is left for more.
+/// Numbers evaluated on demand, and the remaining budget.
 pub(super) struct Evaluated {
     constants: FxHashMap<Value, Constant>,
     work: u64,
@@ -24,12 +24,12 @@ impl Default for Evaluated {
 }
 
 impl Evaluated {
-    /// Forgets the numbers, not what is left for more: those that come are another function's.
+    /// Forgets the numbers, but keeps the budget. The next numbers belong to another function.
     pub fn forget(&mut self) {
         self.constants.clear();
     }
 
-    /// The constant that a value is, whatever instructions compute it, unless it depends on inputs, state or control flow.
+    /// Returns the constant that a value evaluates to, unless it depends on inputs, state or control flow.
     pub fn constant(&mut self, builder: &mut FunctionBuilder<'_>, value: Value) -> Option<Constant> {
         if let Some(constant) = defining_constant(builder, value).or_else(|| self.constants.get(&value).copied()) {
             return Some(constant);
@@ -61,7 +61,7 @@ impl Evaluated {
     }
 }
 
-/// What the instructions from number `start` on compute for `results`, if they depend on small constants only: constants in their place.
+/// Replaces the instructions from number `start` on by constants for `results`, if they depend on small constants only.
 pub(super) fn fold_from(builder: &mut FunctionBuilder<'_>, start: usize, results: &[Value]) -> Option<Vec<Value>> {
     if builder.function.body.len() == start || !is_small(builder, start, results) {
         return None;
@@ -75,7 +75,7 @@ pub(super) fn fold_from(builder: &mut FunctionBuilder<'_>, start: usize, results
     constants.into_iter().map(|constant| builder.constant(constant).ok()).collect()
 }
 
-/// What instructions compute that depend on constants and each other only.
+/// Evaluates instructions that depend only on constants and each other.
 fn run(builder: &mut FunctionBuilder<'_>, insts: &[Inst], results: &[Value]) -> Option<Vec<Constant>> {
     // The scratch module borrows the constants, so that their numbers stay the same.
     let mut scratch = Module::default();

@@ -1,15 +1,16 @@
-//! Indices that are computed in different ways and always equal: the rows of one convolution after another, and what the program says they are.
+//! Normal forms of indices, which show that indices computed in different ways are always equal. Examples are the rows of two convolutions, or a
+//! shape that the program states.
 //!
-//! An index is a number and multiples of terms. A term is an index that is computed from none, a quotient ⌊sum ÷ d⌋, or a product of such. Quotients of
-//! quotients are one, products of sums are multiplied out, and what a quotient's divisor divides is taken out of it, so equal indices mostly have one
-//! form. Equal forms are always equal indices.
+//! A form is a constant plus multiples of terms. A term is an index without operands, a quotient ⌊sum ÷ d⌋, or a product of such. Nested quotients
+//! are merged, products of sums are expanded, and multiples of a divisor are moved out of its quotient. Equal indices therefore mostly have equal
+//! forms, and indices of equal forms are always equal.
 
 use super::Graph;
 use super::integers::{number, operation_of};
 use super::sums::{Sum, Term, Vanishing};
 use crate::ir::{Extent, Function, IndexOperation, Value};
 
-/// Operations that are followed at most; what needs more has no form.
+/// The maximum number of operations that are followed. An index that needs more has no form.
 const MOST_FOLLOWED: usize = 256;
 
 /// An index that must be at least a number.
@@ -22,24 +23,24 @@ pub struct AtLeast {
 }
 
 impl Graph<'_> {
-    /// What has to hold for two extents to be equal: nothing where they always are. `None` where that is not known.
+    /// The conditions under which two extents are equal; empty if they always are. `None` if this is not known.
     pub fn equal_where(&self, a: Extent, b: Extent) -> Option<Vec<AtLeast>> {
         let mut forms = Forms { function: self.function(), followed: 0, assumed: vec![] };
         (forms.of_extent(a)? == forms.of_extent(b)?).then_some(forms.assumed)
     }
 
-    /// The form of an extent, if nothing has to hold for it.
+    /// The form of an extent, if it holds without conditions.
     pub(super) fn form(&self, extent: Extent) -> Option<Sum> {
         let mut forms = Forms { function: self.function(), followed: 0, assumed: vec![] };
         forms.of_extent(extent).filter(|_| forms.assumed.is_empty())
     }
 
-    /// The form of an extent wherever what has to hold for it does.
+    /// The form of an extent under the conditions that it needs.
     pub(super) fn form_where(&self, extent: Extent) -> Option<Sum> {
         Forms { function: self.function(), followed: 0, assumed: vec![] }.of_extent(extent)
     }
 
-    /// Whether some extents are together another one, wherever none of their differences is below 0.
+    /// Tests whether some extents add up to another one, if none of their differences is below 0.
     pub fn add_up(&self, parts: &[Extent], whole: Extent) -> bool {
         let mut forms = Forms { function: self.function(), followed: 0, assumed: vec![] };
         let whole = forms.of_extent(whole);
@@ -47,19 +48,19 @@ impl Graph<'_> {
         sum.is_some() && sum == whole
     }
 
-    /// The two indices of which an index is the smaller.
+    /// The two operands of an index that is a minimum.
     pub(super) fn smaller_of(&self, index: Value) -> Option<[Value; 2]> {
         operation_of(self.function(), index).filter(|(operation, _)| *operation == IndexOperation::Minimum).map(|(_, operands)| operands)
     }
 
-    /// What one index must be for two extents to be equal, if they are only where it is that.
+    /// The index and its value at which two extents are equal, if they are equal nowhere else.
     pub fn equal_only_where(&self, a: Extent, b: Extent) -> Option<Vanishing> {
         let mut forms = Forms { function: self.function(), followed: 0, assumed: vec![] };
         let difference = forms.of_extent(a)?.plus(&forms.of_extent(b)?, -1)?;
         if forms.assumed.is_empty() { difference.vanishing() } else { None }
     }
 
-    /// Whether two extents are known to differ whatever the inputs are.
+    /// Tests whether two extents differ for all inputs.
     pub fn are_never_equal(&self, a: Extent, b: Extent) -> bool {
         let [x, y] = [a, b].map(|extent| self.interval(extent));
         let beyond = |index, n| {
@@ -74,7 +75,7 @@ impl Graph<'_> {
 struct Forms<'f> {
     function: &'f Function,
     followed: usize,
-    /// What has to hold for the forms found so far: where the larger of an index and a number was taken for the index.
+    /// The conditions of the forms found so far: where the maximum of an index and a number was taken to be the index.
     assumed: Vec<AtLeast>,
 }
 
@@ -86,7 +87,7 @@ impl Forms<'_> {
         }
     }
 
-    /// The form of an index. `None` where it is too large.
+    /// The form of an index; `None` if it is too large.
     fn of(&mut self, index: Value) -> Option<Sum> {
         use IndexOperation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Multiply, Remainder, Subtract};
         let index = self.function.index_root(index);
@@ -95,7 +96,7 @@ impl Forms<'_> {
         }
         let itself = Some(Sum::of(Term::Index(index)));
         let interval = self.function.interval(Extent::Value(index));
-        // What saturates is not what its operation says.
+        // An operation that saturates has no form.
         let exact = interval.low > i64::MIN && interval.high < i64::MAX;
         let Some((operation, [a, b])) = operation_of(self.function, index).filter(|_| exact) else { return itself };
         self.followed += 1;
@@ -157,7 +158,7 @@ mod tests {
         (input, found)
     }
 
-    /// What an index is where the input is a number.
+    /// The value of an index for a given number of the input.
     fn value(function: &Function, index: Value, input: Value, n: i64) -> i64 {
         if index == input {
             return n;

@@ -94,7 +94,7 @@ impl Graph<'_> {
             Minimum if y.high <= x.low => return Ok(b),
             Maximum if x.high <= y.low => return Ok(b),
             Maximum if y.high <= x.low => return Ok(a),
-            // What was taken away comes back.
+            // A difference and its subtrahend add up to the minuend.
             Add => {
                 if let Some(sum) = self.known_sum(a, b) {
                     return Ok(sum);
@@ -153,10 +153,10 @@ impl Graph<'_> {
         }
     }
 
-    /// A list of integers, some of which are known only when the program runs.
+    /// A list of integers, some of which may be known only at run time.
     ///
     /// # Errors
-    /// When the element type holds none.
+    /// An element type that cannot hold them.
     pub fn list(&mut self, items: &[ListItem], element: ElementType) -> Result<Value, Error> {
         let mut numbers = Vec::with_capacity(items.len());
         for &item in items {
@@ -192,19 +192,19 @@ impl Graph<'_> {
         self.builder.measure(parameter, dimension, interval)
     }
 
-    /// Makes extents that must be equal for operands to broadcast one extent, and gives the operands with it. Those of inputs are then checked by the
-    /// compiled code when it is called.
+    /// Requires that the operands broadcast, and returns them with equal extents where extents must be equal. If these are extents of inputs, the
+    /// compiled code checks them when it is called.
     ///
     /// # Errors
-    /// When they need not be equal.
+    /// The errors of extents that are not known to be equal.
     pub fn meet(&mut self, operands: &[Value]) -> Result<Vec<Value>, Error> {
         self.meet_leading(operands, 0)
     }
 
-    /// The same for all but some last dimensions.
+    /// Requires that all dimensions but the `last` ones broadcast, like [`Self::meet`].
     ///
     /// # Errors
-    /// When they need not be equal.
+    /// The errors of extents that are not known to be equal.
     pub fn meet_leading(&mut self, operands: &[Value], last: usize) -> Result<Vec<Value>, Error> {
         let mut operands = operands.to_vec();
         let rank = operands.iter().map(|&v| self.rank(v)).max().unwrap_or(0);
@@ -216,7 +216,7 @@ impl Graph<'_> {
                 if let Some(other) = met {
                     *operand = self.agree(*operand, d, other)?;
                 }
-                // Which of the two is left is this one's now.
+                // The next operand must agree with the extent that is left of the two.
                 met = Some(self.extents(*operand)[d]);
             }
         }
@@ -248,7 +248,7 @@ impl Graph<'_> {
         Ok(self.builder.reshape(value, shape)?)
     }
 
-    /// Whether two run-time extents are not both extents of inputs, which a caller could be asked to make equal.
+    /// Tests whether at least one of two run-time extents is no extent of an input. A caller could not be asked to make them equal.
     fn is_computed(&self, a: Extent, b: Extent) -> bool {
         match (a, b) {
             (Extent::Value(a), Extent::Value(b)) => !is_measured(self.function(), a) || !is_measured(self.function(), b),
@@ -256,7 +256,7 @@ impl Graph<'_> {
         }
     }
 
-    /// Makes two extents one, also where that only needs two extents of inputs to be one.
+    /// Makes two extents equal, if necessary by making two extents of inputs equal that they follow from.
     fn equate_deeply(&mut self, a: Extent, b: Extent) -> Result<(), Error> {
         let outcome = self.equate(a, b);
         if let (Err(Error::UnrelatedExtents { .. }), Compared::Read) = (&outcome, self.compares)
@@ -268,7 +268,7 @@ impl Graph<'_> {
         outcome
     }
 
-    /// Whether an extent depends on what the function reads from a tensor.
+    /// Tests whether an extent depends on elements of a tensor.
     fn is_read(&self, extent: Extent) -> bool {
         let (mut left, mut followed) = (vec![extent], 0);
         while let Some(extent) = left.pop() {
@@ -310,8 +310,8 @@ impl Graph<'_> {
         Err(Error::UnrelatedExtents { a: Extent::Value(a), b: Extent::Value(b) })
     }
 
-    /// Makes two indices one that are computed in different ways and always equal: the one that is computed first. What else names the other
-    /// finds the first by its definition, the smaller of the first and itself.
+    /// Merges two indices that are computed differently and always equal into the one computed first. The other's definition becomes the minimum of
+    /// the first and itself, so that other references resolve to the first.
     fn unify(&mut self, a: Value, b: Value) -> Result<(), Error> {
         let function = &mut self.builder.function;
         let (a, b) = (function.index_root(a), function.index_root(b));
@@ -328,14 +328,14 @@ impl Graph<'_> {
     }
 }
 
-/// Whether an index is an extent of a parameter.
+/// Tests whether an index is an extent of a parameter.
 fn is_measured(function: &Function, index: Value) -> bool {
     let Some(inst) = function.defining_inst(index) else { return false };
     let data = &function.insts[inst];
     data.op() == Op::ExtentOf && matches!(function.values[data.operands[0]].definition, Definition::Param(_))
 }
 
-/// Makes one index another one wherever a function names it.
+/// Replaces one index by another in all types and fields of a function.
 fn replace_index(function: &mut Function, from: Value, to: Value) {
     let replace = |extent: &mut Extent| {
         if *extent == Extent::Value(from) {

@@ -1,4 +1,4 @@
-//! Integers that are known only at run time and may be negative: positions, and what programs compute from sizes.
+//! Run-time integers that may be negative: positions, and results of arithmetic on sizes.
 
 use super::Graph;
 use super::sums::{Sum, Term};
@@ -22,7 +22,7 @@ impl Graph<'_> {
         Ok(self.builder.index_load(tensor, interval)?)
     }
 
-    /// An operation on two integers. Unlike that of extents, a difference may be negative.
+    /// An operation on two integers. A difference may be negative, unlike a difference of extents.
     ///
     /// # Errors
     /// Never.
@@ -42,7 +42,7 @@ impl Graph<'_> {
         Ok(self.builder.index_binary(operation, a, b)?)
     }
 
-    /// a − b, where what is known only at run time cancels so that a number or one extent is left.
+    /// Returns a − b if run-time terms cancel so that a number or one extent is left.
     pub fn difference(&self, a: Extent, b: Extent) -> Option<Extent> {
         let mut linear = Linear { function: self.function(), followed: 0 };
         let difference = linear.of(a)?.plus(&linear.of(b)?, -1)?;
@@ -52,14 +52,14 @@ impl Graph<'_> {
         }
     }
 
-    /// a + b, where what is known only at run time cancels so that a number is left.
+    /// Returns a + b if run-time terms cancel so that a number is left.
     pub(super) fn known_sum(&self, a: Extent, b: Extent) -> Option<Extent> {
         let mut linear = Linear { function: self.function(), followed: 0 };
         let sum = linear.of(a)?.plus(&linear.of(b)?, 1)?;
         u64::try_from(sum.as_known()?).ok().map(Extent::Static)
     }
 
-    /// How often the product of some extents holds that of others, rounded down.
+    /// Returns the product of some extents divided by the product of others, rounded down.
     ///
     /// # Errors
     /// [`Error::TooManyElements`].
@@ -111,15 +111,15 @@ pub fn number(function: &Function, index: Value) -> Option<i64> {
     (interval.low == interval.high).then_some(interval.low)
 }
 
-/// Finds sums of multiples of indices. What saturates counts as what its operation says: where a position is the sum of another one and a count, their
-/// difference is the count.
+/// Converts indices to sums of multiples of indices. Saturation is ignored: if a position is the sum of another one and a count, their difference is
+/// the count.
 struct Linear<'f> {
     function: &'f Function,
-    /// Operations that were followed.
+    /// The number of operations followed so far.
     followed: usize,
 }
 
-/// At most this many operations are followed; what is computed with more is a term as a whole.
+/// The maximum number of operations that are followed. An index that needs more is one term.
 const MOST_FOLLOWED: usize = 64;
 
 impl Linear<'_> {

@@ -1,13 +1,13 @@
-//! A function being built, on extents: what every operator of the library works on. A front end owns one for each function.
+//! A function under construction, with arithmetic on extents. Every operator of the library works on it. A front end owns one for each function.
 //!
 //! - `indices.rs`: arithmetic on extents, folded where they are known; extents that must be equal;
 //! - `integers.rs`: integers that may be negative, differences that cancel;
 //! - `sums.rs`, `forms.rs`: sums of multiples of indices; indices that are computed in different ways and always equal;
-//! - `movement.rs`: reshapes, transposes, slices and their like, none of them where it would change nothing;
+//! - `movement.rs`: reshapes, transposes, slices and their like, left out if they change nothing;
 //! - `constants.rs`, `fold.rs`: constants, and values that depend on constants only;
-//! - `elements.rs`, `origin.rs`, `ranges.rs`: single elements of integer tensors as extents, and between which numbers they are;
+//! - `elements.rs`, `origin.rs`, `ranges.rs`: single elements of integer tensors as extents, and their ranges;
 //! - `multiples.rs`: reals that are multiples of an extent;
-//! - `captured.rs`, `rounds.rs`: indices that a function has in common with the function around it, what is known in a round of a loop.
+//! - `captured.rs`, `rounds.rs`: indices that an inner function shares with the function around it, and facts in the body of a loop.
 
 pub mod captured;
 mod constants;
@@ -33,26 +33,27 @@ use rustc_hash::FxHashMap;
 
 /// A function being built.
 pub struct Graph<'m> {
-    /// The builder, for what is no operator's: parameters, states, control flow.
+    /// The builder, for everything outside of operators: parameters, states, control flow.
     pub builder: FunctionBuilder<'m>,
     evaluated: fold::Evaluated,
-    /// Extents that must be equal, which nothing tells: which of them are compared when the function runs. Others are errors.
+    /// The extents that are compared at run time if they must be equal, but are not known to be. Others are errors.
     pub compares: Compared,
-    /// Whether shapes and lists are followed from round to round of a loop: an element of a list that is joined anew each time is written in place.
+    /// `true` if shapes and lists are followed from one iteration of a loop to the next. An element of a list that is concatenated anew each time is
+    /// then written in place.
     pub follows_rounds: bool,
     round: limits::Round,
-    /// Extents that were computed before.
+    /// Cache of computed extents.
     combined: FxHashMap<(IndexOperation, Extent, Extent), Extent>,
 }
 
 /// Extents that are compared when a function runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compared {
-    /// None.
+    /// No extents.
     None,
-    /// Those that the function reads from its tensors: of how many elements something holds, for instance. No caller gives them.
+    /// Extents that the function reads from its tensors, such as a number of elements found. No caller can give them.
     Read,
-    /// All.
+    /// All extents.
     All,
 }
 
@@ -127,12 +128,12 @@ impl<'m> Graph<'m> {
         self.extents(value).into_iter().map(|extent| self.bound(extent)).collect()
     }
 
-    /// What an extent may be.
+    /// The range of an extent.
     pub fn interval(&self, extent: Extent) -> Interval {
         self.function().interval(extent)
     }
 
-    /// The largest that an extent may be.
+    /// The largest possible value of an extent.
     pub fn bound(&self, extent: Extent) -> u64 {
         u64::try_from(self.interval(extent).high).unwrap_or(0)
     }
@@ -140,7 +141,7 @@ impl<'m> Graph<'m> {
     /// The shape of a tensor.
     ///
     /// # Errors
-    /// [`Error::DynamicExtent`] where one is known only at run time.
+    /// [`Error::DynamicExtent`] if an extent is known only at run time.
     pub fn shape(&self, value: Value) -> Result<Vec<u64>, Error> {
         let known = self.extents(value).into_iter().map(Extent::as_static).collect::<Option<Vec<u64>>>();
         known.ok_or(Error::DynamicExtent)
@@ -155,7 +156,7 @@ impl<'m> Graph<'m> {
         Ok(self.builder.map(&operands, expression)?)
     }
 
-    /// The same with all its results.
+    /// An element-wise expression with all its results.
     ///
     /// # Errors
     /// When operands do not fit each other.
@@ -164,7 +165,7 @@ impl<'m> Graph<'m> {
         Ok(self.builder.map_many(&operands, expression)?)
     }
 
-    /// An element-wise expression of one result, given its operands as terms. One that only gives its operand back is none.
+    /// An element-wise expression of one result, built from its operands as terms. An identity returns the operand.
     ///
     /// # Errors
     /// When operand types or shapes do not fit.

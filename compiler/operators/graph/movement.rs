@@ -28,7 +28,7 @@ impl Graph<'_> {
         Some((data.operands[0], &transpose.permutation))
     }
 
-    /// The same elements under another shape.
+    /// A reshape: the elements in the same row-major order under another shape.
     ///
     /// # Errors
     /// When the number of elements differs.
@@ -57,7 +57,7 @@ impl Graph<'_> {
         Ok(self.builder.transpose(value, permutation.to_vec())?)
     }
 
-    /// Repetition along new dimensions and those of extent 1.
+    /// Repetition along new dimensions and dimensions of extent 1.
     ///
     /// # Errors
     /// When the shape does not fit.
@@ -68,10 +68,10 @@ impl Graph<'_> {
         Ok(self.builder.broadcast(value, shape.to_vec())?)
     }
 
-    /// The same of a tensor whose other extents have to be those of the shape: they are made one.
+    /// Broadcasts a tensor, and requires that its extents other than 1 equal those of the shape.
     ///
     /// # Errors
-    /// When they need not be equal, or the shape does not fit.
+    /// The errors of extents that are not known to be equal, and of a shape that does not fit.
     pub fn expand(&mut self, mut value: Value, shape: &[Extent]) -> Result<Value, Error> {
         let own = self.extents(value);
         let added = shape.len().saturating_sub(own.len());
@@ -85,7 +85,7 @@ impl Graph<'_> {
         self.broadcast(value, &shape)
     }
 
-    /// One number everywhere.
+    /// A tensor filled with one number.
     ///
     /// # Errors
     /// Never.
@@ -94,7 +94,7 @@ impl Graph<'_> {
         self.broadcast(one, shape)
     }
 
-    /// The same memory read as another element type; the last dimension follows its size.
+    /// A reinterpretation of the memory as another element type. The extent of the last dimension follows its size.
     ///
     /// # Errors
     /// When the last dimension does not divide.
@@ -138,8 +138,7 @@ impl Graph<'_> {
         Ok(self.builder.pad_to(value, low, high, number, padded)?)
     }
 
-    /// A value without what a border cuts off along extents that are known only at run time, and the border that is left: a `pad` cuts only what is
-    /// known.
+    /// Applies negative amounts of a border along run-time extents as a slice, and returns the rest of the border. A `pad` crops only static extents.
     fn cut(&mut self, value: Value, low: &[i64], high: &[i64]) -> Result<(Value, Vec<i64>, Vec<i64>), Error> {
         let (mut low, mut high) = (low.to_vec(), high.to_vec());
         let (mut starts, mut sizes) = (vec![Extent::Static(0); low.len()], self.extents(value));
@@ -153,7 +152,7 @@ impl Graph<'_> {
         Ok((self.slice(value, &starts, &sizes, &strides)?, low, high))
     }
 
-    /// A border that mirrors what lies inside, the outermost elements with it or without them.
+    /// A border that mirrors the inside. With `edge`, the outermost elements are repeated.
     ///
     /// # Errors
     /// When a border is wider than what it mirrors.

@@ -4,7 +4,7 @@ use super::Graph;
 use crate::ir::{ElementType, Extent};
 use crate::operators::Error;
 
-/// Factors are fractions of powers of two up to this one; what others give is rounded.
+/// The largest exponent of two in a factor's denominator. Other results are rounded.
 const MOST_HALVINGS: u32 = 20;
 
 /// An extent × `numerator` ÷ 2^`halvings`.
@@ -32,7 +32,7 @@ impl Multiple {
         Self { numerator: numerator >> common, halvings: halvings - common, ..self }.held(g, ty)
     }
 
-    /// The same, if a float type holds it whatever the extent is.
+    /// Returns the multiple if a float type holds it exactly for every value of the extent.
     fn held(self, g: &Graph<'_>, ty: ElementType) -> Option<Self> {
         let digits = match ty {
             ElementType::F32 => 24,
@@ -43,10 +43,10 @@ impl Multiple {
         (largest <= 1 << digits && self.halvings <= MOST_HALVINGS).then_some(self)
     }
 
-    /// The largest integer that is not above it.
+    /// The multiple, rounded down.
     ///
     /// # Errors
-    /// Never for one that a float type holds.
+    /// No errors if a float type holds the multiple exactly.
     pub fn floor(self, g: &mut Graph<'_>) -> Result<Extent, Error> {
         let product = g.mul(self.extent, Extent::Static(self.numerator))?;
         g.floor_div(product, Extent::Static(1 << self.halvings))

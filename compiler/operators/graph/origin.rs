@@ -1,4 +1,4 @@
-//! Where a single element of a tensor is made: through what only moves it, and among the operands of what joins or broadcasts.
+//! The origin of a single element of a tensor. It is traced through movement, and through the operands of concatenations and broadcasts.
 
 use super::Graph;
 use crate::ir::{ElementType, Extent, InstData, Operation, Scalar, Value};
@@ -9,16 +9,16 @@ pub(super) const MAX_DEPTH: usize = 64;
 /// An element of a tensor: its position.
 pub(super) type ElementPlace = (Value, u64);
 
-/// What makes an element.
+/// The origin of an element.
 #[allow(clippy::large_enum_variant, reason = "one lives at a time, on the stack")]
 pub(super) enum Origin {
     /// An instruction, at a position of its result.
     Result(InstData, u64),
-    /// A loop, which counts its rounds with it: an index.
+    /// A loop's counter, as an index.
     Counter(Value),
 }
 
-/// Follows an element through what only moves it to what makes it.
+/// Follows an element through movement to the instruction that computes it.
 pub(super) fn origin(g: &Graph<'_>, mut value: Value, mut position: u64) -> Option<Origin> {
     let function = g.function();
     for _ in 0..MAX_DEPTH {
@@ -64,8 +64,8 @@ fn joined(g: &Graph<'_>, data: &InstData, axis: usize, position: &mut u64) -> Op
     None
 }
 
-/// Where an input of an element-wise instruction is read for an element of its result: nowhere in particular where shapes differ in more than
-/// that the input is a single number.
+/// The place in an input of an element-wise instruction that is read for an element of its result. `None` if the shapes differ and the input is not a
+/// single number.
 pub(super) fn place_of(g: &Graph<'_>, data: &InstData, input: usize, position: u64) -> Option<ElementPlace> {
     let value = data.operands[input];
     let shape = g.extents(value);
@@ -75,12 +75,12 @@ pub(super) fn place_of(g: &Graph<'_>, data: &InstData, input: usize, position: u
     (shape == g.extents(data.results[0])).then_some((value, position))
 }
 
-/// Whether a tensor has one element.
+/// Tests whether a tensor has a single element.
 pub(super) fn is_one(g: &Graph<'_>, value: Value) -> bool {
     g.extents(value).iter().all(|&extent| extent == Extent::Static(1))
 }
 
-/// An element of a constant that is a number.
+/// An element of a constant, if it is a real number.
 pub(super) fn constant_element(g: &Graph<'_>, data: &InstData, position: u64) -> Option<Scalar> {
     let data = &g.builder.module.constants[data.constant()?];
     let element = data.ty.element;

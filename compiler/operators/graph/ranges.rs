@@ -3,9 +3,9 @@
 use crate::ir::scalar::interval::Operands;
 use crate::ir::{ElementType, Interval, Scalar, ScalarOp};
 
-/// Integers up to this are exact in binary64; beyond it nothing is known.
+/// The largest magnitude that is tracked. Integers up to this are exact in binary64.
 const LARGEST: f64 = (1u64 << 52) as f64;
-/// What a rounded result of binary32 can be beyond the exact one, relatively, with room to spare.
+/// The relative error of rounding to binary32, with a margin.
 const ROUNDING: f64 = 1.0 / (1u64 << 22) as f64;
 
 /// Numbers from `low` to `high`, both finite.
@@ -30,17 +30,17 @@ impl Range {
         Self::new(number, number)
     }
 
-    /// The numbers of either range, and those between.
+    /// The smallest range that contains both.
     pub fn with(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// What an index may be.
+    /// The range of an index.
     pub fn of(interval: Interval) -> Option<Self> {
         Self::new(interval.low as f64, interval.high as f64)
     }
 
-    /// The range as a type holds it: integers that do not fit wrap, of which nothing is known, and floats are rounded.
+    /// The range after conversion to a type. `None` if integers may wrap; floats are rounded.
     pub fn held(self, ty: ElementType) -> Option<Self> {
         match (ty.integer_range(), ty) {
             (Some((least, most)), _) => (self.low >= least as f64 && self.high <= most as f64).then_some(self),

@@ -1,4 +1,4 @@
-//! What is known in a round of a loop: numbers that count rounds, and extents that stay from round to round.
+//! Facts in the body of a loop: numbers that count iterations, and extents that stay the same.
 
 use super::Graph;
 use super::captured::Captures;
@@ -27,7 +27,7 @@ impl Graph<'_> {
         self.round.below.clone()
     }
 
-    /// Takes over what is known of indices that this function has in common with the one around it.
+    /// Copies known limits of indices that this function shares with the function around it.
     pub fn inherit(&mut self, around: &Function, captures: &Captures, limits: &[(Value, Extent)]) {
         let inner = |index: Value| {
             let same = |(outer, _): &&(Value, Value)| around.index_root(*outer) == around.index_root(index);
@@ -42,8 +42,8 @@ impl Graph<'_> {
         }
     }
 
-    /// A tensor whose extent along an axis is to be another extent, that of the round before. Where the two may differ, they are compared when the
-    /// program runs if the file says that the extent stays (`claimed`). `None` where it changes.
+    /// Returns a tensor whose extent along an axis is made equal to `extent`, the extent in the iteration before. If the two may differ, they are
+    /// compared at run time if the file says that the extent stays (`claimed`). `None` if it changes.
     ///
     /// # Errors
     /// When there are too many elements.
@@ -53,7 +53,7 @@ impl Graph<'_> {
         if own == extent {
             return Ok(Some(value));
         }
-        // What always grows or shrinks by a number does not stay, whatever the intervals allow.
+        // An extent that always changes by the same number does not stay, whatever the intervals allow.
         if self.increase(own, extent).is_some_and(|more| more != 0) {
             return Ok(None);
         }
@@ -68,7 +68,7 @@ impl Graph<'_> {
         Ok(Some(self.builder.reshape(value, shape)?))
     }
 
-    /// What follows a tensor in another one, where that is joined of the two along an axis.
+    /// Returns the rest of a concatenation that begins with `first`; `None` if `joined` is none along the axis.
     ///
     /// # Errors
     /// Never.
@@ -84,28 +84,28 @@ impl Graph<'_> {
         }
     }
 
-    /// The tensor that a value is a part of; itself where it is none.
+    /// Returns the tensor that a value is a slice of, or the value itself.
     pub fn whole_of(&self, part: Value) -> Value {
         let data = self.function().defining_inst(part).map(|inst| &self.function().insts[inst]);
         data.filter(|data| data.op() == Op::Slice).map_or(part, |data| data.operands[0])
     }
 
-    /// How much more one extent is than another, where that is always the same.
+    /// The difference between two extents, if it is constant.
     pub fn increase(&self, extent: Extent, than: Extent) -> Option<i64> {
         self.form_where(extent)?.plus(&self.form_where(than)?, -1)?.as_known()
     }
 
-    /// Notes that an index is at most so much more than an extent, whatever way a branch takes.
+    /// Notes that an index exceeds an extent by at most `more`, whatever branch is taken.
     pub fn limit(&mut self, index: Value, extent: Extent, more: i64) {
         self.round.ways.push((index, extent, more));
     }
 
-    /// How much more one extent is than another at most, where a number says it.
+    /// The largest difference between two extents, if a bound is known.
     pub fn most_increase(&self, extent: Extent, than: Extent) -> Option<i64> {
         self.largest(&self.form_where(extent)?.plus(&self.form_where(than)?, -1)?, MOST_STEPS)
     }
 
-    /// A number that a sum never exceeds: with limits of branches in place of what is added.
+    /// An upper bound of a sum, with the limits of branches substituted for added indices.
     fn largest(&self, sum: &Sum, left: usize) -> Option<i64> {
         if let Some(number) = sum.as_known() {
             return Some(number);
@@ -123,29 +123,29 @@ impl Graph<'_> {
         replaced.min()
     }
 
-    /// Makes two extents one, of which one at least is an index; says whether they are.
+    /// Makes two extents equal, unless both are static. Returns whether they are equal.
     fn equate_unless_known(&mut self, a: Extent, b: Extent) -> bool {
         (a.as_static().is_none() || b.as_static().is_none()) && self.equate(a, b).is_ok()
     }
 
-    /// Whether two extents are always equal.
+    /// Tests whether two extents are always equal.
     pub(super) fn are_equal(&self, a: Extent, b: Extent) -> bool {
         self.equal_where(a, b).is_some_and(|assumed| assumed.iter().all(|&assumed| self.holds(assumed)))
     }
 
-    /// Whether an index is always at least what is assumed.
+    /// Tests whether an assumed lower bound of an index always holds.
     fn holds(&self, assumed: AtLeast) -> bool {
         let sum = self.form(Extent::Value(assumed.index)).and_then(|sum| sum.raised(assumed.low.checked_neg()?));
         sum.is_some_and(|sum| self.is_natural(&sum, MOST_STEPS))
     }
 
-    /// Whether an extent is never more than another one.
+    /// Tests whether an extent is never more than another one.
     pub(super) fn is_at_most(&self, a: Extent, b: Extent) -> bool {
         let rest = self.form(b).zip(self.form(a)).and_then(|(b, a)| b.plus(&a, -1));
         rest.is_some_and(|rest| self.is_natural(&rest, MOST_STEPS))
     }
 
-    /// Whether a sum is never below 0: for its smallest terms, or with bounds in place of what is subtracted.
+    /// Tests whether a sum is never below 0, for its smallest terms or with upper bounds substituted for subtracted indices.
     fn is_natural(&self, sum: &Sum, left: usize) -> bool {
         if sum.least(|index| self.interval(Extent::Value(index))).is_some_and(|least| least >= 0) {
             return true;
@@ -218,7 +218,7 @@ mod tests {
         let one = slices::part(&mut g, x, 0, slices::Cut::at(i)).unwrap();
         let longer = g.concat(&[x, one], 0).unwrap();
         assert_eq!(g.kept(longer, 0, n, true), Ok(None));
-        // What nothing is known of is compared where the file says that it stays.
+        // Unrelated extents are compared if the file says that the extent stays.
         let part = slices::part(&mut g, x, 0, slices::Cut::run(Extent::Static(0), i)).unwrap();
         assert_eq!(g.kept(part, 0, Extent::Static(3), false), Ok(None));
         assert!(g.kept(part, 0, Extent::Static(3), true).unwrap().is_some_and(|value| g.extents(value)[0] == Extent::Static(3)));

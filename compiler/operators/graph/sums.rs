@@ -10,7 +10,7 @@ pub struct Sum {
     terms: BTreeMap<Term, i64>,
 }
 
-/// What sums are of.
+/// A term of a sum.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Term {
     /// An index.
@@ -21,20 +21,20 @@ pub enum Term {
     Product(Vec<Term>),
 }
 
-/// Where a sum is 0.
+/// The condition under which a sum is 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Vanishing {
-    /// Where an index is a number.
+    /// The index has this value.
     AtNumber(Value, i64),
-    /// Where two indices are equal.
+    /// The two indices are equal.
     AtIndex(Value, Value),
 }
 
-/// Terms that a product of sums has at most; what has more has no form.
+/// The maximum number of terms of a product of sums. Longer products have no form.
 const MOST_TERMS: usize = 32;
 
 impl Term {
-    /// What it is a product of.
+    /// The factors of the term.
     fn factors(&self) -> &[Self] {
         match self {
             Self::Product(factors) => factors,
@@ -42,7 +42,7 @@ impl Term {
         }
     }
 
-    /// The product of terms; `None` of none.
+    /// The product of terms; `None` without factors.
     fn of_factors(mut factors: Vec<Self>) -> Option<Self> {
         factors.sort();
         if factors.len() > 1 { Some(Self::Product(factors)) } else { factors.pop() }
@@ -78,7 +78,7 @@ impl Sum {
         self.terms.iter().filter_map(|(term, &factor)| if let Term::Index(index) = *term { Some((index, factor)) } else { None })
     }
 
-    /// The smallest that it can be, from what indices can be. `None` where that is unknown or beyond 64 bits.
+    /// The smallest possible value, from the ranges of indices. `None` if it is unknown or beyond 64 bits.
     pub fn least(&self, interval: impl Fn(Value) -> Interval) -> Option<i64> {
         let terms = self.indices().map(|(index, factor)| {
             let Interval { low, high } = interval(index);
@@ -91,7 +91,7 @@ impl Sum {
         Some(sum)
     }
 
-    /// What one index must be for the sum to be 0, if that says it: a number, or another index.
+    /// The condition on one index under which the sum is 0, if there is a single one: a number, or another index.
     pub fn vanishing(&self) -> Option<Vanishing> {
         let mut terms = self.terms.iter();
         match (terms.next()?, terms.next(), terms.next()) {
@@ -172,7 +172,7 @@ impl Sum {
             let part = if n % divisor == 0 { &mut whole } else { &mut rest };
             part.terms.insert(term, if n % divisor == 0 { n / divisor } else { n });
         }
-        // What the divisor and all that is left have in common cancels; of the number then only whole parts count.
+        // Common factors of the divisor and the remaining terms cancel. The quotient of the constant is rounded down.
         let common = rest.terms.values().fold(divisor, |common, &n| greatest_common_divisor(common, n));
         let divisor = divisor / common;
         rest.terms.values_mut().for_each(|n| *n /= common);
@@ -186,7 +186,7 @@ impl Sum {
     }
 }
 
-/// Of a positive number and another one.
+/// The greatest common divisor of a positive number and another one.
 fn greatest_common_divisor(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {

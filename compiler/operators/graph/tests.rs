@@ -1,4 +1,4 @@
-//! Graphs: what is folded, what changes nothing, what must be equal.
+//! Graphs: folding, movement that changes nothing, extents that must be equal.
 
 use super::elements::{Elements, ListItem};
 use super::movement::inverse;

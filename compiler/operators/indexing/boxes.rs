@@ -11,14 +11,14 @@ use ElementType::{I32, I64};
 
 const ONE: Extent = Extent::Static(1);
 
-/// Where the corners of boxes are named.
+/// The corners of boxes, as vectors of indices.
 #[derive(Clone, Copy, Debug)]
 pub struct Corners<'c> {
     /// Vectors of i32 or i64.
     pub indices: Value,
-    /// The dimension along which the numbers of a vector lie; after the last one where each vector is a single number.
+    /// The dimension along which a vector's numbers lie. If it is the rank, each vector is a single number.
     pub vector: usize,
-    /// The dimension of the tensor that each number of a vector is for.
+    /// The dimension of the tensor for each number of a vector.
     pub indexed: &'c [usize],
 }
 
@@ -37,18 +37,18 @@ struct Boxes<'b> {
     /// The extents of a box, one a dimension of the tensor.
     size: Vec<Extent>,
     corners: Corners<'b>,
-    /// How many last dimensions of the tensor are whole in every box.
+    /// The number of last dimensions of the tensor that every box covers completely.
     whole: usize,
     outside: Outside,
 }
 
 impl Boxes<'_> {
-    /// Dimensions in front of the whole ones.
+    /// The number of dimensions in front of the whole ones.
     fn leading(&self) -> usize {
         self.tensor.len() - self.whole
     }
 
-    /// Rows of the tensor, and elements of a row.
+    /// The number of rows of the tensor, and of elements of a row.
     fn rows(&self, g: &mut Graph<'_>) -> Result<[Extent; 2], Error> {
         let (rows, row) = self.tensor.split_at(self.leading());
         Ok([g.product(rows)?, g.product(row)?])
@@ -60,12 +60,12 @@ struct Layout {
     rank: usize,
     /// The dimensions of the list that number the vectors.
     vectors: Vec<usize>,
-    /// For each leading dimension of the tensor the dimension of the list along which boxes reach.
+    /// The dimension of the list along which boxes extend, for each leading dimension of the tensor.
     reaches: Vec<Option<usize>>,
 }
 
 impl Layout {
-    /// The shape of the list; with boxes of one row where `size` is none.
+    /// The shape of the list. With an empty `size`, boxes have one row.
     fn shape(&self, vectors: &[Extent], size: &[Extent]) -> Vec<Extent> {
         let mut shape = vec![ONE; self.rank];
         self.vectors.iter().zip(vectors).for_each(|(&d, &extent)| shape[d] = extent);
@@ -74,7 +74,7 @@ impl Layout {
     }
 }
 
-/// What becomes of a box that is not inside.
+/// The treatment of a box that reaches outside.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outside {
     /// It is moved inside.
@@ -89,7 +89,7 @@ struct Places<'b, 'c> {
     /// The type in which places are computed.
     ty: ElementType,
     boxes: &'b Boxes<'c>,
-    /// For each leading dimension the last position of a corner; then the extents; then the rows from one position to the next.
+    /// Three numbers for each leading dimension: first all last positions of corners, then all extents, then all strides in rows.
     counts: Counts,
     /// The inputs that stand for extents.
     inputs: Vec<Node>,
@@ -100,12 +100,12 @@ impl Places<'_, '_> {
         self.terms.constant(Scalar::int(self.ty, 0))
     }
 
-    /// The last corner, the extent, or the stride of a dimension: number 0, 1 or 2.
+    /// The last corner, the extent, or the stride of a dimension, for `which` 0, 1 or 2.
     fn count(&mut self, which: usize, dimension: usize) -> Node {
         self.counts.node(&mut self.terms, &self.inputs, which * self.boxes.leading() + dimension)
     }
 
-    /// The position along a dimension, of which input number `offset` is that in the box.
+    /// The position along a dimension. Input number `offset` is the position in the box.
     fn position(&mut self, dimension: usize, offset: Option<usize>) -> Term {
         let mut position = self.zero();
         if let Some(component) = self.boxes.corners.indexed.iter().position(|&d| d == dimension) {
@@ -129,7 +129,7 @@ impl Places<'_, '_> {
         }
     }
 
-    /// Whether a position is inside the tensor.
+    /// Tests whether a position is inside the tensor.
     fn is_inside(&mut self, position: Node, dimension: usize) -> Term {
         let (zero, end) = (self.zero(), self.count(1, dimension));
         let from_the_start = self.terms.compare(Comparison::LessEqual, zero, position)?;
@@ -190,7 +190,7 @@ fn places(g: &mut Graph<'_>, boxes: &Boxes<'_>, layout: &Layout) -> Result<Value
     g.broadcast(place, &layout.shape(&vectors, &boxes.size))
 }
 
-/// What places are computed with: see [`Places`].
+/// The counts of [`Places`].
 fn counts(g: &mut Graph<'_>, boxes: &Boxes<'_>, ty: ElementType) -> Result<Counts, Error> {
     let leading = boxes.leading();
     let (mut last, mut strides) = (Vec::new(), Vec::new());
@@ -201,7 +201,7 @@ fn counts(g: &mut Graph<'_>, boxes: &Boxes<'_>, ty: ElementType) -> Result<Count
     Counts::new(g, &[&last[..], &boxes.tensor[..leading], &strides[..]].concat(), ty)
 }
 
-/// The numbers of all vectors of indices, one value for each of them, in a layout where boxes have one element.
+/// The components of all vectors of indices, one value for each component, in a layout where boxes have one element.
 fn starts(g: &mut Graph<'_>, corners: &Corners<'_>, shape: &[Extent]) -> Result<Vec<Value>, Error> {
     let mut starts = Vec::new();
     for component in 0..corners.indexed.len() as u64 {
@@ -219,8 +219,9 @@ pub fn others(rank: usize, list: &[usize]) -> Vec<usize> {
     (0..rank).filter(|d| !list.contains(d)).collect()
 }
 
-/// Boxes of a size, one for each vector of indices. A box that reaches out of the tensor is moved inside. Dimensions of the tensor in `collapsed`, along
-/// which boxes have one position, are left out; those in `offsets` are the dimensions of the result along which boxes reach, the others number the vectors.
+/// Picks boxes of a size, one for each vector of indices. A box that reaches out of the tensor is moved inside. Dimensions of the tensor in
+/// `collapsed`, along which boxes have one position, are left out. `offsets` are the dimensions of the result along which boxes extend; the others
+/// number the vectors.
 ///
 /// # Errors
 /// When the dimensions do not fit the tensor.
@@ -252,8 +253,8 @@ pub fn picked(
     g.transpose(picked, &permutation)
 }
 
-/// A tensor with boxes of updates combined into it, one for each vector of indices. Elements that would be outside are left out. Dimensions of the tensor
-/// in `inserted` are none of the updates; those of the updates in `windows` are the dimensions along which boxes reach, the others number the vectors.
+/// Combines boxes of updates into a tensor, one box for each vector of indices. Elements outside are left out. Dimensions of the tensor in `inserted`
+/// are missing in the updates. `windows` are the dimensions of the updates along which boxes extend; the others number the vectors.
 ///
 /// # Errors
 /// When the dimensions do not fit the tensor or the updates.

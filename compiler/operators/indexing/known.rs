@@ -115,7 +115,7 @@ fn measured_strided(g: &mut Graph<'_>, shape: &[Extent], strides: &[Extent], off
     })
 }
 
-/// Positions in row-major order of a tensor of that shape and those strides.
+/// Positions in row-major order of a view with this shape and these strides.
 fn strided_positions(shape: &[u64], strides: &[i64], offset: i64) -> Result<Vec<i64>, Error> {
     let count = known_count(shape)?;
     let mut positions = vec![offset; count as usize];

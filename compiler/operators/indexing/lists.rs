@@ -13,13 +13,13 @@ pub struct Indexed {
     pub axis: usize,
     /// Positions, of the shape that the index tensors broadcast to.
     pub positions: Value,
-    /// The order of the tensor's dimensions before they merge: as they are where the indexed ones stand side by side; else these come first, as they do in
-    /// what is picked.
+    /// The order of the tensor's dimensions before they merge. Indexed dimensions that are neighbours stay in place. Otherwise they come first, as in
+    /// PyTorch's result.
     pub order: Vec<usize>,
 }
 
-/// A tensor indexed by a list; none when the list names no dimension. Negative indices count from the end. A mask stands for as many dimensions as it
-/// has.
+/// Returns the tensor and the positions for a list of indices; `None` if the list names no dimension. Negative indices count from the end. A mask
+/// stands for as many dimensions as it has.
 ///
 /// # Errors
 /// [`Error::TooManyIndices`], [`Error::NoIndex`].
@@ -70,12 +70,12 @@ fn named(g: &mut Graph<'_>, shape: &[Extent], list: &[Option<Value>]) -> Result<
     Ok(named)
 }
 
-/// Whether a tensor names by truth values what is picked, and not by positions.
+/// Tests whether a tensor selects elements by truth values, and not by positions.
 fn is_mask(element: ElementType) -> bool {
     matches!(element, ElementType::Bool | ElementType::U8)
 }
 
-/// The coordinates of all elements for which a mask holds, one row for each of its dimensions.
+/// The coordinates of all elements where a mask holds, one row for each dimension of the mask.
 fn coordinates(g: &mut Graph<'_>, mask: Value) -> Result<Vec<Value>, Error> {
     let table = selection::coordinates(g, mask)?;
     let count = g.extents(table)[0];

@@ -1,11 +1,11 @@
-//! Elements and slices at places that index tensors name: picked, and written.
+//! Reads and writes of elements and slices at the positions that index tensors name.
 //!
-//! - `positions.rs`: what indices of several dimensions mean together, as one position in row-major order; negative ones;
+//! - `positions.rs`: row-major positions from indices of several dimensions; negative indices;
 //! - `lists.rs`: an index tensor, a mask or nothing for each dimension of a tensor;
-//! - `picked.rs`: what is read there; `known.rs`: windows, diagonals and strided views, whose positions are numbers;
-//! - `placed.rs`: what is written there, set or combined with what it meets;
+//! - `picked.rs`: reads; `known.rs`: windows, diagonals and strided views, whose positions are static;
+//! - `placed.rs`: writes, which replace elements or combine with them;
 //! - `boxes.rs`: boxes of a tensor whose corners are vectors of indices;
-//! - `sequences.rs`: sequences turned round, each up to a length of its own.
+//! - `sequences.rs`: sequences reversed, each up to its own length.
 
 pub mod boxes;
 pub mod known;

@@ -19,14 +19,15 @@ pub fn slices(g: &mut Graph<'_>, data: Value, indices: Value) -> Result<Value, E
     g.reshape(picked, &[&listed[..listed.len() - 1], rest].concat())
 }
 
-/// How many dimensions of a tensor the vectors along the last dimension of a shape name.
+/// The number of dimensions of a tensor that the vectors along the last dimension of a shape index.
 pub(super) fn coordinates(listed: &[Extent], rank: usize) -> Result<usize, Error> {
     let last = listed.last().ok_or(Error::Coordinates { rank, found: 0 })?;
     let found = last.as_static().ok_or(Error::DynamicExtent)?;
     usize::try_from(found).ok().filter(|&n| n <= rank).ok_or(Error::Coordinates { rank, found })
 }
 
-/// Element `[i, j, …]` of the result is the element whose coordinate along an axis is the index tensor's `[i, j, …]`, and whose others are its own.
+/// Picks one element for each index: element `[i, j, …]` of the result is `data[i, j, …]` with the coordinate along the axis replaced by `indices[i,
+/// j, …]`.
 ///
 /// # Errors
 /// [`Error::RanksDiffer`], and when the indices reach beyond the tensor along another axis.

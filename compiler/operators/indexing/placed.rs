@@ -1,4 +1,4 @@
-//! Elements and slices written where index tensors name, set or combined with what is there.
+//! Elements and slices written at positions that index tensors name. They replace elements or combine with them.
 
 use super::lists::Indexed;
 use super::{picked, positions};
@@ -19,8 +19,7 @@ pub fn at_positions(
     Ok(g.builder.scatter([data, positions, updates], Scatter { axis, batch: 0, combination, skips_negative: false })?)
 }
 
-/// A tensor with neighbours along an axis set to those of another tensor, the first of them at a position. One that does not exist is an error of the
-/// call.
+/// Writes `updates` to consecutive positions along an axis, from `first` on. A position that does not exist is an error of the call.
 ///
 /// # Errors
 /// When the other tensor does not fit.
@@ -34,10 +33,10 @@ pub fn run(g: &mut Graph<'_>, [data, updates]: [Value; 2], axis: usize, first: E
     at_positions(g, [data, positions, updates], axis, Combination::Set)
 }
 
-/// A tensor whose elements that a list names are set to values, or combined with them; `shape` is that of the tensor.
+/// Writes values to the elements that a list names, or combines them. `shape` is the shape of the tensor.
 ///
 /// # Errors
-/// When the values do not broadcast to what is named.
+/// Values that do not broadcast to the named elements.
 pub fn listed(g: &mut Graph<'_>, shape: &[Extent], indexed: &Indexed, values: Value, combination: Combination) -> Result<Value, Error> {
     let &Indexed { data, axis, positions, ref order } = indexed;
     let merged = g.extents(data);
@@ -117,8 +116,8 @@ pub fn slices(
     g.reshape(placed, shape)
 }
 
-/// Slices of a tensor after the dimensions of `ids`, combined by the number of their segment: `[count, …]`. What has a negative number is left out where
-/// that is said, and else an error when the model runs. A segment that nothing is in holds `neutral`, one number.
+/// Combines slices of a tensor, after the dimensions of `ids`, by segment number: `[count, …]`. With `skips_negative` a negative number leaves its
+/// slice out; otherwise it is an error at run time. A segment without slices holds `neutral`, one number.
 ///
 /// # Errors
 /// When the tensor does not begin with the dimensions of the numbers.

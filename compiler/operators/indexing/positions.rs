@@ -1,4 +1,4 @@
-//! What indices of several dimensions mean together: one position in row-major order.
+//! Row-major positions from indices of several dimensions.
 
 use crate::ir::{Comparison, ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::terms::Terms;
@@ -14,7 +14,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Of these extents, in a type of integers that holds them.
+    /// Creates counts of these extents, in a type of integers that holds them.
     ///
     /// # Errors
     /// [`Error::DimensionTooLarge`].
@@ -35,7 +35,7 @@ impl Counts {
     }
 }
 
-/// Integers as i32 or i64, of which `gather` and `scatter` take positions.
+/// Converts integers to i32 or i64, the types of positions that `gather` and `scatter` take.
 ///
 /// # Errors
 /// [`Error::NoIndex`].
@@ -125,7 +125,7 @@ pub fn of_vectors(g: &mut Graph<'_>, indices: Value, extents: &[Extent]) -> Resu
     }
 }
 
-/// From one position of each dimension to the next, a row of i64.
+/// The strides of the dimensions, a row of i64.
 fn strides(g: &mut Graph<'_>, extents: &[Extent]) -> Result<Value, Error> {
     let strides = (1..=extents.len()).map(|d| g.product(&extents[d..])).collect::<Result<Vec<Extent>, Error>>()?;
     if let Some(known) = strides.iter().map(|stride| stride.as_static()).collect::<Option<Vec<u64>>>() {
@@ -148,7 +148,7 @@ mod tests {
         g.convert(value, ElementType::F32)
     }
 
-    /// The extents of a tensor `[3, 4]`, the first or the last of which may be known only at run time.
+    /// The run-time extents in the tests of a tensor `[3, 4]`: none, the first, or the last.
     const OPEN: [&[(usize, usize)]; 3] = [&[], &[(0, 0)], &[(0, 1)]];
 
     #[test]

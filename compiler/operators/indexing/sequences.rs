@@ -21,7 +21,7 @@ pub fn reversed(g: &mut Graph<'_>, x: Value, lengths: Value, sequence: usize, ba
     g.transpose(picked, &inverse(&permutation))
 }
 
-/// For each sequence, the position that each of its elements comes from.
+/// The source position of each element of each sequence.
 fn reversed_order(g: &mut Graph<'_>, lengths: Value, count: Extent, extent: Extent) -> Result<Value, Error> {
     let element = g.element(lengths);
     let column = g.reshape(lengths, &[count, Extent::Static(1)])?;

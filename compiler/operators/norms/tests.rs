@@ -22,7 +22,7 @@ fn rows_are_divided_by_their_length() {
 fn neighbouring_channels_damp_each_other() {
     let input = Floats::new(&[1, 1, 1, 3], vec![1.0, 2.0, 3.0]);
     let numerics = LocalResponse { radius: 1, bias: 1.0, alpha: 1.0, beta: 1.0 };
-    // Each over 1 + its own square and that of the channel before it.
+    // Each element is divided by 1 + its own square and the square of the channel before it.
     let expected = [1.0 / 2.0, 2.0 / 6.0, 3.0 / 14.0];
     near(&run(&[&input], &|g, v| local_response(g, v[0], &numerics)), &expected);
     near(&run_with(&[&input], &[(0, 1)], &|g, v| local_response(g, v[0], &numerics)), &expected);
@@ -47,7 +47,7 @@ fn groups_of_channels_are_normalized_together() {
         let found = run_with(&[&input], open, &|g, v| Ok(group_norm(g, v[0], 2, 0.0)?[0]));
         near(&found, &[-1.0, 1.0, -1.0, 1.0]);
     }
-    // All together, each channel alone, and without further dimensions; the mean of channels of one group is that of all its elements.
+    // All together, each channel alone, and without further dimensions. The mean of the means of a group's channels is the mean of all its elements.
     let pixels = Floats::new(&[1, 4, 2], vec![1.0, 3.0, 3.0, 5.0, 0.0, 10.0, 4.0, 2.0]);
     let deviation = |sum: f32, count: f32| (sum / count).sqrt();
     let (pair, rest) = (deviation(8.0, 4.0), deviation(56.0, 4.0));

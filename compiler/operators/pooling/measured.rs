@@ -48,8 +48,8 @@ fn fewer(g: &Graph<'_>, image: Value, axis: usize, count: Extent) -> Result<Opti
     count.as_static().map(Some).ok_or(Error::DynamicExtent)
 }
 
-/// Whether an element of an axis is in a part of it: `[…, parts, elements, …]`, of one element along every other dimension. Element h of n is in part
-/// i of m from where h + 1 is above i·n ÷ m, up to where h is not below (i + 1)·n ÷ m.
+/// Truth values `[…, parts, elements, …]`: element h of n is in part i of m. They have one element along every other dimension. Part i begins where h
+/// + 1 exceeds i·n ÷ m, and ends where h reaches (i + 1)·n ÷ m.
 fn inside(g: &mut Graph<'_>, image: Value, axis: usize, count: u64) -> Result<Value, Error> {
     let shape = g.extents(image);
     let mut sides = vec![Extent::Static(1); shape.len() + 1];
@@ -68,7 +68,7 @@ fn inside(g: &mut Graph<'_>, image: Value, axis: usize, count: u64) -> Result<Va
     })
 }
 
-/// What the elements of each part of an axis are together: their sum, or the largest.
+/// The sum or the maximum of the elements of each part of an axis.
 fn combined(g: &mut Graph<'_>, image: Value, inside: Value, axis: usize, reduction: Reduction) -> Result<Value, Error> {
     let mut shape = g.extents(image);
     shape.insert(axis, Extent::Static(1));
@@ -81,7 +81,7 @@ fn combined(g: &mut Graph<'_>, image: Value, inside: Value, axis: usize, reducti
     reduce(g, chosen, reduction, &[axis + 1], Axes::Dropped)
 }
 
-/// The number that changes no sum, or is no larger than any.
+/// The neutral number of a reduction.
 fn of_nothing(reduction: Reduction, element: ElementType) -> Scalar {
     match (reduction, element.integer_range()) {
         (Reduction::MaxOrNan, Some((least, _))) => Scalar::int(element, least as i64),
@@ -90,7 +90,7 @@ fn of_nothing(reduction: Reduction, element: ElementType) -> Scalar {
     }
 }
 
-/// How many elements each part of an axis has.
+/// The number of elements of each part of an axis.
 fn lengths(g: &mut Graph<'_>, inside: Value, axis: usize, element: ElementType) -> Result<Value, Error> {
     let ones = g.convert(inside, element)?;
     reduce(g, ones, Reduction::Sum, &[axis + 1], Axes::Dropped)

@@ -83,7 +83,7 @@ fn means_of_windows_by_every_divisor() {
     }
 }
 
-/// As XNNPACK sums: the order of taps and of sums is written out here.
+/// XNNPACK's sums: the order of taps and of sums is written out here.
 #[test]
 fn means_of_nine_taps_at_a_time_and_times_the_reciprocal() {
     let mut n: Vec<f32> = (1..=10).map(|i| i as f32 / 7.0).collect();
@@ -99,7 +99,7 @@ fn means_of_nine_taps_at_a_time_and_times_the_reciprocal() {
     assert_eq!(run(&[&input], &|g, v| average(g, v[0], &all, &means)), whole);
     assert_eq!(run_with(&[&input], &[(0, 2)], &|g, v| average(g, v[0], &all, &means)), whole);
     assert_ne!(n.iter().sum::<f32>() / 10.0, whole.numbers[0], "another order gives another sum");
-    // Two columns of three rows, of which the last is outside of the image: i0, i1, i3 and i4 are inside.
+    // Two columns of three rows. The last row is outside of the image: i0, i1, i3 and i4 are inside.
     let below = Padding::Sides { before: vec![0; 2], after: vec![1, 0] };
     let pairs = (0..4).map(|x| (n[x + 1] + n[x + 6] + (n[x] + n[x + 5])) * 0.25).collect();
     let found = run(&[&input], &|g, v| average(g, v[0], &windows(vec![3, 2], below.clone()), &means));
@@ -195,7 +195,7 @@ fn parts_keep_nan() {
     }
 }
 
-/// Whether numbers are equal, NaN to NaN too.
+/// Tests whether numbers are equal. NaN equals NaN.
 fn same(found: &[f32], expected: &[f32]) -> bool {
     found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| a == b || a.is_nan() && b.is_nan())
 }

@@ -9,7 +9,7 @@ use crate::operators::{Error, Graph};
 
 const HALF: Scale = Scale { scale: Parameter::Number(0.5), zero_point: Parameter::Number(3.0) };
 
-/// The bytes of what is built from numbers.
+/// The bytes of a function's result on numbers.
 fn bytes_of(numbers: &[f32], build: impl FnOnce(&mut Graph<'_>, Value) -> Result<Value, Error>) -> Vec<u8> {
     let mut module = Module::default();
     let mut g = Graph::new(&mut module, "f");

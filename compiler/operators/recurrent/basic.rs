@@ -18,20 +18,20 @@ const RANGE_16: (i32, i32) = (-32768, 32767);
 pub struct Basic {
     /// `[batch, inputs]`
     pub input: Value,
-    /// What the cell gave before, `[batch, cells]`.
+    /// The previous output, `[batch, cells]`.
     pub hidden: Value,
     /// `[4 × cells, inputs + cells]`
     pub weights: Value,
     /// `[4 × cells]`
     pub bias: Value,
-    /// The cell state before, `[batch, cells]`.
+    /// The previous cell state, `[batch, cells]`.
     pub before: Value,
-    /// Cells, which are as many as outputs.
+    /// The number of cells, which is also the number of outputs.
     pub cells: u64,
 }
 
 impl Basic {
-    /// Input and output state side by side.
+    /// Concatenates input and output state.
     fn joined(&self, g: &mut Graph<'_>) -> Result<Value, Error> {
         Ok(g.builder.concat(&[self.input, self.hidden], 1)?)
     }
@@ -66,7 +66,7 @@ pub fn float_basic(g: &mut Graph<'_>, basic: &Basic, cell_clip: f32) -> Result<[
     Ok([output, after, joined, sums])
 }
 
-/// The same of bytes around 128, with a state of 16 bits whose scale is 2⁻¹¹. `bias_scale` is that of the sums, and gates have 3 integer bits.
+/// The cell on bytes with zero point 128 and a 16-bit state with scale 2⁻¹¹. `bias_scale` is the scale of the sums, and gates have 3 integer bits.
 ///
 /// # Errors
 /// When operands do not fit each other, or the scale is out of range.
@@ -111,20 +111,20 @@ fn scaled(terms: &mut Terms, mut sum: Node, factor: Multiplier) -> Term {
     terms.add(whole, half)
 }
 
-/// From the sums of the gates input, cell and forget, inputs 0 to 2, and the state before, input 3.
+/// The new state from the sums of the gates input, cell and forget, inputs 0 to 2, and the previous state, input 3.
 fn next_state(terms: &mut Terms) -> Term {
     let [input, candidate, forget, before] = [0, 1, 2, 3].map(|index| terms.input_as(index, I32));
     let (input, forget) = (fixed::logistic(terms, input)?, fixed::logistic(terms, forget)?);
     let candidate = fixed::tanh(terms, candidate, 3)?;
     let (new, kept) = (fixed::multiply(terms, input, candidate)?, fixed::multiply(terms, forget, before)?);
-    // From no integer bits to 4.
+    // The product has no integer bits, the state has 4.
     let four = terms.i32(4);
     let new = terms.op(ScalarOp::RoundingDivideByPowerOfTwo, &[new, four])?;
     let after = terms.add(new, kept)?;
     terms.clamp_i32(after, RANGE_16)
 }
 
-/// From the sum of the output gate, input 0, and the new state, input 1, of which 3 integer bits are looked at.
+/// The output from the sum of the output gate, input 0, and the new state, input 1. Only 3 integer bits of the state are used.
 fn shown(terms: &mut Terms) -> Term {
     let [output, after] = [0, 1].map(|index| terms.input_as(index, I32));
     let one = terms.i32(1);
@@ -135,7 +135,7 @@ fn shown(terms: &mut Terms) -> Term {
     as_byte(terms, product)
 }
 
-/// A number without integer bits as a byte around 128.
+/// Converts a number without integer bits to a byte with zero point 128.
 fn as_byte(terms: &mut Terms, x: Node) -> Term {
     let (eight, centre) = (terms.i32(8), terms.i32(128));
     let x = terms.op(ScalarOp::RoundingDivideByPowerOfTwo, &[x, eight])?;

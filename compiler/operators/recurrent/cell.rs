@@ -1,4 +1,4 @@
-//! What LSTM cells are made of, and how their operands are put together.
+//! The parts of LSTM cells, and the layout of their operands.
 
 use crate::ir::{Extent, Node, ScalarOp, Value};
 use crate::operators::activation::Activation;
@@ -6,16 +6,16 @@ use crate::operators::quantization::Affine;
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
 
-/// What an integer cell is on the scales of its file: the input, and the two states.
+/// The quantization of an integer cell's input, output and states in its file.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Scales {
-    /// Of the input.
+    /// The quantization of the input.
     pub input: Affine,
-    /// Of what the cell gives.
+    /// The quantization of the cell's output.
     pub output: Affine,
-    /// Of the cell state, whose zero point is 0.
+    /// The scale of the cell state, whose zero point is 0.
     pub cell: f32,
-    /// Of the result, which bounds of the projection are on.
+    /// The scale of the result, in which bounds of the projection are given.
     pub result: f32,
 }
 
@@ -24,7 +24,7 @@ pub struct Scales {
 pub struct Weights {
     /// The tensor.
     pub value: Value,
-    /// The scales; none of floats.
+    /// The scales of integers; empty for floats.
     pub scales: Vec<f32>,
     /// The zero point of integers that have one.
     pub zero_point: i32,
@@ -57,13 +57,13 @@ pub struct Gate {
 /// An LSTM cell. Without an input gate it is one minus the forget gate. All gates have layer normalization, or none has.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Which new things are kept.
+    /// The gate for the proposed state. `None` stands for 1 minus the forget gate.
     pub input_gate: Option<Gate>,
-    /// What is kept of the state.
+    /// The gate for the previous state.
     pub forget_gate: Gate,
-    /// The new state that is proposed.
+    /// The proposed new state.
     pub cell_gate: Gate,
-    /// What is shown of the state.
+    /// The gate for the output.
     pub output_gate: Gate,
     /// `[outputs, cells]`, with a bias of `[outputs]`.
     pub projection: Option<(Weights, Option<Value>)>,
@@ -73,16 +73,16 @@ pub struct Cell {
     pub settings: Settings,
 }
 
-/// What an LSTM cell computes with.
+/// The settings of an LSTM cell.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Settings {
-    /// Of the proposed state, and of what is shown.
+    /// The activation of the proposed state, and of the output.
     pub activation: CellActivation,
     /// Bound of the cell state; 0 for none.
     pub cell_clip: f32,
     /// Bound of the projection; 0 for none.
     pub projection_clip: f32,
-    /// Whether rows quantized at run time have an offset.
+    /// `true` if rows quantized at run time have an offset.
     pub asymmetric: bool,
 }
 

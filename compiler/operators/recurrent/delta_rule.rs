@@ -1,5 +1,5 @@
-//! Linear attention by the gated delta rule: a matrix for each head is what a sequence remembers. A step lets it decay, and corrects what it answers to
-//! the step's key; the step's query then reads it.
+//! Linear attention by the gated delta rule. The memory of a sequence is a matrix for each head. A step lets it decay, and corrects its answer to the
+//! step's key. The step's query then reads it.
 
 use super::sequence::{LoopPlace, Step, sequence};
 use crate::ir::{Extent, Reduction, Value};
@@ -14,15 +14,15 @@ pub struct DeltaRule {
     pub key: Value,
     /// `[B, G, T, V]`
     pub value: Value,
-    /// What is left of each row of the matrix, `[B, G, T, K]`, or of all of it, `[B, G, T]`.
+    /// The factor by which each row of the matrix decays, `[B, G, T, K]`, or all of it, `[B, G, T]`.
     pub decay: Value,
-    /// How much of the error is corrected, `[B, G, T]`.
+    /// The corrected part of the error, `[B, G, T]`.
     pub correction: Value,
     /// The matrices before the first step, `[B, G, K, V]`.
     pub state: Value,
 }
 
-/// The extents that a step has.
+/// The static extents of a step.
 struct Sizes {
     batch: u64,
     heads: u64,
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::operators::testing::{Floats, run_with};
 
-    /// The rule written out, for one batch: what heads answer, or the matrices after the last step.
+    /// The rule written out, for one batch: the heads' answers, or the matrices after the last step.
     fn expected([query, key, value, decay, correction, state]: [&Floats; 6], is_answer: bool) -> Vec<f32> {
         let [_, heads, steps, keys] = query.shape[..] else { panic!("a query has four dimensions") };
         let (groups, values) = (key.shape[1], value.shape[3]);

@@ -8,17 +8,17 @@ use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
 use ElementType::{F32, I8};
 
-/// What a gate has for itself, as values of the function around the loop.
+/// The parts of a gate that are its own, as values of the function around the loop.
 #[derive(Clone, Copy)]
 struct GateParts {
-    /// Where its cells begin among those of all gates.
+    /// The first of its cells among the cells of all gates.
     start: u64,
     peephole: Option<Value>,
     /// Coefficients and bias of layer normalization.
     norm: Option<(Value, Value)>,
 }
 
-/// What the inputs are multiplied with, and the bias unless it is added after normalization.
+/// The weights of the inputs, and the bias unless it is added after normalization.
 struct InputProducts {
     weights: Matrix,
     auxiliary: Option<Matrix>,

@@ -22,14 +22,14 @@ struct Norm {
     guard: i32,
 }
 
-/// What a gate has for itself.
+/// The parts of a gate that are its own.
 struct GateParts {
     start: u64,
     peephole: Option<(Value, Multiplier)>,
     norm: Option<Norm>,
 }
 
-/// Products with weights and how they come to the scale of the gates: a factor for each row.
+/// Weights, and the factors that bring their products to the scale of the gates, one for each row.
 struct Products {
     weights: Value,
     zero_point: i64,
@@ -60,21 +60,21 @@ struct IntegerCell<'c> {
     cell_exponent: i32,
     cell_clip: i32,
     hidden: Multiplier,
-    /// The zero point of what the cell shows before projection.
+    /// The zero point of the cell's output before projection.
     hidden_zero_point: i32,
     projection: Option<Projection>,
 }
 
-/// Scales of inner values, by which results are rounded on the way.
+/// The scales of intermediate values, to which results are rounded.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct InnerScales {
-    /// Of the sums of the gates: input, forget, cell, output.
+    /// The scales of the gates' sums: input, forget, cell, output.
     pub gates: [f32; 4],
-    /// Of what the cell shows before projection.
+    /// The quantization of the cell's output before projection.
     pub hidden: Affine,
 }
 
-/// Runs a cell of int8 over `rows [steps, batch, inputs]` with a cell state of 16 bits; gives the outputs and the new states.
+/// Runs a cell of int8 over `rows [steps, batch, inputs]` with a cell state of 16 bits. Returns the outputs and the new states.
 ///
 /// # Errors
 /// When operands do not fit each other, or scales are out of range.
@@ -161,7 +161,7 @@ impl<'c> IntegerCell<'c> {
             cell_exponent,
             cell_clip: clip.clamp(0.0, 32767.0) as i32,
             hidden: multiplier(f64::from(hidden))?,
-            // The reference turns the sign of what is projected; that shows where it saturates.
+            // The reference negates the projection's operand, which matters where it saturates.
             hidden_zero_point: if projection.is_some() { -inner.hidden.zero_point } else { inner.hidden.zero_point },
             projection,
         })
@@ -268,7 +268,7 @@ impl<'c> IntegerCell<'c> {
         g.map(operands, terms.finish(after))
     }
 
-    /// What the cell shows, i8: the output gate times the tangent of the state.
+    /// The cell's output, i8: the output gate times the tangent of the state.
     fn new_hidden(&self, g: &mut Graph<'_>, gate: Value, state: Value) -> Result<Value, Error> {
         let mut terms = Terms::new(&[I16, I16]);
         let (gate_term, state_term) = (terms.input_as(0, I32), terms.input_as(1, I32));

@@ -15,16 +15,16 @@ pub(super) struct Matrix {
     quantized: Option<Quantized>,
 }
 
-/// What goes with integer weights.
+/// The quantization of integer weights.
 struct Quantized {
     /// The scale of each row, f32.
     scales: Value,
-    /// The sum of each row, i32, where the other factor has an offset.
+    /// The sum of each row, i32, if the other factor has an offset.
     sums: Option<Value>,
 }
 
 impl Matrix {
-    /// Matrices that are all of f32, or all of i8 with a scale or one each row.
+    /// Stacks matrices that are all of f32, or all of i8 with one scale or one for each row.
     ///
     /// # Errors
     /// When they do not fit each other.
@@ -43,7 +43,7 @@ impl Matrix {
         Ok(Self { weights, quantized: Some(Quantized { scales, sums }) })
     }
 
-    /// The same matrix in a step.
+    /// The matrix as values of a step.
     pub fn in_step(&self, step: &mut Step<'_, '_>) -> Result<Self, Error> {
         let quantized = match &self.quantized {
             Some(Quantized { scales, sums }) => {

@@ -16,15 +16,15 @@ use ElementType::{I16, I32, I64};
 
 /// The scale of sums of gates: three integer bits.
 const GATE_SCALE: f32 = 1.0 / 4096.0;
-/// The scale of what the gate functions give: no integer bit.
+/// The scale of the gate functions' results: no integer bit.
 const FUNCTION_SCALE: f64 = 1.0 / 32768.0;
-/// The exponents of scales of the cell state: what is beyond does not fit the arithmetic of the hyperbolic tangent.
+/// The exponents of the scale of a cell state. Others do not fit the arithmetic of the hyperbolic tangent.
 const CELL_EXPONENTS: std::ops::RangeInclusive<i32> = -27..=0;
 
 /// 16-bit integers.
 const RANGE_16: (i32, i32) = (-32768, 32767);
 
-/// The weights of all gates, and what brings their products to the scale of gates: a factor for each gate.
+/// The weights of all gates, and the factors that bring their products to the scale of the gates, one for each gate.
 struct Products {
     weights: Value,
     zero_points: (i64, i64),
@@ -45,19 +45,19 @@ struct MicroCell {
     cell_exponent: i32,
     /// The bound of the cell state, if there is one.
     cell_clip: Option<i32>,
-    /// What brings forget gate × state and input gate × candidate to the scale of the state.
+    /// The factors that bring forget gate × state, and input gate × candidate, to the scale of the state.
     kept: Multiplier,
     new: Multiplier,
-    /// What brings output gate × tangent to the scale of the output.
+    /// The factor that brings output gate × tangent to the scale of the output.
     hidden: Multiplier,
     output: Affine,
     element: ElementType,
-    /// The numbers of the output's type.
+    /// The range of the output's type.
     range: (i32, i32),
 }
 
-/// Runs a cell over `rows [steps, batch, inputs]` of 8 or 16 bits with a cell state of 16; gives the outputs and the new states. There is an
-/// input gate, and neither peepholes nor layer normalization nor a projection; the activation is the hyperbolic tangent.
+/// Runs a cell over `rows [steps, batch, inputs]` of 8 or 16 bits with a cell state of 16. Returns the outputs and the new states. There must be an
+/// input gate, and no peepholes, layer normalization or projection. The activation is the hyperbolic tangent.
 ///
 /// # Errors
 /// When operands do not fit each other, or scales are out of range.
@@ -201,7 +201,7 @@ impl MicroCell {
         g.map(operands, terms.finish(after))
     }
 
-    /// What the cell shows: the output gate times the tangent of the state.
+    /// The cell's output: the output gate times the tangent of the state.
     fn new_hidden(&self, g: &mut Graph<'_>, gate: Value, state: Value) -> Result<Value, Error> {
         let mut terms = Terms::new(&[I16, I16]);
         let gate_term = self.open(&mut terms, 0)?;

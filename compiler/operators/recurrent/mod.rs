@@ -1,7 +1,7 @@
 //! Recurrent layers: LSTM and RNN cells over sequences, SVDF, and linear attention.
 //!
-//! Inputs have time first, `[steps, batch, depth]`; states are `[batch, width]`, given and handed back. The order of operations is that of the
-//! reference kernels, which decides how sums round.
+//! Inputs have time first, `[steps, batch, depth]`. States are `[batch, width]`, operands and results. The order of operations follows the reference
+//! kernels, since it decides how sums round.
 
 mod basic;
 mod cell;

@@ -18,11 +18,11 @@ pub struct Rnn {
     pub bias: Value,
     /// Activation.
     pub activation: CellActivation,
-    /// Whether rows quantized at run time have an offset.
+    /// `true` if rows quantized at run time have an offset.
     pub asymmetric: bool,
 }
 
-/// Runs a cell over `[steps, batch, inputs]`, from the last step to the first if `backward`; gives the outputs and the new state.
+/// Runs a cell over `[steps, batch, inputs]`, from the last step to the first if `backward`. Returns the outputs and the new state.
 ///
 /// # Errors
 /// When operands do not fit each other.

@@ -1,29 +1,30 @@
-//! The steps of a sequence as a loop: its state is carried from step to step, its inputs are read and its output is written one
-//! step at a time. The products of the inputs do not depend on the state and could be taken before the loop, of all steps at once; but that is
-//! as much memory as all gates have in all steps, and the loop needs none of it.
+//! The steps of a sequence as a loop. Its state is carried from step to step. Its inputs are read, and its output is written, one step at a time. The
+//! products of the inputs do not depend on the state and could be computed before the loop, for all steps at once. They would need memory for all
+//! gates in all steps, and the loop needs none of it.
 
 use crate::ir::{Combination, Comparison, ElementType, Extent, Func, Function, FunctionBuilder, Scalar, Scatter, TensorType, Type, Value};
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph, extents};
 use ElementType::I32;
 
-/// Where the instructions of a step go: the body of a loop, or the operator's own function when there is only one step.
+/// The place of a step's instructions: the body of a loop, or the operator's own function if there is only one step.
 pub struct Step<'b, 'm> {
-    /// That function.
+    /// The function that holds the step.
     pub graph: &'b mut Graph<'m>,
     /// The function around the loop.
     outer: Option<&'b Function>,
-    /// Values of the function around the loop and what they are called here.
+    /// Values of the function around the loop, with their counterparts here.
     known: Vec<(Value, Value)>,
-    /// What the loop is given for each parameter so far.
+    /// The loop's operands for its parameters so far.
     given: Vec<Value>,
 }
 
 impl Step<'_, '_> {
-    /// A value of the function around the loop. Constants are made again; others become parameters that no step changes.
+    /// Returns the counterpart of a value of the function around the loop. Constants are inserted again. Others become parameters that no step
+    /// changes.
     ///
     /// # Errors
-    /// When the function that is built cannot take it.
+    /// The errors of building the constant or the parameter.
     pub fn value(&mut self, value: Value) -> Result<Value, Error> {
         let Some(outer) = self.outer else { return Ok(value) };
         if let Some((_, inside)) = self.known.iter().find(|(outside, _)| *outside == value) {
@@ -62,17 +63,17 @@ impl Step<'_, '_> {
     }
 }
 
-/// Where a sequence is built: the function, and names for those of its loop that no other function has.
+/// The place where a sequence is built: the function, and a generator of unique names for the loop's functions.
 pub type LoopPlace<'p, 'm> = (&'p mut Graph<'m>, &'p mut dyn FnMut(&str) -> String);
 
-/// What a step gives: its output, and the new states.
+/// The results of a step: its output, and the new states.
 pub type Stepped = Result<(Value, Vec<Value>), Error>;
 
-/// Runs `build` over the steps of `inputs`, whose first dimension is time, from the last step to the first if `backward`. Gives the
-/// outputs of all steps, time first, and the states after the last.
+/// Runs `build` over the steps of `inputs`, whose first dimension is time, from the last step to the first if `backward`. Returns the outputs of all
+/// steps, time first, and the states after the last.
 ///
 /// # Errors
-/// [`Error::NoSteps`], [`Error::TooManySteps`], and those of `build`.
+/// [`Error::NoSteps`], [`Error::TooManySteps`], and the errors of `build`.
 pub fn sequence(
     (g, names): LoopPlace<'_, '_>,
     inputs: &[Value],
@@ -189,7 +190,7 @@ fn looped(
     })?;
     let params: Vec<(Value, Type)> =
         body.builder.function.params.iter().map(|&param| (param, body.builder.function.values[param].ty.clone())).collect();
-    // What is no state stays as it is.
+    // Parameters other than the state keep their values.
     let mut results = body.function().params.clone();
     let last = results.len() - 1;
     (results[0], results[last]) = (next, written);
@@ -206,7 +207,7 @@ fn looped(
     Ok((output, places.iter().map(|&place| results[place]).collect()))
 }
 
-/// Whether there is a step of the number that the loop has come to. `params` are those of the loop's body.
+/// The loop's condition: the current step exists. `params` are the parameters of the loop's body.
 fn condition(g: &mut Graph<'_>, params: &[(Value, Type)], name: String, steps: Extent, backward: bool) -> Result<Func, Error> {
     let mut test = Graph::new(g.builder.module, name);
     let mut own: Vec<Value> = Vec::new();

@@ -26,7 +26,7 @@ pub struct Svdf {
     pub memory: Memory,
 }
 
-/// What is remembered.
+/// The extents of the memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Memory {
     /// Batches.
@@ -40,7 +40,7 @@ pub struct Memory {
 }
 
 impl Svdf {
-    /// The memory with the features `[batch, filters]` after the others and the oldest gone, `[batch, filters, memory]`.
+    /// The memory with the features `[batch, filters]` appended and the oldest removed, `[batch, filters, memory]`.
     fn remember(&self, g: &mut Graph<'_>, features: Value) -> Result<Value, Error> {
         let Memory { batch, filters, features: count, .. } = self.memory;
         let [filters, features_kept] = [filters, count].map(Extent::Static);
@@ -100,8 +100,8 @@ impl Svdf {
         Ok([g.map(&operands, terms.finish(result))?, memory])
     }
 
-    /// Integers, int8 with a memory of int16, or of int8 with a zero point: the result, and the new memory. The scales are those of the input, the
-    /// memory and the result.
+    /// The layer on int8, with a memory of int16, or of int8 with a zero point. Returns the result and the new memory. The operands are the
+    /// quantization of the input, the memory and the result.
     ///
     /// # Errors
     /// When operands do not fit each other, or scales are out of range.

@@ -4,7 +4,7 @@ use crate::ir::{ElementType, Extent, Reduction, Scalar, ScalarOp, Search, Value}
 use crate::operators::{Error, Graph};
 use ElementType::{Bool, I8, I16, I32, I64, U8};
 
-/// What becomes of the axes.
+/// The shape of a reduction's result along the reduced axes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Axes {
     /// They keep extent 1.
@@ -13,8 +13,8 @@ pub enum Axes {
     Dropped,
 }
 
-/// A reduction along axes; along none it is the operand. Truth values count as 0 and 1. Sums and products
-/// of narrow integers wrap: what wraps at the end is what had wrapped on the way.
+/// A reduction along axes. Without axes it is the operand. Truth values count as 0 and 1. Sums and products of narrow integers wrap. Wrapping at the
+/// end gives the same as wrapping at each step.
 ///
 /// # Errors
 /// When the reduction is not defined on the type, or an axis is out of range.

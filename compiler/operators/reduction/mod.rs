@@ -1,5 +1,5 @@
-//! Reductions along axes: sums, extremes, means, moments, positions of extremes. `axes.rs` has those of plain numbers, `quantized.rs` and
-//! `quantized_product.rs` those on quantized scales.
+//! Reductions along axes: sums, extremes, means, moments, positions of extremes. `axes.rs` reduces plain numbers, `quantized.rs` and
+//! `quantized_product.rs` quantized ones.
 
 mod axes;
 mod quantized;

@@ -7,22 +7,22 @@ use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
 use ElementType::{I32, I64};
 
-/// From one scale to another.
+/// A conversion from one scale to another.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rescaling {
-    /// The operand's.
+    /// The quantization of the operand.
     pub from: Affine,
-    /// The result's.
+    /// The quantization of the result.
     pub to: Affine,
     /// Type of the result.
     pub element: ElementType,
 }
 
-/// How sums become results: `(sum − offset) × factor`.
+/// The conversion of sums to results: `(sum − offset) × factor`.
 enum Step {
-    /// By numbers.
+    /// Static numbers.
     Known(i32, Multiplier),
-    /// By single integers that the program computes from the number of elements: the offset, and the factor's mantissa and shift.
+    /// Run-time numbers that follow from the number of elements: the offset, and the factor's mantissa and shift, one integer each.
     Measured([Value; 3]),
 }
 
@@ -31,7 +31,7 @@ impl Rescaling {
         multiplier(f64::from(self.from.scale) / f64::from(self.to.scale))
     }
 
-    /// What this many zero points add up to, in 32 bits.
+    /// The sum of `count` zero points, wrapped to 32 bits.
     fn offset(&self, count: u64) -> i32 {
         i64::from(self.from.zero_point).wrapping_mul(count as i64) as i32
     }
@@ -57,8 +57,7 @@ impl Rescaling {
         })
     }
 
-    /// Numbers that the program computes from the number of elements, of which there are `most` or fewer. `folds` says whether the factor is divided
-    /// by it.
+    /// Computes the offset and the factor at run time from the number of elements. With `folds`, the factor is divided by that number.
     fn measured(&self, g: &mut Graph<'_>, count: Extent, ratio: Multiplier, folds: bool) -> Result<Step, Error> {
         let most = g.bound(count);
         let count = g.extent_tensor(count, I64)?;
@@ -101,7 +100,7 @@ fn sums(g: &mut Graph<'_>, input: Value, axes: &[usize]) -> Result<Value, Error>
     reduce(g, wide, Reduction::Sum, axes, Axes::Kept)
 }
 
-/// A sum on another scale; the axes keep extent 1. (The reference takes signed integers for unsigned ones here; this is what is meant.)
+/// A sum on another scale. The axes keep extent 1. (The reference reads signed integers as unsigned here; this is the intended result.)
 ///
 /// # Errors
 /// When the ratio of the scales is out of range.

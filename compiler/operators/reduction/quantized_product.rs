@@ -1,7 +1,7 @@
 //! REDUCE_PROD on quantized scales.
 //!
-//! The reference takes one element after another, and brings every product to a scale of which the last one is the output's: for n
-//! elements the input's scale over the n-th root of the output's.
+//! The reference multiplies one element after another and rescales every product. The factor is the input's scale over the n-th root of the output's
+//! for n elements, so the last product has the output's scale.
 
 use super::{Rescaling, count};
 use crate::ir::{Comparison, ElementType, Extent, Node, Scalar, Value};
@@ -14,11 +14,11 @@ use ElementType::{I32, I64};
 /// Elements of one product; the factors are written out one after another.
 const MOST_FACTORS: u64 = 1 << 10;
 
-/// By what products are scaled.
+/// The factor between two products.
 enum Factor {
-    /// A number.
+    /// A static factor.
     Known(Multiplier),
-    /// Single integers of the program: how many factors there are, mantissa, and shift.
+    /// Run-time integers, one element each: the number of factors, mantissa, and shift.
     Measured([Value; 3]),
 }
 
@@ -93,16 +93,16 @@ impl Factor {
 }
 
 impl Rescaling {
-    /// The factor of products of so many elements.
+    /// The factor for products of `count` elements.
     fn factor(&self, count: u64) -> Result<Multiplier, Error> {
         let ratio = f64::from(self.from.scale) / libm::pow(f64::from(self.to.scale), 1.0 / count as f64);
         let factor = multiplier(ratio)?;
         if factor.shift > 14 { Err(Error::ScaleRatio { ratio }) } else { Ok(factor) }
     }
 
-    /// The same where the number of elements is known only when the program runs: looked up in a table of all that there may be.
+    /// The factor for a run-time number of elements, looked up in a table of all possible numbers.
     fn measured_factor(&self, g: &mut Graph<'_>, count: Extent) -> Result<Factor, Error> {
-        // Of no elements there is no product, and its factor is no matter.
+        // An empty product does not use its factor.
         let factors = (0..=g.bound(count)).map(|count| self.factor(count.max(1))).collect::<Result<Vec<_>, _>>()?;
         let number = g.extent_tensor(count, I32)?;
         let mut looked_up = |list: Vec<i32>| {
@@ -121,8 +121,8 @@ fn distance(terms: &mut Terms, from: Affine) -> Term {
     terms.sub(x, zero_point)
 }
 
-/// The factors of all products, first ones first: tensors `[products, 1]`. Where their number is known only when the program runs, there are as many as
-/// there may be; those beyond the number are zeros.
+/// The factors of all products, the first factors first: tensors `[products, 1]`. For a run-time number of factors, there are as many tensors as its
+/// bound. Tensors beyond the number are zeros.
 fn columns(g: &mut Graph<'_>, input: Value, axes: &[usize], count: Extent) -> Result<Vec<Value>, Error> {
     let shape = g.extents(input);
     let kept: Vec<usize> = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();

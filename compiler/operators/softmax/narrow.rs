@@ -23,11 +23,11 @@ fn exponentials(factor: Option<Multiplier>) -> Vec<i32> {
     (-255..=0).map(exponential).collect()
 }
 
-/// What brings a difference to [`DIFFERENCE_BITS`] integer bits. There is none where that is not above 1, as in networks that were never trained:
-/// LiteRT's optimized kernels compute with floats there, in which all exponentials round to 1.
+/// The factor that brings a difference to [`DIFFERENCE_BITS`] integer bits. `None` if it is not above 1, as in untrained networks. LiteRT's optimized
+/// kernels then compute with floats, in which all exponentials round to 1.
 ///
 /// # Errors
-/// [`Error::ScaleTimesBeta`] where the product is negative or not finite.
+/// [`Error::ScaleTimesBeta`] if the product is negative or not finite.
 fn difference_factor(scale: f32, beta: f32) -> Result<Option<Multiplier>, Error> {
     let error = || Error::ScaleTimesBeta { scale, beta };
     let product = f64::from(beta) * f64::from(scale);
@@ -38,7 +38,7 @@ fn difference_factor(scale: f32, beta: f32) -> Result<Option<Multiplier>, Error>
     if real > 1.0 { Multiplier::from_real(real).map(Some).ok_or_else(error) } else { Ok(None) }
 }
 
-/// The smallest difference that still fits.
+/// The smallest difference that fits [`DIFFERENCE_BITS`] integer bits.
 fn smallest_difference(factor: Multiplier) -> i32 {
     let largest = f64::from((1 << DIFFERENCE_BITS) - 1) * f64::from(1 << (31 - DIFFERENCE_BITS)) / (1u64 << factor.shift) as f64;
     -(largest as i32)
@@ -120,7 +120,7 @@ fn reciprocal(terms: &mut Terms, output: ElementType) -> Result<[Node; 3], Error
     let (zero, one, most) = (terms.i32(0), terms.i32(1), terms.i32(31));
     let bits = terms.min(headroom, most)?;
     let normalised = terms.op(ScalarOp::ShiftLeft, &[sum, bits])?;
-    // Taking away 2³¹ clears the top bit: what is left is the fraction of a sum in 1..2.
+    // Subtracting 2³¹ clears the top bit, which leaves the fraction of a sum in 1..2.
     let top = terms.i32(i32::MIN);
     let fraction = terms.sub(normalised, top)?;
     let reciprocal = fixed::one_over_one_plus_fraction(terms, fraction)?;

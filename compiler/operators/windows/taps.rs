@@ -1,15 +1,15 @@
-//! Windows whose taps are counted when the program runs. Their filter is filled up with weights of zero after its last tap, which change no sum of finite
-//! numbers, so the windows of the filled filter stand where those of the filter stand.
+//! Windows with a run-time number of taps. Their filter is filled up with zero weights after its last tap, which change no sum of finite numbers. So
+//! the windows of the filled filter have the positions of the original ones.
 
 use super::{Along, Padding, Windows};
 use crate::ir::{Extent, WindowGeometry};
 use crate::operators::{Error, Graph};
 
 impl Windows {
-    /// The geometry of windows of so many taps, of which [`Self::size`] has the most.
+    /// The geometry of windows with these numbers of taps, at most [`Self::size`].
     ///
     /// # Errors
-    /// When strides, dilations or windows are out of range, or the padding is given in numbers.
+    /// The errors of strides, dilations or windows out of range, and of explicit padding.
     pub fn geometry_of_taps(&self, g: &mut Graph<'_>, extents: &[Extent], taps: &[Extent]) -> Result<WindowGeometry, Error> {
         if taps.iter().all(|taps| taps.as_static().is_some()) {
             return self.geometry(g, extents);
@@ -42,7 +42,7 @@ impl Windows {
         Ok(geometry)
     }
 
-    /// The padding before the first element of a dimension of some extent, of windows of so many taps.
+    /// The padding before the first element of a dimension, for windows of `taps` taps.
     ///
     /// # Errors
     /// When the window is too large.

@@ -1,5 +1,4 @@
-//! Matrices of sines and cosines of a transform whose length is known only when the program runs: it computes them, in binary64 as those of known
-//! lengths are.
+//! Matrices of sines and cosines of a transform with a run-time length. The program computes them in binary64, like the matrices of static lengths.
 
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Comparison, ElementType, Extent, Node, ScalarOp, Value};
@@ -22,7 +21,7 @@ pub fn half_spectrum(g: &mut Graph<'_>, element: ElementType, [bins, n]: [Extent
     })
 }
 
-/// `[2 × n, 2 × n]`: complex numbers from complex ones, as pairs; `sign` is that of the exponents, 1 or −1.
+/// `[2 × n, 2 × n]`: complex numbers from complex ones, as pairs. `sign` is the sign of the exponents, 1 or −1.
 ///
 /// # Errors
 /// When an extent leaves 64 bits.
@@ -57,7 +56,7 @@ pub fn real_numbers(g: &mut Graph<'_>, element: ElementType, [n, found]: [Extent
     })
 }
 
-/// How often a number of half a spectrum counts: the first and the one in the middle once, those between twice, for their conjugates.
+/// The weight of a number of half a spectrum. The first and the middle one count once. The others count twice, for their conjugates.
 fn weight(terms: &mut Terms, bin: Node, n: Node) -> Term {
     let (none, once, twice) = (terms.f64(0.0), terms.f64(1.0), terms.f64(2.0));
     let (zero, two) = (terms.i64(0), terms.i64(2));
@@ -70,7 +69,7 @@ fn weight(terms: &mut Terms, bin: Node, n: Node) -> Term {
     terms.select(is_beyond, none, weight)
 }
 
-/// The half of a position, rounded down, and whether it is odd.
+/// Returns the half of a position, rounded down, and whether the position is odd.
 fn halved(terms: &mut Terms, position: Node) -> Result<(Node, Node), ExpressionError> {
     let (one, two) = (terms.i64(1), terms.i64(2));
     let rest = terms.op(ScalarOp::And, &[position, one])?;
