@@ -21,7 +21,7 @@ pub struct TestSuite {
 pub struct TestCase {
     /// The inputs.
     pub inputs: Vec<Option<Tensor>>,
-    /// What the outputs should be.
+    /// The expected outputs.
     pub outputs: Vec<Option<Tensor>>,
 }
 
@@ -32,7 +32,7 @@ fn invalid(message: impl Into<String>) -> Diagnostic {
 /// Reads a bundle: the program's bytes, which `executorch` loads, and the test cases.
 ///
 /// # Errors
-/// When the file is no sound bundle.
+/// A damaged bundle.
 pub fn load(bytes: &Arc<dyn Bytes>) -> Result<(Data, Vec<TestSuite>), Diagnostics> {
     let file = (**bytes).as_ref();
     let bundle = verified(file)?;

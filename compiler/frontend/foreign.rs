@@ -1,11 +1,11 @@
-//! Files that are no models of ours: what they are, as their first bytes tell, and what to do next.
+//! Files of other formats: their names by their first bytes, and advice.
 
 use crate::diagnostic::{Diagnostic, codes};
 use std::io::Cursor;
 use std::path::Path;
 use zip::ZipArchive;
 
-/// What a file is, and the next step, in which `FILE` stands for its name.
+/// The name of a file's format, and advice, in which `FILE` stands for the file's name.
 type Finding = (&'static str, &'static str);
 
 const ONNX: Finding =
@@ -57,7 +57,7 @@ const COMPILED: Finding = (
 /// The mark in every object of modelc (`emit/info.rs`).
 const RECORD: &[u8] = b"modelc net_info\0";
 
-/// Offset, bytes there, what that is.
+/// Offset, bytes there, and their format.
 const SIGNATURES: &[(usize, &[u8], Finding)] = &[
     (
         0,
@@ -92,7 +92,7 @@ const SIGNATURES: &[(usize, &[u8], Finding)] = &[
 ];
 const WEB_PAGE: Finding = ("a web page", "download the file itself, not the page about it");
 
-/// What a zip archive with an entry whose path ends so is. The first that fits counts.
+/// The formats of zip archives by the end of an entry's path. The first match counts.
 const ENTRIES: &[(&str, Finding)] = &[
     ("serialized_exported_program.json", EXPORTED),
     ("archive_format", EXPORTED),
@@ -119,7 +119,7 @@ pub fn unknown_format(bytes: &[u8], file: &str) -> Diagnostic {
     Diagnostic::new(codes::UNKNOWN_FORMAT, "unsupported file format").expected(expected, found)
 }
 
-/// What a folder that is given as a model is, with the next step.
+/// The format of a folder that is given as a model, and advice.
 pub fn folder(path: &Path) -> Option<(&'static str, String)> {
     let has = |name: &str| path.join(name).exists();
     let (what, next) = match () {
@@ -145,7 +145,7 @@ fn holds_model(bytes: &[u8]) -> bool {
     bytes.windows(RECORD.len()).any(|window| window == RECORD)
 }
 
-/// What a zip archive holds, as the names in its directory tell.
+/// The format of a zip archive, by the names in its directory.
 fn zipped(bytes: &[u8]) -> Finding {
     let Ok(archive) = ZipArchive::new(Cursor::new(bytes)) else { return ZIP };
     let has = |suffix: &str| archive.file_names().any(|name| name.ends_with(suffix));
@@ -158,7 +158,7 @@ fn safetensors(bytes: &[u8]) -> Option<Finding> {
     (bytes.get(8) == Some(&b'{') && length < bytes.len() as u64).then_some(SAFETENSORS)
 }
 
-/// Protocols 2 to 5 say so first.
+/// A pickle of protocols 2 to 5 begins with its protocol.
 fn pickle(bytes: &[u8]) -> Option<Finding> {
     matches!(bytes.get(..2)?, [0x80, 2..=5]).then_some(CHECKPOINT)
 }
@@ -186,7 +186,7 @@ fn protobuf(bytes: &[u8]) -> Option<Finding> {
     }
 }
 
-/// What follows a length, as far as it is there.
+/// The bytes after a length, as far as they are there.
 fn string(bytes: &[u8]) -> Option<&[u8]> {
     let mut length = 0usize;
     for (position, &byte) in bytes.iter().enumerate().take(5) {

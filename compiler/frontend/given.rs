@@ -1,4 +1,4 @@
-//! What users say about inputs: numbers of their values, and arrays of a call to come.
+//! Users' settings of inputs: values, and sample arrays of a call.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::{ElementType, Scalar, Tensor};
@@ -84,7 +84,7 @@ impl Sample {
     }
 }
 
-/// How the help of an error begins to name the option that gives the value of an input.
+/// The beginning of the advice that names the option for an input's value.
 const OPTION: &str = "`--value in";
 
 /// The option that gives the value of an input.
@@ -92,7 +92,7 @@ pub fn value_option(input: usize) -> String {
     format!("{OPTION}{input}=...`")
 }
 
-/// Tells if a model could not be read only because operators must know the values of inputs, which a sample has.
+/// Tests whether a model could not be read only because operators must know the values of inputs. A sample has them.
 pub fn asks_for_values(errors: &Diagnostics) -> bool {
     errors.0.iter().all(|error| error.help.as_ref().is_some_and(|help| help.contains(OPTION)))
 }

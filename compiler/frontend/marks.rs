@@ -1,4 +1,4 @@
-//! Which operators are for a GPU beside those that a file gives to one.
+//! The choice of operators for a GPU besides the ones that a file gives to it.
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Module;
@@ -8,14 +8,14 @@ use crate::ir::Module;
 pub enum GpuOperators {
     /// All of them.
     All,
-    /// Those with a name; `*` stands for any letters, and case does not count.
+    /// Operators with a name; `*` stands for any letters, and case does not count.
     Named(String),
-    /// Those from one position in the file to another.
+    /// Operators from one position in the file to another.
     From(u32, u32),
 }
 
 impl GpuOperators {
-    /// `all`, `A-B` or a pattern of names.
+    /// Parses `all`, `A-B` or a pattern of names.
     ///
     /// # Errors
     /// A usage diagnostic for a range that ends before it begins, and for nothing.
@@ -56,7 +56,7 @@ impl GpuOperators {
     }
 }
 
-/// Whether a name is as a pattern says.
+/// Tests whether a name matches a pattern.
 fn is_like(pattern: &[u8], name: &[u8]) -> bool {
     match (pattern, name) {
         ([], []) => true,

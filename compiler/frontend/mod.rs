@@ -94,12 +94,12 @@ pub fn labels(bytes: &[u8]) -> Vec<survey::LabelFile> {
     if Format::detect(bytes) == Some(Format::Tflite) { tflite::labels(bytes) } else { vec![] }
 }
 
-/// What a file says of its model as a whole; nothing for formats that say nothing.
+/// The file's description of its model; empty for formats without one.
 pub fn about(bytes: &[u8]) -> survey::About {
     if Format::detect(bytes) == Some(Format::Tflite) { tflite::about(bytes) } else { survey::About::default() }
 }
 
-/// The operators that each front end lowers, by the name of the format. Those of `vulkan` stand in delegates of ExecuTorch programs.
+/// The operators that each front end supports, by the name of the format. The ones of `vulkan` are in delegates of ExecuTorch programs.
 pub fn operators() -> [(&'static str, Vec<String>); 3] {
     let executorch = executorch::operators().map(String::from).collect();
     let vulkan = executorch::operators_of_vulkan().map(String::from).collect();

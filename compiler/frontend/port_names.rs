@@ -1,4 +1,4 @@
-//! Names that users give to inputs and outputs: `--port-name in0=image`. Programs of ExecuTorch have none of their own.
+//! Names that users give to inputs and outputs: `--port-name in0=image`. ExecuTorch programs have no names.
 
 use super::options::PortName;
 use crate::diagnostic::{Diagnostic, codes};

@@ -1,47 +1,47 @@
-//! What a file holds, whether or not it can be compiled: its methods with the names of their tensors, and its operators.
+//! The contents of a file, even if it cannot be compiled: its methods with the names of their tensors, and its operators.
 
 /// The contents of a model file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Survey {
-    /// What users call.
+    /// The methods that users call.
     pub methods: Vec<MethodNames>,
     /// The operators in the order of their first use.
     pub operators: Vec<OperatorCount>,
     /// Lists of labels of inputs and outputs.
     pub labels: Vec<LabelFile>,
-    /// What is said of the model as a whole.
+    /// The description of the model as a whole.
     pub about: About,
-    /// What else a file says of each method, in formats that say it.
+    /// Further contents of each method, in formats that have them.
     pub contents: Vec<MethodContents>,
 }
 
-/// What a file says of its model as a whole. What it does not say is empty.
+/// A file's description of its model. Missing entries are empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct About {
-    /// What the model does.
+    /// The purpose of the model.
     pub description: String,
-    /// Who made it.
+    /// The author.
     pub author: String,
     /// The licence.
     pub license: String,
 }
 
 impl About {
-    /// What is said, with its names.
+    /// The entries that are not empty, with their names.
     pub fn lines(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [("description", &self.description), ("author", &self.author), ("license", &self.license)];
         all.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| (name, text.as_str()))
     }
 }
 
-/// A method's memory, delegates, and where its instructions come from.
+/// A method's memory, its delegates, and the sources of its instructions.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MethodContents {
     /// Bytes of each memory area that the file plans.
     pub area_bytes: Vec<u64>,
     /// Parts of the method that were given to back ends.
     pub delegates: Vec<DelegateContents>,
-    /// Instructions of which the file says where they come from.
+    /// The instructions for which the file has source lines.
     pub sources: Vec<InstructionSource>,
 }
 
@@ -63,7 +63,7 @@ pub struct NodeContents {
     pub result: String,
 }
 
-/// Where an instruction comes from.
+/// The source of an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InstructionSource {
     /// Its position in the method.
@@ -98,7 +98,7 @@ pub struct MethodNames {
     pub outputs: Vec<String>,
 }
 
-/// A list of labels: what the elements of an output stand for, mostly.
+/// A list of labels, mostly for the elements of an output.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LabelFile {
     /// Set for an output.
@@ -118,9 +118,9 @@ pub struct LabelFile {
 pub struct OperatorCount {
     /// Its name in the file's vocabulary.
     pub name: String,
-    /// How often it is used.
+    /// The number of uses.
     pub count: usize,
-    /// Whether there is a lowering for it at all.
+    /// `true` if the operator is supported at all.
     pub is_known: bool,
 }
 

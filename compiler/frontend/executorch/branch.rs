@@ -1,6 +1,6 @@
-//! Branches on what is only known when the program runs: both ways become functions, and an `if` calls one of them.
+//! Branches on run-time conditions: both ways become functions, and an `if` calls one of them.
 //!
-//! Both ways run from the same registers and memory to where they meet. There what they left is made one (`merge.rs`).
+//! Both ways run from the same registers and memory to the point where they meet. There `merge.rs` combines their effects.
 
 use super::callee::Callee;
 use super::fault::Fault;
@@ -10,14 +10,14 @@ use crate::ir::{ElementType, Value};
 use crate::operators::promotion::Number;
 use std::collections::BTreeSet;
 
-/// How deep branches and loops may nest.
+/// The maximum nesting depth of branches and loops.
 pub const MAX_DEPTH: usize = 32;
 
 impl Translator<'_, '_> {
     /// The instruction after a jump.
     ///
     /// # Errors
-    /// When the condition is no truth value, or the jump belongs to a loop on data.
+    /// A condition that is no truth value, or a jump of a loop with a run-time condition.
     pub fn jump(&mut self, pc: usize, condition: usize, target: usize) -> Result<usize, Fault> {
         let known = match self.environment.registers[condition] {
             Register::Number(Number::Bool(truth)) => Some(truth),

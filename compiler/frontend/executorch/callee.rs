@@ -1,7 +1,7 @@
-//! Functions inside the one that is built: the ways of a branch, and the rounds of a loop.
+//! Functions inside the one under construction: the ways of a branch, and the bodies of loops.
 //!
-//! Such a function begins with the registers and memory around it. What it reads of them becomes a parameter (`captures.rs`). When it ends, its
-//! registers are known both as it sees them and as the function around it does.
+//! Such a function begins with the registers and memory around it. Values that it reads from them become parameters (`captures.rs`). When it ends,
+//! its registers are known in two forms: with its own values, and with values of the function around it.
 
 use super::fault::Fault;
 use super::graph;
@@ -16,17 +16,17 @@ use std::collections::{BTreeSet, HashMap};
 pub struct Callee {
     function: Function,
     scope: Scope,
-    /// As the function sees them.
+    /// The registers and memory, with values of this function.
     pub environment: Environment,
-    /// The registers as the function around it sees them.
+    /// The registers, with values of the function around it.
     pub outside: Vec<Register>,
-    /// What it gives.
+    /// The results.
     pub results: Vec<Value>,
 }
 
 /// A function that is begun.
 pub struct Begun {
-    /// Registers whose shapes name indices, before and within.
+    /// Registers whose shapes name indices, before and after they were renamed to the function's own.
     renamed: HashMap<usize, (Register, Register)>,
 }
 
@@ -38,7 +38,7 @@ impl Callee {
 }
 
 impl Translator<'_, '_> {
-    /// Begins a function with the registers and memory as they are. The name ends with what it is.
+    /// Begins a function with the current registers and memory. `what` is the end of its name.
     pub fn begin(&mut self, what: &str) -> Begun {
         let name = self.shared.function_name(&format!("{}.{what}", self.plan.name));
         self.enter(Function { name, ..Function::default() }, Scope::default());
@@ -71,7 +71,7 @@ impl Translator<'_, '_> {
         Callee { function, scope, environment, outside, results: Vec::new() }
     }
 
-    /// Makes what a register holds what the function around sees.
+    /// Replaces indices in a register by the outer function's. A register that is not live, or whose indices exist only inside, becomes unavailable.
     fn bring_out(&mut self, register: &mut Register, is_live: bool) {
         let lost =
             || Register::Unavailable(Fault::unsupported("reads what is known only within one way of a branch, or one round of a loop"));
@@ -101,7 +101,7 @@ impl Translator<'_, '_> {
         found
     }
 
-    /// Reads a register at the end of a function. What cannot be read may never be needed.
+    /// Reads a register at the end of a function. `None` if it cannot be read, since it may never be needed.
     pub fn read_in(&mut self, callee: &mut Callee, register: usize) -> Option<Value> {
         self.inside(callee, |t| t.read(register).ok())
     }
@@ -117,10 +117,10 @@ impl Translator<'_, '_> {
         (self.graph.exchange(function), std::mem::replace(&mut self.scope, scope))
     }
 
-    /// Makes parameters of the indices that a function has in common with the one around it, and leaves out what nothing uses.
+    /// Turns indices that a function shares with the one around it into parameters, and removes unused instructions.
     ///
     /// # Errors
-    /// When an extent of a parameter or a result is known nowhere else.
+    /// An extent of a parameter or a result that has no counterpart outside.
     pub fn close(&mut self, callee: &mut Callee) -> Result<(), Fault> {
         let results = callee.results.clone();
         self.inside(callee, |t| t.lift_types(&results))?;
@@ -148,7 +148,7 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    /// What functions take of the one around them: indices that one of them uses, then tensors.
+    /// The values that functions take from the one around them: indices that at least one of them uses, then tensors.
     pub fn common(&self, callees: &[&Callee]) -> Vec<Value> {
         let function = self.graph.function();
         let (mut indices, mut tensors) = (Vec::new(), Vec::new());
@@ -166,7 +166,7 @@ impl Translator<'_, '_> {
         indices
     }
 
-    /// Values of a function that has ended for those of the function around it: its parameters, more of them where it has none.
+    /// Returns the parameters of a finished function for captured values of the function around it, and adds missing ones.
     pub fn parameters(&mut self, callee: &mut Callee, captured: &[Value]) -> Vec<Value> {
         let around = self.graph.function();
         let mut inner: Vec<Value> = Vec::with_capacity(captured.len());
@@ -204,7 +204,7 @@ impl Translator<'_, '_> {
     }
 }
 
-/// Whether some extents are known only when the program runs.
+/// Tests whether some extents are known only at run time.
 pub fn is_dynamic(form: &Form<Extent>) -> bool {
     form.shape.iter().any(|extent| extent.as_static().is_none())
 }

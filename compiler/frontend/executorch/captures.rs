@@ -1,6 +1,6 @@
-//! What a function inside another one takes from it: tensors and indices, which become parameters.
+//! Captures of inner functions: tensors and indices of the outer function, which become parameters.
 //!
-//! Indices are those of `operators/graph/captured.rs`. What the function around has as well becomes a parameter when the inner function ends
+//! Indices are captured by `operators/graph/captured.rs`. Indices that the outer function has as well become parameters when the inner function ends
 //! (`callee.rs`).
 
 use super::fault::Fault;
@@ -11,15 +11,15 @@ use crate::ir::{Extent, Function, Type, Value};
 use crate::operators::graph::captured;
 
 impl Translator<'_, '_> {
-    /// A value that belongs to the function being built, for one of an enclosing function: a parameter through every level between.
+    /// Returns the counterpart of an enclosing function's value in the function under construction. It becomes a parameter of every function between.
     pub fn localize(&mut self, definition: &Definition) -> Value {
         (definition.depth + 1..=self.outer.len()).fold(definition.value, |value, depth| self.capture(depth, value))
     }
 
-    /// The same of an index.
+    /// Returns the counterpart of an enclosing function's index.
     ///
     /// # Errors
-    /// When it is one of a function that has ended.
+    /// An index of a function that has ended.
     pub fn localize_index(&mut self, depth: usize, index: Value) -> Result<Value, Fault> {
         if depth > self.outer.len() {
             return Err(Fault::unsupported("reads a number that is known only within one way of a branch, or one round of a loop"));
@@ -33,7 +33,7 @@ impl Translator<'_, '_> {
         (depth + 1..=self.outer.len()).fold(form.clone(), |form, depth| self.captured_form(depth, &form))
     }
 
-    /// A form of the function around the one at a depth, in that.
+    /// Returns the counterpart, in the function at a depth, of a form of the function around it.
     pub(super) fn captured_form(&mut self, depth: usize, form: &Form<Extent>) -> Form<Extent> {
         let shape = form.shape.iter().map(|&extent| self.capture_extent(depth, extent)).collect();
         Form { shape, ..form.clone() }
@@ -75,8 +75,8 @@ impl Translator<'_, '_> {
         captured::capture(&mut scope.captures, around, function, index)
     }
 
-    /// An index of the function being built, in the function around it: one of that, or an operation on such. `None` of what only a round of a
-    /// loop or one way of a branch knows.
+    /// Returns the counterpart of an index in the function around the one under construction: an index of it, or an operation on such. `None` if the
+    /// index exists only in the body of a loop or in a branch.
     pub fn lift(&mut self, index: Value) -> Option<Value> {
         self.lift_from(self.outer.len(), index)
     }
@@ -101,7 +101,7 @@ impl Translator<'_, '_> {
         captured::lift(&mut scope.captures, around, function, index)
     }
 
-    /// The function around the one at a depth, that one, and what belongs to it.
+    /// The function around the one at a depth, the function itself, and its scope.
     fn levels(&mut self, depth: usize) -> (&mut Function, &mut Function, &mut Scope) {
         let (outer, inner) = self.outer.split_at_mut(depth);
         let around = &mut outer[depth - 1].0;
@@ -111,7 +111,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// The function being built at a depth, and what belongs to it.
+    /// The function under construction at a depth, and its scope.
     fn level(&mut self, depth: usize) -> (&mut Function, &mut Scope) {
         match self.outer.get_mut(depth) {
             Some((function, scope)) => (function, scope),

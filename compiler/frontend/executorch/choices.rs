@@ -4,19 +4,19 @@ use super::translate::{Chosen, Translator};
 use crate::ir::Extent;
 
 impl Translator<'_, '_> {
-    /// The two extents of which one is what a branch made it.
+    /// The two extents between which a branch decides for this extent.
     fn choices(&self, extent: Extent) -> Option<[Extent; 2]> {
         let function = self.graph.function();
         let same = |chosen: &&Chosen| chosen.depth == 0 && function.resolved(Extent::Value(chosen.index)) == extent;
         self.chosen.iter().find(same).map(|chosen| chosen.among.map(|extent| function.resolved(extent)))
     }
 
-    /// Whether an extent depends on a branch.
+    /// Tests whether an extent depends on a branch.
     pub fn is_chosen(&self, extent: Extent) -> bool {
         self.choices(extent).is_some()
     }
 
-    /// Notes what makes an extent that depends on a branch equal to another one. Whether something was noted.
+    /// Notes the conditions on inputs under which an extent that depends on a branch equals another one. Returns `true` if something was noted.
     pub fn note_choices(&mut self, a: Extent, b: Extent) -> bool {
         let (among, other) = match (self.choices(a), self.choices(b)) {
             (Some(among), _) => (among, b),

@@ -1,4 +1,4 @@
-//! What the bytes of delegates have in common.
+//! The common format of delegates' bytes.
 //!
 //! | offset | bytes | what |
 //! |---|---|---|
@@ -10,13 +10,13 @@
 //! | 18 | 4 | position of the constants |
 //! | 22 | 8 | their bytes |
 //!
-//! Without the identifier the whole is the FlatBuffer.
+//! Without the identifier, all bytes are the FlatBuffer.
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Data;
 use std::ops::Range;
 
-/// Where the parts of a delegate are.
+/// The parts of a delegate's bytes.
 pub struct Container {
     /// The FlatBuffer.
     pub graph: Range<usize>,
@@ -24,12 +24,12 @@ pub struct Container {
     pub constants: Range<usize>,
 }
 
-/// Where the bytes of a constant are.
+/// The place of a constant's bytes.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// In the delegate.
+    /// Bytes of the delegate.
     Bytes(Data),
-    /// In the program, or in a file of tensors, under a name.
+    /// A name in the program, or in a file of tensors.
     Named(String),
 }
 
@@ -42,7 +42,7 @@ impl Container {
     /// Finds the parts of a delegate of a back end.
     ///
     /// # Errors
-    /// When they reach past its end.
+    /// A part that reaches past the end.
     pub fn parse(bytes: &[u8], identifier: &[u8; 4], back_end: &str) -> Result<Self, Diagnostic> {
         if bytes.get(4..8) != Some(identifier) {
             return Ok(Self { graph: 0..bytes.len(), constants: bytes.len()..bytes.len() });

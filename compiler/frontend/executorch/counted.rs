@@ -18,11 +18,11 @@ pub struct Counted {
     pub jump: usize,
     /// The register that counts.
     pub counter: usize,
-    /// The register with what is added.
+    /// The register with the step.
     pub step: usize,
     /// The register with the number of rounds.
     pub count: usize,
-    /// The register that says whether the last round is over.
+    /// The register with the result of the test: the last round is over.
     pub done: usize,
 }
 
@@ -59,7 +59,7 @@ fn counted(plan: &Plan, jump: usize, instruction: &Instruction) -> Option<Counte
     })
 }
 
-/// Whether no jump but the last leads into a round or out of it; one to its beginning from before is where the loop begins.
+/// Tests whether only the last jump leads into or out of the loop's rounds. Jumps to its beginning from before are allowed.
 fn is_closed(plan: &Plan, begin: usize, jump: usize) -> bool {
     plan.instructions.iter().enumerate().all(|(pc, instruction)| match *instruction {
         Instruction::JumpFalse { .. } if pc == jump => true,

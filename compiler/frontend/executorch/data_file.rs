@@ -16,7 +16,7 @@ struct Named {
     layout: Option<Layout>,
 }
 
-/// What the file says of a tensor.
+/// The description of a tensor in the file.
 struct Layout {
     element: ElementType,
     sizes: Vec<u64>,
@@ -24,10 +24,10 @@ struct Layout {
 }
 
 impl DataFile {
-    /// Reads a file; nothing of it is copied.
+    /// Reads a file without copying its bytes.
     ///
     /// # Errors
-    /// When it is no such file, or a segment reaches past its end.
+    /// A file of another format, or a segment that reaches past its end.
     pub fn open(file: &Data) -> Result<Self, Diagnostic> {
         let bytes = file.bytes();
         let buffer = flatbuffer_part(bytes);
@@ -92,7 +92,7 @@ fn order(form: &Form) -> Vec<u8> {
     form.layout.order().map_or_else(row_major, <[u8]>::to_vec)
 }
 
-/// Where segments begin: in the header after the identifier.
+/// The position of the first segment, from the header after the identifier.
 fn segment_base(bytes: &[u8]) -> Option<u64> {
     if bytes.get(8..12)? != b"FH01" {
         return None;

@@ -15,7 +15,7 @@ use std::rc::Rc;
 pub struct Delegate {
     /// The name of the back end.
     pub name: String,
-    /// What it computes, if it is one whose graphs are read.
+    /// The graph of the delegate; `None` if the back end's graphs are not supported.
     pub graph: Option<Rc<dyn Graph>>,
     /// The registers of the method that stand for the graph's buffers, in their order.
     pub buffers: Vec<usize>,
@@ -26,11 +26,11 @@ pub struct Delegate {
 pub struct Buffer {
     /// Its register in the graph.
     pub register: usize,
-    /// What its elements are.
+    /// The type of its elements.
     pub element: ElementType,
-    /// Its extents; it lies row major.
+    /// Its extents. It is row-major.
     pub shape: Vec<u64>,
-    /// What it holds before the first call.
+    /// Its contents before the first call.
     pub initial: Source,
 }
 
@@ -46,25 +46,25 @@ impl Delegate {
     }
 }
 
-/// What a delegate computes.
+/// The graph of a delegate.
 pub trait Graph: Any + Debug {
     /// The arguments of a call that the graph reads, and those that it writes.
     fn parted(&self, args: &[usize]) -> (Vec<usize>, Vec<usize>);
 
-    /// What the graph keeps from call to call.
+    /// The buffers of the graph that persist between calls.
     fn buffers(&self) -> &[Buffer];
 
-    /// The operators of the graph by their names, and whether each is one that is translated; nothing of graphs of which all are.
+    /// The names of the graph's operators, with `true` for supported ones. Empty if all operators are supported.
     fn operators(&self) -> Vec<(&str, bool)>;
 }
 
-/// Reads a delegate of a method, which comes with its number: programs do not know their back ends.
+/// A reader of a delegate of a method, which gets the delegate's number: programs do not know their back ends.
 pub type Read = fn(&File, &str, (usize, schema::BackendDelegate<'_>)) -> Result<Delegate, Diagnostic>;
 
 /// The register of an argument of a delegate's call.
 ///
 /// # Errors
-/// When there are fewer.
+/// A call with fewer arguments.
 pub fn register(args: &[usize], argument: usize) -> Result<usize, Fault> {
     args.get(argument).copied().ok_or_else(|| {
         Fault::invalid("the delegate is called with too few arguments")

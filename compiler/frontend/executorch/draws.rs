@@ -1,12 +1,12 @@
-//! Random numbers: which instructions draw them, and the state that counts those drawn.
+//! Random numbers: the instructions that draw them, and the state that counts draws.
 //!
-//! The count is a register that no file has, behind those of the file. Instructions that draw read and write it, so that loops, branches and methods
-//! treat it as any other buffer that a program changes.
+//! The count is a register that no file has, after the file's registers. Instructions that draw read and write it, so loops, branches and methods
+//! treat it like any other buffer that a program changes.
 
 use super::program::{EValue, Form, Instruction, Plan, Storage, TensorMeta};
 use crate::ir::ElementType;
 
-/// Whether a kernel draws random numbers.
+/// Tests whether a kernel draws random numbers.
 pub fn draws(values: &[EValue], operator: &str, args: &[usize]) -> bool {
     match operator {
         "aten::rand.out" | "aten::randn.out" => true,

@@ -1,29 +1,29 @@
-//! What each instruction reads and writes, known from the calling convention alone.
+//! The registers that each instruction reads and writes, from the calling convention alone.
 //!
-//! A kernel's registers are its arguments in the order of its schema, results last, and then the result once more: a tensor, or the
-//! list of the tensors for several results. Kernels on numbers have their result last and once. That of `aten::copy_` is its first argument.
+//! A kernel's registers are its arguments in the order of its schema, results last, and then the result once more: a tensor, or the list of the
+//! tensors for several results. Kernels on numbers have their result last and once. The result of `aten::copy_` is its first argument.
 
 use super::draws::draws;
 use super::memory::{Area, ByteRange};
 use super::program::{EValue, Instruction, Plan, Storage};
 
-/// Registers that an instruction reads and those that it defines in full.
+/// The registers that an instruction reads, and the registers that it writes.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub struct Effects {
-    /// Read, lists resolved to their members.
+    /// Registers that are read, with lists resolved to their members.
     pub uses: Vec<usize>,
-    /// Written, all of it.
+    /// Registers that are written completely.
     pub defines: Vec<usize>,
-    /// Written in part: what is not written stays.
+    /// Registers that are written in part. The rest keeps its contents.
     pub updates: Vec<usize>,
 }
 
-/// How many registers at the end of a kernel's arguments are results.
+/// The results among a kernel's arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Convention {
     /// Results, then the result again.
     Out,
-    /// The same, and arguments of these numbers are read and written in part.
+    /// [`Self::Out`], and the arguments with these numbers are read and written in part.
     Caches(&'static [usize]),
     /// One result, once.
     Result,
@@ -31,7 +31,7 @@ enum Convention {
     Copy,
     /// The first argument is read and written in part.
     InPlace,
-    /// The first argument is written row by row from the first one on; until then it has no contents.
+    /// The first argument is written row by row, from the first row on. It has no contents before.
     Grow,
 }
 
@@ -65,7 +65,7 @@ fn scratch(operator: &str) -> &'static [usize] {
     }
 }
 
-/// What an instruction of a method reads and writes.
+/// The registers that an instruction of a method reads and writes.
 pub fn effects(plan: &Plan, instruction: &Instruction) -> Effects {
     let mut effects = Effects::default();
     match instruction {

@@ -1,23 +1,23 @@
-//! Extents that are known only when the program runs.
+//! Extents that are known only at run time.
 //!
-//! A file does not say which dimensions of an input vary: a dynamic input has bounds, no more. So:
+//! A file does not say which dimensions of an input vary: a dynamic input only has bounds. The rules are:
 //!
 //! - Each dimension of a dynamic input may have any extent from 1 to its bound. `--bound` gives a smaller bound, `--shape` fixes the shape.
-//! - What operators require narrows that. An extent that has to be a number, since weights, a static tensor or a list of sizes say so, is that
-//!   number in every call; two extents that have to be equal are equal. Callers are told: the compiled code checks shapes before it runs
-//!   (`MODELC_E_SHAPE`).
-//! - What an extent is computed to (rows of a convolution's result, say) may have to be a number too. If that is the largest one that it can
-//!   be, the extents that it is computed from are at their bounds. Where a smaller one suffices (what a slice takes ends before the input does), that is
-//!   the least it may have.
-//! - Extents that are computed in different ways and always equal are one (`operators/graph/forms.rs`). Where that holds from some extent of an input on, since what
-//!   is subtracted from it must be there, that is the least it may have.
-//! - An extent that is halved and doubled again, and then has to be what it was, as skip connections require, is a multiple of two, of four and so on.
-//! - An integer that the program reads from a tensor, and that says how large another one is, is at most what that one's bound allows. A call with a
+//! - Requirements of operators narrow the range. Weights, a static tensor or a list of sizes may require a number: the extent is then this number in
+//!   every call. Two extents may have to be equal: then they are equal. The compiled code checks shapes before it runs (`MODELC_E_SHAPE`).
+//! - A computed extent, such as the rows of a convolution's result, may have to be a number, too. If it is the computed extent's maximum, the extents
+//!   that it is computed from are at their bounds. If a smaller extent of the input suffices, as for a slice that ends before the input does, it
+//!   becomes the input's minimum.
+//! - Extents that are computed differently and always equal are merged (`operators/graph/forms.rs`). They may be equal only from some extent of an
+//!   input on, since a subtrahend must not exceed it. This extent is then the input's minimum.
+//! - An extent may be halved and doubled again, and then have to be equal to itself, as in skip connections. It is then a multiple of two, of four
+//!   and so on.
+//! - An integer that the program reads from a tensor may define another tensor's size. It is then at most the other tensor's bound. A call with a
 //!   larger one ends with an error.
-//! - Extents that have to be equal, of which nothing of the above makes one, are compared when the program runs.
-//! - What is left is an extent known only when the program runs.
+//! - Extents that must be equal, but are not by these rules, are compared at run time.
+//! - All other extents are known only at run time.
 //!
-//! What is found while a program is translated holds for all of it. So it is noted, and the program is translated again.
+//! Requirements found during translation hold for the whole program. They are noted, and the program is translated again.
 
 use super::fault::Fault;
 use super::registers::{Measured, Register};
@@ -50,10 +50,10 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// Requires two shapes to have as many elements. What cannot be told is left to the reshape, which checks it when it runs.
+    /// Requires two shapes to have as many elements. If this cannot be decided here, the reshape checks it at run time.
     ///
     /// # Errors
-    /// As [`Self::equate`].
+    /// The errors of [`Self::equate`].
     pub fn fill(&mut self, from: &[Extent], to: &[Extent]) -> Result<(), Fault> {
         let function = self.graph.function();
         let (Some(mut from), Some(mut to)) = (function.size(from), function.size(to)) else { return Err(Error::TooManyElements.into()) };
@@ -79,12 +79,12 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// Requires extents to be the numbers that a shape has in their places, where one of its sizes is open and no other varies: from both ends up to
-    /// the open size, as long as extents and numbers agree at their bounds. Extents of 1 are in nobody's way. One extent that varies is the open size
-    /// already.
+    /// Requires extents to equal the static sizes of a shape with one open size, if several extents vary. It matches sizes from both ends up to the
+    /// open one, as long as extents have the sizes as bounds. Extents of 1 are skipped. With a single varying extent nothing is required, since it is
+    /// the open size.
     ///
     /// # Errors
-    /// As [`Self::equate`].
+    /// The errors of [`Self::equate`].
     pub fn agree_beside_open(&mut self, from: &[Extent], to: &[Extent], open: usize) -> Result<(), Fault> {
         if from.iter().filter(|extent| extent.as_static().is_none()).count() < 2 {
             return Ok(());
@@ -100,7 +100,7 @@ impl Translator<'_, '_> {
         outcome
     }
 
-    /// Takes from the end of a list the extents that are numbers in turn at their bounds, as far as they are.
+    /// Removes extents from the end of a list as long as their bounds equal the next numbers. Returns the pairs.
     fn agreeing<'n>(&self, extents: &mut Vec<Extent>, numbers: impl Iterator<Item = &'n Extent>) -> Vec<(Extent, Extent)> {
         let mut pairs = Vec::new();
         for &number in numbers {
@@ -127,7 +127,7 @@ impl Translator<'_, '_> {
         outcome
     }
 
-    /// Notes what has to hold of inputs for two extents to be equal, which they are not known to be.
+    /// Notes the conditions on inputs under which two unrelated extents are equal. Returns the fault to report.
     pub fn narrow(&mut self, a: Extent, b: Extent) -> Fault {
         if self.narrow_in_method(a, b) {
             return Fault::Consequence;
@@ -147,7 +147,8 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// The same for extents of the function being built, as extents of the method's own function. Whether something was noted.
+    /// Notes the conditions for extents of the function under construction, as extents of the method's own function. Returns `true` if something was
+    /// noted.
     fn narrow_in_method(&mut self, a: Extent, b: Extent) -> bool {
         let (Some(a), Some(b)) = (self.lift_to_method(a), self.lift_to_method(b)) else { return false };
         let Some(method) = self.outer.first_mut().map(|(function, _)| std::mem::take(function)) else { return self.note_equality(a, b) };
@@ -160,7 +161,7 @@ impl Translator<'_, '_> {
         noted
     }
 
-    /// Notes what makes two extents of the method's own function equal.
+    /// Notes the conditions under which two extents of the method's own function are equal.
     pub(super) fn note_equality(&mut self, a: Extent, b: Extent) -> bool {
         match (a, b) {
             _ if self.is_chosen(a) || self.is_chosen(b) => self.note_choices(a, b),
@@ -187,13 +188,13 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// Whether a number is in the interval of an index.
+    /// Tests whether a number is in the interval of an index.
     fn may_be(&self, index: Value, n: i64) -> bool {
         let interval = self.graph.interval(Extent::Value(index));
         (interval.low..=interval.high).contains(&n)
     }
 
-    /// Gives two inputs whose extents have to be equal one bound.
+    /// Gives two inputs whose extents must be equal one common range.
     fn intersect(&mut self, x: Value, y: Value) -> bool {
         let function = self.graph.function();
         let (a, b) = (function.interval(Extent::Value(x)), function.interval(Extent::Value(y)));
@@ -203,7 +204,7 @@ impl Translator<'_, '_> {
         common.low <= common.high && a != b && (self.note(x, common) | self.note(y, common))
     }
 
-    /// Notes from which extents of inputs on two extents are equal that differ below, since what is subtracted is not there.
+    /// Notes the minimum of inputs' extents from which two extents are equal. Below it they differ, since a difference would saturate.
     fn make_room(&mut self, a: Extent, b: Extent) -> bool {
         let mut noted = false;
         for at_least in self.graph.equal_where(a, b).unwrap_or_default() {
@@ -250,7 +251,7 @@ impl Translator<'_, '_> {
         is_new
     }
 
-    /// The power of two that a dimension of an input is a multiple of: what was found for it, or for one that it is equal to.
+    /// The power of two that divides a dimension of an input, as found for it or for a dimension that it is equal to.
     pub fn multiple(&self, input: usize, dimension: usize) -> i64 {
         let mut known = 1;
         let mut ask = |(input, dimension)| {
@@ -263,8 +264,8 @@ impl Translator<'_, '_> {
         known
     }
 
-    /// Notes that extents of inputs are equal, if two indices then are: (b·s) ÷ t, which a shape with one open extent is computed by, and b.
-    /// Where there is more than one pair, extents of one dimension are pairs.
+    /// Notes that extents of inputs are equal, if two indices then are. An example is (b·s) ÷ t, the open size of a reshape, and b. With more than
+    /// one pair of extents, extents of the same dimension are paired.
     fn make_cancel(&mut self, x: Value, y: Value) -> bool {
         let function = self.graph.function();
         let Some((mut left, mut right)) = Ratio::of(function, x).zip(Ratio::of(function, y)) else { return false };
@@ -361,7 +362,7 @@ impl Translator<'_, '_> {
         is_new
     }
 
-    /// What the integer in a register may be at most, as far as that was found.
+    /// The maximum of the integer in a register, as far as it was found.
     pub fn most_loaded(&self, register: usize) -> i64 {
         self.shared.most_loaded.get(&(self.plan.name.clone(), register)).copied().unwrap_or(i64::MAX)
     }
@@ -377,7 +378,7 @@ impl Translator<'_, '_> {
         is_new
     }
 
-    /// Makes an index the same number in every call; whether something follows from it for the inputs.
+    /// Fixes an index to a number in every call. Returns `true` if something follows for the inputs.
     fn fix(&mut self, mut index: Value, mut n: i64) -> bool {
         loop {
             if !self.may_be(index, n) {
@@ -422,7 +423,7 @@ impl Translator<'_, '_> {
     }
 }
 
-/// The one operand of an index that is not known, and what it is if the index is `n`.
+/// Solves `index = n` for the only operand that is no constant. Returns this operand and its value.
 fn undone(function: &Function, index: Value, n: i64) -> Option<(Value, i64)> {
     let (operation, [a, b]) = operation_of(function, index)?;
     match (operation, number(function, a), number(function, b)) {
@@ -436,7 +437,7 @@ fn undone(function: &Function, index: Value, n: i64) -> Option<(Value, i64)> {
     }
 }
 
-/// Whether an index follows from the smaller of another one and a number: it is at its largest before its inputs are.
+/// Tests whether an index depends on the minimum of another one and a number. It then reaches its maximum before its inputs do.
 fn is_limited(function: &Function, index: Value) -> bool {
     let (mut open, mut seen) = (vec![index], HashSet::new());
     while let Some(index) = open.pop() {
@@ -453,7 +454,7 @@ fn is_limited(function: &Function, index: Value) -> bool {
     false
 }
 
-/// The extents that must be equal for an index to be `n` in every call: those of (n·c·x) ÷ (c·y), which a shape with one open extent is computed by.
+/// The extents that must be equal for an index to be `n` in every call: x and y of (n·c·x) ÷ (c·y), the open size of a reshape.
 fn cancelling(function: &Function, index: Value, n: i64) -> Option<[Value; 2]> {
     let (IndexOperation::FloorDivide, [dividend, divisor]) = operation_of(function, index)? else { return None };
     let ((x, above), (y, below)) = (multiple(function, dividend)?, multiple(function, divisor)?);
@@ -505,7 +506,7 @@ fn multiple(function: &Function, index: Value) -> Option<(Value, i64)> {
 /// Operations that are followed at most to evaluate an index.
 const MOST_FOLLOWED: usize = 256;
 
-/// What an index is where the input that it is computed from has a number. `None` where it is computed from others too, or that takes too long.
+/// Evaluates an index for a value of the only input that it depends on. `None` if it depends on others, or takes too many operations.
 fn value_at(function: &Function, index: Value, input: (Value, i64), left: &mut usize) -> Option<i64> {
     let index = function.index_root(index);
     if index == function.index_root(input.0) {
@@ -519,8 +520,8 @@ fn value_at(function: &Function, index: Value, input: (Value, i64), left: &mut u
     Some(interval::evaluate(operation, value_at(function, a, input, left)?, value_at(function, b, input, left)?))
 }
 
-/// The extents of inputs that an index is computed from, or the integers read from tensors, if it never falls where one of them grows.
-/// `None` where it is computed from others too.
+/// The extents of inputs, or the integers read from tensors, that an index depends on, if it never falls when one of them grows. `None` if it depends
+/// on others.
 fn grows_with(function: &Function, index: Value, source: Op) -> Option<Vec<Value>> {
     use IndexOperation::{Add, CeilingDivide, FloorDivide, Maximum, Minimum, Multiply, Remainder, Subtract};
     let (mut open, mut seen, mut inputs) = (vec![index], HashSet::new(), Vec::new());

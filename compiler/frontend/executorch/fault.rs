@@ -1,4 +1,4 @@
-//! What goes wrong while an instruction is translated.
+//! Errors of translating an instruction.
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::scalar::ExpressionError;
@@ -22,12 +22,12 @@ impl Fault {
         Self::Reported(Diagnostic::new(codes::ARGUMENTS, message))
     }
 
-    /// The program is sound but uses what is not done.
+    /// Reports a sound program that uses an unsupported feature.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::Reported(Diagnostic::new(codes::PROGRAM_UNSUPPORTED, message))
     }
 
-    /// With the node of a delegate's graph that it is about.
+    /// Adds the node of a delegate's graph in which the error is.
     pub fn at_node(self, index: usize, name: &str) -> Self {
         match self {
             Self::Reported(diagnostic) => {
@@ -38,7 +38,7 @@ impl Fault {
         }
     }
 
-    /// With what was expected and what was found.
+    /// Adds the expected and the actual.
     pub fn expected(self, expected: impl Into<String>, found: impl Into<String>) -> Self {
         match self {
             Self::Reported(diagnostic) => Self::Reported(diagnostic.expected(expected, found)),

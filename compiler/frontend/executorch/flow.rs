@@ -1,8 +1,8 @@
-//! Jumps as structure: basic blocks, where the two ways of a branch meet again, and what is alive there.
+//! Control flow graph of jumps: basic blocks, the point where the ways of a branch meet again, and live registers.
 //!
-//! `torch.cond` becomes `JumpFalse c → else; …then…; Move; JumpFalse false → end; …else…; Move; end:`. The second jump tests a
-//! register that is never written, so it is known. What remains open is a branch whose ways meet at its *immediate
-//! postdominator*: the first block that every way to the end of the method goes through.
+//! `torch.cond` becomes `JumpFalse c → else; …then…; Move; JumpFalse false → end; …else…; Move; end:`. The second jump tests a register that
+//! is never written, so it is known. The remaining branch has ways that meet at its *immediate postdominator*: the first block that every path to
+//! the end of the method goes through.
 
 use super::effects::{Effects, effects, range_in_file};
 use super::program::{EValue, Instruction, Plan};
@@ -62,8 +62,7 @@ impl Flow {
         }
     }
 
-    /// Where both ways of the jump at `pc` meet again: an instruction, or the number of instructions for the end.
-    /// `None` when some way never ends.
+    /// The instruction where both ways of the jump at `pc` meet again, or the number of instructions for the end. `None` if some way never ends.
     pub fn join(&self, pc: usize) -> Option<usize> {
         let block = self.join[self.block_at(pc)]?;
         Some(self.starts.get(block).copied().unwrap_or(self.length))
@@ -116,7 +115,7 @@ fn leaders(plan: &Plan) -> Vec<usize> {
     starts
 }
 
-/// For each register the truth value that it always has: one in the file that nothing writes.
+/// The truth value that each register always has, if it is in the file and nothing writes it.
 fn known_conditions(plan: &Plan) -> Vec<Option<bool>> {
     let truth = |value: &EValue| if let EValue::Bool(truth) = value { Some(*truth) } else { None };
     let mut known: Vec<Option<bool>> = plan.values.iter().map(truth).collect();

@@ -1,10 +1,10 @@
-//! Functions without what nothing uses.
+//! Removal of unused instructions from functions.
 
 use crate::ir::{Extent, Function, Op, Value};
 use std::collections::HashSet;
 
-/// Leaves out of a function's body what nothing uses: transposed weights above all, whose transpose has met another. Gives the values
-/// that stay.
+/// Removes unused instructions from a function's body, such as transposed weights whose transpose was cancelled by another. Returns the values that
+/// stay.
 pub fn sweep(function: &mut Function) -> HashSet<Value> {
     let mut live: HashSet<Value> = function.params.iter().chain(&function.results).copied().collect();
     let types = function.params.iter().filter_map(|&param| function.values[param].ty.as_tensor());

@@ -1,5 +1,5 @@
-//! How constants lie in the file. A view of a constant has no instruction: it is a second tensor of the same bytes, with other sizes and row major. It means
-//! the elements, as in PyTorch, so the order of the tensor that it is a view of counts.
+//! The layouts of constants in the file. A view of a constant has no instruction: it is a second tensor of the same bytes with other sizes, and
+//! row-major. It means the elements in logical order, as in PyTorch, so the order of the viewed tensor counts.
 
 use super::program::{EValue, Form, Instruction, Plan, Storage};
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ enum Source {
 #[derive(Default)]
 pub struct Layouts {
     forms: HashMap<Source, Vec<Form>>,
-    /// Those of tensors that are no views, whatever else has their bytes: a filter whose channels are last has those of the filter that it was made of.
+    /// The forms of tensors that are no views, even if others share their bytes. An example is a filter with channels last made from another filter.
     own: HashMap<Source, Vec<Form>>,
 }
 
@@ -38,7 +38,7 @@ impl Layouts {
         layouts
     }
 
-    /// The form in which the bytes of a constant of a buffer lie, which may be that of the tensor that this one is a view of.
+    /// The form in which the bytes of a buffer's constant lie. For a view, it is the form of the viewed tensor.
     pub fn of_buffer(&self, buffer: u32, form: &Form) -> Form {
         self.candidates(&Source::Buffer(buffer), form).swap_remove(0)
     }

@@ -1,17 +1,16 @@
 //! SSA from byte ranges.
 //!
-//! In an ExecuTorch program values are memory: several tensors share bytes, static views are gone from the file, and kernels write
-//! where they are told. [`Memory`] knows for each byte the definition that reaches it. A write defines a range. A read resolves to
+//! Values are memory in an ExecuTorch program: several tensors share bytes, static views are missing from the file, and kernels write to given
+//! addresses. [`Memory`] knows for each byte the definition that reaches it. A write defines a range. A read resolves to
 //!
 //! - *one whole definition* of the same form: the value itself;
 //! - *a view*: one whole definition under other sizes or another dimension order. Exporters leave out the instruction of such a view, which means the
 //!   elements in their logical order, as in PyTorch: a reshape, wherever the bytes lie;
 //! - *parts* of one or more definitions: slices of their bytes joined. The element type must be the same.
 //!
-//! A tensor whose extents are known only when the program runs holds the bytes that it has at its bound. It is read whole: under the same form, or
-//! as a view of as many elements.
+//! A tensor with run-time extents occupies the bytes of its bound. It is read whole: under the same form, or as a view of as many elements.
 //!
-//! Bytes that nothing wrote, and bytes whose content could not be followed, are named in the fault.
+//! Faults name bytes that nothing wrote, and bytes whose contents could not be followed.
 
 use super::fault::Fault;
 use super::program::Form;
@@ -52,7 +51,7 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// Whether two ranges have a byte in common.
+    /// Tests whether two ranges have a byte in common.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.area == other.area && self.start < other.end && other.start < self.end
     }
@@ -65,18 +64,18 @@ pub struct Definition {
     pub depth: usize,
     /// The value, in logical order of dimensions.
     pub value: Value,
-    /// How it lies in memory.
+    /// Its layout in memory.
     pub form: Form<Extent>,
-    /// The bytes that it takes there, at its bound where extents are known only when the program runs.
+    /// The bytes that it occupies there, at its bound for run-time extents.
     pub bytes: u64,
 }
 
-/// What bytes hold.
+/// The contents of bytes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Content {
     /// A definition.
     Defined(Rc<Definition>),
-    /// Something that cannot be read, and why.
+    /// Contents that cannot be read, with the reason.
     Unavailable(Fault),
 }
 
@@ -87,7 +86,7 @@ pub struct Piece {
     pub content: Content,
     /// The first byte within the content.
     pub first: u64,
-    /// How many.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
@@ -165,13 +164,13 @@ impl Memory {
 pub struct Part {
     /// The whole value.
     pub value: Value,
-    /// How the whole value lies in memory.
+    /// The layout of the whole value in memory.
     pub form: Form<Extent>,
     /// The bytes of the whole value.
     pub of: u64,
     /// The first byte of the piece within it.
     pub first: u64,
-    /// How many.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
@@ -184,7 +183,7 @@ impl Part {
 /// Builds the tensor of form `want` that lies in the parts.
 ///
 /// # Errors
-/// When the bytes hold another element type, an element lies across two parts, or a part is of a tensor whose extents are not known.
+/// A different element type, an element that lies across two parts, or a part of a tensor with run-time extents.
 pub fn assemble(g: &mut Graph<'_>, parts: &[Part], want: &Form<Extent>) -> Result<Value, Fault> {
     if let [part] = parts
         && part.is_whole()
@@ -215,7 +214,7 @@ pub fn assemble(g: &mut Graph<'_>, parts: &[Part], want: &Form<Extent>) -> Resul
     Ok(g.transpose(physical, &inverse(&want.order()))?)
 }
 
-/// Whether two shapes with extents that are known only when the program runs always have different numbers of elements.
+/// Tests whether two shapes with run-time extents always have different numbers of elements.
 fn never_as_many(g: &Graph<'_>, a: &[Extent], b: &[Extent]) -> bool {
     let is_dynamic = |shape: &[Extent]| shape.iter().any(|extent| extent.as_static().is_none());
     let sizes = (g.function().size(a), g.function().size(b));

@@ -1,10 +1,9 @@
-//! What the two ways of a branch left in registers and memory, made one.
+//! Registers and memory after a branch, merged from its two ways.
 //!
-//! A register that is read afterwards and holds something else on one of the ways becomes a result of the `if`. All other bytes that a way wrote
-//! cannot be read any more.
+//! A live register whose contents differ between the ways becomes a result of the `if`. All other bytes that a way wrote become unreadable.
 //!
-//! An extent that both ways compute alike is computed before the branch. One that differs is the one or the other number, chosen by the
-//! branch's condition; each way then gives its tensor that shape.
+//! An extent that both ways compute alike is computed before the branch. Otherwise it is one of two numbers, chosen by the branch's condition, and
+//! each way returns its tensor with this shape.
 
 use super::callee::{Callee, is_dynamic};
 use super::fault::Fault;
@@ -24,10 +23,10 @@ struct Merge {
 }
 
 impl Translator<'_, '_> {
-    /// Calls one of two ways, and gives the registers that are live what either of them left there.
+    /// Calls one of two ways, and sets the live registers to their merged contents.
     ///
     /// # Errors
-    /// When that cannot be said in one function.
+    /// Contents that cannot be merged in one function.
     pub fn merge(&mut self, condition: Value, mut ways: [Callee; 2], live: &BTreeSet<usize>) -> Result<(), Fault> {
         let (mut merges, mut numbers) = (Vec::new(), Vec::new());
         for &register in live {
@@ -54,7 +53,7 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    /// Makes what a register holds after each way a result of the ways, unless it is what it was before, or cannot be read.
+    /// Makes a register's contents after each way a result of the ways, unless they are unchanged or cannot be read.
     fn merge_tensors(
         &mut self,
         condition: Value,
@@ -90,7 +89,7 @@ impl Translator<'_, '_> {
         Ok(self.graph.reshape(value, &shape)?)
     }
 
-    /// What an extent is after a branch that makes it one or the other.
+    /// Returns an extent that a branch sets to one of two values.
     fn either_extent(&mut self, condition: Value, a: Extent, b: Extent) -> Result<Extent, Fault> {
         let [a, b] = [a, b].map(|extent| self.graph.function().resolved(extent));
         if a == b || self.are_always_equal(a, b) {
@@ -102,7 +101,7 @@ impl Translator<'_, '_> {
         Ok(Extent::Value(index))
     }
 
-    /// Whether two extents are computed in different ways and always equal.
+    /// Tests whether two extents are computed differently and always equal.
     fn are_always_equal(&self, a: Extent, b: Extent) -> bool {
         self.graph.equal_where(a, b).is_some_and(|assumed| assumed.is_empty())
     }
@@ -138,7 +137,7 @@ impl Translator<'_, '_> {
         Ok(Some(Register::Index(depth, index)))
     }
 
-    /// Whether a register names the same content on both ways, and it is what it named before.
+    /// Tests whether a register names the same content on both ways, and the same as before.
     fn is_unchanged(&self, register: usize, a: &Handle, b: &Handle, ways: &[Callee; 2]) -> bool {
         if a != b || self.environment.registers[register] != Register::Tensor(a.clone()) {
             return false;
@@ -148,7 +147,8 @@ impl Translator<'_, '_> {
         before.is_some() && ways.iter().all(|way| way.environment.memory.pieces(range).ok() == before)
     }
 
-    /// What both ways agree on stays; what they wrote is unavailable until the results of the `if` are put there.
+    /// Keeps registers and memory that are equal on both ways. Everything else that they wrote is unavailable until the results of the `if` are
+    /// stored.
     fn settle_environment(&mut self, ways: &[Callee; 2]) {
         let [a, b] = [0, 1].map(|i| &ways[i]);
         let differs = || Fault::unsupported("reads what has different contents on the two ways of a branch");
@@ -179,7 +179,7 @@ impl Translator<'_, '_> {
     }
 }
 
-/// Whether a register holds a value of a function deeper than `depth`.
+/// Tests whether a register holds a value of a function deeper than `depth`.
 fn is_inside(register: &Register, depth: usize) -> bool {
     match register {
         Register::Loaded(definition) => definition.depth > depth,

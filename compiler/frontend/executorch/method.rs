@@ -17,10 +17,10 @@ use std::rc::Rc;
 /// A method and the plan that came with it.
 pub type Translated = (Method, ImportedMethodPlan);
 
-/// Notes the states of all methods: what is one in a method is one in every method that has it.
+/// Notes the states of all methods. A state of one method is a state in every method that has it.
 pub fn note_states(states: &mut SharedStates, plans: &[Plan]) {
     for plan in plans {
-        // What is wrong with the states of a method is told when it is translated.
+        // Faults of a method's states are reported when the method is translated.
         for register in state_registers(plan, states).unwrap_or_default() {
             states.note(plan, register);
         }
@@ -96,8 +96,8 @@ fn whole(t: &mut Translator<'_, '_>) -> Result<Interface, Fault> {
     Ok((inputs, results, outputs))
 }
 
-/// The registers whose bytes outlive a call: those with an initial value, buffers of delegates, and planned memory that is read before anything in the
-/// method has written it, or that is a state in another method. One register stands for each piece of memory.
+/// The registers whose bytes outlive a call: registers with an initial value, and buffers of delegates. So does planned memory that is read before
+/// anything in the method writes it, or that is a state in another method. One register stands for each piece of memory.
 fn state_registers(plan: &Plan, shared: &SharedStates) -> Result<Vec<usize>, Fault> {
     let mut written = Written::default();
     for &input in &plan.inputs {
@@ -205,7 +205,7 @@ fn initial_value(t: &mut Translator<'_, '_>, meta: &TensorMeta) -> Result<Option
     }
 }
 
-/// Stores what a state's bytes hold at the end, unless it is what was loaded.
+/// Stores the contents of a state's bytes at the end, unless they are the loaded ones.
 fn store_state(t: &mut Translator<'_, '_>, variable: &Variable, effect: Value) -> Result<Value, Fault> {
     let pieces = t.environment.memory.pieces(variable.range)?;
     let unchanged = matches!(&pieces[..], [piece] if piece.first == 0 && piece.content == Content::Defined(variable.loaded.clone()));
@@ -226,8 +226,8 @@ fn store_state(t: &mut Translator<'_, '_>, variable: &Variable, effect: Value) -
     Ok(t.graph.builder.store_state(effect, value, variable.state)?)
 }
 
-/// Whether no instruction reads a state, which is this method's alone: what is left in it then does not matter. The carried tensors of `scan` are such
-/// states, since what begins them seems to read them.
+/// Tests whether no instruction reads a state that belongs to this method alone, so that its final contents do not matter. The carried tensors of
+/// `scan` are such states, since their initialization seems to read them.
 fn is_never_read(t: &Translator<'_, '_>, variable: &Variable) -> bool {
     let function = t.graph.function();
     let is_read = function.body.iter().any(|&inst| function.uses(inst).any(|value| value == variable.loaded.value));

@@ -7,8 +7,8 @@
 //!                     └─ translate, run, branch, rounds, memory, extents, ops ─▶ IR
 //! ```
 //!
-//! In a program values are memory: registers name bytes, kernels write where they are told, moves copy handles. The translator runs the
-//! instructions once, at compile time, following each byte to the definition that reaches it; what it meets on the way is SSA.
+//! Values are memory in a program: registers name bytes, kernels write to given addresses, moves copy handles. The translator runs the instructions
+//! once, at compile time, and follows each byte to the definition that reaches it. The result is SSA.
 
 mod back_ends;
 mod branch;
@@ -60,11 +60,11 @@ pub use reader::Header;
 pub(super) use survey::survey;
 pub use vulkan::operators as operators_of_vulkan;
 
-/// Loads a program: one method of the module for each of the file, but for those beside others that give nothing but strings, as a training export
-/// names its parameters.
+/// Loads a program: one method of the module for each method of the file. Methods that return only strings are left out beside others: a training
+/// export names its parameters this way.
 ///
 /// # Errors
-/// Everything that is wrong with the file; of operators that are not supported, every one.
+/// All errors of the file, and one for each unsupported operator.
 pub fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Diagnostics> {
     load_file(bytes.clone(), options).map_err(Diagnostics)
 }
@@ -79,7 +79,7 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     let (strings, mut plans) = if plans.is_empty() { (plans, strings) } else { (strings, plans) };
     plans.iter_mut().for_each(draws::count);
     let mut faults = unknown_operators(&plans);
-    // Without the results of an unknown operator, what reads them seems wrong too.
+    // Without the results of an unknown operator, their readers seem wrong, too.
     let all_known = faults.is_empty();
     let open = |(path, data): &(String, Data)| data_file::DataFile::open(data).map_err(|fault| fault.in_file(path));
     let data = options.data.iter().map(open).collect::<Result<_, _>>().map_err(|fault| vec![fault])?;
@@ -92,14 +92,14 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
     if faults.is_empty() { Ok(module) } else { Err(faults) }
 }
 
-/// How often a program is translated again with what was found to hold of its inputs' extents.
+/// The maximum number of translations. Each one uses the facts about the inputs' extents that were found before.
 const MOST_TRANSLATIONS: usize = 64;
 
-/// The module of all methods, and everything that is wrong in them. What is found to hold of the inputs' extents holds from the beginning: the
-/// methods are translated until nothing more is found.
+/// Returns the module of all methods, and all errors in them. Facts found about the inputs' extents hold from the beginning, so the methods are
+/// translated until no new ones are found.
 ///
 /// # Errors
-/// When that takes too long.
+/// Extents that need too many translations.
 fn translate(shared: &mut shared::Shared, plans: &[Plan]) -> Result<(Module, Vec<Diagnostic>), Diagnostic> {
     for _ in 0..MOST_TRANSLATIONS {
         shared.begin_again();
@@ -110,7 +110,7 @@ fn translate(shared: &mut shared::Shared, plans: &[Plan]) -> Result<(Module, Vec
         if translated.1.is_empty() || !shared.unrelated || shared.checks_extents {
             return Ok(translated);
         }
-        // All that follows for inputs is found: what is left is compared when the program runs.
+        // All conditions on inputs are found. The remaining ones are compared at run time.
         shared.checks_extents = true;
     }
     let message = "the extents of the inputs depend on each other in too many ways";
@@ -134,7 +134,7 @@ fn translate_once(shared: &mut shared::Shared, plans: &[Plan]) -> (Module, Vec<D
     (module, faults)
 }
 
-/// Refuses bounds that no method takes: those of outputs, whose shapes follow from the inputs', and of inputs of known shape.
+/// Reports bounds that no method takes: bounds of outputs, whose shapes follow from the inputs', and of inputs with static shapes.
 fn check_bounds(bounds: &[Bound], plans: &[Plan]) -> Result<(), Vec<Diagnostic>> {
     let is_dynamic = |plan: &Plan, input: usize| {
         let value = plan.inputs.get(input).map(|&register| &plan.values[register]);

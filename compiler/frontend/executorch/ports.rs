@@ -21,10 +21,10 @@ fn port(index: usize, kept: usize, scalar: bool, form: Option<&Form<Extent>>) ->
     }
 }
 
-/// Makes the inputs parameters.
+/// Turns the inputs into parameters.
 ///
 /// # Errors
-/// When one is a list or a constant, or what users say of its shape does not fit.
+/// An input that is a list or a constant, or a user's shape that does not fit.
 pub fn inputs(t: &mut Translator<'_, '_>) -> Result<Vec<Port>, Fault> {
     let plan = t.plan;
     let mut ports = Vec::new();
@@ -35,7 +35,7 @@ pub fn inputs(t: &mut Translator<'_, '_>) -> Result<Vec<Port>, Fault> {
                 let multiples = multiples(t, i, &form);
                 ports.push(Port { multiples, ..port(i, ports.len(), false, Some(&form)) });
             }
-            // A method is exported for one value of each number and takes no other; what is passed has no effect.
+            // A method is exported for one value of each number and takes no other. The value passed has no effect.
             EValue::Int(_) | EValue::Bool(_) | EValue::Double(_) => {
                 let element = match &plan.values[register] {
                     EValue::Int(_) => ElementType::I64,
@@ -54,14 +54,14 @@ pub fn inputs(t: &mut Translator<'_, '_>) -> Result<Vec<Port>, Fault> {
     Ok(ports)
 }
 
-/// What the dimensions of an input's buffer are multiples of; nothing where no extent has to be one.
+/// The multiples of the dimensions of an input's buffer; empty if all are 1.
 fn multiples(t: &Translator<'_, '_>, input: usize, form: &Form<Extent>) -> Vec<u64> {
     let of = |dimension: usize| if form.shape[dimension].as_static().is_some() { 1 } else { t.multiple(input, dimension) as u64 };
     let multiples: Vec<u64> = form.order().into_iter().map(of).collect();
     if multiples.iter().all(|&multiple| multiple == 1) { vec![] } else { multiples }
 }
 
-/// Makes extents one index that were found to be always equal.
+/// Makes extents equal that were found to be always equal.
 fn equate_known(t: &mut Translator<'_, '_>) -> Result<(), Fault> {
     let pairs: Vec<_> = t.shared.equal.iter().filter(|(method, _)| *method == t.plan.name).map(|(_, pair)| *pair).collect();
     for pair in pairs {
@@ -80,7 +80,7 @@ fn at_port(fault: Fault, what: &str, index: usize) -> Fault {
     }
 }
 
-/// What each dimension of an input may be: what the file says, narrowed by users and by what operators were found to require.
+/// The ranges of an input's dimensions: the file's bounds, narrowed by users and by requirements of operators.
 fn intervals(t: &Translator<'_, '_>, input: usize, meta: &TensorMeta) -> Result<Vec<Interval>, Fault> {
     let bounds = &meta.form.shape;
     let chosen = t.shared.shapes.iter().find(|(number, _)| *number == input).map(|(_, shape)| shape);
@@ -124,8 +124,8 @@ fn intervals(t: &Translator<'_, '_>, input: usize, meta: &TensorMeta) -> Result<
     Ok(intervals)
 }
 
-/// An input whose extents are written as the multiples that they are, so that what follows from them is found to be equal. Callers' shapes are
-/// checked.
+/// Writes an input's extents as multiples, so that extents which follow from them are found to be equal. The compiled code checks the callers'
+/// shapes.
 fn as_multiples(t: &mut Translator<'_, '_>, input: usize, value: Value) -> Result<Value, Fault> {
     let mut shape = t.graph.extents(value);
     for (dimension, extent) in shape.iter_mut().enumerate() {
@@ -167,10 +167,10 @@ fn tensor_input(t: &mut Translator<'_, '_>, input: usize, register: usize, meta:
     Ok(form)
 }
 
-/// The results of the method, and what they are.
+/// The results of the method, and their ports.
 ///
 /// # Errors
-/// When one cannot be read, or is a string or a list.
+/// A result that cannot be read, or that is a string or a list.
 pub fn outputs(t: &mut Translator<'_, '_>) -> Result<(Vec<Value>, Vec<Port>), Fault> {
     let mut values = Vec::new();
     let mut ports = Vec::new();

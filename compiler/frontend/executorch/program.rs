@@ -28,7 +28,7 @@ pub struct Plan {
     pub instructions: Vec<Instruction>,
     /// Bytes of each memory area; area 0 has none.
     pub area_bytes: Vec<u64>,
-    /// Of a method that draws random numbers, the register that counts them; see `draws.rs`.
+    /// The register that counts drawn random numbers, if the method draws some; see `draws.rs`.
     pub drawn: Option<usize>,
     /// Names of registers that follow from the program's debug data; see `traced.rs`.
     pub traced: Vec<(usize, String)>,
@@ -61,8 +61,8 @@ pub enum EValue {
     OptionalTensors(Vec<Option<usize>>),
 }
 
-/// How bytes read as a tensor: element type, logical shape, order of dimensions. In the file a shape is numbers; while a method is translated it is
-/// extents, some of which may be known only when the program runs.
+/// The interpretation of bytes as a tensor: element type, logical shape, order of dimensions. In the file the shape consists of numbers. During
+/// translation it consists of extents, some of which may be known only at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form<N = u64> {
     /// Type of the elements.
@@ -104,7 +104,7 @@ impl Form {
         self.element.bytes_for(self.elements()).unwrap_or(u64::MAX)
     }
 
-    /// The same form with its numbers as extents.
+    /// The form with its numbers as extents.
     pub fn on_extents(&self) -> Form<Extent> {
         Form { element: self.element, shape: extents(&self.shape), layout: self.layout.clone() }
     }
@@ -118,21 +118,21 @@ impl Form<Extent> {
     }
 }
 
-/// Where the initial value of a state is.
+/// The place of a state's initial value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Initial {
-    /// In the program.
+    /// A segment of the program.
     Segment {
         /// The mutable data segment.
         segment: u64,
         /// The entry in it.
         entry: u32,
     },
-    /// In another file, by name, as parameters of programs for training are.
+    /// Another file, under a name, as for parameters of training programs.
     External(String),
 }
 
-/// Where the bytes of a tensor are.
+/// The place of a tensor's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// A constant of the file.
@@ -145,7 +145,7 @@ pub enum Storage {
         memory_id: u32,
         /// Bytes from the area's start.
         offset: u64,
-        /// For a state with an initial value: where that is.
+        /// The place of the initial value, if the tensor is a state with one.
         initial: Option<Initial>,
     },
     /// Memory that the caller or the runtime provides.
@@ -154,7 +154,7 @@ pub enum Storage {
     Buffer {
         /// The delegate.
         delegate: usize,
-        /// Which of its buffers.
+        /// The number of the buffer.
         buffer: usize,
     },
     /// The state that counts the random numbers that the program has drawn; no file has it.
@@ -164,11 +164,11 @@ pub enum Storage {
 /// A tensor register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorMeta {
-    /// How its bytes read. Of a dynamic tensor the shape is the bound.
+    /// The interpretation of its bytes. The shape of a dynamic tensor is its bound.
     pub form: Form,
-    /// Where its bytes are.
+    /// The place of its bytes.
     pub storage: Storage,
-    /// Whether instructions may give it another shape.
+    /// `true` if instructions may give it another shape.
     pub dynamic: bool,
     /// The name of a parameter or buffer.
     pub name: Option<String>,
@@ -475,13 +475,13 @@ fn planned(allocation: schema::AllocationDetails<'_>, bytes: u64, areas: &[u64],
 }
 
 impl Plan {
-    /// Whether it gives strings and nothing else, the same in every call.
+    /// Tests whether the method returns only strings, the same in every call.
     pub fn gives_strings(&self) -> bool {
         let is_string = |&register: &usize| matches!(self.values[register], EValue::String(_));
         !self.outputs.is_empty() && self.outputs.iter().all(is_string) && self.instructions.is_empty()
     }
 
-    /// The name of an instruction: its operator's, or what it does.
+    /// The name of an instruction: its operator's name, or its kind.
     pub fn instruction_name(&self, pc: usize) -> &str {
         match &self.instructions[pc] {
             Instruction::Kernel { operator, .. } => &self.operators[*operator],
@@ -492,7 +492,8 @@ impl Plan {
         }
     }
 
-    /// The name of a register: that of its parameter or buffer, or of the line that computes it, where the file has one; else its number.
+    /// The name of a register: its parameter's or buffer's name, or the name of the line that computes it. Without a name in the file it is the
+    /// register's number.
     pub fn register_name(&self, register: usize) -> String {
         match &self.values[register] {
             EValue::Tensor(TensorMeta { name: Some(name), .. }) => name.clone(),

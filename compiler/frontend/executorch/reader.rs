@@ -22,7 +22,7 @@ fn invalid(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(codes::DAMAGED_MODEL, message)
 }
 
-/// What the extended header says, checked against the file's length.
+/// The contents of the extended header, checked against the file's length.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Header {
     /// The FlatBuffer.
@@ -40,7 +40,7 @@ fn long(bytes: &[u8], at: usize) -> Result<u64, Diagnostic> {
 }
 
 impl Header {
-    /// Whether the bytes begin as an ExecuTorch program does.
+    /// Tests whether the bytes begin like an ExecuTorch program.
     pub fn recognizes(bytes: &[u8]) -> bool {
         bytes.get(4..6) == Some(b"ET") && bytes.get(6..8).is_some_and(|version| version.iter().all(u8::is_ascii_alphanumeric))
     }

@@ -1,4 +1,4 @@
-//! Registers while a method is translated, and what they hold.
+//! Registers and their contents during the translation of a method.
 
 use super::fault::Fault;
 use super::memory::{Area, ByteRange, Definition, Memory};
@@ -8,25 +8,25 @@ use crate::ir::{Constant, Extent, Module, Value};
 use crate::operators::promotion::Number;
 use std::rc::Rc;
 
-/// Where a tensor register's bytes are.
+/// The place of a tensor register's bytes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TensorPlace {
-    /// In memory, from a byte on.
+    /// Memory, from a byte on.
     Memory(Area, u64),
     /// A constant of the module, row major.
     Constant(Constant),
-    /// Nowhere: the constant could not be read.
+    /// No place: the constant could not be read.
     Missing(Fault),
 }
 
-/// What a tensor register holds: not bytes but where they are and how they read.
+/// The contents of a tensor register: the place of the bytes, and their interpretation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Handle {
-    /// Where.
+    /// The place.
     pub place: TensorPlace,
-    /// How.
+    /// The interpretation.
     pub form: Form<Extent>,
-    /// The bytes that it spans, at its bound where extents are known only when the program runs.
+    /// The number of bytes, at its bound for run-time extents.
     pub bytes: u64,
 }
 

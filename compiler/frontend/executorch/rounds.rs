@@ -1,8 +1,8 @@
-//! Loops over a number of rounds that is known only when the program runs: a round becomes a function, and a `while` calls it.
+//! Loops with a run-time number of iterations (rounds). A round becomes a function, and a `while` calls it.
 //!
-//! What a round writes, and a later one or what follows the loop reads, goes from round to round: it is read before the loop, and at the end of a
-//! round. Tensors that grow by a row in each round have all their rows from the beginning, and a round writes one of them. All other bytes that a
-//! round wrote can be read neither in the next one nor after the loop.
+//! A tensor that a round writes, and that a later round or the code after the loop reads, is carried from round to round. It is read before the loop,
+//! and at the end of a round. Tensors that grow by a row in each round have all their rows from the beginning, and a round writes one of them. All
+//! other bytes that a round wrote are unreadable in the next round and after the loop.
 
 use super::branch::MAX_DEPTH;
 use super::callee::Callee;
@@ -17,12 +17,12 @@ use crate::operators::promotion::Number;
 use crate::operators::{Graph, extents};
 use std::collections::BTreeSet;
 
-/// A loop, and what is read in a round and after the last one.
+/// A loop, the registers that a round reads, and the registers that the code after the loop reads.
 struct Loop<'c> {
     counted: &'c Counted,
     /// The number of rounds, an index of the function around the loop.
     count: Value,
-    /// The largest that it may be.
+    /// The maximum number of rounds.
     most: i64,
     written: Written,
     in_round: BTreeSet<usize>,
@@ -32,18 +32,18 @@ struct Loop<'c> {
 /// A tensor that goes from round to round.
 struct Going {
     register: usize,
-    /// What it is in the first round; nothing where no round reads it.
+    /// Its value in the first round; `None` if no round reads it.
     initial: Option<Value>,
-    /// What stands for it in a round.
+    /// Its value in a round.
     param: Value,
-    /// What it is after a round.
+    /// Its value after a round.
     next: Value,
     /// Its shape in the function around the loop.
     shape: Vec<Extent>,
     grows: bool,
 }
 
-/// What is counted, and all that goes round.
+/// The counter, and all carried tensors.
 struct Rounds {
     number: Value,
     next: Value,
@@ -51,17 +51,17 @@ struct Rounds {
 }
 
 impl Translator<'_, '_> {
-    /// The loop that begins at an instruction, if the number of its rounds is known only when the program runs.
+    /// The loop that begins at an instruction, if its number of rounds is known only at run time.
     pub fn loop_at(&self, pc: usize) -> Option<Counted> {
         let is_in_it = self.scope.round.as_ref().is_some_and(|round| round.begin == pc);
         let counted = self.loops.iter().find(|counted| counted.begin == pc && !is_in_it)?;
         matches!(self.environment.registers[counted.count], Register::Index(..)).then(|| counted.clone())
     }
 
-    /// Translates such a loop; gives the instruction after it.
+    /// Translates such a loop. Returns the instruction after it.
     ///
     /// # Errors
-    /// When a round cannot be translated, or what it hands on cannot be followed.
+    /// A round that cannot be translated, or carried contents that cannot be followed.
     pub fn repeat(&mut self, counted: &Counted) -> Result<usize, Fault> {
         if self.outer.len() >= MAX_DEPTH {
             return Err(Fault::unsupported("branches and loops are nested too deeply").expected(format!("at most {MAX_DEPTH}"), "more"));
@@ -73,7 +73,7 @@ impl Translator<'_, '_> {
         let begun = self.begin("round");
         let outcome = match self.round(&rounds, entering) {
             Ok(outcome) => Ok(outcome),
-            // What it says of extents is said in the round's own function.
+            // Conditions on extents of the round's own function must be noted there.
             Err(fault) => Err(self.settled(fault)),
         };
         let live = rounds.in_round.union(&rounds.afterwards).copied().collect();
@@ -102,7 +102,7 @@ impl Translator<'_, '_> {
         Ok(Loop { counted, count, most: interval.high, written, in_round, afterwards })
     }
 
-    /// The tensors that a round may read and change, and what they are before the loop. What cannot be read may never be needed.
+    /// The tensors that a round may read and change, with their values before the loop. Unreadable ones are left out, since they may never be needed.
     fn entering(&mut self, rounds: &Loop<'_>) -> Vec<(usize, Value)> {
         let written = &rounds.written;
         let may_go = |register: &&usize| !written.grown.contains(*register);
@@ -147,7 +147,7 @@ impl Translator<'_, '_> {
         }
         self.left(rounds, &mut going)?;
         self.rows(rounds, number, &mut going)?;
-        // What a round leaves nothing sound of is a fault only if a round reads it.
+        // Unsound contents that a round leaves are a fault only if a round reads them.
         if let Some((_, fault)) = overwritten.into_iter().find(|&(param, _)| self.is_read(param, &going)) {
             return Err(fault);
         }
@@ -156,7 +156,7 @@ impl Translator<'_, '_> {
         Ok(Rounds { number, next, going })
     }
 
-    /// What a round before wrote cannot be read, but for what is carried.
+    /// Makes contents that the previous round wrote unreadable, except the carried ones.
     fn forget_round(&mut self, written: &Written) {
         let lost = || Fault::unsupported("reads what the round before of a loop left, which cannot be followed");
         for &range in &written.ranges {
@@ -169,7 +169,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// Makes a tensor around the loop a parameter, and what its register holds. A register that is moved names memory of its own.
+    /// Carries a tensor: its value before the loop becomes a parameter, which its register then holds. A moved register gets memory of its own.
     fn carry(&mut self, register: usize, initial: Value, written: &Written) -> Value {
         let ty = self.captured_type(self.outer.len(), initial);
         let param = self.graph.builder.param(ty, None);
@@ -206,7 +206,7 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    /// What a register holds at the end of a round, which the next one begins with.
+    /// Returns a register's contents at the end of a round, with which the next round begins.
     fn carried_on(&mut self, register: usize, param: Value) -> Result<Value, Fault> {
         let value = self.read(register)?;
         let [after, before] = [value, param].map(|value| (self.graph.element(value), self.graph.rank(value)));
@@ -223,7 +223,7 @@ impl Translator<'_, '_> {
         if self.graph.extents(value) == self.graph.extents(param) { Ok(value) } else { Err(changes()) }
     }
 
-    /// Whether a round reads a tensor that it begins with, or hands it on.
+    /// Tests whether a round reads a tensor that it begins with, or carries it on.
     fn is_read(&self, param: Value, going: &[Going]) -> bool {
         let function = self.graph.function();
         let is_operand = function.body.iter().any(|&inst| function.uses(inst).any(|value| value == param));
@@ -237,7 +237,7 @@ impl Translator<'_, '_> {
         around.ok_or_else(|| Fault::unsupported("the shape of a tensor differs from round to round of a loop"))
     }
 
-    /// Tensors that only what follows the loop reads: they go round, for the last round to leave them.
+    /// Adds the tensors that only the code after the loop reads. They are carried, too, so that the last round leaves them.
     fn left(&mut self, rounds: &Loop<'_>, going: &mut Vec<Going>) -> Result<(), Fault> {
         let grown: Vec<usize> = self.scope.round.iter().flat_map(|round| &round.rows).map(|row| row.register).collect();
         for &register in &rounds.afterwards {
@@ -274,7 +274,7 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    /// Builds the loop, and puts what it leaves into registers and memory.
+    /// Builds the loop, and stores its results in registers and memory.
     fn after(&mut self, rounds: &Loop<'_>, mut callee: Callee, Rounds { number, next, going }: Rounds) -> Result<(), Fault> {
         callee.results = std::iter::once(next).chain(going.iter().map(|going| going.next)).collect();
         self.close(&mut callee)?;
@@ -316,7 +316,7 @@ impl Translator<'_, '_> {
         Ok(self.graph.broadcast(zero, shape)?)
     }
 
-    /// Whether there is another round: the number of the next is below their count. Indices stand before other parameters.
+    /// The loop's condition: the number of the next round is below the count. Index parameters stand before others.
     fn more_rounds(&mut self, body: Func, count: usize, number: usize) -> Result<Func, Fault> {
         let name = self.shared.function_name(&format!("{}.more_rounds", self.plan.name));
         let function = &self.graph.builder.module.functions[body];
@@ -340,7 +340,7 @@ impl Translator<'_, '_> {
         Ok(test.finish(vec![more]))
     }
 
-    /// After the loop, what a round wrote cannot be read, but for what goes round and what is the same in all of them.
+    /// Makes contents that rounds wrote unreadable after the loop, except carried ones and registers that are the same after every round.
     fn forget_loop(&mut self, rounds: &Loop<'_>, outside: &[Register]) {
         for &range in &rounds.written.ranges {
             self.environment.memory.write(range, Content::Unavailable(lost()));
@@ -356,7 +356,7 @@ impl Translator<'_, '_> {
         self.environment.registers[rounds.counted.done] = Register::Number(Number::Bool(true));
     }
 
-    /// Puts what the loop leaves where its register's bytes are.
+    /// Stores a result of the loop at the place of its register's bytes.
     fn leave_behind(&mut self, going: &Going, value: Value, outside: &[Register], written: &Written) -> Result<(), Fault> {
         let register = going.register;
         let Register::Tensor(handle) = &outside[register] else { return Ok(()) };

@@ -17,7 +17,7 @@ impl<'a> Translator<'a, '_> {
     /// Runs instructions from `from` on until `until` is reached.
     ///
     /// # Errors
-    /// When control cannot be followed any further. Faults of single instructions are reported and what they define is unavailable.
+    /// Control that cannot be followed any further. Faults of single instructions are reported, and their results are unavailable.
     pub fn run(&mut self, from: usize, until: usize) -> Result<(), Fault> {
         let plan = self.plan;
         let mut pc = from;
@@ -72,7 +72,7 @@ impl<'a> Translator<'a, '_> {
         }
     }
 
-    /// Whether an instruction of the method reads a register, or it is a result or a state.
+    /// Tests whether an instruction of the method reads a register, or the register is a result or a state.
     pub fn is_used(&self, register: usize) -> bool {
         let reads = |instruction: &Instruction| effects(self.plan, instruction).uses.contains(&register);
         self.kept.contains(&register) || self.plan.instructions.iter().any(reads)

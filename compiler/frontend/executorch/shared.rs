@@ -1,4 +1,4 @@
-//! What the methods of a program have in common: the file, its constants, names already taken.
+//! Data shared by the methods of a program: the file, its constants, and names already taken.
 
 use super::container::Source;
 use super::data_file::DataFile;
@@ -23,38 +23,38 @@ pub struct Shared {
     pub shapes: Vec<(usize, Vec<u64>)>,
     /// Bounds that users give dimensions of inputs of dynamic shape.
     pub bounds: Vec<Bound>,
-    /// What operators were found to require of dimensions of inputs, by method, number of the input, and dimension.
+    /// The ranges that operators require of inputs' dimensions, by method, number of the input, and dimension.
     pub narrowed: BTreeMap<(String, usize, usize), Interval>,
-    /// What integers that the program reads from tensors may be at most for its tensors to fit, by method and register.
+    /// The maxima of integers read from tensors for which the program's tensors fit, by method and register.
     pub most_loaded: BTreeMap<(String, usize), i64>,
-    /// Powers of two that dimensions of inputs were found to have to be multiples of.
+    /// The powers of two that must divide dimensions of inputs.
     pub multiples: BTreeMap<(String, usize, usize), i64>,
-    /// Dimensions of inputs, by method, that were found to be equal: pairs of the number of an input and a dimension.
+    /// The dimensions of inputs that must be equal, by method: pairs of the number of an input and a dimension.
     pub equal: BTreeSet<(String, [(usize, usize); 2])>,
-    /// Whether extents had to be equal that nothing makes so.
+    /// `true` if extents had to be equal that are not known to be.
     pub unrelated: bool,
-    /// Whether such extents are compared when the program runs.
+    /// `true` if such extents are compared at run time.
     pub checks_extents: bool,
-    /// Whether something was found since the program was last begun: it is to be translated again.
+    /// `true` if new facts were found since the translation began, so that it must be repeated.
     pub renewed: bool,
-    /// Instructions and operands that a method may take to unfold: a bound on loops that never end.
+    /// The maximum number of instructions and operands that a method unfolds to. It limits loops that never end.
     pub most_steps: usize,
-    /// States of methods that others have too.
+    /// The states that several methods share.
     pub states: SharedStates,
-    /// How constants lie.
+    /// The layouts of constants.
     layouts: Layouts,
     /// Files of tensors beside the program.
     data: Vec<DataFile>,
     constants: HashMap<(u32, u64), Vec<(Form, Constant)>>,
-    /// Of those files, by name.
+    /// The constants of these files, by name.
     external: HashMap<String, Vec<(Form, Constant)>>,
-    /// Of delegates, by name.
+    /// The constants of delegates, by name.
     parts: HashMap<String, Vec<(Form, Constant)>>,
     names: HashSet<String>,
 }
 
 impl Shared {
-    /// Nothing loaded yet.
+    /// Creates an empty state.
     pub fn new(file: File, options: &LoadOptions, data: Vec<DataFile>, plans: &[Plan]) -> Self {
         Self {
             file,
@@ -78,7 +78,7 @@ impl Shared {
         }
     }
 
-    /// Begins the program again, in an empty module, with what was found so far.
+    /// Restarts the translation in an empty module, and keeps the facts found so far.
     pub fn begin_again(&mut self) {
         self.renewed = false;
         self.unrelated = false;
@@ -123,10 +123,10 @@ impl Shared {
         Err(elsewhere(name))
     }
 
-    /// The bytes of a delegate's constant: its own, or those that it knows by a name, of the program or of a file beside it.
+    /// The bytes of a delegate's constant: its own, or the named ones of the program or of a file beside it.
     ///
     /// # Errors
-    /// When nobody has them.
+    /// A name that nothing has.
     pub fn bytes_of(&self, source: &Source) -> Result<Data, Diagnostic> {
         let name = match source {
             Source::Bytes(data) => return Ok(data.clone()),
@@ -187,7 +187,7 @@ pub fn add_row_major(module: &mut Module, form: &Form, data: Data) -> Constant {
     add_view(module, form, &form.shape, data)
 }
 
-/// Adds a constant of a shape, whose elements are those of a tensor of a form.
+/// Adds a constant of shape `shape` with the elements of a tensor that lies in the form `lies`.
 fn add_view(module: &mut Module, lies: &Form, shape: &[u64], data: Data) -> Constant {
     let physical = ConstantData { ty: TensorType::of(lies.element, &lies.physical_shape()), data };
     let ordered = lies.layout.order().and_then(|_| physical.permuted(&inverse(&lies.order())));

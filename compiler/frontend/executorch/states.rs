@@ -1,8 +1,8 @@
 //! States that several methods share.
 //!
-//! Each method has planned memory of its own, but for what the exporter shares on purpose. It places shared buffers in areas of their own,
-//! from the second on, equally in every method; or it names them. A buffer of the same name, or at the same place of equal areas, is one state:
-//! also for a method that only writes it.
+//! Each method has planned memory of its own, except buffers that the exporter shares on purpose. It places shared buffers in separate areas, from
+//! the second on, equally in every method; or it names them. Buffers with the same name, or at the same place of equal areas, are one state. This
+//! includes methods that only write it.
 
 use super::effects::range_in_file;
 use super::memory::{Area, ByteRange};
@@ -11,21 +11,21 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::State;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The area in which the planner puts what a method has for itself.
+/// The area in which the planner puts a method's own memory.
 const OWN_AREA: u32 = 1;
 
-/// By what methods know a state.
+/// The identity by which methods recognize a state.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Identity {
     Name(String),
-    /// And how large the area is.
+    /// A place, and the size of its area.
     Place(ByteRange, u64),
     /// It counts the random numbers of the program.
     Drawn,
 }
 
 impl Identity {
-    /// That of a tensor of a method; `None` for one that no other method can have.
+    /// The identity of a method's tensor; `None` if no other method can have it.
     fn of(plan: &Plan, register: usize) -> Option<Self> {
         let EValue::Tensor(meta) = &plan.values[register] else { return None };
         if meta.storage == Storage::Drawn {
@@ -41,37 +41,37 @@ impl Identity {
     }
 }
 
-/// Whether another method may have a state that is one in this method.
+/// Tests whether another method may have a state of this method, too.
 pub fn may_be_shared(plan: &Plan, register: usize) -> bool {
     Identity::of(plan, register).is_some()
 }
 
-/// The states that methods have in common.
+/// The states that methods share.
 #[derive(Default)]
 pub struct SharedStates {
-    /// What is a state in some method.
+    /// The identities of tensors that are a state in some method.
     identities: HashSet<Identity>,
     /// The states of the methods translated so far.
     translated: HashMap<Identity, (Form, State)>,
-    /// Where those of them end that are known by their place: by area, its size, and where they begin. None overlaps another.
+    /// The ends of the translated states that are known by their place, by area, its size, and first byte. No two overlap.
     ends: BTreeMap<(Area, u64, u64), u64>,
 }
 
 impl SharedStates {
-    /// Notes that a tensor is a state in a method: it is one in every method.
+    /// Notes that a tensor is a state in one method, so that it is one in every method.
     pub fn note(&mut self, plan: &Plan, register: usize) {
         self.identities.extend(Identity::of(plan, register));
     }
 
-    /// Whether a tensor is a state in some method.
+    /// Tests whether a tensor is a state in some method.
     pub fn is_one(&self, plan: &Plan, register: usize) -> bool {
         Identity::of(plan, register).is_some_and(|identity| self.identities.contains(&identity))
     }
 
-    /// The state of another method that a tensor is.
+    /// Returns another method's state for a tensor, if it has one.
     ///
     /// # Errors
-    /// When a state of another method has some of its bytes, or its name, and another form.
+    /// A state of another method that has some of the tensor's bytes, or its name, but another form.
     pub fn find(&self, plan: &Plan, register: usize, form: &Form) -> Result<Option<State>, Diagnostic> {
         let Some(identity) = Identity::of(plan, register) else { return Ok(None) };
         match self.translated.get(&identity) {
@@ -85,7 +85,7 @@ impl SharedStates {
         }
     }
 
-    /// Whether a state of another method has some of the same bytes.
+    /// Tests whether a state of another method has some of the same bytes.
     fn overlaps(&self, identity: &Identity) -> bool {
         let Identity::Place(range, size) = identity else { return false };
         let before = self.ends.range((range.area, *size, 0)..(range.area, *size, range.end)).next_back();
@@ -102,7 +102,7 @@ impl SharedStates {
         }
     }
 
-    /// Forgets the states, but not what is one.
+    /// Forgets the states, but keeps the identities.
     pub fn begin_again(&mut self) {
         self.translated.clear();
         self.ends.clear();

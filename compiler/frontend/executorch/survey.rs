@@ -1,4 +1,4 @@
-//! What an ExecuTorch program holds, without translating it.
+//! The contents of an ExecuTorch program, without translation.
 
 use super::back_ends::{self, Known, known};
 use super::delegate::Delegate;
@@ -79,7 +79,7 @@ fn kernels(plan: &Plan) -> Vec<NodeContents> {
     (0..plan.instructions.len()).map(|pc| NodeContents { name: plan.instruction_name(pc).to_owned(), result: result(pc) }).collect()
 }
 
-/// Where instructions come from: one list of lines an instruction, where there are any. The file has the outermost line first.
+/// The source lines of instructions, one list an instruction, as far as the file has them. The file's lists begin with the outermost line.
 fn sources(plan: &Plan, table: schema::ExecutionPlan<'_>) -> Vec<InstructionSource> {
     let mut sources = Vec::new();
     let mut first = 0;

@@ -32,7 +32,7 @@ impl Translator<'_, '_> {
         if known.is_none() && handle.bytes == 0 {
             return self.nothing(&handle.form);
         }
-        // How far a tensor of run-time extents reaches is not known: it is what lies where it begins.
+        // The size of a tensor with run-time extents is not known. It is the tensor whose bytes begin here.
         let range = if known.is_some() { range } else { ByteRange { end: range.start + 1, ..range } };
         let mut parts = Vec::new();
         for piece in self.environment.memory.pieces(range)? {
@@ -49,7 +49,7 @@ impl Translator<'_, '_> {
         memory::assemble(&mut self.graph, &parts, &want)
     }
 
-    /// A tensor without elements some of whose extents are known only when the program runs: there are no bytes that it could be.
+    /// Returns an empty tensor with some run-time extents, for which there are no bytes.
     fn nothing(&mut self, form: &Form<Extent>) -> Result<Value, Fault> {
         let form = self.resolved(form);
         let known: Vec<u64> = form.shape.iter().map(|extent| extent.as_static().unwrap_or(1)).collect();
@@ -60,7 +60,7 @@ impl Translator<'_, '_> {
         Ok(self.graph.broadcast(empty, &form.shape)?)
     }
 
-    /// A form whose extents are what is known of them by now.
+    /// Returns a form with its extents resolved to all that is known by now.
     pub fn resolved(&self, form: &Form<Extent>) -> Form<Extent> {
         let function = self.graph.function();
         Form { shape: form.shape.iter().map(|&extent| function.resolved(extent)).collect(), ..form.clone() }
@@ -136,10 +136,10 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// Gives a dynamic tensor another shape within its bound. One of a known shape has that: what is written there is then of that shape too.
+    /// Gives a dynamic tensor another shape within its bound. A static tensor requires its own shape, so the extents of `form` are made equal to it.
     ///
     /// # Errors
-    /// When that is not a shape of the tensor.
+    /// A shape that the tensor cannot have.
     pub fn resize(&mut self, register: usize, form: &Form<Extent>) -> Result<(), Fault> {
         let wrong = |bound: &[u64]| {
             Fault::invalid("the shape of the result does not match the operator").expected(shape_text(&form.shape), format!("{bound:?}"))
@@ -166,7 +166,7 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    /// Notes where the file's plan puts a value, of which it may take this many bytes.
+    /// Notes the place of a value in the file's plan, and the number of bytes that it may occupy there.
     pub fn place(&mut self, value: Value, memory_id: u32, offset: u64, bytes: u64) {
         let function = self.graph.function();
         let needed = match &function.values[value].ty {

@@ -1,4 +1,4 @@
-//! Small programs on inputs of run-time extents: what PyTorch gives for each size, the interpreter gives.
+//! Small programs on inputs with run-time extents. For each size the interpreter must give PyTorch's results.
 
 mod control;
 mod images;
@@ -42,7 +42,7 @@ impl Program {
         self.value(EValue::Tensor(TensorMeta { form, storage: Storage::Unplanned, dynamic, name: None }))
     }
 
-    /// The first bytes of memory that the file plans, where what is read before it is written is a state.
+    /// The first bytes of planned memory. If they are read before they are written, they are a state.
     fn planned(&mut self, element: ElementType, shape: &[u64]) -> usize {
         let form = Form::row_major(element, shape.to_vec());
         let storage = Storage::Planned { memory_id: 1, offset: 0, initial: None };
@@ -115,7 +115,7 @@ fn run(module: &Module, inputs: &[Tensor]) -> Result<Tensor, String> {
     Interpreter::new(module).run(0, inputs).map(|mut outputs| outputs.remove(0)).map_err(|error| error.to_string())
 }
 
-/// What Python's slices take of this many elements.
+/// The elements of Python's slice of `count` elements.
 fn sliced(count: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Vec<i64> {
     let clip = |n: i64| (if n < 0 { n + count } else { n }).clamp(0, count);
     let (start, end) = (clip(start.unwrap_or(0)), clip(end.unwrap_or(count)));
@@ -273,7 +273,7 @@ fn ranges_fills_and_sums_follow_extents() {
 
 #[test]
 fn operators_tell_which_dimensions_vary() {
-    // Both inputs are [s, 4]: the bound of the first is smaller, the second has one of 4 columns by what is expanded.
+    // Both inputs are [s, 4]: the first has the smaller bound, and the expansion fixes the second one's columns to 4.
     let mut p = Program::default();
     let (x, y) = (p.input(ElementType::I64, &[6, 4], true), p.input(ElementType::I64, &[8, 4], true));
     let z = p.input(ElementType::I64, &[4], false);
@@ -433,7 +433,7 @@ fn joined_extents_that_are_equal_only_for_one_extent_of_an_input_fix_it() {
 
 #[test]
 fn products_of_extents_are_equal_in_any_order() {
-    // [b, s, 6] as [-1, 3] has 2·b·s rows; so has what is computed as ⌊(s·b)·12 ÷ 6⌋.
+    // [b, s, 6] as [-1, 3] has 2·b·s rows, and ⌊(s·b)·12 ÷ 6⌋ is the same number.
     let mut p = Program::default();
     let x = p.input(ElementType::I64, &[3, 5, 6], true);
     let (b, s) = (p.size(x, 0), p.size(x, 1));

@@ -1,7 +1,7 @@
-//! Names of results from the lines of Python that made them, where a program has its debug data.
+//! Names of results from the lines of Python that computed them, if a program has its debug data.
 //!
-//! A line that assigns gives its variable's name to what its last instruction computes: `waves (net.py:51)`. What else a line computes has the
-//! line's name alone: `net.py:52`.
+//! A line that assigns gives its variable's name to the result of its last instruction: `waves (net.py:51)`. Other results of a line have the line's
+//! name alone: `net.py:52`.
 
 use crate::schema::program as schema;
 

@@ -1,4 +1,4 @@
-//! A method on its way to the tensor language: its registers, its memory, the function that is built, and what went wrong.
+//! The state of a method's translation: registers, memory, the function under construction, and faults.
 
 use super::counted::{Counted, counted_loops};
 use super::fault::Fault;
@@ -14,16 +14,16 @@ use crate::operators::graph::Compared;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What belongs to the function being built.
+/// The scope of a function under construction.
 #[derive(Default)]
 pub struct Scope {
-    /// Values of the enclosing function and the parameters that stand for them.
+    /// Values of the enclosing function, with the parameters for them.
     pub captures: Vec<(Value, Value)>,
-    /// Where values of this function lie in the file's plan: memory id, offset, bytes. The first place of a value counts.
+    /// The places of this function's values in the file's plan: memory id, offset, bytes. The first place of a value counts.
     pub placements: BTreeMap<Value, (u32, u64, u64)>,
     /// Tensors of one integer that were read as an index.
     pub loads: BTreeMap<Value, Value>,
-    /// The round of a loop that the function is.
+    /// The round of a loop, if the function is one.
     pub round: Option<Round>,
 }
 
@@ -57,13 +57,13 @@ pub struct Chosen {
 
 /// A method on its way to IR.
 pub struct Translator<'a, 'm> {
-    /// What all methods share.
+    /// The data that all methods share.
     pub shared: &'a mut Shared,
     /// The method.
     pub plan: &'a Plan,
     /// The function being built.
     pub graph: Graph<'m>,
-    /// What belongs to that function.
+    /// The scope of this function.
     pub scope: Scope,
     /// The enclosing functions, the method's own first.
     pub outer: Vec<(Function, Scope)>,
@@ -73,11 +73,11 @@ pub struct Translator<'a, 'm> {
     pub kept: Vec<usize>,
     /// Placements of finished functions.
     pub placements: Vec<Placement>,
-    /// Extents of inputs that are known only when the program runs.
+    /// The run-time extents of inputs.
     pub measured: Vec<Measured>,
-    /// Extents that depend on the way that a branch takes.
+    /// Extents that depend on a branch.
     pub chosen: Vec<Chosen>,
-    /// Everything that went wrong.
+    /// The faults found so far.
     pub faults: Vec<Diagnostic>,
     flow: Option<Rc<Flow>>,
     /// The loops of the method that count their rounds.
@@ -125,7 +125,7 @@ impl<'a, 'm> Translator<'a, 'm> {
         self.flow.clone().ok_or(Fault::Consequence)
     }
 
-    /// A fault that says what is to be done about it: extents that have to be equal are noted, if inputs can make them so.
+    /// Notes extents that must be equal, if inputs can make them so. Returns the fault to report.
     pub fn settled(&mut self, fault: Fault) -> Fault {
         match fault {
             Fault::Unequal(a, b) => self.narrow(a, b),
@@ -133,7 +133,7 @@ impl<'a, 'm> Translator<'a, 'm> {
         }
     }
 
-    /// Reports a fault at an instruction; what is left of it is that later ones may suffer.
+    /// Reports a fault at an instruction. Returns the fault for values that depend on it.
     pub fn report(&mut self, pc: usize, fault: Fault) -> Fault {
         if let Fault::Reported(diagnostic) = self.settled(fault) {
             let placed = diagnostic.at_operator(pc as u32, self.plan.instruction_name(pc)).in_function(&self.plan.name);

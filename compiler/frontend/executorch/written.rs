@@ -1,4 +1,4 @@
-//! What a round of a loop writes, known before it is translated.
+//! The contents that a round of a loop writes, known before it is translated.
 
 use super::counted::Counted;
 use super::effects::{effects, range_in_file};
@@ -24,7 +24,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// What a round of a loop writes, where registers hold what they hold before it.
+    /// Collects the effects of a loop's round, if registers hold `registers` before it.
     pub fn of(plan: &Plan, counted: &Counted, registers: &[Register]) -> Self {
         let mut written = Self::default();
         for instruction in &plan.instructions[counted.begin..counted.jump] {
@@ -46,12 +46,12 @@ impl Written {
         written
     }
 
-    /// Whether a round writes some of the bytes.
+    /// Tests whether a round writes some of the bytes.
     pub fn overlaps(&self, range: ByteRange) -> bool {
         self.ranges.iter().any(|written| written.overlaps(&range))
     }
 
-    /// Whether bytes that a round wrote were foreseen, or are the own memory of a register that it writes.
+    /// Tests whether bytes that a round wrote were foreseen, or are the own memory of a register that it writes.
     pub fn allows(&self, range: ByteRange) -> bool {
         let holds = |written: &ByteRange| written.area == range.area && written.start <= range.start && range.end <= written.end;
         self.ranges.iter().any(holds) || matches!(range.area, Area::Private(register) if self.registers.contains(&register))

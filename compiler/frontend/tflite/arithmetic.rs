@@ -12,7 +12,7 @@ use crate::operators::quantization::multiplier;
 use crate::operators::terms::{Term, Terms};
 use ElementType::{Bf16, Bool, C64, F16, F32, F64, I8, I16, I32, I64, U8, U32};
 
-/// Whether operands and result have one type.
+/// Tests whether operands and result have one type.
 fn uniform([left, right, output]: [ElementType; 3]) -> bool {
     left == right && left == output
 }

@@ -13,7 +13,7 @@ pub(super) struct Binary {
     pub left: Operand,
     /// Operand 1.
     pub right: Operand,
-    /// What the file says of the result.
+    /// The file's description of the result.
     pub output: Rc<TensorInfo>,
 }
 
@@ -34,7 +34,7 @@ impl Binary {
         Ok([operator.affine(&self.left.info)?, operator.affine(&self.right.info)?, operator.affine(&self.output)?])
     }
 
-    /// Whether operand 0 is on a quantized scale.
+    /// Tests whether operand 0 is quantized.
     pub fn is_quantized(&self) -> bool {
         self.left.info.quantization.is_some()
     }

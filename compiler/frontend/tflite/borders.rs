@@ -28,7 +28,7 @@ impl Operator<'_, '_, '_> {
     }
 }
 
-/// Extents as numbers, with another number for those that are known only when the model runs, if there is one.
+/// Returns extents as numbers, with `open` for run-time extents. `None` if a run-time extent has no such number.
 pub(super) fn numbers(list: &[Extent], open: Option<i64>) -> Option<Vec<i64>> {
     list.iter().map(|extent| extent.as_static().map_or(open, |n| i64::try_from(n).ok())).collect()
 }

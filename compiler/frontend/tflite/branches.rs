@@ -20,7 +20,7 @@ pub(super) fn call(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     inline(operator, options.subgraph() as usize, &operands)
 }
 
-/// STABLEHLO_COMPOSITE: whatever its name promises, its decomposition says what it computes.
+/// STABLEHLO_COMPOSITE: translates its decomposition, whatever its name.
 pub(super) fn composite(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_2_as_stable_hlo_composite_options().ok_or_else(missing_options)?;
     let index = subgraph_index(options.decomposition_subgraph_index())?;

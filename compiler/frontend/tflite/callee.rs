@@ -16,16 +16,16 @@ use crate::operators::graph::elements::{Elements, ListItem};
 /// Integers of a tensor that are known inside where they follow from run-time extents; longer tensors are parameters.
 const MOST_SIZES: u64 = 32;
 
-/// What a subgraph is given for one of its inputs when it becomes a function.
+/// The argument for an input of a subgraph that becomes a function.
 #[derive(Clone)]
 pub(super) enum Argument {
-    /// A tensor of the function around, which is a parameter.
+    /// A tensor of the outer function, which becomes a parameter.
     Tensor(Value),
     /// A constant, known inside.
     Constant(Constant),
-    /// Integers that follow from extents of the function around, in a tensor of this type; known inside.
+    /// Integers that follow from extents of the outer function, in a tensor of this type; known inside.
     Sizes(Vec<ListItem>, TensorType),
-    /// A tensor that changes its length from round to round: two parameters.
+    /// A tensor whose length changes in each iteration: two parameters.
     Grown(Grown),
     /// A handle of a variable, known inside.
     Variable(usize),
@@ -39,50 +39,50 @@ pub(super) enum Returned {
     Variable(usize),
 }
 
-/// A number that a loop counts with, as a round sees it.
+/// The counter of a loop, as an input of its body.
 #[derive(Clone, Copy)]
 pub(super) struct Counter {
-    /// The input that it is.
+    /// The position of the input.
     pub input: usize,
-    /// What it may be in a round.
+    /// Its range in an iteration.
     pub interval: Interval,
-    /// How much it is more in the next round.
+    /// The difference to the next iteration.
     pub step: i64,
-    /// The input that it is below in a round.
+    /// The position of an input that it is below.
     pub below: Option<usize>,
-    /// Whether the condition limits it.
+    /// `true` if the condition limits it.
     pub is_limited: bool,
 }
 
 impl Counter {
-    /// How many rounds there may be.
+    /// The maximum number of iterations.
     pub fn rounds(&self) -> Option<i64> {
         let interval = Some(self.interval).filter(|_| self.is_limited)?;
         interval.high.checked_sub(interval.low)?.checked_div(self.step.checked_abs()?)?.checked_add(1)
     }
 }
 
-/// What a subgraph is within the loop that it is lowered for.
+/// The role of a subgraph for which it is translated.
 #[derive(Clone, Copy)]
 pub(super) enum Part<'c> {
-    /// None of one: the way of a branch. Extents of results are those of the function around.
+    /// A branch. Extents of its results are the outer function's.
     Way,
     /// The condition.
     Condition,
-    /// A round, with what counts them. Extents of results are those of the parameters.
+    /// The body of a loop, with its counters. Extents of its results are the parameters'.
     Round(&'c [Counter]),
 }
 
-/// A subgraph as a function that has not got its parameters yet.
+/// A subgraph translated to a function that has no parameter list yet.
 pub(super) struct Callee {
     pub function: Function,
     captures: Captures,
     /// The parameters that are tensors, in the order of the arguments.
     tensors: Vec<Value>,
     pub outputs: Vec<Returned>,
-    /// Extents of a round's results that are not those that it began with.
+    /// Extents of an iteration's results that differ from the ones before.
     pub changes: Vec<Change>,
-    /// Extents of the results of a way, and how much more each is than an extent of the function around at most.
+    /// Extents of a branch's results, and by how much each exceeds an extent of the outer function at most.
     increases: Vec<(Extent, Value, i64)>,
     pub has_effect: bool,
 }
@@ -129,7 +129,7 @@ impl<'a> Lowering<'a, '_> {
                         (Part::Round(_), Some(argument), Some(&Slot::Value(before))) => {
                             changes.extend(self.handed_on(position, argument, [before, value], &mut values)?);
                         }
-                        // Another way of a branch may compute what is a packed constant here.
+                        // The other branch may compute a value that is a packed constant here.
                         _ => values.push(self.graph.unpacked(value)?),
                     }
                     Returned::Value
@@ -151,7 +151,7 @@ impl<'a> Lowering<'a, '_> {
         Ok(Callee { function, captures, tensors, outputs, changes, increases, has_effect })
     }
 
-    /// Adds what a round hands on of an output to the results; says what changes.
+    /// Adds the parts of an output that an iteration hands on to the results. Returns the change of its extent, if any.
     fn handed_on(
         &mut self,
         output: usize,
@@ -171,7 +171,7 @@ impl<'a> Lowering<'a, '_> {
                 results.extend(written);
                 Ok(change.or(longer))
             }
-            // What is known is the next round's anyway.
+            // The next iteration knows known inputs anyway.
             Argument::Constant(_) | Argument::Sizes(..) | Argument::Variable(_) => Ok(None),
         }
     }
@@ -249,14 +249,14 @@ impl<'a> Lowering<'a, '_> {
         Ok((value, None))
     }
 
-    /// How much more extents of results are than those that the function has in common with the one around it.
+    /// By how much extents of results exceed extents that the function shares with the outer one.
     fn increases(&self, captures: &Captures, results: &[Value]) -> Vec<(Extent, Value, i64)> {
         let open = results.iter().flat_map(|&value| self.graph.extents(value)).filter(|extent| extent.as_static().is_none());
         let more = |extent, inner| self.graph.most_increase(extent, Extent::Value(inner));
         open.flat_map(|extent| captures.iter().filter_map(move |&(outer, inner)| Some((extent, outer, more(extent, inner)?)))).collect()
     }
 
-    /// Makes the extents of results known in the function around, where they follow from what that knows.
+    /// Makes the extents of results known in the outer function, where they follow from its indices.
     fn lift(&mut self, around: &mut Function, captures: &mut Captures, results: &[Value]) {
         for &value in results {
             let extents = self.graph.extents(value);
@@ -273,8 +273,8 @@ impl<'a> Lowering<'a, '_> {
 }
 
 impl Argument {
-    /// What a subgraph is given for an operand. Numbers are known inside where every call gives the same ones, and integers that follow from extents
-    /// where they are asked for.
+    /// Chooses the argument for an operand. Constants are known inside if every call gives the same. So are integers that follow from extents, if
+    /// `with_sizes` is set.
     pub fn of(graph: &mut Graph<'_>, slot: Slot, same_in_every_call: bool, with_sizes: bool) -> Result<Self, Diagnostic> {
         let value = match slot {
             Slot::Value(value) if same_in_every_call => value,
@@ -318,7 +318,7 @@ impl Callee {
         &self.function.results[..self.function.results.len() - usize::from(self.has_effect)]
     }
 
-    /// An extent of a result in the function around; `None` for what only the subgraph knows.
+    /// The counterpart of a result's extent in the outer function; `None` if only the subgraph knows it.
     pub fn outside(&self, around: &Function, extent: Extent) -> Option<Extent> {
         match extent {
             Extent::Value(index) => self.outer(index).map(|outer| around.resolved(Extent::Value(outer))),
@@ -335,7 +335,7 @@ impl Callee {
         self.captures.iter().find(|(_, other)| *other == inner).map(|(outer, _)| *outer)
     }
 
-    /// Gives the function an effect token to take, and to return if `returns`, where it has none of its own.
+    /// Adds an effect token as parameter, and as result if `returns`, if the function has none.
     pub fn take_effect(&mut self, returns: bool) {
         match (self.has_effect, returns) {
             (false, _) => {
@@ -350,13 +350,13 @@ impl Callee {
         self.has_effect = true;
     }
 
-    /// Whether it may write variables itself, or call what may.
+    /// Tests whether the function may write variables, itself or in functions that it calls.
     pub fn may_write(&self) -> bool {
         let insts = self.function.body.iter().map(|&inst| self.function.insts[inst].op());
         self.has_effect && insts.into_iter().any(|op| matches!(op, Op::StoreState | Op::If | Op::While))
     }
 
-    /// The indices of the function around that some functions take, each once.
+    /// The indices of the outer function that at least one of some functions takes, each once.
     pub fn common(callees: &[&Self]) -> Vec<Value> {
         let mut indices = Vec::new();
         for callee in callees {

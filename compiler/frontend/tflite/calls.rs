@@ -1,4 +1,4 @@
-//! Subgraphs within subgraphs: their operators in place, and what goes into a subgraph and comes out of it.
+//! Subgraphs within subgraphs: their operators in place, and their inputs and outputs.
 
 use super::error::invalid;
 use super::subgraph::{Lowering, Slot};

@@ -9,7 +9,7 @@ use crate::operators::joins;
 use crate::operators::terms::{Term, Terms};
 use ElementType::{C64, C128, F32, F64};
 
-/// The same bytes as elements of another type.
+/// A reinterpretation of the bytes as elements of another type.
 pub(super) fn bitcast(operator: &mut Operator<'_, '_, '_>, value: Value, element: ElementType) -> Result<Value, Diagnostic> {
     Ok(operator.builder().bitcast(value, element)?)
 }
@@ -71,7 +71,7 @@ pub(super) fn one_part(operator: &mut Operator<'_, '_, '_>, index: u64) -> Lower
     operator.bind(0, value)
 }
 
-/// COMPLEX_ABS: parts of binary32 in binary64, where their squares neither overflow nor vanish; those of binary64 by their ratio.
+/// COMPLEX_ABS. Parts of binary32 are squared in binary64, where squares neither overflow nor vanish. Parts of binary64 use their ratio.
 pub(super) fn magnitude(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let input = complex(operator)?;
     let parts = [part(operator, &input, 0)?, part(operator, &input, 1)?];
@@ -129,7 +129,7 @@ pub(super) fn product(operator: &mut Operator<'_, '_, '_>, binary: &Binary) -> L
     operator.bind(0, value)
 }
 
-/// A tensor with these numbers of elements along its last dimensions: the first of those that it has, and zeros after its last.
+/// A tensor with the given extents of its last dimensions: cropped, or padded with zeros at the end.
 fn of_lengths(operator: &mut Operator<'_, '_, '_>, input: &Operand, lengths: &[i64]) -> Result<Value, Diagnostic> {
     let g = operator.graph();
     let (first, none) = (input.rank() - lengths.len(), vec![0; input.rank()]);
@@ -149,7 +149,8 @@ fn of_lengths(operator: &mut Operator<'_, '_, '_>, input: &Operand, lengths: &[i
     Ok(joins::bordered(g, value, &extents(&vec![0; input.rank()]), &high, Scalar::f32(0.0))?)
 }
 
-/// RFFT2D of the last two dimensions, which the lengths crop or fill up with zeros: rows of real numbers, then columns of what they gave.
+/// RFFT2D of the last two dimensions, which the lengths crop or pad with zeros. Rows of real numbers are transformed first, then the columns of the
+/// result.
 pub(super) fn real_fourier(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let (input, list, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(0)?);

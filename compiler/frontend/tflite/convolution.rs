@@ -14,7 +14,7 @@ use crate::operators::windows::Windows;
 use crate::schema::tflite::{Conv3DOptions, Padding as PaddingCode, TensorType as TypeCode};
 use ElementType::{F32, I2, I4, I8, I16, I32, I64, U8};
 
-/// What the numerics of a convolution follow from.
+/// The parts of a convolution that define its numerics.
 pub(super) struct Operands {
     /// The image.
     pub input: Operand,
@@ -22,13 +22,13 @@ pub(super) struct Operands {
     pub filter: Operand,
     /// The dimension of the filter that holds the output channels.
     pub channel_axis: usize,
-    /// The output channels that there are, where the filter is filled up.
+    /// The actual number of output channels, if the filter is padded.
     pub outputs: Extent,
     /// The operand that holds the bias.
     pub bias: usize,
     /// Clamp of the output.
     pub activation: Activation,
-    /// Type of the bias of 16-bit convolutions, as the options have it.
+    /// The type of the bias of 16-bit convolutions, from the options.
     pub bias_type: TypeCode,
 }
 
@@ -142,7 +142,7 @@ impl Operands {
         Ok(Some((filled_bias(operator, value, self.channels())?, element)))
     }
 
-    /// The bias and the numerics of what the file says of the tensors.
+    /// The bias and the numerics, from the file's description of the tensors.
     pub fn numerics(&self, operator: &mut Operator<'_, '_, '_>) -> Result<(Option<Value>, Numerics), Diagnostic> {
         let types = [self.input.element(), self.filter.element(), operator.output(0)?.element];
         match types {

@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// Truth values that are followed at most from a condition's result.
 const MOST_FOLLOWED: usize = 16;
 
-/// A subgraph of a loop, and what writes each of its tensors.
+/// A subgraph of a loop, with the operator that writes each of its tensors.
 struct Half<'a> {
     subgraph: Rc<Subgraph<'a>>,
     codes: HashMap<usize, (Code, schema::Operator<'a>)>,
@@ -23,21 +23,21 @@ struct Half<'a> {
     outputs: Vec<usize>,
 }
 
-/// What a comparison is with: an input, or a number.
+/// An operand of a comparison: an input, or a number.
 #[derive(Clone, Copy, PartialEq)]
 enum Operand {
     Input(usize),
     Number(i64),
 }
 
-/// The condition says that the first is below the second, or at most it.
+/// A comparison in the condition: `low` is below `high`, or at most `high`.
 struct Comparison {
     low: Operand,
     high: Operand,
     strict: bool,
 }
 
-/// A list of tensors; those left out are beyond all.
+/// A list of tensors. Missing tensors have an index beyond all.
 fn tensors(list: Option<flatbuffers::Vector<'_, i32>>) -> Vec<usize> {
     list.into_iter().flatten().map(|tensor| usize::try_from(tensor).unwrap_or(usize::MAX)).collect()
 }
@@ -77,7 +77,7 @@ impl<'a> Half<'a> {
         (is_integer && is_one).then(|| Operand::Number(Scalar::from_bytes(info.element, bytes).as_i64()))
     }
 
-    /// By how much an input is more in the next round; `None` of one that changes otherwise.
+    /// The difference of an input from one iteration to the next; `None` if it changes otherwise.
     fn step(&self, input: usize) -> Option<i64> {
         let (code, record, operands) = self.writer(*self.outputs.get(input)?)?;
         let [a, b] = operands[..] else { return None };
@@ -99,12 +99,12 @@ impl<'a> Half<'a> {
         }
     }
 
-    /// Whether a round hands an input on as it is.
+    /// Tests whether an iteration hands on an input unchanged.
     fn keeps(&self, input: usize) -> bool {
         self.inputs.get(input) == self.outputs.get(input)
     }
 
-    /// The comparisons that hold where the first output is true.
+    /// The comparisons that hold if the first output is true.
     fn comparisons(&self) -> Vec<Comparison> {
         let (mut found, mut open) = (Vec::new(), self.outputs.first().copied().into_iter().collect::<Vec<usize>>());
         for _ in 0..MOST_FOLLOWED {
@@ -148,7 +148,7 @@ pub(super) fn counters(
     let mut found = Vec::new();
     for input in (0..operands.len()).filter(|&input| matches!(arguments[input], Argument::Tensor(_))) {
         let Some(step) = body.step(input) else { continue };
-        // Numbers that no round changes are what they are before the loop.
+        // Numbers that no iteration changes are known from before the loop.
         let before = |operator: &Operator<'_, '_, '_>, operand: Operand| match operand {
             Operand::Number(n) => Some(Interval::exactly(n)),
             Operand::Input(other) if other == input || body.keeps(other) => within(operator, operands[other]),
@@ -184,7 +184,7 @@ pub(super) fn counters(
     Ok(found)
 }
 
-/// What an operand of one integer may be before the loop.
+/// The range of an operand of one integer before the loop.
 fn within(operator: &Operator<'_, '_, '_>, slot: Slot) -> Option<Interval> {
     let Slot::Value(value) = slot else { return None };
     let graph = &operator.lowering.graph;

@@ -3,7 +3,7 @@
 use super::operator::Lower;
 use super::{detection, signal, transposed_convolution, unpooling};
 
-/// Custom operators that hold what another compiler made of a model: the name, that compiler, what it makes code for.
+/// Custom operators that hold another compiler's code: the operator's name, the compiler, and its target.
 const COMPILED: &[(&str, &str, &str)] = &[
     ("ethos-u", "Vela", "Arm Ethos-U"),
     ("edgetpu-custom-op", "edgetpu_compiler", "the Edge TPU"),

@@ -1,4 +1,4 @@
-//! TFLite_Detection_PostProcess: boxes decoded from anchors, the best of those that overlap, and their classes.
+//! TFLite_Detection_PostProcess: boxes decoded from anchors, the best of overlapping boxes, and their classes.
 
 use super::error::{invalid, unsupported};
 use super::external;
@@ -19,7 +19,7 @@ struct Settings {
 impl Settings {
     fn read(bytes: &[u8]) -> Result<Self, Diagnostic> {
         let options = Options::read(bytes).ok_or_else(|| invalid(codes::OPTIONS_UNREADABLE, "the options are not a map of numbers"))?;
-        // What is not there is 0, as the format's own reader has it.
+        // A missing option is 0, as in the format's own reader.
         let number = |name: &str| options.number(name).unwrap_or(0.0);
         let count = |name: &str, default: f64| {
             let found = options.number(name).unwrap_or(default);

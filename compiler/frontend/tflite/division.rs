@@ -80,7 +80,7 @@ fn divide_by_power(terms: &mut Terms, x: Node, count: Node) -> Term {
 fn reciprocal(terms: &mut Terms, x: Node) -> Result<(Node, Node), crate::ir::scalar::ExpressionError> {
     let zeros = terms.op(ScalarOp::CountLeadingZeros, &[x])?;
     let normal = terms.op(ScalarOp::ShiftLeft, &[x, zeros])?;
-    // Taking away 2³¹ clears the top bit: what is left is the fraction of a number in 1..2.
+    // Subtracting 2³¹ clears the top bit, which leaves the fraction of a number in 1..2.
     let top = terms.i32(i32::MIN);
     let fraction = terms.sub(normal, top)?;
     let most = terms.i32(31);
@@ -127,7 +127,7 @@ pub(super) fn floor_mod(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
 }
 
-/// Whether a ÷ b has a remainder whose sign differs from b's.
+/// Tests whether a ÷ b has a remainder whose sign differs from b's.
 fn inexact_and_opposed(terms: &mut Terms, a: Node, b: Node) -> Term {
     let remainder = terms.op(ScalarOp::Rem, &[a, b])?;
     let zero = terms.constant(Scalar::int(terms.ty(a), 0));

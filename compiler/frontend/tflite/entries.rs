@@ -1,10 +1,10 @@
-//! The entry points of a file: what users call.
+//! The entry points of a file.
 
 use super::error::invalid;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::schema::tflite as schema;
 
-/// What a user calls: a name, a subgraph, and names for its inputs and outputs.
+/// An entry point: a name, a subgraph, and names for its inputs and outputs.
 pub(super) struct Entry {
     pub name: String,
     pub subgraph: usize,

@@ -1,4 +1,4 @@
-//! What is wrong with a file, or not supported, as diagnostics.
+//! Diagnostics of damaged files and unsupported features.
 
 use crate::diagnostic::{self, Diagnostic, codes};
 use crate::operators::Error;

@@ -1,7 +1,7 @@
-//! Extents that are known only when the model runs: of inputs that `--bound` makes so, and what operators make of them.
+//! Run-time extents: extents of inputs that `--bound` makes dynamic, and extents that operators compute from them.
 //!
-//! Operators that were written for known shapes ask for their operands by `input`, which refuses others. Those that ask by `any_input`
-//! work on the extents, or on dimensions that they have required to be known.
+//! Operators that were written for static shapes get their operands from `input`, which rejects others. Operators that use `any_input` work on
+//! extents, or first require certain dimensions to be static.
 
 use super::error::{invalid, unsupported};
 use super::operator::{Operand, Operator};
@@ -17,10 +17,10 @@ use std::rc::Rc;
 /// Lists of sizes and positions are no longer where they are computed when the model runs.
 const MOST_ITEMS: u64 = 256;
 
-/// Makes the bounded extents of an input dynamic. `bounds` are those of this input.
+/// Makes the bounded extents of an input dynamic. `bounds` are the bounds of this input.
 ///
 /// # Errors
-/// When it has no such dimension.
+/// A bound of a dimension that the input does not have.
 pub(super) fn bound_input(graph: &mut Graph<'_>, input: Value, bounds: &[Bound]) -> Result<(), Diagnostic> {
     for bound in bounds {
         let rank = graph.rank(input);
@@ -52,7 +52,7 @@ impl Operator<'_, '_, '_> {
         Ok(Some(self.operand(value, info)))
     }
 
-    /// A value as an operand of which the file says so much.
+    /// Returns a value as an operand, with the file's description.
     pub fn operand(&self, value: Value, info: Rc<TensorInfo>) -> Operand {
         Operand { value, info, shape: self.lowering.graph.bounds(value), extents: self.lowering.graph.extents(value) }
     }
@@ -62,19 +62,19 @@ impl Operator<'_, '_, '_> {
         self.lowering.graph.extents(value)
     }
 
-    /// What an extent may be.
+    /// The range of an extent.
     pub fn interval(&self, extent: Extent) -> Interval {
         self.lowering.graph.interval(extent)
     }
 
-    /// Refuses an operand whose extents from dimension `first` on are not all known.
+    /// Checks that an operand's extents from dimension `first` on are static.
     pub fn require_known(&self, operand: &Operand, first: usize) -> Result<(), Diagnostic> {
         let known = operand.extents.get(first..).unwrap_or_default().iter().all(|extent| extent.as_static().is_some());
         if known { Ok(()) } else { Err(dynamic().about_tensor(&operand.info.name)) }
     }
 
-    /// Makes the first extents of an operand others that they have to be, and says whether they can be these. Extents of inputs become one; those of
-    /// other tensors are to be asked for again afterwards.
+    /// Requires that the first extents of an operand equal other ones. Returns `false` if they cannot be equal. Extents of inputs are merged, so
+    /// other tensors' extents must be read again afterwards.
     pub fn require_first(&mut self, operand: &mut Operand, wanted: &[Extent]) -> Result<bool, Diagnostic> {
         if operand.rank() < wanted.len() {
             return Ok(false);
@@ -94,18 +94,18 @@ impl Operator<'_, '_, '_> {
         Ok(self.graph().reshape(value, shape)?)
     }
 
-    /// Appends a repetition along new dimensions and those of extent 1, unless it changes nothing.
+    /// Appends a repetition along new dimensions and dimensions of extent 1, unless it changes nothing.
     pub fn broadcast_to(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Diagnostic> {
         Ok(self.graph().broadcast(value, shape)?)
     }
 
-    /// The numbers of a list, a shape for instance, that may be computed from extents. Other numbers are read when the model runs, and
-    /// are `bounds` at most, position by position, or what follows from the bounds of what they are computed from.
+    /// The numbers of a list such as a shape, which may be computed from extents. Other numbers are read at run time. Their maxima are `bounds`,
+    /// position by position, or follow from the bounds of the numbers they are computed from.
     pub fn extent_list(&mut self, operand: &Operand, what: &str, bounds: &[Option<u64>]) -> Result<Vec<ListItem>, Diagnostic> {
         self.index_list(operand, what, Some(0), bounds)
     }
 
-    /// The same for numbers that are `least` or more; without it for numbers that may be below 0 where what they are computed from says so.
+    /// The numbers of a list, which are at least `least`. Without `least`, they may be negative if the numbers they are computed from allow it.
     pub fn index_list(
         &mut self,
         operand: &Operand,

@@ -19,7 +19,7 @@ pub(super) struct Subgraph<'a> {
     pub index: usize,
     pub record: schema::SubGraph<'a>,
     pub name: String,
-    /// What the file says of each tensor, or why it cannot be used.
+    /// The file's description of each tensor, or the reason why the tensor cannot be used.
     pub tensors: Vec<Result<Rc<TensorInfo>, Diagnostic>>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct File<'a> {
     pub codes: Vec<OperatorCode>,
     pub buffers: Buffers<'a>,
     pub records: Vec<schema::SubGraph<'a>>,
-    /// Custom operators that the application computes: their names, and those of its functions.
+    /// Custom operators that the application implements: their names, and the names of its functions.
     pub customs: &'a [(String, String)],
     /// Extents that are known only when the model runs.
     pub bounds: &'a [Bound],

@@ -9,11 +9,11 @@
 /// A map of options.
 pub(super) struct Options<'a> {
     bytes: &'a [u8],
-    /// Where the values start, how wide each is, and how many there are.
+    /// The start of the values, the width of each, and their number.
     values: usize,
     width: usize,
     count: usize,
-    /// Where the offsets of the keys start, and how wide each is.
+    /// The start of the offsets of the keys, and the width of each.
     keys: usize,
     key_width: usize,
 }

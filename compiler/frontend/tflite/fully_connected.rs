@@ -66,7 +66,7 @@ pub(super) fn fully_connected(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, result)
 }
 
-/// The input as rows as long as those of the filter. A run-time depth is the input's last dimension.
+/// The input as rows with the filter's depth. A run-time depth is the extent of the input's last dimension.
 fn rows(operator: &mut Operator<'_, '_, '_>, input: &Operand, filter: &Operand) -> Result<Value, Diagnostic> {
     let rows = match filter.extents[..] {
         [Extent::Static(0), _] => None,

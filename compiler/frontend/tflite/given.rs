@@ -1,4 +1,4 @@
-//! What users say about the inputs of a method, for the subgraph that the method is.
+//! Users' settings of a method's inputs, for the method's subgraph.
 
 use super::error::unsupported;
 use super::tensor::{TensorInfo, checked_bytes};
@@ -24,12 +24,12 @@ pub(super) struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// What the options say; each sample belongs to a subgraph.
+    /// Collects the options. Each sample belongs to a subgraph.
     pub fn new(options: &'a LoadOptions, samples: Vec<(usize, &'a Sample)>) -> Self {
         Self { options, samples, bound: BTreeSet::new() }
     }
 
-    /// Takes the values of the samples for inputs that operators asked for; says whether there are any that were not taken before.
+    /// Takes the samples' values of inputs that operators asked for. Returns `true` if some were not taken before.
     pub fn bind(&mut self, asked: &BTreeSet<Input>) -> bool {
         let known = |&&(subgraph, input): &&Input| self.sample(subgraph).is_some_and(|sample| sample.input(input).is_some());
         let fresh: Vec<Input> = asked.difference(&self.bound).filter(known).copied().collect();
@@ -46,7 +46,7 @@ impl<'a> Given<'a> {
         self.options.bounds.iter().filter(move |bound| !bound.is_output && bound.port == input)
     }
 
-    /// The shape of an input: what the user gives; where the file leaves it open, the sample's; else the file's.
+    /// The shape of an input: the user's, else the sample's if the file leaves it open, else the file's.
     pub fn shape(&self, (subgraph, input): Input, info: &TensorInfo) -> Result<Vec<u64>, Diagnostic> {
         let given = self.options.shapes.iter().find(|(number, _)| *number == input).map(|(_, shape)| shape);
         if let Some(wanted) = given {

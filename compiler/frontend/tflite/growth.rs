@@ -1,7 +1,7 @@
-//! Tensors that change their length from round to round of a loop: lists that a round appends to, queues that it takes from.
+//! Tensors whose length changes from one iteration of a loop to the next: lists that are appended to, queues that are taken from.
 //!
-//! Such a tensor lies at the beginning of a buffer that has room for the longest, and a number that goes round with it is its length. How long it may
-//! get follows from the number of rounds, from what limits its length in a round, or from a bound that the user gives for the loop's output.
+//! Such a tensor lies at the beginning of a buffer with room for its maximum, and its length is carried as a number. The maximum follows from the
+//! number of iterations, from limits of the length in an iteration, or from a user's bound of the loop's output.
 
 use super::callee::{Argument, Callee, Counter};
 use super::error::unsupported;
@@ -13,13 +13,13 @@ use crate::ir::{ElementType, Value};
 use crate::operators::Graph;
 use crate::operators::graph::elements::ListItem;
 
-/// What a loop is given, and its condition and body.
+/// The arguments of a loop, and its condition and body.
 type Followed = (Vec<Argument>, [Callee; 2]);
 
-/// How often a loop is looked at again with what was found so far.
+/// The maximum number of analyses of a loop, each with the changes found before.
 const MOST_LOOKS: usize = 8;
 
-/// A tensor that is found to change.
+/// A tensor whose length changes.
 #[derive(Clone, Copy)]
 struct Found {
     input: usize,
@@ -28,10 +28,10 @@ struct Found {
     has_room: bool,
 }
 
-/// Looks at a loop until every tensor that changes has a buffer with room enough; `look` gives the functions for the arguments.
+/// Analyses a loop until every tensor that changes has a buffer with enough room. `look` returns the condition and body for the arguments.
 ///
 /// # Errors
-/// When a tensor may get longer than anything tells.
+/// A tensor whose length nothing limits.
 pub(super) fn with_buffers(
     operator: &mut Operator<'_, '_, '_>,
     arguments: &[Argument],
@@ -82,7 +82,7 @@ fn room(
         return Err(unsupported(format!("output {input} of the loop's body changes along more than one dimension")));
     }
     let Some(known) = known else {
-        // What it is at first may be enough.
+        // The initial length may be enough.
         return Ok(Found { input, axis, most: first, has_room: false });
     };
     let rounds = counters.iter().filter_map(Counter::rounds).min();

@@ -11,7 +11,7 @@ use zip::ZipArchive;
 /// Lists of more bytes are not read: a header is not a place for them.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The lists of labels of the first subgraph: those of outputs first, and of each tensor those of no language first.
+/// The lists of labels of the first subgraph, outputs first. Among the lists of a tensor, lists without a language come first.
 pub(in crate::frontend) fn labels(bytes: &[u8]) -> Vec<LabelFile> {
     let Some(subgraph) = metadata(bytes).as_ref().and_then(subgraph) else { return vec![] };
     let Ok(mut archive) = ZipArchive::new(Cursor::new(bytes)) else { return vec![] };

@@ -1,4 +1,4 @@
-//! A tensor that changes its length from round to round of a loop: what a round begins with, and what it hands on.
+//! A tensor whose length changes from one iteration of a loop to the next: its value at the beginning and at the end of an iteration.
 
 use super::error::unsupported;
 use crate::diagnostic::Diagnostic;
@@ -18,29 +18,29 @@ pub(super) struct Grown {
     pub axis: usize,
     /// The extent of the buffer along it.
     pub most: i64,
-    /// Whether the number of rounds or the user says that there is room. Else each round must show it.
+    /// `true` if the number of iterations or the user guarantees enough room. Otherwise each iteration must show it.
     pub has_room: bool,
 }
 
-/// An extent of a result of a round that is not that of the input.
+/// An extent of an iteration's result that differs from the input's.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
     /// The output.
     pub output: usize,
     /// The axis.
     pub axis: usize,
-    /// How much longer it is than before the round at most, where a number says it.
+    /// The largest increase in an iteration, if a bound is known.
     pub by: Option<i64>,
-    /// The largest that it may be.
+    /// The maximum.
     pub most: i64,
 }
 
-/// The error for an output that is not what the next round begins with.
+/// The error for an output whose shape differs from the next iteration's input.
 pub(super) fn changes(output: usize) -> Diagnostic {
     unsupported(format!("output {output} of the loop's body has another shape than its input"))
 }
 
-/// A buffer with a tensor at its beginning: along one axis it has another extent.
+/// A buffer with a tensor at its beginning. It has extent `most` along one axis.
 ///
 /// # Errors
 /// When there are too many elements.
@@ -64,8 +64,8 @@ impl Grown {
         Ok(slices::part(graph, buffer, self.axis, slices::Cut::run(Extent::Static(0), Extent::Value(count)))?)
     }
 
-    /// The buffer and the length after a round that makes one tensor of another, and whether there may be no room for it. A result that begins with
-    /// what it was before is written behind that.
+    /// The buffer and the length after an iteration, and the change if there may be no room for it. If the result begins with the tensor before, only
+    /// the rest is written, behind it.
     ///
     /// # Errors
     /// When there are too many elements.

@@ -1,6 +1,7 @@
-//! WHILE. A loop stays a loop where a round hands on what it was given the shapes of. Else it is written out, if its condition can be computed here.
+//! WHILE. A loop stays a loop if an iteration keeps the shapes of its inputs. Otherwise it is unrolled, if its condition can be computed at compile
+//! time.
 //!
-//! A loop is tried in several ways ([`Way`]); the first that goes is taken.
+//! A loop is tried in several ways ([`Way`]), and the first that succeeds is taken.
 
 use super::callee::{Argument, Callee, Counter, Part, Returned};
 use super::counters::counters;
@@ -16,16 +17,16 @@ const MAX_ROUNDS: usize = 1024;
 /// Instructions that a function may have come to by writing out loops.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
 
-/// How a loop becomes one of the tensor language, or several rounds.
+/// The translation of a loop: a loop of the tensor language, or several iterations.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    /// A loop that needs nothing but its types.
+    /// A loop that only needs its types.
     Plain,
-    /// A loop that is followed from round to round: what counts them is an index, and an element of a list is written in place.
+    /// A loop with an analysis of its iterations: its counters are indices, and an element of a list is written in place.
     Followed,
-    /// The rounds one after the other.
+    /// The iterations, one after the other.
     WrittenOut,
-    /// A loop that is followed, with room for tensors that get longer.
+    /// An analysed loop, with room for tensors that grow.
     Grown,
 }
 
@@ -35,7 +36,7 @@ impl Way {
     }
 }
 
-/// What a loop computes: nothing where the diagnostics say why.
+/// The results of a loop; `None` if the diagnostics say why there are none.
 type Attempt = Result<Option<Vec<Slot>>, Diagnostic>;
 
 /// A loop in the file.
@@ -68,7 +69,7 @@ pub(super) fn while_loop(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 }
 
 impl Loop<'_> {
-    /// The first way that goes. What is wrong with the first is told, unless another one goes.
+    /// Returns the results of the first way that succeeds. If none does, the first way's diagnostics are reported.
     fn attempt(&self, operator: &mut Operator<'_, '_, '_>) -> Attempt {
         let ways: &[Way] = if self.is_dynamic(operator) {
             &[Way::Followed, Way::WrittenOut, Way::Grown]
@@ -84,7 +85,7 @@ impl Loop<'_> {
                 return Ok(Some(slots));
             }
             let is_unsupported = found.iter().chain(outcome.as_ref().err()).all(|diagnostic| diagnostic.kind() == Kind::Unsupported);
-            // What is wrong with lengths is told by who looked at them.
+            // Errors of lengths are reported by the way that analysed them.
             if told.is_none() || way == Way::Grown && outcome.is_err() {
                 told = Some((found, outcome));
             }
@@ -97,7 +98,7 @@ impl Loop<'_> {
         outcome
     }
 
-    /// Whether some operand has an extent that is known only when the model runs.
+    /// Tests whether some operand has a run-time extent.
     fn is_dynamic(&self, operator: &Operator<'_, '_, '_>) -> bool {
         let function = operator.lowering.graph.function();
         let is_open = |slot: &Slot| match *slot {
@@ -115,7 +116,7 @@ impl Loop<'_> {
         outcome
     }
 
-    /// What the condition and a round are given for the operands. What a round hands on is the same in every call.
+    /// The arguments of the condition and the body for the operands. Inputs that the body hands on unchanged are the same in every iteration.
     fn arguments(&self, operator: &mut Operator<'_, '_, '_>, way: Way) -> Result<Vec<Argument>, Diagnostic> {
         let lowering = &mut *operator.lowering;
         let subgraph = lowering.shared.open(self.body)?;

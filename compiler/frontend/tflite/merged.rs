@@ -79,12 +79,12 @@ impl Merged {
         Ok(Self { sizes })
     }
 
-    /// Finds what limits sizes beside their intervals. A loop whose rounds append on one way alone has room enough by that.
+    /// Finds limits of sizes besides their intervals. A loop that appends only in one branch has enough room by them.
     fn find_limits([then, otherwise]: [&Callee; 2], merged: &mut [Self]) {
         for size in merged.iter_mut().flat_map(|result| &mut result.sizes) {
             let more = |index: Value| otherwise.increases(size.extents[1]).find(|(outer, _)| *outer == index).map(|(_, more)| more);
             let both = then.increases(size.extents[0]);
-            // Differences of extents end at 0, so nothing is less by a number for certain.
+            // Differences of extents saturate at 0, so no decrease is certain.
             size.limits = both.filter_map(|(index, here)| Some((index, here.max(more(index)?).max(0)))).collect();
         }
     }
@@ -122,7 +122,7 @@ impl Merged {
         Ok([vec![buffer], lengths].concat())
     }
 
-    /// The results after the branch, with what follows them.
+    /// The results after the branch. Other results follow the merged ones.
     ///
     /// # Errors
     /// When there are too many elements.

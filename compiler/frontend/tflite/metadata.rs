@@ -1,6 +1,6 @@
-//! What a file's metadata say of the model and its tensors: the entry `TFLITE_METADATA`.
+//! A file's metadata of the model and its tensors: the entry `TFLITE_METADATA`.
 //!
-//! The graph does not depend on them, so metadata that cannot be read say nothing, and are no error.
+//! The graph does not depend on the metadata, so unreadable metadata count as missing, and are no error.
 
 use super::entries::Entry;
 use super::file::open;
@@ -26,14 +26,14 @@ pub(super) fn subgraph<'a>(metadata: &ModelMetadata<'a>) -> Option<SubGraphMetad
     metadata.subgraph_metadata()?.iter().next()
 }
 
-/// What the file says of the model as a whole.
+/// The file's description of the model as a whole.
 pub(in crate::frontend) fn about(bytes: &[u8]) -> About {
     let Some(metadata) = metadata(bytes) else { return About::default() };
     let text = |text: Option<&str>| text.unwrap_or_default().trim().to_owned();
     About { description: text(metadata.description()), author: text(metadata.author()), license: text(metadata.license()) }
 }
 
-/// Adds to the ports of methods how the numbers that people have become those that the model was trained with.
+/// Adds the normalization of numbers before quantization to the ports of methods.
 pub(super) fn add_normalizations(module: &mut Module, entries: &[Entry], bytes: &[u8]) {
     let Some(subgraph) = metadata(bytes).as_ref().and_then(subgraph) else { return };
     let methods = module.methods.iter_mut().zip(entries).filter(|(_, entry)| entry.subgraph == 0);

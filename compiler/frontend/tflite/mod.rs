@@ -1,6 +1,6 @@
 //! TFLite files to the tensor language: the container, then one file a family of operators.
 //!
-//! The results are those of LiteRT's reference kernels: integers bit for bit, floats up to the order of sums.
+//! The results equal LiteRT's reference kernels: integers bit for bit, floats up to the order of sums.
 
 mod arithmetic;
 mod binary;
@@ -118,7 +118,7 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
     let mut given = Given::new(options, samples);
     loop {
         let (loaded, asked) = load_with(&file, &entries, &given);
-        // What operators turned out to ask for is known in the next attempt; there are at most as many as inputs.
+        // The next attempt knows the inputs that operators asked for. There are at most as many attempts as inputs.
         if !given.bind(&asked) {
             let mut module = loaded?;
             metadata::add_normalizations(&mut module, &entries, slice);
@@ -127,7 +127,7 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
     }
 }
 
-/// The error for what is given for an input or output that no method has.
+/// The error for a setting of an input or output that no method has.
 fn unused(module: &Module, options: &LoadOptions) -> Option<Diagnostic> {
     let given = options.shapes.iter().map(|(input, _)| (codes::SHAPE_GIVEN, "shape", false, *input));
     let given = given.chain(options.values.iter().map(|(input, _)| (codes::VALUE_GIVEN, "value", false, *input)));
@@ -140,7 +140,7 @@ fn unused(module: &Module, options: &LoadOptions) -> Option<Diagnostic> {
     })
 }
 
-/// Lowers every entry with what is given for its inputs; says beside which inputs operators must know.
+/// Lowers every entry with the settings of its inputs. Also returns the inputs whose values operators must know.
 fn load_with(file: &File<'_>, entries: &[Entry], given: &Given<'_>) -> (Result<Module, Diagnostics>, BTreeSet<Input>) {
     let mut module = Module::default();
     let mut shared = Shared::new(file);
@@ -160,7 +160,7 @@ fn load_with(file: &File<'_>, entries: &[Entry], given: &Given<'_>) -> (Result<M
     if errors.is_empty() {
         return (Ok(module), shared.asked);
     }
-    // What an operator could do without may be what another one after it cannot.
+    // A value that one operator could do without may be needed by a later one.
     shared.asked.extend(shared.wished);
     (Err(Diagnostics(errors)), shared.asked)
 }

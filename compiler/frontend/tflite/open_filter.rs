@@ -7,9 +7,9 @@ use crate::ir::{ElementType, Extent, Scalar, Value, WindowGeometry};
 use crate::operators::windows::Windows;
 use std::ops::Range;
 
-/// A filter of known extents, and those that it had.
+/// A filter padded to static extents, and its actual extents.
 pub(super) struct OpenFilter {
-    /// The filter, filled up.
+    /// The filter, padded with zeros.
     pub filter: Operand,
     /// Taps along each dimension of a window.
     taps: Vec<Extent>,
@@ -40,20 +40,20 @@ impl OpenFilter {
         Ok(windows.geometry_of_taps(operator.graph(), image, &self.taps)?)
     }
 
-    /// What of a transposed convolution is cut off before a result of these extents.
+    /// The elements cut off a transposed convolution's result at its beginning, for a result of these extents.
     pub fn cut(&self, operator: &mut Operator<'_, '_, '_>, windows: &Windows, wanted: &[Extent]) -> Result<Vec<Extent>, Diagnostic> {
         let g = operator.graph();
         let cut = wanted.iter().zip(&self.taps).enumerate().map(|(d, (&extent, &taps))| windows.padding_before_taps(g, d, extent, taps));
         Ok(cut.collect::<Result<_, _>>()?)
     }
 
-    /// Whether all taps are counted when the model is compiled.
+    /// Tests whether the numbers of taps are static.
     pub fn has_known_taps(&self) -> bool {
         self.taps.iter().all(|taps| taps.as_static().is_some())
     }
 }
 
-/// A tensor with numbers that stand for zero after its last elements along an axis, so that there are `most`.
+/// A tensor padded to `most` elements at the end of an axis, with numbers that stand for zero.
 fn filled(operator: &mut Operator<'_, '_, '_>, value: Value, axis: usize, most: u64, zero_point: i64) -> Result<Value, Diagnostic> {
     let g = operator.graph();
     let mut shape = g.extents(value);

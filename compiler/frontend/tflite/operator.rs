@@ -1,4 +1,4 @@
-//! What the lowering of one operator sees: its operands, results and options, and the builder.
+//! The view of one operator during lowering: its operands, results and options, and the builder.
 
 use super::error::{invalid, unsupported};
 use super::subgraph::{Lowering, Slot};
@@ -19,16 +19,16 @@ pub(super) type Lowered = Result<(), Diagnostic>;
 /// Turns one operator into instructions.
 pub(super) type Lower = fn(&mut Operator<'_, '_, '_>) -> Lowered;
 
-/// An operand: its value, what the file says of it, and its shape as computed.
+/// An operand: its value, the file's description, and its actual shape.
 #[derive(Clone)]
 pub(super) struct Operand {
     /// The SSA value.
     pub value: Value,
-    /// What the file says; its shape may be out of date.
+    /// The file's description; its shape may be out of date.
     pub info: Rc<TensorInfo>,
-    /// The shape as computed; an extent that is known only when the model runs stands here with its bound.
+    /// The actual shape, with the bounds of run-time extents.
     pub shape: Vec<u64>,
-    /// The extents as computed.
+    /// The actual extents.
     pub extents: Vec<Extent>,
 }
 
@@ -69,7 +69,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         &mut self.lowering.graph.builder
     }
 
-    /// Number of operands, those left out among them.
+    /// The number of operands, including missing ones.
     pub fn input_count(&self) -> usize {
         self.inputs.len()
     }
@@ -109,7 +109,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         Ok(Some(operand))
     }
 
-    /// What the file says of any tensor of the subgraph.
+    /// The file's description of any tensor of the subgraph.
     pub fn tensor(&self, index: usize) -> Result<Rc<TensorInfo>, Diagnostic> {
         let count = self.lowering.subgraph.tensors.len();
         if index >= count {
@@ -120,13 +120,13 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         self.lowering.info(index)
     }
 
-    /// What the file says of result number `index`.
+    /// The file's description of result number `index`.
     pub fn output(&self, index: usize) -> Result<Rc<TensorInfo>, Diagnostic> {
         let tensor = self.outputs.get(index).ok_or_else(|| invalid(codes::OPERAND_COUNT, format!("output {index} is missing")))?;
         self.lowering.info(*tensor)
     }
 
-    /// Makes a value result number `index`; its element type must be the one that the file declares, or hold one packed integer each.
+    /// Sets result number `index`. The value's element type must be the one that the file declares, or hold one packed integer each.
     pub fn bind(&mut self, index: usize, value: Value) -> Lowered {
         let info = self.output(index)?;
         let element = self.lowering.graph.builder.tensor(value).element;
@@ -179,7 +179,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         Ok(())
     }
 
-    /// Marks the results as depending on what could not be lowered.
+    /// Marks the results as depending on an operator that could not be lowered.
     pub fn poison(&mut self) {
         for &tensor in &self.outputs {
             self.lowering.slots[tensor] = Slot::Poisoned;

@@ -64,7 +64,7 @@ impl Lowering<'_, '_> {
         Ok(ports)
     }
 
-    /// The outputs, and what they are.
+    /// The outputs, and their ports.
     pub(super) fn results(&mut self) -> Result<(Vec<Value>, Vec<Port>), Diagnostic> {
         let mut values = Vec::new();
         let mut ports = Vec::new();

@@ -69,8 +69,8 @@ impl Windows {
     }
 }
 
-/// A reduction, what it does with two elements, and by the type in which it does so: narrow integers wrap at the end, and what
-/// asks whether numbers are 0 works on truth values.
+/// A reduction, the same operation on two elements, and the type in which both compute. Narrow integers are widened and wrap at the end. Tests for
+/// zero work on truth values.
 fn reduction(function: Function, element: ElementType) -> Option<(Reduction, ScalarOp, ElementType)> {
     let number = element.is_float() || element.is_integer();
     let wide = if element.is_integer() && element.bits() < 32 { I32 } else { element };
@@ -155,7 +155,7 @@ pub(super) fn stablehlo_reduce_window(operator: &mut Operator<'_, '_, '_>) -> Lo
     let function = computation(operator, options.body_subgraph_index())?;
     let function = function.ok_or_else(|| unsupported("a reduction that computes nothing is not supported"))?;
     let rank = input.rank();
-    // What the file leaves out is 1, or no padding.
+    // A missing list means 1, or no padding.
     let list = |list: Option<flatbuffers::Vector<'_, i64>>, default: i64, count: usize| -> Vec<i64> {
         list.map_or(vec![default; count], |list| list.into_iter().collect())
     };

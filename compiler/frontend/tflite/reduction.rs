@@ -8,13 +8,13 @@ use crate::ir::{ElementType, Extent, Reduction as Reduce, Scalar, Search, Value}
 use crate::operators::reduction::{self, Axes, Rescaling};
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8};
 
-/// A reduction as the file has it.
+/// A reduction with its arguments in the file.
 struct Reduction {
-    /// What is reduced.
+    /// The operand.
     input: Operand,
-    /// Along which dimensions, ascending.
+    /// The dimensions, ascending.
     axes: Vec<usize>,
-    /// Whether they keep extent 1.
+    /// The shape of the result along them.
     shape: Axes,
 }
 
@@ -46,8 +46,8 @@ impl Reduction {
     }
 }
 
-/// SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL. Quantized extremes are those of the integers, on one scale;
-/// truth values count as 0 and 1.
+/// SUM, REDUCE_PROD, REDUCE_MAX, REDUCE_MIN, REDUCE_ANY, REDUCE_ALL. Quantized extremes are the extremes of the integers, on one scale. Truth values
+/// count as 0 and 1.
 pub(super) fn reduce(operator: &mut Operator<'_, '_, '_>, kind: Reduce) -> Lowered {
     let reduction = reduction(operator)?;
     let output = operator.output(0)?;

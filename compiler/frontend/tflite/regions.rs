@@ -6,8 +6,8 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::schema::tflite as schema;
 use schema::{BuiltinOperator as Code, ReduceWindowFunction as Function};
 
-/// The operators of both dialects, with what they do. `STABLEHLO_AND` and `STABLEHLO_OR` work on the bits of integers, so they are these functions on
-/// truth values alone.
+/// The operators of both dialects, with their functions. `STABLEHLO_AND` and `STABLEHLO_OR` work on the bits of integers, so they are these functions
+/// only on truth values.
 const DIALECTS: &[(Code, Function)] = &[
     (Code::ADD, Function::ADD),
     (Code::LOGICAL_AND, Function::ALL),

@@ -178,8 +178,8 @@ pub(super) const SUPPORTED: &[(Code, Lower)] = &[
     (Code::ZEROS_LIKE, unary::zeros_like),
 ];
 
-/// Operators that the runtime has and that are not compiled, and why. What is in neither list has no reference kernel, and so no meaning
-/// to hold on to.
+/// Operators that the runtime has and modelc does not compile, and the reasons. Operators in neither list have no reference kernel, and so no
+/// definition of their results.
 pub(super) const REFUSED: &[(Code, &str)] = &[
     (Code::EMBEDDING_LOOKUP_SPARSE, "the shape of its result depends on the data"),
     (Code::LSH_PROJECTION, "its hashes are the runtime's own"),
@@ -212,10 +212,10 @@ pub(super) fn lowering(code: &OperatorCode) -> Result<Lower, Diagnostic> {
     Ok(found.ok_or_else(error)?.1)
 }
 
-/// What the names of custom operators begin with.
+/// The prefix of custom operators' names.
 const CUSTOM: &str = "CUSTOM:";
 
-/// The symbol of the function that computes a custom operator, where the user names one.
+/// The symbol of the function that implements a custom operator, if the user names one.
 pub(super) fn symbol<'a>(code: &OperatorCode, customs: &'a [(String, String)]) -> Option<&'a str> {
     let name = code.name.strip_prefix(CUSTOM)?;
     customs.iter().find(|(custom, _)| custom == name).map(|(_, symbol)| symbol.as_str())

@@ -7,7 +7,7 @@ use crate::ir::{Combination, ElementType, Extent, Scalar};
 use crate::operators::indexing::placed;
 use ElementType::{F32, I32};
 
-/// What an empty segment holds.
+/// The number in an empty segment.
 fn neutral(combination: Combination, element: ElementType) -> Scalar {
     match (combination, element) {
         (Combination::Product, _) => Scalar::int(element, 1),
@@ -19,7 +19,7 @@ fn neutral(combination: Combination, element: ElementType) -> Scalar {
     }
 }
 
-/// Slices of `data` after the dimensions of `ids` combined into `count` segments.
+/// Combines slices of `data`, after the dimensions of `ids`, into `count` segments.
 fn combined(
     operator: &mut Operator<'_, '_, '_>,
     data: Operand,

@@ -8,7 +8,7 @@ use crate::operators::selection;
 use crate::operators::terms::Terms;
 use ElementType::{Bool, F32, I8, I16, I32, I64, U8, U32};
 
-/// Elements of a tensor all pairs of which UNIQUE compares.
+/// The maximum number of elements of a tensor that UNIQUE compares in pairs.
 const MOST_COMPARED: u64 = 1 << 12;
 
 /// WHERE: the coordinates of all elements that are not zero, in row-major order.
@@ -59,7 +59,7 @@ pub(super) fn unique(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let table = operator.map(&[column, row], terms.finish(equal))?;
     let first = operator.builder().arg_reduce(table, Search::Max, 1, I32)?;
     let first = operator.reshape_to(first, &[count])?;
-    // What is not equal to itself, NaN, is its own first.
+    // NaN, which is not equal to itself, is its own first.
     let all = operator.graph().positions(&[count], 0, I32)?;
     let mut terms = Terms::new(&[element, I32, I32]);
     let (x, first_term, position) = (terms.input(0), terms.input(1), terms.input(2));

@@ -12,7 +12,7 @@ use crate::operators::terms::Terms;
 use crate::schema::tflite::TensorType as TypeCode;
 use ElementType::{I32, I64};
 
-/// RESHAPE: the shape is a tensor, or in the options of older files; −1 stands for what is left.
+/// RESHAPE: the shape is a tensor, or in the options of older files. The size for −1 follows from the number of elements.
 pub(super) fn reshape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=2, 1..=1)?;
     let input = operator.any_input(0)?;
@@ -92,7 +92,7 @@ fn rebind(operator: &mut Operator<'_, '_, '_>, input: &Operand, shape: &[Extent]
     operator.bind(0, value)
 }
 
-/// SQUEEZE: drops dimensions of extent 1, all or those listed.
+/// SQUEEZE: removes all dimensions of extent 1, or the listed ones.
 pub(super) fn squeeze(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
     let input = operator.any_input(0)?;
@@ -263,7 +263,7 @@ pub(super) fn range(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// RANGE of integers of 0 or more, some of which are known only when the model runs, upwards by a known step.
+/// RANGE of non-negative integers, some of which are known only at run time, with a static positive step.
 fn dynamic_range(operator: &mut Operator<'_, '_, '_>, items: &[ListItem]) -> Lowered {
     let element = operator.output(0)?.element;
     let &[start, limit, ListItem::Number(step)] = items else { return Err(super::extents::dynamic()) };

@@ -1,4 +1,4 @@
-//! What the subgraphs of one file share while they are lowered, and the bounds on how they nest.
+//! The state that a file's subgraphs share during lowering, and limits of their nesting.
 
 use super::error::{invalid, unsupported};
 use super::file::{File, Subgraph};
@@ -9,9 +9,9 @@ use crate::diagnostic::{Diagnostic, codes};
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
-/// How deep subgraphs may call each other; each level costs native stack.
+/// The maximum depth of calls between subgraphs. Each level costs native stack.
 const MAX_DEPTH: usize = 48;
-/// Operators that a file may expand to. Subgraphs are lowered once a call, so a small hostile file could grow without bound.
+/// The maximum number of operators that a file expands to. Subgraphs are lowered at each call, so a small hostile file could grow without limit.
 const MAX_OPERATORS: usize = 1 << 20;
 
 /// The state of reading one file.
@@ -19,9 +19,9 @@ pub(super) struct Shared<'a> {
     pub file: &'a File<'a>,
     /// Its resource variables.
     pub variables: Variables,
-    /// Inputs of methods whose numbers operators asked for, and did not know.
+    /// Inputs of methods whose values operators asked for, but did not know.
     pub asked: BTreeSet<Input>,
-    /// Inputs whose numbers operators read when the model runs, and would do better to know.
+    /// Inputs whose values operators read at run time, but would better know.
     pub wished: BTreeSet<Input>,
     subgraphs: Vec<Option<Rc<Subgraph<'a>>>>,
     /// The subgraphs that are being lowered, outermost first.

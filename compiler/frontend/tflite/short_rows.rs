@@ -1,7 +1,7 @@
-//! ARG_MAX and ARG_MIN of rows of four to seven floats that lie side by side.
+//! ARG_MAX and ARG_MIN of contiguous rows of four to seven floats.
 //!
-//! LiteRT searches such rows in four lanes, and then what is left over. A NaN in a lane is compared with those of the other lanes, and loses or wins by
-//! its place; elsewhere NaN is left out. Longer rows have several elements a lane, so that NaN is left out there too, unless a lane has nothing else.
+//! LiteRT searches such rows in four lanes, and then the rest. A NaN in a lane is compared with the other lanes, and its place decides the result. In
+//! the rest, NaN is left out. Longer rows have several elements a lane, so NaN is left out there, too, unless a lane has nothing else.
 
 use super::operator::Operator;
 use crate::diagnostic::Diagnostic;
@@ -9,7 +9,7 @@ use crate::ir::{Comparison, ElementType, Extent, Node, ScalarOp, Search, Value};
 use crate::operators::Error;
 use crate::operators::terms::{Term, Terms};
 
-/// How long the rows are.
+/// The lengths of these rows.
 pub(super) const LENGTHS: std::ops::Range<u64> = 4..8;
 
 const LANES: usize = 4;
@@ -68,7 +68,7 @@ impl Row {
         if self.is_largest { terms.max(a, b) } else { terms.min(a, b) }
     }
 
-    /// Whether a number is better than the best one so far, or the first one after nothing but NaN.
+    /// Tests whether a number is better than the best one so far, or the first one after nothing but NaN.
     fn is_better(&self, terms: &mut Terms, x: Node, best: Node) -> Term {
         let comparison = if self.is_largest { Comparison::Greater } else { Comparison::Less };
         let better = terms.compare(comparison, x, best)?;

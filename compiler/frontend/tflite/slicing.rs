@@ -85,7 +85,7 @@ fn counted_or_rest(operator: &mut Operator<'_, '_, '_>, size: Value, extent: Ext
 struct Dimension {
     extent: Extent,
     cut: Cut,
-    /// Whether the dimension is left out of the result.
+    /// `true` if the dimension is left out of the result.
     dropped: bool,
 }
 
@@ -95,7 +95,7 @@ impl Dimension {
     }
 }
 
-/// STRIDED_SLICE, Python's slicing written as bit masks.
+/// STRIDED_SLICE: Python's slicing, encoded as bit masks.
 pub(super) fn strided_slice(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(4..=4, 1..=1)?;
     let options = operator.record.builtin_options_as_strided_slice_options().ok_or_else(missing_options)?;
@@ -123,7 +123,7 @@ pub(super) fn strided_slice(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// What is taken of all dimensions, new ones of extent 1 among them: an ellipsis, and what comes after the list, is taken whole.
+/// The slices of all dimensions, including new ones of extent 1. Dimensions of an ellipsis, and dimensions after the list, are taken whole.
 fn dimensions(
     operator: &mut Operator<'_, '_, '_>,
     shape: &[Extent],
@@ -158,8 +158,8 @@ fn dimensions(
     Ok(list)
 }
 
-/// What is taken of a dimension by begin, end and stride; `masks` say whether begin and end are open and whether the dimension is dropped. Where all is
-/// not known while compiling, steps go forwards.
+/// The slice of a dimension by begin, end and stride. The truth values tell that begin or end is open, and that the dimension is dropped. A negative
+/// stride needs static positions.
 fn dimension(
     operator: &mut Operator<'_, '_, '_>,
     extent: Extent,
@@ -229,7 +229,7 @@ fn one_axis(operator: &mut Operator<'_, '_, '_>, list: &Operand, rank: usize) ->
     }
 }
 
-/// SPLIT_V: parts of given sizes, one of which may be −1.
+/// SPLIT_V: parts of given sizes. One size may be −1.
 pub(super) fn split_v(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let parts = operator.output_count();
     operator.arity(3..=3, 1..=parts.max(1))?;

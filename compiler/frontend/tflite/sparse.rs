@@ -58,7 +58,7 @@ pub(super) fn dense(record: &schema::SparsityParameters<'_>, shape: &[u64], size
     Ok(dense)
 }
 
-/// The positions of a level below those of the level before.
+/// The positions of a level below the positions of the level above.
 fn descend(above: &[u64], level: &Level) -> Result<Vec<u64>, Diagnostic> {
     let Some((segments, indices)) = &level.compressed else {
         return Ok(above.iter().flat_map(|offset| (0..level.size).map(move |i| offset + i * level.step)).collect());

@@ -16,7 +16,7 @@ fn misfit(what: &str, expected: impl Into<String>, found: &impl std::fmt::Debug)
     invalid(codes::OPTION_RANGE, format!("{what} do not fit")).expected(expected, format!("{found:?}"))
 }
 
-/// Dimension numbers below `rank`, none of them twice; in rising order where that is asked for.
+/// Distinct dimension numbers below `rank`, in rising order if `rising`.
 fn dimensions(what: &str, list: List<'_>, rank: usize, rising: bool) -> Result<Vec<usize>, Diagnostic> {
     let numbers: Vec<i64> = list.into_iter().flatten().collect();
     let found: Vec<usize> = numbers.iter().filter_map(|&n| usize::try_from(n).ok().filter(|&n| n < rank)).collect();
@@ -56,7 +56,7 @@ pub(super) fn gather(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let (tensor, indices) = tensor_and_indices(operator)?;
     let rank = tensor.rank();
     let size: Vec<i64> = options.slice_sizes().into_iter().flatten().collect();
-    // What is known only when the model runs has to hold a slice whatever it is.
+    // A run-time extent must hold a slice for every value.
     let fits = size.len() == rank && size.iter().zip(&tensor.extents).all(|(n, &extent)| (0..=operator.interval(extent).low).contains(n));
     if !fits {
         return Err(misfit("the sizes of slices", format!("at most {:?}", tensor.shape), &size));

@@ -14,7 +14,7 @@ pub(super) struct Variables {
     pub initialised: HashSet<usize>,
     /// The states of variable tensors, by subgraph and tensor.
     pub tensors: HashMap<(usize, usize), State>,
-    /// The states that operators have of their own, by subgraph, first result, and what they hold.
+    /// The states that operators have of their own, by subgraph, first result, and purpose.
     pub own: HashMap<(usize, usize, &'static str), State>,
 }
 

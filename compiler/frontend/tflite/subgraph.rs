@@ -11,16 +11,16 @@ use crate::operators::graph::Compared;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What is known of a tensor while walking.
+/// The contents of a tensor during lowering.
 #[derive(Clone, Copy)]
 pub(super) enum Slot {
-    /// Nothing has written it yet.
+    /// No contents: nothing has written it yet.
     Unwritten,
     /// Its value.
     Value(Value),
-    /// The variable that it is a handle of.
+    /// A handle of a variable.
     Variable(usize),
-    /// The operator that writes it could not be lowered; what depends on it is skipped without another error.
+    /// The operator that writes it could not be lowered. Operators that depend on it are skipped without another error.
     Poisoned,
 }
 
@@ -28,13 +28,13 @@ pub(super) enum Slot {
 pub(super) struct Lowering<'a, 'm> {
     pub(super) graph: Graph<'m>,
     pub(super) shared: &'m mut Shared<'a>,
-    /// Orders reads and writes of variables; none before the first of them.
+    /// The effect token that orders reads and writes of variables; `None` before the first of them.
     pub(super) effect: Option<Value>,
-    /// Whether this subgraph gives variables their first contents.
+    /// `true` if this subgraph gives variables their initial contents.
     pub(super) is_initialising: bool,
     pub(super) subgraph: Rc<Subgraph<'a>>,
     pub(super) slots: Vec<Slot>,
-    /// The input of the method that a parameter is.
+    /// The method's input for each parameter that is one.
     pub(super) inputs: HashMap<Value, (usize, usize)>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
@@ -75,7 +75,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
 }
 
 impl<'a> Lowering<'a, '_> {
-    /// What the file says of a tensor.
+    /// The file's description of a tensor.
     pub(super) fn info(&self, tensor: usize) -> Result<Rc<TensorInfo>, Diagnostic> {
         self.subgraph.tensors[tensor].clone()
     }
@@ -114,7 +114,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A list of tensor indices, −1 for those left out.
+    /// A list of tensor indices. −1 stands for a missing tensor.
     pub(super) fn indices(&self, list: Option<flatbuffers::Vector<'_, i32>>) -> Result<Vec<Option<usize>>, Diagnostic> {
         let count = self.subgraph.tensors.len();
         let check = |index: i32| match usize::try_from(index) {

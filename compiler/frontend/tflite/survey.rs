@@ -1,4 +1,4 @@
-//! What a TFLite file holds, without lowering it.
+//! The contents of a TFLite file, without lowering.
 
 use super::entries::entries;
 use super::file::{open, operator_code};
@@ -9,10 +9,10 @@ use crate::ir::data::Bytes;
 use crate::schema::tflite as schema;
 use std::sync::Arc;
 
-/// Counts the operators of all subgraphs, and names what the entry points take and give.
+/// Counts the operators of all subgraphs, and names the inputs and outputs of the entry points.
 ///
 /// # Errors
-/// When the file is no sound model.
+/// A damaged file.
 pub(in crate::frontend) fn survey(bytes: &Arc<dyn Bytes>, customs: &[(String, String)]) -> Result<Survey, Diagnostics> {
     let model = open((**bytes).as_ref())?;
     let codes: Vec<_> = model.operator_codes().into_iter().flatten().map(operator_code).collect();

@@ -174,7 +174,7 @@ fn with_diagonal(
     operator.map(&[down, across, diagonal, rest.map_or(diagonal, |rest| rest.value)], terms.finish(number))
 }
 
-/// A diagonal beside all rows of matrices, the last ones of which it may not reach: `[…, rows, 1]`.
+/// A diagonal spread over all rows of matrices: `[…, rows, 1]`. Rows beyond its length repeat its last element.
 fn along_rows(operator: &mut Operator<'_, '_, '_>, diagonal: Value, rows: Extent, length: Extent) -> Result<Value, Diagnostic> {
     let g = operator.graph();
     let (axis, last) = (g.rank(diagonal) - 1, g.extent_tensor(length, I32)?);

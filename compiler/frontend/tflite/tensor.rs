@@ -23,17 +23,17 @@ pub(super) struct TensorInfo {
     pub element: ElementType,
     /// The shape in the file; a batch of unknown size is 1 there.
     pub shape: Vec<u64>,
-    /// Whether the number of dimensions is known; an unknown shape is that of a scalar.
+    /// `true` if the number of dimensions is known. A tensor without it has the shape of a scalar.
     pub has_rank: bool,
-    /// Whether the file leaves a dimension open; its extent in `shape` is a placeholder then.
+    /// `true` for each dimension that the file leaves open. Its extent in `shape` is a placeholder.
     pub open: Vec<bool>,
     /// Scales and zero points, when the file gives scales.
     pub quantization: Option<Quantization>,
-    /// Blocks with a scale each, when it is quantized so.
+    /// Blocks with a scale each, if the tensor is quantized like this.
     pub blocks: Option<Blocks>,
     /// The bytes of a constant, or the first contents of a variable tensor.
     pub data: Option<Data>,
-    /// Whether it keeps its contents from call to call.
+    /// `true` if the tensor keeps its contents from call to call.
     pub is_variable: bool,
 }
 
@@ -117,8 +117,7 @@ fn read_named(record: schema::Tensor<'_>, name: String, buffers: &Buffers<'_>) -
     Ok(TensorInfo { name, element, shape, has_rank, open, quantization, blocks, data, is_variable: record.is_variable() })
 }
 
-/// The bytes of a dense tensor, when neither its rank nor its size is beyond what the tensor language takes. An extent of zero does not
-/// excuse the others.
+/// The bytes of a dense tensor, checked against the limits of the tensor language. An extent of zero does not excuse the others.
 pub(super) fn checked_bytes(element: ElementType, shape: &[u64]) -> Result<u64, Diagnostic> {
     let elements = shape.iter().filter(|&&n| n != 0).try_fold(1u64, |product, &n| product.checked_mul(n));
     let fits = elements.is_some_and(|n| n <= crate::ir::operators::MAX_ELEMENTS) && shape.len() <= crate::ir::operators::MAX_RANK;
@@ -156,7 +155,7 @@ fn constant(record: &schema::Tensor<'_>, bytes: u64, buffers: &Buffers<'_>) -> R
     Ok(Some(data))
 }
 
-/// Where the constant bytes of a tensor lie in the file; `None` for a tensor that is computed.
+/// The range of a constant tensor's bytes in the file; `None` for a computed tensor.
 fn stored_range(record: &schema::Tensor<'_>, buffers: &Buffers<'_>) -> Result<Option<std::ops::Range<usize>>, Diagnostic> {
     if record.external_buffer() != 0 {
         return Err(unsupported("constants in a file of their own are not supported"));
@@ -173,7 +172,7 @@ fn stored_range(record: &schema::Tensor<'_>, buffers: &Buffers<'_>) -> Result<Op
     byte_range(&buffer, buffers.bytes)
 }
 
-/// Where a buffer lies in the file; `None` for an empty one. Large files keep buffers after the FlatBuffer, by offset and size.
+/// The range of a buffer in the file; `None` for an empty one. Large files keep buffers after the FlatBuffer, by offset and size.
 fn byte_range(buffer: &schema::Buffer<'_>, file: &[u8]) -> Result<Option<std::ops::Range<usize>>, Diagnostic> {
     if let Some(inline) = buffer.data().filter(|data| !data.is_empty()) {
         return Ok(Some(range_in(file, inline.bytes())));

@@ -26,7 +26,7 @@ pub(super) fn transpose_conv(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let bounds = output_bounds(operator);
     let wanted: Option<Vec<Extent>> = operator.extent_list(&list, "shapes", &bounds)?.into_iter().map(|item| item.extent()).collect();
     let wanted = wanted.ok_or_else(|| invalid(codes::NEGATIVE_DIMENSION, "a dimension is negative"))?;
-    // What is known only when the model runs stands here with its bound, as in the input's shape.
+    // Run-time extents have their bounds here, as in the input's shape.
     let largest: Vec<u64> = wanted.iter().map(|&extent| operator.graph().bound(extent)).collect();
     if wanted.len() != 4
         || input.rank() != 4

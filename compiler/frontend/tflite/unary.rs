@@ -362,7 +362,7 @@ fn bind_table(
     operator.bind(0, value)
 }
 
-/// Binds a function of real numbers on quantized tensors; those of 16 bits have no zero points.
+/// Binds a function of real numbers on quantized tensors. 16-bit tensors have no zero points.
 fn tabulated(operator: &mut Operator<'_, '_, '_>, input: &Operand, output: &TensorInfo, function: impl Fn(f32) -> f32) -> Lowered {
     let Scales { from, to, .. } = scales(operator, input, output)?;
     if input.element() == I16 && output.element == I16 {

@@ -1,7 +1,7 @@
-//! MaxPoolingWithArgmax2D and MaxUnpooling2D: pooling that says where each maximum was, and its inverse.
+//! MaxPoolingWithArgmax2D and MaxUnpooling2D: max pooling that returns positions, and its inverse.
 //!
-//! There are two definitions, told apart by the type of the positions: MediaPipe's are f32 and count taps of the window
-//! (row × window width + column, plus 0.1), those of TFLite's perception kernels are i32 and count elements of the image.
+//! There are two formats of positions, with different types. MediaPipe's positions are f32 and count taps of the window (row × window width + column,
+//! plus 0.1). Positions of TFLite's perception kernels are i32 and count elements of the image.
 
 use super::error::{invalid, unsupported};
 use super::operator::{Lowered, Operand, Operator};

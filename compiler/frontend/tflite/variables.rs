@@ -1,5 +1,5 @@
-//! What outlives a call: resource variables (VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE, and CALL_ONCE, whose subgraph gives them
-//! their first contents) and variable tensors, which recurrent operators update in place.
+//! State that outlives a call. Resource variables (VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE) get their initial contents from the subgraph of
+//! CALL_ONCE. Recurrent operators update variable tensors in place.
 
 use super::error::{invalid, missing_options, unsupported};
 use super::operator::{Lowered, Operand, Operator};
@@ -136,8 +136,7 @@ impl Lowering<'_, '_> {
 }
 
 impl Operator<'_, '_, '_> {
-    /// A state that this operator alone reads and writes, and that begins with zeros. An operator may have several, told apart by what they
-    /// hold.
+    /// A state that only this operator reads and writes, and that begins with zeros. `holds` distinguishes several states of one operator.
     pub(super) fn own_state(&mut self, holds: &'static str, element: ElementType, shape: &[u64]) -> Result<State, Diagnostic> {
         let name = self.output(0)?.name.clone();
         let ty = TensorType::of(element, shape);

@@ -25,10 +25,10 @@ pub(super) struct LoweredSubgraph {
     pub outputs: Vec<Port>,
 }
 
-/// Lowers subgraph number `index`, with what is given for its inputs.
+/// Lowers subgraph number `index`, with the settings of its inputs.
 ///
 /// # Errors
-/// Everything found wrong with it.
+/// All errors found in it.
 pub(super) fn lower(
     index: usize,
     given: &Given<'_>,
@@ -57,7 +57,7 @@ pub(super) fn lower(
 }
 
 impl<'a> Lowering<'a, '_> {
-    /// Lowers every operator; what is wrong with one is kept, and the others go on.
+    /// Lowers every operator. Errors of one operator are kept, and lowering goes on with the next.
     pub(super) fn operators(&mut self) {
         let Some(operators) = self.subgraph.record.operators() else { return };
         let file = self.shared.file;
@@ -88,7 +88,7 @@ impl<'a> Lowering<'a, '_> {
         self.shared.spend()?;
         let inputs = self.indices(record.inputs())?;
         let outputs = self.unwritten_outputs(record)?;
-        // What the user leaves to a function is so even where there are kernels for it.
+        // A user's function is called even if there is a kernel for the operator.
         let symbol = registry::symbol(code, self.shared.file.customs);
         let lower = symbol.map_or_else(|| registry::lowering(code).map(Some), |_| Ok(None))?;
         if inputs.iter().flatten().any(|&tensor| matches!(self.slots[tensor], Slot::Poisoned)) {

@@ -1,4 +1,4 @@
-//! The operators that ExecuTorch's decoders are exported with: attention over caches, and what rotates their keys.
+//! Operators in exports of decoders for ExecuTorch: attention over caches, and the rotation of keys.
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
@@ -29,7 +29,7 @@ fn start(c: &mut Call<'_, '_, '_>, index: usize) -> Result<Value, Fault> {
     c.index(start)
 }
 
-/// Rows written to a cache, which is an argument, from a position on; gives what the cache then holds.
+/// Writes rows to a cache, which is an argument, from a position on. Returns the cache's new contents.
 fn write(c: &mut Call<'_, '_, '_>, rows: usize, cache: usize, start: Value) -> Result<Value, Fault> {
     let (rows, old) = (c.tensor(rows)?, c.tensor(cache)?);
     let rows = c.cast(rows, c.element(old))?;
@@ -66,7 +66,7 @@ fn update_cache_at(c: &mut Call<'_, '_, '_>) -> Outcome {
     without_result(c)
 }
 
-/// What follows a position in the arguments of attention: mask, dropout, is_causal, scale.
+/// The arguments of attention that follow the position: mask, dropout, is_causal, scale.
 struct Rest {
     mask: Option<Value>,
     is_causal: bool,
@@ -85,14 +85,14 @@ fn rest(c: &mut Call<'_, '_, '_>, first: usize) -> Result<Rest, Fault> {
     Ok(Rest { mask, is_causal: c.flag(first + 2)?, scale })
 }
 
-/// As many positions as are filled: those before the queries, and theirs.
+/// The number of filled positions: the ones before the queries, and the queries' own.
 fn filled_positions(c: &mut Call<'_, '_, '_>, start: Value, count: Extent, capacity: Extent) -> Result<Extent, Fault> {
     let before = c.extent(Whole::Index(start))?;
     let end = c.graph().add(before, count)?;
     Ok(c.graph().min(end, capacity)?)
 }
 
-/// Attention to the keys of caches that are filled: those up to the queries, or all where a mask tells.
+/// Attention to the filled keys of caches: the keys up to the queries, or all if there is a mask.
 fn attend(c: &mut Call<'_, '_, '_>, query: Value, caches: [Cache; 2], start: Value, (rest, order): (&Rest, Order)) -> Result<Value, Fault> {
     for tensor in [query, caches[0].elements, caches[1].elements] {
         if c.rank(tensor) != 4 {
@@ -103,7 +103,7 @@ fn attend(c: &mut Call<'_, '_, '_>, query: Value, caches: [Cache; 2], start: Val
     let ty = float_type(c.element(query));
     let query = c.cast(query, ty)?;
     let (positions, heads) = if order == Order::HeadsFirst { (2, 1) } else { (1, 2) };
-    // Heads and depth are those of the caches, which do not vary.
+    // Heads and depth equal the caches', which are static.
     c.settle(query, [0, heads, 3])?;
     let depth = c.extents(query)[3].as_static().ok_or_else(|| Fault::unsupported("the depth of attention is not known"))?;
     let (count, capacity) = (c.extents(query)[positions], c.extents(caches[0].elements)[positions]);

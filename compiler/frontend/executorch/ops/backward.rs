@@ -1,4 +1,4 @@
-//! Gradients: what programs that learn where they run have beside their forward operators.
+//! Gradients, which training programs have beside their forward operators.
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
@@ -110,8 +110,8 @@ fn of_bias(c: &mut Call<'_, '_, '_>, gradient: Value, rank: usize) -> Result<Val
     Ok(reduction::reduce(c.graph(), gradient, Reduction::Sum, &axes, Axes::Dropped)?)
 }
 
-/// (grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices): what was the largest of its windows gets their gradients' sum. The
-/// indices count inside a plane, and were found with the same windows, so these say nothing more.
+/// (grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices). An element gets the sum of the gradients of windows whose maximum
+/// it was. The indices count inside a plane. They were found with the same windows, so the windows are not needed.
 fn max_pool(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (gradient, input, indices) = (c.tensor(0)?, c.tensor(1)?, c.tensor(7)?);
     let (shape, listed) = (c.extents(input), c.extents(gradient));

@@ -81,14 +81,14 @@ fn pair(
     c.finish(y)
 }
 
-/// In the operands' common type; half precision computes in single.
+/// Computes in the operands' common type; half precision computes in single.
 fn arithmetic(c: &mut Call<'_, '_, '_>, build: fn(&mut ExpressionBuilder, Node, Node) -> Built) -> Outcome {
     let operands = [c.operand(0)?, c.operand(1)?];
     let ty = compute_type(c.common_type(&operands)?);
     pair(c, operands, ty, build)
 }
 
-/// In a floating-point type.
+/// Computes in a floating-point type.
 fn real(c: &mut Call<'_, '_, '_>, build: fn(&mut ExpressionBuilder, Node, Node) -> Built) -> Outcome {
     let operands = [c.operand(0)?, c.operand(1)?];
     let ty = float_type(c.common_type(&operands)?);
@@ -101,7 +101,7 @@ fn bits(c: &mut Call<'_, '_, '_>, operation: ScalarOp) -> Outcome {
     pair(c, operands, ty, move |b, x, y| op(b, operation, &[x, y]))
 }
 
-/// x ± alpha·y. Truth values add as numbers: any of them gives true.
+/// x ± alpha·y. Truth values are added as numbers: the sum is true if any operand is.
 fn sum(c: &mut Call<'_, '_, '_>, operation: ScalarOp) -> Outcome {
     let operands = [c.operand(0)?, c.operand(1)?];
     let alpha = c.number(2)?;
@@ -201,7 +201,7 @@ fn quotient(c: &mut Call<'_, '_, '_>) -> Outcome {
     }
 }
 
-/// Whether a remainder is not zero and has another sign than the divisor.
+/// Tests whether a remainder is not zero and its sign differs from the divisor's.
 fn crosses(b: &mut ExpressionBuilder, remainder: Node, divisor: Node) -> Built {
     let ty = b.ty(divisor);
     let zero = b.constant(Scalar::int(ty, 0));
@@ -273,7 +273,7 @@ fn power_of_number(c: &mut Call<'_, '_, '_>) -> Outcome {
     })
 }
 
-/// A power of ½ or −½ as a root, but for two numbers: −∞ has a power, and that of −0 is positive.
+/// A power of ½ or −½ as a root, except for −∞, whose root is NaN, and −0, whose power is positive.
 fn root(b: &mut ExpressionBuilder, x: Node, root: ScalarOp, of_negative_infinity: f64) -> Built {
     let root = op(b, root, &[x])?;
     let root = op(b, ScalarOp::Abs, &[root])?;

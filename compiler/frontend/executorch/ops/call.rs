@@ -1,4 +1,4 @@
-//! A call of an operator: its arguments as what they should be, and its results.
+//! A call of an operator: its arguments, converted to the expected kinds, and its results.
 
 use super::super::fault::Fault;
 use super::super::program::{EValue, Form};
@@ -59,10 +59,10 @@ impl<'m> Call<'_, '_, 'm> {
         }
     }
 
-    /// Whether an argument is None.
+    /// Tests whether an argument is None.
     ///
     /// # Errors
-    /// When there is no such argument.
+    /// A call with fewer arguments.
     pub fn is_none(&self, index: usize) -> Result<bool, Fault> {
         Ok(matches!(self.in_file(index)?, Some(EValue::None)))
     }
@@ -87,7 +87,7 @@ impl<'m> Call<'_, '_, 'm> {
     /// The registers of a list of tensors.
     ///
     /// # Errors
-    /// When it is no such list.
+    /// An argument of another kind.
     pub fn tensor_registers(&self, index: usize) -> Result<Vec<Option<usize>>, Fault> {
         match self.in_file(index)? {
             Some(EValue::Tensors(items)) => Ok(items.iter().copied().map(Some).collect()),
@@ -99,7 +99,7 @@ impl<'m> Call<'_, '_, 'm> {
     /// A list of tensors.
     ///
     /// # Errors
-    /// When it is no such list or a tensor cannot be read.
+    /// An argument of another kind, or a tensor that cannot be read.
     pub fn tensors(&mut self, index: usize) -> Result<Vec<Value>, Fault> {
         let registers = self.tensor_registers(index)?;
         let missing = || wrong_kind(index, "a list of tensors", "a list with None in it");
@@ -186,7 +186,7 @@ impl<'m> Call<'_, '_, 'm> {
     /// A list of integers.
     ///
     /// # Errors
-    /// When it is no such list, or a member is only known when the program runs.
+    /// An argument of another kind, or a member that is known only at run time.
     pub fn ints(&self, index: usize) -> Result<Vec<i64>, Fault> {
         let Some(EValue::Ints(items)) = self.in_file(index)? else { return Err(wrong_kind(index, "a list of integers", "something else")) };
         let member = |&register: &usize| match &self.translator.environment.registers[register] {
@@ -206,10 +206,10 @@ impl<'m> Call<'_, '_, 'm> {
         if self.is_none(index)? { Ok(None) } else { self.ints(index).map(Some) }
     }
 
-    /// A list of integers as one number for each of `count` dimensions: one number stands for all.
+    /// A list of integers with one number for each of `count` dimensions. A single number stands for all.
     ///
     /// # Errors
-    /// When it is no such list.
+    /// An argument of another kind.
     pub fn per_dimension(&self, index: usize, count: usize) -> Result<Vec<i64>, Fault> {
         let list = self.ints(index)?;
         match list[..] {
@@ -225,7 +225,7 @@ impl<'m> Call<'_, '_, 'm> {
     /// A list of booleans.
     ///
     /// # Errors
-    /// When it is no such list.
+    /// An argument of another kind.
     pub fn flags(&self, index: usize) -> Result<Vec<bool>, Fault> {
         match self.in_file(index)? {
             Some(EValue::Bools(list)) => Ok(list.clone()),
@@ -270,7 +270,7 @@ impl<'m> Call<'_, '_, 'm> {
         Ok(self.translator.resolved(&self.translator.handle(self.register(index)?)?.form))
     }
 
-    /// The shape of a tensor argument, which need not be read for it.
+    /// The shape of a tensor argument, whose contents are not read.
     ///
     /// # Errors
     /// When it is no tensor, or has no shape yet.

@@ -1,4 +1,4 @@
-//! Whether two tensors are equal but for small differences.
+//! Comparison of two tensors within a tolerance.
 
 use super::super::fault::Fault;
 use super::super::tensors::shape_text;

@@ -28,12 +28,12 @@ pub(super) fn is_result(c: &Call<'_, '_, '_>) -> Result<bool, Fault> {
     Ok(is_complex(c.out_form(c.out())?.element))
 }
 
-/// Whether one of some operands is complex.
+/// Tests whether at least one of some operands is complex.
 pub(super) fn is_among(c: &Call<'_, '_, '_>, operands: &[Operand]) -> bool {
     operands.iter().any(|operand| matches!(operand, Operand::Tensor(value) if is_complex(c.element(*value))))
 }
 
-/// An expression over tensors of floats with two results, which are the parts of complex numbers.
+/// An expression over tensors of floats with two results, the parts of complex numbers.
 fn pair_of(
     g: &mut Graph<'_>,
     operands: &[Value],
@@ -92,7 +92,7 @@ pub(super) fn sum(c: &mut Call<'_, '_, '_>, operands: [Operand; 2], operation: S
     })
 }
 
-/// Whether two complex numbers are equal, or not.
+/// Tests two complex numbers for equality or inequality.
 pub(super) fn compare(c: &mut Call<'_, '_, '_>, operands: [Operand; 2], comparison: Comparison) -> Outcome {
     let combine = match comparison {
         Comparison::Equal => ScalarOp::And,
@@ -139,7 +139,7 @@ pub(super) fn exponential(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(value)
 }
 
-/// Whether a part is NaN.
+/// Tests whether a part is NaN.
 pub(super) fn is_nan(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.operand(0)?;
     compare(c, [x, x], Comparison::NotEqual)
@@ -214,13 +214,13 @@ fn of_parts(c: &mut Call<'_, '_, '_>, build: fn(&mut Terms, Pair) -> Result<Pair
     c.finish(value)
 }
 
-/// Of a length and an angle.
+/// The parts of a complex number with this length and angle.
 fn of_polar(terms: &mut Terms, [length, angle]: Pair) -> Result<Pair, Error> {
     let (cosine, sine) = (terms.op(ScalarOp::Cos, &[angle])?, terms.op(ScalarOp::Sin, &[angle])?);
     Ok([terms.mul(length, cosine)?, terms.mul(length, sine)?])
 }
 
-/// The angle of complex numbers; that of real numbers is 0 or π, and NaN of NaN.
+/// The angle of complex numbers. The angle of a real number is 0 or π, and of NaN it is NaN.
 fn angle(c: &mut Call<'_, '_, '_>) -> Outcome {
     let value = c.tensor(0)?;
     if is_complex(c.element(value)) {

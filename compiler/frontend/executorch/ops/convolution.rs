@@ -11,7 +11,7 @@ use crate::operators::windows::{Padding, Windows};
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[("aten::convolution.out", convolution)];
 
-/// What the call says beside its tensors; one number a spatial dimension.
+/// The arguments of the call besides tensors; one number a spatial dimension.
 #[derive(Clone)]
 pub struct Geometry {
     /// Steps between windows.
@@ -20,7 +20,7 @@ pub struct Geometry {
     pub padding: Vec<i64>,
     /// Steps between taps.
     pub dilation: Vec<i64>,
-    /// Elements after the last of a transposed one.
+    /// Elements added after the last one of a transposed convolution's result.
     pub output_padding: Vec<i64>,
     /// Groups of channels.
     pub groups: u64,
@@ -63,7 +63,7 @@ pub fn convolved(c: &mut Call<'_, '_, '_>) -> Result<Value, Fault> {
     c.transpose(y, &inverse(&permutation))
 }
 
-/// What a call says of a convolution over some dimensions: the arguments of stride, padding, dilation, output padding and groups are given.
+/// Reads the geometry of a convolution. `arguments` are the positions of stride, padding, dilation, output padding and groups.
 ///
 /// # Errors
 /// When a number is out of range.
@@ -73,7 +73,7 @@ pub fn geometry(c: &Call<'_, '_, '_>, arguments: [usize; 5], spatial: usize) -> 
     geometry_of(c, [stride, padding, dilation], Some(output_padding), (groups, spatial))
 }
 
-/// The same where groups are known, and the output padding may be none.
+/// Reads the geometry of a convolution with known groups, and optionally an output padding.
 ///
 /// # Errors
 /// When a number is out of range.
@@ -135,8 +135,8 @@ fn transposed(c: &mut Call<'_, '_, '_>, input: Value, weight: Value, geometry: G
     Ok(Transposed { input, filter, groups: geometry.groups, strides: geometry.stride, dilation: geometry.dilation, cut, wanted })
 }
 
-/// How much is cut off a transposed convolution's result, and the extents of what is left: (extent − 1) · stride + dilation · (size − 1) + 1 + output
-/// padding − 2 · padding elements along a dimension.
+/// The number of elements to cut off a transposed convolution's result at the beginning, and the final extents: (extent − 1) · stride + dilation ·
+/// (size − 1) + 1 + output padding − 2 · padding elements along a dimension.
 ///
 /// # Errors
 /// When the window is too large.

@@ -24,7 +24,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::arange.start_out", |c| range(c, Some(0), 1, Some(2))),
 ];
 
-/// Where the shape comes from: argument 0 as a list, or as a tensor of that shape.
+/// The source of the shape: argument 0 as a list of sizes, or as a tensor with this shape.
 enum Size {
     List,
     Like,
@@ -91,7 +91,7 @@ fn range(c: &mut Call<'_, '_, '_>, start: Option<usize>, end: usize, step: Optio
     c.finish(y)
 }
 
-/// The same where start or end are known only when the program runs.
+/// A range whose start or end is known only at run time.
 fn range_of_integers(c: &mut Call<'_, '_, '_>, start: Option<usize>, end: usize, step: Option<usize>) -> Outcome {
     let element = c.out_form(c.out())?.element;
     let step = step.map_or(Ok(1), |index| c.int(index))?;

@@ -1,4 +1,4 @@
-//! Elements moved along dimensions: rolled round, and borders made of what lies inside.
+//! Elements moved along dimensions: rotations, and borders made of the tensor's own elements.
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
@@ -17,7 +17,8 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::replication_pad3d.out", |c| border(c, 3, Inside::Repeated)),
 ];
 
-/// (self, shifts, dims): what leaves a dimension at its end comes back at its start; without dimensions, of all elements in order.
+/// (self, shifts, dims). Elements shifted out of a dimension's end come back at its start. Without dimensions, all elements are rotated in row-major
+/// order.
 fn roll(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (x, shifts, dims) = (c.tensor(0)?, c.ints(1)?, c.ints(2)?);
     let shape = c.extents(x);

@@ -43,7 +43,7 @@ fn embedding(c: &mut Call<'_, '_, '_>, bits: u32) -> Outcome {
     c.finish(y)
 }
 
-/// (input, dtype, scale, zero point): those of each row, the last dimension, for integers of 8 bits.
+/// (input, dtype, scale, zero point). Scales and zero points of 8-bit integers, for each row along the last dimension.
 fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let x = c.cast(x, F32)?;

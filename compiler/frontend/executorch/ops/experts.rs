@@ -77,14 +77,14 @@ fn bits(c: &Call<'_, '_, '_>) -> Result<usize, Fault> {
     }
 }
 
-/// How integers are packed.
+/// The packing of integers.
 struct Form {
-    /// Neighbours of a row with one scale.
+    /// The number of consecutive integers of a row with one scale.
     group: usize,
     bits: usize,
 }
 
-/// The matrices of all experts, which lie in one tensor of bytes.
+/// The matrices of all experts, stored in one tensor of bytes.
 fn matrices(c: &mut Call<'_, '_, '_>, index: usize, experts: usize, shape: [usize; 2], form: &Form) -> Result<Vec<Grouped>, Fault> {
     let packed = c.tensor(index)?;
     let found = c.shape(packed)?;
@@ -148,7 +148,7 @@ fn spread(bytes: &[u8], bits: usize) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Ten rows of 32: two blocks, of which the second lacks six rows, with two groups each.
+    /// Ten rows of 32: two blocks with two groups each. The second block lacks six rows.
     #[test]
     fn integers_and_scales_are_found_where_they_were_packed() {
         let number = |row: usize, column: usize| if row < 10 { ((row * 7 + column * 3) % 16) as u8 } else { 8 };

@@ -22,7 +22,7 @@ fn dimensions(c: &Call<'_, '_, '_>, rank: usize) -> Result<(usize, Vec<usize>), 
     }
 }
 
-/// A result scaled as argument 2 says: a transform of so many numbers is divided by nothing, the root of their number, or their number.
+/// Scales a result by argument 2: a transform of n numbers is divided by 1, √n or n.
 fn scaled(c: &mut Call<'_, '_, '_>, x: Value, counts: &[Extent]) -> Result<Value, Fault> {
     let power = match c.int(2)? {
         0 => return Ok(x),
@@ -69,7 +69,7 @@ fn transformed(c: &mut Call<'_, '_, '_>, mut x: Value, axes: &[usize], direction
     Ok(x)
 }
 
-/// How many numbers a transform along some dimensions adds in each.
+/// The extents along which a transform sums.
 fn counts(c: &Call<'_, '_, '_>, x: Value, axes: &[usize]) -> Vec<Extent> {
     let shape = c.extents(x);
     axes.iter().map(|&axis| shape[axis]).collect()

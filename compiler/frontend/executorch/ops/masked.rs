@@ -54,7 +54,7 @@ fn select(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(y)
 }
 
-/// (self, mask, source): the elements for which the mask holds are those of the source, in order.
+/// (self, mask, source). The elements where the mask holds are replaced by the source's elements, in order.
 fn scatter(c: &mut Call<'_, '_, '_>) -> Outcome {
     let ([row, mask], shape) = rows(c)?;
     let source = c.tensor(2)?;

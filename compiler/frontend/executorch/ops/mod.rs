@@ -1,4 +1,4 @@
-//! The operators: one file a family, each a list of names with what translates a call.
+//! The operators: one file a family. Each file has a list of names with the functions that translate a call.
 
 mod attention;
 mod backward;

@@ -26,7 +26,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::select_scatter.out", select_scatter),
 ];
 
-/// What a slice takes of an axis whose start, end and step are the arguments from `first` on.
+/// The part of an axis that a slice takes. Its start, end and step are the arguments from `first` on.
 fn cut(c: &mut Call<'_, '_, '_>, first: usize, extent: Extent) -> Result<Cut, Fault> {
     let step = c.int(first + 2)?;
     if step < 1 {

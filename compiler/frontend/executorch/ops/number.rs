@@ -181,12 +181,12 @@ fn is_float(c: &Call<'_, '_, '_>, index: usize) -> Result<bool, Fault> {
     })
 }
 
-/// Whether an argument is known only when the program runs, and one is a float.
+/// Tests whether an argument is known only at run time, and one is a float.
 fn are_run_time_floats(c: &Call<'_, '_, '_>) -> Result<bool, Fault> {
     Ok(!(is_known(c, 0)? && is_known(c, 1)?) && (is_float(c, 0)? || is_float(c, 1)?))
 }
 
-/// Both arguments as indices, if one at least is known only when the program runs and both are integers.
+/// Returns both arguments as indices, if at least one is known only at run time and both are integers.
 fn run_time_integers(c: &mut Call<'_, '_, '_>) -> Result<Option<[Value; 2]>, Fault> {
     if is_known(c, 0)? && is_known(c, 1)? {
         return Ok(None);

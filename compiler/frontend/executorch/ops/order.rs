@@ -126,7 +126,7 @@ fn all<E>([a, b]: [Result<Value, E>; 2]) -> Result<[Value; 2], E> {
     Ok([a?, b?])
 }
 
-/// Of two values the first where `probe` is NaN, else the second.
+/// Returns the first of two values where `probe` is NaN, else the second.
 fn unless_unknown(c: &mut Call<'_, '_, '_>, probe: Value, [unknown, known]: [Value; 2]) -> Result<Value, Fault> {
     c.map(&[probe, unknown, known], |b, n| {
         let is_unknown = b.op(ScalarOp::Compare(Comparison::NotEqual), &[n[0], n[0]])?;

@@ -65,13 +65,13 @@ fn batched(c: &mut Call<'_, '_, '_>, spatial: usize) -> Result<(Value, bool), Fa
     Ok((g.reshape(input, &shape)?, added))
 }
 
-/// The same with channels last.
+/// An input with a batch, and with channels last.
 fn image(c: &mut Call<'_, '_, '_>, spatial: usize) -> Result<(Value, bool), Fault> {
     let (input, added) = batched(c, spatial)?;
     Ok((c.transpose(input, &channels_last(spatial + 2))?, added))
 }
 
-/// Back from channels last, and without the batch that was added.
+/// Restores the order of dimensions, and removes an added batch.
 fn restored(c: &mut Call<'_, '_, '_>, y: Value, added: bool) -> Result<Value, Fault> {
     let rank = c.rank(y);
     let y = c.transpose(y, &inverse(&channels_last(rank)))?;
@@ -83,7 +83,7 @@ fn unbatched(c: &mut Call<'_, '_, '_>, y: Value, added: bool) -> Result<Value, F
     if added { Ok(c.graph().reshape(y, &shape[1..])?) } else { Ok(y) }
 }
 
-/// Whether the positions of the largest elements, a second result, are read. They are withdrawn if not.
+/// Tests whether the second result, the positions of the maxima, is read. If not, it is withdrawn.
 fn wants_positions(c: &mut Call<'_, '_, '_>, index: usize) -> Result<bool, Fault> {
     let register = c.register(index)?;
     let is_used = c.translator.is_used(register);
@@ -93,7 +93,8 @@ fn wants_positions(c: &mut Call<'_, '_, '_>, index: usize) -> Result<bool, Fault
     Ok(is_used)
 }
 
-/// The largest element of each window over two dimensions or three, found as `search` has it: (input, kernel_size, stride, padding, dilation, ceil_mode).
+/// The largest element of each window over two or three dimensions, by the rule of `search`: (input, kernel_size, stride, padding, dilation,
+/// ceil_mode).
 ///
 /// # Errors
 /// When the windows do not fit the input.
@@ -146,7 +147,7 @@ fn means(c: &Call<'_, '_, '_>, input: Value, divisor: Divisor) -> Result<Means, 
     Ok(Means { accumulator, summation: Summation::Rows, divisor, counts: Counts::Sides, quotient, result: element })
 }
 
-/// The result's spatial extents, argument 1. Neither they nor those of the image are 0.
+/// The result's spatial extents, argument 1. Extents of the result and of the image must not be 0.
 fn parts(c: &mut Call<'_, '_, '_>, input: Value, spatial: usize) -> Result<Vec<Extent>, Fault> {
     let mut out = Vec::new();
     for size in c.wholes(1)? {

@@ -59,7 +59,7 @@ pub(super) fn quantize(c: &mut Call<'_, '_, '_>, axis: Option<usize>, range: usi
     c.finish(y)
 }
 
-/// What the integers of a tensor stand for.
+/// Converts the integers of a tensor to real numbers.
 pub(super) fn dequantize(c: &mut Call<'_, '_, '_>, axis: Option<usize>) -> Outcome {
     let x = c.tensor(0)?;
     let scale = scale(c, x, axis)?;

@@ -41,8 +41,8 @@ fn draw(c: &mut Call<'_, '_, '_>, shape: &[Extent]) -> Result<Value, Fault> {
     Ok(bits)
 }
 
-/// (input, p, train, out, mask): outside training all elements pass; else each is zero with the probability p. The runtime does not scale those that
-/// pass by 1 ÷ (1 − p), as PyTorch does.
+/// (input, p, train, out, mask). Outside of training all elements pass. In training each becomes zero with probability p. The runtime does not scale
+/// elements that pass by 1 ÷ (1 − p), as PyTorch does.
 fn dropout(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (x, p) = (c.tensor(0)?, c.double(1)?);
     if !(0.0..=1.0).contains(&p) {

@@ -69,7 +69,7 @@ fn sum_or_mean(c: &mut Call<'_, '_, '_>, x: Value, axes: &[usize], keep: bool, m
     let x = c.cast(x, ty)?;
     let g = c.graph();
     if is_complex(ty) {
-        // Sums are those of the parts, which lie in a dimension of their own.
+        // The parts are summed separately: they lie in a dimension of their own.
         let pairs = pairs(g, x)?;
         let sums = if mean {
             reduction::mean(g, pairs, axes, shape(keep))?
@@ -81,7 +81,7 @@ fn sum_or_mean(c: &mut Call<'_, '_, '_>, x: Value, axes: &[usize], keep: bool, m
     Ok(if mean { reduction::mean(g, x, axes, shape(keep))? } else { reduction::reduce(g, x, Reduction::Sum, axes, shape(keep))? })
 }
 
-/// In the result's type, or another that the elements are converted to first.
+/// Converts the operand to `ty`, or to the type in which the result is computed.
 fn prepared(c: &mut Call<'_, '_, '_>, ty: Option<ElementType>) -> Result<Value, Fault> {
     let x = c.tensor(0)?;
     let ty = ty.unwrap_or(compute_type(c.out_form(c.out())?.element));
@@ -167,7 +167,7 @@ fn extreme_and_position(c: &mut Call<'_, '_, '_>, search: Search) -> Outcome {
     c.define(4, indices)
 }
 
-/// (self, dims, correction, keepdim): what is subtracted from the number of elements.
+/// (self, dims, correction, keepdim). The number that is subtracted from the number of elements.
 fn correction(c: &Call<'_, '_, '_>) -> Result<f64, Fault> {
     Ok(c.optional_number(2)?.map_or(1.0, Number::as_f64))
 }

@@ -20,8 +20,8 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
 /// The longest side of an image or a result.
 const MAX_SIDE: u64 = 1 << 20;
 
-/// Rows and columns with the step that the call names or that follows from the extents. Argument 1 is the list of sizes, `argument` that of scale
-/// factors.
+/// Rows and columns with the step that the call names or that follows from the extents. Argument 1 is the list of sizes, and `argument` is the list
+/// of scale factors.
 fn sides(c: &mut Call<'_, '_, '_>, x: Value, argument: usize) -> Result<[(Along, Step); 2], Fault> {
     let shape = c.extents(x);
     if shape.len() != 4 {
@@ -113,7 +113,7 @@ fn antialiased(c: &mut Call<'_, '_, '_>, filter: Filter) -> Result<(), Fault> {
     c.finish(y)
 }
 
-/// Sides of an image and of what becomes of it are in range.
+/// Checks that the sides of an image and of the result are in range.
 fn check_side(c: &mut Call<'_, '_, '_>, from: Extent, to: Extent) -> Result<(), Fault> {
     let (image, result) = (c.graph().bound(from), c.graph().bound(to));
     if image == 0 || image.max(result) > MAX_SIDE {

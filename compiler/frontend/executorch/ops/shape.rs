@@ -1,4 +1,4 @@
-//! The same elements under another shape, order, or element type.
+//! Reshapes, permutations, and conversions of element types.
 
 use super::super::fault::Fault;
 use super::super::program::Form;
@@ -38,13 +38,13 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("executorch_prim::et_view.default", alias),
 ];
 
-/// The same tensor, perhaps of another element type or in another order in memory, both of which are the result's own.
+/// Copies the tensor to the result's own element type and order in memory.
 fn same(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     c.finish(x)
 }
 
-/// The shape that a list of sizes means for this many elements: one size may be −1.
+/// Resolves a list of sizes for this many elements: one size may be −1.
 fn sizes(list: &[i64], elements: u64) -> Result<Vec<u64>, Fault> {
     let wrong = || Fault::invalid("the elements do not fill the shape").expected(format!("{elements} elements"), format!("{list:?}"));
     let known = list.iter().filter(|&&n| n != -1).try_fold(1u64, |product, &n| product.checked_mul(u64::try_from(n).ok()?));
@@ -109,8 +109,8 @@ fn alias(c: &mut Call<'_, '_, '_>) -> Outcome {
     Ok(())
 }
 
-/// Without those of the named dimensions that have one element. One whose extent is known only when the program runs is left out where the file's result
-/// has no room for it; then it has to have one element, which is checked.
+/// Removes the named dimensions that have one element. A run-time extent is removed if the file's result has fewer dimensions. It must then be 1,
+/// which is checked.
 fn squeeze(c: &mut Call<'_, '_, '_>, dims: fn(&Call<'_, '_, '_>) -> Result<Vec<i64>, Fault>) -> Outcome {
     let x = c.tensor(0)?;
     let shape = c.extents(x);
@@ -122,7 +122,7 @@ fn squeeze(c: &mut Call<'_, '_, '_>, dims: fn(&Call<'_, '_, '_>) -> Result<Vec<i
     let open: Vec<usize> = (0..shape.len()).filter(|d| axes.contains(d) && shape[*d].as_static().is_none()).collect();
     if missing == open.len() {
         for &axis in &open {
-            // What is not known to be one is compared by the reshape.
+            // The reshape compares an extent that is not known to be one.
             if let Err(Fault::Consequence) = c.translator.equate(shape[axis], one) {
                 return Err(Fault::Consequence);
             }

@@ -1,4 +1,4 @@
-//! Tensors of a call, and what is computed from them, where extents that have to be equal are noted.
+//! Tensors of a call, and operations on them that note extents which must be equal.
 
 use super::super::fault::Fault;
 use super::call::Call;
@@ -86,7 +86,7 @@ impl Call<'_, '_, '_> {
         self.map(&[value], |b, n| Ok(b.convert(n[0], element)))
     }
 
-    /// The same elements under another shape.
+    /// A reshape: the elements in the same row-major order under another shape.
     ///
     /// # Errors
     /// When the number of elements differs.
@@ -94,7 +94,7 @@ impl Call<'_, '_, '_> {
         Ok(self.graph().reshape(value, &extents(shape))?)
     }
 
-    /// The same elements under another shape, some of whose extents may be known only when the program runs.
+    /// A reshape to a shape with run-time extents.
     ///
     /// # Errors
     /// When the number of elements differs.
@@ -106,18 +106,18 @@ impl Call<'_, '_, '_> {
         Ok(self.graph().reshape(value, shape)?)
     }
 
-    /// Repetition along new leading dimensions and those of extent 1; other extents have to be those of the shape.
+    /// Repetition along new leading dimensions and dimensions of extent 1. Other extents must equal the shape's.
     ///
     /// # Errors
-    /// When they are not.
+    /// Extents that are not known to be equal.
     pub fn expand_to(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Fault> {
         Ok(self.graph().expand(value, shape)?)
     }
 
-    /// Makes some extents of a value numbers: those that may vary are what they are at most.
+    /// Fixes some extents of a value to numbers: run-time extents are fixed to their bounds.
     ///
     /// # Errors
-    /// [`Fault::Consequence`] when that was not known and holds from the next translation on.
+    /// [`Fault::Consequence`] if this is new, and holds from the next translation on.
     pub fn settle(&mut self, value: Value, axes: impl IntoIterator<Item = usize>) -> Result<(), Fault> {
         let shape = self.extents(value);
         for extent in axes.into_iter().filter_map(|axis| shape.get(axis).copied()) {

@@ -116,7 +116,7 @@ fn plain(c: &mut Call<'_, '_, '_>, operation: ScalarOp) -> Outcome {
     c.finish(y)
 }
 
-/// To a whole number; integers are whole already.
+/// Rounds to a whole number. Integers stay.
 fn rounding(c: &mut Call<'_, '_, '_>, operation: ScalarOp) -> Outcome {
     let x = c.tensor(0)?;
     if !c.element(x).is_float() {
@@ -142,7 +142,7 @@ fn is_infinite(b: &mut ExpressionBuilder, x: Node) -> Built {
     against(b, Comparison::Equal, size, f64::INFINITY)
 }
 
-/// Whether the sign says less than zero, of −0 too.
+/// Tests whether the sign is negative, also of −0.
 pub(super) fn is_signed(b: &mut ExpressionBuilder, x: Node) -> Built {
     let ty = b.ty(x);
     if ty == ElementType::Bool {

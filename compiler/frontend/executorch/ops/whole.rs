@@ -1,4 +1,4 @@
-//! Arguments that are integers, some of which may be known only when the program runs.
+//! Integer arguments, some of which may be known only at run time.
 
 use super::super::fault::Fault;
 use super::super::program::EValue;
@@ -55,7 +55,7 @@ impl Call<'_, '_, '_> {
         self.loaded_up_to(value, i64::MAX)
     }
 
-    /// The same of one that is at most a number.
+    /// The integer as an index with an upper bound.
     fn loaded_up_to(&mut self, value: Value, most: i64) -> Result<Value, Fault> {
         if let Some(&index) = self.translator.scope.loads.get(&value) {
             return Ok(index);
@@ -94,7 +94,7 @@ impl Call<'_, '_, '_> {
         if self.is_none(index)? { Ok(None) } else { self.whole(index).map(Some) }
     }
 
-    /// A list of integers, some of which may be known only when the program runs.
+    /// A list of integers, some of which may be known only at run time.
     ///
     /// # Errors
     /// When it is no such list.

@@ -87,7 +87,7 @@ fn truth(value: bool) -> Tensor {
 
 #[test]
 fn both_ways_of_a_branch_give_one_shape() {
-    // p ? x + x : −x, and x is added to what that is.
+    // p ? x + x : −x, and x is added to the result.
     let mut p = Program::default();
     let (condition, x) = (p.input(ElementType::Bool, &[], false), p.input(ElementType::I64, &[8], true));
     let y = p.tensor(ElementType::I64, &[8], true);
@@ -256,7 +256,7 @@ fn a_loop_maps_rows_and_carries_a_tensor() {
     let module = p.module();
     check_text(&module);
     assert_eq!(varying(&module), [(0, 0, 8)]);
-    // What is carried is written before it is read: no state.
+    // The carried tensor is written before it is read, so it is no state.
     assert!(module.states.is_empty());
     for count in 1..=8u64 {
         let x = longs(&[count, 3], 0..3 * count as i64);

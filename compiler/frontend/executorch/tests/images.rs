@@ -1,4 +1,4 @@
-//! Operators on images of run-time extents: each size gives what a program of that size gives.
+//! Operators on images with run-time extents. Each size gives the same results as a program of this size.
 
 use super::{Program, run, varying};
 use crate::frontend::executorch::program::EValue;
@@ -13,7 +13,7 @@ fn floats(shape: &[u64], seed: u64) -> Tensor {
     Tensor { element: F32, shape: shape.to_vec(), bytes: (0..count).flat_map(|i| number(i).to_le_bytes()).collect() }
 }
 
-/// A program of one operator on an image, and what it takes beside the image.
+/// A program of one operator on an image. It returns the operands besides the image.
 type Build = fn(&mut Program, x: usize, y: usize) -> Vec<Tensor>;
 
 fn pair(p: &mut Program, a: i64, b: i64) -> usize {

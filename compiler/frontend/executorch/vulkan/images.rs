@@ -53,7 +53,7 @@ fn pair(c: &Call<'_, '_, '_>, argument: usize, low: i64) -> Result<[i64; 2], Fau
     }
 }
 
-/// What convolutions with a filter of bytes have in common.
+/// The parameters of convolutions with a filter of bytes.
 struct Image {
     /// `[N, rows, columns, C]`
     input: Value,

@@ -8,8 +8,8 @@
 //! A graph is a method without control flow and with its own registers, so it is read into the same [`Plan`](super::program::Plan), and the translator
 //! that runs methods runs it: its values become values of the function that calls the delegate.
 //!
-//! Where a device would keep a tensor, and in which order, says nothing about numbers: dimensions are those of the program, row major. Integers and
-//! floats of 64 bits are narrowed at the edge, as they were when the graph was exported; with reduced precision floats are of 16 bits inside.
+//! Storage and layout of a tensor on a device do not affect numbers: dimensions are the program's, in row-major order. Integers and floats of 64 bits
+//! are narrowed at the edge, as they were when the graph was exported. With reduced precision, floats have 16 bits inside.
 
 mod elementwise;
 mod images;

@@ -6,14 +6,14 @@ use super::{elementwise, images, products, tokens, training};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// How a call is translated.
+/// The translation of a call.
 #[derive(Clone, Copy)]
 pub(super) struct Operator {
-    /// What translates it.
+    /// The function that translates it.
     pub(super) translate: Translate,
-    /// The arguments that the operator of programs takes; all of them where nothing is said.
+    /// The arguments that the program's operator takes; `None` for all.
     pub(super) picked: Option<&'static [usize]>,
-    /// Whether the result is a list of tensors, as many as it happens to be; otherwise a list is one result each.
+    /// `true` if the result is one list of tensors of any length; otherwise each member of a list is a result.
     pub(super) gives_list: bool,
     /// The arguments that are written in part.
     pub(super) caches: &'static [usize],
@@ -53,8 +53,8 @@ const OWN: &[&[(&str, Translate)]] =
 /// Operators that give a list of tensors.
 const LISTS: &[&str] = &["aten.split_with_sizes_copy.default"];
 
-/// Names in graphs and in programs, where the arguments are the same. Graphs have the names of functions, programs those of kernels that are told where
-/// their results go.
+/// Names in graphs, and names in programs with the same arguments. Graphs have the names of functions. Programs have the names of kernels that write
+/// to given results.
 #[rustfmt::skip]
 const SAME: &[(&str, &str)] = &[
     ("add", "executorch_prim::add.Scalar"),
@@ -180,7 +180,8 @@ const SAME: &[(&str, &str)] = &[
     ("sym_size.int", "aten::sym_size.int"),
 ];
 
-/// The same where only some arguments are the kernel's: those of element types, layouts and devices say what the result says too.
+/// Names in graphs and in programs, where only some arguments are the kernel's. The others are element types, layouts and devices, which follow from
+/// the result.
 #[rustfmt::skip]
 const PICKED: &[(&str, &str, &[usize])] = &[
     ("aten._to_copy.default", "aten::_to_copy.out", &[0, 5, 6]),

@@ -1,4 +1,4 @@
-//! From the bytes of a delegate to a graph.
+//! Reader of a delegate's bytes: a graph with its constants.
 
 use super::super::container::{Container, Source, damaged};
 use super::super::delegate::Buffer;
@@ -17,14 +17,14 @@ pub struct Graph {
     pub plan: Plan,
     /// The registers that are constants, and which.
     pub constants: Vec<(usize, Source)>,
-    /// The element types that callers pass, of registers for which the graph says it.
+    /// The element types that callers pass, for registers for which the graph has one.
     pub staged: BTreeMap<usize, ElementType>,
-    /// What it keeps from call to call.
+    /// The tensors that persist between calls.
     pub buffers: Vec<Buffer>,
 }
 
 impl Graph {
-    /// The operators in the order in which they run, and whether each is one that is translated.
+    /// The operators in the order in which they run, with `true` for supported ones.
     pub fn operators(&self) -> impl Iterator<Item = (&str, bool)> {
         (0..self.plan.instructions.len()).map(|pc| self.plan.instruction_name(pc)).map(|name| (name, names::find(name).is_some()))
     }
@@ -79,8 +79,8 @@ pub fn read(blob: &Data, number: usize, method: &str) -> Result<Graph, Diagnosti
     Ok(Graph { plan, constants, staged: values.staged, buffers })
 }
 
-/// The arguments of a call in the order in which programs have them: those that the program's operator takes, each result, and what the call gives as
-/// a whole. Calls of these graphs have arguments for element types and devices too, and the whole alone.
+/// The arguments of a call in the order of programs: arguments of the program's operator, each result, and the result as a whole. Calls of graphs
+/// have further arguments for element types and devices, and only the result as a whole.
 fn arranged(name: &str, arguments: &[usize], values: &[EValue]) -> Result<Vec<usize>, Diagnostic> {
     let (&whole, arguments) = arguments.split_last().ok_or_else(|| invalid("the call has no result"))?;
     let operator = names::find(name);
@@ -105,8 +105,8 @@ fn arranged(name: &str, arguments: &[usize], values: &[EValue]) -> Result<Vec<us
 /// The operator that fills a tensor of the device from a constant, once, when the graph is loaded.
 const PREPACK: &str = "et_vk.prepack.default";
 
-/// The buffers of a graph, and its constants without them. A buffer is a tensor that is filled when the graph is loaded, and written when it runs: from
-/// a constant by an operator, or as a constant that an operator writes to. A call finds what the call before it left there.
+/// Returns the buffers of a graph, and its other constants. A buffer is a tensor that is filled when the graph is loaded, and written when it runs.
+/// An operator fills it from a constant, or it is a constant that an operator writes. A call finds the contents that the previous call left.
 fn buffers(plan: &Plan, constants: Vec<(usize, Source)>) -> (Vec<Buffer>, Vec<(usize, Source)>) {
     let written: HashSet<usize> = plan.instructions.iter().filter_map(|instruction| written(plan, instruction)).flatten().collect();
     let filled = plan.instructions.iter().filter_map(|instruction| prepacked(plan, instruction));
@@ -132,7 +132,7 @@ pub(super) fn prepacked(plan: &Plan, instruction: &Instruction) -> Option<(usize
     }
 }
 
-/// What an instruction writes whenever the graph runs.
+/// The registers that an instruction writes each time the graph runs.
 fn written(plan: &Plan, instruction: &Instruction) -> Option<Vec<usize>> {
     let Instruction::Kernel { operator, args } = instruction else { return None };
     let (name, &whole) = (&plan.operators[*operator], args.last()?);
@@ -141,7 +141,7 @@ fn written(plan: &Plan, instruction: &Instruction) -> Option<Vec<usize>> {
     (name != PREPACK).then_some(registers)
 }
 
-/// A register, or of a list its members.
+/// The register, or the members of its list.
 pub(super) fn members(plan: &Plan, register: usize) -> Vec<usize> {
     if let EValue::Tensors(items) = &plan.values[register] { items.clone() } else { vec![register] }
 }

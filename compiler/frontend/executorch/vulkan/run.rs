@@ -13,15 +13,15 @@ use super::read::{Graph, members, prepacked};
 use crate::ir::{ElementType, Extent, Source, SourceData, Value};
 use std::rc::Rc;
 
-/// What goes in or out of a graph.
+/// An input or output of a graph.
 enum Passed {
     /// A tensor.
     Tensor(Value),
-    /// A number, as the register has it.
+    /// A number, in its register's form.
     Number(Register),
 }
 
-/// What a method does not need while a graph runs in its place.
+/// The method's state that is set aside while a graph runs in its place.
 struct Caller<'a> {
     plan: &'a Plan,
     kept: Vec<usize>,
@@ -59,7 +59,7 @@ pub fn call<'a>(t: &mut Translator<'a, '_>, graph: &'a Graph, args: &[usize], bu
     Ok(())
 }
 
-/// Which result of a graph each register of its caller gets.
+/// Returns the result of a graph for each register of its caller.
 fn assigned(t: &Translator<'_, '_>, graph: &Graph, registers: &[usize]) -> Result<Vec<usize>, Fault> {
     let outputs = &graph.plan.outputs;
     let fits = |place: usize, result: usize| match (&t.plan.values[registers[place]], &graph.plan.values[outputs[result]]) {
@@ -106,18 +106,18 @@ fn assignment(wanted: usize, given: usize, fits: impl Fn(usize, usize) -> bool) 
     (seen == given).then_some(places)
 }
 
-/// What a register holds that goes in or out.
+/// Reads an input or output from its register.
 fn argument(t: &mut Translator<'_, '_>, register: usize) -> Result<Passed, Fault> {
     match &t.environment.registers[register] {
         Register::Tensor(_) => Ok(Passed::Tensor(t.read(register)?)),
         Register::Unavailable(fault) => Err(fault.clone()),
-        // It is one of a list of values, and there is another list on the other side.
+        // The register is a list, which both sides have in different forms.
         Register::AsInFile(_) => Err(Fault::invalid("what goes in or out of the delegate is neither a tensor nor a number")),
         number => Ok(Passed::Number(number.clone())),
     }
 }
 
-/// Puts the registers of a graph in the place of the method's.
+/// Replaces the registers of the method by the registers of a graph.
 fn enter<'a>(t: &mut Translator<'a, '_>, graph: &'a Graph) -> Caller<'a> {
     let plan = &graph.plan;
     let mut registers = Vec::with_capacity(plan.values.len());
@@ -141,7 +141,7 @@ fn enter<'a>(t: &mut Translator<'a, '_>, graph: &'a Graph) -> Caller<'a> {
     }
 }
 
-/// Runs a graph whose registers are the translator's, with what its buffers hold; gives its results, and what the buffers hold then.
+/// Runs a graph whose registers are the translator's, with the contents of its buffers. Returns its results, and the buffers' new contents.
 fn inside(t: &mut Translator<'_, '_>, graph: &Graph, passed: Vec<Passed>, kept: &[Value]) -> Result<(Vec<Passed>, Vec<Value>), Fault> {
     let plan = &graph.plan;
     let mut is_whole = true;
@@ -168,7 +168,7 @@ fn inside(t: &mut Translator<'_, '_>, graph: &Graph, passed: Vec<Passed>, kept: 
     Ok((results, kept))
 }
 
-/// Where the values of an operator come from: the call of the delegate, and which operator of it.
+/// The source of an operator's values: the call of the delegate, and the number of the operator.
 fn source(t: &mut Translator<'_, '_>, call: Source, index: usize, name: &str) -> Source {
     let sources = &mut t.graph.builder.module.sources;
     let data = SourceData { operator_name: name.to_owned(), tensor: format!("node {index}"), gpu: true, ..sources[call].clone() };
@@ -241,12 +241,12 @@ fn converted(t: &mut Translator<'_, '_>, value: Value, element: ElementType) -> 
     Err(Fault::invalid("an argument of the delegate is not what its graph takes").expected(element.to_string(), found.to_string()))
 }
 
-/// Whether a graph has a narrower type for another one of programs.
+/// Tests whether a graph may have type `narrow` for type `wide` of a program.
 fn narrows(wide: ElementType, narrow: ElementType) -> bool {
     is_halved(wide, narrow) || matches!((wide, narrow), (ElementType::F32 | ElementType::F64, ElementType::F16))
 }
 
-/// Whether a graph has 32 bits for 64 of programs.
+/// Tests whether a graph has 32 bits for 64 bits of a program.
 fn is_halved(wide: ElementType, narrow: ElementType) -> bool {
     matches!((wide, narrow), (ElementType::I64, ElementType::I32) | (ElementType::F64, ElementType::F32))
 }
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_result_that_is_wanted_twice_is_found_by_its_type() {
-        // What results are, and what places take.
+        // The types of the results, and the types of the places.
         let assigned = |given: &str, wanted: &str| {
             let (given, wanted) = (given.as_bytes(), wanted.as_bytes());
             assignment(wanted.len(), given.len(), |place, result| wanted[place] == given[result])

@@ -1,6 +1,6 @@
-//! Integers with scales: constants as their graphs have them, and what becomes of sums of products.
+//! Integers with scales: constants in their graphs' layouts, and the scaling of sums of products.
 //!
-//! Rows of weights are padded to whole words, and so are the vectors that have a number for each row. What is more than the result has is padding.
+//! Rows of weights are padded to whole words, and so are vectors with a number for each row. Numbers beyond the result's size are padding.
 
 use super::super::fault::Fault;
 use super::super::ops::Call;
@@ -45,7 +45,7 @@ pub(super) fn without_padding(c: &mut Call<'_, '_, '_>, matrix: Value, [rows, co
     }
 }
 
-/// In which half of a byte the first of two numbers lies.
+/// The half of a byte that holds the first of two numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum First {
     /// The four low bits.
@@ -54,14 +54,14 @@ pub(super) enum First {
     High,
 }
 
-/// The form in which weights of four bits become a constant.
+/// The form of a constant of 4-bit weights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
-    /// `[rows, columns]` of signed integers of four bits, for products that take them as they are.
+    /// `[rows, columns]` of signed integers of four bits, for products of such.
     Nibbles,
-    /// `[rows, columns]` of bytes, for what computes with them.
+    /// `[rows, columns]` of bytes, for other arithmetic.
     Bytes,
-    /// `[rows, columns / 2]` of bytes with two integers each, 8 more than they are, the first one in the high half: a table.
+    /// `[rows, columns / 2]` of bytes with two integers each, in excess code (8 more), the first one in the high half: a table.
     Table,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn floats(c: &mut Call<'_, '_, '_>, value: Value) -> Result<Vec<f32>,
     Ok(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
 }
 
-/// What sums of products of integers stand for: numbers of arguments.
+/// The arguments that scale sums of products of integers, by their positions.
 #[derive(Clone, Copy)]
 pub(super) struct Sums {
     /// The input's scale.

@@ -23,7 +23,7 @@ enum V<'a> {
     List(&'a [i32]),
 }
 
-/// What a graph says.
+/// The contents of a graph.
 struct Said<'a> {
     values: Vec<V<'a>>,
     inputs: &'a [u32],
@@ -138,7 +138,7 @@ fn constants_may_lie_elsewhere() {
     assert!(matches!(&graph.constants[..], [(0, Source::Named(name))] if name == "weights"));
 }
 
-/// A tensor that is filled from a constant and then written keeps what was written; one that is only read stays a constant.
+/// A tensor that is filled from a constant and then written keeps its contents between calls. One that is only read stays a constant.
 #[test]
 fn filled_tensors_that_are_written_are_buffers() {
     let buffers = |result: i32| {

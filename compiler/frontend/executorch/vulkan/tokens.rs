@@ -1,4 +1,4 @@
-//! What decoders need: norms, rotated keys, attention, tables of integers, and scales that are found when the program runs.
+//! Operators of decoders: norms, rotated keys, attention, tables of integers, and scales found at run time.
 
 use super::super::fault::Fault;
 use super::super::memory::Definition;
@@ -217,7 +217,7 @@ fn selected_integer(c: &mut Call<'_, '_, '_>) -> Outcome {
     Ok(())
 }
 
-/// Where blocks of a tensor lie: its shape with each dimension taken apart into blocks and their elements, and with one element of each block.
+/// The blocks of a tensor, as two shapes: one with each dimension split into blocks and their elements, and one with a single element for each block.
 fn blocks(c: &mut Call<'_, '_, '_>, x: Value, argument: usize) -> Result<[Vec<Extent>; 2], Fault> {
     let (shape, sizes) = (c.extents(x), c.ints(argument)?);
     let (mut split, mut ones) = (Vec::new(), Vec::new());
@@ -241,7 +241,7 @@ fn blocks(c: &mut Call<'_, '_, '_>, x: Value, argument: usize) -> Result<[Vec<Ex
     Ok([split, ones])
 }
 
-/// The least and the greatest integer: two arguments, or what an element type has where they say nothing.
+/// The least and the greatest integer: two arguments, or the element type's range if they are None.
 fn bounds(c: &Call<'_, '_, '_>, [low, high]: [usize; 2], element: ElementType) -> Result<(i64, i64), Fault> {
     let of_type = element.integer_range().and_then(|(low, high)| Some((i64::try_from(low).ok()?, i64::try_from(high).ok()?)));
     match (c.optional_int(low)?, c.optional_int(high)?, of_type) {
@@ -254,8 +254,8 @@ fn bounds(c: &Call<'_, '_, '_>, [low, high]: [usize; 2], element: ElementType) -
 /// The operator that brings floats to integers of scales that another one has found.
 const QUANTIZE: &str = "torchao.quantize_affine.default";
 
-/// The element type of the integers that scales in a register are for. Graphs keep no element types of arguments, so it is that of the tensor which is
-/// made with these scales; bytes where there is none in the graph, as the device's runtime has it.
+/// The element type of the integers that scales in a register are for. Graphs have no element types of arguments, so it is the type of the tensor
+/// that is quantized with these scales. Without such a tensor it is I8, as in the device's runtime.
 fn quantized_with(c: &Call<'_, '_, '_>, scales: usize) -> ElementType {
     let plan = c.translator.plan;
     let made = plan.instructions.iter().find_map(|instruction| match instruction {
@@ -268,11 +268,11 @@ fn quantized_with(c: &Call<'_, '_, '_>, scales: usize) -> ElementType {
     }
 }
 
-/// (input, how, block, dtype, low, high, eps, …, keepdim, scales, zero points): those of each block.
+/// (input, how, block, dtype, low, high, eps, …, keepdim, scales, zero points). The scale and zero point of each block.
 fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (x, eps) = (c.tensor(0)?, c.optional_number(6)?);
     let (low, high) = bounds(c, [4, 5], quantized_with(c, c.register(10)?))?;
-    // Whether zero is in the middle, and then whether each side of it reaches its last integer.
+    // `None` if zero is not in the middle; otherwise `true` if each side of it reaches its last integer.
     let to_ends = match c.text(1)?.as_deref() {
         Some("ASYMMETRIC") => None,
         Some("SYMMETRIC") => Some(false),

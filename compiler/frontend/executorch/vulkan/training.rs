@@ -1,4 +1,4 @@
-//! Gradients, and weights of four bits that are learned: what programs have that train on a device.
+//! Gradients, and 4-bit weights that are learned, for programs that train on a device.
 
 use super::super::fault::Fault;
 use super::super::ops::{Call, Translate};

@@ -21,11 +21,11 @@ pub(super) struct Values {
 struct Reader<'b, 'n> {
     table: Vec<VkValue<'b>>,
     sources: &'n [Source],
-    /// What tensors are called.
+    /// The prefix of tensors' names.
     name: &'n str,
     constants: Vec<(usize, Source)>,
     staged: BTreeMap<usize, ElementType>,
-    /// Integers of lists, which have registers of their own after those of the graph.
+    /// Integers of lists. They have registers of their own, after the graph's.
     members: Vec<i64>,
     registers_of: HashMap<i64, usize>,
 }
@@ -34,7 +34,7 @@ pub(super) fn invalid(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(codes::PROGRAM_STRUCTURE, message)
 }
 
-/// Reads the values; `name` says to which graph they belong.
+/// Reads the values. `name` is the name of their graph.
 ///
 /// # Errors
 /// When one contradicts itself, or names a value or a constant that does not exist.

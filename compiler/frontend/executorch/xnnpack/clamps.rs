@@ -1,7 +1,7 @@
 //! Clamps that become part of the contraction before them.
 //!
-//! XNNPACK writes the sums of a contraction on the scale of the clamp after it where nothing else reads them. So they are rounded once, and are not
-//! cut to what the scale between the two can hold.
+//! XNNPACK writes the sums of a contraction on the scale of the clamp after it, if nothing else reads the sums. They are then rounded once, and not
+//! limited to the range of the scale between the two.
 
 use super::subgraph::{Function, Node, Quantization, Subgraph, Work};
 
@@ -25,7 +25,7 @@ pub(super) fn fold(subgraph: &mut Subgraph) {
     subgraph.nodes = kept;
 }
 
-/// Which tensors one node reads, and not the caller.
+/// Tests for each tensor whether exactly one node reads it, and not the caller.
 fn read_once(subgraph: &Subgraph) -> Vec<bool> {
     let mut readers = vec![0u32; subgraph.tensors.len()];
     let by_nodes = subgraph.nodes.iter().flat_map(|node| node.work.operands());
@@ -35,7 +35,7 @@ fn read_once(subgraph: &Subgraph) -> Vec<bool> {
     readers.into_iter().map(|count| count == 1).collect()
 }
 
-/// What a clamp reads.
+/// The operand of a clamp; `None` for other nodes.
 fn clamped(node: &Node) -> Option<usize> {
     if let Work::Unary { function: Function::Clamp, input } = node.work { Some(input) } else { None }
 }
@@ -50,7 +50,7 @@ fn is_rescaled(subgraph: &Subgraph, from: usize, to: usize) -> bool {
     are_integers && from.datatype == to.datatype && from.quantization != to.quantization
 }
 
-/// What two clamps leave, if anything.
+/// The bounds of two clamps together; `None` if no number is within both.
 fn both(first: Option<(f32, f32)>, second: Option<(f32, f32)>) -> Option<(f32, f32)> {
     let [first, second] = [first, second].map(|clamp| clamp.unwrap_or((f32::NEG_INFINITY, f32::INFINITY)));
     let (low, high) = (first.0.max(second.0), first.1.min(second.1));

@@ -129,7 +129,7 @@ fn checked<T>(stored: &[T], expected: u64, scale: impl Fn(&T) -> f32) -> Result<
     }
 }
 
-/// Numbers of four bits, 8 more than what they stand for, rows in whole bytes, as signed ones side by side.
+/// Converts 4-bit numbers in excess code (8 more), with rows of whole bytes, to signed ones without gaps.
 fn nibbles(stored: &[u8], columns: u64) -> Vec<u8> {
     if columns.is_multiple_of(2) {
         return stored.iter().map(|byte| byte ^ 0x88).collect();

@@ -61,8 +61,8 @@ impl Run<'_, '_, '_> {
         self.finish_real(node, value)
     }
 
-    /// Whether the first of two operands, and not the second one, is repeated along the innermost dimension of both that has more than one element.
-    /// The runtime's kernels take the repeated operand second.
+    /// Tests whether only the first of two operands is repeated along the innermost dimension that has more than one element. The runtime's kernels
+    /// take the repeated operand second.
     fn is_first_repeated(&mut self, operands: [Value; 2]) -> bool {
         let [first, second] = operands.map(|operand| self.graph().extents(operand));
         let one = Extent::Static(1);

@@ -118,7 +118,7 @@ impl Run<'_, '_, '_> {
                 }
             };
             let scaled = terms.mul(sum, factor)?;
-            // XNNPACK rounds what has the zero point in it: halves go to the even one of these integers.
+            // XNNPACK rounds after it adds the zero point: halves go to the even one of these integers.
             let moved = terms.add(scaled, zero_point)?;
             let result = nearest_step(terms, moved, 0, output.bounds)?;
             Ok(terms.convert(result, output.element))

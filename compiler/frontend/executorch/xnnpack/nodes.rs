@@ -1,4 +1,4 @@
-//! The nodes of a graph: from their tables to what they do.
+//! The nodes of a graph, read from their tables.
 
 use super::subgraph::{Combination, ConvolutionKind, Function, Node, Pooling, Window, Work};
 use super::tensors::{Tensors, invalid};
@@ -22,7 +22,7 @@ pub(super) fn name(node: &XNode<'_>) -> &'static str {
 /// Reads a node.
 ///
 /// # Errors
-/// When it is unknown, or names what does not exist.
+/// An unknown node, or one that names a tensor that does not exist.
 pub(super) fn read(tensors: &Tensors, node: &XNode<'_>) -> Result<Node, Diagnostic> {
     let clamp = node.output_min_max().map(|clamp| (clamp.output_min(), clamp.output_max()));
     if clamp.is_some_and(|(low, high)| low.is_nan() || high.is_nan() || low > high) {
@@ -105,7 +105,7 @@ fn binary<'b>(node: &XNode<'b>) -> Option<(schema::Binary<'b>, Combination)> {
     Some((table?, combination))
 }
 
-/// Convolutions, products, and what is made of them.
+/// Reads convolutions, products, and nodes that contain them.
 fn sums(tensors: &Tensors, node: &XNode<'_>) -> Found {
     let convolutions = [(node.xnode_union_as_xnn_conv2d(), false), (node.xnode_union_as_xnn_depthwise_conv2d(), true)];
     for (table, is_depthwise) in convolutions {
@@ -214,7 +214,7 @@ fn images(tensors: &Tensors, node: &XNode<'_>) -> Found {
     Ok(None)
 }
 
-/// What moves elements.
+/// Reads nodes that move elements.
 fn movement(tensors: &Tensors, node: &XNode<'_>) -> Found {
     let longs = |list: Option<flatbuffers::Vector<'_, u32>>| list.into_iter().flatten().map(u64::from).collect::<Vec<u64>>();
     if let Some(table) = node.xnode_union_as_xnn_static_transpose() {

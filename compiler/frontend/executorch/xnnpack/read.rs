@@ -1,6 +1,6 @@
-//! From the bytes of a delegate to a graph.
+//! Reader of a delegate's bytes: a graph with its constants.
 //!
-//! The first version of the format had no identifier in the FlatBuffer either, knew additions alone, and numbered 32-bit integers otherwise.
+//! The first version of the format had no identifier in the FlatBuffer, had only additions, and numbered 32-bit integers differently.
 
 use super::super::container::{Container, Source, damaged};
 use super::subgraph::{External, Subgraph};

@@ -20,18 +20,18 @@ pub(super) struct Run<'r, 'a, 'm> {
     pub(super) translator: &'r mut Translator<'a, 'm>,
     /// The graph.
     pub(super) subgraph: &'r Subgraph,
-    /// What the tensors are so far.
+    /// The values of tensors computed so far.
     values: Vec<Option<Datum>>,
     /// The tensors that were read.
     read: Vec<bool>,
 }
 
-/// What a tensor of the graph is.
+/// The value of a tensor of the graph.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Datum {
     /// A tensor: floats, or integers of the scale that the graph gives.
     Tensor(Value),
-    /// Integers with a scale each row, and the floats that they stand for.
+    /// Integers with a scale for each row, and the floats that they are quantized from.
     Rows { rows: Rows, floats: Value },
 }
 
@@ -65,14 +65,14 @@ impl<'m> Run<'_, '_, 'm> {
         &mut self.translator.graph
     }
 
-    /// Where the values of a node come from: the call of the delegate, and which node of it.
+    /// The source of a node's values: the call of the delegate, and the number of the node.
     fn source(&mut self, call: Source, index: usize, node: &Node) -> Source {
         let sources = &mut self.graph().builder.module.sources;
         let data = SourceData { operator_name: node.name.to_owned(), tensor: format!("node {index}"), ..sources[call].clone() };
         sources.push(data)
     }
 
-    /// An argument of the call, its dimensions in the order in which they lie in memory: so the graph sees it.
+    /// An argument of the call, with its dimensions in memory order, which is the graph's order.
     fn argument(&mut self, args: &[usize], argument: usize, tensor: &Tensor) -> Result<Value, Fault> {
         let register = register(args, argument)?;
         let value = self.translator.read(register)?;
@@ -128,7 +128,7 @@ impl<'m> Run<'_, '_, 'm> {
         &self.subgraph.tensors[tensor]
     }
 
-    /// What a tensor is.
+    /// Returns the value of a tensor.
     pub(super) fn datum(&mut self, tensor: usize) -> Result<Datum, Fault> {
         self.read[tensor] = true;
         if let Some(datum) = self.values[tensor] {
@@ -167,7 +167,7 @@ impl<'m> Run<'_, '_, 'm> {
         }
     }
 
-    /// Says what a tensor is.
+    /// Sets the value of a tensor.
     pub(super) fn set(&mut self, tensor: usize, datum: Datum) {
         self.values[tensor] = Some(datum);
     }
@@ -203,7 +203,7 @@ impl<'m> Run<'_, '_, 'm> {
         self.finish_stored(node, value)
     }
 
-    /// The result of a node whose elements are those of its output, but for the clamp.
+    /// Sets the result of a node that keeps its operand's scale: only its clamp is applied.
     pub(super) fn finish_stored(&mut self, node: &Node, value: Value) -> Result<(), Fault> {
         let element = self.element(node.output)?;
         let value = match self.affine(node.output) {

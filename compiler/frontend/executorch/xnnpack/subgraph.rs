@@ -10,18 +10,18 @@ use std::fmt;
 pub struct Subgraph {
     /// The tensors; nodes name them by position.
     pub tensors: Vec<Tensor>,
-    /// The nodes, each after those whose results it reads.
+    /// The nodes, in the order of their dependences.
     pub nodes: Vec<Node>,
-    /// What the caller gives.
+    /// The arguments that the caller gives.
     pub inputs: Vec<External>,
-    /// What the caller gets.
+    /// The arguments that the caller gets.
     pub outputs: Vec<External>,
     /// Bytes of constants.
     pub constants: Vec<Source>,
 }
 
 impl Subgraph {
-    /// The arguments of a call after those that the graph takes which it does not give.
+    /// The arguments of a call after the graph's inputs that are none of its outputs.
     pub fn missing(&self, count: usize) -> impl Iterator<Item = usize> + '_ {
         let first = self.inputs.iter().map(|external| external.argument + 1).max().unwrap_or(0);
         (first..count).filter(|&argument| !self.outputs.iter().any(|external| external.argument == argument))
@@ -58,10 +58,10 @@ impl fmt::Display for Datatype {
     }
 }
 
-/// How integers stand for real numbers.
+/// The mapping of integers to real numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Quantization {
-    /// They do not.
+    /// None: the elements are no quantized integers.
     None,
     /// One scale and zero point.
     Tensor(Affine),
@@ -72,9 +72,9 @@ pub enum Quantization {
         /// The scales.
         scales: Scales,
     },
-    /// A scale and zero point for each row, found when the graph runs; a row is the elements of the last dimensions.
+    /// A scale and zero point for each row, computed at run time. A row is the elements of the last dimensions.
     Rows {
-        /// How many dimensions a row has.
+        /// The number of dimensions of a row.
         dimensions: usize,
     },
     /// A scale for each run of elements along the last dimension.
@@ -89,13 +89,13 @@ pub enum Quantization {
 /// Scales of channels or groups.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Scales {
-    /// In the graph.
+    /// Numbers in the graph.
     Numbers(Vec<f32>),
-    /// As a constant: binary32 of channels, bfloat16 of groups.
+    /// A constant: binary32 of channels, bfloat16 of groups.
     Constant {
         /// Its number.
         constant: usize,
-        /// How many.
+        /// The number of scales.
         count: u64,
     },
 }
@@ -105,11 +105,11 @@ pub enum Scales {
 pub struct Tensor {
     /// Its elements.
     pub datatype: Datatype,
-    /// Extents: of a constant its own, of others a bound.
+    /// The extents; for other tensors than constants they are bounds.
     pub dims: Vec<u64>,
-    /// How integers stand for real numbers.
+    /// The mapping of integers to real numbers.
     pub quantization: Quantization,
-    /// The constant that it is.
+    /// The number of the constant, if it is one.
     pub constant: Option<usize>,
 }
 
@@ -118,9 +118,9 @@ pub struct Tensor {
 pub struct Node {
     /// Its name in the format.
     pub name: &'static str,
-    /// What it does.
+    /// Its function.
     pub work: Work,
-    /// Between which numbers its result is clamped.
+    /// The bounds to which its result is clamped.
     pub clamp: Option<(f32, f32)>,
     /// The result.
     pub output: usize,
@@ -203,31 +203,31 @@ pub struct Window {
     pub before: [u64; 2],
     /// Elements after the last.
     pub after: [u64; 2],
-    /// Whether padding is as much as ⌈extent ÷ stride⌉ windows need.
+    /// `true` if padding is for ⌈extent ÷ stride⌉ windows.
     pub same: bool,
 }
 
-/// What kind of a convolution.
+/// The kind of a convolution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConvolutionKind {
     /// Filter `[O, rows, columns, C ÷ groups]`.
     Plain,
     /// Filter `[1, rows, columns, O]`.
     Depthwise,
-    /// The transpose of a plain one; the result has that many more rows and columns at its end.
+    /// The transpose of a plain one. The result has these additional rows and columns at its end.
     Transposed([u64; 2]),
 }
 
 /// Pooling over windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pooling {
-    /// The mean of what lies inside the image.
+    /// The mean of the elements inside the image.
     Average,
-    /// The largest.
+    /// The maximum.
     Max,
 }
 
-/// What a node does; tensors by position.
+/// The operation of a node, with tensors by position.
 #[derive(Clone, Debug)]
 pub enum Work {
     /// A function of each element.
@@ -236,9 +236,9 @@ pub enum Work {
     Binary { combination: Combination, inputs: [usize; 2] },
     /// A convolution of an image, channels last.
     Convolution { kind: ConvolutionKind, window: Window, groups: u64, input: usize, filter: usize, bias: Option<usize> },
-    /// Rows times a matrix `[O, K]`, or `[K, O]` where it is turned.
+    /// Rows times a matrix `[O, K]`, or `[K, O]` if `turned`.
     Product { input: usize, filter: usize, bias: Option<usize>, turned: bool },
-    /// `[… M, K] × [… K, N]`, where either may be turned.
+    /// `[… M, K] × [… K, N]`; `turned` operands are transposed.
     BatchProduct { inputs: [usize; 2], turned: [bool; 2] },
     /// Softmax over the last dimension.
     Softmax { input: usize },
@@ -254,9 +254,9 @@ pub enum Work {
     Resize { size: [u64; 2], aligned: bool, input: usize },
     /// Dimensions permuted.
     Transpose { permutation: Vec<usize>, input: usize },
-    /// Another shape; 0 stands for what is left.
+    /// Another shape; the extent for 0 follows from the number of elements.
     Reshape { shape: Vec<u64>, input: usize },
-    /// A box; a size of 0 goes to the end.
+    /// A box; a size of 0 extends to the end.
     Slice { offsets: Vec<u64>, sizes: Vec<u64>, input: usize },
     /// A border of a number.
     Pad { before: Vec<u64>, after: Vec<u64>, number: f32, input: usize },

@@ -20,14 +20,14 @@ fn signed(n: [u64; 2]) -> Vec<i64> {
     n.iter().map(|&n| n as i64).collect()
 }
 
-/// Where windows stand.
+/// The geometry of windows.
 pub(super) fn windows(window: &Window) -> Windows {
     let padding = if window.same { Padding::Same } else { Padding::Sides { before: signed(window.before), after: signed(window.after) } };
     Windows { size: window.size.to_vec(), strides: signed(window.strides), dilation: signed(window.dilation), padding }
 }
 
 impl Run<'_, '_, '_> {
-    /// Numerics of a contraction whose tensors are what the graph says.
+    /// The numerics of a contraction, from the graph's types and scales.
     fn numerics(&self, node: &Node, [input, filter]: [usize; 2]) -> Result<Numerics, Fault> {
         let Some(from) = self.affine(input) else {
             return Ok(Numerics::plain(F32, Activation::NONE));
@@ -207,7 +207,7 @@ impl Run<'_, '_, '_> {
     }
 }
 
-/// Whether each window is one pixel, and each pixel has one.
+/// Tests whether windows and pixels correspond one to one.
 fn is_pointwise(window: &Window) -> bool {
     window.size == [1; 2] && window.strides == [1; 2] && window.before == [0; 2] && window.after == [0; 2]
 }
@@ -229,7 +229,7 @@ fn widened(g: &mut Graph<'_>, value: Value, rank: usize) -> Result<Value, Error>
     g.reshape(value, &wide)
 }
 
-/// Whether an image and a filter have the dimensions that they must have.
+/// Checks the dimensions of an image and a filter.
 fn check_images(g: &Graph<'_>, window: &Window, [image, filter]: [Value; 2]) -> Result<(), Fault> {
     if g.rank(image) != 4 || g.rank(filter) != 4 {
         return Err(Fault::invalid("a convolution needs images").expected("4 dimensions", g.rank(image).to_string()));
@@ -243,7 +243,7 @@ fn check_images(g: &Graph<'_>, window: &Window, [image, filter]: [Value; 2]) -> 
     Ok(())
 }
 
-/// The transpose of a convolution; its result ends `more` rows and columns later than the last window.
+/// The transpose of a convolution. Its result ends `more` rows and columns after the last window.
 fn transposed(g: &mut Graph<'_>, window: &Window, groups: u64, more: [u64; 2], [input, filter]: [Value; 2]) -> Result<Transposed, Fault> {
     check_images(g, window, [input, filter])?;
     if window.same {

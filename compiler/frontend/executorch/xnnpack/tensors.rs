@@ -17,7 +17,7 @@ pub(super) fn invalid(message: impl Into<String>) -> Diagnostic {
 
 /// The tensors so far, by their ids.
 pub(super) struct Tensors {
-    /// In the order of the file.
+    /// The tensors in the order of the file.
     pub(super) list: Vec<Tensor>,
     ids: HashMap<u32, usize>,
     constants: usize,
@@ -25,12 +25,12 @@ pub(super) struct Tensors {
 }
 
 impl Tensors {
-    /// None yet, of a graph with that many constants.
+    /// Creates an empty list for a graph with `constants` constants.
     pub(super) fn new(constants: usize, is_first_version: bool) -> Self {
         Self { list: Vec::new(), ids: HashMap::new(), constants, is_first_version }
     }
 
-    /// Reads the next tensor; gives its number and its table.
+    /// Reads the next tensor. Returns its number and its table.
     ///
     /// # Errors
     /// When it contradicts itself, or another has its id.
@@ -49,7 +49,7 @@ impl Tensors {
         self.ids.get(&id).copied().ok_or_else(|| invalid(format!("the XNNPACK graph has no tensor of id {id}")))
     }
 
-    /// The same where there may be none.
+    /// The tensor of an id; `None` for the id of no tensor.
     pub(super) fn optional(&self, id: u32) -> Result<Option<usize>, Diagnostic> {
         if id == NO_ID { Ok(None) } else { self.tensor_of(id).map(Some) }
     }
@@ -150,7 +150,7 @@ impl Tensors {
     }
 }
 
-/// Refuses a zero point that is none of its type's integers.
+/// Checks that a zero point is an integer of its type.
 fn check_zero_point(datatype: Datatype, quantization: &Quantization) -> Result<(), Diagnostic> {
     let (Datatype::Element(element), Quantization::Tensor(affine)) = (datatype, quantization) else { return Ok(()) };
     let Some((low, high)) = integer_range(element) else { return Ok(()) };

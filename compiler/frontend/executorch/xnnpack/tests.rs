@@ -10,7 +10,7 @@ use crate::schema::xnnpack::{
 };
 use flatbuffers::FlatBufferBuilder;
 
-/// What is said of the sum of a graph with an input (id 7), a constant (id 8) and an output (id 9), all of four floats.
+/// The variable parts of a graph that adds two tensors of four floats: input (id 7), constant (id 8), output (id 9).
 struct Sum {
     operands: [u32; 2],
     clamp: (f32, f32),
@@ -21,7 +21,7 @@ struct Sum {
 
 const SOUND: Sum = Sum { operands: [7, 8], clamp: (0.0, 6.0), constant: 1, output: 9, datatype: XNNDatatype::xnn_datatype_fp32 };
 
-/// The tables of the graph, with the constant in them, as the first version of the format has it.
+/// The tables of the graph with its constant, in the first version of the format.
 fn tables(sum: &Sum, identifier: Option<&str>) -> Vec<u8> {
     let mut b = FlatBufferBuilder::new();
     let mut values = Vec::new();
@@ -56,7 +56,7 @@ fn tables(sum: &Sum, identifier: Option<&str>) -> Vec<u8> {
     b.finished_data().to_vec()
 }
 
-/// The same after a header.
+/// The tables after a header.
 fn with_header(tables: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; 32];
     bytes[4..8].copy_from_slice(b"XH00");

@@ -1,4 +1,4 @@
-//! What recurrent operators ask of their operands, and the weights of their cells.
+//! Checks of recurrent operators' operands, and the weights of their cells.
 
 use super::super::error::{invalid, unsupported};
 use super::super::filter::filter_scales;
@@ -38,7 +38,7 @@ pub(super) fn activation(code: Code) -> Result<CellActivation, Diagnostic> {
     if code == Code::TANH { Ok(CellActivation::Tanh) } else { super::super::options::activation(code).map(CellActivation::Clamp) }
 }
 
-/// What weights are in a cell.
+/// The role of weights in a cell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Matrix,
@@ -46,7 +46,7 @@ pub(super) enum Part {
     Norm,
 }
 
-/// Weights of a cell of integers, or of floats, whose matrices and peepholes may be int8 too.
+/// Weights of a cell of integers, or of a cell of floats, whose matrices and peepholes may be int8, too.
 pub(super) fn weights(operator: &Operator<'_, '_, '_>, operand: &Operand, part: Part, integer: bool) -> Result<Weights, Diagnostic> {
     let is_byte = operand.element() == I8;
     let (scales, zero_point) = match part {
@@ -72,7 +72,7 @@ pub(super) fn expect_alike(operator: &Operator<'_, '_, '_>, matrices: &[&Operand
     if types.iter().any(|&element| element != wanted) { Err(operator.type_error(&types)) } else { Ok(()) }
 }
 
-/// Builds with the function, and names for those of its loops.
+/// Calls `build` with the function, and with a generator of names for its loops' functions.
 pub(super) fn build<T>(
     operator: &mut Operator<'_, '_, '_>,
     build: impl FnOnce(LoopPlace<'_, '_>) -> Result<T, Error>,

@@ -1,4 +1,4 @@
-//! LSTM operators: what their operands are, and the sequence around the cell.
+//! LSTM operators: the positions of their operands, and the sequence around the cell.
 
 use super::super::error::{invalid, missing_options, unsupported};
 use super::super::operator::{Lowered, Operand, Operator};
@@ -322,8 +322,8 @@ fn scales(
     })
 }
 
-/// Whether a cell of integers is one of TFLite for microcontrollers: by its type, or since it does not say which inner scales it has. No other
-/// runtime takes 16-bit activations.
+/// Tests whether a cell of integers is one of TFLite for microcontrollers: it has 16-bit activations, or no inner scales. No other runtime supports
+/// 16-bit activations.
 fn is_micro(operator: &Operator<'_, '_, '_>, input: &Operand) -> Result<bool, Diagnostic> {
     Ok(input.element() == I16 || operator.lowering.indices(operator.record.intermediates())?.is_empty())
 }

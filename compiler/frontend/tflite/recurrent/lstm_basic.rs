@@ -33,7 +33,7 @@ fn read(operator: &mut Operator<'_, '_, '_>) -> Result<([Operand; 5], Basic), Di
     Ok((operands, Basic { input, hidden, weights, bias, before, cells }))
 }
 
-/// LSTM of the basic kernel. Activations of integers are bytes around 128 whatever the file says; the scale of the bias is that of the sums.
+/// LSTM of the basic kernel. Activations of integers are bytes with zero point 128 whatever the file says. The scale of the bias is the sums' scale.
 pub(super) fn basic(operator: &mut Operator<'_, '_, '_>, settings: Settings) -> Lowered {
     let (operands, cell) = read(operator)?;
     let elements = operands.each_ref().map(Operand::element);

@@ -1,4 +1,4 @@
-//! Recurrent operators: what their operands are, and the cells of the operator library that they ask for.
+//! Recurrent operators: their operands, and the cells of the operator library that they use.
 
 mod common;
 mod lstm;

@@ -1,7 +1,7 @@
 //! States of recurrent operators: variable tensors with a row for each sequence of a batch.
 //!
-//! Where the batch is known only when the model runs, they have as many rows as there may be. A call with another batch than the one before brings other
-//! sequences, so it begins anew, as LiteRT's variables do when tensors are allocated again.
+//! With a run-time batch, they have as many rows as its bound. A call with another batch than the previous one has other sequences, so it begins with
+//! initial states. LiteRT's variables do the same when tensors are allocated again.
 
 use super::super::error::invalid;
 use super::super::operator::{Operand, Operator};
@@ -14,17 +14,17 @@ use ElementType::{I8, I32};
 /// The batch of a call.
 #[derive(Clone, Copy)]
 pub(super) struct Batch {
-    /// How many sequences there are.
+    /// The number of sequences.
     extent: Extent,
-    /// Whether there were as many in the call before, where that is known only when the model runs.
+    /// `true` at run time if the previous call had the same number; `None` for a static batch.
     is_same: Option<Value>,
 }
 
-/// A state as it is before a call.
+/// A state before a call.
 pub(super) struct Before {
-    /// What the file says of it; its value is `[batch, width]`.
+    /// Its description in the file; its value is `[batch, width]`.
     pub operand: Operand,
-    /// The state with all rows that there may be, where the batch is known only when the model runs.
+    /// The state with rows for the bound, if the batch is a run-time extent.
     rows: Option<(State, Value)>,
 }
 
@@ -47,7 +47,7 @@ impl Batch {
         Ok(Self { extent, is_same: Some(is_same) })
     }
 
-    /// How many sequences there are.
+    /// The number of sequences.
     pub fn extent(&self) -> Extent {
         self.extent
     }

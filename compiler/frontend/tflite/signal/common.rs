@@ -1,4 +1,4 @@
-//! What signal operators share: checks of their operands, integer arithmetic, columns of samples.
+//! Functions that signal operators share: checks of their operands, integer arithmetic, columns of samples.
 
 use super::super::error::invalid;
 use super::super::operator::{Operand, Operator, extents};

@@ -12,12 +12,12 @@ use crate::operators::terms::Terms;
 struct Bank {
     /// The weight of a frequency in its own channel, and in the next one.
     weights: [Vec<i64>; 2],
-    /// Of each channel its first frequency, its first weight, and how many there are.
+    /// The first frequency of each channel, its first weight, and the number of both.
     bands: [Vec<i64>; 3],
 }
 
 impl Bank {
-    /// Those that are constants of the file.
+    /// Reads the tables, which are constants of the file.
     fn read(operator: &mut Operator<'_, '_, '_>, channels: usize) -> Result<Self, Diagnostic> {
         let mut tables = Vec::new();
         for index in 1..6 {
@@ -34,7 +34,7 @@ impl Bank {
         Ok(Self { weights: [taken(first), taken(second)], bands: [taken(frequencies), taken(starts), taken(widths)] })
     }
 
-    /// Frequencies and weights of one band's sum with the weights of its own or the next channel; those without a weight add nothing.
+    /// The frequencies and weights of one band, with the weights of its own or the next channel. Frequencies without a weight add nothing.
     fn taps(&self, band: usize, of_next: bool, frequencies: u64) -> Result<Vec<(i64, i64)>, Diagnostic> {
         let [first, start, width] = [0, 1, 2].map(|table| self.bands[table][band]);
         let weights = &self.weights[usize::from(of_next)];
@@ -49,8 +49,8 @@ impl Bank {
     }
 }
 
-/// SignalFilterBank: channel `i` is the sum of band `i` by its weights and of the band before by what these leave. All products are in one
-/// list, channel by channel, of which partial sums are taken; a channel is what its part of the list adds.
+/// SignalFilterBank: channel `i` is the sum of band `i` by its weights and of the previous band by its weights for the next channel. All products are
+/// in one list, channel by channel. A channel is the difference of the list's partial sums at its ends.
 pub(in super::super) fn filter_bank(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(6..=6, 1..=1)?;
     check_types(operator, &[U32, I16, I16, I16, I16, I16], &[U64])?;

@@ -68,7 +68,7 @@ pub(in super::super) fn framer(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(1, full)
 }
 
-/// Which frames of a call are full, and whether all are, where the first `missing` frames of all calls are not.
+/// Truth values for the frames of a call, and one for all together: a frame is full if it is none of the first `missing` frames of all calls.
 fn full_frames(operator: &mut Operator<'_, '_, '_>, missing: i64, frames: u64) -> Result<[Value; 2], Diagnostic> {
     let counter = operator.own_state("frames", I32, &[])?;
     let before = operator.load(counter)?;

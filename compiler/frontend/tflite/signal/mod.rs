@@ -1,8 +1,8 @@
-//! TFLite Micro's signal operators: what makes features of audio samples, one frame a call.
+//! TFLite Micro's signal operators, which compute features of audio samples, one frame a call.
 //!
-//! They are custom operators whose options are FlexBuffers. Results are those of the runtime's portable kernels bit for bit: integers are
-//! fixed point, and wrap, saturate and round where those kernels do. What they leave in an output that they do not write (a frame that is
-//! not yet full, energies outside the range) is not defined there; here it is zeros.
+//! They are custom operators whose options are FlexBuffers. Results equal the runtime's portable kernels bit for bit: integers are fixed point, and
+//! wrap, saturate and round like them. Those kernels leave some outputs unwritten (a frame that is not yet full, energies outside the range). Here
+//! these outputs are zeros.
 
 mod auto_scale;
 mod common;

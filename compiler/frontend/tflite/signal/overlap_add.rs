@@ -12,7 +12,7 @@ use crate::operators::terms::Terms;
 /// Frames that one call may add.
 const MOST_FRAMES: u64 = 1024;
 
-/// SignalOverlapAdd: each frame is added to what earlier ones left, 16-bit integers with saturation; its first `frame_step` samples are done.
+/// SignalOverlapAdd: each frame is added to the rest of earlier ones, 16-bit integers with saturation. Its first `frame_step` samples are final.
 pub(in super::super) fn overlap_add(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
     let (input, output) = (operator.input(0)?, operator.output(0)?);
@@ -57,7 +57,7 @@ pub(in super::super) fn overlap_add(operator: &mut Operator<'_, '_, '_>) -> Lowe
     operator.bind(0, value)
 }
 
-/// A frame with what earlier ones left added to its first samples.
+/// Adds the rest of earlier frames to a frame's first samples.
 fn added(operator: &mut Operator<'_, '_, '_>, element: ElementType, earlier: Value, frame: Value) -> Result<Value, Diagnostic> {
     let [overlap, size] = [earlier, frame].map(|value| operator.extents_of(value)[1]);
     let (Extent::Static(overlap), Extent::Static(size)) = (overlap, size) else { return Err(super::super::extents::dynamic()) };

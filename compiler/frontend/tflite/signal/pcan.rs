@@ -79,7 +79,7 @@ fn entry(terms: &mut Terms, table: Constant, place: Node) -> Node {
     terms.convert(entry, I32)
 }
 
-/// Where in its interval a number is, in ten bits.
+/// The position of a number in its interval, in ten bits.
 fn position(terms: &mut Terms, x: Node, interval: Node) -> Term {
     let (eleven, mask) = (terms.i32(11), terms.i32(0x3ff));
     let (missing, excess) = (terms.sub(eleven, interval)?, terms.sub(interval, eleven)?);

@@ -13,10 +13,10 @@ use std::ops::RangeInclusive;
 pub(super) struct Settings(Vec<u8>);
 
 impl Settings {
-    /// Those of an operator.
+    /// Reads the settings of an operator.
     ///
     /// # Errors
-    /// Where they are no map of numbers.
+    /// Options that are no map of numbers.
     pub fn read(operator: &Operator<'_, '_, '_>) -> Result<Self, Diagnostic> {
         let bytes = external::options(operator)?;
         match Options::read(&bytes) {
@@ -34,7 +34,7 @@ impl Settings {
     /// An integer in a range.
     ///
     /// # Errors
-    /// Where it is missing, or outside.
+    /// A missing option, or one out of range.
     pub fn integer(&self, name: &str, range: RangeInclusive<i64>) -> Result<i64, Diagnostic> {
         let number = self.number(name)?;
         let integer = number as i64;
@@ -49,7 +49,7 @@ impl Settings {
     /// A truth value.
     ///
     /// # Errors
-    /// Where it is missing.
+    /// A missing option.
     pub fn flag(&self, name: &str) -> Result<bool, Diagnostic> {
         Ok(self.number(name)? != 0.0)
     }
@@ -57,7 +57,7 @@ impl Settings {
     /// Checks that the option `T`, an element type by its number in the schema, is that of the operands.
     ///
     /// # Errors
-    /// Where it is missing, or another type.
+    /// A missing option, or another type.
     pub fn check_type(&self, element: ElementType) -> Result<(), Diagnostic> {
         let number = self.integer("T", 0..=i64::from(i32::MAX))?;
         let wanted = match element {

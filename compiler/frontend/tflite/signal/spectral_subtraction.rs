@@ -1,4 +1,4 @@
-//! SignalFilterBankSpectralSubtraction: what channels have above an estimate of the noise.
+//! SignalFilterBankSpectralSubtraction: the channels minus an estimate of the noise.
 
 use super::super::operator::{Lowered, Operator};
 use super::common::{check_types, integers, misfit, number, shifted_left, shifted_right, vector};
@@ -7,8 +7,8 @@ use crate::ir::ElementType::{U32, U64};
 use crate::ir::{Comparison, Node};
 use crate::operators::terms::{Term, Terms};
 
-/// SignalFilterBankSpectralSubtraction: the estimate follows the signal slowly, at one rate in even channels and at another in odd ones.
-/// What is left is the difference, or a part of the signal where that is more. The second result is the new estimate.
+/// SignalFilterBankSpectralSubtraction: the estimate follows the signal slowly, at one rate in even channels and at another in odd ones. The result
+/// is the difference, or a part of the signal if this is larger. The second result is the new estimate.
 pub(in super::super) fn spectral_subtraction(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 2..=2)?;
     check_types(operator, &[U32], &[U32, U32])?;

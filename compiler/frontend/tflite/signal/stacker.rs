@@ -1,4 +1,4 @@
-//! SignalStacker: frames of features beside those before and after them.
+//! SignalStacker: frames of features, each with frames before and after it.
 
 use super::super::operator::{Lowered, Operator};
 use super::common::{MOST_SAMPLES, check_types, columns, misfit, number, valid_or_zero, vector};
@@ -8,8 +8,8 @@ use crate::ir::ElementType::{Bool, I16, I32};
 use crate::ir::{Comparison, Value};
 use crate::operators::terms::Terms;
 
-/// SignalStacker: `stacker_left_context` frames, one, and `stacker_right_context` more, in one. The first frame stands for those before it.
-/// A stack is ready when its last frame is there, and then every `stacker_step` calls; the second result says so.
+/// SignalStacker concatenates `stacker_left_context` frames, one frame, and `stacker_right_context` more. The first frame is repeated for missing
+/// earlier ones. A stack is ready when its last frame is there, and then every `stacker_step` calls. The second result is true then.
 pub(in super::super) fn stacker(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 2..=2)?;
     check_types(operator, &[I16], &[I16, Bool])?;
@@ -46,8 +46,8 @@ pub(in super::super) fn stacker(operator: &mut Operator<'_, '_, '_>) -> Lowered 
     operator.bind(1, ready)
 }
 
-/// Whether this is the first call, and whether a stack is ready: at the call of number `first`, and then every `step` calls. The state is how
-/// many calls are left until then, 0 before the first.
+/// Two truth values: this is the first call, and a stack is ready. The latter holds in call number `first`, and then every `step` calls. The state is
+/// the number of calls until then, 0 before the first.
 fn countdown(operator: &mut Operator<'_, '_, '_>, first: i64, step: i64) -> Result<[Value; 2], Diagnostic> {
     let counter = operator.own_state("calls", I32, &[])?;
     let left = operator.load(counter)?;

@@ -14,11 +14,11 @@ use ElementType::{F32, I8, I16, I32};
 
 type Outcome = Result<(), Fault>;
 
-/// What operands of a sum are shifted by before they are scaled.
+/// The left shift of a sum's operands before they are scaled.
 const HEADROOM: i32 = 20;
-/// Steps from 0 to 1 of the result of softmax.
+/// The number of steps from 0 to 1 in the result of softmax.
 const STEPS: f32 = 256.0;
-/// Bits after the point of what softmax's multiplier scales: 31 less 5.
+/// The fractional bits of the number that softmax's multiplier scales: 31 less 5.
 const SOFTMAX_PLACES: i32 = 26;
 
 /// A byte less its zero point.
@@ -132,7 +132,7 @@ pub(super) fn softmax(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(y)
 }
 
-/// (input, before, after, number): amounts of four dimensions, of which a tensor has the last ones, in the order in which they lie in memory.
+/// (input, before, after, number). The amounts are for four dimensions in the order of memory; a tensor with fewer has the last ones.
 pub(super) fn pad(c: &mut Call<'_, '_, '_>) -> Outcome {
     let input = c.tensor(0)?;
     let rank = c.rank(input);
@@ -154,7 +154,7 @@ pub(super) fn pad(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(y)
 }
 
-/// Whether the first argument lies in memory with its channels last: so does an image of one channel or one pixel, whatever the file says.
+/// Tests whether the first argument has its channels last in memory. An image of one channel or one pixel has, whatever the file says.
 fn has_channels_last(c: &Call<'_, '_, '_>, input: Value) -> Result<bool, Fault> {
     let shape = c.extents(input);
     let is_one = |d: usize| shape[d].as_static() == Some(1);

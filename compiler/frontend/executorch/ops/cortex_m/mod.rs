@@ -1,5 +1,5 @@
-//! Operators of ExecuTorch's Cortex-M back end, for every target: integers with multipliers and shifts as CMSIS-NN has them. Results are those of the
-//! exporter's own kernels in Python, some of which compute in binary32. Nothing reads the scratch tensors that a file plans for CMSIS-NN.
+//! Operators of ExecuTorch's Cortex-M back end, for every target: integers with multipliers and shifts in CMSIS-NN's format. Results equal those of
+//! the exporter's own kernels in Python, some of which compute in binary32. The scratch tensors that a file plans for CMSIS-NN are ignored.
 //!
 //! - `numbers.rs`: multipliers, offsets and bounds;
 //! - `products.rs`: convolutions and products of matrices;

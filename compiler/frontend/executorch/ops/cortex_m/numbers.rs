@@ -63,7 +63,7 @@ pub(super) fn bytes(c: &mut Call<'_, '_, '_>, index: usize) -> Result<Value, Fau
     Ok(value)
 }
 
-/// A bias of so many channels, if there is one.
+/// A bias of `channels` channels, if there is one.
 pub(super) fn bias(c: &mut Call<'_, '_, '_>, index: usize, channels: u64) -> Result<Option<Value>, Fault> {
     let Some(bias) = c.optional_tensor(index)? else { return Ok(None) };
     expect(c, bias, index, ElementType::I32)?;

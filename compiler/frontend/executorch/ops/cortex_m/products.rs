@@ -62,7 +62,7 @@ pub(super) fn convolution(c: &mut Call<'_, '_, '_>, last: bool) -> Outcome {
     convolved(c, (input, last), convolution, 6)
 }
 
-/// The same with a depth multiplier before the offsets, and a filter `[1, window…, O]`.
+/// A depthwise convolution: a depth multiplier comes before the offsets, and the filter is `[1, window…, O]`.
 pub(super) fn depthwise(c: &mut Call<'_, '_, '_>, last: bool) -> Outcome {
     let input = image(c, last)?;
     let (filter, [_, height, width, outputs]) = filter(c)?;
@@ -112,8 +112,8 @@ pub(super) fn transposed(c: &mut Call<'_, '_, '_>, last: bool) -> Outcome {
     finish_image(c, y, last)
 }
 
-/// (input, weights, bias, sums of the kernel, input offset, filter offset, output offset, multipliers, shifts, most, least). For MVE the bias and what the
-/// input's offset adds are in the sums of the kernel; else there are none.
+/// (input, weights, bias, sums of the kernel, input offset, filter offset, output offset, multipliers, shifts, most, least). With MVE, the sums of
+/// the kernel include the bias and the terms of the input's offset. Otherwise there are no sums.
 pub(super) fn linear(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (input, weights) = (bytes(c, 0)?, bytes(c, 1)?);
     of_rank(c, weights, 1, 2)?;

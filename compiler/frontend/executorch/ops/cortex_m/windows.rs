@@ -13,7 +13,7 @@ use crate::operators::quantize::nearest_step;
 
 type Outcome = Result<(), Fault>;
 
-/// (input, size, stride, padding, partial, zero point, multiplier, shift, scratch): means of what bytes stand for, in binary32, halves to even.
+/// (input, size, stride, padding, partial, zero point, multiplier, shift, scratch). Means of dequantized bytes, in binary32, halves to even.
 pub(super) fn means(c: &mut Call<'_, '_, '_>, last: bool) -> Outcome {
     let input = image(c, last)?;
     let windows = windows(c, vec![1; 2], c.flag(4)?)?;
