@@ -5,7 +5,7 @@ use super::module::{Func, Value};
 /// The plan of a whole file. The planner may keep it to the byte (`--plan program`) or take the smaller of it and its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedPlan {
-    /// One a method that has planned memory.
+    /// The plans of the methods that have planned memory.
     pub methods: Vec<ImportedMethodPlan>,
 }
 

@@ -4,8 +4,8 @@
 //! depend on one slice of the operand. No other slices of any result depend on it.
 //!
 //! [`Axis::Kept`] says more. Take slice *i* of all operands that keep an axis at the same place of the result, and the whole of the other operands.
-//! The operator then computes slice *i* of every result. Fields that hold extents hold the extents of the slices then. For example, `matmul` of `[B,
-//! M, K]` and `[B, N, K]` keeps B, M and N, and reduces K.
+//! The operator then computes slice *i* of every result. Fields that hold extents hold the extents of the slices then.
+//! For example, `matmul` of `[B, M, K]` and `[B, N, K]` keeps B, M and N, and reduces K.
 //!
 //! Everything that cuts tensors (bands of rows, batches, run-time extents) uses this description, and knows no operator. [`Axis::Opaque`] is sound
 //! for every axis, so an operator may always say less than is true.

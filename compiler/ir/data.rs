@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Something that keeps bytes alive at a fixed address: a `Vec<u8>`, a memory map.
 pub trait Bytes: AsRef<[u8]> + Send + Sync {
-    /// Says that a range is not read for some time. A map of a file may give memory back, and read the file anew when it is asked again.
+    /// Releases a range that is not read for some time. A mapped file may return its memory, and reads the file again later.
     fn release(&self, _range: Range<usize>) {}
 }
 
@@ -64,11 +64,11 @@ impl AsRef<[u8]> for Pages {
 // Nothing is given back while they are held: the pages are of no file, and would be read as zeros.
 impl Bytes for Pages {}
 
-/// Bytes of others in another order. A copy of a large model's weights is as large as the model, so they are put in order when they are read.
+/// A permutation of other bytes. A copy of a large model's weights is as large as the model, so they are permuted when they are read.
 struct Ordered {
     source: Data,
     order: ElementOrder,
-    /// All of them, once somebody keeps a reference.
+    /// The permuted bytes, once somebody keeps a reference.
     kept: OnceLock<Data>,
 }
 
@@ -85,7 +85,7 @@ impl Ordered {
     }
 }
 
-/// Whose bytes they are.
+/// The owner of bytes.
 #[derive(Clone)]
 enum Owner {
     Held(Arc<dyn Bytes>),
@@ -109,7 +109,7 @@ impl Data {
         Self { owner: Owner::Held(owner), range, sparse: false, of_file: false }
     }
 
-    /// Bytes that `fill` writes over zeros, once or, where there are no pages, again.
+    /// Bytes that `fill` writes over zeros. It is called again if there are no pages.
     pub fn filled(bytes: usize, fill: impl Fn(&mut [u8])) -> Self {
         if Pages::WORTH.contains(&bytes)
             && let Ok(pages) = Pages::filled(bytes, PageSize::Usual, &fill)
@@ -121,7 +121,7 @@ impl Data {
         Self::all_of(Arc::new(filled))
     }
 
-    /// The elements of an array in an order. Where they are many they are put in order when they are read ([`Data::read`]), each time.
+    /// The elements of an array in an order. Large arrays are permuted at each read ([`Data::read`]).
     pub fn in_order(array: &Self, order: ElementOrder) -> Option<Self> {
         let bytes = order.bytes();
         if array.len() != bytes {
@@ -137,7 +137,7 @@ impl Data {
         Some(Self { owner: Owner::Ordered(Arc::new(ordered)), range: 0..bytes, sparse: false, of_file: array.of_file })
     }
 
-    /// Bytes that the model's file keeps without the elements that are zero.
+    /// Bytes whose zero elements the model's file leaves out.
     pub fn sparse(bytes: Vec<u8>) -> Self {
         Self { sparse: true, of_file: true, ..bytes.into() }
     }
@@ -222,7 +222,7 @@ impl Data {
 }
 
 impl Data {
-    /// Says that the bytes are not read for some time: see [`Bytes::release`].
+    /// Releases the bytes, which are not read for some time: see [`Bytes::release`].
     pub fn release(&self) {
         match &self.owner {
             Owner::Held(owner) => owner.release(self.range.clone()),

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Bytes at the start that mostly tell data apart, so that no others are read.
+/// The number of bytes at the start that are hashed first. They mostly differ, so no others are read.
 const START: usize = 4096;
 
 /// A set of data with a value for each, which finds earlier data that are equal.

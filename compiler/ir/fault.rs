@@ -39,26 +39,26 @@ pub enum ValueKind {
 /// The element types that are allowed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Elements {
-    /// One of some.
+    /// One of these types.
     Among(Vec<ElementType>),
-    /// Any but one.
+    /// Any type but this one.
     AllBut(ElementType),
-    /// Any integer.
+    /// Any integer type.
     Integers,
-    /// Any number that is not complex.
+    /// Any type of numbers but the complex ones.
     Numbers,
-    /// Any of whole bytes.
+    /// Any type of whole bytes.
     WholeBytes,
 }
 
 /// A rank that is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ranks {
-    /// This one.
+    /// This rank.
     Exactly(usize),
-    /// This one or more.
+    /// This rank or more.
     AtLeast(usize),
-    /// This one or fewer.
+    /// This rank or fewer.
     AtMost(usize),
 }
 

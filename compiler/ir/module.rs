@@ -169,7 +169,7 @@ pub struct ConstantData {
 }
 
 impl ConstantData {
-    /// With permuted dimensions: dimension `i` of the result is dimension `permutation[i]` of this constant. `None` when the permutation does not
+    /// Permutes dimensions: dimension `i` of the result is dimension `permutation[i]` of this constant. `None` when the permutation does not
     /// fit, or elements are less than a byte.
     pub fn permuted(&self, permutation: &[usize]) -> Option<Self> {
         let shape = self.ty.static_shape()?;

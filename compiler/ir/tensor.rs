@@ -26,7 +26,7 @@ impl Tensor {
         self.shape.iter().product::<u64>() as usize
     }
 
-    /// With permuted dimensions: dimension `i` of the result is dimension `permutation[i]` of this tensor. `None` when the
+    /// Permutes dimensions: dimension `i` of the result is dimension `permutation[i]` of this tensor. `None` when the
     /// permutation does not fit, or elements are less than a byte.
     pub fn permuted(&self, permutation: &[usize]) -> Option<Self> {
         let order = ElementOrder::new(self.element, &self.shape, permutation)?;

@@ -189,7 +189,7 @@ impl fmt::Display for ElementType {
 /// One extent of a tensor: a number, or an SSA integer known when the program runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Extent {
-    /// Known at compile time.
+    /// A number known at compile time.
     Static(u64),
     /// An index value of the same function; its interval bounds the extent.
     Value(Value),

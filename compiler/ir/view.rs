@@ -11,7 +11,7 @@ impl InstData {
         self.operation.op()
     }
 
-    /// The constant of a `constant`; nothing of another operator.
+    /// The constant of a `constant`; `None` for other operators.
     pub fn constant(&self) -> Option<Constant> {
         if let Operation::Constant(constant) = &self.operation { Some(constant.data) } else { None }
     }
@@ -25,7 +25,7 @@ impl InstData {
         &map.expression
     }
 
-    /// Scalar operations that the instruction takes, roughly; nothing where extents are known only at run time.
+    /// The rough number of scalar operations of the instruction; `None` for run-time extents.
     pub fn work(&self, module: &Module, function: &Function) -> Option<u64> {
         let elements = |v: &Value| function.values[*v].ty.as_tensor().map_or(Some(1), TensorType::static_elements);
         let count = |list: &[Value]| list.iter().try_fold(0u64, |sum, value| sum.checked_add(elements(value)?));

@@ -15,16 +15,16 @@ pub struct Activation {
 impl Activation {
     /// No clamp.
     pub const NONE: Self = Self { low: None, high: None };
-    /// At least 0.
+    /// A clamp to 0 and above.
     pub const RELU: Self = Self { low: Some(0.0), high: None };
-    /// 0 to 6.
+    /// A clamp from 0 to 6.
     pub const RELU6: Self = Self { low: Some(0.0), high: Some(6.0) };
-    /// −1 to 1.
+    /// A clamp from −1 to 1.
     pub const RELU_N1_TO_1: Self = Self { low: Some(-1.0), high: Some(1.0) };
-    /// 0 to 1.
+    /// A clamp from 0 to 1.
     pub const RELU_0_TO_1: Self = Self { low: Some(0.0), high: Some(1.0) };
 
-    /// Between two numbers; infinite ones bound nothing.
+    /// A clamp between two numbers. Infinite ones are no bounds.
     pub fn between(low: f32, high: f32) -> Self {
         let finite = |bound: f32| Some(bound).filter(|bound| bound.is_finite());
         Self { low: finite(low), high: finite(high) }

@@ -12,7 +12,7 @@ use ElementType::{Bf16, F16, F32, I8, I64};
 
 const ONE: Extent = Extent::Static(1);
 
-/// Between the batch and the depth: heads first, as [`attention`] has them, or positions first.
+/// The permutation that exchanges heads and positions, which lie between the batch and the depth. In [`attention`] heads are first.
 const HEADS_FIRST: [usize; 4] = [0, 2, 1, 3];
 
 /// The parameters of an attention.

@@ -3,7 +3,7 @@
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{ElementType, Extent, TypeError};
 
-/// Why an operator cannot be built.
+/// The reason why an operator cannot be built.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Error {
     /// A rule of the tensor language.

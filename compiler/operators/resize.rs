@@ -354,7 +354,7 @@ fn corners(g: &mut Graph<'_>, input: Value, [rows, columns]: &[Neighbours; 2]) -
     Ok(corners)
 }
 
-/// Between the four neighbours of each position, along two dimensions.
+/// Bilinear interpolation of the four neighbours of each position, along two dimensions.
 ///
 /// # Errors
 /// When extents leave 32 bits.

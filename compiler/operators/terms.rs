@@ -107,7 +107,7 @@ impl Terms {
         self.0.op(ScalarOp::Max(NanRule::First), &[a, b])
     }
 
-    /// Between two 32-bit bounds.
+    /// Clamps x to two 32-bit bounds.
     pub fn clamp_i32(&mut self, x: Node, (low, high): (i32, i32)) -> Term {
         let (low, high) = (self.i32(low), self.i32(high));
         let x = self.max(x, low)?;

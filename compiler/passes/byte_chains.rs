@@ -1,4 +1,4 @@
-//! Chains of maps that compute all from one tensor of bytes. A chain may fork from it and join again, as x · logistic(x) does.
+//! Chains of maps that compute from a single tensor of bytes. A chain may fork and join again, like x · logistic(x).
 
 use super::edit::Edit;
 use crate::ir::*;
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 /// Maps of a chain at most.
 const MOST_MAPS: usize = 16;
 
-/// Maps that end with one of several results, and begin with bytes.
+/// A chain of maps from a tensor of bytes to the results of the last map.
 pub(super) struct Chain {
     /// The bytes that it begins with.
     pub root: Value,
@@ -47,13 +47,13 @@ pub(super) fn at_each_byte(module: &Module, element: ElementType, expression: &E
     Some(result.bytes.chunks(size.max(1)).map(|bytes| Scalar::from_bytes(result.element, bytes)).collect())
 }
 
-/// The chain that computes a value, which its last map alone gives, from the nearest bytes of its shape.
+/// The chain that computes a value from the nearest bytes of its shape. The value must be the only result of the last map.
 pub(super) fn nearest(edit: &Edit<'_>, value: Value) -> Option<Chain> {
     edit.definition(value).filter(|data| data.results.len() == 1)?;
     roots(edit, value).into_iter().find_map(|root| chain(edit, value, root))
 }
 
-/// The chain that computes a value and makes most other work unnecessary; of several the one that begins nearest.
+/// The chain for a value that replaces the most work. Among equal ones, the one that begins nearest.
 pub(super) fn longest(edit: &Edit<'_>, value: Value) -> Option<Chain> {
     let chains = roots(edit, value).into_iter().filter_map(|root| chain(edit, value, root));
     chains.reduce(|best, other| if other.cost > best.cost { other } else { best })
@@ -86,8 +86,8 @@ fn roots(edit: &Edit<'_>, value: Value) -> Vec<Value> {
     roots
 }
 
-/// The chain that computes a value from some bytes. It passes by other bytes only where nobody else needs them, or where the last map reads its root
-/// anyway: else the root would be kept longer.
+/// The chain that computes a value from `root`. It may skip intermediate bytes that others need only if the last map reads the root anyway.
+/// Otherwise the root would stay live longer.
 fn chain(edit: &Edit<'_>, value: Value, root: Value) -> Option<Chain> {
     let mut maps = vec![];
     collect(edit, value, root, &mut maps)?;
@@ -125,7 +125,7 @@ fn collect(edit: &Edit<'_>, value: Value, root: Value, maps: &mut Vec<Inst>) -> 
     Some(())
 }
 
-/// The bytes between the first and the last one of some maps that others than these maps need.
+/// The intermediate bytes of some maps that other instructions read, too.
 fn needed_bytes(edit: &Edit<'_>, maps: &[Inst]) -> Vec<Value> {
     let (mut needed, mut read) = (vec![], FxHashMap::<Value, u32>::default());
     for (i, &inst) in maps.iter().enumerate().rev() {

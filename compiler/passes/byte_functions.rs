@@ -9,8 +9,8 @@ use super::byte_chains::{Chain, byte, longest};
 use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;
 
-/// The cost of operations on four lanes of 32 bits that a table takes the place of: looked up one by one, sixteen bytes take some sixty
-/// instructions. A requantization alone costs less.
+/// The cost, on four lanes of 32 bits, above which a table replaces operations. Sixteen bytes looked up one by one take about sixty instructions.
+/// A requantization alone costs less.
 const TABLE: u64 = 15;
 
 /// Applies the rewrite.
@@ -41,7 +41,7 @@ fn simpler(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     (chain.cost > least).then(|| tables(edit, chain.root, &elements, &columns))?
 }
 
-/// The least and the greatest of the results for every byte, where these are the bytes limited to them.
+/// The bounds of a function of bytes that only limits bytes to these bounds; `None` for other functions.
 fn limits(results: &[i64], element: ElementType) -> Option<[i64; 2]> {
     let (first, last) = element.integer_range()?;
     let [low, high] = [*results.iter().min()?, *results.iter().max()?];

@@ -29,7 +29,7 @@ fn through(edit: &mut Edit<'_>, inst: Inst) -> Option<Value> {
     (edit.static_shape(result)? == to).then_some(result)
 }
 
-/// An operand of the map as it must be for the result to have its new shape at once.
+/// Moves an operand of the map, so that the map's result has its new shape directly.
 fn moved(edit: &mut Edit<'_>, data: &InstData, operand: Value, from: &[u64], to: &[u64]) -> Option<Value> {
     let shape = edit.static_shape(operand)?;
     if shape.is_empty() {

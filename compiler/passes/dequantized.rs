@@ -6,7 +6,7 @@ use crate::ir::*;
 /// A float factor.
 #[derive(Clone, Copy)]
 pub(super) enum Amount {
-    /// One number.
+    /// A number for all elements.
     Number(f32),
     /// A tensor of floats, of any width, that broadcasts over the integers.
     Tensor(Value),
@@ -15,7 +15,7 @@ pub(super) enum Amount {
 /// The integer that stands for zero.
 #[derive(Clone, Copy)]
 pub(super) enum Zero {
-    /// One that is known.
+    /// A static integer.
     Known(i64),
     /// A tensor of integers that broadcasts over the others, each in their range.
     Tensor(Value),

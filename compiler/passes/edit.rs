@@ -24,11 +24,11 @@ pub(super) struct Edit<'m> {
 
 /// The outcome of visiting an instruction.
 pub(super) enum Visit {
-    /// It stays.
+    /// Keeps the instruction.
     Keep,
-    /// Its operator or operands were changed in place.
+    /// Keeps the instruction, whose operator or operands were changed in place.
     Changed,
-    /// Its results are these values from now on, and it is gone.
+    /// Replaces its results by these values, and removes it.
     Replace(Vec<Value>),
 }
 
@@ -101,8 +101,7 @@ impl Edit<'_> {
         data.operation.each_extent(|e| *e = resolved_extent(alias, *e));
     }
 
-    /// The result types that the operator's rule gives. Operands or fields that fit no more leave the types
-    /// as they are, for the verifier to complain about.
+    /// Infers the result types again. If operands or fields no longer fit, the types stay, and the verifier reports the mistake.
     fn refresh_types(&mut self, inst: Inst) {
         let data = &self.function.insts[inst];
         let Ok(types) = self.infer(&data.operation, &data.operands) else { return };

@@ -103,7 +103,7 @@ fn sources(function: &Function) -> FxHashMap<Inst, FxHashSet<Value>> {
     sources
 }
 
-/// Bytes of tensors, where they are known; numbers have none.
+/// The static size of tensors in bytes; `None` if it is not static. Index values have 0 bytes.
 fn bytes<'v>(function: &Function, values: impl IntoIterator<Item = &'v Value>) -> Option<u64> {
     let of_one = |&value: &Value| function.values[value].ty.as_tensor().map_or(Some(0), TensorType::static_bytes);
     values.into_iter().try_fold(0u64, |sum, value| sum.checked_add(of_one(value)?))

@@ -1,7 +1,8 @@
-//! Indices that are known.
+//! Folding of indices that have a single value.
 //!
-//! Contract: an index whose interval is one number is that number, and an extent given by it is static; an index stored in a tensor and
-//! read back, through reshapes, slices, joins and integer conversions, is the index itself; an index tensor of a known index is a constant.
+//! Contract: an index whose interval is a single number is that number, and its extents are static. An index that is stored in a tensor and read back
+//! is the index itself.
+//! Reshapes, slices, concatenations and integer conversions may lie between. An index tensor of a known index is a constant.
 
 use super::edit::{Edit, Visit, rewrite};
 use super::fold_constants;
@@ -27,7 +28,7 @@ pub(super) fn run(module: &mut Module) -> bool {
     })
 }
 
-/// Makes extents static whose value is one number.
+/// Makes extents static if they have a single value.
 fn known_extents(edit: &mut Edit<'_>, inst: Inst) -> bool {
     let mut changed = false;
     let data = &edit.function.insts[inst];
@@ -154,7 +155,7 @@ fn sliced(edit: &Edit<'_>, operand: Value, slice: &operators::Slice, position: u
     u64::try_from(from).ok().filter(|&n| n < extent)
 }
 
-/// The operand of a one-dimensional join that holds a position.
+/// The operand of a one-dimensional concatenation that holds a position.
 fn joined(edit: &Edit<'_>, data: &InstData, mut position: u64) -> Option<(Value, u64)> {
     for &operand in &data.operands {
         let [extent] = edit.static_shape(operand)?[..] else { return None };

@@ -26,7 +26,7 @@ pub(super) fn run(module: &mut Module) -> bool {
 struct Operands {
     left: Dequantized,
     right: Dequantized,
-    /// Axes of the right operand that are summed over; all but the one of the result's last dimension, and batches.
+    /// The axes of the right operand that are summed: all but batches and the axis of the result's last dimension.
     depth: Vec<usize>,
 }
 
@@ -102,13 +102,14 @@ fn rows_of_one_block(edit: &mut Edit<'_>, data: &InstData, right: &Dequantized) 
     (edit.function.tensor(value).shape == edit.function.tensor(data.results[0]).shape).then_some(value)
 }
 
-/// Weights in binary32, made of bytes by conversion alone: a zero point is taken off the constants, where signed bytes hold the differences.
+/// Returns weights in binary32 that are plain conversions of bytes. A zero point is subtracted from the constants, if signed bytes hold the
+/// differences.
 fn without_zero_point(edit: &mut Edit<'_>, right: &Dequantized) -> Option<Value> {
     let element = edit.function.tensor(right.integers).element;
     let zero = right.zero.known()?;
     let mut integers = right.integers;
     if zero != 0 && element.is_packed() {
-        // Contractions take it off as they read them.
+        // Contractions subtract it as they read the weights.
         (!edit.module.open_constants).then_some(())?;
         return edit.insert_one(operators::Map { expression: difference(element, zero, ElementType::F32)? }, &[integers]);
     }
@@ -238,7 +239,7 @@ impl Factors {
         Some(())
     }
 
-    /// Sums in binary32 times the factors; first less a zero point times sums of weights, where these are given.
+    /// Multiplies sums in binary32 by the factors. If `zero` is given, a zero point times sums of weights is subtracted first.
     fn times(&self, edit: &mut Edit<'_>, sums: Value, zero: Option<[Value; 2]>) -> Option<Value> {
         let read: Vec<Value> = std::iter::once(sums).chain(zero.into_iter().flatten()).chain(self.tensors.iter().copied()).collect();
         let elements: Vec<ElementType> = read.iter().map(|&v| edit.function.tensor(v).element).collect();
@@ -264,7 +265,8 @@ impl Factors {
     }
 }
 
-/// A parameter of the left operand over the result: it has no depth, so that the result's last dimension takes the place of the operand's.
+/// Reshapes a parameter of the left operand to broadcast over the result. It must not vary along the depth, whose place the result's last dimension
+/// takes.
 fn beside_rows(edit: &mut Edit<'_>, parameter: Value) -> Option<Value> {
     let shape = edit.static_shape(parameter);
     match shape {
@@ -276,7 +278,8 @@ fn beside_rows(edit: &mut Edit<'_>, parameter: Value) -> Option<Value> {
     }
 }
 
-/// A parameter of the right operand over the result, whose last dimension is the operand's first (of a filter) or last but one (of a matrix).
+/// Reshapes a parameter of the right operand to broadcast over the result. The result's last dimension is a filter's first, or a matrix's last but
+/// one.
 fn beside_columns(edit: &mut Edit<'_>, parameter: Value, op: Op) -> Option<Value> {
     let shape = edit.static_shape(parameter)?;
     let count = shape.iter().product();
@@ -292,7 +295,7 @@ fn beside_columns(edit: &mut Edit<'_>, parameter: Value, op: Op) -> Option<Value
     }
 }
 
-/// `Σ(r − y)` over the depth, as it stands beside the result: a row of ones times the weights.
+/// Computes `Σ(r − y)` over the depth, shaped to broadcast over the result, as a row of ones times the weights.
 fn weight_sums(edit: &mut Edit<'_>, right: &Dequantized, depth: &[usize], op: Op) -> Option<Value> {
     let ty = edit.function.tensor(right.integers);
     let (element, shape) = (ty.element, ty.static_shape()?);

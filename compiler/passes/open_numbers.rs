@@ -1,14 +1,14 @@
-//! Numbers become data.
+//! Conversion of numbers in maps to constants, which can be replaced.
 //!
-//! Contract: in every map each use of a number reads a one-element constant of its own in its place, so that scales and zero points
-//! lie with the weights and can be replaced with them. Two uses never share a constant: that two numbers are equal may be chance.
-//! Counts of shifts stay, which are the arithmetic's own, and so do truth values.
+//! Contract: in every map, each use of a number becomes a read of its own one-element constant. Scales and zero points then lie with the weights and
+//! can be replaced, too.
+//! Two uses never share a constant, since equal numbers may be chance. Counts of shifts belong to the arithmetic and stay, and so do truth values.
 
 use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;
 use cranelift_entity::SecondaryMap;
 
-/// Applies the rewrite; a second time it finds nothing.
+/// Applies the rewrite. A second run finds nothing.
 pub(super) fn run(module: &mut Module) -> bool {
     rewrite(module, |edit, inst| {
         if edit.function.insts[inst].op() == Op::Map { open(edit, inst).map_or(Visit::Keep, Visit::Replace) } else { Visit::Keep }
@@ -48,7 +48,7 @@ fn open(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     edit.insert(operators::Map { expression: builder.finish(results) }, &operands).ok()
 }
 
-/// The expression being made, and the numbers that its further inputs stand for.
+/// The new expression, and the numbers for its additional inputs.
 struct Opened {
     builder: ExpressionBuilder,
     numbers: Vec<Scalar>,

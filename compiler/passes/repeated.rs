@@ -65,8 +65,9 @@ fn repeated(edit: &mut Edit<'_>, operand: Value, batch: &[Extent]) -> Option<Rep
     Some(Repeated { matrices, batch: whole[..apart].to_vec() })
 }
 
-/// The instructions that work on each matrix or element of a tensor by itself, the last one first, and that tensor. The rest of their operands are numbers.
-/// Reshapes that leave the matrices as they are stand between them.
+/// Returns the instructions that work on each matrix or element of a tensor separately, the last one first, and the tensor. Their other operands are
+/// numbers.
+/// Reshapes that keep the matrices may lie between them.
 fn work_on_each(edit: &Edit<'_>, mut value: Value) -> (Vec<Inst>, Value) {
     let shape = |value: Value| &edit.function.tensor(value).shape;
     let mut work = Vec::new();

@@ -119,7 +119,7 @@ fn reduce(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     reduce.axes.iter().all(|&a| shape[a] == 1).then(|| vec![data.operands[0]])
 }
 
-/// A map whose results are all inputs of its own shape; else one that reads through broadcasts.
+/// Removes a map whose results are all inputs of its own shape. Otherwise lets it read through broadcasts.
 fn map(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let expression = data.expression();
@@ -165,7 +165,7 @@ fn through_broadcasts(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     if changed { edit.insert(operation, &operands).ok() } else { None }
 }
 
-/// The reshape of a broadcast: the broadcast of a reshape, where no dimension of the result is repeated in part.
+/// Moves a reshape before a broadcast, if no dimension of the result is repeated in part.
 fn reshaped_broadcast(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let (whole, shape) = (data.operands[0], edit.function.tensor(data.results[0]).shape.clone());

@@ -1,15 +1,16 @@
-//! Two transposes that meet through a reshape: a convolution's image is brought to planes, its pixels become one dimension, and that is brought back.
+//! Two transposes that meet through a reshape. For example, a convolution's image is transposed to planes, its pixels are merged, and the result is
+//! transposed back.
 //!
-//! A transpose in front of a reshape that only splits dimensions, merges neighbours, or changes where dimensions of one element are, comes after it
-//! instead, to get on towards the results.
+//! A transpose moves behind a reshape that only splits dimensions, merges neighbours, or moves dimensions of one element. It thus gets closer to the
+//! results.
 //!
-//! The reshape cuts the dimensions of its operand and of its result into *factors*, each of one dimension on both sides. In factors all three
-//! instructions are one transpose, between two reshapes.
+//! The reshape divides the dimensions of its operand and of its result into *factors*. A factor belongs to one dimension on each side.
+//! On factors, all three instructions are a single transpose between two reshapes.
 
 use super::edit::{Edit, Visit, rewrite};
 use crate::ir::*;
 
-/// Makes transposes that meet one.
+/// Merges transposes that meet through a reshape.
 pub(super) fn meet(module: &mut Module) -> bool {
     rewrite(module, |edit, inst| match edit.function.insts[inst].op() {
         Op::Transpose => transposes(edit, inst).map_or(Visit::Keep, Visit::Replace),

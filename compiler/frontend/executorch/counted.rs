@@ -1,4 +1,4 @@
-//! Loops that count their rounds, as `map` and `scan` are exported.
+//! Loops that count their rounds. Exporters write `map` and `scan` like this.
 //!
 //! ```text
 //! begin: …one round…; counter ← counter + step; done ← counter = count; if not done go to begin
@@ -9,7 +9,7 @@
 use super::effects::effects;
 use super::program::{Instruction, Plan};
 
-/// Such a loop.
+/// A loop that counts its rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
     /// The first instruction of a round.
@@ -26,7 +26,7 @@ pub struct Counted {
     pub done: usize,
 }
 
-/// All such loops of a method.
+/// The counted loops of a method.
 pub fn counted_loops(plan: &Plan) -> Vec<Counted> {
     let jumps = plan.instructions.iter().enumerate();
     jumps.filter_map(|(pc, instruction)| counted(plan, pc, instruction)).collect()

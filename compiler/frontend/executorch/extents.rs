@@ -293,7 +293,7 @@ impl Translator<'_, '_> {
         pairs.into_iter().fold(false, |noted, (x, y)| self.note_equal(x, y) || noted)
     }
 
-    /// Notes that the extent of an input is large enough for an index to be at least a number. `None` where the index follows from others too.
+    /// Notes the minimum of an input's extent for which an index is at least a number. `None` if the index depends on others, too.
     fn raise(&mut self, AtLeast { index, low }: AtLeast) -> Option<bool> {
         let function = self.graph.function();
         let inputs = grows_with(function, index, Op::ExtentOf)?;
@@ -316,7 +316,7 @@ impl Translator<'_, '_> {
         Some(self.note(measured, Interval { low: enough, high: interval.high }))
     }
 
-    /// Notes that an integer that was read from a tensor is no larger than an extent of a tensor in the file allows.
+    /// Notes the maximum of an integer read from a tensor, so that a tensor of the file has room for the extent.
     ///
     /// # Errors
     /// [`Fault::Consequence`] when that was not known and holds from the next translation on.

@@ -5,19 +5,19 @@ use crate::ir::scalar::ExpressionError;
 use crate::ir::{Extent, TypeError};
 use crate::operators::Error;
 
-/// Why an instruction has no translation.
+/// The reason why an instruction has no translation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// Something to report.
+    /// A diagnostic to report.
     Reported(Diagnostic),
-    /// Two extents that have to be equal, which is not known.
+    /// Two extents that must be equal, but are not known to be.
     Unequal(Extent, Extent),
     /// A consequence of an instruction already reported.
     Consequence,
 }
 
 impl Fault {
-    /// The program contradicts itself.
+    /// Reports a program that contradicts itself.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::Reported(Diagnostic::new(codes::ARGUMENTS, message))
     }
@@ -38,7 +38,7 @@ impl Fault {
         }
     }
 
-    /// Adds the expected and the actual.
+    /// Adds the expected and the actual value.
     pub fn expected(self, expected: impl Into<String>, found: impl Into<String>) -> Self {
         match self {
             Self::Reported(diagnostic) => Self::Reported(diagnostic.expected(expected, found)),
@@ -46,7 +46,7 @@ impl Fault {
         }
     }
 
-    /// With the next step.
+    /// Adds advice.
     pub fn help(self, help: impl Into<String>) -> Self {
         match self {
             Self::Reported(diagnostic) => Self::Reported(diagnostic.help(help)),

@@ -191,7 +191,7 @@ pub enum Instruction {
         /// Registers.
         args: Vec<usize>,
     },
-    /// One register set to another; of a tensor, to its memory and not to its bytes.
+    /// Sets a register to another one. A tensor's register then names the same memory, and no bytes are copied.
     Move {
         /// The source.
         from: usize,

@@ -51,9 +51,9 @@ pub enum Register {
     Loaded(Rc<Definition>),
     /// A tensor.
     Tensor(Handle),
-    /// None, a string or a list: as that register is in the file.
+    /// None, a string or a list, as in this register of the file.
     AsInFile(usize),
-    /// Nothing that could be read, and why.
+    /// Unreadable contents, with the reason.
     Unavailable(Fault),
 }
 

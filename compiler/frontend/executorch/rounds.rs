@@ -184,7 +184,7 @@ impl Translator<'_, '_> {
         param
     }
 
-    /// Nothing was written that was not foreseen, and no number changes from round to round.
+    /// Checks that a round wrote only foreseen memory, and that no number changes from round to round.
     fn check_round(&mut self, rounds: &Loop<'_>, before: &[Register]) -> Result<(), Fault> {
         if !self.environment.memory.log.iter().all(|&range| rounds.written.allows(range)) {
             return Err(Fault::unsupported("a round of a loop writes memory that depends on a branch"));

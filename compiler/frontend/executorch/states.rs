@@ -20,7 +20,7 @@ enum Identity {
     Name(String),
     /// A place, and the size of its area.
     Place(ByteRange, u64),
-    /// It counts the random numbers of the program.
+    /// The counter of the program's random numbers.
     Drawn,
 }
 

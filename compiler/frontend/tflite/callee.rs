@@ -249,7 +249,7 @@ impl<'a> Lowering<'a, '_> {
         Ok((value, None))
     }
 
-    /// By how much extents of results exceed extents that the function shares with the outer one.
+    /// The differences between extents of results and extents that the function shares with the outer one, as far as they are bounded.
     fn increases(&self, captures: &Captures, results: &[Value]) -> Vec<(Extent, Value, i64)> {
         let open = results.iter().flat_map(|&value| self.graph.extents(value)).filter(|extent| extent.as_static().is_none());
         let more = |extent, inner| self.graph.most_increase(extent, Extent::Value(inner));

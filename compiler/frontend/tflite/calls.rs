@@ -38,7 +38,7 @@ impl<'a> Lowering<'a, '_> {
         first.map_or(Ok(()), |diagnostic| Err(diagnostic.in_function(name)))
     }
 
-    /// Gives the inputs of this subgraph their contents.
+    /// Sets the contents of this subgraph's inputs.
     pub(super) fn give(&mut self, given: &[Slot]) -> Result<(), Diagnostic> {
         let inputs = self.indices(self.subgraph.record.inputs())?;
         if inputs.len() != given.len() {

@@ -8,7 +8,7 @@ use crate::frontend::{Bound, LoadOptions};
 use crate::ir::{Data, ElementType};
 use std::collections::BTreeSet;
 
-/// Bytes of a value that is known when compiling; each call compares them.
+/// The maximum number of bytes of a fixed input value. Each call compares them.
 const MAX_BYTES: u64 = 1 << 12;
 
 /// An input of a method: its subgraph, and its number among the subgraph's inputs.
@@ -17,7 +17,7 @@ pub(super) type Input = (usize, usize);
 /// Shapes and values of inputs.
 pub(super) struct Given<'a> {
     options: &'a LoadOptions,
-    /// By subgraph.
+    /// The samples, by subgraph.
     samples: Vec<(usize, &'a Sample)>,
     /// Inputs that take the value of their sample.
     bound: BTreeSet<Input>,

@@ -166,7 +166,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         Ok(slots)
     }
 
-    /// Gives the results their contents, as many as there are results.
+    /// Sets the contents of all results.
     pub fn bind_slots(&mut self, slots: &[Slot]) -> Lowered {
         self.arity(0..=usize::MAX, slots.len()..=slots.len())?;
         for (index, slot) in slots.iter().enumerate() {
@@ -242,7 +242,7 @@ impl<'a, 'm> Operator<'_, 'a, 'm> {
         }
     }
 
-    /// Notes that the numbers of an operand must be known; says how to give them, where they depend on inputs.
+    /// Notes that an operand's numbers must be known. Returns advice how to give them, if they depend on inputs.
     pub fn value_help(&mut self, operand: &Operand) -> Option<String> {
         match self.lowering.ask(operand.value)[..] {
             [] => None,

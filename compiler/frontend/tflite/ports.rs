@@ -79,14 +79,14 @@ impl Lowering<'_, '_> {
         Ok((values, ports))
     }
 
-    /// Notes that an operator must know the numbers of a value; gives the inputs that they depend on.
+    /// Notes that an operator must know the numbers of a value. Returns the inputs that they depend on.
     pub(super) fn ask(&mut self, value: Value) -> Vec<usize> {
         let inputs = self.inputs_of(value);
         self.shared.asked.extend(&inputs);
         inputs.into_iter().map(|(_, input)| input).collect()
     }
 
-    /// Notes that an operator makes do without the numbers of a value.
+    /// Notes that an operator would better know the numbers of a value, but can do without.
     pub(super) fn wish(&mut self, value: Value) {
         let inputs = self.inputs_of(value);
         self.shared.wished.extend(&inputs);

@@ -32,7 +32,7 @@ pub(super) struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    /// Nothing lowered yet.
+    /// Creates the state before any subgraph is lowered.
     pub fn new(file: &'a File<'a>) -> Self {
         let subgraphs = vec![None; file.records.len()];
         Self {

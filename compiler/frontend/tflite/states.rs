@@ -20,7 +20,7 @@ pub(super) struct Variables {
 
 struct Variable {
     name: String,
-    /// Known from the first operator that reads or writes it.
+    /// The state, from the first operator on that reads or writes it.
     state: Option<State>,
 }
 

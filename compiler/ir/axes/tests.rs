@@ -43,7 +43,7 @@ fn instances(seed: u64) -> (Module, Vec<Instance>) {
     (module, found)
 }
 
-/// An operator on other operands; nothing where they are data that it fails on.
+/// Evaluates an operator on other operands; `None` if it fails on these data.
 fn compute(module: &Module, operation: &Operation, operands: &[Tensor]) -> Option<Vec<Tensor>> {
     let mut alone = Module { constants: module.constants.clone(), ..Module::default() };
     let mut b = FunctionBuilder::new(&mut alone, "alone");
@@ -53,7 +53,7 @@ fn compute(module: &Module, operation: &Operation, operands: &[Tensor]) -> Optio
     Interpreter::new(&alone).run_function(function, operands, None).ok()
 }
 
-/// The bytes of a tensor, every NaN the same: which one an operation gives is nobody's promise.
+/// The bytes of a tensor with all NaN made equal, since no operation guarantees a certain NaN.
 fn comparable(tensor: &Tensor) -> Vec<u8> {
     let (width, infinity) = match tensor.element {
         ElementType::F16 => (2, 0x7c00),
@@ -84,7 +84,7 @@ fn slice(tensor: &Tensor, axis: usize, position: usize) -> Tensor {
     Tensor { element: tensor.element, shape, bytes }
 }
 
-/// The tensor with one of its slices in the place of another.
+/// Copies one slice of the tensor over another.
 fn replaced(tensor: &Tensor, axis: usize, [from, to]: [usize; 2]) -> Tensor {
     let (extent, inner) = runs(tensor, axis);
     let mut changed = tensor.clone();

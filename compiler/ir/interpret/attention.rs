@@ -11,7 +11,7 @@ pub(in crate::ir) struct Seen<'a, 'm> {
     pub keys: i64,
     /// The position of the first query if attention is causal.
     pub start: Option<i64>,
-    /// Added to the scores, `[queries or 1, keys]`.
+    /// The addend of the scores, `[queries or 1, keys]`.
     pub mask: Option<&'a Array<'m>>,
 }
 

@@ -1,4 +1,4 @@
-//! `arg_reduce`: where the extreme element of an axis is.
+//! `arg_reduce`: the position of the extreme element along an axis.
 
 use super::Search;
 use super::Word;

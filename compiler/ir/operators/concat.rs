@@ -14,7 +14,7 @@ use crate::ir::types::Extent;
 pub struct Concat {
     /// The axis.
     pub axis: usize,
-    /// The joined extent, where it is known only when the program runs.
+    /// The extent of the concatenation, if it is known only at run time.
     pub extent: Option<Extent>,
 }
 

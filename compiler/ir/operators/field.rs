@@ -143,7 +143,7 @@ impl Field for Vec<usize> {
     }
 }
 
-/// One extent is a list of one.
+/// Represents a single extent as a list of one.
 impl Field for Extent {
     fn kind(&self) -> AttributeKind {
         AttributeKind::Extents

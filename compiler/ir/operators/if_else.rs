@@ -9,12 +9,12 @@ use crate::ir::module::Func;
 use crate::ir::random::Generator;
 use crate::ir::types::ElementType;
 
-/// One of two functions.
+/// A call of one of two functions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct If {
-    /// Called where the condition, operand 0, is true.
+    /// The function called if the condition, operand 0, is true.
     pub then: Func,
-    /// Called where it is not.
+    /// The function called otherwise.
     pub otherwise: Func,
 }
 

@@ -44,11 +44,11 @@ impl Operator for Map {
         cx.map(&self.expression)
     }
 
-    /// One to three operands: of the pool, or leaves that broadcast to the first.
     fn work(&self, _cx: &Context<'_>) -> Option<u64> {
         Some(self.expression.nodes.len() as u64)
     }
 
+    /// Proposes a map of one to three operands: values of the pool, or leaves that broadcast to the first.
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let first = generator.tensor_where(|_| true)?;
         let shape = generator.b.tensor(first).shape.clone();

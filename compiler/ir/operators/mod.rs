@@ -391,16 +391,17 @@ macro_rules! operators {
                 }
             }
 
-            /// Scalar operations, or elements looked at, for each element of the results beside reading the operands once, roughly;
-            /// nothing where it follows from extents that are known only at run time.
+            /// A rough number of scalar operations, or of elements visited, for each element of the results, beside reading the operands once.
+            /// `None` if it depends on run-time extents.
             pub fn work(&self, cx: &Context<'_>) -> Option<u64> {
                 match self {
                     $(Self::$kind(operator) => operator.work(cx),)*
                 }
             }
 
-            /// The operator that computes a part of the result along an axis from the part of operand 0 that it needs, with this many
-            /// positions of border before and after that; nothing where fields depend on extents in another way.
+            /// The operator that computes a part of the result along an axis. It reads the needed part of operand 0, with `low` and `high` positions
+            /// of border.
+            /// `None` if fields depend on extents in another way.
             pub fn part(&self, axis: usize, low: i64, high: i64) -> Option<Self> {
                 match self {
                     $(Self::$kind(operator) => operator.part(axis, low, high).map(Self::$kind),)*

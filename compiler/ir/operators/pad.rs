@@ -20,7 +20,7 @@ pub struct Pad {
     pub high: Vec<i64>,
     /// The value.
     pub value: Scalar,
-    /// The extents with the border, where some are known only when the program runs, and else nothing.
+    /// The extents with the border, if some are known only at run time; otherwise empty.
     pub padded: Vec<Extent>,
 }
 
@@ -78,7 +78,7 @@ impl Operator for Pad {
     }
 }
 
-/// Items by dimension of a transpose's result, put where its operand has these dimensions; nothing stays nothing.
+/// Permutes a list from the dimensions of a transpose's result to its operand's. An empty list stays empty.
 pub(super) fn backwards<T: Clone>(items: &[T], permutation: &[usize]) -> Vec<T> {
     if items.is_empty() {
         return vec![];
@@ -118,7 +118,7 @@ pub(super) fn padded_shape(cx: &Context<'_>, low: &[i64], high: &[i64], given: &
     Ok(shape)
 }
 
-/// A result, if its shape is the one that is given, where one is.
+/// Checks a result against a given shape, if there is one.
 pub(super) fn given_extents<'m>(result: Array<'m>, given: &[usize]) -> Step<Vec<Slot<'m>>> {
     if given.is_empty() || result.shape == given {
         return Ok(Slot::one(result));

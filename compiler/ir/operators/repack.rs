@@ -1,4 +1,4 @@
-//! `repack`: integers that share bytes, one a byte, or the other way round.
+//! `repack`: packed integers, unpacked to one a byte, or the reverse.
 
 use super::field::fields;
 use super::{Arity, Axes, Context, Operator, Proposal, Types};
@@ -9,7 +9,7 @@ use crate::ir::random::Generator;
 use crate::ir::types::ElementType;
 use ElementType::{I2, I4, I8, U4, U8};
 
-/// Integers that share bytes, one a byte, or the other way round.
+/// Packed integers, unpacked to one a byte, or the reverse.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Repack {
     /// The type of the result.

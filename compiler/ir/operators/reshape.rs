@@ -41,7 +41,7 @@ impl Operator for Reshape {
         Some((vec![input], Self { shape }))
     }
 
-    /// An axis is kept where as many elements lie after each of its slices before and after, and as many slices there are.
+    /// Keeps an axis if operand and result have equal numbers of slices there, and equal numbers of elements after each of them.
     fn axes(&self, cx: &Context<'_>) -> Axes {
         let Ok(input) = cx.tensor(0) else { return Axes::opaque(cx) };
         let same = |axis: usize, result: usize| {

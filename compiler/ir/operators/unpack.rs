@@ -1,4 +1,4 @@
-//! `unpack`: integers that share bytes, one a byte.
+//! `unpack`: packed integers, unpacked to one a byte.
 
 use super::field::fields;
 use super::{Arity, Axes, Context, Operator, Proposal, Types};
@@ -10,7 +10,7 @@ use crate::ir::random::Generator;
 use crate::ir::types::{ElementType, Extent};
 use ElementType::{I2, I4, U4, U8};
 
-/// Integers that share bytes, one a byte.
+/// Packed integers, unpacked to one a byte.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unpack {
     /// The type of the integers.

@@ -1,4 +1,4 @@
-//! `while`: a function repeated while another says so.
+//! `while`: a function repeated as long as a condition holds.
 
 use super::call::{callee, check_arguments, compatible, results_of, returns};
 use super::field::fields;
@@ -9,7 +9,7 @@ use crate::ir::module::{Func, Function, Value};
 use crate::ir::random::Generator;
 use crate::ir::types::{ElementType, Extent, Type};
 
-/// A function repeated while another says so.
+/// A function repeated as long as a condition holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct While {
     /// The function that decides on another iteration.

@@ -68,8 +68,9 @@ pub enum Summation {
     /// One after another, row by row.
     #[default]
     Rows,
-    /// XNNPACK's order for averages: down the columns, nine at a time. Nine elements i0 to i8 give `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6
-    /// + i7))`. It is added to the sum of the groups before. Padding is +0 at its place. Maxima go the same way by x86's instruction: if one of two
+    /// XNNPACK's order for averages: down the columns, nine at a time. Nine elements i0 to i8 give
+    /// `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6 + i7))`, which is added to the sum of the groups before.
+    /// Padding is +0 at its place. Maxima go the same way by x86's instruction: if one of two
     /// is NaN, the second is the result. An incomplete group repeats its first element, and padding is the nearest element. If the first group gives
     /// NaN, it is left out; if a later one does, the result is +∞.
     Nines,
@@ -97,7 +98,7 @@ pub enum Combination {
 }
 
 impl Combination {
-    /// The reduction of an element and its update; nothing where the update takes the element's place.
+    /// The reduction of an element and its update; `None` if the update replaces the element.
     pub fn reduction(self) -> Option<Reduction> {
         match self {
             Self::Set => None,

@@ -32,7 +32,7 @@ impl Generator<'_> {
         Some((input, shape.into_iter().map(Extent::Static).collect()))
     }
 
-    /// All elements in one dimension; or the shape there is, its extents doubled and halved, so that nobody knows that they are the same.
+    /// A shape of one dimension; or the same shape with extents doubled and halved, so that it is not known to be the same.
     fn reshape_in_other_words(&mut self, input: Value) -> Option<(Value, Vec<Extent>)> {
         let shape = self.b.tensor(input).shape.clone();
         let index = |b: &mut FunctionBuilder<'_>, extent: Extent| match extent {
@@ -61,7 +61,7 @@ impl Generator<'_> {
         Some((input, wanted))
     }
 
-    /// The extents of a shape with a border, where some are known only when the program runs; else nothing.
+    /// The extents of a shape with a border, if some are known only at run time; otherwise empty.
     pub(in crate::ir) fn padded(&mut self, shape: &[Extent], low: &[i64], high: &[i64]) -> Option<Vec<Extent>> {
         if shape.iter().all(|extent| extent.as_static().is_some()) {
             return Some(vec![]);

@@ -97,7 +97,7 @@ impl Generator<'_> {
         self.b.pad(image, low, high, value).ok()
     }
 
-    /// Bytes of the other sign, each the same distance from the least one.
+    /// A tensor of bytes with the other signedness, each with the same distance from the least byte.
     pub(in crate::ir) fn shifted(&mut self, value: Value) -> Option<Value> {
         let (from, to, number) = match self.b.tensor(value).element {
             ElementType::I8 => (ElementType::I8, ElementType::U8, 128),
@@ -112,8 +112,8 @@ impl Generator<'_> {
         self.b.map(&[value], expression.finish(vec![sum])).ok()
     }
 
-    /// The geometry of windows over an image. Their number is given where it does not follow from the image's extents, and sometimes
-    /// where it does: any number is as good.
+    /// The geometry of windows over an image. Their number is given if it does not follow from the image's extents, and sometimes
+    /// even if it does: any number is valid.
     pub(in crate::ir) fn geometry(&mut self, image: Value) -> Option<WindowGeometry> {
         let shape = self.b.tensor(image).shape.clone();
         let spatial = shape.len() - 2;

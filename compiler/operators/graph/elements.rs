@@ -20,9 +20,9 @@ const MOST_ELEMENTS: u64 = 1 << 12;
 /// One number of a list, a shape for instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListItem {
-    /// Known.
+    /// A static number.
     Number(i64),
-    /// Known when the program runs; 0 or more, unless the list was asked for with less.
+    /// A run-time number; 0 or more, unless the list was read with a smaller minimum.
     Index(Value),
 }
 
@@ -238,7 +238,7 @@ impl Elements {
     }
 }
 
-/// Between which numbers all elements of a tensor are that repeats or moves constants.
+/// The range of all elements of a tensor that repeats or moves constants.
 fn range_of_all(g: &Graph<'_>, mut value: Value) -> Option<Range> {
     for _ in 0..MAX_DEPTH {
         let data = &g.function().insts[g.function().defining_inst(value)?];

@@ -7,7 +7,7 @@ use crate::ir::operators::IndexBinary;
 use crate::ir::{Definition, ElementType, Extent, Function, IndexOperation, Interval, Op, Operation, Scalar, Type, Value, interval};
 use crate::operators::Error;
 
-/// At most this many operations are followed to where an extent comes from.
+/// The maximum number of operations that are followed to the source of an extent.
 const MOST_FOLLOWED: usize = 64;
 
 /// An extent, or why there is none.

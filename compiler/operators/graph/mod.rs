@@ -103,7 +103,7 @@ impl<'m> Graph<'m> {
         &self.builder.function
     }
 
-    /// Gives a value the name of another that it stands for.
+    /// Copies to a value the name of another one that it replaces.
     pub fn name_after(&mut self, value: Value, other: Value) {
         self.builder.function.values[value].name = self.function().values[other].name.clone();
     }
@@ -123,7 +123,7 @@ impl<'m> Graph<'m> {
         self.function().tensor(value).shape.iter().map(|&extent| self.function().resolved(extent)).collect()
     }
 
-    /// The extents of a tensor, the largest that each may be.
+    /// The bounds of a tensor's extents.
     pub fn bounds(&self, value: Value) -> Vec<u64> {
         self.extents(value).into_iter().map(|extent| self.bound(extent)).collect()
     }

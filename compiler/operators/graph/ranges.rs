@@ -1,4 +1,4 @@
-//! Between which numbers elements are that scalar operations compute, by the rules of their rows.
+//! Ranges of elements that scalar operations compute, by the rules of their rows.
 
 use crate::ir::scalar::interval::Operands;
 use crate::ir::{ElementType, Interval, Scalar, ScalarOp};

@@ -77,7 +77,7 @@ impl Layout {
 /// The treatment of a box that reaches outside.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outside {
-    /// It is moved inside.
+    /// The box is moved inside.
     Moved,
     /// Rows outside are numbered −1.
     LeftOut,

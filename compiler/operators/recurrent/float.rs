@@ -102,7 +102,7 @@ pub(super) fn map(g: &mut Graph<'_>, operands: &[Value], build: impl FnOnce(&mut
     g.map(operands, terms.finish(result))
 }
 
-/// Between −bound and bound.
+/// Clamps x to −bound and bound.
 pub(super) fn clip(terms: &mut Terms, x: Node, bound: f32) -> Term {
     if bound <= 0.0 {
         return Ok(x);

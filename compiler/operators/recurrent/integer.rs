@@ -49,7 +49,7 @@ struct Projection {
 struct IntegerCell<'c> {
     cell: &'c Cell,
     input: Products,
-    /// Added to the input's products, unless it is added after normalization.
+    /// The addend of the input's products; `None` if it is added after normalization.
     bias: Option<Value>,
     recurrent: Products,
     input_gate: Option<GateParts>,

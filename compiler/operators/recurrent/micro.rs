@@ -35,7 +35,7 @@ struct Products {
 /// A cell ready to run.
 struct MicroCell {
     input: Products,
-    /// Added to the input's products.
+    /// The addend of the input's products.
     bias: Value,
     recurrent: Products,
     accumulator: ElementType,

@@ -78,7 +78,7 @@ impl Rescaling {
     }
 }
 
-/// By how many bits a mantissa may be shifted up before it is divided.
+/// The number of bits by which a mantissa may be shifted left before it is divided.
 fn most_bits(ratio: Multiplier) -> i32 {
     32.min(31 + ratio.shift).max(0)
 }

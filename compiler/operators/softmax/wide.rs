@@ -43,7 +43,7 @@ pub fn softmax(g: &mut Graph<'_>, input: Value, scale: f32, beta: f32) -> Result
     g.map(&[powers, row[0], row[1]], terms.finish(result))
 }
 
-/// One over the sum of exponentials (input 0), and the shift to the right that a product with it needs.
+/// The reciprocal of the sum of exponentials (input 0), and the right shift that a product with it needs.
 fn reciprocal(terms: &mut Terms, table: Constant) -> Result<(Node, Node), Error> {
     let sum = terms.input(0);
     let zeros = terms.op(ScalarOp::CountLeadingZeros, &[sum])?;

@@ -10,7 +10,7 @@ use crate::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// A transpose that is not there yet must save a little to come, so that no two of them chase each other.
+/// The extra cost of a new transpose. It prevents two transposes from chasing each other.
 const NEW: u64 = 1;
 /// The weight of a byte compared with [`NEW`].
 const BYTE: u64 = 1 << 10;
@@ -58,7 +58,7 @@ impl<'m> Region<'m> {
         region
     }
 
-    /// The operands of an instruction in front of transposes; none where it is not computed there.
+    /// The forms of an instruction's operands in front of transposes; `None` if it cannot be computed there.
     fn operands_before(&self, data: &InstData) -> Option<Vec<Before>> {
         let type_of = |value: Value| self.function.values[value].ty.as_tensor();
         let rank = self.permutation.len();

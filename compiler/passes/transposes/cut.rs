@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// A network of nodes and edges with capacities. An edge costs its capacity where its start has the label of the source and its end has not.
+/// A network of nodes and edges with capacities. An edge costs its capacity if its start has the source's label and its end has the sink's.
 pub struct Network {
     edges: Vec<Edge>,
     /// The edges that leave each node; an edge and its opposite have neighbouring numbers.
@@ -22,7 +22,7 @@ impl Network {
     pub const SOURCE: usize = 0;
     pub const SINK: usize = 1;
 
-    /// Source and sink.
+    /// Creates a network of only the source and the sink.
     pub fn new() -> Self {
         Self { edges: vec![], leaving: vec![vec![], vec![]] }
     }

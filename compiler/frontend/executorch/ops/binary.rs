@@ -66,7 +66,7 @@ fn op(b: &mut ExpressionBuilder, operation: ScalarOp, operands: &[Node]) -> Buil
     Ok(b.op(operation, operands)?)
 }
 
-/// On two operands converted to `ty`, the result converted to the result's type.
+/// Computes a function of two operands converted to `ty`, and converts its result to the call's result type.
 fn pair(
     c: &mut Call<'_, '_, '_>,
     operands: [Operand; 2],

@@ -23,7 +23,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("aten::imag.out", |c| part(c, 1)),
 ];
 
-/// Tells if the result of a call is complex.
+/// Tests whether the result of a call is complex.
 pub(super) fn is_result(c: &Call<'_, '_, '_>) -> Result<bool, Fault> {
     Ok(is_complex(c.out_form(c.out())?.element))
 }

@@ -97,7 +97,7 @@ fn against(b: &mut ExpressionBuilder, comparison: Comparison, x: Node, value: f6
     with_number(b, ScalarOp::Compare(comparison), x, value)
 }
 
-/// On the element's own type; half precision computes in single.
+/// Computes in the element's own type; half precision computes in single.
 fn arithmetic(c: &mut Call<'_, '_, '_>, build: fn(&mut ExpressionBuilder, Node) -> Built) -> Outcome {
     let (x, out) = (c.tensor(0)?, c.out_form(c.out())?.element);
     let ty = compute_type(c.element(x));
@@ -109,7 +109,7 @@ fn arithmetic(c: &mut Call<'_, '_, '_>, build: fn(&mut ExpressionBuilder, Node) 
     c.finish(y)
 }
 
-/// On the element's own type, whatever it is.
+/// Computes in the element's own type.
 fn plain(c: &mut Call<'_, '_, '_>, operation: ScalarOp) -> Outcome {
     let x = c.tensor(0)?;
     let y = c.map(&[x], |b, n| op(b, operation, n))?;

@@ -11,9 +11,9 @@ use crate::operators::promotion::Number;
 /// An integer: of sizes, positions and axes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whole {
-    /// Known at compile time.
+    /// A static integer.
     Known(i64),
-    /// Known when the program runs: an index.
+    /// A run-time integer: an index.
     Index(Value),
 }
 

@@ -198,7 +198,7 @@ fn check_shape(t: &Translator<'_, '_>, register: usize) -> Result<(), Fault> {
     Err(Fault::invalid("the shape of the result does not match the graph").expected(format!("{:?}", meta.form.shape), shape_text(&found)))
 }
 
-/// Gives an input of a graph its value; whether it is as large as the graph says.
+/// Sets an input of a graph to its value. Returns `true` if it has the size that the graph declares.
 fn take(t: &mut Translator<'_, '_>, register: usize, passed: Passed) -> Result<bool, Fault> {
     let fault = |what: &str, found: &str| {
         Fault::invalid("an argument of the delegate is not what its graph takes").expected(what.to_owned(), found.to_owned())

@@ -5,7 +5,7 @@
 
 use super::subgraph::{Function, Node, Quantization, Subgraph, Work};
 
-/// Gives contractions the clamps after them that have another scale. With the same one it makes no difference: bytes are clamped as they are.
+/// Merges clamps with another scale into the contractions before them. With the same scale this makes no difference.
 pub(super) fn fold(subgraph: &mut Subgraph) {
     let is_read_once = read_once(subgraph);
     let mut producers: Vec<Option<usize>> = vec![None; subgraph.tensors.len()];

@@ -279,7 +279,7 @@ fn scale(affine: Affine) -> Scale {
 /// No clamp.
 const UNBOUNDED: (f32, f32) = (f32::NEG_INFINITY, f32::INFINITY);
 
-/// Between which integers the result of a node is: its clamp on the scale.
+/// The range of integers of a node's result: its clamp on the scale.
 fn bounds(node: &Node, element: ElementType, affine: Affine) -> Result<(i32, i32), Fault> {
     let (low, high) = node.clamp.unwrap_or(UNBOUNDED);
     Ok((on_scale(low, affine, element)?, on_scale(high, affine, element)?))
