@@ -36,7 +36,7 @@ pub fn space_to_depth(g: &mut Graph<'_>, input: Value, block: u64) -> Result<Val
     g.reshape(value, &[n, rows, columns, depth])
 }
 
-/// The other way.
+/// Moves blocks of channels to squares of pixels, the inverse of [`space_to_depth`].
 ///
 /// # Errors
 /// [`Error::NoBlocks`].
@@ -67,7 +67,7 @@ pub fn pixel_shuffle(g: &mut Graph<'_>, input: Value, factor: u64) -> Result<Val
     g.reshape(moved, &[lead, &[kept], &sides].concat())
 }
 
-/// The other way.
+/// Moves squares of pixels to channels, the inverse of [`pixel_shuffle`].
 ///
 /// # Errors
 /// [`Error::NoBlocks`].
@@ -109,7 +109,7 @@ pub fn space_to_batch(g: &mut Graph<'_>, input: Value, blocks: &[u64]) -> Result
     g.reshape(value, &result)
 }
 
-/// The other way; `before` and `after` are cut off the sides of each spatial dimension.
+/// Moves blocks of the batch to spatial dimensions, the inverse of [`space_to_batch`]. `before` and `after` are cut off each spatial dimension.
 ///
 /// # Errors
 /// [`Error::NoBlocks`], and [`Error::Crops`] that leave nothing.

@@ -70,8 +70,8 @@ fn decoded(g: &mut Graph<'_>, settings: &Detection, boxes: Value, anchors: Value
     Ok(g.builder.concat(&corners, 1)?)
 }
 
-/// The boxes chosen for each row of scores: their positions, scores and number. The reference keeps scores that equal the threshold and
-/// drops boxes that overlap by more than the threshold; the operator of the tensor language the other way round.
+/// The boxes chosen for each row of scores: their positions, scores and number. The reference keeps scores that equal the threshold, and
+/// drops boxes whose overlap exceeds the threshold. The operator of the tensor language does the reverse, so thresholds are moved by one unit.
 fn suppressed(g: &mut Graph<'_>, settings: &Detection, [boxes, scores]: [Value; 2], count: u64) -> Result<[Value; 3], Error> {
     let (overlap, score) = (settings.overlap_threshold.next_up(), settings.score_threshold.next_down());
     let mut number = |threshold: f32| g.constant_f32(&[], &[threshold]);

@@ -128,7 +128,7 @@ fn routed(g: &mut Graph<'_>, x: Value, router: &Router, experts: u64) -> Result<
     Ok((table(g, Scalar::i32(0), ones)?, table(g, Scalar::float(F32, 0.0), gates)?))
 }
 
-/// A function of the sum so far and the rows, of a shape, and of the rows' choices of an expert and its gates. It gives the sum.
+/// Builds a function of the sum so far and the rows, of a shape, and of the rows' choices of an expert and its gates. It returns the new sum.
 fn branch(
     g: &mut Graph<'_>,
     name: &str,

@@ -4,7 +4,7 @@ use super::indexing::placed;
 use super::{Error, Graph};
 use crate::ir::{Extent, Operation, Scalar, Value};
 
-/// Tensors joined along an axis. Extents of inputs that have to be equal for it are made one.
+/// Concatenates tensors along an axis. Other extents must be equal, and extents of inputs are made equal.
 ///
 /// # Errors
 /// When the tensors do not fit each other elsewhere.
@@ -67,8 +67,9 @@ pub fn stacked(g: &mut Graph<'_>, values: &[Value], axis: usize) -> Result<Value
     joined(g, &slices, axis)
 }
 
-/// The shape that two shapes broadcast to; `None` where they do not. Of two extents that are known only when the program runs, one must then be 1 or
-/// both the same, so the larger is meant.
+/// The shape that two shapes broadcast to; `None` if they do not. Two run-time extents broadcast to the larger one: one of them must be 1, or both
+/// must
+/// be equal.
 ///
 /// # Errors
 /// When extents leave 64 bits.

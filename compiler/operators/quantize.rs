@@ -296,9 +296,9 @@ pub fn spanning(g: &mut Graph<'_>, x: Value, axes: &[usize], (low, high): (i64, 
     Ok([scale, zero_point])
 }
 
-/// The scale at which floats along axes span the integers from `low` to `high` around the middle one, at least `least`, and that integer, which zero
-/// becomes; both without these axes, in binary32. `to_ends` is a scale of its own for each side of zero, and the larger of the two; otherwise half
-/// the integers are for the larger side.
+/// The scale at which floats along axes span the integers from `low` to `high` around the middle one, and this integer as zero point. The scale is at
+/// least `least`. Both are binary32 without these axes. With `to_ends`, each side of zero gets a scale, and the larger one is taken.
+/// Otherwise half the integers are for the larger side.
 ///
 /// # Errors
 /// When elements are no binary32.

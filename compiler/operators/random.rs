@@ -1,4 +1,4 @@
-//! Random numbers without a generator's state but how many were drawn: number *i* is a mixture of the bits of *i*.
+//! Random numbers. The only state is the number of draws: number *i* is a mixture of the bits of *i*.
 
 use super::Graph;
 use super::error::Error;

@@ -63,7 +63,7 @@ pub fn as_choice(g: &mut Graph<'_>, tensor: Value) -> Result<Value, Error> {
     })
 }
 
-/// The first elements of a list along its first dimension, as many as an index says.
+/// The first `count` elements of a list along its first dimension.
 fn first(g: &mut Graph<'_>, list: Value, count: Value) -> Result<Value, Error> {
     g.slice_along(list, 0, Extent::Static(0), Extent::Value(count))
 }

@@ -95,13 +95,13 @@ pub fn reversed(g: &mut Graph<'_>, x: Value, axes: &[usize]) -> Result<Value, Er
     g.slice(x, &starts, &shape, &steps)
 }
 
-/// The slice `begin..end` by a step that is not 0: positions below 0 count from the end, and all are cut to the axis.
+/// The slice `begin..end` by a step that is not 0. Positions below 0 count from the end, and positions are clipped to the axis.
 ///
-/// A position that is known only when the program runs, and has no bounds, is not cut: where it does not leave room for as many elements as are asked
-/// for, the call ends with an error. So `start..start + count` is `count` elements, whatever `start` is.
+/// A run-time position without bounds is not clipped. If fewer elements follow it than the slice has, the call ends with an error.
+/// So `start..start + count` always has `count` elements.
 ///
 /// # Errors
-/// [`Error::DynamicExtent`] of steps backwards between positions that are known only when the program runs.
+/// [`Error::DynamicExtent`] of negative steps between run-time positions.
 pub fn strided(g: &mut Graph<'_>, extent: Extent, begin: Option<ListItem>, end: End, step: i64) -> Result<Cut, Error> {
     let known_begin = match begin {
         None => Some(None),
@@ -212,11 +212,11 @@ fn counted(g: &mut Graph<'_>, position: Value, extent: Extent) -> Result<Value, 
     g.compute_integer(IndexOperation::Add, position, moved)
 }
 
-/// A position of an axis; one below 0 counts from the end. One that is known only when the program runs is checked there, and so is a number that
-/// some extents allow and others do not.
+/// A position of an axis. A position below 0 counts from the end. A run-time position is checked at run time. So is a
+/// static position that is not inside for every value of a run-time extent.
 ///
 /// # Errors
-/// [`Error::OutsideAxis`]; the position after the last is one only where `end_allowed`.
+/// [`Error::OutsideAxis`]. The position after the last exists only if `end_allowed`.
 pub fn position(g: &mut Graph<'_>, index: ListItem, extent: Extent, end_allowed: bool) -> Result<Extent, Error> {
     if let ListItem::Number(index) = index {
         let bound = g.bound(extent);

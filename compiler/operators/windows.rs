@@ -129,7 +129,7 @@ impl Windows {
         }
     }
 
-    /// Padding before the first element, the number of windows, and how much less padding there is, along a dimension.
+    /// The maximum padding before the first element, the number of windows, and the shift that reduces the padding, along a dimension.
     fn run_time(&self, g: &mut Graph<'_>, d: usize, extent: Extent, low: i64) -> Result<(i64, Extent, Extent), Error> {
         let along = Along::new(self.strides[d], self.size[d], self.dilation[d])?;
         let none = Extent::Static(0);

@@ -39,13 +39,13 @@ impl Translator<'_, '_> {
         Form { shape, ..form.clone() }
     }
 
-    /// An extent of the function around the one at a depth, in that.
+    /// Returns the counterpart, in the function at a depth, of an extent of the function around it.
     pub(super) fn capture_extent(&mut self, depth: usize, extent: Extent) -> Extent {
         let (around, function, scope) = self.levels(depth);
         captured::capture_extent(&mut scope.captures, around, function, extent)
     }
 
-    /// The type of a value of the function around the one at a depth, in that.
+    /// Returns the type, in the function at a depth, of a value of the function around it.
     pub(super) fn captured_type(&mut self, depth: usize, value: Value) -> Type {
         let mut ty = self.function_at(depth - 1).values[value].ty.clone();
         if let Type::Tensor(tensor) = &mut ty {
@@ -56,7 +56,7 @@ impl Translator<'_, '_> {
         ty
     }
 
-    /// A value of the function around the one at a depth, in that.
+    /// Returns the counterpart, in the function at a depth, of a value of the function around it.
     fn capture(&mut self, depth: usize, value: Value) -> Value {
         let (_, scope) = self.level(depth);
         if let Some((_, inner)) = scope.captures.iter().find(|(outer, _)| *outer == value) {
@@ -69,7 +69,7 @@ impl Translator<'_, '_> {
         inner
     }
 
-    /// An index of the function around the one at a depth, in that.
+    /// Returns the counterpart, in the function at a depth, of an index of the function around it.
     fn capture_index(&mut self, depth: usize, index: Value) -> Value {
         let (around, function, scope) = self.levels(depth);
         captured::capture(&mut scope.captures, around, function, index)
@@ -81,7 +81,7 @@ impl Translator<'_, '_> {
         self.lift_from(self.outer.len(), index)
     }
 
-    /// An extent of the function being built, in the function around it.
+    /// Returns the counterpart of an extent in the function around the one under construction.
     pub fn lift_extent(&mut self, extent: Extent) -> Option<Extent> {
         match self.graph.function().resolved(extent) {
             Extent::Value(index) => self.lift(index).map(Extent::Value),

@@ -1,4 +1,4 @@
-//! Extents that are one number or another, as a branch was taken, where they have to be equal to something: on both ways they have to be.
+//! Extents that a branch sets to one of two values. If such an extent must equal another one, both values must.
 
 use super::translate::{Chosen, Translator};
 use crate::ir::Extent;

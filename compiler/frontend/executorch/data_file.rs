@@ -54,7 +54,7 @@ impl DataFile {
         Ok(Self { tensors })
     }
 
-    /// The bytes of a name, whatever they are.
+    /// The bytes of a name, of any kind.
     pub fn bytes(&self, name: &str) -> Option<Data> {
         self.tensors.get(name).map(|named| named.data.clone())
     }

@@ -8,7 +8,7 @@ use super::effects::{Effects, effects, range_in_file};
 use super::program::{EValue, Instruction, Plan};
 use crate::diagnostic::{Diagnostic, codes};
 
-/// The blocks of a method. Block number `starts.len()` stands for the end of the method.
+/// The blocks of a method. Block number `starts.len()` is the end of the method.
 pub struct Flow {
     starts: Vec<usize>,
     length: usize,
@@ -17,7 +17,7 @@ pub struct Flow {
     live: Vec<BitSet>,
 }
 
-/// Blocks times registers that are looked at; beyond, a method is too tangled to follow.
+/// The maximum number of blocks times registers. Larger methods are too tangled to follow.
 const MAX_LIVE_BITS: u64 = 1 << 31;
 
 impl Flow {

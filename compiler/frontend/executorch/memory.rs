@@ -106,7 +106,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Defines a range; what it held before is forgotten.
+    /// Defines a range. Its former contents are forgotten.
     pub fn write(&mut self, range: ByteRange, content: Content) {
         if range.start >= range.end {
             return;

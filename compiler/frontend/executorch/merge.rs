@@ -82,7 +82,7 @@ impl Translator<'_, '_> {
         Ok(Some(Merge { register, handle }))
     }
 
-    /// A tensor of a way under a shape of the function around it, which has as many elements.
+    /// Reshapes a tensor of a way to a shape of the outer function with as many elements.
     fn as_outside(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Fault> {
         let depth = self.outer.len();
         let shape: Vec<Extent> = shape.iter().map(|&extent| self.capture_extent(depth, extent)).collect();

@@ -34,7 +34,7 @@ pub struct Plan {
     pub traced: Vec<(usize, String)>,
 }
 
-/// A register as the file gives it.
+/// A register's contents in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EValue {
     /// None.
@@ -338,7 +338,7 @@ fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str, read: del
     Ok(read)
 }
 
-/// The registers of a method that stand for the buffers of a delegate's graph, so that these are states as any other.
+/// Adds registers to a method for the buffers of a delegate's graph, so that they are states like any other.
 fn buffers(number: usize, delegate: &Delegate) -> impl Iterator<Item = EValue> {
     delegate.graph_buffers().iter().enumerate().map(move |(i, buffer)| {
         let form = Form::row_major(buffer.element, buffer.shape.clone());

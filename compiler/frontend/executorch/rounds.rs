@@ -29,7 +29,7 @@ struct Loop<'c> {
     afterwards: BTreeSet<usize>,
 }
 
-/// A tensor that goes from round to round.
+/// A tensor that is carried from round to round.
 struct Going {
     register: usize,
     /// Its value in the first round; `None` if no round reads it.

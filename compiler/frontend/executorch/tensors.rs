@@ -78,7 +78,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// The shape of a tensor register. Until a dynamic tensor is written it has none: the file gives a bound.
+    /// The shape of a tensor register. A dynamic tensor has none until it is written: the file only has a bound.
     ///
     /// # Errors
     /// When the register is no tensor, or a dynamic one that was not written.

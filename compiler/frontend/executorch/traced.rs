@@ -12,7 +12,7 @@ struct Line {
     text: String,
 }
 
-/// Names of registers of a method; `result_of` gives the register that an instruction writes.
+/// Names of registers of a method. `result_of` returns the register that an instruction writes.
 pub(super) fn names(result_of: impl Fn(usize) -> Option<usize>, table: schema::ExecutionPlan<'_>) -> Vec<(usize, String)> {
     let mut lines: Vec<Option<Line>> = Vec::new();
     for chain in table.chains().into_iter().flatten() {
@@ -33,7 +33,7 @@ pub(super) fn names(result_of: impl Fn(usize) -> Option<usize>, table: schema::E
     named.collect()
 }
 
-/// The innermost line, which stands last.
+/// The innermost line, which is the last.
 fn line(list: schema::FrameList<'_>) -> Option<Line> {
     let frame = list.items()?.iter().next_back()?;
     let file = frame.filename().unwrap_or_default();

@@ -7,7 +7,7 @@ use super::program::{Instruction, Plan};
 use super::registers::Register;
 use std::collections::BTreeSet;
 
-/// The operator that gives a tensor one more row.
+/// The operator that appends a row to a tensor.
 const GROW: &str = "executorch_prim::et_copy_index.tensor";
 
 /// Registers, and bytes.

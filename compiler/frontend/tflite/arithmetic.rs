@@ -17,7 +17,7 @@ fn uniform([left, right, output]: [ElementType; 3]) -> bool {
     left == right && left == output
 }
 
-/// Clamps plain numbers: floats by their bounds, integers likewise.
+/// Clamps plain numbers: floats and integers by their bounds.
 pub(super) fn clamp_plain(terms: &mut Terms, x: Node, activation: Activation) -> Term {
     let element = terms.ty(x);
     if element.is_float() {

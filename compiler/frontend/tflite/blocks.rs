@@ -31,7 +31,7 @@ pub(super) fn space_to_depth(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// DEPTH_TO_SPACE, the other way.
+/// DEPTH_TO_SPACE, the inverse of SPACE_TO_DEPTH.
 pub(super) fn depth_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let options = operator.record.builtin_options_as_depth_to_space_options().ok_or_else(missing_options)?;
     let (input, block) = image_and_block(operator, options.block_size())?;
@@ -77,7 +77,7 @@ pub(super) fn space_to_batch(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// BATCH_TO_SPACE_ND, the other way, cropped.
+/// BATCH_TO_SPACE_ND, the inverse of SPACE_TO_BATCH_ND, with crops.
 pub(super) fn batch_to_space(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let Blocks { input, blocks, before, after } = read_blocks(operator)?;
     let value = library::batch_to_space(operator.graph(), input.value, &blocks, &before, &after)?;

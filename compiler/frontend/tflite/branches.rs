@@ -68,7 +68,7 @@ pub(super) fn if_else(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind_slots(&slots)
 }
 
-/// A branch between two ways; gives the contents of the operator's outputs.
+/// Builds a branch between two ways. Returns the contents of the operator's outputs.
 fn branch(
     operator: &mut Operator<'_, '_, '_>,
     condition: Value,
@@ -96,7 +96,7 @@ fn branch(
     Ok(finish(operator, &outputs, &results, has_effect))
 }
 
-/// The results of a call as the contents of outputs; the token after them goes on as this function's.
+/// Converts the results of a call to the contents of outputs. The token after them becomes this function's.
 fn finish(operator: &mut Operator<'_, '_, '_>, outputs: &[Returned], results: &[Value], has_effect: bool) -> Vec<Slot> {
     if has_effect {
         operator.lowering.effect = results.last().copied();

@@ -1,4 +1,4 @@
-//! Subgraphs as functions of their own: the ways of a branch, the condition and a round of a loop.
+//! Subgraphs as separate functions: the ways of a branch, the condition and the body of a loop.
 //!
 //! A function takes the run-time extents that it needs of the function around it (`operators/graph/captured.rs`), then tensors, then an effect token if
 //! it has effects. Integers that are computed from such extents are computed again inside, so that they are known there.
@@ -13,7 +13,7 @@ use crate::operators::graph::Compared;
 use crate::operators::graph::captured::{self, Captures};
 use crate::operators::graph::elements::{Elements, ListItem};
 
-/// Integers of a tensor that are known inside where they follow from run-time extents; longer tensors are parameters.
+/// The maximum number of a tensor's integers that are known inside if they follow from run-time extents. Longer tensors are parameters.
 const MOST_SIZES: u64 = 32;
 
 /// The argument for an input of a subgraph that becomes a function.
@@ -176,7 +176,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// A tensor of the function around as a parameter.
+    /// Returns a parameter for a tensor of the outer function.
     fn parameter(&mut self, around: &Function, captures: &mut Captures, value: Value) -> Value {
         let mut ty = around.tensor(value).clone();
         for extent in &mut ty.shape {
@@ -300,7 +300,7 @@ impl Argument {
     }
 }
 
-/// The integers of a tensor, where all are known and some of them are run-time extents.
+/// The integers of a tensor, if all are known and some are run-time extents.
 fn sizes(graph: &mut Graph<'_>, value: Value) -> Result<Option<Vec<ListItem>>, Diagnostic> {
     let ty = graph.function().tensor(value);
     let count = ty.static_elements().filter(|&count| count <= MOST_SIZES && matches!(ty.element, ElementType::I32 | ElementType::I64));
@@ -326,7 +326,7 @@ impl Callee {
         }
     }
 
-    /// Extents of the function around, and how much more an extent of a result is than each at most.
+    /// Extents of the outer function, with the maximum by which an extent of a result exceeds each.
     pub fn increases(&self, extent: Extent) -> impl Iterator<Item = (Value, i64)> + '_ {
         self.increases.iter().filter(move |(of, ..)| *of == extent).map(|&(_, outer, more)| (outer, more))
     }
@@ -370,7 +370,7 @@ impl Callee {
         indices
     }
 
-    /// Gives the function its parameters, indices of the function around in front, and adds it to the module. A round of a loop hands the indices on.
+    /// Sets the function's parameters, with the outer function's indices in front, and adds it to the module. A loop's body also returns the indices.
     pub fn finish(self, module: &mut Module, around: &Function, indices: &[Value], hands_on: bool) -> Func {
         let Self { mut function, captures, mut tensors, .. } = self;
         let mut params = Vec::new();

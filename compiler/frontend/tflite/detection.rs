@@ -10,7 +10,7 @@ use crate::operators::detection::{self, Detection, Detections};
 use crate::operators::terms::Terms;
 use ElementType::{F32, I32, U8};
 
-/// The operator's options, and how many classes there are.
+/// The operator's options, and the number of classes.
 struct Settings {
     detection: Detection,
     classes: u64,

@@ -76,7 +76,7 @@ fn divide_by_power(terms: &mut Terms, x: Node, count: Node) -> Term {
     terms.select(within, rounded, beyond)
 }
 
-/// 1 ÷ x of a whole number above zero: a fraction without integer bits, and how far to shift it to the right.
+/// 1 ÷ x of a whole number above zero: a fraction without integer bits, and its right shift.
 fn reciprocal(terms: &mut Terms, x: Node) -> Result<(Node, Node), crate::ir::scalar::ExpressionError> {
     let zeros = terms.op(ScalarOp::CountLeadingZeros, &[x])?;
     let normal = terms.op(ScalarOp::ShiftLeft, &[x, zeros])?;

@@ -14,7 +14,7 @@ pub(super) use crate::operators::graph::elements::ListItem;
 use crate::operators::{Error, Graph};
 use std::rc::Rc;
 
-/// Lists of sizes and positions are no longer where they are computed when the model runs.
+/// The maximum length of lists of sizes and positions that are computed at run time.
 const MOST_ITEMS: u64 = 256;
 
 /// Makes the bounded extents of an input dynamic. `bounds` are the bounds of this input.

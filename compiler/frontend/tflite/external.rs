@@ -46,7 +46,7 @@ pub(super) fn external(operator: &mut Operator<'_, '_, '_>, symbol: &str) -> Low
     Ok(())
 }
 
-/// The one scale and zero point of a tensor; zeros where there is none, or more.
+/// The single scale and zero point of a tensor; zeros if it has none or several.
 fn affine(operator: &Operator<'_, '_, '_>, info: &TensorInfo) -> (f32, i32) {
     operator.affine(info).map_or((0.0, 0), |affine| (affine.scale, affine.zero_point))
 }

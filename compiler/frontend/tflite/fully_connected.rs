@@ -95,7 +95,7 @@ fn kept_dimensions(input: &Operand, [units, depth]: [Extent; 2]) -> Result<Vec<E
     }
 }
 
-/// Rows without elements: the reference fills the output with zero bytes, whatever the bias.
+/// Rows without elements: the reference fills the output with zero bytes, for any bias.
 fn without_depth(operator: &mut Operator<'_, '_, '_>, input: &Operand, units: u64, keep: bool) -> Lowered {
     let output = operator.output(0)?;
     let outer = &input.shape[..input.rank() - 1];

@@ -32,7 +32,7 @@ pub(super) fn gather_nd(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// The shape of a result as an operand gives it: a constant, or computed from extents.
+/// The shape of a result from an operand: a constant, or computed from extents.
 fn given_shape(operator: &mut Operator<'_, '_, '_>, list: &Operand) -> Result<Vec<Extent>, Diagnostic> {
     let bounds = super::shape::output_bounds(operator);
     let numbers = operator.extent_list(list, "shapes", &bounds)?;
@@ -120,7 +120,7 @@ pub(super) fn dynamic_update_slice(operator: &mut Operator<'_, '_, '_>) -> Lower
     operator.bind(0, value)
 }
 
-/// REVERSE_SEQUENCE: the first elements of each sequence, as many as its length, the other way round.
+/// REVERSE_SEQUENCE: reverses the first elements of each sequence, up to its length.
 pub(super) fn reverse_sequence(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let options = operator.record.builtin_options_as_reverse_sequence_options().ok_or_else(missing_options)?;

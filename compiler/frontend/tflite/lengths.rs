@@ -7,7 +7,7 @@ use crate::operators::graph::elements::ListItem;
 use crate::operators::indexing::placed;
 use crate::operators::{Graph, slices};
 
-/// A tensor with a length of its own in a buffer.
+/// A tensor in a buffer, with its length.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grown {
     /// The buffer, in the function around the loop.

@@ -12,9 +12,9 @@ use super::operator::{Lowered, Operator};
 use super::subgraph::Slot;
 use crate::diagnostic::{Diagnostic, Kind, codes};
 
-/// Rounds of a loop that are written out where it cannot stay one.
+/// The maximum number of iterations of an unrolled loop.
 const MAX_ROUNDS: usize = 1024;
-/// Instructions that a function may have come to by writing out loops.
+/// The maximum number of instructions of a function after loops are unrolled.
 const MAX_INSTRUCTIONS: usize = 1 << 16;
 
 /// The translation of a loop: a loop of the tensor language, or several iterations.
@@ -192,7 +192,7 @@ impl Loop<'_> {
         Ok(condition.zip(body).map(|(condition, body)| [condition, body]))
     }
 
-    /// The rounds one after the other; `None` or an error where that cannot be done.
+    /// Unrolls the loop; `None` or an error if this is not possible.
     fn written_out(&self, operator: &mut Operator<'_, '_, '_>) -> Attempt {
         let mut carried = self.operands.to_vec();
         for _ in 0..MAX_ROUNDS {

@@ -17,7 +17,7 @@ struct Size {
     interval: Interval,
     /// The extents of the ways' results.
     extents: [Extent; 2],
-    /// Extents of the function around, and how much more it is than each at most.
+    /// Extents of the outer function, with the maximum by which the size exceeds each.
     limits: Vec<(Value, i64)>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Merged {
 }
 
 impl Merged {
-    /// The results of two ways, seen from the function around.
+    /// The results of two ways, as values of the outer function.
     ///
     /// # Errors
     /// When types or ranks differ, or nothing limits a size.

@@ -51,7 +51,7 @@ fn add<'a>(ports: &mut [ir::Port], tensors: impl Iterator<Item = TensorMetadata<
     }
 }
 
-/// The first normalization of a tensor whose numbers a program can use: as many of each, finite, and no division by zero.
+/// The first usable normalization of a tensor: equal numbers of means and deviations, all finite, and no deviation 0.
 fn normalization(tensor: &TensorMetadata<'_>) -> Option<Normalization> {
     tensor.process_units().into_iter().flatten().find_map(|unit| {
         let options = unit.options_as_normalization_options()?;

@@ -75,7 +75,7 @@ fn converted(operator: &mut Operator<'_, '_, '_>, value: Value, element: Element
     operator.map(&[value], terms.finish(x))
 }
 
-/// BUCKETIZE: how many of the boundaries, which rise, are not above each element; the boundaries are binary32.
+/// BUCKETIZE: the number of boundaries that are not above each element. Boundaries rise and are binary32.
 pub(super) fn bucketize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
     let options = operator.record.builtin_options_as_bucketize_options().ok_or_else(missing_options)?;

@@ -75,7 +75,7 @@ fn pad_complex(
     complex::from_parts(operator, value)
 }
 
-/// A border of a number that is known only when the model runs: chosen where a border of truth values says so.
+/// Pads with a run-time number. A padded tensor of truth values selects between the elements and this number.
 fn pad_with(
     operator: &mut Operator<'_, '_, '_>,
     input: &Operand,

@@ -23,7 +23,7 @@ const DIALECTS: &[(Code, Function)] = &[
     (Code::STABLEHLO_OR, Function::ANY),
 ];
 
-/// The function that the subgraph of a number computes; `None` where it has no operator and gives back the second number.
+/// The function that a subgraph computes; `None` if it has no operator and returns its second operand.
 ///
 /// # Errors
 /// When there is no such subgraph, or it computes something else.

@@ -47,7 +47,7 @@ fn combined(
     operator.bind(0, value)
 }
 
-/// UNSORTED_SEGMENT_*: as many segments as the third operand says; rows of negative segments are left out.
+/// UNSORTED_SEGMENT_*: the third operand is the number of segments. Rows of negative segments are left out.
 pub(super) fn unsorted(operator: &mut Operator<'_, '_, '_>, combination: Combination) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
     let (data, ids, count) = (operator.any_input(0)?, operator.any_input(1)?, operator.input(2)?);

@@ -31,7 +31,7 @@ pub(super) fn where_not_zero(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// UNIQUE: each element once, in the order in which they first come, and for each element where it then stands.
+/// UNIQUE: each element once, in the order of first occurrence, and for each element of the operand its position in this list.
 pub(super) fn unique(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 2..=2)?;
     let (input, output) = (operator.any_input(0)?, operator.output(1)?);

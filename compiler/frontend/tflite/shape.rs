@@ -57,7 +57,7 @@ pub(super) fn reshape(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     rebind(operator, &input, &shape)
 }
 
-/// The factors of a number of elements divided by another one; `None` where it does not divide.
+/// The factors of a number of elements divided by another one; `None` if it does not divide.
 fn quotient(all: &Size, part: &Size) -> Option<Vec<Extent>> {
     let mut extents = all.extents.clone();
     for extent in &part.extents {
@@ -67,12 +67,12 @@ fn quotient(all: &Size, part: &Size) -> Option<Vec<Extent>> {
     Some(extents.into_iter().map(Extent::Value).chain([Extent::Static(known)]).collect())
 }
 
-/// The bounds that the user gives for the first result, where it is an output of the model.
+/// The user's bounds of the first result, if it is an output of the model.
 pub(super) fn output_bounds(operator: &Operator<'_, '_, '_>) -> Vec<Option<u64>> {
     bounds_of_output(operator, 0)
 }
 
-/// The bounds that the user gives for a result, where it is an output of the model.
+/// The user's bounds of a result, if it is an output of the model.
 pub(super) fn bounds_of_output(operator: &Operator<'_, '_, '_>, result: usize) -> Vec<Option<u64>> {
     let lowering = &operator.lowering;
     let outputs = lowering.indices(lowering.subgraph.record.outputs()).unwrap_or_default();

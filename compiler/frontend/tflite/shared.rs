@@ -73,7 +73,7 @@ impl<'a> Shared<'a> {
         self.open.pop();
     }
 
-    /// Takes account of one more operator.
+    /// Counts an operator. It is an error beyond the limit.
     pub fn spend(&mut self) -> Result<(), Diagnostic> {
         let error = || unsupported("the model expands to too many operators").expected(format!("at most {MAX_OPERATORS}"), "more");
         self.operators_left = self.operators_left.checked_sub(1).ok_or_else(error)?;

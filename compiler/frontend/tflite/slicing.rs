@@ -10,7 +10,7 @@ use crate::operators::slices::{self, Cut, End};
 use crate::schema::tflite::StridedSliceOptions;
 use ElementType::{I4, I16, I32, I64};
 
-/// SLICE: a size of −1 goes to the end.
+/// SLICE: a size of −1 extends to the end.
 pub(super) fn slice_box(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(3..=3, 1..=1)?;
     let (input, begin, size) = (operator.any_input(0)?, operator.input(1)?, operator.input(2)?);
@@ -204,7 +204,7 @@ pub(super) fn split(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     bind_parts(operator, &input, axis, &vec![size; parts])
 }
 
-/// An operand whose extent along an axis is the sum of others, which is checked when the model runs where it is not known.
+/// Requires that an operand's extent along an axis is the sum of sizes. A run-time extent is checked at run time.
 fn made_of(operator: &mut Operator<'_, '_, '_>, input: Operand, axis: usize, sizes: &[Extent]) -> Result<Operand, Diagnostic> {
     let mut shape = input.extents.clone();
     if shape[axis].as_static().is_some() {

@@ -195,7 +195,7 @@ fn blocks(record: &schema::QuantizationParameters<'_>) -> Option<Blocks> {
     Some(Blocks { size: u64::try_from(details.block_size()).ok()?, scales: usize::try_from(details.scales()).ok()? })
 }
 
-/// Scales and zero points: as many of each as one, or as the quantized dimension has; `None` without scales.
+/// Scales and zero points: one of each, or one for each index of the quantized dimension. `None` without scales.
 fn quantization(
     record: schema::QuantizationParameters<'_>,
     element: ElementType,

@@ -67,7 +67,7 @@ pub(super) fn max_pool_with_positions(operator: &mut Operator<'_, '_, '_>) -> Lo
     operator.bind(1, place)
 }
 
-/// MaxUnpooling2D: each element goes to the position that pooling found, the rest is zero.
+/// MaxUnpooling2D: each element is written to the position that pooling found. The rest is zero.
 pub(super) fn max_unpool(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let pool = pool(&external::options(operator)?)?;

@@ -51,7 +51,7 @@ pub(super) fn assign(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     Ok(())
 }
 
-/// CALL_ONCE: the subgraph is lowered for the first contents that it assigns; nothing of it runs later.
+/// CALL_ONCE: the subgraph is lowered only for the initial contents that it assigns. It does not run later.
 pub(super) fn call_once(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(0..=0, 0..=0)?;
     let options = operator.record.builtin_options_as_call_once_options().ok_or_else(missing_options)?;

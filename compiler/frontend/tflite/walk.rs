@@ -120,7 +120,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Replaces the results of the instructions from `start` on by constants, where they depend on small constants only.
+    /// Replaces the results of the instructions from `start` on by constants, if they depend on small constants only.
     fn fold(&mut self, start: usize, outputs: &[usize]) {
         let written =
             outputs.iter().filter_map(|&tensor| if let Slot::Value(value) = self.slots[tensor] { Some((tensor, value)) } else { None });

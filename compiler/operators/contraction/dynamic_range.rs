@@ -297,7 +297,7 @@ pub fn matmul(g: &mut Graph<'_>, rows: Value, columns: Value, scales: &[f32], as
     g.map(&operands, terms.finish(product))
 }
 
-/// The integers minus their offset, in 16 bits where there is one, so that padded taps contribute nothing.
+/// Subtracts the rows' offsets, if there are any, in 16 bits, so that padded taps contribute nothing.
 fn without_offset(g: &mut Graph<'_>, rows: &Rows) -> Result<Value, Error> {
     let Some(offsets) = rows.offsets else { return Ok(rows.integers) };
     let mut terms = Terms::new(&[I8, I32]);

@@ -40,7 +40,7 @@ impl Apart {
         self.format.constants(g, &[self.pairs(), 1], &numbers)
     }
 
-    /// One expression over the pairs and their factors. Gives the lower numbers, and the upper ones backwards.
+    /// Evaluates an expression over the pairs and their factors. Returns the lower numbers, and the upper ones in reverse order.
     fn over_pairs(
         &self,
         g: &mut Graph<'_>,

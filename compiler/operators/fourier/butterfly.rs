@@ -9,10 +9,10 @@ use crate::operators::terms::{Term, Terms};
 /// Several complex numbers, or the mistake of combining types that do not fit.
 type ComplexTerms = Result<Vec<Complex>, ExpressionError>;
 
-/// The radices that there are butterflies for. The runtime ends the program where it needs another one.
+/// The radices that have butterflies. The runtime aborts for other ones.
 pub(super) const RADICES: [u64; 4] = [2, 3, 4, 5];
 
-/// A butterfly in the making.
+/// A butterfly under construction.
 pub(super) struct Butterfly<'t> {
     /// The expression.
     pub terms: &'t mut Terms,

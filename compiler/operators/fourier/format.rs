@@ -252,7 +252,7 @@ impl Format {
     }
 }
 
-/// A matrix the other way round.
+/// The transpose of a matrix.
 fn turned(g: &mut Graph<'_>, value: Value, [rows, columns]: [u64; 2]) -> Result<Value, Error> {
     if rows == 1 || columns == 1 {
         return g.reshape(value, &extents(&[columns, rows]));

@@ -70,7 +70,7 @@ impl Graph<'_> {
         Some(self.builder.module.constants[self.constant_of(value)?].data.bytes())
     }
 
-    /// Says that a constant is not read for some time.
+    /// Releases a constant's bytes, which are not read for some time.
     pub fn release(&self, value: Value) {
         if let Some(constant) = self.constant_of(value) {
             self.builder.module.constants[constant].data.release();
@@ -94,8 +94,7 @@ impl Graph<'_> {
         }
     }
 
-    /// Replaces the instructions from number `start` on by constants, if their results depend on small constants only: gives the results,
-    /// or nothing.
+    /// Replaces the instructions from number `start` on by constants for `results`, if these depend on small constants only.
     pub fn fold_from(&mut self, start: usize, results: &[Value]) -> Option<Vec<Value>> {
         fold::fold_from(&mut self.builder, start, results)
     }

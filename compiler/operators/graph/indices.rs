@@ -139,7 +139,7 @@ impl Graph<'_> {
         }
     }
 
-    /// An extent as a tensor of shape `[]`; a constant where it is known.
+    /// An extent as a tensor of shape `[]`; a constant if it is static.
     ///
     /// # Errors
     /// When the element type holds no extents.
@@ -223,10 +223,10 @@ impl Graph<'_> {
         Ok(operands)
     }
 
-    /// A tensor whose extent along an axis must be another extent. The two are made one, or compared when the function runs.
+    /// Requires that a tensor's extent along an axis equals another extent. The two are made equal, or compared at run time.
     ///
     /// # Errors
-    /// When they need not be equal, unless the function compares such extents. Where all are compared, one of a tensor is.
+    /// The errors of extents that are not known to be equal, unless the function compares such extents.
     pub fn agree(&mut self, value: Value, axis: usize, extent: Extent) -> Result<Value, Error> {
         let mut shape = self.extents(value);
         let Some(error) = self.equate_deeply(shape[axis], extent).err() else { return Ok(value) };
@@ -285,7 +285,7 @@ impl Graph<'_> {
         false
     }
 
-    /// Makes two extents one, if both are extents of inputs; known ones that differ are for the type rules.
+    /// Makes two extents equal, if both are extents of inputs. Different static extents are left to the type rules.
     ///
     /// # Errors
     /// When they need not be equal.

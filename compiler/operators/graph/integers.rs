@@ -14,7 +14,7 @@ impl Graph<'_> {
         Ok(self.builder.index_constant(n)?)
     }
 
-    /// The integer that a tensor of one element holds; the call ends with an error where it is outside the interval.
+    /// Loads the integer of a one-element tensor as an index. The call ends with an error if it is outside the interval.
     ///
     /// # Errors
     /// When the tensor holds no integer.

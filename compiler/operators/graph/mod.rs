@@ -75,7 +75,7 @@ impl<'m> Graph<'m> {
         }
     }
 
-    /// Goes on with another function, and gives the one so far.
+    /// Continues with another function. Returns the former one.
     pub fn exchange(&mut self, function: Function) -> Function {
         self.evaluated.forget();
         self.combined.clear();
@@ -118,7 +118,7 @@ impl<'m> Graph<'m> {
         self.function().tensor(value).rank()
     }
 
-    /// The extents of a tensor: numbers where they can only be one, and else one index for all that are always equal.
+    /// The extents of a tensor. An extent with a single possible value is a number. Extents that are always equal are the same index.
     pub fn extents(&self, value: Value) -> Vec<Extent> {
         self.function().tensor(value).shape.iter().map(|&extent| self.function().resolved(extent)).collect()
     }
@@ -147,7 +147,7 @@ impl<'m> Graph<'m> {
         known.ok_or(Error::DynamicExtent)
     }
 
-    /// An element-wise expression with one result. Extents of operands that must be equal to broadcast are made one.
+    /// An element-wise expression with one result. Extents of operands are made equal where they must be equal to broadcast.
     ///
     /// # Errors
     /// When operands do not fit each other.

@@ -1,5 +1,5 @@
-//! Operators that move elements and compute nothing. Each is no instruction where it would change nothing, and reshapes of reshapes and transposes
-//! of transposes are one.
+//! Operators that move elements and compute nothing. Movement that changes nothing adds no instruction. Reshapes of reshapes, and transposes
+//! of transposes, are merged.
 
 use super::{Graph, extents};
 use crate::ir::{ElementType, Extent, InstData, Op, Operation, Scalar, Value};
@@ -161,7 +161,7 @@ impl Graph<'_> {
         Ok(self.builder.mirror_pad(value, low.to_vec(), high.to_vec(), edge, padded)?)
     }
 
-    /// The extents of a value with a border, where some are known only at run time; else nothing.
+    /// The extents of a value with a border, if some are known only at run time; otherwise empty.
     fn bordered_extents(&mut self, value: Value, low: &[i64], high: &[i64]) -> Result<Vec<Extent>, Error> {
         let mut shape = self.extents(value);
         if shape.iter().all(|extent| extent.as_static().is_some()) {

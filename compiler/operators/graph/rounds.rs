@@ -7,11 +7,11 @@ use super::sums::{Sum, Term};
 use crate::ir::{Extent, Function, Interval, Op, Operation, Value};
 use crate::operators::Error;
 
-/// Bounds that are put in place of indices one after the other to find out whether a sum is below 0.
+/// The maximum number of bounds that are substituted for indices, one after the other, to bound a sum.
 const MOST_STEPS: usize = 4;
 
 impl Graph<'_> {
-    /// Makes a tensor of one integer, which counts rounds, an index: within an interval, and below an extent.
+    /// Loads the counter of a loop, a tensor of one integer, as an index within an interval and below an extent.
     ///
     /// # Errors
     /// When the tensor holds no integer.

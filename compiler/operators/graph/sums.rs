@@ -73,7 +73,7 @@ impl Sum {
         }
     }
 
-    /// The indices that it is a sum of, and how often each; other terms are not among them.
+    /// The terms that are indices, with their factors.
     pub fn indices(&self) -> impl Iterator<Item = (Value, i64)> + '_ {
         self.terms.iter().filter_map(|(term, &factor)| if let Term::Index(index) = *term { Some((index, factor)) } else { None })
     }

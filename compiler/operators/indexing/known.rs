@@ -78,8 +78,7 @@ fn window_positions(g: &mut Graph<'_>, extent: Extent, size: u64, step: u64) -> 
 /// The elements of a tensor in row-major order, read as a tensor of this shape whose dimensions have these strides, from an offset on.
 ///
 /// # Errors
-/// [`Error::OutsideAxis`], [`Error::TooManyPositions`]. A position outside of a tensor where that is known only when the program runs is an error of
-/// the call.
+/// [`Error::OutsideAxis`], [`Error::TooManyPositions`]. A run-time position outside of the tensor is an error of the call.
 pub fn strided(g: &mut Graph<'_>, x: Value, shape: &[Extent], strides: &[Extent], offset: Extent) -> Result<Value, Error> {
     let elements = g.extents(x);
     let elements = g.product(&elements)?;

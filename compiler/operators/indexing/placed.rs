@@ -49,8 +49,8 @@ pub fn listed(g: &mut Graph<'_>, shape: &[Extent], indexed: &Indexed, values: Va
     g.transpose(placed, &inverse(order))
 }
 
-/// Positions that a mask gives, as many as there are values, which is checked when the model runs. `last` dimensions of the values begin with the
-/// positions.
+/// Requires that a mask gives as many positions as there are values, which is checked at run time. The positions are the first of the values' `last`
+/// dimensions.
 fn as_many(g: &mut Graph<'_>, positions: Value, values: Value, last: usize) -> Result<Value, Error> {
     let shape = g.extents(values);
     let own = shape.len().checked_sub(last).map(|d| shape[d]);

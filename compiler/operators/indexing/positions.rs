@@ -5,7 +5,7 @@ use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph};
 use ElementType::{I32, I64};
 
-/// Extents inside an expression: numbers, or operands where they are known only at run time.
+/// Extents inside an expression: numbers, or operands for run-time extents.
 pub struct Counts {
     extents: Vec<Extent>,
     element: ElementType,
@@ -68,8 +68,9 @@ pub fn from_the_end(g: &mut Graph<'_>, indices: Value, extent: Extent) -> Result
     })
 }
 
-/// The positions of coordinates, one tensor for each dimension, which broadcast against each other. A coordinate outside its dimension gives a position
-/// outside all of them, which is an error when the model runs.
+/// The row-major positions of coordinates, one tensor for each dimension, which broadcast against each other. A coordinate outside its dimension
+/// gives a
+/// position outside the tensor, which is an error at run time.
 ///
 /// # Errors
 /// [`Error::TooManyElements`], and when the coordinates are no i64.

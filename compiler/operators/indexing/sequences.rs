@@ -1,14 +1,14 @@
-//! Sequences of a tensor, each up to a length of its own.
+//! Sequences of a tensor, each with its own length.
 
 use crate::ir::{Comparison, Extent, Scalar, Value};
 use crate::operators::graph::movement::inverse;
 use crate::operators::{Error, Graph};
 
-/// The first elements along `sequence`, as many as the length of each sequence says, the other way round; the rest stays. Sequences are numbered along
+/// Reverses the first elements of each sequence along `sequence`, up to its length. The rest stays. Sequences are numbered along
 /// `batch`, another axis.
 ///
 /// # Errors
-/// [`Error::NoAxis`], and when lengths are no integers, or not as many as sequences.
+/// [`Error::NoAxis`], and lengths that are no integers, or of another number than sequences.
 pub fn reversed(g: &mut Graph<'_>, x: Value, lengths: Value, sequence: usize, batch: usize) -> Result<Value, Error> {
     let shape = g.extents(x);
     let (Some(&extent), Some(&count)) = (shape.get(sequence), shape.get(batch)) else { return Err(Error::NoAxis) };

@@ -5,10 +5,10 @@ use crate::operators::reduction::{Axes, reduce};
 use crate::operators::{Error, Graph};
 
 /// Means over parts of the spatial dimensions of an image of floats, channels last, in its element type: part i of n goes from ⌊i·extent ÷ n⌋ to
-/// ⌈(i + 1)·extent ÷ n⌉. One dimension after the other is added up.
+/// ⌈(i + 1)·extent ÷ n⌉. One dimension is summed after the other.
 ///
 /// # Errors
-/// When an extent is so large that a part of it cannot be told.
+/// The errors of extents too large for the positions of their parts.
 pub fn average_measured_parts(g: &mut Graph<'_>, image: Value, parts: &[Extent]) -> Result<Value, Error> {
     let element = g.element(image);
     let mut sums = image;
@@ -29,7 +29,7 @@ pub fn average_measured_parts(g: &mut Graph<'_>, image: Value, parts: &[Extent])
 /// The largest elements of parts of some neighbouring dimensions, from `first` on: one dimension after the other. NaN is kept.
 ///
 /// # Errors
-/// When an extent is so large that a part of it cannot be told.
+/// The errors of extents too large for the positions of their parts.
 pub fn max_measured_parts(g: &mut Graph<'_>, image: Value, first: usize, parts: &[Extent]) -> Result<Value, Error> {
     let mut largest = image;
     for (d, &count) in parts.iter().enumerate() {

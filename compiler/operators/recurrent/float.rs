@@ -37,8 +37,9 @@ struct FloatCell<'c> {
     projection: Option<(Matrix, Option<Value>)>,
 }
 
-/// Runs a cell of floats over `rows [steps, batch, inputs]`, and the auxiliary input if gates have weights of it, from the last step to the first if
-/// `backward`. Gives the outputs and the new states. Rows are quantized when the program runs where weights are int8.
+/// Runs a cell of floats over `rows [steps, batch, inputs]`, and over the auxiliary input if gates have weights for it. `backward` runs from the last
+/// step
+/// to the first. Returns the outputs and the new states. If weights are int8, rows are quantized at run time.
 ///
 /// # Errors
 /// When operands do not fit each other.

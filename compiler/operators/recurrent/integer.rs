@@ -18,7 +18,7 @@ struct Norm {
     coefficients: Value,
     bias: Value,
     scale: Multiplier,
-    /// The variance that stands for one below 1.
+    /// The minimum of the variance.
     guard: i32,
 }
 
@@ -385,7 +385,7 @@ impl Norm {
         g.map(&operands, terms.finish(x))
     }
 
-    /// The variance from the sum of squares and 1024 times the mean; the guard where it is below 1.
+    /// The variance from the sum of squares and 1024 times the mean; the guard if it is below 1.
     fn variance(&self, terms: &mut Terms, squares: Node, mean: Node, count: i64) -> Term {
         let (share, unit) = (terms.i64((1 << 20) / count), terms.i64(1 << 20));
         let scaled = terms.mul(squares, share)?;

@@ -114,8 +114,8 @@ pub fn quantized_sum(g: &mut Graph<'_>, input: Value, axes: &[usize], rescaling:
     rescaling.apply(g, sums, &step)
 }
 
-/// A mean on another scale; the axes keep extent 1. The multiplier takes 1 ÷ count in: its mantissa is shifted up as far as the count has bits, then
-/// divided. Where the count is known only when the program runs, so is the multiplier.
+/// A mean on another scale. The axes keep extent 1. The multiplier includes 1 ÷ count: its mantissa is shifted left by the count's bits, then
+/// divided. With a run-time count, the program computes the multiplier.
 ///
 /// # Errors
 /// When there are no elements or too many, or the ratio of the scales is out of range.

@@ -119,7 +119,7 @@ fn reference_of_integers(row: &[i32], factor: f64, output_bits: i32) -> Vec<i32>
     row.iter().map(|x| result(x).min(-lowest - 1)).collect()
 }
 
-/// All differences, rows of many lengths, and rows so long and even that nothing of an element is left.
+/// All differences, rows of many lengths, and rows so long and even that every result is 0.
 #[test]
 fn integers_of_eight_bits_are_those_of_the_reference() {
     let mut state = 1u64;

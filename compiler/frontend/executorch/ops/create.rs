@@ -64,7 +64,7 @@ fn scalar(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(y)
 }
 
-/// start, start + step, … below end. `None` stands for a start of 0 and a step of 1, else for an argument.
+/// start, start + step, … below end. They are the positions of arguments; `None` stands for a start of 0 or a step of 1.
 fn range(c: &mut Call<'_, '_, '_>, start: Option<usize>, end: usize, step: Option<usize>) -> Outcome {
     let numbers = [start, Some(end), step].map(|argument| argument.map(|index| c.number(index)));
     if numbers.iter().flatten().any(Result::is_err) {

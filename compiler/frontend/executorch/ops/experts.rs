@@ -54,7 +54,7 @@ fn size(c: &Call<'_, '_, '_>, index: usize) -> Result<usize, Fault> {
     fits.ok_or_else(|| Fault::invalid(format!("argument {index} is out of range")).expected("1 to 2^24", n.to_string()))
 }
 
-/// Checks that an operand is of f32, and of a shape where that is given.
+/// Checks that an operand is of f32, and has a shape if one is given.
 fn fits(c: &mut Call<'_, '_, '_>, operand: Value, shape: &[Option<usize>]) -> Result<(), Fault> {
     let (element, found) = (c.element(operand), c.extents(operand));
     if element != F32 || found.len() != shape.len() {

@@ -59,14 +59,14 @@ fn floats(c: &mut Call<'_, '_, '_>) -> Result<Value, Fault> {
     c.reshape(wide, &shape)
 }
 
-/// (input, weight, scales, zero points): rows of the weights are as many as the input has columns.
+/// (input, weight, scales, zero points). The weights have a row for each column of the input.
 fn product(c: &mut Call<'_, '_, '_>) -> Outcome {
     let weights = floats(c)?;
     let columns = swapped(c.graph(), weights)?;
     multiply(c, columns)
 }
 
-/// (input, weight, scales, zero points, dtype): rows of the weights are as many as the result has columns.
+/// (input, weight, scales, zero points, dtype). The weights have a row for each column of the result.
 fn linear(c: &mut Call<'_, '_, '_>) -> Outcome {
     let weights = floats(c)?;
     multiply(c, weights)

@@ -39,7 +39,7 @@ impl Line {
         c.extents(self.value)[self.permutation.len() - 1]
     }
 
-    /// A result of the same rank with its dimensions where they were.
+    /// A result of the same rank with its dimensions in their original places.
     fn restored(&self, c: &mut Call<'_, '_, '_>, value: Value) -> Result<Value, Fault> {
         let value = c.transpose(value, &inverse(&self.permutation))?;
         if self.is_scalar { c.reshape(value, &[]) } else { Ok(value) }

@@ -40,7 +40,7 @@ pub(super) fn windows(c: &Call<'_, '_, '_>, dilation: Vec<i64>, partial: bool) -
     Ok(Windows { size, strides, dilation, padding: Padding::Symmetric { elements: padding, partial } })
 }
 
-/// A number from 0 to 2³¹ − 1 for each of some dimensions, or one that stands for all.
+/// A number from 0 to 2³¹ − 1 for each of some dimensions, or a single number for all.
 fn small(c: &Call<'_, '_, '_>, index: usize, spatial: usize) -> Result<Vec<i64>, Fault> {
     let list = c.per_dimension(index, spatial)?;
     if list.iter().all(|n| (0..=i64::from(i32::MAX)).contains(n)) {

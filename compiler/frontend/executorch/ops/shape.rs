@@ -61,7 +61,7 @@ fn sizes(list: &[i64], elements: u64) -> Result<Vec<u64>, Fault> {
     Ok(list.iter().map(|&n| u64::try_from(n).unwrap_or(rest)).collect())
 }
 
-/// The extents that a list of sizes means for as many elements as a shape has: one size may be −1.
+/// Resolves a list of sizes to extents for the elements of a shape: one size may be −1.
 fn target(c: &mut Call<'_, '_, '_>, list: &[Whole], from: &[Extent]) -> Result<Vec<Extent>, Fault> {
     let numbers: Option<Vec<i64>> = list.iter().map(|item| if let Whole::Known(n) = item { Some(*n) } else { None }).collect();
     let known: Option<Vec<u64>> = from.iter().map(|extent| extent.as_static()).collect();

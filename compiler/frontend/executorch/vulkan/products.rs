@@ -26,7 +26,7 @@ pub(super) const OPERATORS: &[(&str, Translate)] = &[
     ("et_vk.q8ta_linear_gemv.default", to_integers),
 ];
 
-/// The last extent of the input and of the result: how deep rows are, and how many units there are. Weights have one number of each.
+/// Returns the depth, which is the input's last extent, and the number of units, the result's last extent.
 fn depth_and_units(c: &mut Call<'_, '_, '_>, x: Value) -> Result<[u64; 2], Fault> {
     c.settle(x, c.rank(x).checked_sub(1))?;
     let last = |shape: Vec<Extent>| shape.last().and_then(|extent| extent.as_static());

@@ -1,4 +1,4 @@
-//! Running a graph at compile time, as methods are run: with registers of its own, in the function that calls the delegate.
+//! Translation of a graph, which runs it at compile time like a method: with its own registers, in the function that calls the delegate.
 
 use super::super::delegate::register;
 use super::super::fault::Fault;
@@ -186,7 +186,7 @@ fn step(t: &mut Translator<'_, '_>, name: &str, args: &[usize], is_whole: bool) 
     Ok(())
 }
 
-/// Refuses a result of another shape than the graph gives it. Where inputs are as large as they can be, results are too.
+/// Checks that a result has the shape that the graph declares. Results have it if inputs are at their bounds.
 fn check_shape(t: &Translator<'_, '_>, register: usize) -> Result<(), Fault> {
     let (EValue::Tensor(meta), Register::Tensor(handle)) = (&t.plan.values[register], &t.environment.registers[register]) else {
         return Ok(());
@@ -229,7 +229,7 @@ fn take(t: &mut Translator<'_, '_>, register: usize, passed: Passed) -> Result<b
     }
 }
 
-/// A tensor at the edge of a graph, where 64 bits become 32, single precision half, and the other way round.
+/// Converts a tensor at the edge of a graph: 64 bits to 32, single precision to half, and the reverse.
 fn converted(t: &mut Translator<'_, '_>, value: Value, element: ElementType) -> Result<Value, Fault> {
     let found = t.graph.element(value);
     if found == element {

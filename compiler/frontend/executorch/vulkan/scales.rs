@@ -65,7 +65,7 @@ pub(super) enum Form {
     Table,
 }
 
-/// Weights of four bits, 8 more than the number they stand for, two a byte, as a constant of `columns` integers a row.
+/// Weights of four bits in excess code (8 more), two a byte, as a constant of `columns` integers a row.
 pub(super) fn nibbles(c: &mut Call<'_, '_, '_>, stored: Value, columns: u64, order: First, form: Form) -> Result<Value, Fault> {
     let shape = c.shape(stored)?;
     let &[rows, bytes] = &shape[..] else {

@@ -180,7 +180,7 @@ impl<'m> Run<'_, '_, 'm> {
         }
     }
 
-    /// The result of a node in binary32: clamped, and in the type that the graph gives it.
+    /// Sets the result of a node in binary32: clamped, and converted to the graph's type.
     pub(super) fn finish_real(&mut self, node: &Node, value: Value) -> Result<(), Fault> {
         let (element, affine) = (self.element(node.output)?, self.affine(node.output));
         let value = match affine {
@@ -297,7 +297,7 @@ fn quantized(g: &mut Graph<'_>, value: Value, affine: Affine, element: ElementTy
     quantize::quantize(g, value, &scale(affine), (bounds.0.into(), bounds.1.into()), Rounding::Even, element)
 }
 
-/// Integers between two of them; nothing where these are the type's ends.
+/// Clamps integers to bounds, unless these are the type's ends.
 fn clamped(g: &mut Graph<'_>, value: Value, bounds: (i32, i32)) -> Result<Value, Error> {
     let element = g.element(value);
     if Some(bounds) == integer_range(element) {

@@ -44,7 +44,7 @@ pub enum Datatype {
     Element(ElementType),
     /// Bytes whose scale and zero point are found when the graph runs, one each row.
     DynamicBytes,
-    /// Four bits, 8 more than the number they stand for, two a byte, rows in whole bytes.
+    /// Four bits in excess code (8 more), two a byte, rows in whole bytes.
     Nibbles,
 }
 

@@ -102,7 +102,7 @@ impl Run<'_, '_, '_> {
         self.finish_sums(node, value, &numerics)
     }
 
-    /// A filter of one tap, which XNNPACK takes for a matrix: each pixel is a row, and has a scale of its own.
+    /// A convolution with a filter of one tap, which XNNPACK treats as a matrix: each pixel is a row with its own scale.
     fn pixel_products(&mut self, window: &Window, image: Value, filter: usize, bias: Option<Value>) -> Result<Value, Fault> {
         let weights = self.tensor(filter)?;
         check_images(self.graph(), window, [image, weights])?;

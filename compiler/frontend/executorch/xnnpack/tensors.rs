@@ -8,7 +8,7 @@ use crate::operators::quantization::{Affine, integer_range};
 use crate::schema::xnnpack as schema;
 use std::collections::HashMap;
 
-/// The id that stands for no tensor.
+/// The id of no tensor.
 const NO_ID: u32 = u32::MAX;
 
 pub(super) fn invalid(message: impl Into<String>) -> Diagnostic {

@@ -34,7 +34,7 @@ pub(super) fn vector(operator: &mut Operator<'_, '_, '_>, index: usize) -> Resul
     Ok(input)
 }
 
-/// The last dimension of an operand and how many lines of it there are.
+/// The number of lines of an operand, and the extent of its last dimension.
 pub(super) fn lines(input: &Operand) -> Result<(u64, u64), Diagnostic> {
     match input.shape.split_last() {
         Some((&last, outer)) if last > 0 => Ok((outer.iter().product(), last)),

@@ -5,7 +5,7 @@ use super::common::{MOST_SAMPLES, check_types, columns, lines};
 use super::settings::Settings;
 use crate::ir::ElementType::I16;
 
-/// SignalDelay: the last dimension `delay_length` samples later, which begins with as many zeros.
+/// SignalDelay: the last dimension, delayed by `delay_length` samples. It begins with as many zeros.
 pub(in super::super) fn delay(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 1..=1)?;
     check_types(operator, &[I16], &[I16])?;
