@@ -1,5 +1,4 @@
-//! Images under another size whose pixels are means over all pixels that they cover, weighted by a triangle or a
-//! cubic: PyTorch's antialiased interpolation.
+//! PyTorch's antialiased interpolation. Each pixel of a resized image is a mean of all pixels that it covers, weighted by a triangle or a cubic.
 
 mod filter;
 mod measured;
@@ -9,7 +8,7 @@ pub use filter::Filter;
 use super::{Error, Graph, along};
 use crate::ir::{Extent, Scalar, Value};
 
-/// Matrices with more elements are no real model's.
+/// The maximum number of elements of a matrix of weights. Real models have smaller ones.
 const MOST_WEIGHTS: u64 = 1 << 24;
 
 /// One dimension.
@@ -58,8 +57,8 @@ fn step(from: u64, to: u64, named: Option<f64>, aligned: bool) -> f64 {
     }
 }
 
-/// The weights of `from` pixels in each of `to` others: a filter about the centre of the pixel, stretched to the pixels that it covers unless these are
-/// less than one, cut at the border of the image and divided by its sum.
+/// The weights of `from` pixels in each of `to` others: a filter about the centre of the pixel. The filter is stretched to the pixels that it covers
+/// if there are several. It is cut at the border of the image and divided by its sum.
 fn weights(filter: Filter, from: u64, to: u64, step: f64) -> Vec<f64> {
     let (extent, stretch) = (from as usize, step.max(1.0));
     let reach = filter.reach() * stretch;

@@ -85,7 +85,8 @@ pub fn quotient(terms: &mut Terms, x: Pair, y: Pair) -> Result<Pair, Error> {
     let is_real_larger = terms.compare(Comparison::LessEqual, imaginary, real)?;
     let choose = |terms: &mut Terms, [if_real, otherwise]: [Node; 2]| terms.select(is_real_larger, if_real, otherwise);
     let (larger, smaller) = (choose(terms, y)?, choose(terms, [y[1], y[0]])?);
-    // With r the ratio: ((a + b·r) + (b − a·r)·i) ÷ (c + d·r) where c is the larger part, ((a·r + b) + (b·r − a)·i) ÷ (c·r + d) otherwise.
+    // With the ratio r of the parts: ((a + b·r) + (b − a·r)·i) ÷ (c + d·r) if c is the larger one.
+    // Otherwise ((a·r + b) + (b·r − a)·i) ÷ (c·r + d).
     let ratio = terms.div(smaller, larger)?;
     let one = terms.constant(Scalar::float(terms.ty(ratio), 1.0));
     let rest = terms.mul(smaller, ratio)?;

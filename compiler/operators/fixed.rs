@@ -44,7 +44,7 @@ fn half_sum(terms: &mut Terms, a: Node, b: Node) -> Term {
     Ok(terms.convert(half, ElementType::I32))
 }
 
-/// 1 ÷ (1 + x) for x in 0..1 without integer bits, by three Newton steps from 48⁄17 − 32⁄17 · d with d = (1 + x) ÷ 2.
+/// 1 ÷ (1 + x) for x in 0..1 without integer bits. Three Newton steps start from 48⁄17 − 32⁄17 · d with d = (1 + x) ÷ 2.
 pub fn one_over_one_plus(terms: &mut Terms, x: Node) -> Term {
     let one = terms.i32(i32::MAX);
     let half = half_sum(terms, x, one)?;

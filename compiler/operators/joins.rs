@@ -68,8 +68,7 @@ pub fn stacked(g: &mut Graph<'_>, values: &[Value], axis: usize) -> Result<Value
 }
 
 /// The shape that two shapes broadcast to; `None` if they do not. Two run-time extents broadcast to the larger one: one of them must be 1, or both
-/// must
-/// be equal.
+/// must be equal.
 ///
 /// # Errors
 /// When extents leave 64 bits.

@@ -22,9 +22,8 @@ pub fn max(g: &mut Graph<'_>, input: Value, windows: &Windows, search: Search) -
     reduced(g, input, search.reduction(), &windows.signed_size()?, geometry)
 }
 
-/// The largest element of each window as XNNPACK finds it, where NaN is among them ([`Summation::Nines`]); of nothing but NaN, −∞ up to nine elements
-/// and +∞ of more. Windows with gaps
-/// leave NaN out.
+/// The largest element of each window by XNNPACK's rule for NaN ([`Summation::Nines`]). A window of only NaN gives −∞ for up to nine elements, and +∞
+/// for more. Windows with gaps leave NaN out.
 ///
 /// # Errors
 /// When elements are no binary32, or the windows do not fit.

@@ -241,7 +241,7 @@ pub fn rescale(g: &mut Graph<'_>, x: Value, (from, to): (Affine, Affine), result
     })
 }
 
-/// Floats rounded to the steps of a quantized scale of some bits over a range, which is moved a little so that zero is one of them.
+/// Rounds floats to the steps of a quantized scale over a range. The range is moved a little so that zero is a step.
 ///
 /// # Errors
 /// When elements are no binary32.
@@ -263,8 +263,8 @@ pub fn round_to_steps(g: &mut Graph<'_>, x: Value, (low, high): (f32, f32), (fir
     g.map(&[x], terms.finish(term))
 }
 
-/// The scale at which floats along axes, with zero among them, span the integers from `low` to `high`, at least `least`, and the integer that zero
-/// becomes; both without these axes, in binary32.
+/// The scale at which floats along axes, and zero, span the integers from `low` to `high`, and the zero point. The scale is at least `least`.
+/// Both are binary32 without these axes.
 ///
 /// # Errors
 /// When elements are no binary32.

@@ -10,9 +10,8 @@ const LEAST: f64 = 6.1e-5f32 as f64;
 /// The scale of rows of zeros.
 const OF_ZEROS: f64 = 0.1;
 
-/// The scale, in binary64, at which each row of binary32, the last dimension, with zero among its numbers, spans the integers from `low` to `high`, and the
-/// integer that zero becomes, in i64; the dimension keeps extent 1. As ExecuTorch computes it: of the two ends of the row that one becomes exact
-/// which is nearer to zero in steps.
+/// The scale, in binary64, at which each row of binary32, and zero, spans the integers from `low` to `high`, and the zero point, in i64. A row is the
+/// last dimension, which keeps extent 1. The formula is ExecuTorch's: the end of the row that is nearer to zero in steps becomes exact.
 ///
 /// # Errors
 /// When elements are no binary32.

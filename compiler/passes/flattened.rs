@@ -1,8 +1,7 @@
 //! Products of flattened images: `conv`, brought to planes, made a row, times a matrix, as PyTorch's classifiers end.
 //!
 //! The rows keep the image's order, and the matrix gets its columns in this order. The constant matrix is permuted at compile time, so the image is
-//! not
-//! transposed at run time. Sums of floats are rounded in another order.
+//! not transposed at run time. Sums of floats are rounded in another order.
 
 use super::edit::{Edit, Visit, rewrite};
 use super::through_reshape::Factors;

@@ -1,8 +1,8 @@
-//! Calls become the called function's instructions.
+//! Inlining of calls.
 //!
-//! Contract: every `call`, and every `if` on a constant condition, is replaced by the body of its function, callees first, unless
-//! the caller would grow beyond [`LARGEST`] instructions or the body does not fit the operands' types. Sources are kept; placements of an imported plan
-//! follow the values of the first copy.
+//! Contract: the body of its function replaces every `call`, and every `if` on a constant condition, callees first.
+//! A call stays if the caller would exceed [`LARGEST`] instructions, or if the body does not fit the operands' types.
+//! Sources are kept. Placements of an imported plan follow the values of the first copy.
 
 use super::edit::{Edit, Visit, rewrite_function};
 use crate::ir::*;

@@ -5,7 +5,7 @@
 //! A window or reduction that picks the maximum or minimum counts as movement if the widening is monotone.
 //! Transposes of bytes are left to their own pass. Transposes of widened halves are handled here, since that pass leaves them: they then move fewer
 //! bytes.
-//! Other movement of halves is left alone: without the widening it might need no kernel at all.
+//! Other movement of halves is left alone, since it may need no kernel at all.
 
 use super::byte_chains::at_each_byte;
 use super::edit::{Edit, replace};

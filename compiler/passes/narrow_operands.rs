@@ -1,10 +1,9 @@
 //! Attention, convolutions and products of matrices read the halves that are widened for them.
 //!
-//! Contract: an operand that is only halves widened to binary32 is read as halves, and the kernel widens it on the way.
-//! This holds for keys and values of attention, inputs of convolutions, and operands of products.
-//! Three kinds stay. Constants of products: schedules see through their widening. Operands that a file gives to a GPU: its kernel would widen an
-//! element once for
-//! every product. Operands of products with run-time extents.
+//! Contract: an operand that is only halves widened to binary32 is read as halves, and the kernel widens it on the way. This holds for keys and
+//! values of attention, inputs of convolutions, and operands of products. Three kinds stay. Constants of products: schedules see through their
+//! widening. Operands that a file gives to a GPU: its kernel would widen an element once for every product. Operands of products with run-time
+//! extents.
 
 use super::edit::{Edit, replace};
 use super::unary::as_halves;

@@ -3,13 +3,13 @@
 //! Contract:
 //! * An operator that computes nothing and keeps every axis in its place → its operand. So are a reduction and a map that change nothing.
 //! * `reshape(reshape x)` → one reshape; `transpose(transpose x)` → one transpose; `slice(slice x)` → one slice.
-//! * A reshape that splits dimensions of a transpose, or merges neighbours in it → a transpose of the reshape.
+//! * A reshape of a transpose that splits dimensions, or merges neighbours → a transpose of a reshape.
 //! * A transpose that only moves extents of 1 → a reshape.
 //! * A spatial pad by the value of padded taps → the padding of its convolution or window.
 //! * A map of a broadcast → a map that broadcasts. A matrix product does this along its leading dimensions, or along parts that a reshape merged
 //!   ([`repeated`]).
 //! * The transpose of a broadcast → the broadcast of a transpose. A map of a constant's broadcast → the broadcast of a map.
-//! * A reshape that keeps repeated dimensions apart from others → the reshape, then the broadcast.
+//! * A reshape of a broadcast that keeps repeated dimensions apart from others → a broadcast of a reshape.
 //!
 //! Floats: a padded tap adds nothing, but a border of zeros times an infinite weight is NaN. This pass ignores the difference.
 

@@ -54,8 +54,7 @@ fn transposes(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
 }
 
 /// Moves a reshape in front of a transpose. The reshape must only split dimensions, or merge dimensions that are neighbours before the transpose, or
-/// add and
-/// remove extents of 1.
+/// move extents of 1.
 ///
 /// Tokens thus become a planar image whose operators meet the transpose directly. Groups of channels become channels. An image of one column becomes
 /// a row.

@@ -1,8 +1,8 @@
 //! Running a method's instructions at compile time: numbers are computed, kernels become IR, memory is followed byte by byte.
 //!
-//! Registers that hold numbers known at compile time stay numbers, so shape arithmetic and counted loops (`map`, `scan`) run here and
-//! leave no trace but the kernels of each turn. A jump on a value only known when the program runs is a branch: see `branch.rs`; a loop over a number
-//! of rounds only known then stays one: see `rounds.rs`.
+//! Static numbers in registers stay numbers. Shape arithmetic and counted loops (`map`, `scan`) thus run here, and
+//! leave only the kernels of each round. A jump on a run-time value is a branch (`branch.rs`). A loop with a run-time number
+//! of rounds stays a loop (`rounds.rs`).
 
 use super::back_ends::{Known, known};
 use super::effects::effects;

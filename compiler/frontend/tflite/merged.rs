@@ -1,7 +1,7 @@
 //! Results of a branch whose sizes depend on the way taken.
 //!
-//! Each way puts such a result at the beginning of a buffer that has room for the results of both ways, and gives its sizes as numbers. After the
-//! branch the result is the part of the buffer that the numbers name.
+//! Each way puts such a result at the beginning of a buffer with room for both results, and returns its sizes as numbers. After the
+//! branch, the result is the part of the buffer with these sizes.
 
 use super::callee::{Callee, Returned};
 use super::error::{invalid, unsupported};

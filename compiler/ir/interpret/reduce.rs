@@ -1,8 +1,8 @@
 //! `reduce`, `window` and `arg_reduce`.
 //!
-//! f32 is summed and multiplied in f32, in order; other floats in binary64 and rounded once. Integers wrap. A maximum starts at the lowest value (−∞) and
-//! takes an element that compares greater, so NaN is left out, unless its name says that NaN stays; a minimum likewise. Sums and products of truth
-//! values are `any` and `all`, which give 1 or 0 in the operand's type.
+//! f32 is summed and multiplied in f32, in order; other floats in binary64 and rounded once. Integers wrap. A maximum starts at the lowest value (−∞)
+//! and takes elements that compare greater. NaN is thus left out, unless the reduction's name says that NaN stays. A minimum works alike. Sums and
+//! products of truth values are `any` and `all`, with result 1 or 0 in the operand's type.
 
 use super::array::{Array, elements, strides, walk};
 use super::column::Column;

@@ -69,10 +69,9 @@ pub enum Summation {
     #[default]
     Rows,
     /// XNNPACK's order for averages: down the columns, nine at a time. Nine elements i0 to i8 give
-    /// `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6 + i7))`, which is added to the sum of the groups before.
-    /// Padding is +0 at its place. Maxima go the same way by x86's instruction: if one of two
-    /// is NaN, the second is the result. An incomplete group repeats its first element, and padding is the nearest element. If the first group gives
-    /// NaN, it is left out; if a later one does, the result is +∞.
+    /// `((i2 + i3) + (i4 + i5)) + (((i0 + i1) + i8) + (i6 + i7))`, which is added to the sum of the groups before. Padding is +0 at its place. Maxima
+    /// go the same way by x86's instruction: if one of two is NaN, the second is the result. An incomplete group repeats its first element, and
+    /// padding is the nearest element. If the first group gives NaN, it is left out; if a later one does, the result is +∞.
     Nines,
 }
 

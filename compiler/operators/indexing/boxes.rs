@@ -1,8 +1,7 @@
 //! Boxes of a tensor whose corners are vectors of indices, as StableHLO gathers and scatters them.
 //!
 //! A row consists of the last dimensions that every box covers completely. The program computes the number of each row of a box in the tensor.
-//! `gather` and
-//! `scatter` then work on rows.
+//! `gather` and `scatter` then work on rows.
 
 use super::positions::Counts;
 use crate::ir::{Combination, Comparison, ElementType, Expression, Extent, Node, Scalar, ScalarOp, Scatter, Value};

@@ -26,8 +26,8 @@ pub(super) fn coordinates(listed: &[Extent], rank: usize) -> Result<usize, Error
     usize::try_from(found).ok().filter(|&n| n <= rank).ok_or(Error::Coordinates { rank, found })
 }
 
-/// Picks one element for each index. Element `[i, j, …]` of the result is an element of `data` at `[i, j, …]`, except that its coordinate along the
-/// axis is `indices[i, j, …]`.
+/// Picks one element for each index. Element `[i, j, …]` of the result is the element of `data` at `[i, j, …]`.
+/// Only its coordinate along the axis is `indices[i, j, …]`.
 ///
 /// # Errors
 /// [`Error::RanksDiffer`], and when the indices reach beyond the tensor along another axis.

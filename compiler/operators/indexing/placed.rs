@@ -60,8 +60,8 @@ fn as_many(g: &mut Graph<'_>, positions: Value, values: Value, last: usize) -> R
     }
 }
 
-/// A tensor whose elements that the index tensor names along an axis, and by its own coordinates along the others, are combined with the updates at
-/// the same coordinates. Updates are at least as large as the indices.
+/// Combines updates with elements of a tensor. The element for an update has the update's coordinates, except along the axis, where it has the index
+/// at these coordinates. Updates are at least as large as the indices.
 ///
 /// # Errors
 /// [`Error::RanksDiffer`], and when the updates are smaller.

@@ -69,8 +69,7 @@ pub fn from_the_end(g: &mut Graph<'_>, indices: Value, extent: Extent) -> Result
 }
 
 /// The row-major positions of coordinates, one tensor for each dimension, which broadcast against each other. A coordinate outside its dimension
-/// gives a
-/// position outside the tensor, which is an error at run time.
+/// gives a position outside the tensor, which is an error at run time.
 ///
 /// # Errors
 /// [`Error::TooManyElements`], and when the coordinates are no i64.

@@ -38,8 +38,7 @@ struct FloatCell<'c> {
 }
 
 /// Runs a cell of floats over `rows [steps, batch, inputs]`, and over the auxiliary input if gates have weights for it. `backward` runs from the last
-/// step
-/// to the first. Returns the outputs and the new states. If weights are int8, rows are quantized at run time.
+/// step to the first. Returns the outputs and the new states. If weights are int8, rows are quantized at run time.
 ///
 /// # Errors
 /// When operands do not fit each other.

@@ -113,8 +113,7 @@ fn addend(terms: &mut Terms) -> Term {
 }
 
 /// Three numbers for a sum (input 0). The first is its reciprocal without integer bits. The second is half of the divisor that brings a product with
-/// it
-/// to the output's range, and the third is the logarithm of this divisor. A divisor above 2³¹ makes every product 0.
+/// it to the output's range, and the third is the logarithm of this divisor. A divisor above 2³¹ makes every product 0.
 fn reciprocal(terms: &mut Terms, output: ElementType) -> Result<[Node; 3], Error> {
     let sum = terms.input(0);
     let headroom = terms.op(ScalarOp::CountLeadingZeros, &[sum])?;

@@ -10,8 +10,9 @@ use ElementType::F64;
 
 pub(super) const OPERATORS: &[(&str, Translate)] = &[("aten::allclose.out", all_close)];
 
-/// (self, other, rtol, atol, …): floats are close where |self − other| is finite and at most atol + |rtol·other|, in binary64, or where they are equal
-/// if both tolerances are 0. So infinities are close to nothing then, as no NaN is, whatever is said of NaN. Other numbers must be equal.
+/// (self, other, rtol, atol, …). Floats are close if |self − other| is finite and at most atol + |rtol·other|, in binary64. If both tolerances are 0,
+/// they must be equal. Infinities are thus close to nothing with tolerances. NaN never is, whatever the arguments say of NaN. Other numbers must be
+/// equal.
 fn all_close(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     let (x, y, tolerances) = (c.tensor(0)?, c.tensor(1)?, [c.double(2)?, c.double(3)?]);
     let (element, other) = (c.element(x), c.element(y));

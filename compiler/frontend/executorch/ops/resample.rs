@@ -67,8 +67,7 @@ fn nearest(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     c.finish(y)
 }
 
-/// Bilinear interpolation, first along rows, then along columns. Bytes of
-/// images are converted to floats and back.
+/// Bilinear interpolation, first along rows, then along columns. Bytes of images are converted to floats and back.
 fn bilinear(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     let x = c.tensor(0)?;
     let (aligned, mut sides) = (c.flag(2)?, sides(c, x, 3)?);

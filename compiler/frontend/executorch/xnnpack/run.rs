@@ -104,8 +104,8 @@ impl<'m> Run<'_, '_, 'm> {
         self.translator.define(register, logical)
     }
 
-    /// Results that the graph does not mark. Exporters forget the mark together with the conversion of a quantized result to floats, so these are the
-    /// tensors that no node reads, if they are as many; no result is one otherwise.
+    /// Finds results that the graph does not mark. Exporters lose the mark together with the conversion of a quantized result to floats. The results
+    /// are the tensors that no node reads, if their number fits. Otherwise there are none.
     fn unmarked_results(&mut self, args: &[usize]) -> Result<(), Fault> {
         // Numbers that the graph does not take are no results.
         let is_tensor = |&argument: &usize| register(args, argument).is_ok_and(|register| self.translator.handle(register).is_ok());
