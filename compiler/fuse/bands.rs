@@ -1,5 +1,5 @@
-//! What may be computed part by part, so that what is in between needs memory for a part only: chains [by rows](rows), regions [by
-//! batches](batches).
+//! Cuts: operators computed part by part, so that intermediate tensors need memory for one part only. They are chains [by rows](rows) and
+//! regions [by batches](batches).
 
 use super::band::Bands;
 use super::flow::Flow;
@@ -10,14 +10,14 @@ use rustc_hash::FxHashSet;
 /// Operators to be computed part by part.
 #[derive(Clone, Debug)]
 pub enum Cut {
-    /// By rows.
+    /// A chain in bands of rows.
     Rows(rows::Split),
-    /// By batches.
+    /// A region in batches.
     Batches(batches::Region),
 }
 
 impl Cut {
-    /// Bytes that they need at once as they are, by the sizes of their tensors.
+    /// Returns the bytes live at once without the cut, from the sizes of the tensors.
     fn peak(&self) -> u64 {
         match self {
             Self::Rows(split) => split.peak,
@@ -25,7 +25,7 @@ impl Cut {
         }
     }
 
-    /// Multiply-accumulate operations and elements that are computed twice.
+    /// Returns the multiply-accumulate operations and elements that the cut computes twice.
     pub fn extra_work(&self) -> u64 {
         match self {
             Self::Rows(split) => split.extra_work,
@@ -34,8 +34,7 @@ impl Cut {
     }
 }
 
-/// What needs much memory at once and would need less part by part, none of which overlaps another, what needs most first; and all the
-/// method's work. As many parts are computed at the same time as there are `threads`.
+/// Returns disjoint candidates for cuts, largest peak first, and the method's total work. `threads` parts are computed at the same time.
 pub fn candidates(module: &Module, flow: &Flow, threads: u64) -> (Vec<Cut>, u64) {
     let uses = uses_of(flow);
     let regions = batches::regions(module, flow, &uses);
@@ -47,7 +46,7 @@ pub fn candidates(module: &Module, flow: &Flow, threads: u64) -> (Vec<Cut>, u64)
     (list, work)
 }
 
-/// Computes operators part by part. Gives the values that are parts of others.
+/// Applies cuts to a method. Returns the values that are parts of others.
 pub fn apply(module: &Module, flow: &mut Flow, cuts: &[Cut]) -> Bands {
     let (mut splits, mut regions) = (Vec::new(), Vec::new());
     for (number, cut) in cuts.iter().enumerate() {

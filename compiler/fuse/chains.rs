@@ -1,5 +1,5 @@
-//! Chains: a root absorbs the map that is the only reader of its result, and that map the next one. A root takes its own epilogue before
-//! anybody else can, so accumulators never go to memory when an epilogue narrows them. What chains leave is merged in [`super::graph`].
+//! Chains: a root absorbs the map that is the only reader of its result, then the next such map. Roots take their epilogues before other
+//! instructions choose, so that narrowed accumulators never go to memory. Groups are merged further in [`super::graph`].
 
 use super::compose::composed;
 use super::flow::{Flow, Item};
@@ -29,10 +29,11 @@ struct Grouping<'a> {
     uses: &'a FxHashMap<Value, usize>,
     /// Values that exist before the group now being formed runs.
     available: FxHashSet<Value>,
-    /// Conversions of weights, transposes of images and of right operands that contractions do themselves, gathers of what element-wise work reads in place.
+    /// Instructions without a kernel of their own: conversions of weights, transposes that contractions do themselves, gathers that
+    /// element-wise work does in place.
     absorbed: FxHashSet<Inst>,
-    /// Values that become others. A part of a tensor that does so is copied, so that the place of what it becomes can be had at once and the
-    /// tensor can go.
+    /// Values that moves pass on. A slice among them is copied instead of aliased. So the address of its destination is free at once, and the
+    /// sliced tensor can be freed.
     handed_on: FxHashSet<Value>,
     /// Element-wise groups that wait for the window or reduction that reads them.
     prologues: FxHashMap<Value, Group>,
@@ -92,7 +93,7 @@ impl Grouping<'_> {
         nodes
     }
 
-    /// Whether an instruction is no kernel: constants are data, views, extents and parts have the memory of what they stand for.
+    /// Tests whether an instruction needs no kernel: constants are data; views, extents and parts alias other memory.
     fn is_free(&self, inst: Inst) -> bool {
         let data = &self.function.insts[inst];
         matches!(data.op(), Op::Constant | Op::IndexConstant | Op::ExtentOf) || is_view(self.function, inst) || self.is_part(inst)
@@ -102,21 +103,21 @@ impl Grouping<'_> {
         part_of(self.function, inst).is_some() && !self.handed_on.contains(&self.function.insts[inst].results[0])
     }
 
-    /// A branch's body, and what becomes of the values it hands on.
+    /// Returns a branch's body, which ends with the moves to the results.
     fn branch(&mut self, (items, values): &(Vec<Item>, Vec<Value>), results: &[Value]) -> Vec<Node> {
         let mut nodes = self.body(items);
         nodes.push(Node::Moves(values.iter().zip(results).map(|(&from, &to)| Move { from, to }).collect()));
         nodes
     }
 
-    /// Whether element-wise work is read by one window or reduction alone, which then does it on the way.
+    /// Tests whether an element-wise group becomes the prologue of the one window or reduction that reads it.
     fn is_prologue(&self, group: &Group, items: &[Item]) -> bool {
         let [result] = group.outputs[..] else { return false };
         let picks = group.insts.iter().any(|inst| self.absorbed.contains(inst));
         group.root.is_none() && !picks && self.feeds_reduction(result, items)
     }
 
-    /// Whether a value is read by one window or reduction and by nothing else.
+    /// Tests whether a value has a single use, by a window or reduction.
     fn feeds_reduction(&self, value: Value, items: &[Item]) -> bool {
         let reader = |item: &Item| match item {
             Item::Inst(inst) => {
@@ -128,7 +129,7 @@ impl Grouping<'_> {
         self.uses.get(&value) == Some(&1) && items.iter().any(reader)
     }
 
-    /// Adds the gathers that pick what the group reads.
+    /// Adds to a group the gathers of the operands that it reads in place.
     fn take_gathers(&self, group: &mut Group) {
         let operands = group.epilogue.iter().flat_map(|e| &e.operands);
         let mut gathers: Vec<Inst> =
@@ -142,7 +143,7 @@ impl Grouping<'_> {
         self.function.tensor(from).element.bits() < self.function.tensor(to).element.bits()
     }
 
-    /// A group that starts at an instruction and absorbs what follows it.
+    /// Forms a group that starts at an instruction and absorbs the maps after it.
     fn grow(&self, inst: Inst, items: &[Item], start: usize, taken: &mut [bool]) -> Group {
         let data = &self.function.insts[inst];
         let mut group = if data.op() == Op::Map { Group::of_map(self.function, inst) } else { Group::of_root(self.function, inst) };
@@ -164,15 +165,16 @@ impl Grouping<'_> {
         group
     }
 
-    /// Whether a later map may run in the group's kernel: it alone reads the group's one result, keeps its shape, and its
-    /// other operands exist before the group runs (constants and views of what exists count).
+    /// Tests whether a later map can join the group's kernel as its epilogue. The map must be the only reader of the group's single result and
+    /// keep its shape. Its other operands must exist before the group runs; constants and views of such values do.
     fn absorbs(&self, group: &Group, next: Inst, items: &[Item], start: usize) -> bool {
         let data = &self.function.insts[next];
         let [result] = group.outputs[..] else { return false };
         if data.op() != Op::Map || !data.operands.contains(&result) || self.uses_other_than(result, next) {
             return false;
         }
-        // What widens for a window or reduction alone is done there, as its prologue, and never goes to memory.
+        // A map that widens its operand for a single window or reduction becomes the prologue there, so that the wide tensor never goes to
+        // memory.
         if group.root.is_some() && self.widens(result, data.results[0]) && self.feeds_reduction(data.results[0], items) {
             return false;
         }

@@ -7,26 +7,26 @@ use crate::ir::{ElementType, Function, Inst, InstData, Operation, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::RangeInclusive;
 
-/// Planes that are interleaved as rows are staged. One plane is what its transpose is; more than a few are turned in squares, which a kernel of
-/// its own does once for all parts and bands.
+/// Numbers of planes that are interleaved while rows are staged. One plane needs no transpose. More planes are faster transposed in square
+/// blocks, once by a kernel of their own for all parts and bands.
 const FEW_PLANES: RangeInclusive<u64> = 2..=4;
 
 /// A transpose from planes to pixels: [images, channels, rows, columns] to [images, rows, columns, channels].
 const TO_PIXELS: [usize; 4] = [0, 2, 3, 1];
 
-/// Where the channels of an image lie that a convolution reads.
+/// Position of the channel planes of an image that a convolution reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChannelPlanes {
     /// The tensor in memory: [images, channels, rows, columns].
     pub source: Value,
-    /// The element of it that is the first of the image.
+    /// Offset of the image's first element in `source`, in elements.
     pub first: u64,
     /// Elements from one channel of a pixel to the next.
     pub stride: u64,
 }
 
-/// The planes that a convolution reads in the place of its first operand, which is their transpose or some rows of that. None where it reads the
-/// operand itself.
+/// Returns the planes that a convolution reads instead of its first operand: the operand is their transpose, or some rows of it. `None` if the
+/// convolution reads the operand itself.
 pub fn channel_planes(function: &Function, data: &InstData) -> Option<ChannelPlanes> {
     let Operation::Conv(conv) = &data.operation else { return None };
     let image = *data.operands.first()?;
@@ -50,7 +50,7 @@ pub fn channel_planes(function: &Function, data: &InstData) -> Option<ChannelPla
     (lies_plainly && FEW_PLANES.contains(&channels)).then_some(planes)
 }
 
-/// The image of which a value is some rows, and the first of them; the value itself where it is no slice.
+/// Returns the image from which a value slices rows, and the first row. A value that is no slice is its own image.
 fn rows_of(function: &Function, value: Value) -> Option<(Value, u64)> {
     let Some(inst) = function.defining_inst(value) else { return Some((value, 0)) };
     let Operation::Slice(slice) = &function.insts[inst].operation else { return Some((value, 0)) };
@@ -60,7 +60,7 @@ fn rows_of(function: &Function, value: Value) -> Option<(Value, u64)> {
     (cuts_rows && only_rows).then_some((image, slice.start[1].as_static()?))
 }
 
-/// The transposes that only convolutions read, as planes: no kernel of their own computes them.
+/// Returns the transposes that only convolutions read, as planes. They get no kernel of their own.
 pub(super) fn absorbed(function: &Function, items: &[Item], uses: &FxHashMap<Value, usize>) -> FxHashSet<Inst> {
     let mut as_planes: FxHashMap<Value, usize> = FxHashMap::default();
     let mut slices = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn absorbed(function: &Function, items: &[Item], uses: &FxHashMap<Val
             *as_planes.entry(data.operands[0]).or_default() += 1;
         }
     });
-    // Rows that convolutions alone read are one use of the image.
+    // Slices of rows that only convolutions read count as one use of the image.
     for (rows, image) in slices {
         if as_planes.contains_key(&rows) && as_planes.get(&rows) == uses.get(&rows) {
             *as_planes.entry(image).or_default() += 1;

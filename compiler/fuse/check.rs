@@ -1,4 +1,4 @@
-//! The rules of the tensor language in a method's value space: what the verifier is for modules, for whoever changes a flow.
+//! Rules of the tensor language for a method as one body: the verifier for passes that change a flow.
 
 use super::flow::{Flow, Item};
 use crate::ir::fault::Misfit;
@@ -20,17 +20,17 @@ pub enum FlowMistake {
     Misfit {
         /// The instruction.
         inst: Inst,
-        /// What does not fit.
+        /// The error of the type rule.
         error: TypeError,
     },
-    /// A result of another type than the operator's rule gives.
+    /// A result whose type differs from the operator's type rule.
     #[error("{value} is {found:?}, the rule gives {expected:?}")]
     Type {
         /// The result.
         value: Value,
-        /// What the rule gives.
+        /// The type by the rule.
         expected: Type,
-        /// What it is.
+        /// The actual type.
         found: Type,
     },
 }
@@ -47,10 +47,10 @@ pub fn check(module: &Module, flow: &Flow) -> Result<(), FlowMistake> {
     flow.function.results.iter().copied().chain(exits).try_for_each(|value| checker.require(value))
 }
 
-/// The same in builds with debug assertions, and nothing in others.
+/// Runs [`check`] in builds with debug assertions; does nothing in others.
 ///
 /// # Panics
-/// When a rule is broken: a mistake of `who`.
+/// When a rule is broken by the pass `who`.
 pub fn assert_sound(module: &Module, flow: &Flow, who: &str) {
     if cfg!(debug_assertions) {
         check(module, flow).unwrap_or_else(|mistake| panic!("{who} breaks the rules of the tensor language: {mistake}"));
@@ -97,7 +97,7 @@ impl Checker<'_> {
 
     fn inst(&mut self, inst: Inst) -> Result<(), FlowMistake> {
         let data = &self.function.insts[inst];
-        // What measures a parameter stands in its type, which comes first.
+        // Extents of a parameter stand in its type, which comes first.
         data.operands.iter().try_for_each(|&value| self.require(value))?;
         let context = Context { module: self.module, function: self.function, op: data.op(), operands: &data.operands };
         match data.operation.infer(&context) {
@@ -106,7 +106,7 @@ impl Checker<'_> {
                     self.fits(value, expected)?;
                 }
             }
-            // Indices that go round a loop may be any number here, and are checked when the program runs.
+            // The range of a loop-carried index is not known here; it is checked at run time.
             Err(error) if matches!(*error.misfit, Misfit::Interval { .. }) => {}
             Err(error) => return Err(FlowMistake::Misfit { inst, error }),
         }
@@ -114,7 +114,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Whether a value has the type that a rule gives it; extents that are known only when the program runs may have other names.
+    /// Checks that a value has the type that a rule gives; run-time extents may be different values.
     fn fits(&self, value: Value, expected: &Type) -> Result<(), FlowMistake> {
         let found = &self.function.values[value].ty;
         let same = |(a, b): (&Extent, &Extent)| a.as_static().zip(b.as_static()).is_none_or(|(a, b)| a == b);

@@ -5,9 +5,9 @@ use crate::ir::{Function, Inst, State, Value};
 /// A method's body.
 #[derive(Clone, Default, Debug)]
 pub struct Flow {
-    /// Holds every value and instruction of the method and of what it calls. Its results are the method's outputs.
+    /// Function that holds every value and instruction of the method and its callees. Its results are the method's outputs.
     pub function: Function,
-    /// What happens, in order.
+    /// The items in execution order.
     pub items: Vec<Item>,
     /// The states that the method reads or writes.
     pub states: Vec<StateFlow>,
@@ -16,15 +16,15 @@ pub struct Flow {
 /// A state in a method.
 #[derive(Clone, Copy, Debug)]
 pub struct StateFlow {
-    /// Which.
+    /// The state.
     pub state: State,
-    /// What it holds when the method begins.
+    /// Contents when the method begins.
     pub entry: Value,
-    /// What it is to hold when the method ends: `entry` itself if the method does not write it.
+    /// Contents when the method ends: `entry` if the method does not write the state.
     pub exit: Value,
 }
 
-/// One thing that happens.
+/// An instruction, a branch or a loop.
 #[derive(Clone, Debug)]
 pub enum Item {
     /// An instruction that is neither control flow nor state.
@@ -33,7 +33,7 @@ pub enum Item {
     If {
         /// One truth value.
         condition: Value,
-        /// The values that stand for the results after it.
+        /// The values of the results after the branch.
         results: Vec<Value>,
         /// Body when true, and the values it hands on.
         then: (Vec<Item>, Vec<Value>),
@@ -42,7 +42,7 @@ pub enum Item {
     },
     /// `head`, then while `condition` is true: `body`, `head` again.
     While {
-        /// What goes from round to round. It can be read in `head`, in `body`, and after the loop.
+        /// Loop-carried values. They can be read in `head`, in `body`, and after the loop.
         carried: Vec<Carried>,
         /// Computes the condition.
         head: Vec<Item>,
@@ -56,15 +56,15 @@ pub enum Item {
 /// A value that a loop carries from round to round.
 #[derive(Clone, Copy, Debug)]
 pub struct Carried {
-    /// What stands for it in all rounds and after the loop.
+    /// The value in all iterations and after the loop.
     pub value: Value,
-    /// What it is in the first round.
+    /// The value before the first iteration.
     pub initial: Value,
-    /// What it becomes after a round.
+    /// The value after an iteration.
     pub next: Value,
 }
 
-/// Calls `visit` for every instruction of a body and of those inside it.
+/// Calls `visit` for every instruction of a body and of nested bodies.
 pub(super) fn each_inst(items: &[Item], visit: &mut impl FnMut(Inst)) {
     for item in items {
         match item {

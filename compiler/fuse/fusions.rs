@@ -1,4 +1,4 @@
-//! Which merges of groups are made, so that whoever plans memory can try fewer.
+//! A list of allowed merges, so that the memory planner can try fewer of them.
 
 use crate::ir::Inst;
 use rustc_hash::FxHashSet;
@@ -6,28 +6,28 @@ use rustc_hash::FxHashSet;
 /// A merge of two groups, by the first instruction of each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Merge {
-    /// The group that computes what the other one reads.
+    /// The group that computes the operand.
     pub first: Inst,
-    /// The other one.
+    /// The group that reads it.
     pub second: Inst,
 }
 
-/// Which merges are made.
+/// The merges that are allowed.
 #[derive(Clone, Debug)]
 pub enum Fusions {
-    /// All that the rules allow.
+    /// All merges that the rules allow.
     All,
-    /// None but these.
+    /// Only these merges.
     These(FxHashSet<Merge>),
 }
 
 impl Fusions {
-    /// None.
+    /// Allows no merge.
     pub fn none() -> Self {
         Self::These(FxHashSet::default())
     }
 
-    /// Whether no groups merge.
+    /// Tests whether no groups may merge.
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::These(list) if list.is_empty())
     }

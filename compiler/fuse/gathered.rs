@@ -7,16 +7,16 @@ use super::row_major;
 use crate::ir::{Constant, ElementType, Function, Inst, Module, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What a tensor is picked from.
+/// A tensor in memory and the positions that select elements of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Gathered {
     /// The tensor in memory.
     pub source: Value,
-    /// For each dimension that is picked along, the integers that say which positions.
+    /// Pairs of a dimension and the constant positions selected along it, the last gather first.
     pub positions: Vec<(usize, Constant)>,
 }
 
-/// What a value is picked from by some instructions; `None` where none of them computes it.
+/// Returns the source and the positions of a value that `insts` gather; `None` if no gather among them computes it.
 pub fn gathered(function: &Function, insts: &[Inst], value: Value) -> Option<Gathered> {
     let mut found = Gathered { source: value, positions: vec![] };
     for inst in chain(function, |inst| insts.contains(&inst), value) {
@@ -27,14 +27,14 @@ pub fn gathered(function: &Function, insts: &[Inst], value: Value) -> Option<Gat
     (found.source != value).then_some(found)
 }
 
-/// Whether some instructions pick elements of a tensor, or of a view of it, at positions of their own.
+/// Tests whether one of the instructions is a gather from `tensor` or from a view of it.
 pub fn is_picked_from(function: &Function, insts: &[Inst], tensor: Value) -> bool {
     let tensor = viewed(function, tensor);
     let picks = |inst: &Inst| picked_along(function, *inst).is_some() && viewed(function, function.insts[*inst].operands[0]) == tensor;
     insts.iter().any(picks)
 }
 
-/// The gathers that pick a value, as far as they are some of those meant, the last first.
+/// Returns the consecutive gathers that compute a value, the last first, as long as they satisfy `is_meant`.
 pub(super) fn chain(function: &Function, is_meant: impl Fn(Inst) -> bool, value: Value) -> Vec<Inst> {
     let gather = |value: Value| function.defining_inst(value).filter(|&inst| picked_along(function, inst).is_some() && is_meant(inst));
     std::iter::successors(gather(value), |&inst| gather(function.insts[inst].operands[0])).collect()
@@ -44,7 +44,7 @@ fn picked_along(function: &Function, inst: Inst) -> Option<usize> {
     function.insts[inst].operation.picked_along()
 }
 
-/// The integers after an operand.
+/// Returns the integers of a constant; `None` for other element types.
 pub fn integers(module: &Module, constant: Constant) -> Option<Vec<i64>> {
     let data = &module.constants[constant];
     let bytes = data.data.bytes();
@@ -62,7 +62,7 @@ fn constant(function: &Function, value: Value) -> Option<Constant> {
     function.insts[function.defining_inst(value)?].constant()
 }
 
-/// The gathers that only such work reads: no kernel of their own computes them.
+/// Returns the gathers whose only readers read them in place. They get no kernel of their own.
 pub(super) fn absorbed(function: &Function, module: &Module, items: &[Item], uses: &FxHashMap<Value, usize>) -> FxHashSet<Inst> {
     let mut readers: FxHashMap<Value, Vec<Inst>> = FxHashMap::default();
     let mut gathers = Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn absorbed(function: &Function, module: &Module, items: &[Item], use
     for &inst in gathers.iter().rev() {
         let result = function.insts[inst].results[0];
         let reads = |reader: &Inst| match picked_along(function, *reader) {
-            // Along one dimension after another.
+            // Gathers of one chain select along different dimensions.
             Some(axis) => absorbed.contains(reader) && picked_along(function, inst) != Some(axis),
             None => function.insts[*reader].op() == Op::Map && blends(function, *reader, &all),
         };
@@ -90,7 +90,7 @@ pub(super) fn absorbed(function: &Function, module: &Module, items: &[Item], use
     absorbed
 }
 
-/// Whether a gather picks along one dimension that is not the last by constant positions, all of which exist.
+/// Tests whether a gather selects constant, valid positions along one dimension other than the last.
 fn picks(function: &Function, module: &Module, inst: Inst) -> bool {
     let data = &function.insts[inst];
     let Some(axis) = picked_along(function, inst).filter(|_| !module.open_constants) else { return false };
@@ -103,7 +103,7 @@ fn picks(function: &Function, module: &Module, inst: Inst) -> bool {
         && known.and_then(|constant| integers(module, constant)).is_some_and(exist)
 }
 
-/// Whether all that a map reads of its result's size is picked. Then it is nobody's epilogue.
+/// Tests whether a map reads all operands of its result's shape through `gathers`. Such a map is no group's epilogue.
 fn blends(function: &Function, map: Inst, gathers: &FxHashSet<Inst>) -> bool {
     let data = &function.insts[map];
     let Some(shape) = row_major(function, data.results[0]) else { return false };

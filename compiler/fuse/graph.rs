@@ -1,8 +1,8 @@
 //! Merges of groups: element-wise work fuses over any connected piece of graph.
 //!
-//! Two groups become one where the second reads, element by element, what the first computes, and no third one has to run between them.
-//! What both sides of a diamond read is then computed once and never stored; a result that others read as well is stored
-//! beside those of the second group. Either way the second group's operand is not read again.
+//! Two groups merge if the second reads, element by element, what the first computes, and no third group must run between them. A diamond's
+//! shared value is then computed once and never stored. A result that other groups read is stored beside the second group's results. In both
+//! cases the second group does not load its operand again.
 //!
 //! Groups merge within straight lines of code: nothing moves past a branch, a loop or a custom operator. A merged group runs as early as
 //! what it reads allows, and groups that it overtakes keep their order.
@@ -13,7 +13,7 @@ use super::{Group, Node};
 use crate::ir::{Function, Module, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Merges the groups of each straight line, and lists what it merged. `uses` says how often each value is read.
+/// Merges the groups of each straight line, and returns the merges. `uses` counts the uses of each value.
 pub(super) fn merge(
     function: &Function,
     module: &Module,
@@ -45,7 +45,7 @@ fn collect_computed(nodes: &[Node], list: &mut FxHashSet<Value>) {
     }
 }
 
-/// How groups merge: which pairs are looked at, and what makes one of two. What saves most comes first.
+/// Returns the ways in which groups merge, the one that saves most first.
 fn rules<'a>() -> [Rule<'a>; 4] {
     [
         Rule { candidates: Line::makers, join: Line::elements },
@@ -56,7 +56,7 @@ fn rules<'a>() -> [Rule<'a>; 4] {
 }
 
 impl Method<'_> {
-    /// Merges the groups of a body and of those inside it.
+    /// Merges the groups of a body and of nested bodies.
     fn body(&self, nodes: &mut Vec<Node>, merges: &mut Vec<Merge>) {
         let mut done = Vec::with_capacity(nodes.len());
         let mut line = Vec::new();
@@ -84,7 +84,7 @@ impl Method<'_> {
     }
 }
 
-/// A straight line of groups, merged.
+/// Merges a straight line of groups.
 fn merged<'a>(method: &'a Method<'a>, groups: Vec<Group>, merges: &mut Vec<Merge>) -> impl Iterator<Item = Node> + use<> {
     let mut line = Line::new(method, groups);
     for rule in rules() {

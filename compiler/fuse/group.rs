@@ -1,24 +1,24 @@
-//! What becomes one kernel, and what it reads.
+//! Groups: instructions that become one kernel, and their operands.
 
 use super::channel_planes::channel_planes;
 use super::gathered;
 use super::turned::turned_right;
 use crate::ir::{Expression, Extent, Function, Inst, Module, Op, Value, stored_right};
 
-/// What becomes one kernel.
+/// The work of one kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Group {
-    /// The instruction that gives the loop structure; `None` for element-wise work alone.
+    /// The instruction that determines the loop structure; `None` for a group of element-wise work alone.
     pub root: Option<Inst>,
-    /// The tensor that the group copies as it is, instead of any other work.
+    /// The tensor that the group copies; it does no other work then.
     pub copied: Option<Value>,
-    /// Element-wise work on what a window or reduction reads, instead of its operand.
+    /// Element-wise work on the operand of a window or reduction, computed as it is read.
     pub prologue: Option<Epilogue>,
-    /// The element-wise work on the root's result, or alone.
+    /// The element-wise work on the root's result, or all work of a group without a root.
     pub epilogue: Option<Epilogue>,
-    /// Rows that are reduced and worked on: all instructions do this, and there is neither root nor prologue nor epilogue.
+    /// Reductions and element-wise work along rows. It covers all instructions; the group then has no root, prologue or epilogue.
     pub rowwise: Option<Rowwise>,
-    /// All source instructions, in order. Gathers that are not the root pick what the epilogue reads; see [`gathered`].
+    /// All source instructions, in order. Gathers other than the root select elements that the epilogue reads; see [`gathered`].
     pub insts: Vec<Inst>,
     /// Tensors written, in the order of the epilogue's results (or the root's).
     pub outputs: Vec<Value>,
@@ -27,22 +27,23 @@ pub struct Group {
 /// An expression over tensors of the group.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Epilogue {
-    /// Input *i* of the expression reads `operands[i]`; the root's result stands for itself.
+    /// Operands in the order of the expression's inputs. The root's result means the value in registers.
     pub operands: Vec<Value>,
     /// The expression; its results are the group's outputs.
     pub expression: Expression,
 }
 
-/// What a group does with each row.
+/// Work of a group along the rows of a tensor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rowwise {
-    /// The shape of what is reduced along its last dimension.
+    /// The shape of the tensors that are reduced along their last dimension.
     pub shape: Vec<Extent>,
-    /// What each reduction reads as a kernel of its own. Its vectors follow from that, so that sums have one order either way.
+    /// Each reduction with the tensors that it would read as a kernel of its own. They determine its vector length, so that the order of a sum
+    /// does not depend on merges.
     pub readers: Vec<(Inst, Vec<Value>)>,
 }
 
-/// Whether an operator is a root that takes element-wise work on its result.
+/// Tests whether an operator is a root that takes element-wise work on its result.
 pub(super) fn takes_epilogue(op: Op) -> bool {
     matches!(op, Op::Conv | Op::Matmul | Op::BlockMatmul | Op::Window | Op::Reduce | Op::Unpack)
 }
@@ -53,31 +54,31 @@ impl Group {
         Self { copied: Some(from), outputs: vec![to], ..Self::default() }
     }
 
-    /// Whether it is for a GPU: some of what it does is marked.
+    /// Tests whether the group runs on a GPU: at least one of its instructions is marked.
     pub fn is_for_gpu(&self, function: &Function, module: &Module) -> bool {
         let is_marked = |&inst: &Inst| function.insts[inst].source.is_some_and(|source| module.sources[source].gpu);
         self.insts.iter().any(is_marked)
     }
 
-    /// A `map` alone.
+    /// Makes a group of one `map`.
     pub(super) fn of_map(function: &Function, inst: Inst) -> Self {
         let data = &function.insts[inst];
         let work = Epilogue { operands: data.operands.clone(), expression: data.expression().clone() };
         Self { root: None, epilogue: Some(work), ..Self::of_root(function, inst) }
     }
 
-    /// Another instruction alone.
+    /// Makes a group with another instruction as its root.
     pub(super) fn of_root(function: &Function, inst: Inst) -> Self {
         let outputs = function.insts[inst].results.clone();
         Self { root: Some(inst), insts: vec![inst], outputs, ..Self::default() }
     }
 
-    /// Whether what it reads is picked from other tensors by constant positions.
+    /// Tests whether the group reads operands through gathers with constant positions.
     pub(super) fn picks(&self, function: &Function) -> bool {
         self.insts.iter().any(|&inst| Some(inst) != self.root && function.insts[inst].operation.picked_along().is_some())
     }
 
-    /// The tensors whose shapes the group's work follows: those that it reads and writes, and what stays inside.
+    /// Returns the tensors whose shapes determine the group's loops: operands, results and intermediate values.
     pub fn tensors(&self, function: &Function) -> Vec<Value> {
         let root = self.root.iter().flat_map(|&root| function.insts[root].operands.iter().chain(&function.insts[root].results));
         let expressions = self.prologue.iter().chain(&self.epilogue).flat_map(|e| &e.operands);
@@ -126,7 +127,7 @@ impl Group {
         inputs
     }
 
-    /// The operands of instructions that none of them computes.
+    /// Returns the operands that no instruction of the group computes.
     fn read_by_rows(&self, function: &Function) -> Vec<Value> {
         let inside = |value: &Value| function.defining_inst(*value).is_some_and(|inst| self.insts.contains(&inst));
         self.insts.iter().flat_map(|&inst| function.uses(inst)).filter(|value| !inside(value)).collect()

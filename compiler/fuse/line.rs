@@ -6,21 +6,21 @@ use super::fusions::{Fusions, Merge};
 use crate::ir::{Extent, Function, Module, Op, TensorType, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Groups farther apart than this many others do not merge: what is in between would have to be looked through for each pair.
+/// Largest distance of groups that merge. It limits the search for groups that must run between them.
 const FARTHEST: usize = 256;
-/// Tensors that a merged group reads and writes at most: each takes a register for its address.
+/// Largest number of tensors that a merged group reads and writes: each takes a register for its address.
 const MOST_TENSORS: usize = 16;
 
-/// A group's number in its line; a merged group has that of the first of the two.
+/// A group's number in its line; a merged group has the number of the first of the two.
 pub(super) type Number = usize;
 
-/// What holds for a whole method.
+/// Data about the whole method.
 pub(super) struct Method<'a> {
     pub(super) function: &'a Function,
     pub(super) module: &'a Module,
-    /// How often each value is read.
+    /// Number of uses of each value.
     pub(super) uses: &'a FxHashMap<Value, usize>,
-    /// What groups compute.
+    /// The values that groups compute.
     pub(super) computed: FxHashSet<Value>,
     pub(super) fusions: &'a Fusions,
 }
@@ -30,30 +30,30 @@ pub(super) struct Method<'a> {
 pub(super) struct Rule<'a> {
     /// The groups that a group may merge with.
     pub(super) candidates: fn(&Line<'a>, Number) -> Vec<Number>,
-    /// Two groups as one, where the second may read results of the first; `None` where they do not fit.
+    /// Merges two groups; the second may read results of the first. Returns `None` if they do not fit.
     pub(super) join: fn(&Line<'a>, Number, Number) -> Option<Group>,
 }
 
-/// See the module.
+/// The groups of a straight line while they are merged.
 pub(super) struct Line<'a> {
     pub(super) method: &'a Method<'a>,
     pub(super) function: &'a Function,
     groups: Vec<Option<Group>>,
-    /// The groups that each one reads results of, through views as well.
+    /// Groups whose results each group reads, directly or through views.
     reads: Vec<FxHashSet<Number>>,
-    /// The group that a group was merged into: itself for those that there are.
+    /// The group that each group was merged into; the group itself if it still exists.
     became: Vec<Number>,
-    /// The group that computes a value, and those that read one.
+    /// The group that computes each value, and the groups that read it.
     makers: FxHashMap<Value, Number>,
     readers: FxHashMap<Value, Vec<Number>>,
-    /// The order in which groups run, with holes.
+    /// The order in which groups run; `None` where a group was merged away.
     order: Vec<Option<Number>>,
-    /// Where each group is in the order.
+    /// Index of each group in `order`.
     position: Vec<usize>,
 }
 
 impl<'a> Line<'a> {
-    /// The groups of a method that follow each other.
+    /// Makes a line of consecutive groups of a method.
     pub(super) fn new(method: &'a Method<'a>, groups: Vec<Group>) -> Self {
         let function = method.function;
         let count = groups.len();
@@ -82,7 +82,7 @@ impl<'a> Line<'a> {
         self.groups[number].as_ref().expect("a group that was merged into another one is not asked for")
     }
 
-    /// The groups whose results a value is, or is a view or a part or an extent of.
+    /// Returns the groups that compute a value, directly or through a view, part or extent.
     fn sources(&self, value: Value) -> Vec<Number> {
         if let Some(&maker) = self.makers.get(&value) {
             return vec![self.now(maker)];
@@ -98,24 +98,24 @@ impl<'a> Line<'a> {
         number
     }
 
-    /// The groups that a group reads, as they are now.
+    /// Returns the groups whose results a group reads, after merges.
     fn read_by(&self, number: Number) -> impl Iterator<Item = Number> + '_ {
         self.reads[number].iter().map(|&other| self.now(other))
     }
 
-    /// The groups in their order.
+    /// Returns the groups in their order.
     pub(super) fn finish(self) -> impl Iterator<Item = Group> + use<> {
         let Self { order, mut groups, .. } = self;
         let ordered: Vec<Group> = order.into_iter().flatten().filter_map(|number| groups[number].take()).collect();
         ordered.into_iter()
     }
 
-    /// The groups that there are, in their order.
+    /// Returns the numbers of the remaining groups, in their order.
     pub(super) fn in_order(&self) -> Vec<Number> {
         self.order.iter().copied().flatten().filter(|&number| self.groups[number].is_some()).collect()
     }
 
-    /// The groups that read a value.
+    /// Returns the remaining groups that read a value.
     pub(super) fn readers_of(&self, value: Value) -> Vec<Number> {
         let mut readers: Vec<Number> = self.readers.get(&value).into_iter().flatten().map(|&reader| self.now(reader)).collect();
         readers.retain(|&reader| self.groups[reader].is_some());
@@ -124,7 +124,8 @@ impl<'a> Line<'a> {
         readers
     }
 
-    /// Puts groups in the place of those that read a result, which a group then computes no more. Says whether it computes anything else.
+    /// Replaces the readers of a result by groups that compute it themselves, and removes it from its maker. Returns `true` if the maker has
+    /// other results.
     pub(super) fn replace(&mut self, maker: Number, result: Value, readers: Vec<(Number, Group)>) -> bool {
         for (reader, group) in readers {
             for value in group.inputs(self.function) {
@@ -161,7 +162,7 @@ impl<'a> Line<'a> {
         merges
     }
 
-    /// Merges a group with one of the candidates, the last that it can merge with. Gives the place of the merged one.
+    /// Merges a group with the last candidate that fits. Returns the merge and the position of the merged group.
     fn merge_with(&mut self, second: Number, rule: Rule<'a>) -> Option<(Merge, usize)> {
         let mut candidates = (rule.candidates)(self, second);
         candidates.retain(|&first| self.position[first] < self.position[second]);
@@ -182,7 +183,8 @@ impl<'a> Line<'a> {
         None
     }
 
-    /// Whether what is for a GPU still is when two groups are one: elements of 64 bits, which few of them have, stay with the host's.
+    /// Tests whether a merge keeps GPU work on the GPU. A host group with 64-bit results does not merge with a GPU group, because few GPUs have
+    /// 64-bit elements.
     fn fits_a_gpu(&self, first: Number, second: Number) -> bool {
         let [first, second] = [first, second].map(|number| self.group(number));
         let is_marked = |group: &Group| group.is_for_gpu(self.function, self.method.module);
@@ -194,12 +196,12 @@ impl<'a> Line<'a> {
         keeps(first, second) && keeps(second, first)
     }
 
-    /// The groups that compute what a group reads.
+    /// Returns the groups whose results a group reads.
     pub(super) fn makers(&self, group: Number) -> Vec<Number> {
         self.read_by(group).collect()
     }
 
-    /// The groups that read, element by element, what a group reads element by element.
+    /// Returns the groups that read the same values as a group, element by element.
     pub(super) fn readers_of_same(&self, group: Number) -> Vec<Number> {
         let Some(shape) = self.elements_of(group) else { return vec![] };
         let is_computed =
@@ -211,7 +213,7 @@ impl<'a> Line<'a> {
         readers.filter(|&reader| reader != group && self.elements_of(reader) == Some(shape.clone())).collect()
     }
 
-    /// The shape whose elements a group of element-wise work, or of reductions along rows, works on.
+    /// Returns the shape over which a group works element by element or along rows; `None` for other groups.
     fn elements_of(&self, group: Number) -> Option<Vec<Extent>> {
         let group = self.group(group);
         if let Some(rows) = Rowwise::of(self.function, group) {
@@ -221,7 +223,8 @@ impl<'a> Line<'a> {
         Some(self.function.values[output].ty.as_tensor()?.shape.clone())
     }
 
-    /// Whether the second of two groups reads nothing of the first but its results themselves: no views, parts or extents of them.
+    /// Tests whether the second group reads results of the first directly, and not through views, parts or extents. Also limits the tensors of
+    /// both.
     fn reads_elements(&self, first: Number, second: Number) -> bool {
         let (one, other) = (self.group(first), self.group(second));
         let inputs = other.inputs(self.function);
@@ -229,7 +232,7 @@ impl<'a> Line<'a> {
             && one.inputs(self.function).len() + inputs.len() + one.outputs.len() + other.outputs.len() <= MOST_TENSORS
     }
 
-    /// The groups between two that the second one needs, if none of them needs the first one.
+    /// Returns the groups between two that must run before the second; `None` if one of them depends on the first.
     fn between(&self, first: Number, second: Number) -> Option<Vec<Number>> {
         let (start, end) = (self.position[first], self.position[second]);
         if end - start > FARTHEST {
@@ -251,7 +254,7 @@ impl<'a> Line<'a> {
         Some(between)
     }
 
-    /// Puts a merged group after those of `between`. Gives its place in the order.
+    /// Puts a merged group after the groups of `between`. Returns its position in the order.
     fn put(&mut self, joined: Group, first: Number, second: Number, between: Vec<Number>) -> usize {
         let (start, end) = (self.position[first], self.position[second]);
         (self.groups[first], self.groups[second]) = (Some(joined), None);

@@ -1,14 +1,14 @@
-//! Values that have no memory of their own: views of a tensor, and slices that are a run of its bytes.
+//! Values without memory of their own: views of a tensor, and slices that are a contiguous range of bytes.
 
 use crate::ir::{Function, Inst, Op, Operation, Value};
 
-/// Whether an instruction gives its operand's memory another type. Where a caller's buffer need only be aligned for the one type, the other
-/// one is copied.
+/// Tests whether an instruction only gives its operand's memory another type. A bitcast to a type with another alignment is no view: it is
+/// copied, because a caller's buffer has only the alignment of its own type.
 pub fn is_view(function: &Function, inst: Inst) -> bool {
     let data = &function.insts[inst];
     let alignment = |value: Value| function.tensor(value).element.alignment();
     match data.op() {
-        // Shapes that are equal only in the numbers that come are checked, and copied.
+        // Shapes that are equal only at run time are checked, and the tensor is copied.
         Op::Reshape => {
             let size = |value: Value| function.size(&function.tensor(value).shape);
             size(data.operands[0]).is_some_and(|elements| size(data.results[0]) == Some(elements))
@@ -18,8 +18,7 @@ pub fn is_view(function: &Function, inst: Inst) -> bool {
     }
 }
 
-/// The byte of its operand at which the result of a slice starts, if the result is a run of the operand's bytes and so needs no memory
-/// of its own.
+/// Returns the byte offset of a slice in its operand, if the result is a contiguous range of the operand and so needs no memory of its own.
 pub fn part_of(function: &Function, inst: Inst) -> Option<u64> {
     let data = &function.insts[inst];
     let Operation::Slice(slice) = &data.operation else { return None };
@@ -28,7 +27,7 @@ pub fn part_of(function: &Function, inst: Inst) -> Option<u64> {
     }
     let shape = row_major(function, data.operands[0])?;
     let size = row_major(function, data.results[0])?;
-    // All dimensions in front of the outermost one that is cut have one position, and all after it are whole.
+    // Dimensions before the outermost cut one have extent 1 in the slice, and the dimensions after it are whole.
     let outermost = size.iter().position(|&n| n != 1).map_or(size.len(), |d| d + 1);
     if size.iter().zip(&shape).skip(outermost).any(|(n, whole)| n != whole) {
         return None;
@@ -42,7 +41,7 @@ pub fn part_of(function: &Function, inst: Inst) -> Option<u64> {
     (element.bits() >= 8).then(|| element.bytes_for(start))?
 }
 
-/// The shape of a tensor with known extents whose last dimension is the contiguous one.
+/// Returns the shape of a row-major tensor with static extents; `None` for other values.
 pub fn row_major(function: &Function, value: Value) -> Option<Vec<u64>> {
     let ty = function.values[value].ty.as_tensor()?;
     if ty.layout.order().is_some() {
@@ -51,7 +50,7 @@ pub fn row_major(function: &Function, value: Value) -> Option<Vec<u64>> {
     ty.static_shape()
 }
 
-/// The value whose memory a value has: views share that of their operand.
+/// Returns the value whose memory a value uses: a view uses its operand's.
 pub fn viewed(function: &Function, mut value: Value) -> Value {
     while let Some(inst) = function.defining_inst(value).filter(|&inst| is_view(function, inst)) {
         value = function.insts[inst].operands[0];

@@ -8,7 +8,7 @@ use crate::ir::{Function, Value};
 /// A method cut into groups.
 #[derive(Debug)]
 pub struct Grouped {
-    /// Holds every value.
+    /// Function that holds every value.
     pub function: Function,
     /// Groups, branches and loops in order.
     pub nodes: Vec<Node>,
@@ -23,8 +23,7 @@ pub struct Grouped {
 pub enum Node {
     /// One kernel's work.
     Group(Box<Group>),
-    /// Values that become others, all at once: what leaves a branch, what goes round in a loop. Where both have one place,
-    /// nothing is to do.
+    /// Parallel moves at the edge of a branch or of a loop iteration. A move between values with the same address does nothing.
     Moves(Vec<Move>),
     /// One of two bodies, each of which ends with the moves to the results.
     If {
@@ -35,7 +34,8 @@ pub enum Node {
         /// Body when false.
         otherwise: Vec<Node>,
     },
-    /// `head`, then while the condition is true: `body`, `head` again. The moves to what it carries stand before it and end its body.
+    /// `head`, then `body` and `head` again while the condition is true. Moves to the loop-carried values stand before the loop and at the end
+    /// of its body.
     While {
         /// Computes the condition.
         head: Vec<Node>,
@@ -49,8 +49,8 @@ pub enum Node {
 /// A value that becomes another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// What it is.
+    /// The value before the move.
     pub from: Value,
-    /// What it becomes.
+    /// The value after it.
     pub to: Value,
 }

@@ -1,5 +1,5 @@
-//! Work that is computed anew by each of its readers instead of stored for them: cheap element-wise work that reads less than it would take to
-//! store its result and to read it.
+//! Recomputation: readers compute cheap element-wise work themselves. A result is recomputed if its operands have fewer bytes than storing and
+//! loading the result moves.
 
 use super::compose::composed;
 use super::fusions::Merge;
@@ -8,14 +8,14 @@ use super::{Epilogue, Group, MAX_NODES};
 use crate::ir::{ElementType, ExpressionBuilder, Inst, InstData, Node, Op, ScalarOp, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Scalar operations that are computed once more for each reader, at most.
+/// Limit of scalar operations that each reader repeats.
 const MOST_OPERATIONS: u64 = 6;
 
-/// Readers of a result, as they are when they compute it themselves.
+/// Readers of a result, each with the work merged into it.
 type Readers = Vec<(Number, Group)>;
 
 impl Line<'_> {
-    /// Lets the readers of cheap work compute it, where all of them can and fewer bytes are moved.
+    /// Merges cheap work into all its readers, if all of them can take it and fewer bytes are moved.
     pub(super) fn recompute(&mut self) -> Vec<Merge> {
         let mut merges = Vec::new();
         for maker in self.in_order() {
@@ -30,7 +30,7 @@ impl Line<'_> {
         merges
     }
 
-    /// The readers of a result of a group, each computing it itself, if that is allowed and pays.
+    /// Returns the readers of a group's result, each with the work merged into it, if that is allowed and saves memory traffic.
     fn recomputed(&self, maker: Number, result: Value) -> Option<(Vec<Merge>, Readers)> {
         let group = self.group(maker);
         let copy = cheap_part(group, result).filter(|_| !group.picks(self.function))?;
@@ -56,7 +56,7 @@ impl Line<'_> {
         merges.iter().all(|&merge| self.method.fusions.allow(merge)).then_some((merges, joined))
     }
 
-    /// A reader that computes what it reads of another group itself.
+    /// Merges the work of one group into a reader of its result; `None` if the reader cannot take it.
     fn with_copy_of(&self, one: &Group, reader: Number) -> Option<Group> {
         let other = self.group(reader);
         let (result, insts) = (one.outputs[0], [&other.insts[..], &one.insts].concat());
@@ -82,13 +82,13 @@ impl Line<'_> {
         }
     }
 
-    /// Whether a reduction gives the same in any order.
+    /// Tests whether a reduction gives the same result in any order: its elements are not floats.
     fn has_one_result(&self, data: &InstData) -> bool {
         !self.function.tensor(data.operands[0]).element.is_float()
     }
 }
 
-/// What computes a result of element-wise work alone, if it is cheap.
+/// Returns the part of an element-wise group that computes `result`, if it is cheap.
 fn cheap_part(group: &Group, result: Value) -> Option<Group> {
     let work = group.epilogue.as_ref().filter(|_| group.root.is_none())?;
     let expression = &work.expression;
@@ -100,12 +100,12 @@ fn cheap_part(group: &Group, result: Value) -> Option<Group> {
         }
     }
     let operations = || expression.nodes.iter().filter(|(node, _)| needed.contains(node)).map(|(_, data)| data.op);
-    // No operation that takes longer than an addition.
+    // Every operation costs at most as much as an addition.
     let (dearest, whole) = operations().map(|op| op.row().cost).fold((0, 0), |(most, sum), cost| (cost.max(most), sum + cost));
     if dearest > 1 || whole > MOST_OPERATIONS {
         return None;
     }
-    // Only the operands that it reads.
+    // Only operands of the remaining operations stay.
     let mut operands = Vec::new();
     for op in operations() {
         if let ScalarOp::Input(i) = op {

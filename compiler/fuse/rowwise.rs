@@ -1,17 +1,16 @@
-//! Rows: reductions along the last dimension, and element-wise work on the rows that they reduce and on their results. Softmax and
-//! normalisations are of this kind. As one kernel they read a row while it is in the cache, and what is between the reductions never
-//! goes to memory as a whole tensor.
+//! Rows: reductions along the last dimension, with element-wise work on the reduced rows and on the results. Softmax and normalizations are of
+//! this kind. One kernel reads each row while it is in the cache, and no intermediate tensor goes to memory.
 
 use super::{Group, MAX_NODES, Rowwise};
 use crate::ir::{ElementType, Extent, Function, Inst, Op, Operation, Reduction, Value};
 
-/// Elements of a row at most: rows are read several times, and should then be in the first level of the cache.
+/// Largest number of elements of a row. Rows are read several times, and should stay in the first-level cache.
 const LONGEST: i64 = 8192;
-/// Rows shorter than this fill no vector, so element-wise work that could run across many of them does not go along.
+/// Rows shorter than this do not fill a vector. Element-wise work that could be vectorized across many short rows stays outside.
 const SHORT: u64 = 16;
 
 impl Rowwise {
-    /// The rows that a group reduces, if it does.
+    /// Returns the rows that a group reduces; `None` for other groups.
     pub(super) fn of(function: &Function, group: &Group) -> Option<Self> {
         if group.rowwise.is_some() {
             return group.rowwise.clone();
@@ -23,28 +22,29 @@ impl Rowwise {
         let last = ty.shape.len().checked_sub(1)?;
         let length = function.interval(ty.shape[last]).high;
         let Operation::Reduce(reduce) = &data.operation else { return None };
-        // Products of floats are taken element after element: in parts they overflow elsewhere.
+        // A product of floats has a fixed order, because partial products can overflow at other places.
         let is_ordered = reduce.reduction == Reduction::Product && ty.element.is_float();
         let is_along_rows = reduce.axes == [last] && !is_ordered;
         let reader = group.prologue.as_ref().map_or_else(|| vec![operand], |work| work.operands.clone());
         (is_along_rows && (2..=LONGEST).contains(&length)).then(|| Self { shape: ty.shape.clone(), readers: vec![(root, reader)] })
     }
 
-    /// The shape of the results of reductions.
+    /// Returns the shape of the reductions' results.
     fn reduced(&self) -> Vec<Extent> {
         let mut shape = self.shape.clone();
         shape.iter_mut().rev().take(1).for_each(|last| *last = Extent::Static(1));
         shape
     }
 
-    /// Elements of a row, and rows; these at their bound.
+    /// Returns the elements of a row and the number of rows; dynamic dimensions count at their bound.
     fn extents(&self, function: &Function) -> (u64, u64) {
         let high = |&extent: &Extent| u64::try_from(function.interval(extent).high).unwrap_or(u64::MAX);
         let (last, outer) = self.shape.split_last().map_or((1, &[][..]), |(last, outer)| (high(last), outer));
         (last, outer.iter().map(high).fold(1, u64::saturating_mul))
     }
 
-    /// Whether a group without a reduction works on these rows, element by element or on one number a row.
+    /// Tests whether a group without a reduction can join these rows, as work on their elements or on one number a row. The latter needs
+    /// `has_several`.
     fn takes(&self, function: &Function, group: &Group, has_several: bool) -> bool {
         let Some(work) = group.epilogue.as_ref().filter(|_| group.root.is_none() && !group.picks(function)) else { return false };
         let shape = |value: Value| &function.tensor(value).shape;
@@ -57,7 +57,7 @@ impl Rowwise {
         *own == self.shape && (length >= SHORT || rows <= SHORT || follows_rows)
     }
 
-    /// What two groups do with rows if they are one, where the second reads results of the first.
+    /// Returns the row work of two groups merged; the second may read results of the first. `None` if they do not fit.
     pub(super) fn joined(function: &Function, first: &Group, second: &Group) -> Option<Self> {
         let is_plain = |group: &Group| group.copied.is_none() && group.insts.iter().all(|&inst| is_dense(function, inst));
         if !is_plain(first) || !is_plain(second) || nodes(function, first) + nodes(function, second) > MAX_NODES {
@@ -75,13 +75,13 @@ impl Rowwise {
     }
 }
 
-/// Scalar operations of a group.
+/// Counts the scalar operations of a group.
 fn nodes(function: &Function, group: &Group) -> usize {
     let of_inst = |&inst: &Inst| if function.insts[inst].op() == Op::Map { function.insts[inst].expression().nodes.len() } else { 1 };
     group.insts.iter().map(of_inst).sum()
 }
 
-/// Whether an instruction is of the kinds that rows are made of, on tensors of whole bytes whose last dimension is the contiguous one.
+/// Tests whether an instruction is a map or reduction whose tensors are row-major, real and of whole bytes.
 fn is_dense(function: &Function, inst: Inst) -> bool {
     let data = &function.insts[inst];
     let tensors = || data.operands.iter().chain(&data.results).filter_map(|&v| function.values[v].ty.as_tensor());

@@ -1,4 +1,4 @@
-//! What merges and what does not, on small graphs.
+//! Tests of merges on small graphs: groups that merge, and groups that must not.
 
 use super::{Fusions, Group, Grouped, Node, group, unroll};
 use crate::ir::builder::FunctionBuilder;
@@ -33,7 +33,7 @@ impl Graph<'_> {
         self.map(ScalarOp::Add, operands)
     }
 
-    /// The sums of rows.
+    /// Sums a tensor along its rows.
     fn reduced(&mut self, value: Value) -> Value {
         self.builder.reduce(value, Reduction::Sum, vec![1]).expect("two dimensions")
     }
@@ -45,7 +45,7 @@ impl Graph<'_> {
     }
 }
 
-/// The groups of a graph, as merged as may be.
+/// Groups a graph with all merges allowed.
 fn grouped(build: impl FnOnce(&mut Graph<'_>) -> Vec<Value>) -> Vec<Group> {
     grouped_with(build, &Fusions::All).nodes.into_iter().map(of_node).collect()
 }

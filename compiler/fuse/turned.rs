@@ -1,21 +1,22 @@
-//! Right operands of products that lie turned. Where extents are known only when the program runs, a product of matrices reads the rows of its right
-//! operand as well as its columns. So no kernel of its own turns the values of attention, which a decoder would do for the whole cache at each token.
+//! Transposed right operands of matrix products. Products with run-time extents can read either the rows or the columns of the right operand.
+//! So no kernel transposes the values of attention; a decoder would otherwise transpose its whole cache at each token.
 
 use super::flow::Item;
 use super::uses::read_only_so;
 use crate::ir::{ElementType, Extent, Function, Inst, InstData, Operation, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A right operand that lies turned: the columns of its matrices are adjacent.
+/// A transposed right operand: the columns of its matrices are contiguous in `source`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TurnedRight<'f> {
     /// The tensor in memory.
     pub source: Value,
-    /// The dimension of it that each dimension of the operand is.
+    /// Dimensions of `source`, one for each dimension of the operand.
     pub permutation: &'f [usize],
 }
 
-/// What a product of floats reads in the place of its right operand, which is a transpose of that. None where it reads the operand itself.
+/// Returns the source of a float product's right operand, if this operand is a transpose that need not be computed. `None` if the product reads
+/// the operand itself.
 pub fn turned_right<'f>(function: &'f Function, data: &InstData) -> Option<TurnedRight<'f>> {
     let Operation::Matmul(_) = &data.operation else { return None };
     let right = data.operands[1];
@@ -29,8 +30,7 @@ pub fn turned_right<'f>(function: &'f Function, data: &InstData) -> Option<Turne
     (is_turned && mixes_slices(function, data)).then_some(TurnedRight { source, permutation })
 }
 
-/// Whether extents that are known when the program runs stand where no run of slices of static shape computes the product: behind a known one of the
-/// result, or as the inner dimension.
+/// Tests whether run-time extents rule out a run of slices of static shape: as the inner dimension, or after a static result dimension above 1.
 fn mixes_slices(function: &Function, data: &InstData) -> bool {
     let shape = |value: Value| function.tensor(value).shape.iter().map(|&extent| function.resolved(extent));
     let inner = shape(data.operands[0]).next_back();
@@ -39,7 +39,7 @@ fn mixes_slices(function: &Function, data: &InstData) -> bool {
     inner.is_some_and(is_open) || behind.any(is_open)
 }
 
-/// The transposes that only products read, as rows: no kernel of their own computes them.
+/// Returns the transposes that only products read, in place. They get no kernel of their own.
 pub(super) fn absorbed(function: &Function, items: &[Item], uses: &FxHashMap<Value, usize>) -> FxHashSet<Inst> {
     read_only_so(function, items, uses, |data| turned_right(function, data).map(|_| data.operands[1]))
 }

@@ -1,9 +1,9 @@
 //! A method as one body: calls, branches and loops are unrolled into one function's value space, so that everything after this
 //! point sees a tree of straight-line pieces over one set of values.
 //!
-//! States become values too. What a state holds when the method begins is one value; a store makes its operand what the state
-//! holds from there on, a load is that value; branches and loops hand states on like anything else. Effect tokens are gone then:
-//! their order is that of values. Which of these values live in the state's own memory is decided when memory is planned.
+//! States become values too. The contents of a state at the start of the method are one value. After a store, its operand is the state's value;
+//! a load returns the current value. Branches and loops pass states like other values. Effect tokens are gone then: the order of values
+//! replaces them. Memory planning decides which of these values live in the state's own memory.
 
 use super::check;
 use super::flow::{Carried, Flow, Item, StateFlow};
@@ -15,16 +15,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Functions call each other at most this deep; the verifier has ruled out recursion.
 const MAX_DEPTH: usize = 64;
-/// Instructions of a method with all it calls; each call of a function counts.
+/// Limit of instructions of a method with all callees; each call of a function counts.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
 
-/// What the unroller cannot do, with the instruction at fault in the method's own function.
+/// An error of the unroller, with the instruction at fault in the method's own function.
 #[derive(Debug, thiserror::Error)]
 pub enum FlowError {
     /// Calls nest too deeply.
     #[error("functions call each other more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// Calls of calls of calls.
+    /// Too many instructions after calls are unrolled.
     #[error("the method with all it calls has more than {MAX_INSTRUCTIONS} operators")]
     TooLarge,
     /// A condition with an effect.
@@ -72,7 +72,7 @@ pub fn states(module: &Module, function: ir::Func) -> BTreeSet<State> {
     states_of(module, function, false)
 }
 
-/// The states that a function, with all it calls, writes, or reads as well.
+/// Returns the states that a function and its callees write; also those that they only read, unless `only_written`.
 fn states_of(module: &Module, function: ir::Func, only_written: bool) -> BTreeSet<State> {
     let (mut found, mut seen, mut open) = (BTreeSet::new(), BTreeSet::from([function]), vec![function]);
     while let Some(function) = open.pop() {
@@ -89,10 +89,10 @@ fn states_of(module: &Module, function: ir::Func, only_written: bool) -> BTreeSe
     found
 }
 
-/// Values of a callee as values of the method. Effect tokens are none.
+/// Maps values of a callee to values of the method. Effect tokens have no entry.
 type Names = FxHashMap<Value, Value>;
 
-/// A body's items, and for each result of its function the value that it is; none for effect tokens.
+/// A body's items, and the value of each result of its function; `None` for effect tokens.
 type Body = (Vec<Item>, Vec<Option<Value>>);
 
 fn rename_type(ty: &Type, names: &Names) -> Type {
@@ -110,12 +110,12 @@ fn rename_type(ty: &Type, names: &Names) -> Type {
 struct Unroller<'m> {
     module: &'m Module,
     into: Function,
-    /// What each state holds at this point.
+    /// The current value of each state.
     states: BTreeMap<State, Value>,
 }
 
 impl Unroller<'_> {
-    /// The extents that types of parameters name. They come first, for what comes after has such types too.
+    /// Copies the instructions that compute extents in the parameters' types. They come first, because later types use these extents.
     fn measures(&mut self, callee: &Function, names: &mut Names) -> Vec<Item> {
         let mut items = Vec::new();
         let named = callee.params.iter().filter_map(|&v| callee.values[v].ty.as_tensor()).flat_map(|ty| &ty.shape);
@@ -158,7 +158,7 @@ impl Unroller<'_> {
                 Operation::StoreState(store) => {
                     self.states.insert(store.state, names[&data.operands[1]]);
                 }
-                // What measures a parameter is there already.
+                // Extents of parameters were copied by `measures`.
                 Operation::ExtentOf(_) if data.results.iter().all(|v| names.contains_key(v)) => {}
                 _ => items.push(Item::Inst(self.copy(callee, inst, &mut names))),
             }
@@ -218,9 +218,9 @@ impl Unroller<'_> {
         let (test_params, callee) = (&self.module.functions[test].params, &self.module.functions[round]);
         let copy = self.control(data, vec![]);
         let (mut in_test, mut in_round) = (Names::default(), Names::default());
-        // What goes round: value, first value, and the position among the body's results or the state.
+        // Loop-carried values: value, first value, and the position among the body's results or the state.
         let (mut operands, mut states) = (Vec::new(), Vec::new());
-        // What the body hands on as it is does not change; extents of the rest are among it.
+        // A parameter that the body returns unchanged is invariant. Invariant extents come first, for the types of the others.
         let mut places: Vec<usize> = (0..data.operands.len()).collect();
         places.sort_by_key(|&i| callee.results[i] != callee.params[i]);
         for i in places {
@@ -258,7 +258,7 @@ impl Unroller<'_> {
         Ok(Item::While { carried, head, condition, body })
     }
 
-    /// An instruction of control flow, which defines values and does nothing.
+    /// Adds an instruction of control flow that only defines values.
     fn control(&mut self, data: &InstData, operands: Vec<Value>) -> Inst {
         self.into.insts.push(InstData {
             operation: data.operation.clone(),
@@ -276,7 +276,7 @@ impl Unroller<'_> {
         value
     }
 
-    /// What a state holds after control flow.
+    /// Adds a value for the contents of a state after control flow.
     fn state_value(&mut self, inst: Inst, state: State) -> Value {
         let data = &self.module.states[state];
         self.result(inst, Type::Tensor(data.ty.clone()), Some(data.name.clone()))
@@ -301,7 +301,7 @@ impl Unroller<'_> {
     }
 }
 
-/// An index that goes round may become any number, whatever the interval of the parameter says.
+/// Widens the type of a loop-carried index to the full range, because the interval of the parameter holds for the first iteration only.
 fn any_index(ty: Type) -> Type {
     if matches!(ty, Type::Index(_)) { Type::Index(ir::Interval { low: i64::MIN, high: i64::MAX }) } else { ty }
 }

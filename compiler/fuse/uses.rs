@@ -1,10 +1,10 @@
-//! Who reads a value, and which values become others.
+//! Readers of values, and values that moves pass on.
 
 use super::flow::{Flow, Item, each_inst};
 use crate::ir::{Function, Inst, InstData, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// How often each value is read, handed on or given back.
+/// Counts the uses of each value: as an operand, in a move, and as a result of the method or the final contents of a state.
 pub fn uses_of(flow: &Flow) -> FxHashMap<Value, usize> {
     let mut uses: FxHashMap<Value, usize> = FxHashMap::default();
     count_uses(&flow.function, &flow.items, &mut uses);
@@ -43,7 +43,7 @@ fn count_uses(function: &Function, items: &[Item], uses: &mut FxHashMap<Value, u
     }
 }
 
-/// The instructions whose results are read in one way alone. `read` gives the operand that an instruction reads so.
+/// Returns the instructions whose results all readers read in the same way. `read` returns the operand that an instruction reads in this way.
 pub(super) fn read_only_so(
     function: &Function,
     items: &[Item],
@@ -60,7 +60,7 @@ pub(super) fn read_only_so(
     counts.iter().filter_map(only_so).collect()
 }
 
-/// The values that become others.
+/// Collects the values that moves at the edges of branches and loops pass on.
 pub(super) fn collect_handed_on(items: &[Item], list: &mut FxHashSet<Value>) {
     for item in items {
         match item {

@@ -1,4 +1,4 @@
-//! Which operators work matrix by matrix, and which of them are computed batch by batch.
+//! Regions: operators that work matrix by matrix, and can be computed batch by batch.
 
 use crate::fuse::flow::{Flow, Item};
 use crate::fuse::row_major;
@@ -10,27 +10,27 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub struct Region {
     /// The operators in their order, each with one result.
     pub insts: Vec<Inst>,
-    /// How many batches: the product of the leading dimensions of every result.
+    /// Number of batches: the product of the leading dimensions of every result.
     pub count: u64,
-    /// How many leading dimensions that are, for each result.
+    /// Number of leading dimensions of each result.
     pub leading: FxHashMap<Value, usize>,
-    /// The results that others read.
+    /// The results that are read outside the region.
     pub outputs: Vec<Value>,
-    /// The bytes of the largest result that nobody else reads.
+    /// Bytes of the largest result that is read only inside the region.
     pub peak: u64,
 }
 
-/// More batches than this would be more calls than they are worth.
+/// Limit of batches: more calls would cost more than they save.
 const MOST_BATCHES: u64 = 64;
-/// Operators of all batches of all regions: each has a place in plans, and what a plan takes grows with their square (3,000 take a second).
+/// Limit of operators over all batches of all regions. Each gets an address, and planning time grows with their square (3,000 take a second).
 const MOST_OPERATORS: u64 = 1 << 12;
-/// Operators of a region, and instructions after its first that are looked at: attention has some dozen.
+/// Limits of a region: its operators, and the instructions searched after its first. Attention has a few dozen.
 const MOST_OF_REGION: usize = 1 << 6;
 const FARTHEST: usize = 1 << 10;
-/// A batch of this many bytes stays in the cache of a core while it is worked on: half of what the smallest ones of today have.
+/// Bytes of a batch that stay in the cache of a core: half of the smallest current caches.
 const CACHED: u64 = 1 << 17;
 
-/// The regions of the outermost body of a method, none of which overlaps another.
+/// Returns disjoint regions of the outermost body of a method.
 pub fn regions(module: &Module, flow: &Flow, uses: &FxHashMap<Value, usize>) -> Vec<Region> {
     let mut regions: Vec<Region> = Vec::new();
     let (mut taken, mut operators): (FxHashSet<Inst>, u64) = (FxHashSet::default(), 0);
@@ -52,7 +52,8 @@ pub fn regions(module: &Module, flow: &Flow, uses: &FxHashMap<Value, usize>) -> 
     regions
 }
 
-/// In how many batches a product of matrices may be computed, the best first: the fewest that stay in the cache, else the most.
+/// Returns possible numbers of batches for a matrix product, best first: the fewest that fit into the cache, then the others in descending
+/// order.
 fn counts(function: &Function, matmul: Inst) -> Vec<u64> {
     let result = function.insts[matmul].results[0];
     let (Some(shape), Some(bytes)) = (row_major(function, result), function.tensor(result).static_bytes()) else { return vec![] };
@@ -65,7 +66,7 @@ fn counts(function: &Function, matmul: Inst) -> Vec<u64> {
     cached.into_iter().chain(larger).collect()
 }
 
-/// How many leading dimensions have this many positions.
+/// Returns the number of leading dimensions whose extents multiply to `count`; `None` if there is none.
 fn leading(shape: &[u64], count: u64) -> Option<usize> {
     (1..=shape.len()).find(|&leading| shape[..leading].iter().product::<u64>() == count)
 }
@@ -78,7 +79,7 @@ struct Growth<'a> {
 }
 
 impl Growth<'_> {
-    /// The region that begins with the first of some items.
+    /// Grows the region that begins with the first of some items.
     fn region(&self, items: &[Item], taken: &FxHashSet<Inst>) -> Option<Region> {
         let mut leading = FxHashMap::default();
         let mut insts = Vec::new();
@@ -88,7 +89,7 @@ impl Growth<'_> {
             if !insts.is_empty() && !reads {
                 continue;
             }
-            // Who reads a result but does not belong to the region comes after all of it.
+            // Readers outside the region come after all of it.
             let Some((result, dimensions)) = self.result(inst, &leading).filter(|_| !taken.contains(&inst)) else { break };
             leading.insert(result, dimensions);
             insts.push(inst);
@@ -99,7 +100,7 @@ impl Growth<'_> {
         self.cut(insts, leading)
     }
 
-    /// The first operators of a region, up to where the fewest bytes leave it.
+    /// Truncates a region at the point where the fewest bytes leave it; `None` if this saves no memory.
     fn cut(&self, mut insts: Vec<Inst>, leading: FxHashMap<Value, usize>) -> Option<Region> {
         let bytes = |value: &Value| self.function.tensor(*value).static_bytes().unwrap_or(u64::MAX);
         let left = |count: usize| self.outputs(&insts[..count]).iter().map(bytes).fold(0, u64::saturating_add);
@@ -112,7 +113,7 @@ impl Growth<'_> {
         (leaving < peak).then_some(Region { insts, count: self.count, leading, outputs, peak })
     }
 
-    /// The results of some operators that others read.
+    /// Returns the results of some operators that are read elsewhere.
     fn outputs(&self, insts: &[Inst]) -> Vec<Value> {
         let mut inside: FxHashMap<Value, usize> = FxHashMap::default();
         for &inst in insts {
@@ -122,7 +123,7 @@ impl Growth<'_> {
         results.filter(|result| inside.get(result) != self.uses.get(result)).collect()
     }
 
-    /// The result of an operator that works matrix by matrix, and how many of its dimensions lead; `None` for other operators.
+    /// Returns the result of an operator that works matrix by matrix, with its number of leading dimensions; `None` for other operators.
     fn result(&self, inst: Inst, known: &FxHashMap<Value, usize>) -> Option<(Value, usize)> {
         let data = &self.function.insts[inst];
         let [result] = data.results[..] else { return None };
@@ -133,18 +134,18 @@ impl Growth<'_> {
         let works = if axes.in_order {
             data.operands.first().is_some_and(|value| known.contains_key(value))
         } else {
-            // Its fields are those of each batch.
+            // Fields of the operator hold for each batch alike.
             let is_alike = data.operation.extents().next().is_none() && axes.counted.is_empty();
             is_alike && operands.all(|(value, axes)| self.follows(value, axes, shape.len(), dimensions, known))
         };
         works.then_some((result, dimensions))
     }
 
-    /// Whether an operand can be cut where a result is that has this many dimensions, of which some lead.
+    /// Tests whether an operand can be sliced along the leading dimensions of a result of rank `rank`.
     fn follows(&self, operand: Value, axes: &[Axis], rank: usize, dimensions: usize, known: &FxHashMap<Value, usize>) -> bool {
         let Some(own) = row_major(self.function, operand) else { return false };
         let Some(new) = rank.checked_sub(own.len()) else { return false };
-        // Dimensions that lead stay where they are, counted from the last, and the others stay after them.
+        // Leading dimensions keep their position, counted from the last, and other dimensions stay after them.
         let stays = |(d, axis): (usize, &Axis)| match *axis {
             Axis::Kept(at) | Axis::Broadcast(at) if d + new < dimensions || at < dimensions => at == d + new,
             Axis::Kept(_) | Axis::Broadcast(_) | Axis::Reduced => d + new >= dimensions,
@@ -157,7 +158,7 @@ impl Growth<'_> {
             return new == 0 && leading == dimensions && (0..dimensions).all(|d| axes[d] == Axis::Kept(d));
         }
         let cut = (new..dimensions).any(|d| own[d - new] != 1);
-        // A constant is packed as a whole.
+        // A constant is packed as a whole, so it is not sliced.
         let is_constant = self.function.defining_inst(operand).is_some_and(|inst| self.function.insts[inst].op() == Op::Constant);
         !(cut && is_constant)
     }

@@ -7,8 +7,8 @@ use crate::ir::operators::{Concat, Slice};
 use crate::ir::{Definition, Extent, Function, Inst, InstData, Operation, Type, Value, ValueData};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Computes regions, none of which overlaps another, batch by batch. Their outputs are then concatenations. Each comes with the number of its
-/// cut. Gives the values that are parts of others.
+/// Computes disjoint regions batch by batch, each with the number of its cut. Their outputs become concatenations. Returns the values that are
+/// parts of others.
 pub fn apply(flow: &mut Flow, regions: &[(usize, &Region)]) -> Bands {
     let mut parts = Bands::default();
     for &(cut, region) in regions {
@@ -57,7 +57,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An operator's result for a batch.
+    /// Computes an operator's result for one batch.
     fn compute(&mut self, inst: Inst, number: u64, computed: &FxHashMap<Value, Value>) -> Value {
         let mut data = InstData { results: vec![], ..self.function.insts[inst].clone() };
         let whole = self.function.insts[inst].results[0];
@@ -75,7 +75,7 @@ impl Writer<'_> {
         self.part(data, whole, shape, number)
     }
 
-    /// The position of a batch in each of the leading dimensions of a result.
+    /// Returns the index of a batch in each of the leading dimensions of a result.
     fn position(&self, whole: Value, mut number: u64) -> Vec<u64> {
         let extents = &self.function.tensor(whole).shape[..self.region.leading[&whole]];
         let mut position: Vec<u64> = extents
@@ -92,14 +92,13 @@ impl Writer<'_> {
         position
     }
 
-    /// A tensor's shape with one position in each of the first dimensions.
+    /// Returns a tensor's shape with extent 1 in each of the first dimensions.
     fn part_shape(&self, whole: Value, dimensions: usize) -> Vec<Extent> {
         let shape = &self.function.tensor(whole).shape;
         shape.iter().enumerate().map(|(d, &extent)| if d < dimensions { Extent::Static(1) } else { extent }).collect()
     }
 
-    /// What an operator needs of an operand from outside for a position in the leading dimensions of its result: the operand itself, where it
-    /// does not follow them.
+    /// Slices an outside operand at a position of the result's leading dimensions. Returns the operand itself if it does not vary along them.
     fn slice(&mut self, operand: Value, result: Value, position: &[u64], number: u64) -> Value {
         let shape = self.function.tensor(operand).shape.clone();
         let new = self.function.tensor(result).shape.len() - shape.len();
@@ -130,8 +129,7 @@ impl Writer<'_> {
         value
     }
 
-    /// Makes an output the concatenation of its batches: along the innermost of its leading dimensions first, whose parts then lie one after the
-    /// other.
+    /// Makes an output the concatenation of its batches. The innermost leading dimension is joined first, so that parts are contiguous.
     fn join(&mut self, output: Value, mut list: Vec<Value>) {
         let extents = self.function.tensor(output).shape.clone();
         let Definition::Result(last, _) = self.function.values[output].definition else { return };

@@ -7,28 +7,28 @@ use crate::fuse::row_major;
 use crate::ir::{Axis, Function, Inst, InstData, Module, Operation, Value};
 use rustc_hash::FxHashMap;
 
-/// An operator of a chain, or several that are one.
+/// An operator of a chain, or the three operators of a rearrangement.
 #[derive(Clone, Debug)]
 pub struct Link {
     /// The instruction that computes the value.
     pub inst: Inst,
-    /// Those before it whose results it alone needs, the first of which reads the chain's value: of a rearrangement.
+    /// The reshape and the transpose of a rearrangement, of which the reshape reads the chain's value. Empty for other operators.
     pub before: Vec<Inst>,
-    /// What it needs of the chain's value before it, row by row.
+    /// Rows of the previous chain value that each row of the result needs.
     pub window: RowWindow,
-    /// Its other operands of which it needs the rows that it computes.
+    /// Positions of other operands that are sliced by the same rows.
     pub kept: Vec<usize>,
-    /// Multiply-accumulate operations, or elements, of a row of its result.
+    /// Multiply-accumulate operations, or elements, for one row of the result.
     pub work_per_row: u64,
 }
 
-/// Operators of which each reads the result of the one before it, which nobody else reads. Value 0 is what the first one reads, value
+/// Consecutive operators; each reads the result of the one before, and is its only reader. Value 0 is the operand of the first operator, value
 /// *i* + 1 the result of link *i*.
 #[derive(Clone, Debug)]
 pub struct Chain {
     /// The operators.
     pub links: Vec<Link>,
-    /// The values between them, one more.
+    /// The values before and after each operator: one more than operators.
     pub values: Vec<Value>,
 }
 
@@ -55,7 +55,7 @@ pub fn chains(module: &Module, flow: &Flow, uses: &FxHashMap<Value, usize>) -> V
     chains
 }
 
-/// The operands of an operator that works row by row of which it needs rows, not all, and what it needs of them.
+/// Returns the operands that an operator reads row by row, with the window of each; `None` if the operator does not work row by row.
 fn row_operands(module: &Module, function: &Function, inst: Inst) -> Option<Vec<(usize, RowWindow)>> {
     let data = &function.insts[inst];
     let [result] = data.results[..] else { return None };
@@ -77,7 +77,7 @@ fn row_operands(module: &Module, function: &Function, inst: Inst) -> Option<Vec<
     Some((0..data.operands.len()).filter_map(read).collect())
 }
 
-/// The link that ends with an instruction, and the value that it reads of the chain: one that is open for another link, if it reads one.
+/// Returns the link that ends with an instruction, and the chain value that it reads. It prefers a value at the end of an open chain.
 fn link_of(
     module: &Module,
     flow: &Flow,
@@ -103,7 +103,7 @@ fn link(function: &Function, inst: Inst, input: usize, operands: Vec<(usize, Row
     let value = data.operands[input];
     let [_, columns, channels] = image(function, data.results[0])?;
     let window = operands.iter().find(|(i, _)| *i == input)?.1;
-    // What is computed from the operand itself, as a filter may be, is not row by row.
+    // An operand read as a whole, as a filter is, must not be the chain's value.
     let others = (0..data.operands.len()).filter(|&i| !operands.iter().any(|(kept, _)| *kept == i));
     if others.into_iter().any(|i| data.operands[i] == value) {
         return None;
@@ -114,7 +114,7 @@ fn link(function: &Function, inst: Inst, input: usize, operands: Vec<(usize, Row
     Some(Link { inst, before: vec![], window, kept, work_per_row })
 }
 
-/// Multiply-accumulate operations, or elements looked at, for an element of the result.
+/// Returns the multiply-accumulate operations, or elements read, for one element of the result.
 fn taps(function: &Function, data: &InstData) -> Option<u64> {
     match &data.operation {
         Operation::Conv(_) => {

@@ -1,4 +1,4 @@
-//! Which part of a chain to cut, and into how many bands.
+//! Selection of the part of a chain to cut, and of the number of bands.
 
 use super::chain::{Chain, Link, chains};
 use super::division::Division;
@@ -14,27 +14,27 @@ use std::ops::Range;
 pub struct Split {
     /// The operators.
     pub links: Vec<Link>,
-    /// The values between them, one more.
+    /// The values before and after each operator: one more than operators.
     pub values: Vec<Value>,
     /// The bands of the result.
     pub division: Division,
-    /// Bytes that the part needs at once as it is, by the sizes of its tensors.
+    /// Bytes live at once without bands, from the sizes of the tensors.
     pub peak: u64,
     /// Multiply-accumulate operations and elements that are computed twice.
     pub extra_work: u64,
 }
 
-/// Operators other than element-wise ones in a part.
+/// Limit of operators in a part, without element-wise ones.
 const MOST_OPERATORS: usize = 6;
 /// Numbers of bands that are tried.
 const BANDS: [u64; 12] = [2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 28];
-/// Work that may be done twice, as a share of the part's.
+/// Limit of additional work, as a fraction of the part's work.
 const MOST_EXTRA: f64 = 0.25;
-/// More bands must make it smaller by this much.
+/// Factor by which more bands must shrink the memory.
 const GAIN: f64 = 0.97;
 
-/// Parts of chains that need much memory at once and would need less in bands, those that need most first, and all the method's work. As many
-/// bands are computed at the same time as there are `threads`.
+/// Returns the parts of chains whose memory bands would shrink, largest peak first, and the method's total work. `threads` bands are computed
+/// at the same time.
 pub fn candidates(module: &Module, flow: &Flow, uses: &FxHashMap<Value, usize>, threads: u64) -> (Vec<Split>, u64) {
     let mut list = Vec::new();
     for chain in chains(module, flow, uses) {
@@ -44,7 +44,7 @@ pub fn candidates(module: &Module, flow: &Flow, uses: &FxHashMap<Value, usize>, 
     (list, work(flow))
 }
 
-/// Multiply-accumulate operations of the outermost body.
+/// Returns the multiply-accumulate operations of the outermost body, plus one for each element of other results.
 pub fn work(flow: &Flow) -> u64 {
     let function = &flow.function;
     let of = |item: &Item| {
@@ -69,10 +69,10 @@ pub fn work(flow: &Flow) -> u64 {
 struct Cutter<'a> {
     function: &'a Function,
     chain: &'a Chain,
-    /// By value: its rows, and the bytes of one.
+    /// Rows of each value.
     rows: Vec<u64>,
     row_bytes: Vec<u64>,
-    /// By value: whether it is in memory, and not only in the registers of a kernel.
+    /// `true` for each value that is stored in memory, and not only in registers of a kernel.
     in_memory: Vec<bool>,
     threads: u64,
 }
@@ -90,7 +90,7 @@ impl<'a> Cutter<'a> {
         Self { function, chain, rows, row_bytes, in_memory, threads }
     }
 
-    /// Cuts the part of a range of values that needs most, then what is left on both sides.
+    /// Cuts the part of a range of values with the largest peak, then the ranges before and after it.
     fn cut(&self, range: Range<usize>, list: &mut Vec<Split>) {
         let all: Vec<Range<u64>> = self.rows.iter().map(|&rows| 0..rows).collect();
         let worst = self.pairs(&range).max_by_key(|&pair| (self.pair_bytes(pair, &all), std::cmp::Reverse(pair.0)));
@@ -117,15 +117,15 @@ impl<'a> Cutter<'a> {
                 list.push(split);
                 part
             }
-            // Nothing helps where most is needed; beside it something may.
+            // No cut shrinks the largest peak; ranges beside it are still tried.
             None => worst.0..worst.1,
         };
         self.cut(range.start..around.start + 1, list);
         self.cut(around.end..range.end, list);
     }
 
-    /// The divisions of what some links compute that are tried. Where rows come in groups, what a window around a band needs is fewest groups for one
-    /// place of its ends: the first band is up to a group shorter.
+    /// Returns the divisions to try for the result of some links. With groups of rows, the offset of the band ends decides how many groups a
+    /// window needs. So the first band is tried up to a group shorter.
     fn divisions(&self, links: Range<usize>) -> impl Iterator<Item = Division> {
         let all = self.rows[links.end];
         let groups = self.chain.links[links].iter().map(|link| link.window.results).max().unwrap_or(1);
@@ -133,7 +133,7 @@ impl<'a> Cutter<'a> {
         rows.flat_map(move |rows| (0..groups.min(rows)).map(move |less| Division { all, first: rows - less, rows }))
     }
 
-    /// By how much longer than its share of the rows the longest stream is that a thread computes.
+    /// Returns the rows of the longest stream of one thread, divided by an equal share of the rows.
     fn longest_stream(&self, division: Division) -> f64 {
         let (all, bands) = (division.all, division.count());
         let streams = self.threads.min(bands);
@@ -142,7 +142,7 @@ impl<'a> Cutter<'a> {
         (longest * self.threads) as f64 / all as f64
     }
 
-    /// What some links compute when each row is computed once.
+    /// Returns the work of some links if each row is computed once.
     fn work(&self, links: Range<usize>) -> u64 {
         links.map(|i| self.chain.links[i].work_per_row.saturating_mul(self.rows[i + 1])).sum()
     }
@@ -151,19 +151,19 @@ impl<'a> Cutter<'a> {
         links.filter(|&i| self.function.insts[self.chain.links[i].inst].op() != Op::Map).count()
     }
 
-    /// Values in memory that one kernel reads and writes.
+    /// Returns pairs of values in memory that one kernel reads and writes.
     fn pairs(&self, range: &Range<usize>) -> impl Iterator<Item = (usize, usize)> {
         let places: Vec<usize> = range.clone().filter(|&i| self.in_memory[i]).collect();
         (1..places.len()).map(move |i| (places[i - 1], places[i]))
     }
 
-    /// Bytes of this many rows of two values, of which the second is written over the first where it fits.
+    /// Returns the bytes of some rows of two values; the second may overwrite the first.
     fn pair_bytes(&self, (read, written): (usize, usize), rows: &[Range<u64>]) -> u64 {
         let bytes = |i: usize| (rows[i].end - rows[i].start).saturating_mul(self.row_bytes[i]);
         if bytes(written) <= bytes(read) { bytes(read) } else { bytes(read).saturating_add(bytes(written)) }
     }
 
-    /// Bytes that a part in bands needs at once, and its additional work. `None` where a band sees only border.
+    /// Returns the peak bytes of a part in bands, and its additional work. `None` if a band reads only padding.
     fn in_bands(&self, start: usize, end: usize, division: Division) -> Option<(u64, u64)> {
         let mut needed: Vec<Range<u64>> = vec![0..0; self.rows.len()];
         let (mut computed, mut most) = (0u64, 0);
@@ -187,7 +187,7 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// Whether a value is in a caller's buffer.
+/// Tests whether a value is in a caller's buffer.
 fn is_outside(function: &Function, value: Value) -> bool {
     function.params.contains(&value) || function.results.contains(&value)
 }

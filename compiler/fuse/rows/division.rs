@@ -1,15 +1,15 @@
-//! How the rows of a result are divided into bands.
+//! Division of the rows of a result into bands.
 
 use std::ops::Range;
 
-/// Bands of equally many rows, one after the other. The first may have fewer, and the last one has what is left.
+/// Consecutive bands with an equal number of rows. The first may have fewer; the last has the remainder.
 #[derive(Clone, Copy, Debug)]
 pub struct Division {
     /// All rows.
     pub all: u64,
     /// Rows of the first band.
     pub first: u64,
-    /// Rows of every other one.
+    /// Rows of each band after the first.
     pub rows: u64,
 }
 
@@ -20,7 +20,7 @@ impl Division {
         starts.map(move |start| start..if start == 0 { self.first } else { start + self.rows }.min(self.all))
     }
 
-    /// How many bands there are.
+    /// Returns the number of bands.
     pub fn count(self) -> u64 {
         1 + self.all.saturating_sub(self.first).div_ceil(self.rows)
     }

@@ -1,7 +1,8 @@
-//! Elements that change places within groups of rows: a reshape, a transpose and a reshape that leave the outermost dimension outermost.
+//! Rearrangements: a reshape, a transpose and a reshape that keep the outermost dimension outermost. Elements change places only within groups
+//! of rows.
 //!
-//! Pixels from channels (depth to space, pixel shuffle) and channels from pixels are such, and channels shuffled between groups. Group *g* of the
-//! result's rows holds what group *g* of the operand's rows held.
+//! Examples are depth to space (pixel shuffle), space to depth, and a shuffle of channels between groups. Group *g* of the result's rows holds
+//! the elements of group *g* of the operand's rows.
 
 use super::window::{RowWindow, image};
 use crate::fuse::row_major;
@@ -9,19 +10,19 @@ use crate::ir::operators::Transpose;
 use crate::ir::{Function, Inst, Op, Operation, Value};
 use rustc_hash::FxHashMap;
 
-/// Three operators that together give an image whose rows come in groups from those of another.
+/// Three operators that together rearrange an image within groups of rows.
 pub struct Rearranged {
     /// The reshape and the transpose, whose results nothing else reads.
     pub before: [Inst; 2],
-    /// The image that they read.
+    /// The operand of the first reshape.
     pub image: Value,
-    /// What rows of the result need of that image.
+    /// The rows of `image` that each group of result rows needs.
     pub window: RowWindow,
 }
 
-/// The rearrangement that a reshape ends, if it ends one.
+/// Returns the rearrangement that ends with a reshape, if there is one.
 pub fn rearranged(function: &Function, last: Inst, uses: &FxHashMap<Value, usize>) -> Option<Rearranged> {
-    // What the rearrangement alone reads, and what is no image by which chains could go on.
+    // An intermediate value has one reader, and is no image through which another chain could go.
     let within = |value: Value| function.defining_inst(value).filter(|_| uses.get(&value) == Some(&1) && image(function, value).is_none());
     let turned = reshaped(function, last)?;
     let transpose = within(turned)?;
@@ -37,19 +38,19 @@ pub fn rearranged(function: &Function, last: Inst, uses: &FxHashMap<Value, usize
     (is_outermost && divides(rows) && divides(results)).then_some(Rearranged { before: [first, transpose], image: source, window })
 }
 
-/// What an instruction reshapes.
+/// Returns the operand of a reshape.
 fn reshaped(function: &Function, inst: Inst) -> Option<Value> {
     let data = &function.insts[inst];
     (data.op() == Op::Reshape).then(|| data.operands[0])
 }
 
-/// A dimension, and how many slices there are along it.
+/// A dimension and its extent.
 pub struct Outermost {
     pub axis: usize,
     pub extent: u64,
 }
 
-/// The outermost dimension of more than one slice.
+/// Returns the first dimension with an extent above 1.
 pub fn outermost(function: &Function, value: Value) -> Option<Outermost> {
     let shape = row_major(function, value)?;
     shape.into_iter().enumerate().find(|&(_, extent)| extent > 1).map(|(axis, extent)| Outermost { axis, extent })
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
     use crate::ir::{ElementType, Extent, FunctionBuilder, Module, TensorType, Type};
 
-    /// The window of an image that is reshaped, transposed and reshaped; `None` where that is no rearrangement of groups of rows.
+    /// Returns the window size and results of a reshape, transpose and reshape; `None` if they do not rearrange groups of rows.
     fn window(image: [u64; 4], split: &[u64], permutation: &[usize], result: [u64; 4]) -> Option<(u64, u64)> {
         let mut module = Module::default();
         let mut builder = FunctionBuilder::new(&mut module, "main");

@@ -11,8 +11,8 @@ use crate::ir::{Definition, Extent, Function, Inst, InstData, Op, Operation, Ten
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
-/// Computes parts of chains, none of which overlaps another, in bands. The value at the end of each is then a concatenation. Each comes with
-/// the number of its cut. Gives the values that are bands of others.
+/// Computes disjoint parts of chains in bands, each with the number of its cut. The value at the end of each part becomes a concatenation.
+/// Returns the values that are bands of others.
 pub fn apply(flow: &mut Flow, splits: &[(usize, &Split)]) -> Bands {
     let mut bands = Bands::default();
     let mut inserted: FxHashMap<Inst, Vec<Item>> = FxHashMap::default();
@@ -20,7 +20,7 @@ pub fn apply(flow: &mut Flow, splits: &[(usize, &Split)]) -> Bands {
     for &(cut, split) in splits {
         let band = Band { cut, number: 0, count: 0 };
         let mut writer = Writer { function: &mut flow.function, split, inserted: vec![], bands: Bands::default(), band };
-        // `candidates` has found every band to see some of its operands.
+        // `candidates` made sure that every band reads some rows of its operands.
         let Some(last) = writer.join() else { continue };
         bands.extend(writer.bands);
         inserted.insert(last, writer.inserted);
@@ -45,7 +45,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Computes all bands of the part's last value, which becomes their concatenation. Gives the instruction of it.
+    /// Computes all bands of the part's last value, which becomes their concatenation. Returns the concatenation.
     fn join(&mut self) -> Option<Inst> {
         let last = self.split.links.last()?;
         let mut bands = Vec::new();
@@ -60,7 +60,7 @@ impl Writer<'_> {
         Some(last.inst)
     }
 
-    /// Some rows of value `number` of the part.
+    /// Returns some rows of value `number` of the part.
     fn rows_of(&mut self, number: usize, rows: Range<u64>) -> Option<Value> {
         let value = self.split.values[number];
         let Some(link) = number.checked_sub(1).map(|i| &self.split.links[i]) else { return Some(self.slice(value, rows)) };
@@ -81,7 +81,7 @@ impl Writer<'_> {
         Some(self.slice(computed, rows.start - needs.computed.start..rows.end - needs.computed.start))
     }
 
-    /// What computes some rows of a link's value.
+    /// Returns the operation that computes some rows of a link's value; `low` and `high` are rows of padding.
     fn operation(&self, link: &Link, rows: &Range<u64>, (low, high): (i64, i64)) -> Option<Operation> {
         let data = &self.function.insts[link.inst];
         if link.before.is_empty() {
@@ -92,7 +92,7 @@ impl Writer<'_> {
         Some(Reshape { shape }.into())
     }
 
-    /// The groups of an operator inside a rearrangement that are those of its operand.
+    /// Copies an operator inside a rearrangement for the groups of rows that `operand` holds.
     fn groups_of(&mut self, inst: Inst, operand: Value) -> Option<Value> {
         let whole = InstData { results: vec![], operands: vec![operand], ..self.function.insts[inst].clone() };
         let result = self.function.insts[inst].results[0];
@@ -104,7 +104,7 @@ impl Writer<'_> {
         Some(self.insert(InstData { operation, whole: whole.whole.or(Some(all)), ..whole }, ty, None))
     }
 
-    /// Some rows of a tensor that exists: itself, if these are all.
+    /// Slices rows of an existing tensor; returns the tensor itself if these are all its rows.
     fn slice(&mut self, value: Value, rows: Range<u64>) -> Value {
         let shape: Vec<Extent> = self.function.tensor(value).shape.clone();
         if shape[ROWS] == Extent::Static(rows.end - rows.start) {

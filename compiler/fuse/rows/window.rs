@@ -1,22 +1,22 @@
-//! Images that are cut into rows, and which rows of its operand an operator needs.
+//! Images that are cut into rows, and the operand rows that an operator needs.
 
 use crate::fuse::row_major;
 use crate::ir::{Function, Value};
 use std::ops::Range;
 
-/// The dimension of `[1, rows, columns, channels]` that is cut.
+/// The cut dimension of `[1, rows, columns, channels]`.
 pub const ROWS: usize = 1;
 
-/// Which rows of its operand an operator needs.
+/// The operand rows that an operator needs, as an affine window.
 #[derive(Clone, Copy, Debug)]
 pub struct RowWindow {
-    /// Taps.
+    /// Number of taps.
     pub size: u64,
-    /// Rows from one position to the next.
+    /// Operand rows between consecutive window positions.
     pub stride: u64,
-    /// Rows from one tap to the next.
+    /// Operand rows between consecutive taps.
     pub dilation: u64,
-    /// Rows of border above the operand.
+    /// Rows of padding above the operand.
     pub low: i64,
     /// Rows of the operand.
     pub rows: u64,
@@ -24,28 +24,28 @@ pub struct RowWindow {
     pub results: u64,
 }
 
-/// What an operator needs for some rows of its result.
+/// The operand rows and padding for some rows of the result.
 pub struct Needs {
     /// The operand's rows.
     pub rows: Range<u64>,
-    /// Rows of border that the window sees above and below the operand.
+    /// Rows of padding that the window reads above and below the operand.
     pub border: (i64, i64),
-    /// The rows of the result that come of these: at least those that are wanted.
+    /// The rows of the result that are computed: at least the requested rows.
     pub computed: Range<u64>,
 }
 
 impl RowWindow {
-    /// One row for each row of the result, at the same place.
+    /// Makes a window of one row at the same position.
     pub fn same(rows: u64) -> Self {
         Self { size: 1, stride: 1, dilation: 1, low: 0, rows, results: 1 }
     }
 
-    /// Groups of `of` rows, for each of which the result has a group of `results` rows.
+    /// Makes a window of groups: each group of `of` operand rows gives `results` result rows.
     pub fn of_groups(rows: u64, of: u64, results: u64) -> Self {
         Self { size: of, stride: of, results, ..Self::same(rows) }
     }
 
-    /// What some rows of the result need. `None` where the window sees only border.
+    /// Returns the operand rows and padding for some rows of the result. `None` if the window reads only padding.
     pub fn needs(&self, result: &Range<u64>) -> Option<Needs> {
         let positions = result.start / self.results..result.end.div_ceil(self.results);
         let first = i64::try_from(positions.start.checked_mul(self.stride)?).ok()? - self.low;
@@ -61,7 +61,7 @@ impl RowWindow {
     }
 }
 
-/// The rows, columns and channels of an image that lies row by row.
+/// Returns the rows, columns and channels of a row-major image with batch 1; `None` for other tensors.
 pub fn image(function: &Function, value: Value) -> Option<[u64; 3]> {
     match row_major(function, value)?[..] {
         [1, rows, columns, channels] if rows > 0 => Some([rows, columns, channels]),
