@@ -1,4 +1,4 @@
-//! Lower bounds: sizes below which no arena can be.
+//! Lower bounds of the arena size.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -9,16 +9,16 @@ use super::problem::{Block, Sections, align_up, offset_unit};
 use super::request::{Request, TensorId};
 use super::views::Demand;
 
-/// The least height of any packing: the largest section, or the highest fixed block.
+/// Returns a lower bound of the height of any packing: the largest section, or the highest fixed block.
 ///
-/// In a section all offsets are multiples of the section's unit, so every block but the uppermost takes its height rounded up to that unit:
-/// sum of rounded heights, less the most that rounding can have added to one of them.
+/// All offsets in a section are multiples of the section's unit. So every block except the uppermost takes its height rounded up to that unit.
+/// The bound is the sum of rounded heights, less the largest padding of one block.
 pub(super) fn of_sections(blocks: &[Block], sections: &Sections) -> u64 {
     let stacked = (0..sections.count).map(|section| of_section(sections, section)).max().unwrap_or(0);
     stacked.max(of_single(blocks))
 }
 
-/// The bound that holds where there are too many blocks to list sections: the most bytes live at an instant, or the highest single block.
+/// Returns the bound for problems with too many blocks to list sections: the most bytes live at an instant, or the highest single block.
 pub(super) fn of_blocks(blocks: &[Block]) -> u64 {
     let mut events: Vec<(u64, bool, u64)> = Vec::new();
     for segment in blocks.iter().flat_map(|block| &block.segments) {
@@ -38,7 +38,7 @@ pub(super) fn of_blocks(blocks: &[Block]) -> u64 {
     most.max(of_single(blocks))
 }
 
-/// The bound of one section.
+/// Returns the bound of one section.
 fn of_section(sections: &Sections, section: usize) -> u64 {
     let (mut sum, mut padding) = (0, 0);
     for &block in &sections.members[section] {
@@ -50,26 +50,26 @@ fn of_section(sections: &Sections, section: usize) -> u64 {
     sum - padding
 }
 
-/// The bound any one block sets.
+/// Returns the bound from single blocks.
 fn of_single(blocks: &[Block]) -> u64 {
     blocks.iter().map(|block| block.fixed.unwrap_or(0) + block.height()).max().unwrap_or(0)
 }
 
-/// A step's bound: the least arena in which its live bytes fit, whatever shares memory.
+/// A step's bound: the smallest arena that holds its live bytes, for any use of shared memory.
 #[derive(Clone, Copy)]
 pub(super) struct StepBound {
-    /// The greatest bound of a step.
+    /// The largest bound of any step.
     pub bytes: u64,
-    /// The step that has it.
+    /// The first step with this bound.
     pub step: usize,
-    /// Whether all storages are live as a whole or not at all. Then what is proved of blocks holds for storages.
+    /// `true` if every storage is live as a whole or not at all. A proof about blocks then holds for storages, too.
     pub whole: bool,
 }
 
-/// The bound that holds for every use of `pairs`: at each step the bytes that are live, less what pairs of that step can save at most.
+/// Returns the bound that holds for every use of `pairs`: the live bytes of a step, less the most that pairs of this step can save.
 ///
-/// Offsets are multiples of the step's least alignment, so sizes count rounded up to that, all but the uppermost; not where only a part
-/// of a storage is live, since its hole could hold something else.
+/// Offsets are multiples of the step's smallest alignment. So the sizes of all storages except the uppermost count rounded up to it. Sizes are
+/// not rounded if a storage is only partly live, since another block could use the hole.
 pub(super) fn of_steps(request: &Request, lifetimes: &Lifetimes, demands: &[Demand], pairs: &[Pair]) -> StepBound {
     let mut bound = StepBound { bytes: 0, step: 0, whole: true };
     let mut highest_fixed = 0;
@@ -99,7 +99,7 @@ pub(super) fn of_steps(request: &Request, lifetimes: &Lifetimes, demands: &[Dema
     bound
 }
 
-/// The bound where up to `elsewhere` bytes that are live at a step may lie outside of the arena, but no scratch memory.
+/// Returns the bound if up to `elsewhere` live bytes of a step may be outside the arena; scratch memory may not.
 pub(super) fn beside(request: &Request, lifetimes: &Lifetimes, pairs: &[Pair], elsewhere: impl Fn(usize) -> u64) -> u64 {
     let mut live = vec![0u64; request.steps.len()];
     for index in 0..request.tensors.len() {
@@ -114,7 +114,7 @@ pub(super) fn beside(request: &Request, lifetimes: &Lifetimes, pairs: &[Pair], e
     live.into_iter().zip(by_step(pairs, request.steps.len())).enumerate().map(of_step).max().unwrap_or(0)
 }
 
-/// The pairs of each of so many steps.
+/// Groups the pairs by step.
 fn by_step(pairs: &[Pair], steps: usize) -> Vec<Vec<&Pair>> {
     let mut lists = vec![Vec::new(); steps];
     pairs.iter().for_each(|pair| lists[pair.step].push(pair));
@@ -128,9 +128,9 @@ struct Live {
     unit: u64,
 }
 
-/// For each step the least height of all that is live there, and the unit it was counted in.
+/// Returns for each step the least height of its live bytes, and the unit of rounding.
 fn stacks(live: &[Live], steps: usize) -> Vec<(u64, u64)> {
-    /// Steps of all lives added up, beyond which units are not worth their time.
+    /// Limit of the summed lengths of live ranges; above it sizes are not rounded to units.
     const MOST_WORK: usize = 1 << 22;
     let work = live.iter().map(|entry| entry.steps.len()).fold(0, usize::saturating_add);
     if work > MOST_WORK {
@@ -160,7 +160,8 @@ fn stacks(live: &[Live], steps: usize) -> Vec<(u64, u64)> {
     stack.into_iter().zip(unit).map(|((sum, padding), unit)| (sum - padding, if unit == u64::MAX { 1 } else { unit })).collect()
 }
 
-/// What the pairs of one step can save at most. A tensor shares with one other at most, so neither side can save more than its best pairs.
+/// Returns the most bytes that the pairs of one step can save. A tensor shares with at most one other, so each side saves at most its best
+/// pairs.
 fn most_saved(pairs: &[&Pair], unit: u64) -> u64 {
     let best = |side: fn(&Pair) -> TensorId| -> u64 {
         let mut list: Vec<(TensorId, u64)> = pairs.iter().map(|pair| (side(pair), pair.saving)).collect();

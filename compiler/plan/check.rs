@@ -1,18 +1,19 @@
 //! An independent check of a plan, by replaying the steps.
 //!
-//! Two memories are kept side by side. In the *ideal* memory every storage (the tensor at the root of a chain of views, and each one that
-//! takes a place over) has bytes of its own. In the *arena* a tensor is where the plan puts it; variables and the caller's buffers for
-//! results lie after it. Both hold, instead of values, who wrote a byte: every write of a tensor by a
-//! step is a new *mark*, and the byte `i` it writes is `(mark, i)`. A plan is right if every read sees in the arena what it would see in
-//! the ideal memory, and
+//! Two memories are kept side by side. In the *ideal* memory every storage has bytes of its own. A storage is the tensor at the root of a chain
+//! of views, or one that takes a place over. In the *arena* a tensor is where the plan puts it; variables and the caller's result buffers lie
+//! after it.
 //!
-//! - offsets are aligned, within the arena, where the host of a view says, and where an imported plan says;
-//! - what a step writes does not overlap what it reads, unless both are of one storage, or the step declares that they may share and they
-//!   start at the same byte, or that the one written may start below;
-//! - what a step writes does not overlap what else it writes, unless both are of one storage;
-//! - scratch overlaps nothing that its step uses. It holds nothing afterwards.
+//! Instead of values, both memories record who wrote each byte. Every write of a tensor by a step is a new *mark*, and byte `i` of it is
+//! `(mark, i)`. A plan is right if every read sees in the arena what it would see in the ideal memory, and
 //!
-//! Nothing here is shared with the planner: not lifetimes, not views, not bounds.
+//! - offsets are aligned, within the arena, and agree with hosts of views and with imported plans;
+//! - a step's writes do not overlap its reads, except within one storage, or as the step declares: at the same address (`may_share`), or with
+//!   the tensor written at a lower address (`may_slide`);
+//! - a step's writes do not overlap each other, except within one storage;
+//! - scratch does not overlap anything else that its step uses. It holds nothing afterwards.
+//!
+//! The check shares no code with the planner: not live ranges, not views, not bounds.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,12 +21,12 @@ use std::ops::Range;
 
 use super::request::{Place, Plan, Request, Tensor, TensorId};
 
-/// What is wrong with a plan. Tensors and steps are named as in the request.
+/// An error of a plan. Tensors and steps are named as in the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckError {
-    /// The plan has not as many tensors, steps or pieces of scratch as the request, or the request names what does not exist.
+    /// A plan with other numbers of tensors, steps or scratch than the request, or a request with an invalid index.
     Shape,
-    /// A tensor or a step's scratch that is used has no offset in the arena.
+    /// A used tensor or scratch without an offset in the arena.
     Missing {
         /// The tensor.
         name: String,
@@ -37,21 +38,21 @@ pub enum CheckError {
         /// The offset.
         offset: u64,
     },
-    /// Something that ends beyond the arena.
+    /// A tensor or scratch that ends beyond the arena.
     OutOfBounds {
         /// The tensor, or the step whose scratch it is.
         name: String,
         /// The offset.
         offset: u64,
     },
-    /// A view that is not where its host says, or an imported offset that was not kept.
+    /// A view that is not at its place in the host, or an imported offset that was not kept.
     Misplaced {
         /// The tensor.
         name: String,
         /// The offset.
         offset: u64,
     },
-    /// Two things that one step uses overlap, undeclared.
+    /// An undeclared overlap of two uses in one step.
     Overlap {
         /// The step.
         step: String,
@@ -60,13 +61,13 @@ pub enum CheckError {
         /// The other.
         second: String,
     },
-    /// A step reads bytes that no step has written, or that were overwritten since.
+    /// A read of bytes that no step has written, or that were overwritten since.
     Clobbered {
         /// The step.
         step: String,
         /// The tensor it reads.
         name: String,
-        /// The first byte of the tensor that is wrong.
+        /// The first wrong byte of the tensor.
         byte: u64,
     },
 }
@@ -89,7 +90,7 @@ impl fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
-/// Checks a plan. `Ok` means that running the steps in the arena is the same as running them with memory for everything.
+/// Checks a plan. `Ok` means that the steps compute the same in the arena as with separate memory for every storage.
 pub fn check(request: &Request, plan: &Plan) -> Result<(), CheckError> {
     let mut replay = Replay::new(request, plan)?;
     for step in 0..request.steps.len() {
@@ -101,18 +102,17 @@ pub fn check(request: &Request, plan: &Plan) -> Result<(), CheckError> {
     Ok(())
 }
 
-/// Who wrote a byte: the mark of a write. Marks start from 1.
+/// The writer of a byte: the number of a write, from 1.
 type Mark = u64;
 
-/// Memory whose bytes hold `(mark, position)`. Ranges of bytes written together are kept as one: from start to (end, mark, address at
-/// which position 0 would be).
+/// Memory whose bytes hold `(mark, position)`. Bytes written together form one range: start to (end, mark, address of position 0).
 #[derive(Default)]
 struct Memory {
     ranges: BTreeMap<u64, (u64, Mark, u64)>,
 }
 
 impl Memory {
-    /// Makes `bytes` free of any range, cutting those that reach in.
+    /// Removes `bytes` from all ranges, and cuts ranges that overlap them.
     fn clear(&mut self, bytes: &Range<u64>) {
         let below = self.ranges.range(..bytes.start).next_back().map(|(&start, &range)| (start, range));
         if let Some((start, (end, mark, origin))) = below.filter(|(_, range)| range.0 > bytes.start) {
@@ -135,7 +135,7 @@ impl Memory {
         self.ranges.insert(bytes.start, (bytes.end, mark, bytes.start));
     }
 
-    /// Makes `bytes` hold what was read elsewhere.
+    /// Copies what was read elsewhere to `bytes`.
     fn set(&mut self, bytes: &Range<u64>, pieces: &[(u64, Mark, u64)]) {
         self.clear(bytes);
         let mut at = bytes.start;
@@ -147,7 +147,7 @@ impl Memory {
         }
     }
 
-    /// What `bytes` hold: (length, mark, position of the first byte), in order; mark 0 where nothing was written.
+    /// Returns the contents of `bytes`: (length, mark, position of the first byte), in order; mark 0 for unwritten bytes.
     fn read(&self, bytes: &Range<u64>) -> Vec<(u64, Mark, u64)> {
         let mut pieces: Vec<(u64, Mark, u64)> = Vec::new();
         let first = self.ranges.range(..=bytes.start).next_back().map_or(bytes.start, |(&start, _)| start);
@@ -168,7 +168,7 @@ impl Memory {
     }
 }
 
-/// How a step uses some bytes of the arena.
+/// Kind of use of arena bytes by a step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Read(TensorId),
@@ -176,7 +176,7 @@ enum Kind {
     Scratch,
 }
 
-/// Some bytes of the arena that a step uses.
+/// Arena bytes that a step uses.
 struct Use {
     bytes: Range<u64>,
     kind: Kind,
@@ -185,11 +185,11 @@ struct Use {
 struct Replay<'a> {
     request: &'a Request,
     plan: &'a Plan,
-    /// The storage whose place each tensor has, and the byte of it at which the tensor starts.
+    /// Root and offset of the storage that determines each tensor's address.
     storage: Vec<(usize, u64)>,
-    /// The same for the storage whose contents it has.
+    /// Root and offset of the storage that determines each tensor's contents.
     contents: Vec<(usize, u64)>,
-    /// By tensor: where a storage outside the arena starts in the replay.
+    /// Replay address of each storage outside the arena.
     outside: Vec<Option<u64>>,
     ideal: Vec<Memory>,
     arena: Memory,
@@ -197,7 +197,7 @@ struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// Checks everything that does not depend on the steps.
+    /// Runs the checks that do not depend on steps.
     fn new(request: &'a Request, plan: &'a Plan) -> Result<Replay<'a>, CheckError> {
         if plan.offset.len() != request.tensors.len() || plan.scratch.len() != request.steps.len() {
             return Err(CheckError::Shape);
@@ -214,7 +214,7 @@ impl<'a> Replay<'a> {
         Ok(replay)
     }
 
-    /// The bytes of a tensor in the replay; none for what is only read.
+    /// Returns the bytes of a tensor in the replay; `None` for read-only tensors.
     fn place(&self, id: TensorId) -> Result<Option<Range<u64>>, CheckError> {
         let tensor = &self.request.tensors[id.index()];
         let (root, within) = self.storage[id.index()];
@@ -235,7 +235,7 @@ impl<'a> Replay<'a> {
         self.request.tensors[self.storage[tensor].0].place == Place::Arena
     }
 
-    /// Alignment and bounds of one tensor, and its place if the request fixes that.
+    /// Checks alignment and bounds of one tensor, and its offset if the request fixes it.
     fn check_place(&self, index: usize) -> Result<(), CheckError> {
         let tensor = &self.request.tensors[index];
         let Some(offset) = self.plan.offset[index].filter(|_| tensor.bytes > 0) else {
@@ -265,7 +265,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// All bytes of the arena that a step uses, by start.
+    /// Returns all arena bytes that a step uses, by start.
     fn uses(&self, step: usize) -> Result<Vec<Use>, CheckError> {
         let (asked, given) = (&self.request.steps[step], &self.plan.scratch[step]);
         if asked.scratch.len() != given.len() {
@@ -291,9 +291,9 @@ impl<'a> Replay<'a> {
         Ok(uses)
     }
 
-    /// Whether a step's uses are disjoint, apart from reads and what is declared.
+    /// Checks that a step's uses are disjoint, except for reads and declared pairs.
     fn check_overlaps(&self, step: usize, uses: &[Use]) -> Result<(), CheckError> {
-        // Reads may lie on one another in any number, so they are compared with the others only.
+        // Reads may overlap each other, so they are only compared with other uses.
         let (reads, others): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|one| matches!(one.kind, Kind::Read(_)));
         for (index, one) in others.iter().enumerate() {
             let after = others[index + 1..].iter().take_while(|other| other.bytes.start < one.bytes.end);
@@ -312,7 +312,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Whether two uses of one step may overlap.
+    /// Tests whether two uses of one step may overlap.
     fn allowed(&self, step: usize, first: &Use, second: &Use) -> bool {
         let same = |one: TensorId, other: TensorId| self.contents[one.index()].0 == self.contents[other.index()].0;
         match (first.kind, second.kind) {
@@ -327,7 +327,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What changes its name: contents are handed on in the ideal memory, and nothing happens in the arena.
+    /// Performs the moves of a step: contents are copied in the ideal memory, and the arena does not change.
     fn rename(&mut self, step: usize) -> Result<(), CheckError> {
         let mut handed = Vec::new();
         for &(from, to) in &self.request.steps[step].moves {
@@ -347,7 +347,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Reads, then writes.
+    /// Replays the reads of a step, then its writes.
     fn run(&mut self, step: usize, uses: &[Use]) -> Result<(), CheckError> {
         for one in uses {
             let Kind::Read(tensor) = one.kind else {
@@ -378,7 +378,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Places for storages that are written but not in the arena: after it, one after another.
+/// Assigns replay addresses to written storages outside the arena: after it, one after another.
 fn lay_out_outside(request: &Request, arena_bytes: u64) -> Result<Vec<Option<u64>>, CheckError> {
     let mut end = arena_bytes;
     let mut outside = Vec::with_capacity(request.tensors.len());
@@ -392,7 +392,7 @@ fn lay_out_outside(request: &Request, arena_bytes: u64) -> Result<Vec<Option<u64
     Ok(outside)
 }
 
-/// The storage of every tensor and its place there, found link by link along the views that `follows` says.
+/// Returns the storage of every tensor and its offset there, along the views that `follows` accepts.
 fn find_storages(request: &Request, follows: impl Fn(&Tensor) -> bool) -> Result<Vec<(usize, u64)>, CheckError> {
     let host = |tensor: &Tensor| tensor.view_of.filter(|_| follows(tensor));
     let mut known: Vec<Option<(usize, u64)>> = vec![None; request.tensors.len()];
@@ -421,7 +421,7 @@ fn find_storages(request: &Request, follows: impl Fn(&Tensor) -> bool) -> Result
     Ok(known.into_iter().flatten().collect())
 }
 
-/// The first byte at which two memories differ, or at which neither holds anything.
+/// Returns the first byte at which two memories differ, or at which both are unwritten.
 fn first_difference(expected: &[(u64, Mark, u64)], found: &[(u64, Mark, u64)]) -> Option<u64> {
     let (mut left, mut right) = (expected.iter().copied(), found.iter().copied());
     let (mut one, mut other) = (left.next(), right.next());

@@ -1,15 +1,16 @@
-//! Packing problems as text, in MiniMalloc's form: `id,lower,upper,size`, lives half-open; `alignment` and `offset` are optional columns.
+//! Packing problems as text, in MiniMalloc's form: `id,lower,upper,size`, with half-open live ranges. `alignment` and `offset` are optional
+//! columns.
 
 use std::fmt;
 
 use super::problem::{Block, Segment};
 
-/// What is wrong with a text, and in which line (from 1).
+/// An error of a text, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvError {
-    /// The line.
+    /// The line, from 1.
     pub line: usize,
-    /// What was expected there.
+    /// The text expected there.
     pub expected: &'static str,
 }
 
@@ -21,7 +22,7 @@ impl fmt::Display for CsvError {
 
 impl std::error::Error for CsvError {}
 
-/// Columns this reader knows. The first four must be there.
+/// Columns that can be read. The first four are required.
 const COLUMNS: [&str; 6] = ["id", "lower", "upper", "size", "alignment", "offset"];
 
 /// Reads a problem: the blocks in the order of the lines, with their ids. An `offset` is read as a fixed one, unless it is empty.
@@ -56,8 +57,7 @@ pub fn parse(text: &str) -> Result<Vec<(String, Block)>, CsvError> {
     Ok(blocks)
 }
 
-/// Writes a problem, and its solution where there is one. A block whose height changes is written at its greatest height, which is the
-/// stricter problem.
+/// Writes a problem, and its solution if given. A block of changing height is written at its greatest height, which makes the problem stricter.
 pub fn print(blocks: &[(String, Block)], offsets: Option<&[u64]>) -> String {
     let mut text = String::from("id,lower,upper,size,alignment,offset\n");
     for (index, (id, block)) in blocks.iter().enumerate() {

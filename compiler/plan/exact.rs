@@ -1,49 +1,46 @@
-//! The exact search: is there a packing of these blocks within a capacity?
+//! The exact search: a search for a packing within a capacity.
 //!
-//! Depth-first search over the order in which blocks are put down, each as low as those already placed allow. Any packing can be pushed
-//! down until every block rests on another one or on the floor, so it is enough to try those. Most techniques are those published with
-//! MiniMalloc (Moffitt, ASPLOS 2023):
+//! Depth-first search over the order in which blocks are placed, each as low as the placed blocks allow. Any packing can be pushed down until
+//! every block rests on another one or on the floor. So it is enough to try such packings. Most techniques are published with MiniMalloc
+//! (Moffitt, ASPLOS 2023):
 //!
-//! - *canonical order*: blocks are placed in order of (offset, rank), so that one packing is not built in several orders. All blocks yet
-//!   to come therefore lie at or above the offset placed last;
-//! - *sections*: in every section, the floor under the blocks yet to come plus their heights must not exceed the capacity. The floor is
-//!   the least offset that one of them can still have;
-//! - *passed over*: a block that was not placed when its turn came must wait for another one to be put under it, which raises that least
-//!   offset;
-//! - *dominance*: a block is not placed where another one could be slipped underneath;
-//! - *nothing overhead*: if no block yet to come meets the one just placed, and the rest has no solution, then no other choice here has
-//!   one;
-//! - *decomposition*: where no block yet to come crosses the boundary between two sections, the two sides are separate problems, ranked
-//!   anew.
+//! - *canonical order*: blocks are placed in order of (offset, rank), so that one packing is not built in several orders. All remaining blocks
+//!   therefore lie at or above the last offset.
+//! - *sections*: in every section, the floor plus the heights of the remaining blocks must not exceed the capacity. The floor is the least
+//!   offset that a remaining block can still have.
+//! - *passed over*: a block that was not placed in its turn must wait until another block is placed under it, which raises its least offset.
+//! - *dominance*: a block is not placed if another one fits underneath.
+//! - *nothing overhead*: suppose that no remaining block conflicts with the last one, and the rest has no solution. Then no other choice here
+//!   has a solution.
+//! - *decomposition*: if no remaining block crosses the boundary between two sections, the two sides become separate problems, ranked anew.
 //!
-//! A node is one block put down. The search keeps its own stack, counts nodes, and depends on nothing but its input.
+//! A node is one placed block. The search keeps its own stack, counts nodes, and depends on nothing but its input.
 
 use std::ops::Range;
 
 use super::problem::{Block, Sections, align_up};
 use super::rank::{Ranker, Ranking};
 
-/// How a search ended.
+/// Result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// A packing: the offset of each block.
     Found(Vec<u64>),
-    /// There is none.
+    /// Proof that no packing exists.
     Infeasible,
-    /// It did not finish within its nodes.
+    /// No result within the allowed nodes.
     Stopped,
 }
 
-/// Where the search stands within a part: the offset placed last, and the rank of the block placed there. Blocks whose (offset, rank) is
-/// not greater have had their turn.
+/// Progress within a part: the last offset, and the rank of the block placed there. Blocks with a lower or equal (offset, rank) had their turn.
 type Turn = (u64, u32);
 
 /// The turn before all others.
 const NO_TURN: Turn = (0, 0);
 
-/// An independent part of the problem: some sections, and the blocks in them that were not placed when the part was made.
+/// An independent part of the problem: some sections, and their blocks that were unplaced when the part was made.
 struct Part {
-    /// Where its blocks stand in `Search::part_blocks`, by rank.
+    /// Range of its blocks in `Search::part_blocks`, by rank.
     blocks: Range<usize>,
     /// Its sections.
     sections: Range<usize>,
@@ -51,45 +48,45 @@ struct Part {
     next: Option<usize>,
     /// The frame whose choice made this part: if the part has no solution, that choice was wrong.
     parent: Option<usize>,
-    /// The turn at which it was made.
+    /// The turn at which the part was made.
     turn: Turn,
 }
 
-/// One choice: which block of a part is placed next.
+/// One choice: the next block of a part.
 struct Frame {
     part: usize,
     /// The candidates not yet tried, in `Search::candidates`.
     candidates: Range<usize>,
-    /// The block placed at present.
+    /// The block placed now.
     placed: Option<u32>,
-    /// Whether that block has nothing overhead.
+    /// `true` if that block has nothing overhead.
     hatless: bool,
     /// The state of the logs before that block was placed.
     mark: Mark,
     /// The length of the log of floors when the frame was opened.
     floors: usize,
-    /// The frame to go on with when this one has no candidate left.
+    /// The frame to return to when no candidate is left.
     parent: Option<usize>,
 }
 
-/// What remains to be solved: a part, from a turn on, and the frame that is wrong if that is not possible.
+/// The rest of the problem: a part from a turn on, and the frame whose choice is wrong if there is no solution.
 struct Goal {
     part: usize,
     turn: Turn,
     parent: Option<usize>,
 }
 
-/// What came of the choice of a frame.
+/// Result of the choice of a frame.
 enum Choice {
-    /// A block is placed, and this remains to be solved.
+    /// A block is placed; this goal remains.
     Made(Goal),
     /// No candidate is left.
     NoneLeft,
-    /// No more nodes may be visited.
+    /// Limit of nodes reached.
     NotAllowed,
 }
 
-/// Lengths of the logs, to go back to.
+/// Lengths of the logs, to restore a state.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     offsets: usize,
@@ -98,44 +95,44 @@ struct Mark {
     part_blocks: usize,
 }
 
-/// What is known of a block.
+/// State of a block.
 struct Known {
-    /// The lowest offset above all placed blocks it meets; its place once placed.
+    /// The lowest offset above all placed blocks in conflict; its own offset once placed.
     offset: u64,
-    /// The highest offset it may have.
+    /// The highest possible offset.
     ceiling: u64,
-    /// Its greatest height.
+    /// The greatest height.
     height: u64,
     alignment: u64,
     /// The least distance to a block under it.
     lift: u64,
-    /// Where it stands in `Search::part_blocks`, in the innermost part that holds it.
+    /// Position in `Search::part_blocks`, in the innermost part that holds the block.
     rank: u32,
     placed: bool,
 }
 
 impl Known {
-    /// The least offset that it can still have after a turn: a block passed over waits until another one is put under it, at the offset of that
-    /// turn or above.
+    /// Returns the least possible offset after a turn. A block that was passed over waits until another one is placed under it, at the offset
+    /// of that turn or above.
     fn attainable(&self, turn: Turn) -> u64 {
         if (self.offset, self.rank) > turn { self.offset } else { align_up(turn.0 + self.lift, self.alignment) }
     }
 }
 
-/// A search that can be stopped and goes on where it was.
+/// A search that can stop and resume.
 pub(super) struct Search<'a> {
     sections: &'a Sections,
     ranker: Ranker,
     blocks: Vec<Known>,
-    /// By section: the least offset of a block yet to come.
+    /// Least offset of a remaining block in each section.
     floor: Vec<u64>,
-    /// By section: the sum of heights of blocks yet to come, each rounded up to the section's unit.
+    /// Sum of the heights of remaining blocks in each section, each rounded up to the section's unit.
     total: Vec<u64>,
-    /// By section: what floor and total must not exceed: the capacity, and what rounding may have added to the uppermost block.
+    /// Limit of floor plus total in each section: the capacity, plus the padding that rounding may have added to the uppermost block.
     limit: Vec<u64>,
-    /// By section: how many blocks yet to come live both here and in the next one.
+    /// Number of remaining blocks that are live both in each section and in the next one.
     crossing: Vec<u32>,
-    /// Sections whose floor is to be found anew; `is_stale` says whether a section is among them.
+    /// Sections whose floor must be recomputed; `is_stale` marks them.
     stale: Vec<u32>,
     is_stale: Vec<bool>,
     parts: Vec<Part>,
@@ -146,25 +143,25 @@ pub(super) struct Search<'a> {
     offset_log: Vec<(u32, u64)>,
     floor_log: Vec<(u32, u64)>,
     capacity: u64,
-    /// How many nodes it may visit, and how many it has visited.
+    /// Number of nodes allowed, and number of nodes visited.
     allowed: u64,
     visited: u64,
-    /// Where a search that was stopped stands.
+    /// Position at which a stopped search resumes.
     stands: Stands,
 }
 
-/// Where a search goes on.
+/// Position at which a search resumes.
 enum Stands {
-    /// It has not begun.
+    /// Before the first choice.
     AtStart,
-    /// The uppermost frame chooses.
+    /// The uppermost frame chooses next.
     Choosing,
     /// The uppermost frame has no choice left.
     Closing,
 }
 
 impl<'a> Search<'a> {
-    /// A search for a packing of height at most `capacity`.
+    /// Makes a search for a packing of height at most `capacity`.
     pub fn new(blocks: &[Block], sections: &'a Sections, capacity: u64, ranking: Ranking) -> Search<'a> {
         let mut search = Search {
             sections,
@@ -217,7 +214,7 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Goes on until `nodes` have been visited since the search began. The outcome is that of a search that begins anew and may visit as many.
+    /// Resumes until `nodes` have been visited since the search began. The outcome equals that of a new search with this limit.
     pub fn run(&mut self, nodes: u64) -> Outcome {
         self.allowed = nodes;
         if self.visited >= nodes && !matches!(self.stands, Stands::AtStart) {
@@ -238,7 +235,7 @@ impl<'a> Search<'a> {
             if let Some(open) = goal.take()
                 && !self.open(&open)
             {
-                // Nothing is left in the part: on to the next one.
+                // The part is solved: continue with the next one.
                 let Some(next) = self.parts[open.part].next else {
                     return Outcome::Found(self.offsets());
                 };
@@ -260,7 +257,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The goal to begin with; else how the search ends before it begins.
+    /// Returns the first goal, or the outcome if the search ends before it begins.
     fn first_goal(&mut self) -> Result<Goal, Outcome> {
         let misplaced = self.blocks.iter().any(|block| block.height > self.capacity || block.offset > block.ceiling);
         let sums = self.floor.iter().zip(&self.total).map(|(floor, total)| floor + total);
@@ -280,12 +277,12 @@ impl<'a> Search<'a> {
         self.blocks.iter().map(|block| block.offset).collect()
     }
 
-    /// How many nodes it has visited.
+    /// Returns the number of nodes visited.
     pub fn visited(&self) -> u64 {
         self.visited
     }
 
-    /// Pushes a frame with the candidates of a part. Answers false where the part has no block left.
+    /// Pushes a frame with the candidates of a part. Returns `false` if the part has no block left.
     fn open(&mut self, goal: &Goal) -> bool {
         let part = &self.parts[goal.part];
         let start = self.candidates.len();
@@ -303,8 +300,8 @@ impl<'a> Search<'a> {
         if least_top == u64::MAX {
             return false;
         }
-        // Dominance: whoever starts at or above the top of another one leaves room for that one below. And as all blocks yet to come, the
-        // candidate among them, will lie at or above the candidate's offset, each section must have room for all of its own there.
+        // Dominance: a block that starts at or above the top of another one leaves room for that one below. All remaining blocks, with the
+        // candidate, will lie at or above the candidate's offset. So each section must have room for its blocks there.
         let range = part.sections.clone();
         let room = self.limit[range.clone()].iter().zip(&self.total[range]).map(|(limit, total)| limit - total);
         let highest = room.min().unwrap_or(0).min(least_top - 1);
@@ -329,7 +326,7 @@ impl<'a> Search<'a> {
         true
     }
 
-    /// Drops the uppermost frame and all others above its parent, and takes back what they placed.
+    /// Drops the uppermost frame and all others above its parent, and undoes their placements.
     fn close(&mut self) {
         let keep = self.frames.last().and_then(|frame| frame.parent).map_or(0, |parent| parent + 1);
         while self.frames.len() > keep {
@@ -337,13 +334,12 @@ impl<'a> Search<'a> {
             if let Some(frame) = self.frames.pop() {
                 self.lower_floors(frame.floors);
             }
-            // The candidates of a frame stand after those of the frames below it.
+            // The candidates of a frame stand after the candidates of the frames below it.
             self.candidates.truncate(self.frames.last().map_or(0, |below| below.candidates.end));
         }
     }
 
-    /// Takes back the choice of the frame at `depth`, and places its next candidate that passes all checks. Answers what is to be solved
-    /// then.
+    /// Undoes the choice of the frame at `depth`, and places its next candidate that passes all checks. Returns the goal after it.
     fn choose(&mut self, depth: usize) -> Choice {
         loop {
             let tried = self.frames[depth].placed;
@@ -374,7 +370,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What is to be solved after `block` of a part was placed: the same part, or the first of those it falls into.
+    /// Returns the goal after `block` was placed: the same part, or the first of the parts into which it splits.
     fn goal_after(&mut self, depth: usize, part: usize, block: u32, turn: Turn) -> Goal {
         let parent = Some(depth);
         let range = self.sections.range[block as usize].clone();
@@ -391,8 +387,8 @@ impl<'a> Search<'a> {
         Goal { part, turn, parent }
     }
 
-    /// Makes parts of some blocks, cutting their sections where no block crosses, at boundaries within `range`. Answers the first part;
-    /// they are linked to one another and then to `next`.
+    /// Makes parts of some blocks by cutting their sections where no block crosses, at boundaries within `range`. Returns the first part. The
+    /// parts are linked to each other and then to `next`.
     fn make_parts(
         &mut self,
         blocks: &[u32],
@@ -430,7 +426,7 @@ impl<'a> Search<'a> {
         Some(first)
     }
 
-    /// Places a block, and answers whether all blocks above it still fit.
+    /// Places a block. Returns `true` if all blocks above it still fit.
     fn put(&mut self, depth: usize, block: usize, turn: Turn) -> bool {
         self.blocks[block].placed = true;
         let range = self.sections.range[block].clone();
@@ -467,7 +463,7 @@ impl<'a> Search<'a> {
         self.raise_floors(fits, turn)
     }
 
-    /// Takes back what the frame at `depth` placed. Answers true where no other candidate of the frame can do better.
+    /// Undoes the placement of the frame at `depth`. Returns `true` if no other candidate of the frame can do better.
     fn undo(&mut self, depth: usize) -> bool {
         let Some(block) = self.frames[depth].placed.take() else {
             return false;
@@ -497,7 +493,7 @@ impl<'a> Search<'a> {
         self.frames[depth].hatless
     }
 
-    /// Decides that a block is not placed where it would be now. Answers whether there can be a solution without it there.
+    /// Passes a block over at its present offset. Returns `true` if there can still be a solution.
     fn pass_over(&mut self, block: u32) -> bool {
         let known = &self.blocks[block as usize];
         let turn = (known.offset, known.rank);
@@ -510,7 +506,7 @@ impl<'a> Search<'a> {
         self.raise_floors(true, turn)
     }
 
-    /// Notes that a block of a section can no longer have `offset`, which matters if the floor was as high.
+    /// Marks a section as stale if its floor was at least `offset`, which a block of it can no longer have.
     fn mark_stale(&mut self, section: usize, offset: u64) {
         if self.floor[section] >= offset && !self.is_stale[section] {
             self.is_stale[section] = true;
@@ -518,9 +514,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Finds the floors of stale sections anew, unless the choice is already known to be wrong. Answers whether the blocks yet to come still fit
-    /// into each section. They did before, above every offset at which a block is tried (see [`Self::open`]): only a floor that rises can have left
-    /// too little room.
+    /// Recomputes the floors of stale sections, unless the choice is already known to be wrong. Returns `true` if the remaining blocks still
+    /// fit into each section. They did before, above every tried offset (see [`Self::open`]), so only a floor that rises can leave too little
+    /// room.
     fn raise_floors(&mut self, mut fits: bool, turn: Turn) -> bool {
         while let Some(section) = self.stale.pop() {
             let section = section as usize;
@@ -534,7 +530,7 @@ impl<'a> Search<'a> {
         fits
     }
 
-    /// The floor of a section after a turn, if it is higher than before.
+    /// Returns the floor of a section after a turn, if it is higher than before.
     fn higher_floor(&self, section: usize, turn: Turn) -> Option<u64> {
         let mut least = None;
         for &block in &self.sections.members[section] {
@@ -551,7 +547,7 @@ impl<'a> Search<'a> {
         least
     }
 
-    /// Goes back to the floors of an earlier time.
+    /// Restores the floors of an earlier time.
     fn lower_floors(&mut self, mark: usize) {
         while self.floor_log.len() > mark {
             if let Some((section, before)) = self.floor_log.pop() {

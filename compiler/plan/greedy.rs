@@ -1,35 +1,35 @@
-//! Fast packings: blocks one after another, in several orders, each into a place that is free among those already placed.
+//! Fast packings: blocks are placed one after another, in several orders, each where placed blocks leave room.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::problem::{Block, Sections, align_up};
 
-/// In which order blocks are placed.
+/// Order in which blocks are placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// Higher blocks first.
     Height,
     /// Blocks of more bytes times time first.
     Area,
-    /// Longer lives first.
+    /// Longer live ranges first.
     Duration,
     /// Blocks of the fullest section first, higher ones first among them.
     Breadth,
-    /// As they come to life.
+    /// Earlier starts of the live range first.
     Start,
 }
 
-/// Which free place a block takes.
+/// Choice among the free places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
-    /// The lowest.
+    /// The lowest place.
     First,
-    /// The tightest.
+    /// The tightest place.
     Best,
 }
 
-/// All variants, the most often successful first.
+/// All variants; those that succeed most often come first.
 pub(super) const VARIANTS: [(Order, Fit); 10] = [
     (Order::Height, Fit::First),
     (Order::Height, Fit::Best),
@@ -43,12 +43,12 @@ pub(super) const VARIANTS: [(Order, Fit); 10] = [
     (Order::Start, Fit::Best),
 ];
 
-/// The top of a packing.
+/// Returns the height of a packing.
 pub(super) fn height(blocks: &[Block], offsets: &[u64]) -> u64 {
     blocks.iter().zip(offsets).map(|(block, offset)| offset + block.height()).max().unwrap_or(0)
 }
 
-/// Places all blocks, fixed ones first. Returns their offsets, or `None` as soon as one reaches up to `limit`.
+/// Places all blocks, fixed ones first. Returns their offsets, or `None` as soon as a block reaches `limit`.
 pub(super) fn place(blocks: &[Block], sections: &Sections, order: Order, fit: Fit, limit: u64) -> Option<Vec<u64>> {
     let mut offsets = vec![0u64; blocks.len()];
     let mut placed = vec![false; blocks.len()];
@@ -58,7 +58,7 @@ pub(super) fn place(blocks: &[Block], sections: &Sections, order: Order, fit: Fi
         for neighbor in &sections.neighbors[block] {
             let other = neighbor.other as usize;
             if placed[other] {
-                // Below the other block up to `offset - over`, above it from `offset + under`; not between.
+                // The block may lie below the other one, up to `offset - over`, or above it, from `offset + under`.
                 forbidden.push(((offsets[other] + 1).saturating_sub(neighbor.over), offsets[other] + neighbor.under));
             }
         }
@@ -71,7 +71,7 @@ pub(super) fn place(blocks: &[Block], sections: &Sections, order: Order, fit: Fi
     Some(offsets)
 }
 
-/// A multiple of `alignment` outside all half-open ranges of `forbidden`.
+/// Returns a multiple of `alignment` outside all half-open ranges of `forbidden`.
 fn free_place(forbidden: &mut [(u64, u64)], alignment: u64, fit: Fit) -> u64 {
     forbidden.sort_unstable();
     let mut candidate = 0;
@@ -93,7 +93,7 @@ fn free_place(forbidden: &mut [(u64, u64)], alignment: u64, fit: Fit) -> u64 {
     best.map_or(candidate, |(_, place)| place)
 }
 
-/// All blocks in the order given, fixed ones before all others.
+/// Returns all blocks in the given order; fixed blocks come first.
 fn sorted(blocks: &[Block], sections: &Sections, order: Order) -> Vec<usize> {
     let mut fullest = vec![0; blocks.len()];
     if order == Order::Breadth {
@@ -122,8 +122,8 @@ fn sorted(blocks: &[Block], sections: &Sections, order: Order) -> Vec<usize> {
     keyed.into_iter().map(|(.., index)| index).collect()
 }
 
-/// Packs any number of blocks in time n log n, without looking at pairs: an allocator that runs through time and gives each block the
-/// smallest hole that holds it. Fixed blocks keep their places and the others lie above all of them.
+/// Packs any number of blocks in O(n log n), without inspecting pairs. It runs through time as an allocator and gives each block the smallest
+/// hole that holds it. Fixed blocks keep their offsets; other blocks lie above all of them.
 pub(super) fn place_through_time(blocks: &[Block]) -> Vec<u64> {
     let floor = blocks.iter().filter_map(|block| block.fixed.map(|offset| offset + block.height())).max().unwrap_or(0);
     let mut offsets: Vec<u64> = blocks.iter().map(|block| block.fixed.unwrap_or(0)).collect();
@@ -146,13 +146,13 @@ pub(super) fn place_through_time(blocks: &[Block]) -> Vec<u64> {
     offsets
 }
 
-/// The free parts of an arena without end.
+/// The free ranges of an unbounded arena.
 struct Holes {
     /// Holes by length, then start.
     by_length: BTreeSet<(u64, u64)>,
-    /// The same holes as (start, end).
+    /// Holes as (start, end).
     by_start: BTreeSet<(u64, u64)>,
-    /// Everything from here on is free.
+    /// Start of the unbounded free range.
     top: u64,
 }
 
@@ -173,7 +173,7 @@ impl Holes {
         self.by_length.remove(&(end - start, start));
     }
 
-    /// Takes `height` bytes out of the smallest hole that is sure to hold them, or from the top.
+    /// Allocates `height` bytes in the smallest hole that surely holds them, or at the top.
     fn take(&mut self, height: u64, alignment: u64) -> u64 {
         let enough = height + (alignment - 1);
         let Some(&(length, start)) = self.by_length.range((enough, 0)..).next() else {
@@ -190,7 +190,7 @@ impl Holes {
         offset
     }
 
-    /// Returns `start..end`, joining it with free neighbours.
+    /// Frees `start..end` and joins it with adjacent holes.
     fn give(&mut self, mut start: u64, mut end: u64) {
         if start == end {
             return;

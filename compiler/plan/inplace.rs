@@ -1,4 +1,4 @@
-//! Work in place: storages that take over the bytes of a tensor that dies, as far as the kernels allow it.
+//! Storages that work in place: they take over the bytes of a dead tensor, where the kernels allow it.
 
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -8,24 +8,24 @@ use super::problem::{Block, Segment};
 use super::request::{PlanError, Request, TensorId};
 use super::views::Demand;
 
-/// A pair of [`super::Step::may_share`] that can be used: the storage read dies where the storage written comes to life.
+/// A usable pair of [`super::Step::may_share`]: the storage read is last used in the step that first writes the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pair {
     pub step: usize,
     pub read: TensorId,
     pub written: TensorId,
-    /// Bytes that are live only once if the pair is used.
+    /// Bytes that the pair saves.
     pub saving: u64,
 }
 
-/// Storages that share memory, one after another: roots and where each starts above the lowest.
+/// Storages that share memory one after another: each root with its offset above the lowest one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Group {
-    /// Mostly one, and groups are made anew for each choice of pairs.
+    /// The members. Most groups have one, and groups are built again for each choice of pairs.
     pub members: SmallVec<[(TensorId, u64); 1]>,
 }
 
-/// All pairs that can be used, each by itself, the most saving first.
+/// Returns all usable pairs, the largest saving first.
 pub(super) fn pairs(request: &Request, lifetimes: &Lifetimes) -> Result<Vec<Pair>, PlanError> {
     let mut pairs: Vec<Pair> = Vec::new();
     for (index, step) in request.steps.iter().enumerate() {
@@ -49,15 +49,15 @@ pub(super) struct Merger<'a> {
     request: &'a Request,
     lifetimes: &'a Lifetimes,
     demands: &'a [Demand],
-    /// By root: its group, an index of `groups`.
+    /// Index in `groups` of each root's group.
     group: Vec<usize>,
     groups: Vec<Group>,
-    /// Comparisons of storages still allowed. Chains of thousands of steps in place are compared in a moment; hostile ones end here.
+    /// Limit of remaining comparisons of storages. It allows long chains of in-place steps, and stops hostile requests.
     comparisons: u64,
 }
 
 impl<'a> Merger<'a> {
-    /// Every storage alone.
+    /// Puts every storage into a group of its own.
     pub fn new(request: &'a Request, lifetimes: &'a Lifetimes, demands: &'a [Demand]) -> Merger<'a> {
         let alone = |index: usize| Group { members: smallvec![(TensorId(index as u32), 0)] };
         Merger {
@@ -70,7 +70,7 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// Uses a pair, if its groups can share memory. Answers whether they do.
+    /// Merges the groups of a pair, if they can share memory. Returns `true` if they do.
     pub fn merge(&mut self, pair: &Pair) -> bool {
         let (read, written) = (self.lifetimes.home(pair.read), self.lifetimes.home(pair.written));
         let (left, right) = (self.group[read.root.index()], self.group[written.root.index()]);
@@ -95,7 +95,7 @@ impl<'a> Merger<'a> {
         true
     }
 
-    /// The groups that step touch, and the block that each needs.
+    /// Returns the groups that steps touch, each with its block.
     pub fn blocks(&self) -> Vec<(&Group, Block)> {
         let used = |group: &&Group| group.members.iter().any(|(root, _)| self.lifetimes.steps(*root).is_some());
         self.groups.iter().filter(used).map(|group| (group, self.block(group))).collect()
@@ -106,7 +106,7 @@ impl<'a> Merger<'a> {
         members.iter().find(|member| member.0 == root).map_or(0, |member| member.1)
     }
 
-    /// Whether two groups can share memory when their origins are raised by so much.
+    /// Tests whether two groups can share memory when their origins are raised by `left_up` and `right_up`.
     fn compatible(&mut self, left: usize, left_up: u64, right: usize, right_up: u64) -> bool {
         let (left, right) = (&self.groups[left].members, &self.groups[right].members);
         let cost = left.len() as u64 * right.len() as u64;
@@ -133,8 +133,8 @@ impl<'a> Merger<'a> {
         left.clone().all(|one| right.clone().all(|other| self.harmless(one, other)))
     }
 
-    /// Whether two storages at these places never hold live bytes in the same memory, except where one step reads the one and writes the
-    /// other in place.
+    /// Tests whether two storages at these offsets never conflict. Live bytes may overlap only in one step, which reads one storage and writes
+    /// the other in place.
     pub fn harmless(&self, (one, one_at): (TensorId, u64), (other, other_at): (TensorId, u64)) -> bool {
         let bytes = |root: TensorId, at: u64| at..at + self.request.tensors[root.index()].bytes;
         if !overlap(&bytes(one, one_at), &bytes(other, other_at)) {
@@ -154,15 +154,15 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// Whether a storage that starts at a byte of `born` is dead when `step` writes that first, or works there in place.
+    /// Tests whether `step` may overwrite a storage at the start of `born`: it is dead by then, or the step works in place.
     pub fn is_dead_before(&self, step: usize, dying: (TensorId, u64), born: TensorId) -> bool {
         self.lifetimes
             .steps(dying.0)
             .is_none_or(|steps| steps.end <= step || (steps.end == step + 1 && self.in_place(step, dying, (born, 0))))
     }
 
-    /// Whether everything that `step` touches in the dying storage is read only, and shares its start with what it writes over it, as
-    /// declared.
+    /// Tests whether `step` overwrites a dying storage in place. It must only read that storage, and each tensor read must start where the
+    /// written one does, as declared.
     fn in_place(&self, step: usize, (dying, dying_at): (TensorId, u64), (born, born_at): (TensorId, u64)) -> bool {
         let step = &self.request.steps[step];
         let place = |tensor: TensorId, at: u64| {
@@ -183,7 +183,7 @@ impl<'a> Merger<'a> {
         })
     }
 
-    /// The block of a group: at each step as high as its highest live byte.
+    /// Returns the block of a group: at each step as high as its highest live byte.
     fn block(&self, group: &Group) -> Block {
         let (mut alignment, mut fixed) = (1, None);
         let mut parts: Vec<Segment> = Vec::new();
@@ -207,7 +207,7 @@ fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
     one.start < other.end && other.start < one.end
 }
 
-/// The upper outline of segments that may overlap in time.
+/// Returns the upper outline of segments that may overlap in time.
 fn highest(mut parts: Vec<Segment>) -> Vec<Segment> {
     let mut times: Vec<u64> = parts.iter().flat_map(|part| [part.start, part.end]).collect();
     times.sort_unstable();

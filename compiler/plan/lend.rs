@@ -1,9 +1,9 @@
-//! Memory that callers lend. A caller's buffer for a result holds nothing until the first step that writes it, so tensors that are dead by then
-//! may lie there, and the arena is smaller.
+//! Memory that callers lend. A caller's result buffer holds nothing until the first step that writes the result. Tensors that are dead by then
+//! may lie there, which makes the arena smaller.
 //!
-//! At the step with the most live bytes the largest tensor that fits somewhere is lent a place, then at the step that has the most without it, and so
-//! on. A tensor that is lent a place is a view of the result in the request that follows, which takes the place over the other way round: the
-//! result comes later. So the planner, and the check, need to know nothing of it.
+//! At the step with the most live bytes, the largest tensor that fits is moved to a buffer. This repeats with the step that then has the most
+//! live bytes. A moved tensor becomes a view of the result that takes the place over in reverse: the result comes later. So the planner and the
+//! check need no special case.
 
 use std::cmp::Reverse;
 
@@ -19,30 +19,30 @@ use super::views::{demands, homes};
 pub struct Lender {
     /// The result that the buffer is for: a tensor of [`Place::Output`] that is no view.
     pub output: TensorId,
-    /// What the address of the buffer is a multiple of.
+    /// Alignment of the buffer's address.
     pub alignment: u64,
 }
 
-/// What is lent.
+/// Result of moving tensors to callers' buffers.
 pub(super) struct Loan {
-    /// The same tensors and steps; those that were lent a place are views of an output.
+    /// The request with moved tensors as views of an output.
     pub request: Request,
-    /// Bytes of tensors that were lent a place.
+    /// Bytes of the moved tensors.
     pub bytes: u64,
-    /// A size below which no arena can be, whatever is lent.
+    /// A lower bound of the arena for every choice of moved tensors.
     pub lower_bound: u64,
-    /// Tensors that were put into buffers on the way.
+    /// Number of placements tried.
     pub nodes: u64,
 }
 
-/// Tensors that are lent a place at most: each makes the request anew.
+/// Limit of moved tensors; each one rebuilds the request.
 const MOST_LENT: usize = 64;
 
-/// Lends places to tensors of a request, if fewer bytes are live at its peak then. `alignment` is what the address of a tensor must be a multiple
-/// of, wherever it lies.
+/// Moves tensors of a request to callers' buffers, if this lowers its peak. `alignment` is the alignment of each tensor's address, in the arena
+/// and in buffers. Returns `None` if the peak stays.
 ///
 /// # Errors
-/// As [`super::plan`].
+/// The errors of [`super::plan`].
 pub(super) fn lend(request: &Request, lenders: &[Lender], alignment: &[u64]) -> Result<Option<Loan>, PlanError> {
     let lifetimes = Lifetimes::new(request)?;
     let homes = homes(request)?;
@@ -51,7 +51,7 @@ pub(super) fn lend(request: &Request, lenders: &[Lender], alignment: &[u64]) -> 
     let merger = Merger::new(request, &lifetimes, &demands);
     let mut buffers: Vec<Buffer> = lenders.iter().map(|&lender| Buffer::new(request, &lifetimes, lender)).collect();
     let mut lent = request.clone();
-    // The first request with the least bytes at its peak, of those on the way.
+    // The first of the requests tried that has the lowest peak.
     let (mut best, mut least) = (None, bound::of_steps(request, &lifetimes, &demands, &pairs));
     let mut last = least;
     let mut nodes = 0;
@@ -77,14 +77,14 @@ pub(super) fn lend(request: &Request, lenders: &[Lender], alignment: &[u64]) -> 
     Ok(Some(Loan { bytes: lent_bytes(request, &lent), request: lent, lower_bound, nodes }))
 }
 
-/// The step with the most live bytes.
+/// Returns the step with the most live bytes.
 fn peak(request: &Request) -> Result<StepBound, PlanError> {
     let lifetimes = Lifetimes::new(request)?;
     let demands = demands(request, &homes(request)?)?;
     Ok(bound::of_steps(request, &lifetimes, &demands, &pairs(request, &lifetimes)?))
 }
 
-/// The storages of the arena that are live at a step and may lie elsewhere. `lifetimes` are those before any was lent a place.
+/// Returns the arena storages that are live at a step and may be moved. `lifetimes` are of the original request.
 fn live_at(request: &Request, lifetimes: &Lifetimes, step: usize) -> Vec<TensorId> {
     let ids = (0..request.tensors.len()).map(|index| TensorId(index as u32));
     let is_root = |tensor: &TensorId| {
@@ -94,22 +94,22 @@ fn live_at(request: &Request, lifetimes: &Lifetimes, step: usize) -> Vec<TensorI
     ids.filter(is_root).filter(|&tensor| lifetimes.steps(tensor).is_some_and(|steps| steps.contains(&step))).collect()
 }
 
-/// The bytes of all tensors that one request holds in the arena, and the other in callers' buffers.
+/// Returns the bytes of all tensors that `before` holds in the arena and `lent` in callers' buffers.
 fn lent_bytes(before: &Request, lent: &Request) -> u64 {
     let tensors = before.tensors.iter().zip(&lent.tensors);
     tensors.filter(|(before, after)| before.view_of != after.view_of).map(|(tensor, _)| tensor.bytes).sum()
 }
 
-/// A buffer, and what lies in it before its result does.
+/// A caller's buffer, and the storages in it before its result.
 struct Buffer {
     output: TensorId,
     alignment: u64,
     bytes: u64,
-    /// The first step that touches the result; as many as there are steps where none does.
+    /// The first step that touches the result; the number of steps if none does.
     first: usize,
-    /// Whether that step may work in place.
+    /// `true` if that step may work in place.
     in_place: bool,
-    /// Storages with the bytes at which they start.
+    /// Storages in the buffer with their offsets.
     holds: Vec<(TensorId, u64)>,
 }
 
@@ -125,12 +125,12 @@ impl Buffer {
         Self { output, alignment, bytes, first: first.unwrap_or(request.steps.len()), in_place, holds: vec![] }
     }
 
-    /// Whether something else may lie in the buffer at a step.
+    /// Tests whether other tensors may use the buffer at a step.
     fn is_free_at(&self, step: usize) -> bool {
         step < self.first || (step == self.first && self.in_place)
     }
 
-    /// Takes a storage in, at the lowest place that is free as long as it lives. Gives the byte at which it starts.
+    /// Places a storage at the lowest offset that is free during its live range. Returns the offset, or `None`.
     fn take(&mut self, request: &Request, merger: &Merger<'_>, storage: TensorId, alignment: &[u64]) -> Option<u64> {
         let tensor = &request.tensors[storage.index()];
         if alignment[storage.index()] > self.alignment {

@@ -1,4 +1,4 @@
-//! When the bytes of each storage are live: from the step that first writes them to the step that last uses them.
+//! Live ranges of the bytes of each storage: from the first step that writes them to the last step that uses them.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -7,25 +7,25 @@ use super::problem::Segment;
 use super::request::{Place, Plan, PlanError, Request, TensorId};
 use super::views::{Home, homes};
 
-/// A range of bytes of a storage that all steps use alike, and when it is live.
+/// A byte range of a storage that all steps use alike, and its live range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Piece {
     bytes: Range<u64>,
-    /// From the step that writes it first to the one after the last that uses it.
+    /// Steps from the first writer to the last user, exclusive at the end.
     steps: Range<usize>,
 }
 
-/// The lives of all storages in the arena.
+/// The live ranges of all storages in the arena.
 #[derive(Debug, Clone)]
 pub struct Lifetimes {
     homes: Vec<Home>,
-    /// By root: its pieces in order of bytes. Empty for tensors outside the arena, for views, and where no step touches a byte.
+    /// Pieces of each root in order of bytes. Empty for tensors outside the arena, for views, and for storages that no step touches.
     pieces: Vec<Vec<Piece>>,
-    /// By root: what [`Lifetimes::profile`] gives, once it was asked for.
+    /// Results of [`Lifetimes::profile`] for each root, once computed.
     profiles: Vec<OnceLock<Vec<Segment>>>,
 }
 
-/// Most pieces a storage is divided into. One with more is taken as a whole.
+/// Limit of pieces of a storage. A storage with more becomes one piece.
 const MOST_PIECES: usize = 64;
 
 /// One use of a storage by a step.
@@ -37,7 +37,7 @@ struct Touch {
 }
 
 impl Lifetimes {
-    /// Finds all lives, and checks that nothing is read before it is written.
+    /// Computes all live ranges, and checks that nothing is read before it is written.
     pub fn new(request: &Request) -> Result<Lifetimes, PlanError> {
         let homes = homes(request)?;
         let mut touches: Vec<Vec<Touch>> = Vec::new();
@@ -61,13 +61,12 @@ impl Lifetimes {
         Ok(Lifetimes { homes, profiles: vec![OnceLock::new(); pieces.len()], pieces })
     }
 
-    /// Where a tensor's bytes are.
+    /// Returns the storage of a tensor and its offset there.
     pub fn home(&self, tensor: TensorId) -> Home {
         self.homes[tensor.index()]
     }
 
-    /// The steps from the first that writes a tensor's storage to the last that uses it. `None` for tensors outside the arena and
-    /// storages never used.
+    /// Returns the live range of a tensor's storage in steps. `None` for tensors outside the arena and for unused storages.
     pub fn steps(&self, tensor: TensorId) -> Option<Range<usize>> {
         let pieces = &self.pieces[self.home(tensor).root.index()];
         let start = pieces.iter().map(|piece| piece.steps.start).min()?;
@@ -75,20 +74,19 @@ impl Lifetimes {
         Some(start..end)
     }
 
-    /// The arena bytes that hold something a step after `step` still uses, as disjoint ascending ranges. All others may be overwritten
-    /// there.
+    /// Returns the arena bytes that a step after `step` still uses, as disjoint ascending ranges. A step may overwrite all other bytes.
     pub fn live_after(&self, plan: &Plan, step: usize) -> Vec<Range<u64>> {
         self.live(plan, vec![], |steps| steps.start <= step && step + 1 < steps.end)
     }
 
-    /// The arena bytes that hold something `step` of the request itself or a later one uses, its working memory among them.
+    /// Returns the arena bytes that `step` or a later step uses, including the scratch memory of `step`.
     pub fn live_within(&self, request: &Request, plan: &Plan, step: usize) -> Vec<Range<u64>> {
         let working = request.steps[step].scratch.iter().zip(&plan.scratch[step]);
         let working = working.map(|(scratch, &offset)| offset..offset + scratch.bytes).collect();
         self.live(plan, working, |steps| steps.contains(&step))
     }
 
-    /// Some ranges and those of what is live, merged.
+    /// Merges the given ranges with the live ranges.
     fn live(&self, plan: &Plan, mut ranges: Vec<Range<u64>>, is_live: impl Fn(&Range<usize>) -> bool) -> Vec<Range<u64>> {
         for (pieces, offset) in self.pieces.iter().zip(&plan.offset) {
             let live = pieces.iter().filter(|piece| is_live(&piece.steps));
@@ -105,12 +103,12 @@ impl Lifetimes {
         merged
     }
 
-    /// The sizes of a storage's pieces: ranges of bytes that all steps use alike.
+    /// Returns the sizes of a storage's pieces: byte ranges that all steps use alike.
     pub(super) fn piece_sizes(&self, root: TensorId) -> impl Iterator<Item = u64> {
         self.pieces[root.index()].iter().map(|piece| piece.bytes.end - piece.bytes.start)
     }
 
-    /// Which of the pieces of its storage a tensor of this many bytes lies on.
+    /// Returns the pieces of its storage that a tensor of `bytes` bytes covers.
     pub(super) fn pieces_under(&self, tensor: TensorId, bytes: u64) -> Range<usize> {
         let home = self.home(tensor);
         let pieces = &self.pieces[home.root.index()];
@@ -118,7 +116,7 @@ impl Lifetimes {
         start..pieces.partition_point(|piece| piece.bytes.start < home.offset + bytes).max(start)
     }
 
-    /// The height of a storage over time: at each step the end of its highest live byte. In order of time and without holes.
+    /// Returns the height of a storage over time: at each step the end of its highest live byte. Segments are ordered and contiguous.
     pub(super) fn profile(&self, root: TensorId) -> &[Segment] {
         let pieces = &self.pieces[root.index()];
         let height =
@@ -134,7 +132,7 @@ impl Lifetimes {
         self.over_time(root, sum)
     }
 
-    /// The values of a function that changes only where a piece of the storage comes to life or dies.
+    /// Evaluates a function over time; its value changes only at ends of a piece's live range.
     fn over_time(&self, root: TensorId, value: impl Fn(usize) -> u64) -> Vec<Segment> {
         let mut times: Vec<usize> = self.pieces[root.index()].iter().flat_map(|piece| [piece.steps.start, piece.steps.end]).collect();
         times.sort_unstable();
@@ -151,7 +149,7 @@ impl Lifetimes {
     }
 }
 
-/// Divides a storage where tensors in it start and end, and finds the life of each piece.
+/// Divides a storage at the ends of the tensors in it, and computes the live range of each piece.
 fn divide(request: &Request, touches: &[Touch]) -> Result<Vec<Piece>, PlanError> {
     let mut bounds: Vec<u64> = touches.iter().flat_map(|touch| [touch.bytes.start, touch.bytes.end]).collect();
     bounds.sort_unstable();

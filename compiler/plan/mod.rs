@@ -1,15 +1,15 @@
-//! Static memory planning: which arena bytes each tensor has, for a fixed order of steps.
+//! Static memory planning: arena offsets of tensors, for a fixed order of steps.
 //!
-//! The planner knows nothing of what tensors mean. It is given a [`Request`]: tensors as numbers of bytes, and steps that read and write
-//! them. It answers with a [`Plan`], and [`check`], which shares no code with it, replays the steps against the plan.
+//! The planner does not know what tensors mean. A [`Request`] has tensors as numbers of bytes, and steps that read and write them. The answer
+//! is a [`Plan`]. [`check`] shares no code with the planner, and replays the steps against the plan.
 //!
-//! The way of a request:
+//! A request passes through these modules:
 //!
 //! 1. `views`: every tensor becomes a range of bytes in a *storage*, the tensor at the root of its chain of views;
 //! 2. `lifetimes`: the steps between which each byte of a storage is live;
-//! 3. `bound`: no arena can be smaller than the bytes live at one step, less what may share memory there;
+//! 3. `bound`: the arena is at least as large as the bytes live at one step, less the bytes that may share memory there;
 //! 4. `inplace`: storages that take over one another's bytes become one *block*, whose height changes over time;
-//! 5. `problem`, `greedy`, `rank`, `exact`, `pack`: blocks are packed as low as they can be found to go;
+//! 5. `problem`, `greedy`, `rank`, `exact`, `pack`: blocks are packed as low as the search finds;
 //! 6. `lend`: tensors at the peak go to callers' buffers that hold no result yet.
 //!
 //! Everything is deterministic: the search is limited by nodes, not by time.
@@ -48,13 +48,13 @@ use lend::{Loan, lend};
 use problem::Sections;
 use views::Demand;
 
-/// A choice of pairs to use, and the packing that follows.
+/// The chosen in-place pairs, and their packing.
 struct Layout {
     pairs: Vec<Pair>,
     packing: Packing,
 }
 
-/// Plans the arena of a request: lower bound first, then as close to it as the effort allows.
+/// Plans the arena of a request: the lower bound first, then a plan as close to it as the effort allows.
 pub fn plan(request: &Request) -> Result<Plan, PlanError> {
     let lifetimes = Lifetimes::new(request)?;
     let homes = views::homes(request)?;
@@ -66,7 +66,7 @@ pub fn plan(request: &Request) -> Result<Plan, PlanError> {
     let layout = planner.choose(pairs.clone(), bound.bytes);
     let mut lower_bound = bound.bytes;
     if pairs.is_empty() && bound.whole {
-        // There was nothing to choose, so what was proved of this packing holds for all.
+        // There was no choice of pairs, so the bound of this packing holds for all plans.
         lower_bound = lower_bound.max(layout.packing.lower_bound);
     }
     let (offset, scratch) = planner.resolve(&layout);
@@ -86,17 +86,18 @@ pub fn plan(request: &Request) -> Result<Plan, PlanError> {
 /// A request with tensors in callers' buffers, and its plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lent {
-    /// The same tensors and steps; those that were lent a place are views of an output.
+    /// The request with moved tensors as views of an output.
     pub request: Request,
-    /// The plan of it. Its lower bound holds for every choice of what is lent.
+    /// The plan of this request. Its lower bound holds for every choice of moved tensors.
     pub plan: Plan,
 }
 
-/// The least part of the arena that lending must save: kernels that work in callers' buffers find them at any address.
+/// Least saving of callers' buffers: one part in this many of the arena. The reason is that kernels then work at addresses unknown at compile
+/// time.
 const LEAST_SAVED: u64 = 64;
 
-/// Plans a request that has a plan with tensors in buffers that callers lend, if that makes the arena smaller. `alignment` is what the address of
-/// each tensor must be a multiple of, wherever it lies.
+/// Plans a request again with tensors in callers' buffers. Returns `None` unless the arena gets smaller than in `without`. `alignment` is the
+/// alignment of each tensor's address, in the arena and in buffers.
 pub fn plan_lent(request: &Request, without: &Plan, lenders: &[Lender], alignment: &[u64]) -> Result<Option<Lent>, PlanError> {
     let Some(Loan { request, bytes, lower_bound, nodes }) = lend(request, lenders, alignment)? else { return Ok(None) };
     let plan = plan(&request)?;
@@ -108,13 +109,13 @@ pub fn plan_lent(request: &Request, without: &Plan, lenders: &[Lender], alignmen
     Ok(Some(Lent { request, plan: Plan { lower_bound, optimal, explored_nodes, lent_bytes: bytes, ..plan } }))
 }
 
-/// Plans a request in the order given and in the order that [`order`] finds, and answers the smaller arena with its order: the steps of
-/// the plan are those of the request in that order ([`Request::reordered`]).
+/// Plans a request in the given order and in the order of [`order`]. Returns the smaller plan with its order of steps; see
+/// [`Request::reordered`].
 pub fn plan_reordered(request: &Request) -> Result<(Vec<usize>, Plan), PlanError> {
     plan_reordered_by(request, order)
 }
 
-/// The same, where `order` knows what [`order`] finds.
+/// Plans a request as [`plan_reordered`] does, with the orders that `order` returns, for example from a cache.
 pub fn plan_reordered_by(
     request: &Request,
     order: impl Fn(&Request) -> Result<Order, PlanError> + Sync,
@@ -135,7 +136,7 @@ pub fn plan_reordered_by(
     }
 }
 
-/// The blocks of a request, named by the tensors in them, as a problem that [`csv::print`] can write down. Scratch is named after its step.
+/// Returns the blocks of a request as a problem for [`csv::print`]. They are named by their tensors; scratch is named after its step.
 pub fn blocks(request: &Request) -> Result<Vec<(String, Block)>, PlanError> {
     let lifetimes = Lifetimes::new(request)?;
     let homes = views::homes(request)?;
@@ -161,15 +162,15 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// The layout with the least arena found. It starts from all pairs: each saves bytes where it is used, but a shared place may be a
-    /// worse place, so where the bound is not met, pairs are dropped as long as that helps.
+    /// Returns the layout with the smallest arena found. It starts from all pairs. A pair saves bytes but can force a worse offset, so pairs
+    /// are dropped while that helps and the bound is not met.
     fn choose(&self, pairs: Vec<Pair>, bound: u64) -> Layout {
         let mut layout = self.pack(pairs, bound, self.request.effort);
         if layout.packing.height <= bound || layout.pairs.is_empty() {
             return layout;
         }
         let mut pairs = layout.pairs.clone();
-        // The allowance is in pairs of blocks looked at, as many as tens of milliseconds allow.
+        // The allowance counts pairs of blocks inspected; it corresponds to a few dozen milliseconds.
         let mut allowance: usize = match self.request.effort {
             Effort::Trial => 0,
             Effort::Normal => 1 << 18,
@@ -208,7 +209,7 @@ impl Planner<'_> {
         layout
     }
 
-    /// Storages grouped by those of `pairs` that go together. Pairs of imported offsets come first: they are facts.
+    /// Groups storages by the pairs that can be used together. Pairs of imported offsets come first, because they are fixed.
     fn merged(&self, pairs: &[Pair]) -> Merger<'_> {
         let mut merger = Merger::new(self.request, self.lifetimes, self.demands);
         let (imported, others): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| self.imported(pair));
@@ -218,13 +219,13 @@ impl Planner<'_> {
         merger
     }
 
-    /// Whether both places of a pair are imported.
+    /// Tests whether both tensors of a pair have imported offsets.
     fn imported(&self, pair: &Pair) -> bool {
         let fixed = |tensor: TensorId| self.demands[self.lifetimes.home(tensor).root.index()].fixed.is_some();
         fixed(pair.read) && fixed(pair.written)
     }
 
-    /// All blocks: groups of storages, then scratch.
+    /// Returns all blocks: groups of storages, then scratch.
     fn blocks(&self, merger: &Merger) -> Vec<Block> {
         let groups = merger.blocks().into_iter().map(|(_, block)| block);
         groups.chain(self.scratch_blocks().map(|(_, block)| block)).collect()
@@ -244,8 +245,8 @@ impl Planner<'_> {
         Layout { pairs, packing }
     }
 
-    /// The height of the best of a few greedy packings, or `limit` where none is lower. It takes from the allowance; `None` where that does not
-    /// suffice. Blocks that are put down are added to the nodes, as those of the exact search are.
+    /// Returns the height of the best of a few greedy packings, or `limit` if none is lower. Returns `None` if the allowance is used up. Placed
+    /// blocks count as nodes, as in the exact search.
     fn quick(&self, pairs: &[Pair], enough: u64, limit: u64, (allowance, nodes): (&mut usize, &mut u64)) -> Option<u64> {
         const VARIANTS: usize = 4;
         let blocks = self.blocks(&self.merged(pairs));
@@ -256,7 +257,7 @@ impl Planner<'_> {
         Some(pack::quick_below(&blocks, &sections, enough, looks, limit).unwrap_or(limit))
     }
 
-    /// Offsets of all tensors and of all scratch.
+    /// Returns the offsets of all tensors and of all scratch.
     fn resolve(&self, layout: &Layout) -> (Vec<Option<u64>>, Vec<Vec<u64>>) {
         let merger = self.merged(&layout.pairs);
         let mut offsets = layout.packing.offsets.iter().copied();
@@ -276,7 +277,7 @@ impl Planner<'_> {
         ((0..self.request.tensors.len()).map(offset).collect(), scratch)
     }
 
-    /// Imported offsets must not overlap while both tensors are live, unless they are used in place.
+    /// Checks that tensors with imported offsets do not overlap while both are live, except in place.
     fn check_fixed(&self, pairs: &[Pair]) -> Result<(), PlanError> {
         let merger = self.merged(pairs);
         let (groups, blocks): (Vec<_>, Vec<_>) = merger.blocks().into_iter().unzip();

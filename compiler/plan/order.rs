@@ -1,10 +1,13 @@
 //! The order of steps: one that keeps fewer bytes live at once.
 //!
-//! The measure is the *peak*: the most bytes live at a step, scratch included, less what the step may overwrite in place. A depth-first
-//! search looks for an order whose peak is below the best known, until there is none or its allowance is used up. Three things keep it
-//! small: a step that frees at least as much as it takes is run at once, which never hurts; a set of steps already run that led nowhere
-//! is not visited again; and the steps that leave the fewest bytes live are tried first, so that the first order found is that of a list
-//! scheduler.
+//! The measure is the *peak*: the most bytes live at a step, with scratch, less the bytes that the step may overwrite in place. A depth-first
+//! search looks for an order with a lower peak than the best known. It ends when there is none, or when its work limit is reached.
+//!
+//! Three rules keep the search small:
+//!
+//! - A step that frees at least as many bytes as it allocates runs at once, which is never worse.
+//! - A set of steps that led to a dead end is not visited again.
+//! - Steps that leave the fewest bytes live are tried first. So the first order found is the order of a list scheduler.
 
 use rustc_hash::FxHashSet;
 
@@ -16,14 +19,14 @@ use super::request::{Effort, Place, PlanError, Request, TensorId};
 pub struct Order {
     /// The steps, by their index in the request, in the order in which they are to run.
     pub steps: Vec<usize>,
-    /// The most bytes live at a step of it.
+    /// Peak of this order: the most bytes live at a step.
     pub peak: u64,
-    /// The same for the order given.
+    /// Peak of the order given.
     pub peak_before: u64,
 }
 
-/// Finds an order that respects every dependency through memory (state and caller's buffers included) and has a lower peak, or returns
-/// the order given. It never returns one with a higher peak. A lower peak usually, but not always, means a smaller arena: plan both.
+/// Finds an order that respects every dependency through memory, including state and callers' buffers, and has a lower peak. Returns the order
+/// given if there is none. A lower peak usually, but not always, means a smaller arena, so callers should plan both.
 pub fn order(request: &Request) -> Result<Order, PlanError> {
     let graph = Graph::new(request)?;
     let given: Vec<usize> = (0..request.steps.len()).collect();
@@ -47,25 +50,25 @@ pub fn order(request: &Request) -> Result<Order, PlanError> {
     Ok(best)
 }
 
-/// Steps, what they touch, and which must wait for which.
+/// Steps, the storage pieces they touch, and their dependencies.
 struct Graph {
     /// Sizes of all pieces of storage in the arena.
     bytes: Vec<u64>,
-    /// By piece: how many steps touch it.
+    /// Number of steps that touch each piece.
     touches: Vec<u32>,
     steps: Vec<Node>,
 }
 
 #[derive(Default, Clone)]
 struct Node {
-    /// Pieces it touches.
+    /// Pieces that the step touches.
     pieces: Vec<u32>,
     scratch: u64,
-    /// Pairs it can do in place: pieces read, pieces written, bytes saved. The most saving first.
+    /// Pairs that the step can do in place: pieces read, pieces written, bytes saved. The largest saving comes first.
     shares: Vec<(Vec<u32>, Vec<u32>, u64)>,
-    /// Steps that must come later.
+    /// Steps that depend on this one.
     after: Vec<u32>,
-    /// How many steps must come earlier.
+    /// Number of steps that this one depends on.
     before: u32,
 }
 
@@ -112,7 +115,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// The peak of an order.
+    /// Returns the peak of an order.
     fn peak(&self, order: &[usize]) -> u64 {
         let mut state = State::new(self);
         let mut peak = 0;
@@ -123,7 +126,7 @@ impl Graph {
         peak
     }
 
-    /// What no order can be below.
+    /// Returns a lower bound of the peak of every order.
     fn least_peak(&self) -> u64 {
         let count = self.steps.len();
         let closure = (count + self.bytes.len()) as u64 * count.div_ceil(64) as u64;
@@ -140,12 +143,11 @@ impl Graph {
         least.max().unwrap_or(0)
     }
 
-    /// Adds to each step the bytes that are live there in any order: those it touches, and those that both a step that must come earlier
-    /// and one that must come later touch.
+    /// Adds to each step the bytes that are live there in any order. A piece is live if the step touches it. It is also live if both a
+    /// predecessor and a successor of the step touch it.
     fn add_needed(&self, needed: &mut [u64]) {
         let count = self.steps.len();
-        // By step, itself and all that must come before it; itself and all that must come after it. Steps are given in an order that can
-        // run.
+        // Each step with all its predecessors, and each step with all its successors. The given order is a valid one.
         let mut before: Vec<Set> = (0..count).map(|step| Set::of(count, step)).collect();
         let mut after = before.clone();
         for step in 0..count {
@@ -160,7 +162,7 @@ impl Graph {
                 to[step].add(&from[0]);
             }
         }
-        // By piece the steps after some use of it, and the steps before some use of it.
+        // Successors and predecessors of the uses of each piece.
         let mut spans = vec![(Set::default(), Set::default()); self.bytes.len()];
         for (step, node) in self.steps.iter().enumerate() {
             for &piece in &node.pieces {
@@ -175,7 +177,7 @@ impl Graph {
     }
 }
 
-/// Words of work beyond which only direct uses are looked at.
+/// Limit of work, in words; above it only direct uses count.
 const MOST_CLOSURE: u64 = 1 << 21;
 
 /// A set of steps, one bit each. An empty set may have no words.
@@ -202,9 +204,10 @@ impl Set {
     }
 }
 
-/// All pairs (earlier, later) of steps that use the same bytes, one of them writing, or of which one is a barrier. Pairs implied by others may be missing.
+/// Returns pairs (earlier, later) of dependent steps. Both use the same bytes and one of them writes, or one of them is a barrier. Implied
+/// pairs may be missing.
 fn dependencies(request: &Request, lifetimes: &Lifetimes) -> Result<Vec<(usize, usize)>, PlanError> {
-    /// Uses of one storage beyond which it is taken as a whole.
+    /// Limit of uses of one storage; above it the storage counts as one piece.
     const MOST_USES: usize = 512;
     struct Use {
         step: usize,
@@ -260,7 +263,7 @@ fn dependencies(request: &Request, lifetimes: &Lifetimes) -> Result<Vec<(usize, 
     Ok(pairs)
 }
 
-/// What running a step would do.
+/// Effect of running a step.
 struct Cost {
     /// Bytes live while it runs.
     peak: u64,
@@ -268,10 +271,10 @@ struct Cost {
     after: u64,
 }
 
-/// Which steps have run, and what is live.
+/// The steps that have run, and the live bytes.
 struct State<'a> {
     graph: &'a Graph,
-    /// By piece: how many of the steps that touch it have run.
+    /// Number of steps already run that touch each piece.
     done: Vec<u32>,
     live: u64,
 }
@@ -285,7 +288,7 @@ impl<'a> State<'a> {
         self.done[piece as usize] == 0
     }
 
-    /// Whether the next step that touches a piece is the last.
+    /// Tests whether only one more step touches a piece.
     fn dying(&self, piece: u32) -> bool {
         self.done[piece as usize] + 1 == self.graph.touches[piece as usize]
     }
@@ -298,7 +301,7 @@ impl<'a> State<'a> {
             born += if self.unborn(piece) { size } else { 0 };
             dead += if self.dying(piece) { size } else { 0 };
         }
-        // Each tensor is used in one pair at most: the best pairs first.
+        // Each tensor is used in one pair at most, so the best pairs come first.
         let (mut saved, mut used): (u64, Vec<u32>) = (0, Vec::new());
         for (index, (from, to, saving)) in node.shares.iter().enumerate() {
             let possible = from.iter().all(|&piece| self.dying(piece)) && to.iter().all(|&piece| self.unborn(piece));
@@ -319,7 +322,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Takes back a step that left `live` bytes before it ran.
+    /// Undoes a step; `live` is the number of bytes that were live before it.
     fn take_back(&mut self, step: usize, live: u64) {
         self.live = live;
         for &piece in &self.graph.steps[step].pieces {
@@ -328,25 +331,25 @@ impl<'a> State<'a> {
     }
 }
 
-/// Words of memory for sets of steps known to lead nowhere: some tens of megabytes.
+/// Memory limit, in words, for sets of steps that are dead ends: a few dozen megabytes.
 const MOST_DEAD_ENDS: usize = 1 << 21;
 
 /// The search for an order whose peak is at most `limit`.
 struct Search<'a> {
     state: State<'a>,
     limit: u64,
-    /// By step: how many of those before it have not run.
+    /// Number of dependencies of each step that have not run.
     waiting: Vec<u32>,
     /// Steps that can run.
     ready: Vec<usize>,
     /// Steps run so far, as a set.
     ran: Vec<u64>,
-    /// Sets from which there is no way on.
+    /// Sets of steps that no valid order continues.
     dead_ends: FxHashSet<Vec<u64>>,
     frames: Vec<Frame>,
 }
 
-/// One position of the order: the step there, and those to be tried instead.
+/// One position of the order: its step, and the alternatives not yet tried.
 struct Frame {
     step: usize,
     live_before: u64,
@@ -367,13 +370,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Takes from `work` what it costs; `None` where there is no such order or the work is used up.
+    /// Runs the search and subtracts its cost from `work`. Returns `None` if there is no such order, or if `work` is used up.
     fn run(mut self, work: &mut u64) -> Option<Vec<usize>> {
         let graph = self.state.graph;
         while self.frames.len() < graph.steps.len() {
             let mut choices = self.choices(work)?;
             while choices.is_empty() {
-                // No way on from here: back to the last position with another choice.
+                // Dead end: return to the last position with an alternative.
                 if self.dead_ends.len() < MOST_DEAD_ENDS / self.ran.len() {
                     self.dead_ends.insert(self.ran.clone());
                 }
@@ -387,7 +390,7 @@ impl<'a> Search<'a> {
         Some(self.frames.iter().map(|frame| frame.step).collect())
     }
 
-    /// The steps worth running next, the best last.
+    /// Returns the steps worth running next, the best last; `None` if `work` is used up.
     fn choices(&mut self, work: &mut u64) -> Option<Vec<usize>> {
         let cost: usize = self.ready.iter().map(|&step| 4 + self.state.graph.steps[step].pieces.len()).sum();
         *work = work.checked_sub((cost + self.ran.len() + 8) as u64)?;
@@ -402,7 +405,7 @@ impl<'a> Search<'a> {
             }
         }
         choices.sort_unstable_by(|one, other| other.cmp(one));
-        // Where a step leaves no more live than there was, the others can wait.
+        // A step that does not increase the live bytes runs at once; the others can wait.
         if let Some(&(after, _, step)) = choices.last()
             && after <= self.state.live
         {

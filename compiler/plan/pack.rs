@@ -1,4 +1,4 @@
-//! The least packing that can be found: greedy first, then the exact search at falling capacities, within a number of nodes.
+//! Packing: greedy first, then the exact search at falling capacities, limited by a number of nodes.
 
 use super::bound;
 use super::exact::{Outcome, Search};
@@ -14,14 +14,14 @@ pub struct Packing {
     pub offsets: Vec<u64>,
     /// The highest end of a block.
     pub height: u64,
-    /// A height below which there is no packing of these blocks. Equal to `height` where the packing is proved to be the least.
+    /// A proven lower bound of the height; equal to `height` for an optimal packing.
     pub lower_bound: u64,
     /// Nodes the exact search visited.
     pub nodes: u64,
 }
 
-/// Packs blocks as low as the effort allows, and stops once the height is `enough` (0 for the least that can be found). Fixed blocks are
-/// taken to be free of conflicts among themselves.
+/// Packs blocks as low as the effort allows, and stops at a height of `enough` (0 for the lowest). Fixed blocks must not conflict with each
+/// other.
 ///
 /// The sum of all heights and alignments must stay below 2^62 bytes, and so must fixed blocks.
 pub fn pack(blocks: &[Block], enough: u64, effort: Effort) -> Packing {
@@ -58,7 +58,7 @@ pub fn pack(blocks: &[Block], enough: u64, effort: Effort) -> Packing {
             Outcome::Stopped => false,
         }
     };
-    // Most problems have a packing at the goal itself. After that, halve the gap: below `low` the search has found nothing.
+    // Most problems have a packing at the goal. Otherwise bisect: below `low` the search found nothing.
     let mut low = goal;
     if !attempt(&mut best, goal, all / 2) {
         low = goal + 1;
@@ -75,15 +75,15 @@ pub fn pack(blocks: &[Block], enough: u64, effort: Effort) -> Packing {
     best
 }
 
-/// The best of the greedy packings, and the bound. A packing looks at every pair of blocks in conflict, so `looks` says how many are
-/// tried; one at least.
+/// Returns the best of the greedy packings, and the bound. A packing inspects every pair of blocks in conflict, so `looks` limits how many are
+/// tried; at least one is.
 fn quick(blocks: &[Block], sections: &Sections, enough: u64, looks: usize) -> Packing {
     let lower_bound = bound::of_sections(blocks, sections);
     let (height, offsets) = greedy_below(blocks, sections, lower_bound.max(enough), looks, u64::MAX).unwrap_or_default();
     Packing { offsets, height, lower_bound, nodes: 0 }
 }
 
-/// The height of the best of the greedy packings, where it is below `limit`; `enough` is below that.
+/// Returns the height of the best greedy packing if it is below `limit`. A height of `enough` ends the search.
 pub(super) fn quick_below(blocks: &[Block], sections: &Sections, enough: u64, looks: usize, limit: u64) -> Option<u64> {
     let lower_bound = bound::of_sections(blocks, sections);
     if lower_bound >= limit {
@@ -92,8 +92,8 @@ pub(super) fn quick_below(blocks: &[Block], sections: &Sections, enough: u64, lo
     greedy_below(blocks, sections, lower_bound.max(enough), looks, limit).map(|(height, _)| height)
 }
 
-/// The best of the greedy packings whose height is below `limit`, and that height. A packing is given up as soon as it is not the best, and
-/// none is tried after one of height `goal`.
+/// Returns the best greedy packing below `limit`, with its height. A packing is abandoned as soon as it exceeds the best. A height of `goal`
+/// ends the search.
 fn greedy_below(blocks: &[Block], sections: &Sections, goal: u64, looks: usize, mut limit: u64) -> Option<(u64, Vec<u64>)> {
     let variants = (looks / sections.pairs().max(1)).max(1);
     let mut best = None;
@@ -109,15 +109,15 @@ fn greedy_below(blocks: &[Block], sections: &Sections, goal: u64, looks: usize, 
     best
 }
 
-/// The packing for problems too large to look at pairs of blocks.
+/// Packs a problem that has too many blocks to inspect pairs.
 fn rough(blocks: &[Block]) -> Packing {
     let offsets = greedy::place_through_time(blocks);
     Packing { height: greedy::height(blocks, &offsets), lower_bound: bound::of_blocks(blocks), offsets, nodes: 0 }
 }
 
-/// How many nodes a search may visit. A node takes time in proportion to the blocks and sections it looks over, and to the sections of
-/// the blocks it raises, so an estimate of those divides the allowance, which is some tens of milliseconds at normal effort, and tens of
-/// seconds at maximal effort.
+/// Returns the number of nodes that a search may visit. A node costs time in proportion to the blocks and sections it inspects, and to the
+/// sections of the blocks it raises. An estimate of this cost divides the effort: dozens of milliseconds at normal effort, dozens of seconds at
+/// maximal effort.
 fn node_limit(effort: Effort, blocks: usize, sections: &Sections) -> u64 {
     let blocks = blocks.max(1) as u64;
     let raised = sections.pairs() as u64 * sections.entries() as u64 / (blocks * blocks);
@@ -129,9 +129,9 @@ fn node_limit(effort: Effort, blocks: usize, sections: &Sections) -> u64 {
     }
 }
 
-/// Searches with each ranking in turn, in rounds of ever more nodes: a ranking that suits the problem often finds a packing after few
-/// nodes, and one that does not suit it may never. Each round counts all nodes of its searches, as if they began anew, though they go on where
-/// they were: what is found does not depend on that.
+/// Searches with each ranking in turn, with more nodes in each round. A suitable ranking often finds a packing after few nodes; an unsuitable
+/// one may never. Searches resume in the next round, but each round counts their nodes from the start. So the result does not depend on
+/// resuming.
 fn take_turns(blocks: &[Block], sections: &Sections, capacity: u64, nodes: &mut u64) -> Outcome {
     let mut searches = RANKINGS.map(|ranking| (ranking, None));
     let mut limit = 2 * blocks.len() as u64 + 8;

@@ -1,41 +1,41 @@
-//! The packing problem under the plan: blocks with a life and a height, and what follows from them: sections of time and pairs in conflict.
+//! The packing problem: blocks with a live range and a height, the sections of time, and the pairs in conflict.
 
 use std::ops::Range;
 
-/// A part of a block's life during which its height does not change.
+/// A part of a block's live range with constant height.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     /// First instant, included.
     pub start: u64,
     /// Last instant, excluded.
     pub end: u64,
-    /// How many bytes above the block's offset are in use.
+    /// Bytes in use above the block's offset.
     pub bytes: u64,
 }
 
-/// Something to be given an offset: the storage of one tensor, of several that share it one after another, or scratch.
+/// A block to be placed: the storage of one tensor, of several that share it one after another, or scratch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// Its life, in order of time and without holes.
+    /// The live range, as ordered and contiguous segments.
     pub segments: Vec<Segment>,
-    /// What its offset must be a multiple of: a power of two.
+    /// Alignment of the offset: a power of two.
     pub alignment: u64,
-    /// The offset it must have.
+    /// The required offset, if any.
     pub fixed: Option<u64>,
 }
 
 impl Block {
-    /// A block of one height that lives in `start..end`, without alignment.
+    /// Makes a block of one height that is live in `start..end`, without alignment.
     pub fn new(start: u64, end: u64, bytes: u64) -> Block {
         Block { segments: vec![Segment { start, end, bytes }], alignment: 1, fixed: None }
     }
 
-    /// Its greatest height.
+    /// Returns the greatest height.
     pub fn height(&self) -> u64 {
         self.segments.iter().map(|segment| segment.bytes).max().unwrap_or(0)
     }
 
-    /// Its first instant, and the instant after its last.
+    /// Returns the live range of the block.
     pub fn life(&self) -> Range<u64> {
         match (self.segments.first(), self.segments.last()) {
             (Some(first), Some(last)) => first.start..last.end,
@@ -44,55 +44,55 @@ impl Block {
     }
 }
 
-/// The smallest multiple of `alignment`, a power of two, that is not below `value`. Sums are checked to stay below 2^62 beforehand.
+/// Returns the smallest multiple of `alignment`, a power of two, that is not below `value`. Callers checked that sums stay below 2^62.
 pub(super) fn align_up(value: u64, alignment: u64) -> u64 {
     (value + (alignment - 1)) & !(alignment - 1)
 }
 
-/// The greatest power of two known to divide an offset.
+/// Returns the greatest power of two known to divide an offset.
 pub(super) fn offset_unit(alignment: u64, fixed: Option<u64>) -> u64 {
     1 << (alignment | fixed.unwrap_or(0)).trailing_zeros()
 }
 
-/// Another block that is live at some instant together with this one.
+/// A block that conflicts with another one: both are live at some instant.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Neighbor {
     /// The other block.
     pub other: u32,
-    /// How far above this block's offset the other one's must be if it lies above.
+    /// Least distance of the other block's offset above this one's, if it lies above.
     pub over: u64,
-    /// How far above the other block's offset this one's must be if this one lies above.
+    /// Least distance of this block's offset above the other one's, if this one lies above.
     pub under: u64,
 }
 
-/// What the search and the bounds need to know of a set of blocks.
+/// Data about a set of blocks that the search and the bounds need.
 ///
 /// A *section* is an instant at which the set of live blocks (with their heights) is not contained in that of a neighbouring instant. A
 /// packing that is right in every section is right at every instant.
 pub(super) struct Sections {
     /// Number of sections.
     pub count: usize,
-    /// For each block the sections in which it is live. Empty for a block without bytes.
+    /// Sections in which each block is live. Empty for a block without bytes.
     pub range: Vec<Range<usize>>,
-    /// For each section the live blocks.
+    /// Live blocks of each section.
     pub members: Vec<Vec<u32>>,
-    /// For each section a common divisor of all offsets of its blocks.
+    /// A common divisor of all offsets in each section.
     pub unit: Vec<u64>,
-    /// For each block the blocks it must not overlap.
+    /// Blocks that each block must not overlap.
     pub neighbors: Vec<Vec<Neighbor>>,
-    /// Heights of all blocks in all their sections, one block after another; and rounded up to the section's unit.
+    /// Heights of all blocks in all their sections, block after block; `rounded` has them rounded up to the section's unit.
     heights: Vec<u64>,
     rounded: Vec<u64>,
-    /// Where each block's heights start.
+    /// Index of each block's first height.
     height_start: Vec<usize>,
 }
 
-/// Most pairs of blocks in conflict, and most places of a block in a section, that are worth writing down: some tens of megabytes.
+/// Limit of stored conflicts, and of stored heights: a few dozen megabytes.
 const MOST_ENTRIES: u64 = 1 << 20;
 
 impl Sections {
-    /// Finds sections and conflicts. `None` where there are too many of them to list (about a thousand blocks that are all live together,
-    /// or thousands that partly are).
+    /// Finds sections and conflicts. `None` if there are too many to list: about a thousand blocks that are all live together, or thousands
+    /// that partly are.
     pub fn new(blocks: &[Block]) -> Option<Sections> {
         let instants = section_instants(blocks);
         let range: Vec<Range<usize>> = blocks.iter().map(|block| sections_of(block, &instants)).collect();
@@ -134,37 +134,37 @@ impl Sections {
         Some(sections)
     }
 
-    /// How many pairs of blocks are in conflict, both ways.
+    /// Returns the number of ordered pairs of blocks in conflict.
     pub fn pairs(&self) -> usize {
         self.neighbors.iter().map(Vec::len).sum()
     }
 
-    /// How many sections all blocks live in, added up.
+    /// Returns the number of sections of all blocks, added up.
     pub fn entries(&self) -> usize {
         self.heights.len()
     }
 
-    /// The heights of a block in its sections.
+    /// Returns the heights of a block in its sections.
     pub fn heights(&self, block: usize) -> &[u64] {
         &self.heights[self.height_start[block]..][..self.range[block].len()]
     }
 
-    /// The same, rounded up to what all offsets in a section are multiples of.
+    /// Returns the heights of a block in its sections, rounded up to each section's unit.
     pub fn rounded_heights(&self, block: usize) -> &[u64] {
         &self.rounded[self.height_start[block]..][..self.range[block].len()]
     }
 
-    /// The height of a block in one of its sections.
+    /// Returns the height of a block in one of its sections.
     pub fn height(&self, block: usize, section: usize) -> u64 {
         self.heights(block)[section - self.range[block].start]
     }
 
-    /// The height of a block in one of its sections, rounded up to what all offsets there are multiples of.
+    /// Returns the height of a block in one of its sections, rounded up to the section's unit.
     pub fn rounded_height(&self, block: usize, section: usize) -> u64 {
         self.rounded_heights(block)[section - self.range[block].start]
     }
 
-    /// For each block the blocks it must not overlap, or `None` where that is too much work.
+    /// Returns the blocks that each block must not overlap, or `None` if that is too much work.
     fn find_neighbors(&self) -> Option<Vec<Vec<Neighbor>>> {
         let mut neighbors = vec![Vec::new(); self.range.len()];
         let mut order: Vec<usize> = (0..self.range.len()).filter(|&block| !self.range[block].is_empty()).collect();
@@ -173,10 +173,10 @@ impl Sections {
         let mut work = 0u64;
         for &block in &order {
             active.retain(|&other| self.range[other].end > self.range[block].start);
-            // Mostly as many come to life during its own life.
+            // Usually as many blocks start during its own live range.
             neighbors[block].reserve(2 * active.len() + 2);
             for &other in &active {
-                // Both are live from the start of the later one on.
+                // Both are live from the start of the later one.
                 let theirs = &self.heights(other)[self.range[block].start - self.range[other].start..];
                 let common = self.heights(block).iter().zip(theirs);
                 work += common.len() as u64;
@@ -199,8 +199,8 @@ impl Sections {
     }
 }
 
-/// One instant for each section, ascending. Between two instants where something shrinks, only the last one after something grew matters:
-/// all others have fewer or lower blocks.
+/// Returns one instant for each section, ascending. Between two instants with shrinking blocks, only the last one after a growing block
+/// matters. All others have fewer or lower blocks.
 fn section_instants(blocks: &[Block]) -> Vec<u64> {
     // (instant, grows): shrinking sorts first, because a life ends before its `end`.
     let mut events: Vec<(u64, bool)> = Vec::new();
@@ -229,7 +229,7 @@ fn section_instants(blocks: &[Block]) -> Vec<u64> {
     instants
 }
 
-/// The sections in which a block has bytes, from the first to the last.
+/// Returns the range of sections in which a block has bytes.
 fn sections_of(block: &Block, instants: &[u64]) -> Range<usize> {
     let used = |segment: &&Segment| segment.bytes > 0;
     let (Some(first), Some(last)) = (block.segments.iter().find(used), block.segments.iter().rev().find(used)) else {

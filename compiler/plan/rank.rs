@@ -1,10 +1,10 @@
-//! Which block the exact search prefers among those of equal offset.
+//! Order in which the exact search tries blocks of equal offset.
 
 use std::cmp::Reverse;
 
 use super::problem::{Block, Sections};
 
-/// What blocks are sorted by, the greatest first. *Total* is the fullest section that a block lives in, counting blocks not yet placed.
+/// A sort key of blocks, the greatest first. *Total* is the fullest section of a block's live range, counting unplaced blocks only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ranking {
     /// Total, then duration, then area (bytes times time).
@@ -13,20 +13,20 @@ pub(super) enum Ranking {
     TotalAreaDuration,
     /// Duration, then area, then total.
     DurationAreaTotal,
-    /// End of life, then bytes.
+    /// End of the live range, then bytes.
     LateEnd,
-    /// Early start of life, then bytes.
+    /// Start of the live range, the earliest first, then bytes.
     EarlyStart,
 }
 
-/// All rankings. None is best for all problems, so they take turns.
+/// All rankings. None is best for all problems, so searches with different rankings take turns.
 pub(super) const RANKINGS: [Ranking; 5] =
     [Ranking::TotalDurationArea, Ranking::TotalAreaDuration, Ranking::DurationAreaTotal, Ranking::EarlyStart, Ranking::LateEnd];
 
-/// Sorts blocks by a [`Ranking`]. All but the totals is known beforehand, and becomes one number a block.
+/// Sorts blocks by a [`Ranking`]. The fixed part of the key is computed once, and becomes one number a block.
 pub(super) struct Ranker {
     ranking: Ranking,
-    /// Where each block stands by what does not change, equals in the order of their numbers; and where the first of its equals stands.
+    /// Position of each block by the fixed part of the key, with ties in order of block numbers; and the position of the first equal block.
     place: Vec<(u32, u32)>,
 }
 
@@ -46,7 +46,7 @@ impl Ranker {
         Ranker { ranking, place }
     }
 
-    /// Sorts some blocks, given the present total of each section. Equals stand in the order of their numbers.
+    /// Sorts some blocks, given the present total of each section. Ties are in order of block numbers.
     pub fn sort(&self, blocks: &mut [u32], sections: &Sections, total: &[u64]) {
         let fullest = |block: u32| Reverse(total[sections.range[block as usize].clone()].iter().max().copied().unwrap_or(0));
         let place = |block: u32| self.place[block as usize];
@@ -60,7 +60,7 @@ impl Ranker {
     }
 }
 
-/// What a ranking compares beside the totals.
+/// Returns the parts of a ranking's key that do not depend on the totals.
 fn unchanging(block: &Block, ranking: Ranking) -> [u128; 3] {
     let (life, height) = (block.life(), block.height());
     let duration = u128::from(life.end - life.start);

@@ -1,4 +1,4 @@
-//! What the planner is asked and what it answers: byte ranges and steps, nothing of what they mean.
+//! Input and output of the planner: byte ranges and steps, without their meaning.
 
 use std::fmt;
 
@@ -7,87 +7,87 @@ use std::fmt;
 pub struct TensorId(pub u32);
 
 impl TensorId {
-    /// The index in [`Request::tensors`] and in [`Plan::offset`].
+    /// Returns the index in [`Request::tensors`] and in [`Plan::offset`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Where the bytes of a tensor live.
+/// Kind of memory that holds a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// In the arena: the planner chooses where.
+    /// The arena, at an offset that the planner chooses.
     Arena,
-    /// In a buffer the caller hands in. Never written, never used as scratch.
+    /// A buffer that the caller provides. It is never written and never used as scratch.
     Input,
-    /// In a buffer the caller hands in for a result. Used for others only as far as the request says so: by views that take it over.
+    /// A result buffer that the caller provides. It holds other tensors only if the request says so, as views that take it over.
     Output,
-    /// In the read-only data of the object.
+    /// The read-only data of the object.
     Constant,
-    /// In the persistent part of the arena, which this planner does not lay out.
+    /// The persistent part of the arena, which this planner does not lay out.
     State,
 }
 
 /// One tensor, as a range of bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Tensor {
-    /// Its size. Zero is allowed.
+    /// Size. Zero is allowed.
     pub bytes: u64,
-    /// What its offset must be a multiple of: a power of two.
+    /// Alignment of the offset: a power of two.
     pub alignment: u64,
-    /// Where it lives. A view lives where its host does, and says either that or [`Place::Arena`].
+    /// Kind of memory. A view has the place of its host, or [`Place::Arena`].
     pub place: Place,
-    /// The host this tensor is a contiguous part of, and the byte of the host at which it starts. Hosts may be views themselves.
+    /// The host of which the tensor is a contiguous part, and the offset there. Hosts may be views themselves.
     pub view_of: Option<(TensorId, u64)>,
-    /// The contents are its own although the place is its host's: it takes the place over once what was there is not needed any more.
+    /// `true` if the tensor has contents of its own. It takes over its host's memory once the contents there are dead.
     pub takes_over: bool,
-    /// The arena offset an imported plan gave it, to be kept to the byte.
+    /// The arena offset of an imported plan, which is kept exactly.
     pub fixed: Option<u64>,
-    /// For messages.
+    /// Name for messages.
     pub name: String,
 }
 
 /// Scratch memory a step needs while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scratch {
-    /// Its size.
+    /// Size.
     pub bytes: u64,
-    /// What its offset must be a multiple of: a power of two.
+    /// Alignment of the offset: a power of two.
     pub alignment: u64,
 }
 
-/// One kernel call. A step reads and writes in any order: what it reads and what it writes are live together.
+/// One kernel call. Its tensors are read and written in any order, so all of them are live together.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// Tensors it reads. A tensor that is only partly overwritten is read too.
+    /// Tensors that are read, including those that are only partly overwritten.
     pub reads: Vec<TensorId>,
-    /// Tensors it writes.
+    /// Tensors that are written.
     pub writes: Vec<TensorId>,
-    /// Memory it needs for itself.
+    /// Scratch memory.
     pub scratch: Vec<Scratch>,
-    /// Pairs (read, written) that this kernel handles correctly when both start at the same address, at the sizes they have. The planner
-    /// uses a pair only where the tensor read has no later use.
+    /// Pairs (read, written) that this kernel handles correctly at the same address, at the sizes they have. The planner uses a pair only if
+    /// the tensor read has no later use.
     pub may_share: Vec<(TensorId, TensorId)>,
-    /// Pairs (read, written) that this kernel handles correctly when the one written starts at the same address or below, at the sizes they have.
-    /// The planner does not look for such places; the check allows those that the request comes with.
+    /// Pairs (read, written) that this kernel handles correctly if the tensor written starts at the same address or below, at the sizes they
+    /// have. The planner does not look for such places; the check allows those in the request.
     pub may_slide: Vec<(TensorId, TensorId)>,
-    /// Pairs (from, to) that have one place: afterwards `to` holds what `from` held, all at once and without work. Every `from` is read.
+    /// Parallel moves (from, to) between tensors at one address. They take no work: `to` then has the contents of `from`. Every `from` is read.
     pub moves: Vec<(TensorId, TensorId)>,
-    /// No other step may move across this one: the edge of a branch, for example. It matters to [`super::order`] alone.
+    /// `true` if no other step may move across this one, for example at the edge of a branch. Only [`super::order`] uses it.
     pub barrier: bool,
-    /// For messages.
+    /// Name for messages.
     pub name: String,
 }
 
-/// How much work the exact search may do. Both limits count explored nodes, never time: a plan does not depend on the load of the machine.
+/// Limit of the exact search, in explored nodes. Time is no limit, so that a plan does not depend on the load of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Effort {
-    /// Greedy packings only, to compare what could be planned.
+    /// Greedy packings only, to compare alternatives.
     Trial,
-    /// Some tens of milliseconds at most.
+    /// A few dozen milliseconds at most.
     #[default]
     Normal,
-    /// Seconds.
+    /// A few seconds.
     Max,
 }
 
@@ -103,37 +103,37 @@ pub struct Request {
 }
 
 impl Request {
-    /// The same request with its steps in another order: `steps` are indices of those here. Indices that do not exist are left out.
+    /// Returns the request with its steps in another order: `steps` are indices of its steps. Invalid indices are left out.
     pub fn reordered(&self, steps: &[usize]) -> Request {
         let steps = steps.iter().filter_map(|&step| self.steps.get(step).cloned()).collect();
         Request { tensors: self.tensors.clone(), steps, effort: self.effort }
     }
 }
 
-/// Where everything goes.
+/// Offsets of all tensors and scratch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// The arena offset of each tensor, views resolved. `None` for a tensor outside the arena, and for one that no step touches.
+    /// Arena offset of each tensor, views resolved. `None` for tensors outside the arena and for unused tensors.
     pub offset: Vec<Option<u64>>,
-    /// For each step the arena offsets of its scratch, in the order of [`Step::scratch`].
+    /// Arena offsets of each step's scratch, in the order of [`Step::scratch`].
     pub scratch: Vec<Vec<u64>>,
-    /// The size of the arena.
+    /// Size of the arena.
     pub arena_bytes: u64,
-    /// A size below which no arena can be, for this order of steps.
+    /// A lower bound of the arena size for this order of steps.
     pub lower_bound: u64,
-    /// No smaller arena exists for this order of steps: it meets the bound, or the search was exhaustive.
+    /// `true` if no smaller arena exists for this order of steps: it meets the bound, or the search was exhaustive.
     pub optimal: bool,
-    /// Blocks that were put down: by the exact search, by the greedy packings that try which memory to share, and into buffers that callers lend.
+    /// Number of placed blocks: by the exact search, by greedy packings that try in-place pairs, and into callers' buffers.
     pub explored_nodes: u64,
-    /// Bytes of tensors that lie in callers' buffers for results ([`super::plan_lent`]).
+    /// Bytes of tensors in callers' result buffers ([`super::plan_lent`]).
     pub lent_bytes: u64,
-    /// The most bytes that are live at a step: the lower bound, but where callers' buffers could hold others than they do.
+    /// The most bytes that are live at a step. It is the lower bound, except if callers' buffers could hold other tensors.
     pub peak_bytes: u64,
-    /// The step at which the most bytes are live (0 where there are no steps).
+    /// The step with the most live bytes (0 if there are no steps).
     pub peak_step: usize,
 }
 
-/// Why there is no plan. Everything but [`PlanError::FixedConflict`] is a fault of whoever wrote the request.
+/// Reason why there is no plan. Everything except [`PlanError::FixedConflict`] is a fault in the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlanError {
     /// A tensor id beyond the table.
@@ -148,7 +148,7 @@ pub enum PlanError {
         /// The alignment given.
         alignment: u64,
     },
-    /// A chain of views that comes back to itself.
+    /// A chain of views that forms a cycle.
     ViewCycle {
         /// A view on the chain.
         name: String,
@@ -167,37 +167,37 @@ pub enum PlanError {
         /// Its host.
         host: String,
     },
-    /// A view that no aligned host can align.
+    /// A view that is misaligned in every aligned host.
     ViewAlignment {
         /// The view.
         name: String,
-        /// Its offset in the storage.
+        /// The offset in the storage.
         offset: u64,
-        /// The alignment it asks for.
+        /// The required alignment.
         alignment: u64,
     },
-    /// A step reads arena bytes that no earlier step has written.
+    /// A read of arena bytes that no earlier step has written.
     ReadBeforeWrite {
         /// The tensor.
         name: String,
         /// The step.
         step: String,
     },
-    /// An imported offset that is not aligned, not in the arena, or not where the tensor's host says.
+    /// An imported offset that is misaligned, outside the arena, or not at its place in the tensor's host.
     FixedOffset {
         /// The tensor.
         name: String,
         /// The imported offset.
         offset: u64,
     },
-    /// Two imported offsets overlap while both tensors are live.
+    /// Two imported offsets that overlap while both tensors are live.
     FixedConflict {
         /// One tensor.
         first: String,
         /// The other.
         second: String,
     },
-    /// The sizes add up to more than an arena can have (2^62 bytes).
+    /// A sum of sizes above the limit of an arena (2^62 bytes).
     TooLarge,
 }
 
@@ -229,13 +229,13 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {}
 
 impl Plan {
-    /// How far above the lower bound the arena is: 0.0 at the bound.
+    /// Returns the size above the lower bound, as a fraction of the bound: 0.0 at the bound.
     pub fn gap(&self) -> f64 {
         if self.lower_bound == 0 { 0.0 } else { self.arena_bytes as f64 / self.lower_bound as f64 - 1.0 }
     }
 }
 
-/// `arena 22,528 B = lower bound (optimal for this order)`, or the gap.
+/// Writes `arena 22,528 B = lower bound (optimal for this order)`, or the gap.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "arena {} B", thousands(self.arena_bytes))?;
@@ -251,7 +251,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// A number with commas between groups of three digits.
+/// Returns a number with commas between groups of three digits.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

@@ -1,26 +1,26 @@
-//! Views resolved: every tensor is a range of bytes in one storage, that of the tensor at the root of its chain of views.
+//! Resolution of views: every tensor becomes a byte range in the storage of the tensor at the root of its chain of views.
 
 use super::request::{Place, PlanError, Request, Tensor, TensorId};
 
-/// Where a tensor's bytes are: in the storage of `root`, from `offset` on.
+/// Position of a tensor's bytes: in the storage of `root`, from `offset` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Home {
-    /// The tensor that is no view and owns the storage.
+    /// The tensor that owns the storage and is not a view.
     pub root: TensorId,
-    /// The byte of the storage at which the tensor starts.
+    /// Byte offset of the tensor in the storage.
     pub offset: u64,
 }
 
-/// What all tensors of a storage ask of it together.
+/// Combined requirements of all tensors of a storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Demand {
-    /// What the storage's offset must be a multiple of.
+    /// Alignment of the storage's offset.
     pub alignment: u64,
-    /// The offset an imported plan gives it.
+    /// The offset by an imported plan.
     pub fixed: Option<u64>,
 }
 
-/// The home of every tensor. Checks ids, bounds and places on the way.
+/// Returns the home of every tensor. Checks ids, bounds and places.
 pub fn homes(request: &Request) -> Result<Vec<Home>, PlanError> {
     let mut homes: Vec<Option<Home>> = vec![None; request.tensors.len()];
     let mut chain = Vec::new();
@@ -55,7 +55,7 @@ pub fn homes(request: &Request) -> Result<Vec<Home>, PlanError> {
     Ok(homes.into_iter().flatten().collect())
 }
 
-/// A view must lie within its host, and live where the root does. That may be a caller's buffer although the view says `Arena`.
+/// Checks that a view lies within its host and has the root's place. A view of a caller's buffer may also say `Arena`.
 fn check_view(view: &Tensor, host: &Tensor, offset: u64, root: &Tensor) -> Result<(), PlanError> {
     let name = view.name.clone();
     if offset.checked_add(view.bytes).is_none_or(|end| end > host.bytes) {
@@ -67,8 +67,7 @@ fn check_view(view: &Tensor, host: &Tensor, offset: u64, root: &Tensor) -> Resul
     Ok(())
 }
 
-/// What is asked of each storage in the arena, by the index of its root. Sums of sizes are checked here, so that later ones cannot
-/// overflow.
+/// Returns the requirements of each storage in the arena, by the index of its root. Also checks that sums of sizes cannot overflow later.
 pub(super) fn demands(request: &Request, homes: &[Home]) -> Result<Vec<Demand>, PlanError> {
     const MOST: u64 = 1 << 62;
     let mut demands = vec![Demand { alignment: 1, fixed: None }; request.tensors.len()];
@@ -122,7 +121,7 @@ fn check_alignment(name: &str, alignment: u64) -> Result<(), PlanError> {
 }
 
 impl Request {
-    /// A tensor by its id, or the error that there is none.
+    /// Returns a tensor by its id.
     pub fn tensor(&self, id: TensorId) -> Result<&Tensor, PlanError> {
         self.tensors.get(id.index()).ok_or(PlanError::UnknownTensor { tensor: id })
     }
