@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// Sizes that are compared: names, and their fields in a report.
+/// Sizes to compare: names, and their fields in a report.
 const SIZES: [(&str, &str); 5] = [
     ("arena", "/memory/arena_bytes"),
     ("stack", "/memory/stack_bytes"),
@@ -15,10 +15,10 @@ const SIZES: [(&str, &str); 5] = [
 /// The field with the median time of a run.
 const TIME: &str = "/time/steady/median_ns";
 
-/// Share of a time by which an operator's time may differ without being named, since measurements differ so much.
+/// Relative difference of an operator's time that is not reported, because it can be noise.
 const NOISE: f64 = 0.05;
 
-/// What differs between two reports, schema `modelc.compare/1`. Sizes are all there; of operators those that differ.
+/// Returns the differences between two reports, schema `modelc.compare/1`. It has all sizes, but only operators that differ.
 pub fn difference(old: &Value, new: &Value) -> Value {
     let size = |(name, field): &(&str, &str)| changed(name, old.pointer(field), new.pointer(field));
     let time = [old, new].map(|report| report.pointer(TIME));
@@ -48,7 +48,7 @@ struct Row<'a> {
     nanoseconds: Option<f64>,
 }
 
-/// The rows of a report by method, operators, and number among the rows with these operators.
+/// Returns the rows of a report, keyed by method and operators, and by a number among equal keys.
 fn rows(report: &Value) -> Vec<((String, usize), Row<'_>)> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let times = times(report);
@@ -56,7 +56,7 @@ fn rows(report: &Value) -> Vec<((String, usize), Row<'_>)> {
         let operator = |operator: &Value| format!("{}:{}", operator["index"], operator["name"].as_str().unwrap_or_default());
         let names: Vec<String> = row["operators"].as_array().into_iter().flatten().map(operator).collect();
         let kernels = || row["kernels"].as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(Value::as_u64);
-        // The schedule is that of most products.
+        // The row shows the schedule of the kernel with the most products.
         let products = |number: &u64| report["kernels"][*number as usize]["multiply_accumulates"].as_u64();
         let first = kernels().rev().max_by_key(products).map_or(&Value::Null, |first| &report["kernels"][first as usize]);
         let name = if names.is_empty() { first["schedule"].as_str().unwrap_or_default().to_owned() } else { names.join(" ") };
@@ -76,13 +76,13 @@ fn rows(report: &Value) -> Vec<((String, usize), Row<'_>)> {
     all
 }
 
-/// The median times of kernel calls by their numbers, where a report has them.
+/// Returns the median times of kernel calls by number, if a report has them.
 fn times(report: &Value) -> HashMap<u64, f64> {
     let kernels = report.pointer("/time/kernels").and_then(Value::as_array).into_iter().flatten();
     kernels.filter_map(|kernel| Some((kernel["number"].as_u64()?, kernel["median_ns"].as_f64()?))).collect()
 }
 
-/// The operators that differ, those of the new report first.
+/// Returns the operators that differ, first those of the new report.
 fn operators(old: &Value, new: &Value) -> Vec<Value> {
     let mut before: HashMap<_, _> = rows(old).into_iter().collect();
     let mut found: Vec<Value> = rows(new).into_iter().filter_map(|(key, now)| differs(before.remove(&key).as_ref(), Some(&now))).collect();
@@ -110,7 +110,7 @@ fn differs(before: Option<&Row<'_>>, now: Option<&Row<'_>>) -> Option<Value> {
     Some(json!({ "operators": name, "before": json(before), "now": json(now) }))
 }
 
-/// A difference as Markdown.
+/// Formats a difference as Markdown.
 pub fn markdown(difference: &Value) -> String {
     let (before, now) = (&difference["before"], &difference["now"]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -134,10 +134,10 @@ pub fn markdown(difference: &Value) -> String {
     lines.join("\n") + "\n"
 }
 
-/// How a number is written.
+/// A formatting function for a number.
 type Unit = fn(f64) -> String;
 
-/// What of a row is compared: its word, its field, its unit.
+/// Compared fields of a row: word, field, format.
 const FIELDS: [(&str, &str, Unit); 3] =
     [("time", "median_ns", microseconds), ("code", "code_bytes", bytes), ("weights", "weights_bytes", bytes)];
 
@@ -190,7 +190,7 @@ fn microseconds(nanoseconds: f64) -> String {
     format!("{:.2} µs", nanoseconds / 1e3)
 }
 
-/// A name of the model that stays text in a table.
+/// Escapes a name of the model for a Markdown table.
 fn escaped(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || " _:/.-,()+'".contains(c);
     name.chars().map(|c| if is_plain(c) { c.to_string() } else { format!("&#{};", c as u32) }).collect()

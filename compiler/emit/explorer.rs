@@ -1,11 +1,11 @@
-//! Graphs and the times of their operators as JSON that Model Explorer opens.
+//! Graphs and times of operators, as JSON for Model Explorer.
 
 use serde_json::{Value, json};
 
-/// The beginning of the name that node data has.
+/// Prefix of the name of node data.
 pub const TIME: &str = "modelc: time";
 
-/// The graphs of a report. Model Explorer takes a label and graphs, and leaves other fields alone.
+/// Returns the graphs of a report. Model Explorer reads a label and graphs, and ignores other fields.
 pub fn graphs(report: &Value) -> Value {
     let graphs = items(&report["graphs"])
         .enumerate()
@@ -17,7 +17,7 @@ pub fn graphs(report: &Value) -> Value {
     })
 }
 
-/// The time of each operator, for the graphs of the same model. Operators that are computed together share the time evenly.
+/// Returns the time of each operator, for the graphs of the same model. Operators of one kernel share its time evenly.
 pub fn node_data(report: &Value) -> Value {
     let times = items(&report["time"]["kernels"]).filter_map(|kernel| Some((kernel["number"].as_u64()?, kernel["median_ns"].as_f64()?)));
     let times: std::collections::HashMap<u64, f64> = times.collect();
@@ -44,7 +44,7 @@ fn place(place: &Value) -> Option<(usize, usize)> {
     Some((place[0].as_u64()? as usize, place[1].as_u64()? as usize))
 }
 
-/// Names of functions are unique in a module, but those of a file may be empty.
+/// Returns a unique id of a graph. A file may have unnamed functions, but no two with the same name.
 fn id(graph: &Value, number: usize) -> String {
     graph["name"].as_str().filter(|name| !name.is_empty()).map_or_else(|| format!("graph {number}"), str::to_owned)
 }
@@ -74,9 +74,9 @@ fn nodes(report: &Value, graph: &Value, number: usize) -> Vec<Value> {
     inputs.chain(items(&graph["operators"]).enumerate().map(operator)).chain([outputs]).collect()
 }
 
-/// The folders of a tensor's path: Model Explorer shows layers of a model folded by them.
+/// Returns the folders of a tensor's path, by which Model Explorer groups layers.
 fn namespace(tensor: &str) -> &str {
-    // Of the names that a converter joined the first says which tensor it is.
+    // A converter may have joined several names. The first one belongs to this tensor.
     let first = tensor.split(';').next().unwrap_or_default();
     first.rsplit_once('/').map_or("", |(folders, _)| folders)
 }
@@ -90,7 +90,7 @@ fn edges(wires: Option<&Vec<Value>>) -> Vec<Value> {
     wires.into_iter().flatten().enumerate().filter_map(edge).collect()
 }
 
-/// What is known of an operator: its number, parameters, and the kernels that compute it.
+/// Returns the attributes of an operator: its number, parameters, and the kernels that compute it.
 fn attributes(report: &Value, operator: &Value, place: (usize, usize)) -> Vec<Value> {
     let mut list = pairs(&[("index", &operator["index"]), ("parameters", &operator["parameters"])]);
     let at = json!(place);

@@ -1,6 +1,6 @@
-//! Writing outputs: all or none, each in one step, so that a failure leaves no half file and what was there stays.
+//! Writing of outputs: all or none, each in one step. A failure leaves no partial file and keeps the old ones.
 //!
-//! No output replaces what was read, another output, or a file that modelc did not make where it should have.
+//! No output replaces an input, another output, or a file that modelc did not make, except where a kind allows it.
 
 use super::image::Image;
 use super::kind::OutputKind;
@@ -10,22 +10,22 @@ use crate::diagnostic::{Diagnostic, codes};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file to be written.
+/// A file to write.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// Where.
+    /// Path.
     pub path: PathBuf,
-    /// What it is.
+    /// Kind of contents.
     pub kind: OutputKind,
-    /// What is in it.
+    /// The bytes to write.
     pub contents: Image,
 }
 
-/// Checks where outputs are to go, before anything is made. `inputs` are all files that are read.
+/// Checks the paths of outputs, before anything is made. `inputs` are all files that are read.
 ///
 /// # Errors
-/// A usage diagnostic where a file would be lost: an input, another output, or one that modelc did not make; and where a name
-/// promises something else.
+/// A usage diagnostic if a file would be lost: an input, another output, or a file that modelc did not make. Also if a suffix belongs to
+/// another kind.
 pub fn check_places(outputs: &[(&Path, OutputKind)], inputs: &[&Path]) -> Result<(), Diagnostic> {
     let inputs: Vec<(FileIdentity, &Path)> = inputs.iter().filter_map(|path| Some((FileIdentity::new(path)?, *path))).collect();
     let mut taken: Vec<(FileIdentity, &Path)> = Vec::new();
@@ -58,15 +58,15 @@ pub fn check_places(outputs: &[(&Path, OutputKind)], inputs: &[&Path]) -> Result
     Ok(())
 }
 
-/// Where a file is, or will be.
+/// Identity of a file that exists or will exist.
 struct FileIdentity {
-    /// Device and number, of a file that exists, where the system has them: links to it have the same.
+    /// Device and inode number of an existing file, on systems that have them. Links to a file share them.
     file: Option<(u64, u64)>,
     path: PathBuf,
 }
 
 impl FileIdentity {
-    /// The place of a path; nothing for a device or a pipe, which is never replaced.
+    /// Returns the identity of a path; `None` for a device or a pipe, which is never replaced.
     fn new(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok();
         if metadata.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
@@ -93,15 +93,15 @@ fn file_number(_: &fs::Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// The folder of a path.
+/// Returns the folder of a path.
 fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Writes all files, or none: every one is written beside its place first, then all are put in place.
+/// Writes all files, or none. Each is written beside its place first; then all are moved into place.
 ///
 /// # Errors
-/// As [`check_places`]; an I/O diagnostic naming the file.
+/// The errors of [`check_places`]; an I/O diagnostic that names the file.
 pub fn write_all(outputs: &[Output], inputs: &[&Path]) -> Result<(), Diagnostic> {
     let places: Vec<(&Path, OutputKind)> = outputs.iter().map(|output| (output.path.as_path(), output.kind)).collect();
     check_places(&places, inputs)?;
@@ -114,7 +114,7 @@ pub fn write_all(outputs: &[Output], inputs: &[&Path]) -> Result<(), Diagnostic>
     }
     let mut devices = Vec::new();
     {
-        // An interrupt waits until all are in place.
+        // An interrupt waits until all files are in place.
         let _all = pending::hold();
         for (output, file) in ready {
             match file {
@@ -129,9 +129,9 @@ pub fn write_all(outputs: &[Output], inputs: &[&Path]) -> Result<(), Diagnostic>
     })
 }
 
-/// The contents in a temporary file, and where it is to go; nothing for a device or a pipe, which cannot be replaced.
+/// Writes the contents to a temporary file. Returns it with its place; `None` for a device or a pipe, which cannot be replaced.
 fn prepare(output: &Output) -> std::io::Result<Option<(Pending, PathBuf)>> {
-    // A link stays, and what it leads to is replaced.
+    // A link stays; the file it leads to is replaced.
     let place = fs::canonicalize(&output.path).unwrap_or_else(|_| output.path.clone());
     match fs::metadata(&place) {
         Ok(there) if there.is_dir() => return Err(std::io::Error::from(std::io::ErrorKind::IsADirectory)),
@@ -145,7 +145,7 @@ fn prepare(output: &Output) -> std::io::Result<Option<(Pending, PathBuf)>> {
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Diagnostic {
-    // The temporary file's name, which is another each time and which tempfile puts after the cause, is left out.
+    // The message must not contain the random name of the temporary file, which tempfile puts after the cause.
     let text = error.to_string();
     let cause = text.split(" at path ").next().unwrap_or(&text);
     Diagnostic::new(codes::CANNOT_WRITE, format!("cannot write {}: {cause}", path.display()))

@@ -1,4 +1,4 @@
-//! What differs between object file formats: names of sections, and how relocations are written.
+//! Differences between object file formats: names of sections, and encodings of relocations.
 
 use crate::codegen::RelocationKind;
 use crate::diagnostic::{Diagnostic, codes};
@@ -6,17 +6,17 @@ use crate::target::{ObjectFormat, Platform, Target};
 use object::write::{MachOBuildVersion, Object};
 use object::{BinaryFormat, RelocationEncoding as Encoding, RelocationFlags as Flags, SectionKind, elf, macho};
 
-/// Where something goes in a file.
+/// Section for a function or for data.
 pub struct SectionPlace {
-    /// The segment's name, which Mach-O has.
+    /// Name of the segment, for Mach-O.
     pub segment: &'static str,
-    /// The section's name.
+    /// Name of the section.
     pub section: String,
-    /// What it holds.
+    /// Kind of contents.
     pub kind: SectionKind,
 }
 
-/// The format in the words of the `object` crate.
+/// Returns the format as the `object` crate names it.
 pub fn binary_format(format: ObjectFormat) -> BinaryFormat {
     match format {
         ObjectFormat::Elf => BinaryFormat::Elf,
@@ -25,7 +25,7 @@ pub fn binary_format(format: ObjectFormat) -> BinaryFormat {
     }
 }
 
-/// The section of a function. Where names are long, each function has its own; Mach-O counts no more than 255 sections.
+/// Returns the section of a function. Formats with long names have one section a function; Mach-O allows at most 255 sections.
 pub fn text(format: ObjectFormat, symbol: &str) -> SectionPlace {
     let (segment, section) = match format {
         ObjectFormat::Elf => ("", format!(".text.{symbol}")),
@@ -35,7 +35,7 @@ pub fn text(format: ObjectFormat, symbol: &str) -> SectionPlace {
     SectionPlace { segment, section, kind: SectionKind::Text }
 }
 
-/// The section of read-only data.
+/// Returns the section of read-only data.
 pub fn data(format: ObjectFormat, symbol: &str) -> SectionPlace {
     let (segment, section) = match format {
         ObjectFormat::Elf => ("", format!(".rodata.{symbol}")),
@@ -45,10 +45,10 @@ pub fn data(format: ObjectFormat, symbol: &str) -> SectionPlace {
     SectionPlace { segment, section, kind: SectionKind::ReadOnlyData }
 }
 
-/// The section of the weights; `chosen` is the user's name for it.
+/// Returns the section of the weights; `chosen` is the user's name for it.
 ///
 /// # Errors
-/// A usage diagnostic for a name that the format cannot hold.
+/// A usage diagnostic if the format cannot hold the name.
 pub fn weights(format: ObjectFormat, symbol: &str, chosen: Option<&str>) -> Result<SectionPlace, Diagnostic> {
     let own = match format {
         ObjectFormat::MachO => SectionPlace { section: "__modelc_weights".into(), ..data(format, symbol) },
@@ -63,7 +63,7 @@ pub fn weights(format: ObjectFormat, symbol: &str, chosen: Option<&str>) -> Resu
     Ok(SectionPlace { section: chosen.to_owned(), ..own })
 }
 
-/// The section of what tools read and programs do not: it is not loaded.
+/// Returns the section of data for tools, which is not loaded.
 pub fn note(format: ObjectFormat, symbol: &str) -> SectionPlace {
     match format {
         ObjectFormat::Elf => SectionPlace { segment: "", section: format!(".modelc.{symbol}"), kind: SectionKind::Other },
@@ -72,7 +72,7 @@ pub fn note(format: ObjectFormat, symbol: &str) -> SectionPlace {
     }
 }
 
-/// What Apple's linker wants to know: the platform, and the first version of it on machines of the kind.
+/// Sets the platform and its oldest supported version, which Apple's linker requires.
 pub fn set_platform(object: &mut Object<'_>, target: &Target) {
     let (platform, major) = match target.platform {
         Platform::MacOs => (macho::PLATFORM_MACOS, 11),
@@ -86,7 +86,7 @@ pub fn set_platform(object: &mut Object<'_>, target: &Target) {
     object.set_macho_build_version(version);
 }
 
-/// How a relocation is written; `None` for one that the format has not, since it is of an instruction set without such objects.
+/// Returns the encoding of a relocation; `None` if the format does not have this instruction set.
 pub fn relocation(format: ObjectFormat, kind: RelocationKind) -> Option<Flags> {
     match format {
         ObjectFormat::Elf => Some(Flags::Elf { r_type: elf_relocation(kind) }),
@@ -111,7 +111,7 @@ fn elf_relocation(kind: RelocationKind) -> u32 {
     }
 }
 
-/// The two of x86-64.
+/// Returns the encoding of a relocation of x86-64.
 fn x86_relocation(kind: RelocationKind) -> Option<Flags> {
     let encoding = match kind {
         RelocationKind::X86Relative => Encoding::X86RipRelative,
@@ -122,7 +122,7 @@ fn x86_relocation(kind: RelocationKind) -> Option<Flags> {
 }
 
 fn macho_relocation(kind: RelocationKind) -> Option<Flags> {
-    // The length is that of an instruction: 2² bytes.
+    // `r_length` is the size of an instruction: 2² bytes.
     Some(match kind {
         RelocationKind::Aarch64Call => Flags::MachO { r_type: macho::ARM64_RELOC_BRANCH26, r_pcrel: true, r_length: 2 },
         RelocationKind::Aarch64Page => Flags::MachO { r_type: macho::ARM64_RELOC_PAGE21, r_pcrel: true, r_length: 2 },

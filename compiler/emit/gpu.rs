@@ -1,10 +1,10 @@
-//! What the header and the report of a model say of its part for a GPU.
+//! The GPU part of a model in its header and its report.
 
 use crate::program::{Device, DeviceRegion, HostCall, Method, Residents, Variable, regions};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// The block that is the same, byte for byte, in every header of this ABI that has it.
+/// The shared block of GPU types. It is the same, byte for byte, in every header of this ABI that has it.
 pub const SHARED: &str = "\
 #ifndef MODELC_ABI_1_GPU
 #define MODELC_ABI_1_GPU
@@ -34,13 +34,13 @@ typedef struct modelc_gpu_info {
 #endif
 ";
 
-/// What the header says that a copy of the state does not hold; nothing where it holds all.
+/// Returns a sentence for the header about variables that a copy of the state does not contain. It is empty if the copy contains all.
 pub fn not_in_a_snapshot(device: &Device) -> String {
     let Some(residents) = &device.residents else { return String::new() };
     format!(" of all but {} B of variables, which\n   live on the GPU and stay what they are when it is put back", residents.bytes())
 }
 
-/// The declaration of what tells which side runs.
+/// Declares the function that tells on which side the model runs.
 pub fn declare(text: &mut String, name: &str) {
     let _ = write!(
         text,
@@ -49,7 +49,7 @@ pub fn declare(text: &mut String, name: &str) {
     );
 }
 
-/// The part of the report: the profile, memory, code, and what each region does.
+/// Returns the GPU part of the report: the profile, memory, code, and the work of each region.
 pub fn report(device: &Device, methods: &[Method], module_bytes: &[u64]) -> Value {
     let method = |number: usize| methods.iter().find(|method| regions(&method.steps).contains(&number));
     let region = |(number, region): (usize, &DeviceRegion)| {

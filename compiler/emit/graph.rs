@@ -1,18 +1,18 @@
-//! The graphs of a model's file in the report, and which kernels compute which of their operators.
+//! The graphs of a model's file in the report, with the kernels of each operator.
 
 use crate::ir::{End, Module, Outline, OutlineOperator, SourceData, Wire};
 use crate::program::{Call, Program, calls};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// The operators of all graphs by their places in the file.
+/// Maps operators of the file to their positions in the graphs.
 pub struct Nodes<'m> {
     module: &'m Module,
     numbers: HashMap<&'m SourceData, (usize, usize)>,
 }
 
 impl<'m> Nodes<'m> {
-    /// Of a module.
+    /// Collects the operators of a module.
     pub fn new(module: &'m Module) -> Self {
         let mut numbers = HashMap::new();
         for (graph, outline) in module.outlines.iter().enumerate() {
@@ -23,7 +23,7 @@ impl<'m> Nodes<'m> {
         Self { module, numbers }
     }
 
-    /// The operators that calls compute: graph and node, each once, in order.
+    /// Returns the operators that calls compute: graph and node, each once, in order.
     pub fn of<'c>(&self, calls: impl IntoIterator<Item = &'c Call>) -> Vec<(usize, usize)> {
         let sources = calls.into_iter().flat_map(|call| &call.origin.sources);
         let mut nodes: Vec<_> = sources.filter_map(|&source| self.numbers.get(&self.module.sources[source]).copied()).collect();
@@ -32,13 +32,13 @@ impl<'m> Nodes<'m> {
         nodes
     }
 
-    /// Elements of the constants that operators read.
+    /// Counts the elements of the constants that operators read.
     pub fn parameters(&self, nodes: &[(usize, usize)]) -> u64 {
         nodes.iter().map(|&(graph, node)| self.module.outlines[graph].operators[node].parameters).sum()
     }
 }
 
-/// Adds the graphs to a report, and to its methods and kernels their places in them.
+/// Adds the graphs to a report, and positions in them to its methods and kernels.
 pub fn add(report: &mut Value, program: &Program, module: &Module) {
     let nodes = Nodes::new(module);
     report["graphs"] = module.outlines.iter().map(|outline| graph(outline, module)).collect();

@@ -1,4 +1,4 @@
-//! The generated header: C99 and C++17, two standard headers, no comment that a model's names could break out of.
+//! The generated header: C99 and C++17, with two standard headers. No name of a model can end a comment.
 
 use super::constants;
 use super::gpu;
@@ -15,10 +15,10 @@ use crate::program::{ALIGNMENT, Device, Method, Port, PortExtent, Program};
 use crate::target::FEATURES;
 use std::fmt::Write;
 
-/// What every header begins with, whichever version of modelc made it.
+/// The beginning of every header, for every version of modelc.
 pub const BEGINNING: &str = "/* Made by modelc ";
 
-/// The header of a compiled program.
+/// Returns the header of a compiled program.
 pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord) -> String {
     let interface = &compiled.interface;
     let upper = interface.name.to_ascii_uppercase();
@@ -75,7 +75,7 @@ fn introduction(model: &ModelInfo, record: &ModelRecord) -> String {
     )
 }
 
-/// The block that is the same, byte for byte, in every header of this ABI.
+/// Returns the block of shared types. It is the same, byte for byte, in every header of this ABI.
 pub fn shared_types() -> String {
     let mut text = format!("#ifndef MODELC_ABI_{ABI}_TYPES\n#define MODELC_ABI_{ABI}_TYPES\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n");
     text.push_str("/* What every call returns; never renumbered. */\nenum {\n");
@@ -180,7 +180,7 @@ fn renames(text: &mut String, interface: &Interface, has_gpu: bool) {
     text.push('\n');
 }
 
-/// How the weights are handed over, where they are not in the object.
+/// Writes the comment on external weights.
 fn external_weights(text: &mut String, upper: &str, header: &WeightsHeader) {
     let _ = write!(
         text,
@@ -191,7 +191,7 @@ fn external_weights(text: &mut String, upper: &str, header: &WeightsHeader) {
     );
 }
 
-/// The functions that the application defines.
+/// Writes the prototypes of functions that the application defines.
 fn custom_operators(text: &mut String, compiled: &CompiledModel) {
     let is_custom = |import: &&Import| import.kind == ImportKind::Custom;
     if !compiled.imports.iter().any(|import| is_custom(&import)) {
@@ -211,7 +211,7 @@ fn custom_operators(text: &mut String, compiled: &CompiledModel) {
     text.push('\n');
 }
 
-/// The labels that the model file has for an output, mostly: what its elements stand for.
+/// Writes the labels of an output from the model file: names of its elements, in most cases.
 fn labels(text: &mut String, upper: &str, file: &str, labels: &[String]) {
     let _ = writeln!(
         text,
@@ -316,7 +316,7 @@ fn field(text: &mut String, port: &Port, direction: &str, index: usize, extents:
     }
 }
 
-/// What is said about an input that has the same value in every call.
+/// Returns the comment on an input that has the same value in every call.
 fn only_value(element: ElementType, bytes: &[u8]) -> String {
     const SHOWN: usize = 16;
     let element = element.part();
@@ -345,14 +345,14 @@ pub(super) fn c_type(element: ElementType) -> &'static str {
     }
 }
 
-/// Text inside a comment: printable, on one line, and neither opening nor closing a comment.
+/// Escapes text for a comment: printable, on one line, without comment marks.
 pub(super) fn comment(text: &str) -> String {
     let printable = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
     let line: String = text.chars().map(printable).collect();
     line.replace("*/", "* /").replace("/*", "/ *").replace('\\', "/").replace("??", "? ?")
 }
 
-/// A string literal. Octal escapes end after three digits, so the next character is never taken in.
+/// Formats a string literal. Octal escapes end after three digits, so they never include the next character.
 pub(super) fn string(text: &str) -> String {
     let mut literal = String::from("\"");
     for byte in text.bytes() {

@@ -1,4 +1,4 @@
-//! The bytes of a file, in pieces: the weights stay where they are until the file is written, so that no second copy of them is made.
+//! The bytes of a file, in pieces. Weights stay in the model file until they are written, so that there is no second copy in memory.
 
 use crate::ir::Data;
 use std::io::{self, Write};
@@ -23,26 +23,26 @@ impl Image {
         self.pieces.extend(other.pieces.iter().cloned());
     }
 
-    /// Appends zeros up to a multiple of an alignment of its own first byte.
+    /// Appends zeros up to an alignment relative to the first byte.
     pub fn align(&mut self, alignment: u64) {
         let length = self.len();
         self.push(vec![0; (length.next_multiple_of(alignment) - length) as usize]);
     }
 
-    /// Bytes in all.
+    /// Returns the total number of bytes.
     pub fn len(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.len() as u64).sum()
     }
 
-    /// Whether there are none.
+    /// Tests whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// Writes everything in order.
+    /// Writes all pieces in order.
     ///
     /// # Errors
-    /// As the writer.
+    /// The errors of the writer.
     pub fn write_to(&self, writer: &mut dyn Write) -> io::Result<()> {
         self.pieces.iter().try_for_each(|piece| {
             writer.write_all(piece.bytes())?;
@@ -51,7 +51,7 @@ impl Image {
         })
     }
 
-    /// A copy in one piece.
+    /// Returns a copy in one piece.
     pub fn to_vec(&self) -> Vec<u8> {
         self.pieces.iter().flat_map(|piece| piece.bytes()).copied().collect()
     }
@@ -65,7 +65,7 @@ impl<T: Into<Data>> From<T> for Image {
     }
 }
 
-/// Equal bytes, however they are cut.
+/// Equality of bytes; boundaries of pieces do not matter.
 impl PartialEq for Image {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.to_vec() == other.to_vec()

@@ -1,4 +1,4 @@
-//! `net_info`: what an object says about itself, for `modelc inspect`. No path and no time is in it.
+//! `net_info`: the record of an object, for `modelc inspect`. It contains no path and no time.
 //!
 //! ```text
 //! 0   u32 size of the record, u32 ABI number
@@ -13,14 +13,14 @@
 use crate::interface::{ABI, Footprint};
 use serde_json::{Value, json};
 
-/// The bytes it is found by.
+/// The bytes that mark a record.
 pub(super) const MAGIC: &[u8; 16] = b"modelc net_info\0";
 const MAGIC_AT: usize = 8;
 const STRINGS_AT: usize = 96;
-/// Larger records are something else that happens to hold the magic.
+/// Limit of a record's size. A larger one only happens to contain the mark.
 const LARGEST: usize = 4096;
 
-/// The record's contents.
+/// Contents of the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelRecord {
     /// ABI number.
@@ -29,30 +29,30 @@ pub struct ModelRecord {
     pub model_sha256: [u8; 32],
     /// The hash in versioned symbols.
     pub abi_hash: u32,
-    /// What it needs of memory.
+    /// Memory that the model needs.
     pub footprint: Footprint,
     /// The version of modelc that wrote the object.
     pub version: String,
     /// The target's name.
     pub target: String,
-    /// CPU levels, with commas between.
+    /// CPU levels, separated by commas.
     pub levels: String,
-    /// The prefix of its symbols.
+    /// Prefix of the symbols.
     pub name: String,
 }
 
-/// The hash in versioned symbols as every output spells it.
+/// Formats the hash in versioned symbols.
 pub fn abi_hash(hash: u32) -> String {
     format!("{hash:08x}")
 }
 
-/// Bytes as hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl ModelRecord {
-    /// The record in memory; all targets are little-endian.
+    /// Returns the bytes of the record; all targets are little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; MAGIC_AT];
         bytes.extend_from_slice(MAGIC);
@@ -83,7 +83,7 @@ impl ModelRecord {
         bytes
     }
 
-    /// The record as JSON, with all sizes.
+    /// Returns the record as JSON, with all sizes.
     pub fn to_json(&self) -> Value {
         let mut record = json!({
             "abi": self.abi,
@@ -101,7 +101,7 @@ impl ModelRecord {
         record
     }
 
-    /// All records in a file's bytes, in their order.
+    /// Returns all records in the bytes of a file, in order.
     pub fn find_all(file: &[u8]) -> Vec<Self> {
         let mut found = Vec::new();
         let mut from = 0;

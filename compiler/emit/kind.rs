@@ -1,9 +1,9 @@
-//! Kinds of outputs: how they are called, which suffixes files of them have, and how they begin.
+//! Kinds of outputs: their names, suffixes and descriptions.
 
 use crate::diagnostic::{Diagnostic, codes};
 use std::path::Path;
 
-/// What an output holds.
+/// Kind of an output's contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OutputKind {
     /// An object file.
@@ -12,7 +12,7 @@ pub enum OutputKind {
     Archive,
     /// A shared library.
     Shared,
-    /// Weights that are not in the object.
+    /// External weights.
     Weights,
     /// The C header.
     Header,
@@ -24,11 +24,11 @@ pub enum OutputKind {
     Json,
     /// The report as a page.
     Html,
-    /// The file's graphs, for Model Explorer.
+    /// The graphs of the file, for Model Explorer.
     Graph,
     /// The times of a graph's operators, for Model Explorer.
     NodeData,
-    /// What became of each operator.
+    /// The trace of each operator.
     Trace,
     /// The tensor language.
     Ir,
@@ -54,13 +54,13 @@ pub enum OutputKind {
     PerfMap,
 }
 
-/// One kind.
+/// The properties of a kind.
 struct Row {
     kind: OutputKind,
-    /// What `--emit` calls it.
+    /// Name for `--emit`.
     name: &'static str,
     what: &'static str,
-    /// Suffixes, the usual one first.
+    /// Suffixes; the default comes first.
     suffixes: &'static [&'static str],
 }
 
@@ -92,7 +92,7 @@ const ROWS: &[Row] = &[
 
 const INCLUDED: &str = "write an object, -o NET.o; its header, NET.h, is what C and C++ include";
 
-/// Suffixes of what modelc does not write: what they promise, and what to do instead.
+/// Suffixes of kinds that modelc does not write: what users expect, and advice.
 const FOREIGN: &[(&[&str], &str, Option<&str>)] = &[
     (&["dylib", "dll"], "a shared library", Some("write an object, -o NET.o, and link it with the linker of the target")),
     (&["exe", "out", "elf", "axf"], "a program", Some("write an object, -o NET.o, and link it with your own code")),
@@ -111,12 +111,12 @@ const FOREIGN: &[(&[&str], &str, Option<&str>)] = &[
 ];
 
 impl OutputKind {
-    /// The kind that `--emit` calls so.
+    /// Returns the kind with this name for `--emit`.
     pub fn from_name(name: &str) -> Option<Self> {
         ROWS.iter().find(|row| row.name == name).map(|row| row.kind).filter(|kind| Self::emitted().any(|emitted| emitted == *kind))
     }
 
-    /// The kinds of `--emit`.
+    /// Returns the kinds of `--emit`.
     pub fn emitted() -> impl Iterator<Item = Self> {
         let measured = [Self::Arrays, Self::Csv, Self::PerfMap, Self::NodeData];
         ROWS.iter().map(|row| row.kind).filter(move |kind| !measured.contains(kind))
@@ -126,35 +126,35 @@ impl OutputKind {
         ROWS.iter().find(|row| row.kind == self).unwrap_or(&ROWS[0])
     }
 
-    /// What `--emit` calls it.
+    /// Returns the name for `--emit`.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The usual suffix.
+    /// Returns the default suffix.
     pub fn suffix(self) -> &'static str {
         self.row().suffixes[0]
     }
 
-    /// Its description: `a C header`.
+    /// Returns a description: `a C header`.
     pub fn description(self) -> &'static str {
         self.row().what
     }
 
-    /// Tests that a name is that of a shared library: `libnet.so`, `libnet.so.1.2`.
+    /// Tests whether a path names a shared library: `libnet.so`, `libnet.so.1.2`.
     pub fn is_shared(path: &Path) -> bool {
         suffix(path).is_some_and(|suffix| suffix == "so")
     }
 
-    /// Whether a file that is the same already is left alone, with its time: what includes a header is then not built again.
+    /// Tests whether an equal file is left alone. Its modification time then stays, so that files which include it are not built again.
     pub fn is_kept_if_equal(self) -> bool {
         matches!(self, Self::Header | Self::Rust | Self::Cpp)
     }
 
-    /// Checks that a file's suffix does not promise something else.
+    /// Checks that a file's suffix does not belong to another kind.
     ///
     /// # Errors
-    /// A usage diagnostic that says what it promises. Suffixes that nobody knows promise nothing.
+    /// A usage diagnostic that names the other kind. Unknown suffixes are accepted.
     pub fn check_suffix(self, path: &Path) -> Result<(), Diagnostic> {
         let Some(suffix) = suffix(path) else { return Ok(()) };
         // C++ includes the C header under either name, and programs that read JSON know it by its suffix.
@@ -169,7 +169,7 @@ impl OutputKind {
         let help = |row: &Row| (row.kind == Self::Test).then_some(INCLUDED);
         let own = ROWS.iter().find(|row| row.suffixes.contains(&suffix.as_str())).map(|row| (row.what, help(row)));
         let foreign = || FOREIGN.iter().find(|(suffixes, ..)| suffixes.contains(&suffix.as_str())).map(|(_, what, help)| (*what, *help));
-        // What is measured or read by people may be called as one likes, as long as it is not called after a kind of modelc's own.
+        // Measurements and texts may have any name that is not a suffix of another kind of modelc.
         let Some((promised, help)) = own.or_else(|| foreign().filter(|(what, _)| self.is_binary() || *what != "a document")) else {
             return Ok(());
         };
@@ -186,7 +186,7 @@ impl OutputKind {
     }
 }
 
-/// The suffix in small letters; of `libnet.so.1` it is `so`.
+/// Returns the suffix in lower case; `so` for `libnet.so.1`.
 fn suffix(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     let numbers = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! What is written for a user: the object, its header, the dependency file, the report, the file of weights.
+//! Files for the user: the object, its header, the dependency file, the report, the file of weights.
 
 pub mod archive;
 mod arm;

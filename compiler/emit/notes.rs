@@ -1,14 +1,14 @@
-//! What a header tells of a model beside its interface: who made it, how its inputs are normalized, other names of its ports.
+//! Notes in a header beside the interface: authors, normalization of inputs, other names of ports.
 
 use super::header::{comment, string};
 use crate::program::Port;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Bytes of a text that are told; compilers take string literals of 4095 at least.
+/// Limit of a text's bytes; compilers must accept string literals of 4095 bytes.
 const MOST: usize = 1000;
 
-/// Macros for what the model's file says of the model as a whole.
+/// Writes macros with the metadata of the whole model.
 pub(super) fn about(text: &mut String, upper: &str, about: &[(&'static str, String)]) {
     for (name, said) in about {
         let end = (0..=MOST.min(said.len())).rev().find(|&end| said.is_char_boundary(end)).unwrap_or(0);
@@ -19,7 +19,7 @@ pub(super) fn about(text: &mut String, upper: &str, about: &[(&'static str, Stri
     }
 }
 
-/// The mean and the standard deviation of a port; `upper` is `NET_FORWARD_IN0`. One of each is a macro, more are an array.
+/// Writes the mean and the standard deviation of a port; `upper` is `NET_FORWARD_IN0`. Single values are macros, several are an array.
 pub(super) fn normalization(text: &mut String, port: &Port, upper: &str) {
     let Some(normalization) = &port.notes.normalization else { return };
     let _ = writeln!(text, "/* {}: (x - MEAN) / STD is what the model knows, before it is quantized. */", comment(&port.name));
@@ -32,7 +32,7 @@ pub(super) fn normalization(text: &mut String, port: &Port, upper: &str) {
     }
 }
 
-/// Adds the mean and the standard deviation to a port in JSON, where it has them.
+/// Adds the mean and the standard deviation to a port in JSON, if it has them.
 pub fn add_normalization(json: &mut Value, port: &Port) {
     if let Some(normalization) = &port.notes.normalization {
         json["mean"] = json!(normalization.mean);
@@ -40,7 +40,7 @@ pub fn add_normalization(json: &mut Value, port: &Port) {
     }
 }
 
-/// Fields that have two names, where the language has unions without one.
+/// Writes fields with two names, if the language has anonymous unions.
 pub(super) fn aliased(text: &mut String, own: &str, other: &str) {
     text.push_str("#if defined(__cplusplus) || defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L\n");
     for (line, again) in own.lines().zip(other.lines()) {

@@ -1,6 +1,6 @@
-//! What is made of every program: the object, its header, its report, and the weights where they are a file of their own.
+//! Files made of every program: the object, its header, its report, and the external weights, if any.
 //!
-//! Equal programs give equal bytes: everything is written in the program's order, and no path or time is known here.
+//! Equal programs give equal bytes: everything is written in the program's order, without paths and times.
 
 use super::header::header;
 use super::image::Image;
@@ -18,43 +18,43 @@ use crate::program::{Level, Program};
 use crate::target::Target;
 use object::elf;
 
-/// The model that an object is made of.
+/// The model from which an object is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelInfo {
     /// SHA-256 of the file.
     pub sha256: [u8; 32],
-    /// The file's name; directories in it are dropped, for outputs hold no paths.
+    /// File name. Directories are dropped, because outputs contain no paths.
     pub file: String,
-    /// The file's list of labels, where it has one: its name, and the labels.
+    /// Name and labels of the file's list of labels, if it has one.
     pub labels: Option<(String, Vec<String>)>,
-    /// What the file says of the model as a whole: its description, author and licence, with their names.
+    /// Metadata of the whole model: description, author and licence, with their names.
     pub about: Vec<(&'static str, String)>,
 }
 
 impl ModelInfo {
-    /// The name without directories.
+    /// Returns the file name without directories.
     pub fn file_name(&self) -> &str {
         self.file.rsplit(['/', '\\']).next().unwrap_or_default()
     }
 }
 
-/// How floating-point numbers are passed on riscv64. Entries pass none, so the code is the same; linkers compare the mark.
+/// ABI of floating-point arguments on riscv64. Entry functions have no such arguments, so the code is the same; linkers compare the flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RiscvAbi {
-    /// In integer registers.
+    /// Floats in integer registers.
     Lp64,
     /// Binary32 in floating-point registers.
     Lp64f,
-    /// Binary64 too.
+    /// Binary32 and binary64 in floating-point registers.
     #[default]
     Lp64d,
 }
 
 impl RiscvAbi {
-    /// The ABI of a name of `--abi`.
+    /// Returns the ABI of a name of `--abi`.
     ///
     /// # Errors
-    /// A usage diagnostic when there is no such ABI.
+    /// A usage diagnostic if there is no such ABI.
     pub fn from_name(name: &str) -> Result<Self, Diagnostic> {
         match name {
             "lp64" => Ok(Self::Lp64),
@@ -64,10 +64,10 @@ impl RiscvAbi {
         }
     }
 
-    /// [`Self::from_name`] for a target, of which only riscv64 has a choice.
+    /// Returns [`Self::from_name`] for riscv64, which is the only target with a choice.
     ///
     /// # Errors
-    /// As there, and for every other target.
+    /// The errors of [`Self::from_name`], and a usage diagnostic for every other target.
     pub fn for_target(name: &str, target: &Target) -> Result<Self, Diagnostic> {
         let abi = Self::from_name(name)?;
         if target.isa == Isa::Riscv64 {
@@ -76,7 +76,7 @@ impl RiscvAbi {
         Err(Diagnostic::new(codes::ABI, format!("--abi {name} is for riscv64, and {} is not", target.name)))
     }
 
-    /// The mark in `e_flags`.
+    /// Returns the flags for `e_flags`.
     pub(super) fn flags(self) -> u32 {
         match self {
             Self::Lp64 => elf::EF_RISCV_FLOAT_ABI_SOFT,
@@ -86,21 +86,21 @@ impl RiscvAbi {
     }
 }
 
-/// Where the weights are.
+/// Place of the weights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WeightsPlace {
-    /// In the object.
+    /// The object.
     #[default]
     Embedded,
-    /// In a file of their own, which `init` is given.
+    /// A separate file, whose contents `init` receives.
     External,
 }
 
 impl WeightsPlace {
-    /// The place of a name of `--weights`.
+    /// Returns the place of a name of `--weights`.
     ///
     /// # Errors
-    /// A usage diagnostic when there is no such place.
+    /// A usage diagnostic if there is no such place.
     pub fn from_name(name: &str) -> Result<Self, Diagnostic> {
         match name {
             "embed" => Ok(Self::Embedded),
@@ -110,31 +110,31 @@ impl WeightsPlace {
     }
 }
 
-/// What the object is to be like.
+/// Options of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectOptions {
-    /// Prefix of every name; it is made an identifier.
+    /// Prefix of every name; it is converted to an identifier.
     pub name: String,
     /// The target.
     pub target: &'static Target,
     /// The preferred CPU level.
     pub machine: &'static Machine,
-    /// Whether `on_kernel` is called around every kernel.
+    /// `true` to call `on_kernel` around every kernel.
     pub profile_hooks: bool,
-    /// Section of the weights in place of `.rodata.net_weights`.
+    /// Section of the weights, instead of `.rodata.net_weights`.
     pub weights_section: Option<String>,
-    /// The mark in riscv64 objects.
+    /// ABI flags of riscv64 objects.
     pub riscv_abi: RiscvAbi,
-    /// How the part of the program that is for a GPU runs.
+    /// Options of the GPU part.
     pub gpu: GpuOptions,
-    /// Where the weights are. The program must come from a module with open constants for them to be replaceable.
+    /// Place of the weights. They can be replaced only if the program comes from a module with open constants.
     pub weights: WeightsPlace,
-    /// How the program was made, for whoever makes other weights for it; kept in objects without weights.
+    /// Settings of the compilation, kept in objects with external weights. `modelc weights` uses them.
     pub settings: serde_json::Value,
 }
 
 impl ObjectOptions {
-    /// The object of a name for a target, nothing about it unusual.
+    /// Makes the default options for a name and a target.
     pub fn new(name: impl Into<String>, target: &'static Target, machine: &'static Machine) -> Self {
         Self {
             name: name.into(),
@@ -150,12 +150,12 @@ impl ObjectOptions {
     }
 }
 
-/// What is made of a program.
+/// Files made of a program.
 #[derive(Clone, Debug)]
 pub struct ObjectFiles {
     /// The object file.
     pub object: Image,
-    /// The file of weights, where they are not in the object.
+    /// The file of external weights, if any.
     pub weights: Option<Image>,
     /// The header.
     pub header: String,
@@ -163,23 +163,23 @@ pub struct ObjectFiles {
     pub report: serde_json::Value,
     /// Global symbols of the object.
     pub symbols: Vec<String>,
-    /// What the object's record says.
+    /// The record in the object.
     pub record: ModelRecord,
-    /// What all this is made of, for what is written only where somebody asks for it.
+    /// The compiled model, for outputs that are written only on request.
     pub compiled: CompiledModel,
 }
 
 impl ObjectFiles {
-    /// The functions of the driver; printed, in the driver's language.
+    /// Returns the functions of the driver, in the driver language.
     pub fn driver(&self) -> WrittenDriver {
         (&self.compiled).into()
     }
 }
 
-/// Makes an object file, its header and its report, for the machine of the options.
+/// Makes an object file, its header and its report, for the machine in the options.
 ///
 /// # Errors
-/// As [`object_of_levels`].
+/// The errors of [`object_of_levels`].
 pub fn object(program: &Program, model: &ModelInfo, options: &ObjectOptions) -> Result<ObjectFiles, Diagnostics> {
     object_of_levels(&[Level { machine: options.machine, program }], model, options)
 }
@@ -187,7 +187,7 @@ pub fn object(program: &Program, model: &ModelInfo, options: &ObjectOptions) -> 
 /// Makes an object file, its header and its report. `levels` are the CPU levels of the object, the preferred one first.
 ///
 /// # Errors
-/// As [`compile`]; and a bug's diagnostic when the object cannot be written.
+/// The errors of [`compile`]; and a bug's diagnostic if the object cannot be written.
 pub fn object_of_levels(levels: &[Level<'_>], model: &ModelInfo, options: &ObjectOptions) -> Result<ObjectFiles, Diagnostics> {
     let driver = DriverOptions {
         name: options.name.clone(),
@@ -199,7 +199,7 @@ pub fn object_of_levels(levels: &[Level<'_>], model: &ModelInfo, options: &Objec
     write_files(levels, model, options, compiled)
 }
 
-/// The files of a compiled program.
+/// Writes the files of a compiled program.
 pub(crate) fn write_files(
     levels: &[Level<'_>],
     model: &ModelInfo,
@@ -208,7 +208,7 @@ pub(crate) fn write_files(
 ) -> Result<ObjectFiles, Diagnostics> {
     let interface = &compiled.interface;
     let program = levels[0].program;
-    // The least first, as they are listed everywhere.
+    // The lowest level comes first, as in every list of levels.
     let names: Vec<&str> = compiled.levels.iter().rev().copied().collect();
     let record = ModelRecord {
         abi: ABI,
@@ -238,7 +238,7 @@ pub(crate) fn write_files(
     })
 }
 
-/// What the weights of another model must fit, if they are a file of their own.
+/// Returns the topology record, if the weights are external: the requirements for other weights.
 pub(super) fn topology(program: &Program, options: &ObjectOptions, record: &ModelRecord, compiled: &CompiledModel) -> Option<Vec<u8>> {
     let external = compiled.external.as_ref()?;
     Some(TopologyRecord::new(program, options, record.levels.clone(), external).to_bytes())

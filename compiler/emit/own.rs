@@ -9,31 +9,31 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The mark of a kind of file.
+/// The mark by which a kind of file is recognized.
 enum Sign {
-    /// It begins so.
+    /// Bytes at the beginning.
     Beginning(&'static [u8]),
-    /// It holds one of these anywhere.
+    /// Any of these byte strings, anywhere in the file.
     Holds(&'static [&'static [u8]]),
-    /// A function of the whole text says so.
+    /// A predicate of the whole text.
     Text(fn(&str) -> bool),
-    /// Nothing: files of the kind are replaced. Their name is taken for this process.
+    /// No mark: files of the kind are always replaced. Their name contains the id of this process.
     Any,
 }
 
-/// A symbol of the runtime of GPUs, which has no record of a model.
+/// A symbol of the GPU runtime, whose object has no model record.
 const RUNTIME: &[u8] = b"modelc_vulkan_open";
 
 /// The comment of an archive of arrays.
 const ARCHIVE: &[u8] = npz::COMMENT.as_bytes();
 
-/// The schema that a report names, with the quotation marks of JSON.
+/// The schema of a report, with the quotation mark of JSON.
 const REPORT: &[u8] = b"\"modelc.report/";
 
-/// The schema that a file of graphs names.
+/// The schema of a file of graphs.
 const GRAPH: &[u8] = b"\"modelc.graph/";
 
-/// The schema that a trace names.
+/// The schema of a trace.
 const TRACE: &[u8] = b"\"modelc.trace/";
 
 /// The name of node data.
@@ -64,17 +64,17 @@ fn sign(kind: OutputKind) -> Sign {
 /// The first line of a table of measurements.
 pub const CSV_BEGINNING: &str = "run,latency_ns\n";
 
-/// Recognises a text of the tensor language: its first constant, state, source or function comes first.
+/// Recognizes a text of the tensor language by its first constant, state, source or function.
 fn is_module(text: &str) -> bool {
     ["const0: ", "state0 ", "src0 = ", "func @"].iter().any(|start| text.starts_with(start))
 }
 
-/// Recognises a listing: each function has a line that names it and its CPU level.
+/// Recognizes a listing by its first line, which names a function and its CPU level.
 fn is_listing(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.starts_with("; ") && line.contains(" for "))
 }
 
-/// Finds that a file exists, is not empty, and was not made by modelc as this kind of output.
+/// Tests whether a file exists, is not empty, and was not made by modelc as this kind of output.
 pub fn is_foreign(path: &Path, kind: OutputKind) -> bool {
     if !std::fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() > 0) {
         return false;
@@ -83,7 +83,7 @@ pub fn is_foreign(path: &Path, kind: OutputKind) -> bool {
 }
 
 fn is_own(path: &Path, kind: OutputKind) -> io::Result<bool> {
-    /// Texts that are longer are looked at up to here.
+    /// Limit of the bytes that are read of a text.
     const LONGEST: u64 = 1 << 20;
     let file = File::open(path)?;
     match sign(kind) {
@@ -99,7 +99,7 @@ fn start(file: File, bytes: u64) -> io::Result<Vec<u8>> {
     file.take(bytes).read_to_end(&mut found).map(|_| found)
 }
 
-/// Looks for one of some strings of bytes, piece by piece.
+/// Searches a reader for any of some byte strings, piece by piece.
 fn holds(mut reader: impl Read, signs: &[&[u8]]) -> io::Result<bool> {
     const PIECE: usize = 1 << 20;
     let longest = signs.iter().map(|sign| sign.len()).max().unwrap_or(0);
@@ -112,7 +112,7 @@ fn holds(mut reader: impl Read, signs: &[&[u8]]) -> io::Result<bool> {
         if read == 0 {
             return Ok(false);
         }
-        // A sign may begin at the end of a piece.
+        // A mark may cross the boundary between two pieces.
         window.drain(..window.len().saturating_sub(longest.saturating_sub(1)));
     }
 }

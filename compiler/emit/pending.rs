@@ -1,4 +1,4 @@
-//! Temporary files that are not in their places yet. An interrupt removes them ([`remove_all`]).
+//! Temporary files that are not yet in place. An interrupt removes them ([`remove_all`]).
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -6,33 +6,33 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
-/// The paths of temporary files that exist, or are about to.
+/// The paths of temporary files that exist or are being created.
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Taken while files are moved to their places, and by who interrupts.
+/// Lock held while files are moved to their places, and by an interrupt.
 static MOVING: Mutex<()> = Mutex::new(());
 
 fn pending() -> MutexGuard<'static, Vec<PathBuf>> {
     PENDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes [`remove_all`] wait until the result is dropped.
+/// Makes [`remove_all`] wait until the guard is dropped.
 pub fn hold() -> MutexGuard<'static, ()> {
     MOVING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks that keep this process from making and moving files.
+/// Guards that stop this process from creating and moving files.
 pub struct Stopped {
     _moving: MutexGuard<'static, ()>,
     _pending: MutexGuard<'static, Vec<PathBuf>>,
 }
 
-/// Removes all temporary files, when no file is just moved to its place. None is made or moved until the result is dropped.
+/// Removes all temporary files, after a move in progress has ended. No file is created or moved until the guard is dropped.
 pub fn remove_all() -> Stopped {
     let moving = hold();
     let mut pending = pending();
     for path in pending.drain(..) {
-        // One that was not made yet is not there.
+        // The file may not exist yet.
         let _ = fs::remove_file(path);
     }
     Stopped { _moving: moving, _pending: pending }
@@ -45,10 +45,10 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// A file in a folder, with the permissions of any file made anew.
+    /// Creates a file in a folder, with default permissions.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// The error of the file system.
     pub fn new(folder: &Path) -> io::Result<Self> {
         let make = |path: &Path| -> io::Result<File> {
             pending().push(path.to_owned());
@@ -63,7 +63,7 @@ impl Pending {
         Ok(Self { file: Some(file), path })
     }
 
-    /// The file, to write.
+    /// Returns the file for writing.
     pub fn file(&mut self) -> &mut NamedTempFile {
         // It is taken only by `persist`, which consumes self.
         self.file.as_mut().expect("a pending file is open")
@@ -72,7 +72,7 @@ impl Pending {
     /// Moves the file to its place.
     ///
     /// # Errors
-    /// When it cannot be moved.
+    /// The error of the file system.
     pub fn persist(mut self, place: &Path) -> io::Result<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
         file.persist(place).map(|_| ()).map_err(|error| error.error)

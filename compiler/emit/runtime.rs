@@ -1,4 +1,4 @@
-//! The runtime of GPUs in an object of its own, for programs of several models made with `--runtime link`.
+//! The GPU runtime in an object of its own, for several models compiled with `--runtime link`.
 
 use super::gpu;
 use super::header::{BEGINNING, shared_types};
@@ -12,17 +12,17 @@ use crate::machine::Machine;
 use crate::program::Program;
 use crate::target::Target;
 
-/// The object of the runtime for a target. Objects of models ask for its functions by names that hold the version of their tables.
+/// Makes the object of the runtime for a target. Objects of models import its functions by names with the version of their tables.
 ///
 /// # Errors
-/// When there is no code for the target, or the object cannot be written.
+/// Diagnostics if there is no code for the target, or if the object cannot be written.
 pub fn runtime_object(target: &'static Target, machine: &'static Machine, options: &ObjectOptions) -> Result<Image, Diagnostics> {
     let compiled = runtime(machine, target, options.gpu.loader)?;
     let (object, _) = Writer::new(&compiled, options).write(&Program::default(), None, None)?;
     Ok(object)
 }
 
-/// The header of the types that all models share, for what serves several models: custom operators, an application's Vulkan device.
+/// Returns the header of the types that all models share, for custom operators and an application's Vulkan device.
 pub fn runtime_header() -> String {
     format!(
         "{BEGINNING}{}: types of all models, in C99. Do not edit.\n\n   What modelc writes is yours, without conditions. */\n\
@@ -33,7 +33,7 @@ pub fn runtime_header() -> String {
     )
 }
 
-/// The options of such an object.
+/// Returns the options of a runtime object.
 pub fn runtime_options(target: &'static Target, machine: &'static Machine, loader: LoaderChoice) -> ObjectOptions {
     let mut options = ObjectOptions::new(RUNTIME_NAME, target, machine);
     options.gpu.loader = loader;

@@ -1,7 +1,7 @@
-//! What an object without weights remembers of the model it was made of, so that other weights can be made for it later.
+//! The topology record: facts in an object with external weights, so that other weights can be made for it later.
 //!
-//! The record is JSON after a magic, in a section that is not loaded. It holds the settings of the compilation, the kernel calls
-//! with a hash of what each does, and the scales of inputs and outputs, which the header of the object tells.
+//! The record is JSON after a magic number, in a section that is not loaded. It holds the settings of the compilation, and the kernel calls
+//! with a hash of each. It also holds the scales of inputs and outputs, which the object's header contains.
 
 use super::image::Image;
 use super::object::ObjectOptions;
@@ -13,27 +13,27 @@ use crate::interface::{Interface, Layout};
 use crate::program::{Level, Port, Program};
 use serde::{Deserialize, Serialize};
 
-/// What the record is found by.
+/// The bytes that mark a record.
 const MAGIC: &[u8] = b"modelc topology\0";
 
 /// The record.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TopologyRecord {
-    /// The version of modelc that wrote the object; another one may arrange weights otherwise.
+    /// The version of modelc that wrote the object. Another version may lay out weights in another way.
     pub version: String,
-    /// The prefix of its symbols.
+    /// Prefix of the symbols.
     pub name: String,
     /// The target's name.
     pub target: String,
-    /// The CPU levels, with commas between.
+    /// CPU levels, separated by commas.
     pub levels: String,
-    /// How the program was made.
+    /// Settings of the compilation.
     pub settings: serde_json::Value,
-    /// Of the interface, as in versioned symbols.
+    /// Hash of the interface, as in versioned symbols.
     pub interface: u32,
-    /// Of all that the code does.
+    /// Hash of everything that the code computes.
     pub topology: u64,
-    /// Of the layout of constants.
+    /// Hash of the layout of constants.
     pub packing: u64,
     calls: Vec<CallRecord>,
     ports: Vec<PortRecord>,
@@ -52,7 +52,7 @@ struct PortRecord {
 }
 
 impl TopologyRecord {
-    /// The record of a program; `levels` are the object's, with commas between.
+    /// Makes the record of a program; `levels` are the object's, separated by commas.
     pub fn new(program: &Program, options: &ObjectOptions, levels: String, (header, topology): &(WeightsHeader, Topology)) -> Self {
         let call = |call: &CallTopology| CallRecord(call.method.clone(), call.operator.clone(), call.hash);
         Self {
@@ -69,7 +69,7 @@ impl TopologyRecord {
         }
     }
 
-    /// The record in an object: the magic, the length of the text, the text.
+    /// Returns the record as in an object: the magic number, the length of the text, the text.
     pub fn to_bytes(&self) -> Vec<u8> {
         let text = serde_json::to_vec(self).unwrap_or_default();
         let mut bytes = MAGIC.to_vec();
@@ -78,7 +78,7 @@ impl TopologyRecord {
         bytes
     }
 
-    /// The first record in a file's bytes: an object, or an archive that holds one.
+    /// Returns the first record in the bytes of an object, or of an archive with one.
     pub fn find(file: &[u8]) -> Option<Self> {
         let mut from = 0;
         while let Some(at) = file.get(from..)?.windows(MAGIC.len()).position(|window| window == MAGIC) {
@@ -97,7 +97,7 @@ impl TopologyRecord {
     }
 }
 
-/// Quantized inputs and outputs of all methods, by their names in the header.
+/// Returns the quantized inputs and outputs of all methods, by their names in the header.
 fn ports(program: &Program) -> Vec<PortRecord> {
     let mut list = Vec::new();
     for method in &program.methods {
@@ -113,7 +113,7 @@ fn ports(program: &Program) -> Vec<PortRecord> {
     list
 }
 
-/// A file of weights, and the inputs and outputs whose scales are not those that the object's header tells.
+/// A file of weights, and the inputs and outputs whose scales differ from the object's header.
 #[derive(Debug)]
 pub struct NewWeights {
     /// The file.
@@ -122,13 +122,13 @@ pub struct NewWeights {
     pub rescaled: Vec<String>,
 }
 
-/// The weights of the programs of a model for the object that a record is from. There is a program for each level of the object.
+/// Makes the weights of a model for the object of a record. `levels` has a program for each level of the object.
 ///
 /// # Errors
-/// When the programs do not do what the object does; the message names the first operator that differs.
+/// A diagnostic if the programs differ from the object in anything but weights; it names the first operator that differs.
 pub fn weights_for(levels: &[Level<'_>], record: &TopologyRecord) -> Result<NewWeights, Diagnostic> {
     let Some(&Level { program, .. }) = levels.first() else { return Err(differs("CPU levels")) };
-    // The layout of structs is no part of what is compared.
+    // The comparison does not depend on the layout of structs.
     let interface = Interface::new(program, &record.name, Layout { pointer: 8 });
     let (topology, layout) = (Topology::new(levels), ConstantLayout::new(program));
     let header = WeightsHeader::new(&topology, &interface, &layout);
@@ -148,7 +148,7 @@ pub fn weights_for(levels: &[Level<'_>], record: &TopologyRecord) -> Result<NewW
     Ok(NewWeights { file, rescaled })
 }
 
-/// The first kernel call that is another one.
+/// Returns an error for the first kernel call that differs.
 fn difference(topology: &Topology, record: &TopologyRecord) -> Option<Diagnostic> {
     let same = |(new, old): (&CallTopology, &CallRecord)| new.method == old.0 && new.hash == old.2;
     let common = topology.calls.iter().zip(&record.calls).take_while(|pair| same(*pair)).count();

@@ -1,7 +1,7 @@
-//! What became of each operator, for those who certify: operator, kernels, functions, their places and bytes in the object; and what all of it is
-//! made of.
+//! The trace of each operator, for certification: its kernels, functions, and their positions and bytes in the object. It also lists the inputs
+//! of the compilation.
 //!
-//! Functions are hashed as the object has them, before a linker fills in distances. Addresses are those of the object's sections.
+//! Hashes are of functions in the object, before a linker fills in distances. Addresses are relative to the object's sections.
 
 use super::object::ObjectFiles;
 use crate::diagnostic::{Diagnostic, codes};
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
-/// The trace of an object, schema `modelc.trace/1`. `settings` are the options that it was compiled with.
+/// Returns the trace of an object, schema `modelc.trace/1`. `settings` are the options of the compilation.
 ///
 /// # Errors
-/// A bug's diagnostic when the object cannot be read back.
+/// A bug's diagnostic if the object cannot be read back.
 pub fn trace(files: &ObjectFiles, settings: &Value) -> Result<Value, Diagnostic> {
     let report = &files.report;
     let object = files.object.to_vec();
@@ -48,7 +48,7 @@ fn hash(bytes: &[u8]) -> String {
     super::info::hex(&Sha256::digest(bytes))
 }
 
-/// A method's memory with its proof: a lower bound that is reached, or a search to its end.
+/// Returns a method's memory with its proof: a lower bound that is reached, or an exhaustive search.
 fn plan(method: &Value) -> Value {
     let (bytes, bound) = (&method["scratch_bytes"], &method["lower_bound_bytes"]);
     let proof = match method["optimal"].as_bool() {
@@ -59,7 +59,7 @@ fn plan(method: &Value) -> Value {
     json!({ "method": method["name"], "scratch_bytes": bytes, "lower_bound_bytes": bound, "proof": proof, "occupants": method["memory_map"]["occupants"] })
 }
 
-/// Every operator of the file, with the numbers of the kernel calls that compute it. Of those with none, rewrites left nothing to compute.
+/// Returns every operator of the file, with the numbers of its kernel calls. Rewrites removed an operator without calls.
 fn operators(report: &Value) -> Vec<Value> {
     let mut calls: BTreeMap<(u64, u64), Vec<&Value>> = BTreeMap::new();
     for kernel in items(&report["kernels"]) {
@@ -79,7 +79,7 @@ fn operators(report: &Value) -> Vec<Value> {
     items(&report["graphs"]).enumerate().flat_map(of_graph).collect()
 }
 
-/// A kernel call with its function at each CPU level.
+/// Returns a kernel call with its function at each CPU level.
 fn call(kernel: &Value, report: &Value) -> Value {
     let number = kernel["number"].as_u64().unwrap_or(0) as usize;
     let of_level = |level: &Value| (level["cpu_level"].as_str().unwrap_or_default().to_owned(), level["kernels"][number]["symbol"].clone());
@@ -87,7 +87,7 @@ fn call(kernel: &Value, report: &Value) -> Value {
             "functions": items(&report["levels"]).map(of_level).collect::<BTreeMap<_, _>>() })
 }
 
-/// Every function of the object: where it is, its bytes, their hash, and the stack of a kernel.
+/// Returns every function of the object: section, address, size, hash, and the stack of a kernel.
 fn functions(object: &[u8], report: &Value) -> Result<Vec<Value>, Diagnostic> {
     let broken = |what: &dyn std::fmt::Display| Diagnostic::new(codes::OWN_CHECK, format!("the object cannot be read back: {what}"));
     let file = File::parse(object).map_err(|error| broken(&error))?;
@@ -98,7 +98,7 @@ fn functions(object: &[u8], report: &Value) -> Result<Vec<Value>, Diagnostic> {
         let name = symbol.name().map_err(|error| broken(&error))?;
         let Some(section) = symbol.section_index().and_then(|index| file.section_by_index(index).ok()) else { continue };
         let (offset, data) = (symbol.address() - section.address(), section.data().map_err(|error| broken(&error))?);
-        // Formats of Apple put an underscore in front of the names of C.
+        // Apple's formats put an underscore in front of C names.
         let kernel = kernels.get(name).or_else(|| kernels.get(name.strip_prefix('_')?));
         let own = kernel.and_then(|kernel| kernel["code_bytes"].as_u64()).filter(|_| symbol.size() == 0);
         let bytes = own.unwrap_or(symbol.size());

@@ -1,4 +1,4 @@
-//! Writing an object: sections, symbols, relocations, in every format. Nothing is undefined but the custom operators.
+//! The writer of objects: sections, symbols and relocations, in every format. Only custom operators are undefined symbols.
 
 use super::format::{self, SectionPlace};
 use super::image::Image;
@@ -23,36 +23,36 @@ pub struct Writer<'a> {
     options: &'a ObjectOptions,
     format: ObjectFormat,
     object: Object<'a>,
-    /// By segment and name.
+    /// Sections by segment and name.
     sections: BTreeMap<(&'static str, String), SectionId>,
-    /// The section of each function, its offset there, and the symbol that calls name.
+    /// Section of each function, its offset there, and the symbol that internal calls use.
     functions: Vec<(SectionId, u64, SymbolId)>,
-    /// The sections of data, by their number.
+    /// Position of each piece of data, by number.
     data: Vec<Placed>,
-    /// Of the weights, if they are in the object.
+    /// Reserved space of the weights, if they are in the object.
     room: Option<Room>,
-    /// Functions that others define.
+    /// Symbols of imported functions.
     imports: Vec<SymbolId>,
     symbols: Vec<String>,
 }
 
-/// Where a section of data is.
+/// Position of a piece of data.
 #[derive(Clone, Copy)]
 struct Placed {
     section: SectionId,
-    /// Where it starts there.
+    /// Offset in the section.
     offset: u64,
     symbol: SymbolId,
 }
 
-/// Room for the weights: zeros that nobody has touched, and so take no memory, until the constants are put in their place.
+/// Reserved space of the weights. Its zeros are never touched, and so take no memory, until the constants replace them.
 struct Room {
     start: *const u8,
     bytes: usize,
 }
 
 impl<'a> Writer<'a> {
-    /// An empty object.
+    /// Makes an empty object.
     pub fn new(compiled: &'a CompiledModel, options: &'a ObjectOptions) -> Self {
         let format = options.target.format;
         let architecture = match options.target.isa {
@@ -86,10 +86,10 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The finished file, and its global symbols. An object without a record holds no model.
+    /// Returns the finished file and its global symbols. An object without a record holds no model.
     ///
     /// # Errors
-    /// A bug's diagnostic when the parts do not fit the format.
+    /// A bug's diagnostic if the parts do not fit the format.
     pub fn write(
         mut self,
         program: &Program,
@@ -111,7 +111,7 @@ impl<'a> Writer<'a> {
             self.object.set_section_data(section, attributes, 1);
         }
         if self.format == ObjectFormat::Elf {
-            // The stack need not be executable.
+            // Linkers may make the stack non-executable.
             self.object.add_section(vec![], b".note.GNU-stack".to_vec(), SectionKind::Other);
         }
         let hole = self.room.as_ref().map(|room| Hole {
@@ -128,7 +128,7 @@ impl<'a> Writer<'a> {
         Ok((recorder.image, self.symbols))
     }
 
-    /// What linkers read of the instruction set: the section's name, its kind and its contents.
+    /// Returns the attributes of the instruction set that linkers read: section name, kind and contents.
     fn attributes(&self, program: &Program) -> Option<(&'static str, u32, Vec<u8>)> {
         let levels = &self.compiled.levels;
         match self.options.target.isa {
@@ -140,7 +140,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The bit of a function's address that says in which state it runs.
+    /// Returns the bit in a function's address that selects the Thumb state.
     fn state_bit(&self) -> u64 {
         u64::from(self.options.target.isa == Isa::Thumb)
     }
@@ -176,7 +176,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// A section with room for the weights. It is not shared with what is written first: the room is the whole section.
+    /// Adds a section with space for the weights. No other data shares the section.
     fn weights(&mut self, name: &str, alignment: u64) -> Result<SectionId, Diagnostic> {
         let place = format::weights(self.format, name, self.options.weights_section.as_deref())?;
         let section = self.object.add_section(place.segment.into(), place.section.into_bytes(), place.kind);
@@ -186,7 +186,7 @@ impl<'a> Writer<'a> {
         Ok(section)
     }
 
-    /// Symbols that others define.
+    /// Adds the undefined symbols of imported functions.
     fn imports(&mut self) -> Result<(), Diagnostic> {
         for Import { symbol: name, .. } in &self.compiled.imports {
             let own = |function: &CompiledFunction| *name == format!("{}_{}", self.name(), function.name);
@@ -224,7 +224,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// The names of a function; gives what calls inside the object name, which is no name that another object could take.
+    /// Adds the names of a function. Returns the symbol that internal calls use, whose name cannot clash with another object.
     fn function_symbols(
         &mut self,
         function: &CompiledFunction,
@@ -234,7 +234,7 @@ impl<'a> Writer<'a> {
     ) -> SymbolId {
         let size = function.code.bytes.len() as u64;
         let local = format!("{}_entry{number}", self.name());
-        // The mapping symbol that says: instructions from here on.
+        // A mapping symbol marks the start of instructions.
         let mapping = match (self.options.target.isa, self.format) {
             (Isa::Aarch64, ObjectFormat::Elf) => Some("$x"),
             (Isa::Thumb, _) => Some("$t"),
@@ -243,7 +243,7 @@ impl<'a> Writer<'a> {
         if let Some(mapping) = mapping {
             self.object.add_symbol(symbol(mapping.into(), section, offset, size, SymbolKind::Label, SymbolScope::Compilation));
         }
-        // Linkers make veneers for calls of functions in other memory, and only where a function's own symbol is called.
+        // Linkers insert veneers for distant calls only if the call names the function's own symbol.
         let by_section = self.format == ObjectFormat::Elf && self.options.target.isa != Isa::Thumb;
         let at = offset | self.state_bit();
         let mut add = |name: String, kind, scope| self.object.add_symbol(symbol(name, section, at, size, kind, scope));
@@ -286,8 +286,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// What a reference into a section of data names. Mach-O on aarch64 has 24 bits for what is added to a symbol, Thumb 16, so there the place
-    /// itself gets a symbol.
+    /// Returns the symbol that a reference to data uses. Mach-O on aarch64 has 24 bits for the addend and Thumb 16, so the referenced byte gets
+    /// a symbol of its own there.
     fn data_symbol(
         &mut self,
         number: u32,
@@ -311,8 +311,8 @@ impl<'a> Writer<'a> {
         self.object.add_relocation(section, relocation).map_err(|error| bug(error.to_string()))
     }
 
-    /// The record, kept by linkers that drop what nobody needs: in ELF `init` holds a relocation to it that changes nothing, in
-    /// Mach-O its symbol says so; COFF drops nothing but what is marked for it.
+    /// Adds the record, so that linkers keep it. In ELF, `init` has a relocation to it that changes nothing. In Mach-O, a flag of its symbol
+    /// keeps it. COFF linkers drop only marked sections.
     fn record(&mut self, record: &ModelRecord) -> Result<(), Diagnostic> {
         let name = format!("{}_info", self.name());
         let section = self.section(format::data(self.format, &name));
@@ -336,7 +336,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// All constants of a program where its layout puts them.
+/// Returns all constants of a program, at the offsets of the layout.
 pub fn constants(layout: &ConstantLayout, program: &Program) -> Image {
     let mut image = Image::default();
     for blob in &program.constants {
@@ -348,7 +348,7 @@ pub fn constants(layout: &ConstantLayout, program: &Program) -> Image {
     image
 }
 
-/// Takes an object as it is written; the room for the weights becomes the weights.
+/// A buffer for the object while it is written. It replaces the reserved space by the weights.
 struct Recorder {
     image: Image,
     pending: Vec<u8>,

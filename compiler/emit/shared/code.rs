@@ -1,4 +1,4 @@
-//! The code of a library: all functions in one section, then a stub for each function that others define.
+//! The code of a library: all functions in one section, then a stub for each imported function.
 
 use super::bug;
 use super::patch::patch;
@@ -10,18 +10,18 @@ use crate::diagnostic::Diagnostic;
 pub struct Code<'a> {
     compiled: &'a CompiledModel,
     linked: &'a Linked,
-    /// Its bytes before anything has an address.
+    /// Bytes before relocation.
     pub bytes: Vec<u8>,
-    /// Its alignment.
+    /// Alignment of the section.
     pub alignment: u64,
-    /// Where each function starts.
+    /// Offset of each function.
     pub functions: Vec<u64>,
-    /// Where the stubs start.
+    /// Offset of the first stub.
     stubs: u64,
 }
 
 impl<'a> Code<'a> {
-    /// Lays out the functions.
+    /// Lays out the functions and stubs.
     pub fn new(compiled: &'a CompiledModel, linked: &'a Linked) -> Self {
         let mut code = Self { compiled, linked, bytes: vec![], alignment: STUB as u64, functions: vec![], stubs: 0 };
         for function in &compiled.functions {
@@ -37,17 +37,17 @@ impl<'a> Code<'a> {
         code
     }
 
-    /// Fills up to an alignment with what no program should run.
+    /// Pads to an alignment with the filler byte.
     fn align(&mut self, alignment: u64) -> u64 {
         let end = (self.bytes.len() as u64).next_multiple_of(alignment);
         self.bytes.resize(end as usize, self.linked.filler);
         end
     }
 
-    /// The code where sections have addresses; `data` names the section of each piece of data.
+    /// Returns the code with addresses of sections filled in; `data` names the section of each piece of data.
     ///
     /// # Errors
-    /// A bug's diagnostic when a distance does not fit.
+    /// A bug's diagnostic if a distance does not fit.
     pub fn linked(&self, address: &dyn Fn(&str) -> u64, data: &[String]) -> Result<Vec<u8>, Diagnostic> {
         let mut bytes = self.bytes.clone();
         let text = address(".text");
@@ -69,7 +69,7 @@ impl<'a> Code<'a> {
         Ok(bytes)
     }
 
-    /// The address that a relocation refers to, and the one that its distance counts from.
+    /// Returns the address that a relocation refers to, and the address relative to which its distance counts.
     fn ends(
         &self,
         function: &CompiledFunction,
@@ -84,7 +84,7 @@ impl<'a> Code<'a> {
             RelocationTarget::Support(_) => return Err(missing()),
             RelocationTarget::External(number) => text + self.stubs + u64::from(number) * STUB as u64,
             RelocationTarget::Data(number) => *data.get(number as usize).ok_or_else(missing)?,
-            // The lower part of a distance names the instruction with the upper one, which says where to.
+            // The lower part of a distance names the instruction with the upper part, which has the target.
             RelocationTarget::Here(at) if relocation.kind == RelocationKind::RiscvLow => {
                 let is_upper = |other: &&Relocation| other.offset == at && other.kind == RelocationKind::RiscvHigh;
                 let upper = function.code.relocations.iter().find(is_upper).ok_or_else(missing)?;

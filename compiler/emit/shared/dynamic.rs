@@ -1,11 +1,12 @@
-//! The dynamic section of a library, and the relocations of the slots for functions that others define.
+//! The dynamic section of a library, and the relocations of the slots for imported functions.
 
 use super::file::{File, Section};
 use super::stubs::SLOT;
 use super::symbols::Symbols;
 use object::elf;
 
-/// The library with `dlopen`. It is a part of the C library since glibc 2.34, and in musl another name of it. Android has it without a version.
+/// Returns the library that has `dlopen`. It is part of the C library since glibc 2.34, and another name of it in musl. Android's name has no
+/// version.
 pub fn system_library(is_android: bool) -> &'static str {
     if is_android { "libdl.so" } else { "libdl.so.2" }
 }
@@ -13,17 +14,17 @@ pub fn system_library(is_android: bool) -> &'static str {
 const ENTRY: u64 = 16;
 const RELOCATION: u64 = 24;
 
-/// What the dynamic section tells.
+/// Contents of the dynamic section.
 pub struct Dynamic<'a> {
-    /// The relocation of a slot.
+    /// The relocation type of a slot.
     pub slot: u32,
-    /// Functions that others define.
+    /// Number of imported functions.
     pub imports: usize,
     pub symbols: &'a Symbols,
 }
 
 impl Dynamic<'_> {
-    /// Adds the relocations, if there are any.
+    /// Adds the section of relocations, if there are imports.
     pub fn add_relocations(&self, file: &mut File) {
         if self.imports > 0 {
             let bytes = vec![0; self.imports * RELOCATION as usize];
@@ -31,7 +32,7 @@ impl Dynamic<'_> {
         }
     }
 
-    /// Adds what the loader writes.
+    /// Adds the sections that the loader writes.
     pub fn add_sections(&self, file: &mut File) {
         let bytes = self.table(file).len();
         file.add(Section::new(".dynamic", elf::SHT_DYNAMIC, 8, vec![0; bytes]).relocated().table(ENTRY, ".dynstr", 0));
@@ -41,7 +42,7 @@ impl Dynamic<'_> {
         }
     }
 
-    /// The contents of `.dynamic`.
+    /// Returns the contents of `.dynamic`.
     pub fn table(&self, file: &File) -> Vec<u8> {
         let mut list: Vec<(i64, u64)> = self.symbols.library().map(|name| (elf::DT_NEEDED, name.into())).into_iter().collect();
         list.push((elf::DT_SONAME, self.symbols.soname().into()));
@@ -63,9 +64,9 @@ impl Dynamic<'_> {
         list.into_iter().flat_map(|(tag, value)| [tag.cast_unsigned(), value]).flat_map(u64::to_le_bytes).collect()
     }
 
-    /// The contents of `.rela.dyn`: the address of a function for each slot.
+    /// Returns the contents of `.rela.dyn`: the address of a function for each slot.
     pub fn relocations(&self, file: &File) -> Vec<u8> {
-        // The first symbols of the table are those of the slots, in their order; the one before them is empty.
+        // Symbol 0 is empty. The symbols of the slots follow it in order.
         let words = |number: u64| [file.address(".got") + number * SLOT, (number + 1) << 32 | u64::from(self.slot), 0];
         (0..self.imports as u64).flat_map(words).flat_map(u64::to_le_bytes).collect()
     }

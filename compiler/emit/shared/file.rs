@@ -5,9 +5,9 @@ use object::elf::{self, FileHeader64, ProgramHeader64, SectionHeader64};
 use object::{Endianness, U16, U32, U64, pod};
 
 const LITTLE: Endianness = Endianness::Little;
-/// Alignment of segments: the largest page of a processor that is compiled for.
+/// Alignment of segments: the largest page of the supported processors.
 const PAGE: u64 = 1 << 16;
-/// Segments that are mapped, by the flags of their sections, in the order of the file.
+/// Loadable segments, by the flags of their sections, in the order of the file.
 const MAPPED: [(u64, u32); 3] =
     [(READ, elf::PF_R), (READ | elf::SHF_EXECINSTR as u64, elf::PF_R | elf::PF_X), (READ | elf::SHF_WRITE as u64, elf::PF_R | elf::PF_W)];
 const READ: u64 = elf::SHF_ALLOC as u64;
@@ -21,7 +21,7 @@ pub struct Section {
     contents: Image,
     bytes: u64,
     entry: u64,
-    /// The section that it refers to.
+    /// Name of the section that `sh_link` refers to.
     link: &'static str,
     info: u32,
     offset: u64,
@@ -29,29 +29,29 @@ pub struct Section {
 }
 
 impl Section {
-    /// A section that is not loaded.
+    /// Makes a section that is not loaded.
     pub fn new(name: impl Into<String>, kind: u32, alignment: u64, contents: impl Into<Image>) -> Self {
         let contents = contents.into();
         let bytes = contents.len();
         Self { name: name.into(), kind, flags: 0, alignment, contents, bytes, entry: 0, link: "", info: 0, offset: 0, address: 0 }
     }
 
-    /// Read-only when loaded.
+    /// Makes the section loaded and read-only.
     pub fn loaded(self) -> Self {
         Self { flags: READ, ..self }
     }
 
-    /// Code.
+    /// Makes the section loaded and executable.
     pub fn executable(self) -> Self {
         Self { flags: MAPPED[1].0, ..self }
     }
 
-    /// Written by the loader, then read-only.
+    /// Makes the section read-only after the loader has written it.
     pub fn relocated(self) -> Self {
         Self { flags: MAPPED[2].0, ..self }
     }
 
-    /// A table with entries of this size, which refers to another section.
+    /// Makes the section a table with entries of `entry` bytes that refers to another section.
     pub fn table(self, entry: u64, link: &'static str, info: u32) -> Self {
         Self { entry, link, info, ..self }
     }
@@ -69,17 +69,17 @@ pub struct File {
 }
 
 impl File {
-    /// An empty file for a machine, with its flags.
+    /// Makes an empty file for a machine and its flags.
     pub fn new(machine: u16, flags: u32) -> Self {
         Self { machine, flags, sections: vec![] }
     }
 
-    /// Adds a section. Those with equal flags follow each other.
+    /// Adds a section. Sections with equal flags must be added one after another.
     pub fn add(&mut self, section: Section) {
         self.sections.push(section);
     }
 
-    /// Gives every section its place in the file and in memory.
+    /// Assigns file offsets and addresses to all sections.
     pub fn place(&mut self) {
         let names: Vec<u8> = [0].into_iter().chain(self.sections.iter().flat_map(|section| section.name.bytes().chain([0]))).collect();
         self.add(Section::new(NAMES, elf::SHT_STRTAB, 1, [&names[..], NAMES.as_bytes(), &[0]].concat()));
@@ -87,23 +87,23 @@ impl File {
         for section in &mut self.sections {
             section.offset = end.next_multiple_of(section.alignment);
             end = section.end();
-            // A page of the file that two segments share is mapped twice, at different addresses.
+            // A page with parts of two segments is mapped twice, at different addresses.
             let segment = MAPPED.iter().position(|(flags, _)| *flags == section.flags);
             section.address = segment.map_or(0, |number| section.offset + number as u64 * PAGE);
         }
     }
 
-    /// The address of a section; 0 if there is none.
+    /// Returns the address of a section; 0 if there is none.
     pub fn address(&self, name: &str) -> u64 {
         self.find(name).map_or(0, |section| section.address)
     }
 
-    /// The bytes of a section; 0 if there is none.
+    /// Returns the size of a section; 0 if there is none.
     pub fn bytes(&self, name: &str) -> u64 {
         self.find(name).map_or(0, |section| section.bytes)
     }
 
-    /// The number of a section in the table; 0 if there is none.
+    /// Returns the index of a section in the section table; 0 if there is none.
     pub fn number(&self, name: &str) -> u16 {
         self.sections.iter().position(|section| section.name == name).map_or(0, |position| position as u16 + 1)
     }
@@ -112,7 +112,7 @@ impl File {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// Replaces the contents of a section by others of the same size.
+    /// Replaces the contents of a section by contents of the same size.
     pub fn fill(&mut self, name: &str, contents: Vec<u8>) {
         if let Some(section) = self.sections.iter_mut().find(|section| section.name == name) {
             debug_assert_eq!(section.bytes, contents.len() as u64, "{name}");
@@ -120,7 +120,7 @@ impl File {
         }
     }
 
-    /// The whole file.
+    /// Returns the whole file.
     pub fn image(&self) -> Image {
         let mut image = Image::from(pod::bytes_of(&self.header()).to_vec());
         for segment in self.segments() {
@@ -140,7 +140,7 @@ impl File {
         image
     }
 
-    /// Where the table of sections starts.
+    /// Returns the offset of the section table.
     fn table_offset(&self) -> u64 {
         self.sections.last().map_or(0, Section::end).next_multiple_of(8)
     }
@@ -190,7 +190,7 @@ impl File {
     fn segments(&self) -> Vec<ProgramHeader64<Endianness>> {
         let mut list = Vec::new();
         for (flags, access) in MAPPED {
-            // The first segment holds the headers too.
+            // The first segment also holds the headers.
             let start = if flags == READ { Some(0) } else { None };
             list.extend(self.segment(elf::PT_LOAD, access, PAGE, start, |section| section.flags == flags));
         }
@@ -203,7 +203,8 @@ impl File {
         list
     }
 
-    /// The segment of some sections, if there are any. Those that the loader writes end with their page, so that all of it can be made read-only.
+    /// Returns the segment of the selected sections, if there are any. A segment that the loader writes ends with a page, so that it can be
+    /// made read-only.
     fn segment(
         &self,
         kind: u32,
@@ -224,7 +225,7 @@ impl File {
     }
 }
 
-/// The section with the names of sections.
+/// Name of the section with section names.
 const NAMES: &str = ".shstrtab";
 
 fn program_header(

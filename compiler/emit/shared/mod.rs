@@ -1,6 +1,6 @@
-//! Shared libraries of ELF, written without a linker: the code and the constants of an object at their addresses, and what loaders read.
+//! ELF shared libraries, written without a linker: the code and constants of an object with addresses, and the tables of loaders.
 //!
-//! Code reaches everything by its distance, and no data holds an address. So a library needs no text relocations. Only functions that others define
+//! Code addresses everything relative to itself, and no data holds an address. So a library has no text relocations. Only imported functions
 //! need relocations: each has a slot in `.got`, which the loader fills and then makes read-only.
 
 mod code;
@@ -33,28 +33,28 @@ use sha2::{Digest, Sha256};
 use stubs::linked;
 use symbols::{Place, Symbol, Symbols};
 
-/// What a shared library is made of.
+/// The inputs of a shared library.
 pub struct Library<'a> {
-    /// The code, without addresses.
+    /// The code, with relocations.
     pub compiled: &'a CompiledModel,
     /// The program, for its constants.
     pub program: &'a Program,
-    /// How the object is made.
+    /// Options of the object.
     pub options: &'a ObjectOptions,
-    /// What it says about itself.
+    /// The record in the library.
     pub record: &'a ModelRecord,
-    /// The methods and their ports, as [`description`] gives them.
+    /// Description of the methods and their ports, from [`description`].
     pub description: String,
-    /// What the weights of another model must fit, if they are a file of their own.
+    /// The topology record, if the weights are external: requirements for other weights.
     pub topology: Option<Vec<u8>>,
-    /// The name by which programs ask for the library.
+    /// Name that programs record for the library.
     pub soname: &'a str,
 }
 
-/// Checks that a target has shared libraries that are written.
+/// Checks that shared libraries can be written for a target.
 ///
 /// # Errors
-/// A usage diagnostic for other targets than Linux and Android.
+/// A usage diagnostic if the platform is not Linux, which includes Android.
 pub fn check_target(target: &Target) -> Result<(), Diagnostic> {
     if target.platform == Platform::Linux {
         return Ok(());
@@ -69,10 +69,10 @@ fn not_shared(target: &Target) -> Diagnostic {
 }
 
 impl Library<'_> {
-    /// The file.
+    /// Returns the file of the library.
     ///
     /// # Errors
-    /// As [`check_target`]; a bug's diagnostic when a distance does not fit its instruction.
+    /// The errors of [`check_target`]; a bug's diagnostic if a distance does not fit its instruction.
     pub fn write(&self) -> Result<Image, Diagnostic> {
         check_target(self.options.target)?;
         let linked = linked(self.options.target.isa).ok_or_else(|| not_shared(self.options.target))?;
@@ -104,13 +104,13 @@ impl Library<'_> {
         Ok(file.image())
     }
 
-    /// Tells if the target was spelled as one of Android, which is Linux but for names of libraries.
+    /// Tests whether the target is Android, which differs from Linux only in names of libraries.
     fn is_android(&self) -> bool {
         self.options.settings["target"].as_str().is_some_and(|target| target.contains("android"))
     }
 
     fn flags(&self) -> u32 {
-        // As in objects: code for riscv64gc has compressed instructions.
+        // Objects have the same flags: code for riscv64gc has compressed instructions.
         if self.options.target.isa == Isa::Riscv64 { self.options.riscv_abi.flags() | elf::EF_RISCV_RVC } else { 0 }
     }
 
@@ -118,7 +118,7 @@ impl Library<'_> {
         self.compiled.interface.plain(name)
     }
 
-    /// The section of each piece of data, in the order of their numbers.
+    /// Returns the section name of each piece of data, in the order of their numbers.
     fn names(&self) -> Vec<String> {
         let own = |name: &str| format!(".rodata.{}", self.named(name));
         let section = |data: &Data| match (&data.contents, &self.options.weights_section) {
@@ -132,12 +132,12 @@ impl Library<'_> {
         self.compiled.imports.iter().map(|import| import.symbol.as_str()).collect()
     }
 
-    /// The version of all symbols: a program of another interface does not start.
+    /// Returns the version of all symbols. A program with another interface does not start.
     fn version(&self) -> String {
         format!("{}_{ABI}_{}", self.compiled.interface.name.to_ascii_uppercase(), super::info::abi_hash(self.compiled.interface.abi_hash))
     }
 
-    /// The sections of read-only data.
+    /// Adds the sections of read-only data.
     fn data(&self, file: &mut File) {
         for (data, name) in self.compiled.data.iter().zip(self.names()) {
             let contents = match &data.contents {
@@ -151,12 +151,12 @@ impl Library<'_> {
         }
     }
 
-    /// The description as a string of C.
+    /// Returns the description as a C string.
     fn ports(&self) -> Vec<u8> {
         self.description.bytes().chain([0]).collect()
     }
 
-    /// What tools read and loaders do not.
+    /// Adds the sections that tools read and loaders ignore.
     fn unloaded(&self, file: &mut File) {
         if let Some(attributes) = riscv::attributes(&self.compiled.levels).filter(|_| self.options.target.isa == Isa::Riscv64) {
             file.add(Section::new(riscv::SECTION, elf::SHT_RISCV_ATTRIBUTES, 1, attributes));
@@ -166,7 +166,7 @@ impl Library<'_> {
         }
     }
 
-    /// What tells this library from others: equal ones have it too.
+    /// Returns a hash that identifies the contents of the library, for the build id.
     fn identity(&self, code: &Code<'_>) -> Vec<u8> {
         let mut hash = Sha256::new();
         for part in [&code.bytes, &self.record.to_bytes(), &self.options.settings.to_string().into_bytes(), &self.ports()] {
@@ -197,7 +197,7 @@ impl Library<'_> {
     }
 }
 
-/// The note of a build id (gABI, "Note Section").
+/// Returns the note with a build id (gABI, "Note Section").
 fn build_id(id: &[u8]) -> Vec<u8> {
     let mut note = Vec::new();
     for word in [elf::ELF_NOTE_GNU.len() as u32 + 1, id.len() as u32, elf::NT_GNU_BUILD_ID] {

@@ -1,4 +1,4 @@
-//! Calls of functions that others define: jumps through the slots that the loader fills.
+//! Calls of imported functions: jumps through the slots that the loader fills.
 
 use crate::codegen::RelocationKind;
 use crate::machine::Isa;
@@ -9,13 +9,14 @@ pub const STUB: usize = 16;
 /// Bytes of a slot.
 pub const SLOT: u64 = 8;
 
-/// A stub: its instructions, and where the distance to its slot goes. `from` is the offset of the instruction that the distance counts from.
+/// A stub: its code, and the fields for the distance to its slot. `from` is the offset of the instruction relative to which the distance
+/// counts.
 pub struct Stub {
     pub code: [u8; STUB],
     pub fields: &'static [Field],
 }
 
-/// A field of a stub.
+/// A field of a stub that holds a part of the distance.
 pub struct Field {
     pub kind: RelocationKind,
     pub at: usize,
@@ -28,20 +29,20 @@ const AARCH64: &[Field] =
 const RISCV64: &[Field] =
     &[Field { kind: RelocationKind::RiscvHigh, at: 0, from: 0 }, Field { kind: RelocationKind::RiscvLow, at: 4, from: 0 }];
 
-/// What of an instruction set a library depends on.
+/// Properties of an instruction set that a library depends on.
 pub struct Linked {
     /// `e_machine`.
     pub machine: u16,
-    /// The relocation that writes a function's address into a slot.
+    /// The relocation type that writes a function's address into a slot.
     pub slot: u32,
-    /// The byte between functions, which no program should run.
+    /// The byte between functions, which is never run.
     pub filler: u8,
-    /// How functions of others are called.
+    /// The stub that calls an imported function.
     pub stub: Stub,
 }
 
-/// What libraries of an instruction set depend on; `None` for one without shared libraries. Registers that a stub changes are those that the calling
-/// convention leaves to stubs.
+/// Returns the properties of an instruction set; `None` if it has no shared libraries. Stubs change only registers that the calling convention
+/// reserves for stubs.
 pub fn linked(isa: Isa) -> Option<Linked> {
     Some(match isa {
         // jmp *slot(%rip)

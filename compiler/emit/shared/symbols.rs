@@ -1,4 +1,4 @@
-//! Symbols of a library: those that it exports, under one version; those that others define; and names of kernels for debuggers and profilers.
+//! Symbols of a library: exported ones under one version, imported ones, and names of kernels for debuggers and profilers.
 
 use super::file::{File, Section};
 use object::elf::{self, Sym64};
@@ -6,15 +6,15 @@ use object::{Endianness, U16, U32, U64, pod};
 
 const LITTLE: Endianness = Endianness::Little;
 const SYMBOL: u64 = size_of::<Sym64<Endianness>>() as u64;
-/// The bits of a Bloom filter's word, and the shift of its second hash.
+/// Bits of a word of the Bloom filter, and the shift of its second hash.
 const BLOOM: u32 = 64;
 const BLOOM_SHIFT: u32 = 6;
-/// The version of symbols that others define.
+/// Version number of imported symbols.
 const UNVERSIONED: u16 = elf::VER_NDX_GLOBAL;
-/// The version of the library's own.
+/// Version number of the library's own symbols.
 const OWN: u16 = 2;
 
-/// Where a symbol is.
+/// Position of a symbol in a section.
 #[derive(Clone)]
 pub struct Place {
     pub section: String,
@@ -22,17 +22,17 @@ pub struct Place {
     pub bytes: u64,
 }
 
-/// A name.
+/// A symbol.
 pub struct Symbol {
     name: String,
     kind: u8,
-    /// None for one that others define.
+    /// Position; `None` for an imported symbol.
     place: Option<Place>,
     is_exported: bool,
 }
 
 impl Symbol {
-    /// A symbol of the library.
+    /// Makes a symbol that the library defines.
     pub fn new(name: String, kind: u8, place: Place, is_exported: bool) -> Self {
         Self { name, kind, place: Some(place), is_exported }
     }
@@ -49,28 +49,28 @@ impl Strings {
     }
 }
 
-/// All symbols.
+/// All symbols of a library.
 pub struct Symbols {
-    /// Those that others define, then the exported ones by their bucket.
+    /// Imported symbols, then the exported ones by hash bucket.
     dynamic: Vec<(u32, Symbol)>,
     imports: usize,
-    /// The same after those that nobody links to.
+    /// Symbols of `.symtab`: local ones, then those of `dynamic`.
     local: Vec<(u32, Symbol)>,
-    /// Where the names of `dynamic` are in the other table.
+    /// Offsets of the names of `dynamic` in the string table of `.symtab`.
     names: Vec<u32>,
     strings: Strings,
     all_strings: Strings,
-    /// The names of the library, and of the version.
+    /// Names of the library and of its version.
     versions: [(u32, String); 2],
-    /// The library with functions of the system.
+    /// Name of the system library, if it is needed.
     library: Option<u32>,
 }
 
-/// Functions of the system's loader, which the C library of some systems leaves to a library of its own.
+/// Functions of the dynamic loader. On some systems they are in a library other than the C library.
 const LOADER: [&str; 2] = ["dlopen", "dlsym"];
 
 impl Symbols {
-    /// The symbols of a library, those that it imports and the system's library with them, and the names of its version and itself.
+    /// Makes the symbols of a library. `imports` come from the library `system`, if they are functions of the loader.
     pub fn new(symbols: Vec<Symbol>, (imports, system): (&[&str], &str), version: String, soname: &str) -> Self {
         let mut strings = Strings(vec![0]);
         let mut all_strings = Strings(vec![0]);
@@ -86,17 +86,17 @@ impl Symbols {
         Self { dynamic, imports: imports.len(), local, names, strings, all_strings, versions, library }
     }
 
-    /// Where the library's own name is.
+    /// Returns the offset of the library's own name.
     pub fn soname(&self) -> u32 {
         self.versions[0].0
     }
 
-    /// Where the name of the library of the system's functions is, if it needs one.
+    /// Returns the offset of the system library's name, if it is needed.
     pub fn library(&self) -> Option<u32> {
         self.library
     }
 
-    /// Adds what loaders read. Values are filled in when sections have addresses.
+    /// Adds the sections that loaders read. They are filled in once sections have addresses.
     pub fn add_sections(&self, file: &mut File) {
         let count = self.dynamic.len() as u64 + 1;
         file.add(Section::new(".gnu.hash", elf::SHT_GNU_HASH, 8, self.gnu_hash()).loaded().table(0, ".dynsym", 0));
@@ -107,7 +107,7 @@ impl Symbols {
         file.add(Section::new(".dynstr", elf::SHT_STRTAB, 1, self.strings.0.clone()).loaded());
     }
 
-    /// Adds what debuggers and profilers read.
+    /// Adds the sections that debuggers and profilers read.
     pub fn add_names(&self, file: &mut File) {
         let locals = self.local.len() as u32 + 1;
         let bytes = (u64::from(locals) + self.dynamic.len() as u64) * SYMBOL;
@@ -115,26 +115,26 @@ impl Symbols {
         file.add(Section::new(".strtab", elf::SHT_STRTAB, 1, self.all_strings.0.clone()));
     }
 
-    /// The contents of `.dynsym`.
+    /// Returns the contents of `.dynsym`.
     pub fn dynamic_table(&self, file: &File) -> Vec<u8> {
         let symbols = self.dynamic.iter().map(|(name, symbol)| entry(file, *name, symbol));
         std::iter::once(vec![0; SYMBOL as usize]).chain(symbols).flatten().collect()
     }
 
-    /// The contents of `.symtab`.
+    /// Returns the contents of `.symtab`.
     pub fn table(&self, file: &File) -> Vec<u8> {
         let local = self.local.iter().map(|(name, symbol)| entry(file, *name, symbol));
         let dynamic = self.names.iter().zip(&self.dynamic).map(|(name, (_, symbol))| entry(file, *name, symbol));
         std::iter::once(vec![0; SYMBOL as usize]).chain(local).chain(dynamic).flatten().collect()
     }
 
-    /// The version of each symbol.
+    /// Returns the version number of each symbol.
     fn numbers(&self) -> Vec<u8> {
         let version = |(_, symbol): &(u32, Symbol)| if symbol.place.is_some() { OWN } else { UNVERSIONED };
         std::iter::once(elf::VER_NDX_LOCAL).chain(self.dynamic.iter().map(version)).flat_map(u16::to_le_bytes).collect()
     }
 
-    /// The definitions of versions: the library itself, then the version of its symbols.
+    /// Returns the version definitions: the library itself, then the version of its symbols.
     fn definitions(&self) -> Vec<u8> {
         const DEFINITION: u32 = 20;
         const NAME: u32 = 8;
@@ -149,7 +149,7 @@ impl Symbols {
         bytes
     }
 
-    /// The table of GNU: a Bloom filter, the first symbol of each bucket, and hashes with the lowest bit set at the end of a bucket.
+    /// Returns the GNU hash table: a Bloom filter, the first symbol of each bucket, and hashes whose lowest bit marks the end of a bucket.
     fn gnu_hash(&self) -> Vec<u8> {
         let exported = &self.dynamic[self.imports..];
         let hashes: Vec<u32> = exported.iter().map(|(_, symbol)| elf::gnu_hash(symbol.name.as_bytes())).collect();
@@ -169,7 +169,7 @@ impl Symbols {
         bytes
     }
 
-    /// The older table, which all loaders read: the first symbol of each bucket, and the next one after each symbol.
+    /// Returns the older hash table, which all loaders read: the first symbol of each bucket, and the next symbol of each chain.
     fn hash(&self) -> Vec<u8> {
         let count = buckets(self.dynamic.len());
         let mut starts = vec![0u32; count as usize];
@@ -182,7 +182,7 @@ impl Symbols {
     }
 }
 
-/// Buckets for some symbols: about two in each.
+/// Returns the number of buckets for some symbols: about two symbols in each.
 fn buckets(symbols: usize) -> u32 {
     (symbols as u32 / 2) | 1
 }

@@ -1,6 +1,6 @@
-//! A test of an object in C: calls with their inputs, what they should give, and whether they do. It needs no library and no heap.
+//! A C test of an object: calls with inputs and expected outputs. It needs no library and no heap.
 //!
-//! `support.c` compares and prints; here are the tables, and one function a method that makes a call of it.
+//! `support.c` compares and prints. This module generates the tables, and one function for each method, which calls it.
 
 mod tables;
 
@@ -16,17 +16,17 @@ use tables::Tables;
 /// A call of a test.
 #[derive(Clone, Debug)]
 pub struct TestCall {
-    /// How the test calls it.
+    /// Name in the test's output.
     pub name: String,
-    /// The method.
+    /// Number of the method.
     pub method: usize,
-    /// Its inputs as the method takes them.
+    /// Inputs in the types of the method.
     pub inputs: Vec<Tensor>,
-    /// What each of its outputs should be, as the method gives them. `None` where nothing is expected.
+    /// Expected output of each port in the type of the method; `None` if nothing is expected.
     pub expected: Vec<Option<Tensor>>,
 }
 
-/// What a test is of.
+/// The subject of a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Tested<'a> {
     /// The program.
@@ -35,17 +35,17 @@ pub struct Tested<'a> {
     pub name: &'a str,
     /// The file name of the header.
     pub header: &'a str,
-    /// Whether the weights are a file of their own.
+    /// `true` if the weights are external.
     pub external_weights: bool,
 }
 
-/// Bytes of inputs and expected outputs that a test may have: C compilers take several hundred bytes of memory for eight of them.
+/// Limit of the bytes of inputs and expected outputs in a test. C compilers need hundreds of bytes of memory for every eight.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Checks that the arguments of calls, at their largest shapes, fit a test, before any is made.
+/// Checks that the arguments of calls, at their largest shapes, fit into a test, before a test is generated.
 ///
 /// # Errors
-/// When all together are too large for a C compiler.
+/// A diagnostic if the total is too large for a C compiler.
 pub fn check_test_size<'p>(calls: impl IntoIterator<Item = &'p Method>) -> Result<(), Diagnostic> {
     let ports = calls.into_iter().flat_map(|method| method.inputs.iter().chain(&method.outputs));
     let bytes = ports.fold(0u64, |sum, port| sum.saturating_add(port.bytes));
@@ -60,12 +60,12 @@ fn too_large(bytes: u64) -> Diagnostic {
 
 const SUPPORT: &str = include_str!("support.c");
 
-/// The source code of a test.
+/// Returns the source code of a test.
 ///
 /// # Errors
-/// When an expected output is not of its method's type and shape, or all are too large for a C compiler.
+/// A diagnostic if an expected output does not have its method's type and shape, or if the total is too large for a C compiler.
 pub fn test_program(tested: Tested<'_>, calls: &[TestCall], tolerance: Tolerance) -> Result<String, Diagnostic> {
-    // Names do not depend on how the target lays structs out.
+    // Names do not depend on the target's layout of structs.
     let interface = Interface::new(tested.program, tested.name, Layout { pointer: 8 });
     let mut tables = Tables::default();
     for call in calls {
@@ -85,7 +85,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The methods that are called.
+    /// Returns the methods that are called.
     fn methods(&self) -> impl Iterator<Item = (usize, &Method)> {
         let is_called = |number: &usize| self.calls.iter().any(|call| call.method == *number);
         self.tested.program.methods.iter().enumerate().filter(move |(number, _)| is_called(number))
@@ -126,7 +126,7 @@ impl Writer<'_> {
         text
     }
 
-    /// What `support.c` is told.
+    /// Defines the sizes that `support.c` needs.
     fn sizes(&self, text: &mut String) {
         let upper = self.interface.name.to_ascii_uppercase();
         let room = self.methods().map(|(_, method)| method.outputs.iter().map(words).sum::<u64>()).max().unwrap_or(0);
@@ -150,7 +150,7 @@ impl Writer<'_> {
         text.push('\n');
     }
 
-    /// The function that makes a call of a method.
+    /// Writes the function that calls a method.
     fn caller(&self, text: &mut String, number: usize, method: &Method) {
         let (name, identifier) = (&self.interface.name, &self.interface.methods[number].identifier);
         let _ = write!(
@@ -225,7 +225,7 @@ impl Writer<'_> {
     }
 }
 
-/// Words that a buffer takes with a guard after it.
+/// Returns the words of a buffer and of the guard after it.
 fn words(port: &Port) -> u64 {
     if port.scalar { 0 } else { port.bytes.div_ceil(8) + 1 }
 }

@@ -1,4 +1,4 @@
-//! The tables of a test: bytes of inputs and expected outputs, extents, and what they are of.
+//! The tables of a test: bytes of inputs and expected outputs, extents, and descriptions.
 
 use super::TestCall;
 use crate::compare::{Tolerance, scale};
@@ -9,19 +9,19 @@ use crate::program::{Method, Port};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// What the calls of a test read.
+/// The data of all calls of a test.
 #[derive(Default)]
 pub struct Tables {
-    /// Contents of buffers, each from a word of its own on. Equal contents are there once.
+    /// Contents of buffers, each aligned to a word. Equal contents are stored once.
     words: Vec<u64>,
     known_words: HashMap<Vec<u8>, usize>,
-    /// Extents of shapes, equal ones once.
+    /// Extents of shapes. Equal shapes are stored once.
     extents: Vec<u64>,
     known_extents: HashMap<Vec<u64>, usize>,
     /// Lines of C: inputs and expected outputs of all calls.
     inputs: Vec<String>,
     expected: Vec<String>,
-    /// Where each call's inputs and expected outputs begin.
+    /// Index of the first input and of the first expected output of each call.
     starts: Vec<(usize, usize)>,
 }
 
@@ -29,7 +29,7 @@ impl Tables {
     /// Adds a call.
     ///
     /// # Errors
-    /// When an expected output is not of the method's type and shape.
+    /// A diagnostic if an expected output does not have the method's type and shape.
     pub fn add(&mut self, method: &Method, call: &TestCall, tolerance: Tolerance) -> Result<(), Diagnostic> {
         self.starts.push((self.inputs.len(), self.expected.len()));
         for (port, tensor) in method.inputs.iter().zip(&call.inputs) {
@@ -49,17 +49,17 @@ impl Tables {
         Ok(())
     }
 
-    /// Bytes of all buffers.
+    /// Returns the bytes of all buffers.
     pub fn bytes(&self) -> usize {
         8 * self.words.len()
     }
 
-    /// Where each call's inputs and expected outputs begin.
+    /// Returns the index of the first input and of the first expected output of each call.
     pub fn starts(&self) -> impl Iterator<Item = (usize, usize)> {
         self.starts.iter().copied()
     }
 
-    /// The arrays of contents and of extents.
+    /// Returns the arrays of contents and of extents.
     pub fn contents(&self) -> String {
         let hexadecimal = |word: &u64| if *word < 10 { format!("{word},") } else { format!("{word:#x},") };
         let decimal = |extent: &u64| format!("{extent},");
@@ -68,7 +68,7 @@ impl Tables {
             + "\n"
     }
 
-    /// The arrays of inputs and of expected outputs.
+    /// Returns the arrays of inputs and of expected outputs.
     pub fn values(&self) -> String {
         let line = |line: &String| format!("{line},");
         let nothing = ["{ { 0, 0 }, 0, 1.0, 0.0, 0, 8, 0 }".to_owned()];
@@ -82,7 +82,7 @@ impl Tables {
         )
     }
 
-    /// Contents, and extents where the port has them.
+    /// Returns the table entry of an input: contents, and extents if the port has them.
     fn value(&mut self, port: &Port, tensor: &Tensor) -> String {
         let words = &mut self.words;
         let word = *self.known_words.entry(tensor.bytes.clone()).or_insert_with(|| {
@@ -106,7 +106,7 @@ impl Tables {
     fn expected_line(&mut self, port: &Port, expected: &Tensor, tolerance: Tolerance) -> String {
         let value = self.value(port, expected);
         let part = expected.element.part();
-        // Integers that share bytes are compared byte by byte.
+        // Packed integers are compared byte by byte.
         let elements = match expected.element.is_packed() {
             true => expected.bytes.len(),
             false => expected.elements() * (expected.element.bits() / part.bits()) as usize,
@@ -119,16 +119,16 @@ impl Tables {
             ElementType::Bool | ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => 'u',
             _ => 'i',
         };
-        // Truth values are bytes in C.
+        // A truth value is one byte in C.
         let bits = if part == ElementType::Bool { 8 } else { part.bits().max(8) };
         let rank = if has_shape(port) { expected.shape.len() } else { 0 };
         format!("{{ {value}, {elements}, {:e}, {:e}, '{kind}', {bits}, {rank} }}", scale.unit, scale.allowed)
     }
 }
 
-/// An expected output as the method gives it: of the port's type, and of a shape that it may have.
+/// Checks an expected output and converts it to the port's type.
 fn expected(port: &Port, tensor: &Tensor, index: usize) -> Result<Tensor, Diagnostic> {
-    // NumPy has no bfloat16: its bits are recorded.
+    // NumPy has no bfloat16, so recordings hold its bits.
     let is_bits = (port.element, tensor.element) == (ElementType::Bf16, ElementType::U16);
     let fits = |(d, (&most, &extent)): (usize, (&u64, &u64))| if port.dynamic[d] { extent <= most } else { extent == most };
     if port.shape.len() != tensor.shape.len() || !port.shape.iter().zip(&tensor.shape).enumerate().all(fits) {
@@ -145,7 +145,7 @@ fn expected(port: &Port, tensor: &Tensor, index: usize) -> Result<Tensor, Diagno
     Ok(Tensor { element: port.element, ..tensor.clone() })
 }
 
-/// A constant array, this many elements a line. C has no empty ones.
+/// Formats a constant array with `in_a_line` elements a line. C has no empty arrays.
 fn array(declaration: &str, elements: impl Iterator<Item = String>, in_a_line: usize) -> String {
     let elements: Vec<String> = elements.collect();
     let mut text = format!("static const {declaration}[] = {{\n");

@@ -1,8 +1,8 @@
-//! Which side runs a model with a part for a GPU, in the words of each language.
+//! The side on which a model with a GPU part runs, in the words of each language.
 
 use super::Wrapped;
 
-/// A method of C++'s classes; nothing for a model without such a part.
+/// Returns a method of the C++ classes; empty for a model without a GPU part.
 pub(super) fn cpp(wrapped: &Wrapped<'_>) -> String {
     if wrapped.program.device.is_none() {
         return String::new();
@@ -17,12 +17,12 @@ pub(super) fn cpp(wrapped: &Wrapped<'_>) -> String {
     )
 }
 
-/// The type of what is told, in Rust.
+/// Returns the Rust type of the GPU information.
 pub(super) fn rust_type(wrapped: &Wrapped<'_>) -> String {
     if wrapped.program.device.is_none() { String::new() } else { INFO.into() }
 }
 
-/// The function in C, in Rust's words.
+/// Returns the Rust declaration of the C function.
 pub(super) fn rust_declaration(wrapped: &Wrapped<'_>) -> String {
     if wrapped.program.device.is_none() {
         return String::new();
@@ -33,7 +33,7 @@ pub(super) fn rust_declaration(wrapped: &Wrapped<'_>) -> String {
     )
 }
 
-/// A method of Rust's instances.
+/// Returns a method of Rust's instances.
 pub(super) fn rust(wrapped: &Wrapped<'_>) -> String {
     if wrapped.program.device.is_none() { String::new() } else { METHOD.into() }
 }

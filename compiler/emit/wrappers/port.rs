@@ -1,4 +1,4 @@
-//! Methods and ports as all wrappers see them.
+//! Methods and ports, as all wrappers see them.
 
 use crate::emit::header::comment;
 use crate::interface::has_shape;
@@ -8,16 +8,16 @@ use crate::program::{self, Port as Source};
 pub(super) struct Method<'a> {
     /// The method's name in the model.
     pub source: &'a str,
-    /// Its name in the wrapper.
+    /// Name in the wrapper.
     pub name: String,
-    /// Its name in C, without the prefix of the model.
+    /// Name in C, without the prefix of the model.
     pub c_name: &'a str,
     pub inputs: Vec<Port<'a>>,
     pub outputs: Vec<Port<'a>>,
 }
 
 impl<'a> Method<'a> {
-    /// A method under its name in C and in the wrapper.
+    /// Makes a method with its names in C and in the wrapper.
     pub fn new(method: &'a program::Method, c_name: &'a str, name: String) -> Self {
         let port = |direction, index, source| Port { source, field: format!("{direction}{index}") };
         Self {
@@ -29,7 +29,7 @@ impl<'a> Method<'a> {
         }
     }
 
-    /// Inputs, then outputs.
+    /// Returns the inputs, then the outputs.
     pub fn ports(&self) -> impl Iterator<Item = &Port<'a>> {
         self.inputs.iter().chain(&self.outputs)
     }
@@ -38,23 +38,23 @@ impl<'a> Method<'a> {
 /// An input or an output.
 pub(super) struct Port<'a> {
     pub source: &'a Source,
-    /// The name of its field: `in0`.
+    /// Name of the field: `in0`.
     pub field: String,
 }
 
-/// How a caller passes a port.
+/// Way in which a caller passes a port.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passing {
-    /// A number by itself.
+    /// A scalar.
     Number,
-    /// As many elements as its shape has.
+    /// An array of fixed length.
     Fixed,
     /// Elements with their shape.
     Shaped,
 }
 
 impl Port<'_> {
-    /// How a caller passes it.
+    /// Returns the way in which a caller passes the port.
     pub fn passing(&self) -> Passing {
         match self.source.scalar {
             true => Passing::Number,
@@ -63,12 +63,12 @@ impl Port<'_> {
         }
     }
 
-    /// Elements in memory at most. Packed elements count as bytes.
+    /// Returns the most elements in memory. Packed elements count as bytes.
     pub fn elements(&self) -> u64 {
         self.source.bytes / u64::from(self.source.element.bits()).div_ceil(8).max(1)
     }
 
-    /// Its name, type and shape, for a comment.
+    /// Returns name, type and shape, for a comment.
     pub fn description(&self) -> String {
         let bound = |(extent, &is_dynamic): (&u64, &bool)| if is_dynamic { format!("at most {extent}") } else { extent.to_string() };
         let shape: Vec<String> = self.source.shape.iter().zip(&self.source.dynamic).map(bound).collect();

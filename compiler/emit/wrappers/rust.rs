@@ -1,4 +1,4 @@
-//! A module of Rust: safe, without `std` and `alloc`, and with no other crate.
+//! A Rust module: safe, without `std` and `alloc`, and without other crates.
 
 use super::port::{Method, Passing, Port};
 use super::{Wrapped, gpu};
@@ -8,19 +8,19 @@ use crate::interface::STATUSES;
 use crate::ir::ElementType;
 use std::fmt::Write;
 
-/// Every module begins so, whichever version of modelc made it.
+/// The beginning of every module, for every version of modelc.
 pub const BEGINNING: &str = "// Made by modelc ";
 
-/// The part of the module that depends on numbers and names alone.
+/// The part of the module that depends only on numbers and names.
 const TEMPLATE: &str = include_str!("template.rs.txt");
 
-/// Names that a method may not have: keywords, types of the prelude, and what the module has itself.
+/// Reserved names that a method must not have: keywords, types of the prelude, and names of the module itself.
 const RESERVED: &str = "abstract as async await become box crate dyn final fn gen impl in let loop macro match mod move mut override priv pub ref \
                         self Self super trait type unsafe unsized use where yield core u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 usize str bool Option \
                         Some None Result Ok Err Default Drop Model Shared Arena State Scratch Snapshot Config Error Tensor ParallelFor OnKernel \
                         with_config within snapshot restore gpu GpuInfo";
 
-/// The module of a compiled model.
+/// Returns the module of a compiled model.
 pub fn module(wrapped: &Wrapped<'_>) -> String {
     let reserved: Vec<&str> = RESERVED.split_whitespace().collect();
     let methods = wrapped.methods(&reserved);
@@ -50,13 +50,13 @@ pub fn module(wrapped: &Wrapped<'_>) -> String {
     wrapped.filled(TEMPLATE, &parts)
 }
 
-/// The name of a status as a variant: `Null` for `MODELC_E_NULL`.
+/// Returns the variant of a status: `Null` for `MODELC_E_NULL`.
 fn variant(status: &str) -> String {
     let name = status.trim_start_matches("MODELC_E_").to_ascii_lowercase();
     name[..1].to_ascii_uppercase() + &name[1..]
 }
 
-/// The statuses that are errors.
+/// Returns the statuses that are errors.
 fn failures() -> impl Iterator<Item = &'static (&'static str, i32, &'static str)> {
     STATUSES.iter().filter(|(_, status, _)| *status != 0)
 }
@@ -79,7 +79,7 @@ fn labels(wrapped: &Wrapped<'_>) -> String {
     )
 }
 
-/// The types of the functions that the application defines.
+/// Returns the types of the functions that the application defines.
 fn customs(wrapped: &Wrapped<'_>) -> String {
     if wrapped.customs.is_empty() {
         return String::new();
@@ -116,7 +116,7 @@ pub type CustomOperator = unsafe extern \"C\" fn(
 ) -> i32;
 ";
 
-/// The functions of a method in C.
+/// Returns the declarations of the C functions of a method.
 fn declaration(wrapped: &Wrapped<'_>, method: &Method<'_>) -> String {
     let entries = [("call", method.c_name.to_owned(), "arena"), ("split", format!("{}_split", method.c_name), "state")];
     let declare = |(prefix, entry, memory): (&str, String, &str)| {
@@ -131,7 +131,7 @@ fn declaration(wrapped: &Wrapped<'_>, method: &Method<'_>) -> String {
     entries.into_iter().map(declare).collect()
 }
 
-/// A constructor that needs no unsafe code; none where memory areas are needed.
+/// Returns a constructor that needs no unsafe code; empty if memory areas are needed.
 fn new(wrapped: &Wrapped<'_>, memory: &str, ty: &str) -> String {
     if !wrapped.record.footprint.area_bytes.is_empty() {
         return String::new();
@@ -157,7 +157,7 @@ fn new(wrapped: &Wrapped<'_>, memory: &str, ty: &str) -> String {
     )
 }
 
-/// A method of an instance, which may be handed scratch memory.
+/// Returns a method of an instance; with `is_split`, the caller provides scratch memory.
 fn forwarder(method: &Method<'_>, is_split: bool) -> String {
     let name = &method.name;
     let (parameter, call) = match is_split {
@@ -183,14 +183,14 @@ fn forwarder(method: &Method<'_>, is_split: bool) -> String {
     )
 }
 
-/// The type of the inputs or outputs: it borrows where some port is in memory.
+/// Returns the type of the inputs or outputs. It has a lifetime if some port is in memory.
 fn struct_type(module: &str, name: &str, ports: &[Port<'_>], lifetime: &str) -> String {
     let prefix = if module.is_empty() { String::new() } else { format!("{module}::") };
     let borrows = ports.iter().any(|port| port.passing() != Passing::Number);
     format!("{prefix}{name}{}", if borrows { format!("<{lifetime}>") } else { String::new() })
 }
 
-/// The module of a method: its ports.
+/// Returns the module of a method, with its ports.
 fn submodule(method: &Method<'_>) -> String {
     let mut text = format!(
         "\n/// Ports of method {}.\npub mod {} {{\n    #![allow(dead_code)]\n    use super::Error;\n\n",
@@ -213,7 +213,7 @@ fn submodule(method: &Method<'_>) -> String {
     text
 }
 
-/// Name, shape, count and quantization of a port.
+/// Writes name, shape, count and quantization of a port.
 fn constants(text: &mut String, port: &Port<'_>) {
     let upper = port.field.to_ascii_uppercase();
     let _ = writeln!(text, "    pub const {upper}_NAME: &str = {:?};", port.source.name);
@@ -273,7 +273,7 @@ fn raw_field(text: &mut String, port: &Port<'_>, is_input: bool) {
     };
 }
 
-/// The function that checks slices, and calls an entry.
+/// Writes the function that checks slices and calls an entry.
 fn call(text: &mut String, method: &Method<'_>) {
     let (inputs, outputs) = (struct_type("", "Inputs", &method.inputs, "'_"), struct_type("", "Outputs", &method.outputs, "'_"));
     let (used_inputs, used_outputs) = (unused(&method.inputs), unused(&method.outputs));
@@ -312,7 +312,7 @@ fn call(text: &mut String, method: &Method<'_>) {
     text.push_str("        Ok(())\n    }\n");
 }
 
-/// The start of the name of a parameter that is not used.
+/// Returns the prefix of the name of an unused parameter.
 fn unused(ports: &[Port<'_>]) -> &'static str {
     if ports.is_empty() { "_" } else { "" }
 }
@@ -329,7 +329,7 @@ fn raw_values(ports: &[Port<'_>], from: &str, pointer: &str) -> String {
     if ports.is_empty() { " reserved: 0 ".into() } else { format!("{} ", ports.iter().map(value).collect::<String>()) }
 }
 
-/// The type of an element in memory: halves are their bits, packed numbers bytes.
+/// Returns the type of an element in memory: bits for half floats, bytes for packed integers.
 fn rust_type(element: ElementType) -> &'static str {
     match element {
         ElementType::Bool | ElementType::I2 | ElementType::I4 | ElementType::U4 | ElementType::U8 => "u8",
