@@ -6,29 +6,29 @@ use crate::program::Port;
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-/// The arrays that an input takes.
+/// Requirements for the arrays of an input.
 #[derive(Clone, Debug)]
 pub struct Taken<'a> {
     /// Type of the elements.
     pub element: ElementType,
     /// The smallest and the largest extent of each dimension.
     pub extents: Cow<'a, [RangeInclusive<u64>]>,
-    /// The only bytes that the input may have.
+    /// The only permitted value, as bytes.
     pub value: Option<&'a [u8]>,
 }
 
 impl<'a> Taken<'a> {
-    /// An input of one shape.
+    /// Accepts arrays of one shape.
     pub fn of_shape(element: ElementType, shape: &[u64]) -> Self {
         Self { element, extents: shape.iter().map(|&extent| extent..=extent).collect(), value: None }
     }
 
-    /// An input of a type of the tensor language; a run-time extent has the interval of its value.
+    /// Accepts arrays of a type of the tensor language; a run-time extent has the interval of its value.
     pub fn of_type(function: &Function, ty: &TensorType, value: Option<&'a [u8]>) -> Self {
         Self { element: ty.element, extents: extents_of(function, ty).into(), value }
     }
 
-    /// An input of a compiled method. The smallest extents are not known there: the method itself refuses smaller ones.
+    /// Accepts arrays for an input of a compiled method. Lower bounds are unknown here; the method itself rejects smaller extents.
     pub fn of_port(port: &'a Port) -> Self {
         let dynamic = |dimension: usize| port.dynamic.get(dimension).copied().unwrap_or(false);
         let extents = port.shape.iter().enumerate().map(|(dimension, &most)| if dynamic(dimension) { 0..=most } else { most..=most });
@@ -38,16 +38,16 @@ impl<'a> Taken<'a> {
     /// Checks shape, element type, size and value of an array.
     ///
     /// # Errors
-    /// As [`Self::check_parts`].
+    /// The errors of [`Self::check_parts`].
     pub fn check(&self, given: &Tensor) -> Result<(), Diagnostic> {
         self.check_parts(given.element, &given.shape, &given.bytes)
     }
 
-    /// Checks an array by its parts. Nothing is allocated where it fits.
+    /// Checks an array by its parts. It allocates nothing for a valid array.
     ///
     /// # Errors
-    /// MC0502 for another rank or extent, MC0503 for another element type, MC0511 where the bytes do not fill the shape, MC0507 for another
-    /// value than the one that the model is compiled for.
+    /// MC0502 for another rank or extent, MC0503 for another element type, MC0511 if the bytes do not fill the shape, MC0507 for another value
+    /// than the one compiled for.
     pub fn check_parts(&self, element: ElementType, shape: &[u64], bytes: &[u8]) -> Result<(), Diagnostic> {
         let fits = shape.len() == self.extents.len() && self.extents.iter().zip(shape).all(|(range, n)| range.contains(n));
         if !fits {
@@ -70,11 +70,11 @@ impl<'a> Taken<'a> {
         Ok(())
     }
 
-    /// An array as the tensor that the input takes, `name` in the error. Types that NumPy lacks travel as others: bfloat16 as its bits in uint16,
-    /// 4-bit integers as int8.
+    /// Converts an array to the tensor that the input takes; errors contain `name`. NumPy represents bfloat16 as its bits in uint16, and 4-bit
+    /// integers as int8.
     ///
     /// # Errors
-    /// As [`Self::check_parts`].
+    /// The errors of [`Self::check_parts`].
     pub fn fitting(&self, array: &Tensor, name: &str) -> Result<Tensor, Diagnostic> {
         let tensor = match (array.element, self.element) {
             (ElementType::U16, element @ ElementType::Bf16) => Tensor { element, ..array.clone() },
@@ -86,7 +86,7 @@ impl<'a> Taken<'a> {
         self.check(&tensor).map(|()| tensor).map_err(|error| error.about_tensor(name))
     }
 
-    /// `[1 to 40, 3]`: the shapes that the input takes.
+    /// Formats the accepted shapes: `[1 to 40, 3]`.
     fn shape_text(&self) -> String {
         let extent = |range: &RangeInclusive<u64>| match (*range.start(), *range.end()) {
             (low, high) if low == high => low.to_string(),
@@ -97,7 +97,7 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// The smallest and the largest extent of each dimension of a value.
+/// Returns the smallest and the largest extent of each dimension of a value.
 pub fn extents_of(function: &Function, ty: &TensorType) -> Vec<RangeInclusive<u64>> {
     let extent = |&extent| {
         let interval = function.interval(extent);

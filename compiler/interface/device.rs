@@ -1,16 +1,16 @@
-//! What the runtime of a device keeps in the state: what it found, every handle, the address of every function. All is 0 before a device is opened, so
-//! that whatever was made is known wherever opening stops.
+//! The device record in the state: properties, every handle, the address of every function. All fields are 0 before a device is opened. So the
+//! handles that exist are known if opening fails.
 //!
-//! After the fixed fields are four arrays whose lengths the model's table says: layouts of descriptor sets, layouts of pipelines,
-//! pipelines, command buffers.
+//! Four arrays follow the fixed fields; the model's table has their lengths. They hold layouts of descriptor sets, layouts of pipelines,
+//! pipelines, and command buffers.
 
 use crate::program::{Device, DeviceKernel, DeviceRegion};
 
-/// 1 while the device runs what it can, 32 bits.
+/// 1 while the device runs its part, 32 bits.
 pub const RUNS: i32 = 0;
-/// One more than the number of the call that failed, 32 bits.
+/// Number of the call that failed, plus one, 32 bits.
 pub const CALL: i32 = 4;
-/// What that call gave, a `VkResult`.
+/// The result of that call, a `VkResult`.
 pub const RESULT: i32 = 8;
 /// 1 when instance and device are the runtime's own, 32 bits.
 pub const OWNS: i32 = 12;
@@ -20,9 +20,9 @@ pub const FAMILY: i32 = 16;
 pub const STAGING_FLAGS: i32 = 20;
 /// 1 when the device's functions are known, 32 bits.
 pub const IS_LOADED: i32 = 24;
-/// What `VkPhysicalDeviceProperties` begins with: five singles, and a name of 256 bytes.
+/// The first fields of `VkPhysicalDeviceProperties`: five 32-bit numbers, and a name of 256 bytes.
 pub const PROPERTIES: i32 = 28;
-/// Bytes of it.
+/// Bytes of these properties.
 pub const PROPERTIES_BYTES: u64 = 5 * 4 + 256;
 /// `VkInstance`
 pub const INSTANCE: i32 = 304;
@@ -32,21 +32,21 @@ pub const PHYSICAL: i32 = 312;
 pub const DEVICE: i32 = 320;
 /// `VkQueue`
 pub const QUEUE: i32 = 328;
-/// `const VkAllocationCallbacks *`, of the application.
+/// `const VkAllocationCallbacks *` of the application.
 pub const ALLOCATOR: i32 = 336;
 /// The application's function that locks its queue.
 pub const LOCK: i32 = 344;
-/// The one that unlocks it.
+/// The application's function that unlocks its queue.
 pub const UNLOCK: i32 = 352;
-/// Their argument.
+/// The argument of both functions.
 pub const USER: i32 = 360;
-/// The buffer of what regions work on; its memory follows.
+/// The buffer of the area; its memory follows.
 pub const AREA: i32 = 368;
 /// The buffer of constants; its memory follows.
 pub const CONSTANTS: i32 = 384;
-/// The buffer that the host sees; its memory follows.
+/// The staging buffer; its memory follows.
 pub const STAGING: i32 = 400;
-/// Where the staging memory is on the host.
+/// Host address of the staging memory.
 pub const MAPPED: i32 = 416;
 /// The pool of descriptor sets.
 pub const SETS: i32 = 424;
@@ -58,39 +58,39 @@ pub const FENCE: i32 = 440;
 pub const UPLOAD: i32 = 448;
 /// The shader of the pipeline that is being made.
 pub const SHADER: i32 = 456;
-/// Where the part was when the device was opened: a copy of the state has no device.
+/// Address of this record when the device was opened. A copy of the state at another address has no device.
 pub const PLACE: i32 = 464;
-/// The pool of timestamps, where regions are measured.
+/// The pool of timestamps, if regions are measured.
 pub const QUERIES: i32 = 472;
-/// Nanoseconds of a tick of theirs, a float of 32 bits.
+/// Nanoseconds of a tick of the timestamps, a float of 32 bits.
 pub const PERIOD: i32 = 480;
-/// The addresses of the functions, by their numbers.
+/// Addresses of the functions, by number.
 pub const FUNCTION_ADDRESSES: i32 = 488;
-/// Room for the addresses of as many functions.
+/// Number of function addresses.
 pub const FUNCTIONS: usize = 57;
-/// The arrays.
+/// Offset of the arrays.
 pub const ARRAYS: u64 = FUNCTION_ADDRESSES as u64 + 8 * FUNCTIONS as u64;
 
-/// From a buffer to its memory.
+/// Distance from a buffer's field to its memory's.
 pub const MEMORY: i32 = 8;
 
-/// Where the arrays of a model are, and where the part ends.
+/// Offsets of a model's arrays, and the size of the record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrays {
     /// Layouts of descriptor sets.
     pub set_layouts: u64,
-    /// Layouts of pipelines, as many.
+    /// Layouts of pipelines, one for each layout of descriptor sets.
     pub pipeline_layouts: u64,
-    /// Pipelines, one a kernel.
+    /// Pipelines, one for each kernel.
     pub pipelines: u64,
-    /// Command buffers, one a region.
+    /// Command buffers, one for each region.
     pub commands: u64,
-    /// Bytes of the whole part.
+    /// Bytes of the whole record.
     pub bytes: u64,
 }
 
 impl Arrays {
-    /// The arrays of a device.
+    /// Computes the arrays of a device.
     pub fn new(device: &Device) -> Self {
         Self::of_counts(binding_counts(device).len(), device.kernels.len(), device.regions.len())
     }
@@ -104,12 +104,12 @@ impl Arrays {
     }
 }
 
-/// The timestamps of a region that is measured: before anything, when all is there that enters, after each dispatch, and at the end.
+/// Returns the number of timestamps of a measured region: at the start, after inputs arrived, after each dispatch, and at the end.
 pub fn timestamps(region: &DeviceRegion) -> u64 {
     region.dispatches().count() as u64 + 3
 }
 
-/// Where in staging memory the timestamps of each region are, and where they end.
+/// Returns the offset of each region's timestamps in staging memory, and the end of the last ones.
 pub fn timestamp_places(device: &Device) -> (Vec<u64>, u64) {
     let mut end = device.staging_bytes.next_multiple_of(8);
     let place = |region: &DeviceRegion| {
@@ -121,7 +121,7 @@ pub fn timestamp_places(device: &Device) -> (Vec<u64>, u64) {
     (places, end)
 }
 
-/// The numbers of ranges that kernels bind, each once: there is a layout for each.
+/// Returns the distinct numbers of ranges that kernels bind. Each has a layout.
 pub fn binding_counts(device: &Device) -> Vec<usize> {
     let mut counts: Vec<usize> = device.kernels.iter().map(DeviceKernel::binding_count).collect();
     counts.sort_unstable();

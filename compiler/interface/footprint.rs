@@ -1,4 +1,4 @@
-//! What a compiled model needs of memory. Every output that tells sizes takes them from here.
+//! Memory that a compiled model needs. Every output with sizes uses it.
 
 use serde_json::{Value, json};
 
@@ -13,33 +13,33 @@ pub struct Footprint {
     pub area_bytes: Vec<u64>,
     /// `NET_STACK_BYTES`: the most stack of any call, callbacks excluded.
     pub stack_bytes: u64,
-    /// Constants, wherever they are kept.
+    /// Bytes of constants, in the object or in a separate file.
     pub weights_bytes: u64,
-    /// Code of all CPU levels, and what they share.
+    /// Code of all CPU levels, and shared code.
     pub code_bytes: u64,
-    /// Code that each CPU level has for itself, the least level first.
+    /// Code of each CPU level alone, the lowest level first.
     pub level_code_bytes: Vec<u64>,
-    /// What is only read beside constants and code: tables of what a GPU runs.
+    /// Read-only bytes other than constants and code: tables of the GPU part.
     pub table_bytes: u64,
 }
 
 impl Footprint {
-    /// `NET_ARENA_BYTES`: state, then scratch.
+    /// Returns `NET_ARENA_BYTES`: state, then scratch.
     pub fn arena_bytes(&self) -> u64 {
         self.state_bytes + self.scratch_bytes
     }
 
-    /// `NET_FLASH_BYTES`: code, constants and tables, all that is only read.
+    /// Returns `NET_FLASH_BYTES`: code, constants and tables, which are read-only.
     pub fn flash_bytes(&self) -> u64 {
         self.code_bytes + self.weights_bytes + self.table_bytes
     }
 
-    /// Code that belongs to no level.
+    /// Returns the code that belongs to no level.
     pub fn shared_code_bytes(&self) -> u64 {
         self.code_bytes.saturating_sub(self.level_code_bytes.iter().sum())
     }
 
-    /// The figures as fields of JSON.
+    /// Returns the sizes as JSON fields.
     pub fn to_json(&self) -> Value {
         let mut sizes = json!({
             "state_bytes": self.state_bytes,

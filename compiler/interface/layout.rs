@@ -1,13 +1,13 @@
-//! How C lays out what the object shares with its caller, by the target's pointers.
+//! C layout of the structs that object and caller share, by the target's pointer size.
 
-/// What of a target decides where fields of structs lie.
+/// Property of a target that determines offsets of fields in structs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Layout {
     /// Bytes of a pointer and of a `size_t`: 4 or 8.
     pub pointer: u64,
 }
 
-/// A member of a struct, as far as its size goes.
+/// Size class of a struct's member.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Member {
     /// `uint32_t`, `int32_t`, `float`.
@@ -22,17 +22,17 @@ enum Member {
 pub struct Struct<F: 'static>(&'static [(F, Member)]);
 
 impl<F: PartialEq> Struct<F> {
-    /// Bytes of the struct.
+    /// Returns the size of the struct.
     pub fn bytes(&self, layout: Layout) -> u64 {
         let (end, alignment) =
             self.0.iter().fold((0u64, 1), |(end, most), (_, m)| (m.place(end, layout) + m.bytes(layout), most.max(m.bytes(layout))));
         end.next_multiple_of(alignment)
     }
 
-    /// The offset of a member.
+    /// Returns the offset of a member.
     ///
     /// # Panics
-    /// Never: a test finds every member.
+    /// Never; a test covers every member.
     pub fn offset(&self, member: F, layout: Layout) -> i32 {
         let mut end = 0;
         for (name, kind) in self.0 {
@@ -47,7 +47,7 @@ impl<F: PartialEq> Struct<F> {
 }
 
 impl Member {
-    /// What it takes, and what it is aligned to: the 32-bit conventions here (AAPCS, RISC-V) align 64-bit numbers to 8 bytes too.
+    /// Returns size and alignment. The supported 32-bit conventions (AAPCS, RISC-V) also align 64-bit numbers to 8 bytes.
     fn bytes(self, layout: Layout) -> u64 {
         match self {
             Self::Single => 4,
@@ -56,7 +56,7 @@ impl Member {
         }
     }
 
-    /// Where it lies after what ends at `end`.
+    /// Returns the offset of the member after a member that ends at `end`.
     fn place(self, end: u64, layout: Layout) -> u64 {
         end.next_multiple_of(self.bytes(layout))
     }

@@ -1,9 +1,9 @@
-//! What a call of a method needs of memory with its arguments, beside what the file itself plans for that.
+//! Memory that a call of a method needs, including its arguments, beside the memory that the file plans.
 
 use crate::program::{ALIGNMENT, Method, Port};
 use serde_json::{Value, json};
 
-/// Bytes that a method needs. Every output that compares them takes them from here.
+/// Bytes that a method needs. Every output that compares such figures uses this type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MethodMemory {
     /// The state, which all methods share.
@@ -14,12 +14,12 @@ pub struct MethodMemory {
     pub input_bytes: u64,
     /// Buffers of outputs at their bounds.
     pub output_bytes: u64,
-    /// Bytes of each memory area that the file plans, which holds inputs, outputs and states too. None where it plans nothing.
+    /// Bytes of each memory area that the file plans; they include inputs, outputs and states. Empty if the file has no plan.
     pub planned: Vec<u64>,
 }
 
 impl MethodMemory {
-    /// That of a method.
+    /// Computes the memory of a method.
     pub fn new(method: &Method, state_bytes: u64, planned: &[u64]) -> Self {
         let bytes = |ports: &[Port]| ports.iter().fold(0u64, |sum, port| sum.saturating_add(port.bytes));
         Self {
@@ -31,17 +31,17 @@ impl MethodMemory {
         }
     }
 
-    /// State, scratch memory, inputs and outputs.
+    /// Returns the sum of state, scratch memory, inputs and outputs.
     pub fn total(&self) -> u64 {
         [self.scratch_bytes, self.input_bytes, self.output_bytes].into_iter().fold(self.state_bytes, u64::saturating_add)
     }
 
-    /// All that the file plans; `None` where it plans nothing.
+    /// Returns the sum of the file's plan; `None` if it has none.
     pub fn planned_bytes(&self) -> Option<u64> {
         Some(self.planned.iter().fold(0, |sum: u64, &bytes| sum.saturating_add(bytes))).filter(|&bytes| bytes > 0)
     }
 
-    /// The fields of a method in JSON.
+    /// Adds the fields of a method in JSON.
     pub fn add_json(&self, method: &mut Value) {
         method["input_bytes"] = json!(self.input_bytes);
         method["output_bytes"] = json!(self.output_bytes);

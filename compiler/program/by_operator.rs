@@ -1,6 +1,6 @@
 //! Kernel calls by the operators that they compute.
 //!
-//! Operators that one kernel computes are one row, and so are all calls that share an operator with it: the bands of a chain, the gates of an LSTM.
+//! Operators of one kernel form one row. So do all calls that share an operator: the bands of a chain, the gates of an LSTM.
 
 use super::Call;
 use crate::ir::{Source, SourceData};
@@ -11,11 +11,11 @@ use std::collections::HashMap;
 pub struct ByOperator {
     /// Positions and names of the operators, in the order in which calls first compute them.
     pub operators: Vec<(u32, String)>,
-    /// The calls, as positions in the list.
+    /// Indices of the calls in the list.
     pub calls: Vec<usize>,
 }
 
-/// The calls of a method by operator, in the order of their first call. Calls of one kernel without operators are a row, too.
+/// Groups the calls of a method by operator, in the order of their first call. Calls of one kernel without operators form a row, too.
 pub fn by_operator<'a>(calls: &[&'a Call], place: impl Fn(Source) -> &'a SourceData) -> Vec<ByOperator> {
     let mut sets = Sets { parents: (0..calls.len()).collect() };
     let mut first: HashMap<Key<'a>, usize> = HashMap::new();
@@ -23,7 +23,7 @@ pub fn by_operator<'a>(calls: &[&'a Call], place: impl Fn(Source) -> &'a SourceD
         let sources = call.origin.sources.iter().map(|&source| Key::Place(place(source)));
         let operators = call.origin.operators.iter().map(|(index, name)| Key::Operator(*index, name));
         let own = if call.origin.operators.is_empty() { Some(Key::Kernel(call.kernel)) } else { None };
-        // Who knows no places has the numbers of operators.
+        // Programs without positions in a file have only the numbers of operators.
         let keys: Vec<Key<'a>> = if call.origin.sources.is_empty() { operators.chain(own).collect() } else { sources.collect() };
         for key in keys {
             let other = *first.entry(key).or_insert(number);
@@ -47,7 +47,7 @@ pub fn by_operator<'a>(calls: &[&'a Call], place: impl Fn(Source) -> &'a SourceD
     rows
 }
 
-/// What makes two calls one row.
+/// A key that calls of one row share.
 #[derive(PartialEq, Eq, Hash)]
 enum Key<'a> {
     Place(&'a SourceData),
@@ -55,7 +55,7 @@ enum Key<'a> {
     Kernel(usize),
 }
 
-/// Disjoint sets of calls, each named by its first.
+/// Disjoint sets of calls, each represented by its first call.
 struct Sets {
     parents: Vec<usize>,
 }
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(rows(&Module::default(), &calls), expected);
     }
 
-    /// A delegate is one instruction of the file, and its nodes have its number.
+    /// A delegate is one instruction of the file, and its nodes share its number.
     #[test]
     fn nodes_of_a_delegate_are_rows_of_their_own() {
         let mut module = Module::default();

@@ -1,8 +1,8 @@
-//! The part of a program that a GPU runs: kernels with grids, and regions of dispatches that stand for calls of the host.
+//! The part of a program that a GPU runs: kernels with grids, and regions of dispatches that replace calls on the host.
 //!
-//! Device memory is three buffers. The *area* holds what a region works on; a range of scratch memory has the same offset in it, and ports and
-//! variables that a region touches come after that. The *constants* are those that dispatches read. *Staging* is what the host sees: all that
-//! crosses goes through it.
+//! Device memory has three buffers. The *area* holds the data of regions. A range of scratch memory has the same offset in the area; ports and
+//! variables of regions come after it. The *constants* are the constants that dispatches read. *Staging* is visible to the host: all transfers
+//! go through it.
 
 use super::{Address, Origin, Variable};
 use crate::kernel::{Kernel, Lane, Type};
@@ -12,50 +12,50 @@ use std::fmt;
 /// The part of a program that a GPU runs. All CPU levels share it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
-    /// The profile.
+    /// The device profile.
     pub machine: &'static Machine,
-    /// Distinct kernels, each with a grid and all its indices narrowed.
+    /// Distinct kernels, each with a grid and with all indices narrowed.
     pub kernels: Vec<DeviceKernel>,
     /// Constants that dispatches read.
     pub constants: Vec<DeviceConstant>,
-    /// Bytes of all constants with their padding.
+    /// Bytes of all constants, with padding.
     pub constant_bytes: u64,
-    /// Bytes of the area. Its first word is the status of a region: 0, or what a position that failed wrote.
+    /// Bytes of the area. Its first word is the status of a region: 0, or the error of a position that failed.
     pub area_bytes: u64,
-    /// Bytes of staging memory: the most that a region takes, its status word first.
+    /// Bytes of staging memory: the most that a region takes, with its status word at the start.
     pub staging_bytes: u64,
-    /// What a submission does, each with the number that [`super::Step::Region`] has.
+    /// Work of each submission, by the number in [`super::Step::Region`].
     pub regions: Vec<DeviceRegion>,
     /// Calls that stay on the host, in order.
     pub host_calls: Vec<HostCall>,
-    /// Variables that live on the device, if some do: the program then runs with a device only.
+    /// Variables that live on the device, if any. The program then runs only with a device.
     pub residents: Option<Residents>,
-    /// How long calls take on either side. `None`: a device is opened wherever there is one.
+    /// Estimated time on either side; `None` to use any device that is present.
     pub estimate: Option<Estimate>,
 }
 
-/// How long the calls that regions stand for take, estimated, in nanoseconds.
+/// Estimated time of the calls in regions, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// On a CPU of each level, in the order of the program's levels.
+    /// Time on a CPU of each level, in the order of the program's levels.
     pub host_ns: Vec<u64>,
-    /// On the device, with what crosses.
+    /// Time on the device, with transfers.
     pub device_ns: u64,
 }
 
 impl Estimate {
-    /// For each level whether the device is faster.
+    /// Tells for each level whether the device is faster.
     pub fn device_is_faster(&self) -> impl Iterator<Item = bool> + '_ {
         self.host_ns.iter().map(|&host| self.device_ns < host)
     }
 }
 
-/// Variables that no step of the host touches, kept in the area from call to call. They are no part of the state, and do not cross.
+/// Variables that no host step touches, kept in the area from call to call. They are not part of the state, and are not transferred.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Residents {
-    /// The variables; offsets are those in the area.
+    /// The variables; their offsets are in the area.
     pub variables: Vec<Variable>,
-    /// The number of the region that gives them their first contents. No step of a method has it.
+    /// The number of the region that initializes them. No step of a method has this number.
     pub region: usize,
 }
 
@@ -65,20 +65,20 @@ impl Residents {
         self.variables.iter().map(|variable| variable.bytes).sum()
     }
 
-    /// The variable that has a byte of the area.
+    /// Returns the variable at an offset in the area.
     pub fn at(&self, offset: u64) -> Option<&Variable> {
         self.variables.iter().find(|variable| (variable.offset..variable.offset + variable.bytes).contains(&offset))
     }
 }
 
 impl Device {
-    /// The regions that calls of methods submit, which are numbered from the first on.
+    /// Returns the regions that calls of methods submit. Their numbers start at 0.
     pub fn regions_of_calls(&self) -> &[DeviceRegion] {
         let end = self.residents.as_ref().map_or(self.regions.len(), |residents| residents.region);
         &self.regions[..end]
     }
 
-    /// One that has nothing to do yet but to tell whether it failed.
+    /// Makes a device without work, except for the status word.
     pub fn idle(machine: &'static Machine) -> Self {
         let (kernels, constants, regions, host_calls) = (vec![], vec![], vec![], vec![]);
         Self {
@@ -96,53 +96,53 @@ impl Device {
     }
 }
 
-/// A call that the device does not do.
+/// A call that stays on the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostCall {
     /// The number of the method.
     pub method: usize,
     /// The number of the call among the method's.
     pub call: usize,
-    /// Why.
+    /// Reason for it.
     pub reason: HostReason,
 }
 
-/// Why a call stays on the host.
+/// Reason why a call stays on the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostReason {
-    /// The model does not give it to the device, and it does not stand between two calls of the device.
+    /// The model does not assign it to the device, and it is not between two calls of the device.
     NotGiven,
-    /// It goes over slices of run-time extents.
+    /// The call iterates over slices with run-time extents.
     Slices,
-    /// It computes a run-time extent.
+    /// The call computes a run-time extent.
     Extent,
-    /// It has more positions than a grid.
+    /// The kernel has more positions than a grid.
     Positions,
-    /// It reads or writes a tensor of numbers of 64 bits.
+    /// The call reads or writes a tensor with 64-bit elements.
     WideTensor(Lane),
-    /// It computes with numbers of 64 bits.
+    /// The kernel computes with 64-bit numbers.
     WideNumber(Lane),
-    /// It keeps more at hand than an invocation has.
+    /// The kernel needs more local memory than an invocation has.
     Local,
-    /// It rounds towards zero.
+    /// The kernel rounds towards zero.
     Rounding,
-    /// It has more operands than the profile binds, however they are joined.
+    /// The call has more operands than the profile can bind, even after merging ranges.
     Operands {
-        /// What is left.
+        /// Number of operands after merging.
         operands: usize,
-        /// What the profile binds.
+        /// Limit of the profile.
         most: usize,
     },
-    /// An operand is larger than what can be bound, or begins where it cannot be.
+    /// An operand is larger than a binding can be, or has an unsuitable start.
     Range,
-    /// It stands between two calls of the device, and has too few positions to follow them.
+    /// The call is between two calls of the device, and has too few positions to run there.
     OnePosition,
-    /// Bytes beside those that it needs are newer on the device.
+    /// The device has newer contents of neighbouring bytes that the call does not need.
     Crossing,
 }
 
 impl HostReason {
-    /// Several, for the end of a sentence: nothing where there are none.
+    /// Lists several reasons, for the end of a sentence; empty for an empty list.
     pub fn all(list: &[Self]) -> String {
         let list: Vec<String> = list.iter().map(Self::to_string).collect();
         if list.is_empty() { String::new() } else { format!(": {}", list.join("; ")) }
@@ -168,31 +168,31 @@ impl fmt::Display for HostReason {
     }
 }
 
-/// A kernel with a grid, and what it binds.
+/// A kernel with a grid, and its bindings.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DeviceKernel {
     /// The kernel.
     pub kernel: Kernel,
-    /// For each pointer parameter the number of the range that it sees, from the first byte of that on. Each range is seen by one at least. Those
-    /// that are seen by several are not too many for a device then.
+    /// Number of the range to which each pointer parameter refers, from the first byte on. Each range has at least one parameter. Shared ranges
+    /// reduce the number of bindings to the device's limit.
     pub bindings: Vec<usize>,
-    /// For each pointer parameter whether it sees bytes that another one sees too, and one of the two is written.
+    /// `true` for each pointer parameter that may overlap another one, if one of the two is written.
     pub shares: Vec<bool>,
 }
 
 impl DeviceKernel {
-    /// One each of whose pointer parameters has a range of its own.
+    /// Makes a kernel whose pointer parameters have separate ranges.
     pub fn alone(kernel: Kernel) -> Self {
         let count = kernel.pointer_params().count();
         Self { bindings: (0..count).collect(), shares: vec![false; count], kernel }
     }
 
-    /// How many ranges there are.
+    /// Returns the number of ranges.
     pub fn binding_count(&self) -> usize {
         self.bindings.iter().map(|binding| binding + 1).max().unwrap_or(0)
     }
 
-    /// For each range whether something is written through it.
+    /// Tells for each range whether the kernel writes it.
     pub fn writes(&self) -> Vec<bool> {
         let mut writes = vec![false; self.binding_count()];
         for ((buffer, _), &binding) in self.kernel.pointer_params().zip(&self.bindings) {
@@ -205,108 +205,108 @@ impl DeviceKernel {
 /// A constant on the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeviceConstant {
-    /// Its number among the program's constants.
+    /// Number among the program's constants.
     pub constant: usize,
-    /// Where it is in the buffer of constants: a multiple of the profile's alignment.
+    /// Offset in the buffer of constants: a multiple of the profile's alignment.
     pub offset: u64,
 }
 
-/// One submission. The status word is set to 0 and all that enters is copied in; then the steps; then the status word and all that leaves are
-/// copied to staging. The host takes nothing over when the status is not 0.
+/// One submission. It sets the status word to 0, copies inputs to the area, and runs the steps. Then it copies the status word and outputs to
+/// staging. The host ignores the outputs if the status is not 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceRegion {
-    /// What the host writes before.
+    /// Transfers from the host before the steps.
     pub enter: Vec<Crossing>,
     /// Dispatches and barriers.
     pub steps: Vec<DeviceStep>,
-    /// What the host reads after.
+    /// Transfers to the host after the steps.
     pub leave: Vec<Crossing>,
 }
 
 impl DeviceRegion {
-    /// What runs, without the barriers between.
+    /// Returns the dispatches, without barriers.
     pub fn dispatches(&self) -> impl Iterator<Item = &Dispatch> {
         self.steps.iter().filter_map(|step| if let DeviceStep::Dispatch(dispatch) = step { Some(dispatch) } else { None })
     }
 
-    /// How many dispatches have as many workgroups as run-time extents tell.
+    /// Counts the dispatches whose number of workgroups depends on run-time extents.
     pub fn counted(&self) -> usize {
         self.dispatches().filter(|dispatch| dispatch.counts.is_some()).count()
     }
 
-    /// How many barriers there are.
+    /// Counts the barriers.
     pub fn barriers(&self) -> usize {
         self.steps.len() - self.dispatches().count()
     }
 
-    /// Bytes that the host gives.
+    /// Returns the bytes transferred from the host.
     pub fn bytes_in(&self) -> u64 {
         self.enter.iter().map(|crossing| crossing.bytes).sum()
     }
 
-    /// Bytes that the host gets.
+    /// Returns the bytes transferred to the host.
     pub fn bytes_out(&self) -> u64 {
         self.leave.iter().map(|crossing| crossing.bytes).sum()
     }
 }
 
-/// Bytes that go from host to device or back.
+/// A transfer between host and device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Crossing {
-    /// Where they are on the host.
+    /// Address on the host.
     pub host: Address,
-    /// Where they are in staging memory: a multiple of 4, and not the status word.
+    /// Offset in staging memory: a multiple of 4 after the status word.
     pub staging: u64,
-    /// Where they are in the area: a multiple of 4.
+    /// Offset in the area: a multiple of 4.
     pub device: u64,
-    /// How many the host has: 8 of an extent. The device has [`Crossing::device_bytes`].
+    /// Bytes on the host: 8 for an extent. The device has [`Crossing::device_bytes`].
     pub bytes: u64,
-    /// Whether the bytes are a run-time extent: an i64 on the host, an i32 on the device.
+    /// `true` if the bytes are a run-time extent: an i64 on the host, an i32 on the device.
     pub is_extent: bool,
 }
 
 impl Crossing {
-    /// Bytes that it takes on the device and in staging memory.
+    /// Returns the bytes on the device and in staging memory.
     pub fn device_bytes(&self) -> u64 {
         if self.is_extent { 4 } else { self.bytes.next_multiple_of(4) }
     }
 }
 
-/// What a submission does one after another.
+/// A step of a submission.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeviceStep {
-    /// A kernel runs for all its positions. Dispatches without a barrier between them run at the same time.
+    /// A kernel at all its positions. Dispatches without a barrier between them run at the same time.
     Dispatch(Dispatch),
-    /// What dispatches before wrote is there for those after; what they read may be written.
+    /// A barrier: later dispatches see earlier writes, and may overwrite what earlier ones read.
     Barrier,
-    /// The counts that dispatches before wrote are there for those after that have theirs in the area.
+    /// A barrier for workgroup counts: later dispatches see counts that earlier ones wrote to the area.
     CountBarrier,
 }
 
 /// A kernel on its operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dispatch {
-    /// Its number among the device's kernels.
+    /// Number among the device's kernels.
     pub kernel: usize,
     /// The ranges that the kernel binds.
     pub bindings: Vec<Bound>,
-    /// Where in the area the number of its workgroups is, if run-time extents tell it: a multiple of 4. No more run than the grid has.
+    /// Offset in the area of the number of workgroups, if it depends on run-time extents: a multiple of 4. The number does not exceed the grid.
     pub counts: Option<u64>,
-    /// For reports and profiles.
+    /// Origin for reports and profiles.
     pub origin: Origin,
 }
 
 impl Dispatch {
-    /// Bytes of a number of workgroups in the area: a word for each direction.
+    /// Bytes of a workgroup count in the area: a word for each dimension.
     pub const COUNT_BYTES: u64 = 12;
 }
 
-/// What is bound to pointer parameters.
+/// A range of a buffer that pointer parameters refer to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bound {
-    /// In which buffer.
+    /// The buffer.
     pub memory: DeviceMemory,
-    /// From where on: a multiple of the profile's alignment.
+    /// Offset: a multiple of the profile's alignment.
     pub offset: u64,
     /// Bytes, a multiple of 4.
     pub bytes: u64,
@@ -315,8 +315,8 @@ pub struct Bound {
 /// A buffer that kernels see.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DeviceMemory {
-    /// What regions work on.
+    /// The data of regions.
     Area,
-    /// What is only read.
+    /// Read-only constants.
     Constants,
 }

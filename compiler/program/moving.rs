@@ -1,81 +1,81 @@
-//! Places in the scratch memory that follow from the extents that a caller gives: where tensors are smaller than at their bound, those after
-//! them move down, and a call takes less memory.
+//! Addresses in scratch memory that depend on the extents of a call. If tensors are smaller than at their bound, later tensors move down, and
+//! the call takes less memory.
 
 use super::ALIGNMENT;
 use std::ops::Range;
 
-/// The places of a method that move. At any extents nothing lies further up than the plan for the bound has it.
+/// The moving addresses of a method. At any extents, nothing lies above its address in the plan for the bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moving {
-    /// The places; each depends on those before it alone.
+    /// The addresses; each depends only on earlier ones.
     pub places: Vec<MovingPlace>,
-    /// Where tensors end, those that end last whatever the extents are: a call takes the scratch memory up to there.
+    /// Ends of the tensors that can end last. A call takes the scratch memory up to the highest of them.
     pub ends: Vec<End>,
-    /// Everything that has a place, and when something is there: for checks.
+    /// All tensors with the steps at which they are live, for checks.
     pub members: Vec<Member>,
 }
 
-/// A place that moves: the first after all that is before it which has the alignment of the bound's.
+/// A moving address: the lowest one after all of `after` that has the same remainder by the alignment as `bound`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MovingPlace {
-    /// Where it is at most.
+    /// The address at the bound.
     pub bound: u64,
-    /// What is before it.
+    /// Ends of the tensors before it.
     pub after: Vec<End>,
 }
 
-/// Where something ends.
+/// The end of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
-    /// The place it is counted from; none is the start of the scratch memory.
+    /// The moving address from which it counts; `None` for the start of the scratch memory.
     pub place: Option<u32>,
-    /// Its size, as far as that is not known.
+    /// The part of the size that depends on extents.
     pub size: Size,
-    /// Bytes from the place to its start, and the rest of its size.
+    /// Offset of the tensor from the address, plus the constant part of its size.
     pub plus: i64,
 }
 
-/// Some bytes times a product of extents.
+/// A number of bytes times a product of extents.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Size {
-    /// The dynamic extents of inputs, by their number among those that differ, in order.
+    /// Dynamic extents of inputs, as sorted indices among the distinct ones.
     pub extents: Vec<u32>,
-    /// Bytes.
+    /// The constant factor, in bytes.
     pub factor: u64,
 }
 
-/// Something that has a place for some time.
+/// A tensor with an address for some steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The place it is counted from; none is the start of the scratch memory.
+    /// The moving address from which it counts; `None` for the start of the scratch memory.
     pub place: Option<u32>,
-    /// Where it starts from there.
+    /// Offset from that address.
     pub start: u64,
-    /// Its size.
+    /// Size.
     pub size: Size,
-    /// The steps of the plan at which it is there.
+    /// Steps of the plan at which the tensor is live.
     pub steps: Range<usize>,
 }
 
 impl Size {
-    /// A number of bytes.
+    /// Makes a constant number of bytes.
     pub fn known(bytes: u64) -> Self {
         Self { extents: vec![], factor: bytes }
     }
 
-    /// The bytes where the extents are these.
+    /// Returns the bytes for the given extents.
     pub fn bytes(&self, extents: &[u64]) -> u64 {
         self.extents.iter().map(|&extent| extents[extent as usize]).fold(self.factor, u64::saturating_mul)
     }
 }
 
 impl Moving {
-    /// Whether nothing moves.
+    /// Tests whether no address moves.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Where the places are where the extents are these.
+    /// Returns the addresses for the given extents.
     pub fn offsets(&self, extents: &[u64]) -> Vec<u64> {
         let mut offsets = Vec::with_capacity(self.places.len());
         for place in &self.places {
@@ -86,12 +86,12 @@ impl Moving {
         offsets
     }
 
-    /// The scratch memory that a call takes where the extents are these.
+    /// Returns the scratch memory of a call with the given extents.
     pub fn bytes(&self, extents: &[u64]) -> u64 {
         last(&self.ends, &self.offsets(extents), extents).next_multiple_of(ALIGNMENT)
     }
 
-    /// The bytes of all that is there at a step and, if this is the end of it, at a later one.
+    /// Returns the byte ranges that are live at a step. With `is_end`, they must also be live at a later step.
     pub fn live(&self, step: usize, is_end: bool, extents: &[u64]) -> Vec<Range<u64>> {
         let offsets = self.offsets(extents);
         let next = step + usize::from(is_end);
@@ -107,7 +107,7 @@ impl Moving {
     }
 }
 
-/// The last of some ends.
+/// Returns the highest of some ends.
 fn last(ends: &[End], offsets: &[u64], extents: &[u64]) -> u64 {
     let end = |end: &End| {
         let place = end.place.map_or(0, |place| offsets[place as usize]);

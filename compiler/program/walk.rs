@@ -1,62 +1,62 @@
-//! One walk over the steps of a method and all steps inside them.
+//! A walk over the steps of a method and all nested steps.
 
 use super::{Address, Call, External, Step, Streams, Together};
 
-/// What a walk over steps comes to, in the order in which it stands.
+/// An event of a walk over steps, in program order.
 #[derive(Clone, Copy, Debug)]
 pub enum Visit<'a> {
     /// A kernel call.
     Call(&'a Call),
     /// A custom operator.
     External(&'a External),
-    /// A branch on the byte at an address begins, with its steps when true.
+    /// Start of a branch on the byte at an address, then the steps when true.
     If(Address),
-    /// The steps of the branch when false.
+    /// Start of the steps when false.
     Else,
-    /// A loop begins, with its head.
+    /// Start of a loop, then its head.
     While,
-    /// The steps of a round, which runs while the byte at the address is not 0.
+    /// Start of the body of a loop, which runs while the byte at the address is not 0.
     Do(Address),
-    /// Calls that run together begin.
+    /// Start of calls that run together.
     Together(&'a Together),
-    /// Streams begin.
+    /// Start of streams.
     Streams(&'a Streams),
-    /// A region of the device begins, with the steps that do the same.
+    /// Start of a region of the device, then the host steps that do the same.
     Region(usize),
-    /// The branch, the loop, the calls together, the streams or the region ends.
+    /// End of a branch, a loop, calls together, streams or a region.
     End,
 }
 
-/// A walk over steps and all steps inside them.
+/// Starts a walk over steps and all nested steps.
 pub fn walk(steps: &[Step]) -> Walk<'_> {
     Walk { open: vec![OpenList { steps: steps.iter(), second: None }] }
 }
 
-/// The kernel calls in steps, each once however often it runs.
+/// Returns the kernel calls in steps, each once, even in a loop.
 pub fn calls(steps: &[Step]) -> Vec<&Call> {
     let call = |visit| if let Visit::Call(call) = visit { Some(call) } else { None };
     walk(steps).filter_map(call).collect()
 }
 
-/// The number of calls of each run of calls that run together in steps.
+/// Returns the number of calls of each group of calls that run together.
 pub fn calls_together(steps: &[Step]) -> Vec<usize> {
     let together = |visit| if let Visit::Together(run) = visit { Some(run.calls.len()) } else { None };
     walk(steps).filter_map(together).collect()
 }
 
-/// The numbers of calls of the streams of each step that has them.
+/// Returns the number of calls of each stream, for each step with streams.
 pub fn calls_in_streams(steps: &[Step]) -> Vec<Vec<usize>> {
     let streams = |visit| if let Visit::Streams(streams) = visit { Some(streams.each().map(<[_]>::len).collect()) } else { None };
     walk(steps).filter_map(streams).collect()
 }
 
-/// The calls of functions of the application in steps.
+/// Returns the calls of functions of the application.
 pub fn externals(steps: &[Step]) -> Vec<&External> {
     let external = |visit| if let Visit::External(external) = visit { Some(external) } else { None };
     walk(steps).filter_map(external).collect()
 }
 
-/// The numbers of the regions of the device in steps, each once however often it runs.
+/// Returns the numbers of the device's regions in steps, each once, even in a loop.
 pub fn regions(steps: &[Step]) -> Vec<usize> {
     let region = |visit| if let Visit::Region(number) = visit { Some(number) } else { None };
     walk(steps).filter_map(region).collect()
@@ -79,7 +79,7 @@ pub fn change_calls(steps: &mut [Step], change: &mut impl FnMut(&mut Call)) {
     }
 }
 
-/// Changes every address in steps, but of constants that functions of the application are told of by number.
+/// Changes every address in steps, except constants that functions of the application receive by number.
 pub fn change_addresses(steps: &mut [Step], change: &mut impl FnMut(&mut Address)) {
     for step in steps {
         match step {
@@ -106,17 +106,17 @@ pub fn change_addresses(steps: &mut [Step], change: &mut impl FnMut(&mut Address
     }
 }
 
-/// See [`walk`].
+/// Iterator of [`walk`].
 #[derive(Clone, Debug)]
 pub struct Walk<'a> {
-    /// The lists that the walk is in, the innermost last.
+    /// The open lists of steps, the innermost last.
     open: Vec<OpenList<'a>>,
 }
 
 #[derive(Clone, Debug)]
 struct OpenList<'a> {
     steps: std::slice::Iter<'a, Step>,
-    /// The other list of the same branch or loop, and what it is.
+    /// The second list of the same branch or loop, and the event at its start.
     second: Option<(Visit<'a>, &'a [Step])>,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Iterator for Walk<'a> {
                     self.open.push(OpenList { steps: second.iter(), second: None });
                     Some(visit)
                 }
-                // What has been walked over is everything, or one of the steps that hold others.
+                // The end of a list ends the walk or a step with nested steps.
                 None => (!self.open.is_empty()).then_some(Visit::End),
             },
         }
