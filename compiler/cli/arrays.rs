@@ -1,4 +1,4 @@
-//! Archives of arrays that a user names: what a model calls its inputs and outputs becomes their numbers.
+//! Archives of arrays from the user. Names of a model's inputs and outputs are replaced by numbers.
 
 use super::ports::Ports;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
@@ -25,11 +25,11 @@ impl Side {
     }
 }
 
-/// Reads an archive (`.npz`), or one array (`.npy`) for a method with one port on that side. In an archive of one call, arrays may have the names of
-/// the ports of `method`, which is the first one if it is not given; a single port is `arr_0` too.
+/// Reads an archive (`.npz`), or one array (`.npy`) for a method with one port on that side. In an archive of one call, arrays may have names
+/// of ports. They are the ports of `method`, or of the first method. A single port may also be `arr_0`.
 ///
 /// # Errors
-/// When the file cannot be read, or is neither.
+/// Diagnostics if the file cannot be read, or if it has another format.
 pub fn read(path: &str, side: Side, ports: Ports<'_>, method: Option<&str>) -> Result<Archive, Diagnostics> {
     let mut archive = Archive::read(Path::new(path))?;
     let method = method.or(archive.texts.get("method0").map(String::as_str)).map(str::to_owned);
@@ -38,7 +38,7 @@ pub fn read(path: &str, side: Side, ports: Ports<'_>, method: Option<&str>) -> R
     if !archive.is_of_one_call() || archive.tensors.keys().all(is_number) {
         return Ok(archive);
     }
-    // What is wrong with a model is said when the model is read.
+    // Errors of a model are reported when the model is read.
     let Ok(methods) = ports.methods() else { return Ok(archive) };
     if let Some(found) = methods.iter().find(|other| method.as_ref() == Some(&other.name)).or(methods.first()) {
         number(&mut archive, side, found);
@@ -46,7 +46,7 @@ pub fn read(path: &str, side: Side, ports: Ports<'_>, method: Option<&str>) -> R
     Ok(archive)
 }
 
-/// Gives arrays with the names of ports the numbers of these. Names that several ports have stay.
+/// Renames arrays from the names of ports to their numbers. Ambiguous names stay.
 fn number(archive: &mut Archive, side: Side, method: &MethodNames) {
     let (names, prefix) = (side.names(method), side.prefix());
     for (number, name) in names.iter().enumerate() {
@@ -63,7 +63,7 @@ fn number(archive: &mut Archive, side: Side, method: &MethodNames) {
     }
 }
 
-/// The error where an archive has no array for an input: what it has, and how the array may be called.
+/// Makes the error for an input without an array. It lists the arrays of the archive, and the accepted names.
 pub fn missing(archive: &Archive, number: usize, call: usize, (name, wanted): (&str, String)) -> Diagnostic {
     let error = Diagnostic::new(codes::ARRAY_MISSING, format!("the inputs hold no in{call}_{number}")).expected(wanted, archive.contents());
     if !archive.is_of_one_call() {
@@ -73,7 +73,7 @@ pub fn missing(archive: &Archive, number: usize, call: usize, (name, wanted): (&
     error.help(format!("call the array in{number}{named}"))
 }
 
-/// The error where an archive has none of the outputs of a model.
+/// Makes the error for an archive without any output of a model.
 pub fn nothing_to_compare(archive: &Archive) -> Diagnostic {
     let error = Diagnostic::new(codes::NOTHING_TO_COMPARE, "the file of expected outputs contains none of the model's outputs");
     error.expected("out0, out1, … for one call, or the outputs' names; out{call}_{number} for several calls", archive.contents())
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(numbered(&["mask:0", "image"], &["image", "mask:0"]), ["in0_0", "in0_1"]);
         assert_eq!(numbered(&["arr_0"], &["image"]), ["in0_0"]);
         assert_eq!(numbered(&["arr_0"], &[""]), ["in0_0"]);
-        // A number comes before a name, and what is not clear stays.
+        // A number takes precedence over a name, and ambiguous names stay.
         assert_eq!(numbered(&["in0", "image"], &["image"]), ["image", "in0"]);
         assert_eq!(numbered(&["arr_0"], &["a", "b"]), ["arr_0"]);
         assert_eq!(numbered(&["a"], &["a", "a"]), ["a"]);

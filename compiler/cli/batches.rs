@@ -1,7 +1,7 @@
-//! Calls that one compiled model can run.
+//! Sets of calls that one compiled model can run.
 //!
-//! The arrays of a call decide what the file leaves open: extents of inputs, and values that shapes or axes are computed from. Calls
-//! that differ there need models of their own; one that keeps state from call to call cannot be several.
+//! The arrays of a call determine what the file leaves open: extents of inputs, and values from which shapes or axes are computed. Calls that
+//! differ there need separate models. A model that keeps state between calls cannot be split.
 
 use super::console;
 use super::io::{INTEGERS_BELOW, Inputs, Source, read_model_for};
@@ -14,10 +14,10 @@ use crate::ir::Tensor;
 use crate::jit::room;
 use std::borrow::Cow;
 
-/// A call with its inputs as the model takes them.
+/// A call, with inputs in the types of the method.
 #[derive(Clone)]
 pub struct Call {
-    /// Its number among all calls.
+    /// Number among all calls.
     pub number: usize,
     /// The method.
     pub method: usize,
@@ -29,18 +29,18 @@ pub struct Call {
 pub struct Batch {
     /// The model.
     pub model: Loaded,
-    /// At least one. Made-up inputs are not in them: [`Batch::settle`] makes them.
+    /// The calls, at least one. Random inputs are not in them: [`Batch::settle`] makes them.
     pub calls: Vec<Call>,
-    /// The seed of numbers that are made up.
+    /// Seed of random inputs.
     seed: Option<u64>,
 }
 
 impl Batch {
-    /// Does something with the calls, of which one uses `bytes` at most; gives the calls and what it gave. Where their numbers are made up and the
-    /// model takes a call for failed, it is done again with smaller integers, which may be positions in tables.
+    /// Passes the calls to a function, and returns them with its result. One call uses `bytes` at most. If random calls fail, it retries with
+    /// smaller integers, because the model may use them as indices of tables.
     ///
     /// # Errors
-    /// The error of the first attempt, where no smaller numbers helped; MC0711 where there is no memory for numbers.
+    /// The error of the first attempt, if smaller integers do not help; MC0711 if there is no memory for the inputs.
     pub fn settle<T>(
         &self,
         bytes: u64,
@@ -66,7 +66,7 @@ impl Batch {
         Err(Diagnostics(list.into_iter().map(|diagnostic| diagnostic.help("give the inputs: --inputs in.npz")).collect()))
     }
 
-    /// The calls with numbers of a seed.
+    /// Returns the calls with random inputs of a seed.
     fn made_up(&self, seed: u64, below: u64) -> Result<Vec<Call>, Diagnostic> {
         let inputs = Inputs { source: Source::Random { seed, below }, given_as: None };
         let made_up = |call: &Call| Ok(Call { inputs: inputs.of_call(&self.model.module, call.method, call.number)?, ..*call });
@@ -81,7 +81,7 @@ fn is_failed_call(error: &Diagnostics) -> bool {
 /// Reads a model once for each set of calls that one module can run.
 ///
 /// # Errors
-/// Whatever is wrong with the model, or with the inputs of a call.
+/// Any diagnostic about the model or about the inputs of a call.
 pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) -> Result<Vec<Batch>, Diagnostics> {
     let names = methods.names(inputs)?;
     let seed = if let Source::Random { seed, .. } = inputs.source { Some(seed) } else { None };
@@ -93,11 +93,11 @@ pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) 
         let (mut calls, mut others) = (Vec::new(), Vec::new());
         for number in left {
             let method = Methods::find(&model.module, names[number].as_deref())?;
-            // Numbers are made up when it is known that there is memory for them.
+            // Random inputs are made later, after a check that there is memory for them.
             let arrays = if seed.is_some() { Ok(vec![]) } else { inputs.of_call(&model.module, method, number) };
             match arrays {
                 Ok(inputs) => calls.push(Call { number, method, inputs }),
-                // The model is made for the first call: whatever does not fit there fits nowhere.
+                // The model was made for the first call, so an error there is final.
                 Err(error) if number == first => return Err(unnamed(error, &model, names[number].as_deref()).into()),
                 Err(_) => others.push(number),
             }
@@ -112,7 +112,7 @@ pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) 
     Ok(batches)
 }
 
-/// An error about the inputs of a call says how its method is named, where it is not and there are several.
+/// Adds to an error about inputs how to name the method, if the model has several and none is named.
 fn unnamed(error: Diagnostic, model: &Loaded, name: Option<&str>) -> Diagnostic {
     let methods = &model.module.methods;
     match (name, error.help.is_some(), methods.first()) {
@@ -124,7 +124,7 @@ fn unnamed(error: Diagnostic, model: &Loaded, name: Option<&str>) -> Diagnostic 
     }
 }
 
-/// The first of these calls of each method.
+/// Returns the first of the given calls of each method.
 fn samples(names: &[Option<String>], inputs: &Inputs, calls: &[usize]) -> Vec<crate::frontend::given::Sample> {
     let first_of_method = |&&call: &&usize| calls.iter().find(|&&other| names[other] == names[call]) == Some(&call);
     calls.iter().filter(first_of_method).map(|&call| inputs.sample(names[call].clone(), call)).collect()

@@ -1,4 +1,4 @@
-//! `modelc bench MODEL`, in the vocabulary of TFLite's benchmark_model.
+//! `modelc bench MODEL`, with the options of TFLite's benchmark_model.
 
 mod profile;
 mod regions;
@@ -78,7 +78,7 @@ pub struct Arguments {
     pub common: Common,
 }
 
-/// `--profile`.
+/// Values of `--profile`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum ProfileArgument {
     Operators,
@@ -146,7 +146,7 @@ fn microseconds(nanoseconds: f64) -> String {
 /// Measures a model.
 ///
 /// # Errors
-/// Whatever is wrong with the model or the inputs.
+/// Any diagnostic about the model or the inputs.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     if !arguments.pin.is_empty() {
         pin::pin(&arguments.pin)?;
@@ -209,7 +209,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     Ok(Outcome::Done)
 }
 
-/// One line a function: first address and size in hexadecimal, name. perf looks for the map of a process under this name.
+/// Writes one line for each function: address and size in hexadecimal, name. perf expects the map of a process under this file name.
 fn write_perf_map(files: &Files<'_>, symbols: &[Symbol]) -> Result<(), Diagnostics> {
     let lines: String = symbols.iter().map(|symbol| format!("{:x} {:x} {}\n", symbol.address, symbol.bytes, symbol.name)).collect();
     Ok(files.write(&format!("/tmp/perf-{}.map", std::process::id()), OutputKind::PerfMap, lines.into_bytes())?)
@@ -224,18 +224,18 @@ fn seconds(value: f64) -> Duration {
 struct Times(Vec<Vec<f64>>);
 
 impl Times {
-    /// Of whole runs.
+    /// Returns the times of whole runs.
     fn totals(&self) -> Vec<f64> {
         self.0.iter().map(|calls| calls.iter().sum()).collect()
     }
 
-    /// Of one call of each run.
+    /// Returns the times of one call, over all runs.
     fn of_call(&self, call: usize) -> Vec<f64> {
         self.0.iter().filter_map(|calls| calls.get(call).copied()).collect()
     }
 }
 
-/// What was measured.
+/// Results of the measurement.
 struct Measured<'a> {
     calls: &'a [Sequenced],
     phases: &'a [(&'static str, Statistics)],
@@ -243,8 +243,8 @@ struct Measured<'a> {
     profile: Option<&'a Profile>,
 }
 
-/// Runs until both bounds below are reached, or the one above. The inputs of a single call are where it takes them from; several calls begin at the
-/// initial state, and each gets its inputs before its time starts.
+/// Runs until both minima are reached, or the maximum. A single call reuses its inputs in place. Several calls start from the initial state,
+/// and each gets its inputs before its time starts.
 fn measure(
     engine: &mut Engine,
     calls: &[Sequenced],
@@ -267,7 +267,7 @@ fn measure(
     Ok(times)
 }
 
-/// Waits, but not when the measurement is to end.
+/// Waits, but no longer than the measurement may last.
 fn sleep(delay: Duration) {
     const STEP: Duration = Duration::from_millis(50);
     let begin = Instant::now();
@@ -276,7 +276,7 @@ fn sleep(delay: Duration) {
     }
 }
 
-/// Nanoseconds of each call.
+/// Runs the calls once and returns the nanoseconds of each.
 fn run(engine: &mut Engine, calls: &[Sequenced]) -> Result<Vec<f64>, Diagnostics> {
     let mut times = Vec::with_capacity(calls.len());
     if calls.len() > 1 {
@@ -294,7 +294,7 @@ fn run(engine: &mut Engine, calls: &[Sequenced]) -> Result<Vec<f64>, Diagnostics
     Ok(times)
 }
 
-/// The name of the method of each call of a sequence, and how long it took; nothing for a single call.
+/// Returns method and time of each call of a sequence; empty for a single call.
 fn by_call(engine: &Engine, measured: &Measured<'_>) -> Vec<(String, Statistics)> {
     let calls = measured.calls.iter().enumerate().filter(|_| measured.calls.len() > 1);
     let name = |call: &Sequenced| engine.program().methods[call.method].name.clone();

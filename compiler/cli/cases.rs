@@ -1,4 +1,4 @@
-//! Calls with the outputs that they should give: recorded ones, and those that a bundle brings.
+//! Calls with expected outputs: recorded ones, and the cases of a bundle.
 
 use super::arrays;
 use super::io::Inputs;
@@ -11,32 +11,32 @@ use crate::ir::{Method, Module, Tensor};
 use crate::npz::Archive;
 use std::sync::Arc;
 
-/// One call with what it should give.
+/// One call with its expected outputs.
 pub struct Case {
     /// The method.
     pub method: usize,
-    /// Its number: among the calls of an archive, or among the cases of the method in a bundle.
+    /// Number among the calls of an archive, or among the method's cases in a bundle.
     pub number: usize,
-    /// The inputs as the method takes them.
+    /// Inputs in the types of the method.
     pub inputs: Vec<Tensor>,
-    /// The outputs by their position in the source, as it has them. `None` where nothing is expected.
+    /// Outputs by their position in the source, in its types. `None` if nothing is expected.
     pub expected: Vec<Option<Tensor>>,
 }
 
-/// What an archive expects of a call of a method.
+/// Returns the outputs that an archive expects of a call of a method.
 pub fn expected_outputs(method: &Method, number: usize, expected: &Archive) -> Vec<Option<Tensor>> {
     (0..positions(method)).map(|position| expected.output(number, position).cloned()).collect()
 }
 
-/// How many outputs the source's method has, those that are None included.
+/// Counts the outputs of the source's method, including those that are None.
 pub fn positions(method: &Method) -> usize {
     method.outputs.iter().enumerate().map(|(index, port)| port.position(index) + 1).max().unwrap_or(0)
 }
 
-/// The recorded calls of a module that can run all of them; nothing is expected of them yet.
+/// Returns the recorded calls of a module that can run all of them, without expected outputs.
 ///
 /// # Errors
-/// When inputs are missing or do not fit.
+/// Diagnostics if inputs are missing or do not fit.
 pub fn recorded(module: &Module, methods: &Methods, inputs: &Inputs) -> Result<Vec<Case>, Diagnostics> {
     let names = methods.names(inputs)?;
     let case = |(number, name): (usize, &Option<String>)| {
@@ -46,10 +46,10 @@ pub fn recorded(module: &Module, methods: &Methods, inputs: &Inputs) -> Result<V
     names.iter().enumerate().map(case).collect()
 }
 
-/// Recorded calls with what an archive expects of them.
+/// Adds the expected outputs of an archive to recorded calls.
 ///
 /// # Errors
-/// When it holds none of their outputs.
+/// A diagnostic if the archive has none of their outputs.
 pub fn expecting(module: &Module, mut cases: Vec<Case>, expected: &Archive) -> Result<Vec<Case>, Diagnostic> {
     for case in &mut cases {
         case.expected = expected_outputs(&module.methods[case.method], case.number, expected);
@@ -60,10 +60,10 @@ pub fn expecting(module: &Module, mut cases: Vec<Case>, expected: &Archive) -> R
     Ok(cases)
 }
 
-/// The cases of a bundle, in its order; with `--method` those of one method.
+/// Returns the cases of a bundle in order; with `--method`, only the cases of that method.
 ///
 /// # Errors
-/// When the bundle is damaged, or its cases do not fit the program: the message names method, case and input.
+/// Diagnostics if the bundle is damaged, or if its cases do not fit the program. They name method, case and input.
 pub fn of_bundle(module: &Module, bytes: &Arc<dyn Bytes>, methods: &Methods) -> Result<Vec<Case>, Diagnostics> {
     let (_, suites) = bundled::load(bytes)?;
     let wanted = methods.only(module)?;
@@ -84,7 +84,7 @@ pub fn of_bundle(module: &Module, bytes: &Arc<dyn Bytes>, methods: &Methods) -> 
 
 fn bundled_case(module: &Module, method: usize, number: usize, case: TestCase) -> Result<Case, Diagnostic> {
     let description = &module.methods[method];
-    // Strings and None, which a bundle cannot hold or passes as None, have no port.
+    // Strings and None have no port. A bundle cannot hold strings, and passes None as such.
     let taken: Vec<usize> = description.inputs.iter().enumerate().map(|(index, port)| port.position(index)).collect();
     let is_extra = |(position, value): &(usize, &Option<Tensor>)| value.is_some() && !taken.contains(position);
     if let Some((position, _)) = case.inputs.iter().enumerate().find(is_extra) {
@@ -109,7 +109,7 @@ fn bundled_case(module: &Module, method: usize, number: usize, case: TestCase) -
     Ok(Case { method, number, inputs, expected: case.outputs })
 }
 
-/// A number of things: `1 output`, `2 outputs`.
+/// Formats a count of things: `1 output`, `2 outputs`.
 pub fn counted(number: usize, thing: &str) -> String {
     format!("{} {thing}{}", super::output::grouped(number as u64), if number == 1 { "" } else { "s" })
 }
@@ -120,7 +120,7 @@ mod tests {
     use crate::ir::text::parse_module;
     use crate::ir::{ElementType, Port, TensorType};
 
-    /// A method of floats and a number, which gives the floats.
+    /// Makes a method that takes floats and a number, and returns the floats.
     fn module() -> Module {
         let mut module = parse_module("func @f(v0: f32[2, 3], v1: i64[]) {\n  return v0\n}\n").unwrap_or_else(|error| panic!("{error}"));
         let port = |source_index| Port { source_index, ..Port::default() };

@@ -1,4 +1,4 @@
-//! Earlier reports, and what differs from them: `--compare OLD.json`.
+//! Earlier reports, and differences from them: `--compare OLD.json`.
 
 use super::console;
 use super::io::map;
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Reads a report.
 ///
 /// # Errors
-/// When the file cannot be read, or is none.
+/// Diagnostics if the file cannot be read, or if it is no report.
 pub fn read(path: &str) -> Result<Value, Diagnostics> {
     let bytes = map(path)?;
     let report: Option<Value> = serde_json::from_slice((*bytes).as_ref()).ok();
@@ -24,7 +24,7 @@ pub fn read(path: &str) -> Result<Value, Diagnostics> {
 /// Prints a difference.
 ///
 /// # Errors
-/// When nothing can be printed.
+/// A diagnostic if standard output cannot be written.
 pub fn print(difference: &Value, as_json: bool) -> Result<(), Diagnostics> {
     Ok(console::print(&if as_json { format!("{difference:#}\n") } else { markdown(difference) })?)
 }

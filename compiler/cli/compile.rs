@@ -54,7 +54,7 @@ pub struct Arguments {
 /// The help of `--emit`.
 const KINDS: &str = "Write another output: object, archive, shared, weights,\nheader, rust, hpp, json, html, graph, trace, ir, kernels, driver,\nclif, asm, plan, depfile, test";
 
-/// Where one kind of output goes.
+/// Kind and path of an output.
 struct Request {
     kind: OutputKind,
     path: String,
@@ -63,7 +63,7 @@ struct Request {
 /// Compiles a model.
 ///
 /// # Errors
-/// Whatever is wrong with the model, the options or the output.
+/// Any diagnostic about the model, the options or the output.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let requests = arguments.requests()?;
     let compiled = produce(arguments, &requests)?;
@@ -73,10 +73,10 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     Ok(Outcome::Done)
 }
 
-/// Compiles a model, and writes what the arguments name, which may be nothing.
+/// Compiles a model, and writes the outputs that the arguments name, if any.
 ///
 /// # Errors
-/// As [`execute`].
+/// The errors of [`execute`].
 pub fn compiled(arguments: &Arguments) -> Result<Compiled, Diagnostics> {
     let outputs = [&arguments.output, &arguments.header, &arguments.depfile, &arguments.report];
     let is_written = !arguments.emit.is_empty() || outputs.into_iter().any(Option::is_some);
@@ -113,7 +113,7 @@ fn produce(arguments: &Arguments, requests: &[Request]) -> Result<Compiled, Diag
     Ok(compiled)
 }
 
-/// Tells what was written.
+/// Reports the outputs that were written.
 fn tell(arguments: &Arguments, requests: &[Request], compiled: &Compiled) {
     if arguments.common.messages.format == MessageFormat::Json {
         message(&summary_json(arguments.model.as_deref().unwrap_or_default(), requests, compiled).to_string());
@@ -127,7 +127,7 @@ fn tell(arguments: &Arguments, requests: &[Request], compiled: &Compiled) {
     }
 }
 
-/// The name by which a test includes the header: that of the file, where one is written.
+/// Returns the name by which a test includes the header: the name of the header file, if one is written.
 fn header_name(requests: &[Request], compiled: &Compiled) -> String {
     let written = requests.iter().find(|request| request.kind == OutputKind::Header && request.path != "-");
     let name = written.and_then(|request| Some(Path::new(&request.path).file_name()?.to_string_lossy().into_owned()));
@@ -135,7 +135,7 @@ fn header_name(requests: &[Request], compiled: &Compiled) -> String {
 }
 
 impl Arguments {
-    /// The files that are read beside the model.
+    /// Returns the files that are read beside the model.
     fn read_beside(&self) -> Vec<&str> {
         self.common.inputs().chain(self.test.files()).collect()
     }
@@ -153,7 +153,7 @@ impl Arguments {
         {
             add(kind, path);
         }
-        // Nothing lies beside standard output, a pipe or a device.
+        // Standard output, pipes and devices have no files beside them.
         let is_file =
             |output: &&String| *output != "-" && std::fs::metadata(output).map_or(true, |there| there.is_file() || there.is_dir());
         if self.output.as_ref().filter(is_file).is_some() {
@@ -165,7 +165,7 @@ impl Arguments {
             }
         }
         if requests.is_empty() {
-            // Of a model that is not there, that is the mistake.
+            // A missing model is reported first.
             let model = self.model.as_deref().unwrap_or_default();
             map(model)?;
             return Err(usage("nothing to write").help(format!("say where the object goes: `modelc {model} -o OUT.o`")));
@@ -176,13 +176,13 @@ impl Arguments {
         Ok(requests)
     }
 
-    /// What `-o` asks for.
+    /// Returns kind and path of the output of `-o`.
     fn main(&self) -> Option<(OutputKind, &str)> {
         let path = self.output.as_deref()?;
         Some((main_kind(Path::new(path)), path))
     }
 
-    /// What `--emit` asks for.
+    /// Returns the outputs of `--emit`.
     fn asked(&self) -> Result<Vec<Request>, Diagnostic> {
         let mut requests = Vec::new();
         for item in &self.emit {
@@ -199,7 +199,7 @@ impl Arguments {
         Ok(requests)
     }
 
-    /// The path of an output that is not named: beside the object, or of the model's stem in the current folder.
+    /// Returns the default path of an output: beside the object, or with the model's stem in the current folder.
     fn beside(&self, kind: OutputKind) -> String {
         let output = self.output.as_deref().filter(|output| *output != "-");
         let file =
@@ -252,18 +252,18 @@ fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Reque
             let inputs: Vec<&str> = std::iter::once(model).chain(beside.iter().copied()).collect();
             emit::depfile::depfile(made, &inputs).into_bytes().into()
         }
-        // Compiling makes none of these; a test is made of more than the compiled model.
+        // Compiling makes none of these. A test needs more than the compiled model.
         OutputKind::Test | OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap | OutputKind::NodeData => Image::default(),
     };
     Ok(Output { path: request.path.clone().into(), kind: request.kind, contents })
 }
 
-/// The name by which programs ask for a shared library: that of the file.
+/// Returns the name that programs record for a shared library: its file name.
 fn soname(request: &Request, compiled: &Compiled) -> String {
     if request.path == "-" { format!("{}.so", compiled.files.record.name) } else { file_name(Path::new(&request.path)) }
 }
 
-/// What was written and what it needs, on standard error so that standard output stays free.
+/// Prints the outputs and the memory of the model, on standard error so that standard output stays free.
 fn summary(requests: &[Request], compiled: &Compiled) {
     let (files, lowered) = (&compiled.files, &compiled.lowered);
     let record = &files.record;
@@ -290,7 +290,7 @@ fn summary(requests: &[Request], compiled: &Compiled) {
     }
 }
 
-/// The summary as JSON, schema `modelc.compile/1`.
+/// Prints the summary as JSON, schema `modelc.compile/1`.
 fn summary_json(model: &str, requests: &[Request], compiled: &Compiled) -> Value {
     let record = &compiled.files.record;
     let output = |request: &Request| json!({ "kind": request.kind.name(), "path": request.path });
@@ -311,7 +311,7 @@ fn summary_json(model: &str, requests: &[Request], compiled: &Compiled) -> Value
     })
 }
 
-/// What each method needs with its arguments.
+/// Returns the memory of each method, including its arguments.
 fn memories(compiled: &Compiled) -> Vec<(&str, MethodMemory)> {
     let planned: Vec<&[u64]> =
         compiled.module.imported_plan.iter().flat_map(|plan| &plan.methods).map(|plan| plan.area_bytes.as_slice()).collect();
@@ -322,7 +322,7 @@ fn memories(compiled: &Compiled) -> Vec<(&str, MethodMemory)> {
         .collect()
 }
 
-/// A limit that the model does not keep.
+/// Makes a diagnostic about an exceeded limit.
 pub fn exceeded(message: String) -> Diagnostic {
     Diagnostic::new(codes::REQUIREMENT, message)
 }

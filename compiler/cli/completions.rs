@@ -15,7 +15,7 @@ pub struct Arguments {
 /// Prints the script that completes modelc's options in a shell.
 ///
 /// # Errors
-/// When standard output cannot be written to.
+/// A diagnostic if standard output cannot be written.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     print(&script(arguments.shell))?;
     Ok(Outcome::Done)

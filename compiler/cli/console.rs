@@ -1,7 +1,7 @@
-//! Standard output and standard error; nothing else of the command line writes to them.
+//! Standard output and standard error; the rest of the command line writes to neither.
 //!
-//! A reader that goes away (`modelc ops | head -1`) ends the printing and nothing else: files are written, and the exit status is
-//! what it would have been. Standard error is written to as far as possible.
+//! Printing stops if the reader goes away (`modelc ops | head -1`). Nothing else changes: files are written, with the same exit status. Writing
+//! to standard error is best effort.
 
 use super::options::{MessageFormat, Messages};
 use crate::diagnostic::{Diagnostic, codes};
@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 /// Prints text.
 ///
 /// # Errors
-/// When standard output cannot be written to, although somebody reads it.
+/// A diagnostic if standard output has a reader but cannot be written.
 pub fn print(text: &str) -> Result<(), Diagnostic> {
     to_standard_output(|out| out.write_all(text.as_bytes()))
 }
@@ -22,38 +22,38 @@ pub fn print(text: &str) -> Result<(), Diagnostic> {
 /// Prints the contents of a file.
 ///
 /// # Errors
-/// As [`print`].
+/// The errors of [`print`].
 pub fn print_image(image: &Image) -> Result<(), Diagnostic> {
     to_standard_output(|out| image.write_to(out))
 }
 
-/// Set where messages are JSON.
+/// `true` if messages are JSON.
 static JSON: AtomicBool = AtomicBool::new(false);
-/// Set where only errors are printed.
+/// `true` if only errors are printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
-/// Set where the work itself is told, too.
+/// `true` if progress of the work is printed, too.
 static VERBOSE: AtomicBool = AtomicBool::new(false);
 
-/// Prints messages from now on as options say.
+/// Configures the messages that follow.
 pub fn configure(messages: Messages) {
     JSON.store(messages.format == MessageFormat::Json, Ordering::Relaxed);
     QUIET.store(messages.quiet, Ordering::Relaxed);
     VERBOSE.store(messages.verbose, Ordering::Relaxed);
 }
 
-/// Tells if a line may show how far the work is: people read it, and may.
+/// Tells if progress may be shown: standard error is a terminal, and messages are text.
 pub fn shows_progress() -> bool {
     !JSON.load(Ordering::Relaxed) && !QUIET.load(Ordering::Relaxed) && io::stderr().is_terminal()
 }
 
-/// A message about the work, where somebody wants to know.
+/// Prints a message about the work, if `--verbose` is given.
 pub fn detail(line: &str) {
     if VERBOSE.load(Ordering::Relaxed) {
         note(line);
     }
 }
 
-/// A message beside the results: a line for people, or an object of JSON, schema `modelc.note/1`.
+/// Prints a message beside the results: a line of text, or a JSON object of schema `modelc.note/1`.
 pub fn note(line: &str) {
     if QUIET.load(Ordering::Relaxed) {
         return;
@@ -65,19 +65,19 @@ pub fn note(line: &str) {
     }
 }
 
-/// A line on standard error. Its colours are left out where the terminal has none, or `NO_COLOR` is set.
+/// Prints a line on standard error. Colours are omitted if the terminal has none, or if `NO_COLOR` is set.
 pub fn message(line: &str) {
     end_progress();
-    // There is nowhere left to tell that this failed.
+    // If this fails, there is nowhere to report it.
     let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
-/// Set while the last line of the terminal tells how far the work is.
+/// `true` while the last line of the terminal shows progress.
 static IN_PROGRESS: Mutex<bool> = Mutex::new(false);
-/// To the start of the line, and nothing on it.
+/// Escape sequence that moves to the start of the line and clears it.
 const EMPTY_LINE: &str = "\r\x1b[2K";
 
-/// Replaces the line that tells how far the work is.
+/// Replaces the progress line.
 pub fn progress(line: &str) {
     let mut shown = IN_PROGRESS.lock().unwrap_or_else(PoisonError::into_inner);
     *shown = true;
@@ -86,7 +86,7 @@ pub fn progress(line: &str) {
     let _ = write!(out, "{EMPTY_LINE}{line}").and_then(|()| out.flush());
 }
 
-/// Removes the line that tells how far the work is, if there is one.
+/// Removes the progress line, if there is one.
 pub fn end_progress() {
     let mut shown = IN_PROGRESS.lock().unwrap_or_else(PoisonError::into_inner);
     if std::mem::take(&mut *shown) {
@@ -94,14 +94,14 @@ pub fn end_progress() {
     }
 }
 
-/// The columns of the terminal that results are printed to; none where it is a file or a pipe.
+/// Returns the columns of the terminal that shows results; `None` for a file or a pipe.
 #[cfg(target_os = "linux")]
 pub fn terminal_columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     (size.ws_col > 0).then_some(size.ws_col.into())
 }
 
-/// The columns of the terminal that results are printed to; none where it is a file or a pipe.
+/// Returns the columns of the terminal that shows results; `None` for a file or a pipe.
 #[cfg(not(target_os = "linux"))]
 pub fn terminal_columns() -> Option<usize> {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
@@ -113,7 +113,7 @@ fn to_standard_output(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> R
     heard(write(&mut out).and_then(|()| out.flush()))
 }
 
-/// The result of writing where nobody need listen.
+/// Converts the result of a write; a closed pipe is no error.
 fn heard(written: io::Result<()>) -> Result<(), Diagnostic> {
     match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

@@ -17,7 +17,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// A program that modelc's outputs are used with.
+/// A program that works with modelc's outputs.
 struct Tool {
     /// Purpose: `link`, `emulate`, `measure`.
     purpose: &'static str,
@@ -50,7 +50,7 @@ const TOOLS: &[Tool] = &[
 ];
 
 impl Tool {
-    /// The first line that it says of its version, if it is there.
+    /// Returns the first line of its version message, if the program exists.
     fn version(&self) -> Option<String> {
         let output = Command::new(self.program).arg("--version").output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -58,10 +58,10 @@ impl Tool {
     }
 }
 
-/// Tells what this computer can do.
+/// Reports what this computer can do.
 ///
 /// # Errors
-/// When standard output cannot be written to.
+/// A diagnostic if standard output cannot be written.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let findings = findings();
     print(&if arguments.json { format!("{findings:#}\n") } else { text(&findings) })?;

@@ -1,4 +1,4 @@
-//! The command line inside another program, such as the Python package: its options as a table, and commands that print nothing.
+//! The command line for a host program, such as the Python package: its options as a table, and commands that print nothing.
 
 use super::options::Common;
 use super::ports::Ports;
@@ -8,7 +8,7 @@ use crate::compile::{Compiled, Settings};
 use clap::{ArgAction, CommandFactory, Parser};
 use std::ffi::OsString;
 
-/// Arguments of compiling, without the name of a program before them.
+/// Arguments of compiling, without a program name.
 #[derive(Parser)]
 #[command(no_binary_name = true)]
 struct CompileLine {
@@ -26,27 +26,27 @@ struct LoadLine {
 
 /// An option of the command line.
 pub struct Opt {
-    /// Its name without the dashes.
+    /// Name without the dashes.
     pub name: String,
-    /// Set if a value belongs to it.
+    /// `true` if the option takes a value.
     pub takes_value: bool,
-    /// Set if it may be given several times.
+    /// `true` if the option may be repeated.
     pub repeats: bool,
-    /// The values that it may have; none where they are open.
+    /// Permitted values; empty if any value is permitted.
     pub values: Vec<String>,
-    /// What `--help` says.
+    /// Text of `--help`.
     pub help: String,
 }
 
-/// Options that say how something is printed, and those that callers give in another way.
+/// Options about printing, and options that callers pass in another way.
 const LEFT_OUT: &[&str] = &["help", "message-format", "output", "quiet", "verbose", "version"];
 
-/// The options of compiling.
+/// Returns the options of compiling.
 pub fn compile_options() -> Vec<Opt> {
     options(&CompileLine::command())
 }
 
-/// The options of loading.
+/// Returns the options of loading.
 pub fn load_options() -> Vec<Opt> {
     options(&LoadLine::command())
 }
@@ -65,7 +65,7 @@ fn options(command: &clap::Command) -> Vec<Opt> {
     command.get_arguments().filter_map(option).collect()
 }
 
-/// Runs the command line, whose first argument is the program's name; its exit status.
+/// Runs the command line and returns its exit status. The first argument is the program's name.
 pub fn run(arguments: &[OsString]) -> u8 {
     super::run(arguments)
 }
@@ -73,16 +73,16 @@ pub fn run(arguments: &[OsString]) -> u8 {
 /// Compiles a model as the command line does with these arguments, and writes the files that they name.
 ///
 /// # Errors
-/// Whatever is wrong with the arguments, the model or the output.
+/// Any error about the arguments, the model or the output.
 pub fn compile(arguments: &[OsString]) -> Result<Compiled, Error> {
     let line = CompileLine::try_parse_from(arguments).map_err(|error| Error::from(misused(&error)))?;
     Ok(compile::compiled(&line.compile)?)
 }
 
-/// The settings that options say for a model.
+/// Returns the settings that options specify for a model.
 ///
 /// # Errors
-/// When an option is malformed, or names what the model does not have.
+/// An error if an option is malformed, or names something that the model does not have.
 pub fn settings(model: &Model, arguments: &[OsString]) -> Result<Settings, Error> {
     let line = LoadLine::try_parse_from(arguments).map_err(|error| Error::from(misused(&error)))?;
     Ok(line.common.settings_for(Ports { model: model.path(), bytes: Some(model.bytes()), given: &[] })?)

@@ -1,7 +1,7 @@
-//! `--emit test=t.c`: which calls the test makes, and what they should give.
+//! `--emit test=t.c`: the calls of the test and their expected outputs.
 //!
-//! A bundle brings its cases. Of other models calls are recorded in archives, or made up from a fixed seed; where nothing is expected of
-//! them, the interpreter says what they give.
+//! A bundle contains its cases. For other models, calls are recorded in archives, or random from a fixed seed. If no outputs are given, the
+//! interpreter computes them.
 
 use super::arrays::{self, Side};
 use super::cases::{self, Case};
@@ -22,7 +22,7 @@ use crate::jit::room;
 use clap::Args;
 use std::sync::Arc;
 
-/// What `--emit test` tests.
+/// Options of `--emit test`.
 #[derive(Args)]
 #[command(next_help_heading = "Test (with --emit test)")]
 pub struct TestArguments {
@@ -41,29 +41,29 @@ pub struct TestArguments {
     tolerance: ToleranceArguments,
 }
 
-/// The model that a test is of.
+/// The model under test.
 pub struct TestedModel<'a> {
     /// The file's bytes.
     pub bytes: Arc<dyn Bytes>,
-    /// Its path.
+    /// Path of the file.
     pub path: &'a str,
-    /// How it is compiled.
+    /// Settings of the compilation.
     pub settings: &'a Settings,
 }
 
-/// Rounds of a loop that the interpreter takes part in: random numbers may ask for any number.
+/// Limit of a loop's iterations in the interpreter. Random inputs may ask for any number.
 const MOST_ITERATIONS: u64 = 1 << 20;
 
-/// Made-up calls of each method: the second meets the variables that the first leaves.
+/// Random calls of each method. The second call starts with the variables that the first one leaves.
 const TURNS: usize = 2;
 
 impl TestArguments {
-    /// The files that calls are read from.
+    /// Returns the files from which calls are read.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         [&self.inputs, &self.expected].into_iter().filter_map(|path| path.as_deref())
     }
 
-    /// Refuses options of a test where none is written.
+    /// Rejects options of a test if no test is written.
     ///
     /// # Errors
     /// A usage diagnostic.
@@ -76,10 +76,10 @@ impl TestArguments {
         Ok(())
     }
 
-    /// The source code of the test of a compiled model that includes a header of this name.
+    /// Returns the source code of the test. `header` is the file name of the header that it includes.
     ///
     /// # Errors
-    /// When calls or outputs do not fit the model, or the interpreter cannot run it on them.
+    /// Diagnostics if calls or outputs do not fit the model, or if the interpreter fails on them.
     pub fn text(&self, compiled: &Compiled, model: &TestedModel<'_>, header: &str) -> Result<String, Diagnostics> {
         let module = &compiled.module;
         let is_bundle = Format::detect((*model.bytes).as_ref()) == Some(Format::BundledExecutorch) && self.inputs.is_none();
@@ -113,11 +113,11 @@ impl TestArguments {
         Ok(Inputs { source: Source::Archive(archive), given_as: self.input_type })
     }
 
-    /// Calls made up from fixed seeds, with what the interpreter computes.
+    /// Makes random calls from fixed seeds, with the outputs of the interpreter.
     fn made_up(&self, compiled: &Compiled, model: &TestedModel<'_>) -> Result<Vec<Case>, Diagnostics> {
         let module = &compiled.module;
         let methods = self.methods.sequence(module, TURNS)?;
-        // The interpreter needs as much as the model, at least.
+        // The interpreter needs at least as much memory as the model.
         room::check_used(compiled.files.record.footprint.arena_bytes())?;
         check_test_size(methods.iter().map(|&method| &compiled.lowered.program.methods[method]))?;
         let with = |below: u64| {
@@ -141,7 +141,7 @@ impl TestArguments {
 }
 
 impl TestedModel<'_> {
-    /// Cases with what the interpreter computes of the model as its file has it, before any rewrite.
+    /// Adds the outputs that the interpreter computes from the file's model, before any rewrite.
     fn answered(&self, mut cases: Vec<Case>) -> Result<Vec<Case>, Diagnostics> {
         let module = frontend::load(self.bytes.clone(), self.path, &self.settings.load_options()?)?;
         let mut interpreter = Interpreter::new(&module);
@@ -164,7 +164,7 @@ impl TestedModel<'_> {
     }
 }
 
-/// A case as the test makes it: outputs as the method gives them.
+/// Converts a case to a call of the test, with outputs in the types of the method.
 fn test_call(module: &Module, case: Case, kind: &str) -> TestCall {
     let method = &module.methods[case.method];
     let expected = |(index, port): (usize, &crate::ir::Port)| {

@@ -1,45 +1,45 @@
-//! The files of one command: what it reads, and where it may write.
+//! The input files of one command, and checks of its outputs.
 
 use super::console;
 use crate::diagnostic::Diagnostic;
 use crate::emit::{Image, Output, OutputKind, check_places, write_all};
 use std::path::Path;
 
-/// Standard output, where a file could be named.
+/// Name of standard output in place of a file.
 const STANDARD: &str = "-";
 
-/// The files that a command reads; no output replaces one.
+/// The files that a command reads, which no output may replace.
 pub struct Files<'a> {
     inputs: Vec<&'a Path>,
 }
 
 impl<'a> Files<'a> {
-    /// Of a command that reads these files.
+    /// Makes the files of a command.
     pub fn new(inputs: impl IntoIterator<Item = &'a str>) -> Self {
         Self { inputs: inputs.into_iter().map(Path::new).collect() }
     }
 
-    /// Checks where outputs are to go, before the work for them begins.
+    /// Checks the paths of outputs before work begins.
     ///
     /// # Errors
-    /// As [`check_places`].
+    /// The errors of [`check_places`].
     pub fn check<'b>(&self, outputs: impl IntoIterator<Item = (&'b str, OutputKind)>) -> Result<(), Diagnostic> {
         let named = outputs.into_iter().filter(|(path, _)| *path != STANDARD).map(|(path, kind)| (Path::new(path), kind));
         check_places(&named.collect::<Vec<_>>(), &self.inputs)
     }
 
-    /// Writes one file as a whole.
+    /// Writes one file.
     ///
     /// # Errors
-    /// As [`Self::write_all`].
+    /// The errors of [`Self::write_all`].
     pub fn write(&self, path: &str, kind: OutputKind, contents: impl Into<Image>) -> Result<(), Diagnostic> {
         self.write_all(vec![Output { path: path.into(), kind, contents: contents.into() }])
     }
 
-    /// Writes several files, or none of them. `-` is standard output, and comes last.
+    /// Writes several files, or none of them. Standard output, `-`, comes last.
     ///
     /// # Errors
-    /// When one cannot be written, or would replace what it may not.
+    /// A diagnostic if a file cannot be written, or if it would replace a protected file.
     pub fn write_all(&self, outputs: Vec<Output>) -> Result<(), Diagnostic> {
         let (standard, named): (Vec<_>, Vec<_>) = outputs.into_iter().partition(|output| output.path == Path::new(STANDARD));
         write_all(&named, &self.inputs)?;

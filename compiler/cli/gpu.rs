@@ -8,7 +8,7 @@ use crate::program::{Device, DeviceRegion, Estimate, HostReason};
 use crate::target::Target;
 use clap::{Args, ValueEnum};
 
-/// `--gpu`.
+/// Values of `--gpu`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum GpuArgument {
     Auto,
@@ -16,7 +16,7 @@ enum GpuArgument {
     Off,
 }
 
-/// `--vk-loader`.
+/// Values of `--vk-loader`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum VulkanLoader {
     /// The system's library loader.
@@ -34,14 +34,14 @@ impl From<VulkanLoader> for LoaderChoice {
     }
 }
 
-/// `--runtime`.
+/// Values of `--runtime`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum RuntimeArgument {
     Embed,
     Link,
 }
 
-/// What is said of GPUs.
+/// Options for GPUs.
 #[derive(Args)]
 #[command(next_help_heading = "GPU")]
 pub struct GpuArguments {
@@ -63,7 +63,7 @@ pub struct GpuArguments {
 }
 
 impl GpuArguments {
-    /// The same as settings of the compiler.
+    /// Returns the options as settings of the compiler.
     pub fn settings(&self) -> GpuSettings {
         let mode = |argument| match argument {
             GpuArgument::Auto => GpuMode::Auto,
@@ -79,7 +79,7 @@ impl GpuArguments {
         }
     }
 
-    /// What is to be said of a program that has, or could have, a part for a GPU: of its device, or why there is none.
+    /// Returns a remark about the GPU part of a program: its size, or the reason why there is none. `None` if the model has no GPU marks.
     pub fn remark(&self, module: &Module, target: &Target, (device, not_on_device): (Option<&Device>, &[HostReason])) -> Option<String> {
         if let Some(device) = device {
             let regions = device.regions_of_calls();
@@ -102,7 +102,7 @@ impl GpuArguments {
     }
 }
 
-/// Text of an estimate: both times, of the first level, and whether a device is opened.
+/// Formats an estimate: both times for the first level, and the decision to open a device.
 fn estimated(estimate: &Estimate) -> String {
     let opened = if estimate.device_is_faster().next() == Some(true) { "" } else { ", so no GPU is opened" };
     let host = estimate.host_ns.first().map_or(0, |host| host.div_ceil(1000));

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Maps a file.
 ///
 /// # Errors
-/// When it cannot be opened or mapped.
+/// A diagnostic if the file cannot be opened or mapped.
 pub fn map(path: &str) -> Result<Arc<dyn Bytes>, Diagnostic> {
     input::map(Path::new(path))
 }
@@ -29,7 +29,7 @@ pub fn map(path: &str) -> Result<Arc<dyn Bytes>, Diagnostic> {
 /// Reads a model into the tensor language.
 ///
 /// # Errors
-/// When the file cannot be read, is invalid, or holds what is not supported.
+/// Diagnostics if the file cannot be read, is invalid, or has unsupported contents.
 pub fn read_model(path: &str, common: &Common) -> Result<Loaded, Diagnostics> {
     read(path, common, Known::default())
 }
@@ -39,11 +39,11 @@ fn read(path: &str, common: &Common, known: Known) -> Result<Loaded, Diagnostics
     model.read(&common.settings(path)?, known)
 }
 
-/// Reads a model for calls that are known. Without `--shape` and `--bound`, extents that differ from call to call are known only when the
-/// model runs, up to the largest, if all operators let them be.
+/// Reads a model for known calls. Without `--shape` and `--bound`, extents that differ between calls become dynamic up to the largest one, if
+/// all operators allow it.
 ///
 /// # Errors
-/// As [`read_model`].
+/// The errors of [`read_model`].
 pub fn read_model_for(path: &str, common: &Common, inputs: &Inputs, samples: Vec<Sample>) -> Result<Loaded, Diagnostics> {
     let bounds = inputs.varying();
     let varying = !bounds.is_empty();
@@ -53,45 +53,45 @@ pub fn read_model_for(path: &str, common: &Common, inputs: &Inputs, samples: Vec
     }
 }
 
-/// Inputs that are looked at for extents that differ.
+/// Limit of the inputs that are searched for differing extents.
 const MOST_INPUTS: usize = 256;
 
 /// The inputs of calls.
 pub struct Inputs {
-    /// Where they come from.
+    /// Origin of the inputs.
     pub source: Source,
-    /// The type of arrays that are not of the input's.
+    /// Type of arrays that must be converted to the input's type.
     pub given_as: Option<InputType>,
 }
 
-/// Types of arrays that are made what an input takes.
+/// Types that are converted to the type of an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum InputType {
     /// Float32 values, quantized with the input's scale and zero point.
     F32,
 }
 
-/// Random integers of more than 8 bits are below one of these: the first with which the model takes all calls, for it may use them as positions
-/// in tables.
+/// Exclusive upper bounds of random integers of more than 8 bits. They are tried in order until all calls succeed, because the model may use
+/// the integers as indices of tables.
 pub const INTEGERS_BELOW: [u64; 4] = [100, 8, 2, 1];
 
-/// Where inputs come from.
+/// Origin of inputs.
 pub enum Source {
     /// An `.npz` archive.
     Archive(Archive),
-    /// One array an input, for a single call.
+    /// One array for each input, for a single call.
     Arrays(Vec<(usize, Tensor)>),
     /// Random numbers, for a single call.
     Random {
-        /// Where they start.
+        /// Seed of the random numbers.
         seed: u64,
-        /// Integers of more than 8 bits are below this.
+        /// Exclusive upper bound of integers of more than 8 bits.
         below: u64,
     },
 }
 
 impl Inputs {
-    /// Number of calls.
+    /// Returns the number of calls.
     pub fn calls(&self) -> usize {
         match &self.source {
             Source::Archive(archive) => archive.calls().max(1),
@@ -99,12 +99,12 @@ impl Inputs {
         }
     }
 
-    /// The method that an archive names for a call.
+    /// Returns the method that an archive names for a call.
     pub fn method(&self, call: usize) -> Option<&str> {
         if let Source::Archive(archive) = &self.source { archive.texts.get(&format!("method{call}")).map(String::as_str) } else { None }
     }
 
-    /// The extents that differ from call to call, where all calls are of one method.
+    /// Returns the extents that differ between calls, if all calls are of one method.
     fn varying(&self) -> Vec<Bound> {
         let Source::Archive(archive) = &self.source else { return vec![] };
         let calls = archive.calls();
@@ -123,7 +123,7 @@ impl Inputs {
         bounds
     }
 
-    /// The arrays of one call.
+    /// Returns the arrays of one call.
     pub fn sample(&self, method: Option<String>, call: usize) -> Sample {
         let inputs = match &self.source {
             Source::Archive(archive) => archive.inputs(call).into_iter().map(|(index, array)| (index, array.clone())).collect(),
@@ -133,10 +133,10 @@ impl Inputs {
         Sample { method, inputs }
     }
 
-    /// The inputs of one call of a method, each of the type and shape that the method takes.
+    /// Returns the inputs of one call of a method, with the types and shapes of its ports.
     ///
     /// # Errors
-    /// When an input is missing or does not fit.
+    /// A diagnostic if an input is missing or does not fit.
     pub fn of_call(&self, module: &Module, method: usize, call: usize) -> Result<Vec<Tensor>, Diagnostic> {
         let quantizes = self.given_as == Some(InputType::F32);
         let mut inputs = Vec::new();
@@ -157,7 +157,7 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// The error where there is no array for an input.
+    /// Makes the error for an input without an array.
     fn missing(&self, input: &Input, position: usize, call: usize) -> Diagnostic {
         let wanted = format!("{}{:?}", input.element.numpy_name(), input.largest_shape());
         let name = &input.port.name;
@@ -170,7 +170,7 @@ impl Inputs {
     }
 }
 
-/// An error about an array of floats for a quantized input says how these can be given.
+/// Adds advice to an error about a float array for a quantized input.
 fn offer(error: Diagnostic, given: &Tensor, input: &Input) -> Diagnostic {
     let is_float = given.element == ElementType::F32 && error.code == codes::ARRAY_TYPE;
     let Some(scales) = input.scales().filter(|_| is_float) else { return error };
@@ -181,19 +181,19 @@ fn offer(error: Diagnostic, given: &Tensor, input: &Input) -> Diagnostic {
     error.help(format!("`--input-type f32` quantizes floats by the input's {by}"))
 }
 
-/// The input, by number or name, and the file of `in0=a.npy`.
+/// Parses `in0=a.npy` into an input, by number or name, and a file.
 ///
 /// # Errors
-/// When the argument is malformed.
+/// A diagnostic if the argument is malformed.
 pub fn array_argument(argument: &str) -> Result<(&str, &str), Diagnostic> {
     let parsed = argument.split_once('=').filter(|(input, path)| !input.is_empty() && !path.is_empty());
     parsed.ok_or_else(|| usage(format!("--input {argument} is not understood")).expected("in0=a.npy", argument))
 }
 
-/// Reads `in0=a.npy`.
+/// Reads the array of `in0=a.npy`.
 ///
 /// # Errors
-/// When the argument is malformed, names no input of the model, or the file cannot be read.
+/// Diagnostics if the argument is malformed or names no input, or if the file cannot be read.
 pub fn read_array(argument: &str, ports: Ports<'_>) -> Result<(usize, Tensor), Diagnostics> {
     let (input, path) = array_argument(argument)?;
     let input = ports.input(input)?;
@@ -201,7 +201,7 @@ pub fn read_array(argument: &str, ports: Ports<'_>) -> Result<(usize, Tensor), D
     Ok((input, npz::parse_npy((*bytes).as_ref()).map_err(|d| d.in_file(path))?))
 }
 
-/// A value for an input: the one that it must have, else random numbers.
+/// Returns a value for an input: its fixed value, or random numbers.
 fn made_up(input: &Input, seed: u64, below: u64) -> Result<Tensor, Diagnostic> {
     let shape = input.largest_shape();
     match &input.port.value {
@@ -210,8 +210,8 @@ fn made_up(input: &Input, seed: u64, below: u64) -> Result<Tensor, Diagnostic> {
     }
 }
 
-/// A tensor of random numbers: floats in −1..1, truth values, integers over the whole range of 8 bits and
-/// from 0 to `below` beyond.
+/// Returns a tensor of random numbers: floats in −1..1, truth values, and integers. 8-bit integers cover the whole range, wider ones 0 to
+/// `below`.
 fn random(element: ElementType, shape: &[u64], seed: u64, below: u64) -> Result<Tensor, Diagnostic> {
     let mut tensor = Tensor::zeros(element, shape).ok_or_else(|| no_memory(element, shape))?;
     let element = element.part();

@@ -26,10 +26,10 @@ pub struct TargetsArguments {
     json: bool,
 }
 
-/// Lists the operators that front ends know.
+/// Lists the operators that front ends support.
 ///
 /// # Errors
-/// When there is no such format.
+/// A usage diagnostic if the format is unknown.
 pub fn ops(arguments: &OpsArguments) -> Result<Outcome, Diagnostics> {
     let formats = frontend::operators();
     let wanted = arguments.format.as_deref();
@@ -54,10 +54,10 @@ pub fn ops(arguments: &OpsArguments) -> Result<Outcome, Diagnostics> {
     Ok(Outcome::Done)
 }
 
-/// Lists targets, their spellings and CPU levels; then the devices of Vulkan that this computer has, with the profiles that they meet.
+/// Lists targets with their spellings and CPU levels, then this computer's Vulkan devices with the profiles that they meet.
 ///
 /// # Errors
-/// When standard output cannot be written to.
+/// A diagnostic if standard output cannot be written.
 pub fn targets(arguments: &TargetsArguments) -> Result<Outcome, Diagnostics> {
     if arguments.json {
         print(&format!("{:#}\n", targets_json()))?;
@@ -76,7 +76,7 @@ pub fn targets(arguments: &TargetsArguments) -> Result<Outcome, Diagnostics> {
     Ok(Outcome::Done)
 }
 
-/// Cores, chips and boards with their memory.
+/// Returns a table of cores, chips and boards with their memory.
 fn chips() -> String {
     let size = |bytes: Option<u64>| bytes.map_or(String::new(), |bytes| format!("{} KiB", bytes >> 10));
     let mut rows = vec![["core, chip or board", "target", "CPU level", "flash", "RAM"].map(String::from).to_vec()];
@@ -88,7 +88,7 @@ fn chips() -> String {
     table(&rows, &[3, 4])
 }
 
-/// Targets and devices as JSON, schema `modelc.targets/1`.
+/// Returns targets and devices as JSON, schema `modelc.targets/1`.
 fn targets_json() -> Value {
     let target = |target: &Target| json!({ "name": target.name, "format": target.format.name(), "cpu_levels": target.levels, "aliases": target.aliases });
     let cores = |(prefixes, target): &(&[&str], &str)| json!({ "prefixes": prefixes, "target": target });
@@ -106,14 +106,14 @@ fn targets_json() -> Value {
     })
 }
 
-/// The devices of Vulkan of this computer.
+/// Returns this computer's Vulkan devices.
 pub fn devices_json() -> Vec<Value> {
     let Ok(Found::Devices(list)) = devices() else { return vec![] };
     let device = |device: &FoundDevice| json!({ "name": device.name, "kind": kind(device), "version": version(device), "profiles": device.profiles });
     list.iter().map(device).collect()
 }
 
-/// The devices of Vulkan, or why there are none.
+/// Formats the Vulkan devices, or the reason why there are none.
 fn devices_text(found: &Found) -> String {
     let list = match found {
         Found::Failed(None, _) => return "There is no library of Vulkan here, so no device.\n".into(),

@@ -16,13 +16,13 @@ pub struct Arguments {
 /// Prints a page for `man`.
 ///
 /// # Errors
-/// When there is no such command, or standard output cannot be written to.
+/// A diagnostic if there is no such command, or if standard output cannot be written.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     print(&page(arguments.command.as_deref())?)?;
     Ok(Outcome::Done)
 }
 
-/// The exit statuses, which every page ends with.
+/// The section on exit statuses at the end of every page.
 const STATUSES: &str = "\
 .SH \"EXIT STATUS\"
 .TP

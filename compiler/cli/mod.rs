@@ -1,6 +1,6 @@
-//! The command line: arguments in, printing out. One file a command; what commands do is elsewhere.
+//! The command line: arguments and printing. Each command has a file, and its work is done elsewhere.
 
-// A closed pipe ends these with a panic.
+// A closed pipe makes these macros panic.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod arrays;
@@ -89,15 +89,15 @@ enum Command {
     Man(man::Arguments),
 }
 
-/// Hides options that only objects have, from the help of commands that run a model in this process.
+/// Hides options for objects from the help of commands that run a model in this process.
 fn of_objects(argument: clap::Arg) -> clap::Arg {
     let hidden = ["vk_loader", "runtime"].contains(&argument.get_id().as_str());
     if hidden { argument.hide(true) } else { argument }
 }
 
-/// How a command ended without an error.
+/// Outcome of a command without an error.
 enum Outcome {
-    /// Everything is as it should be.
+    /// Success.
     Done,
     /// Outputs differ from the expected ones.
     Differs,
@@ -105,7 +105,7 @@ enum Outcome {
 
 /// Exit status when verification differs.
 const DIFFERS: u8 = 3;
-/// Exit status for a bug of ours.
+/// Exit status for a bug of modelc.
 const BUG: u8 = 101;
 
 /// Runs the command line of this process.
@@ -113,7 +113,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(run(&std::env::args_os().collect::<Vec<_>>()))
 }
 
-/// Runs a command line, whose first argument is the program's name; its exit status.
+/// Runs a command line and returns its exit status. The first argument is the program's name.
 fn run(given: &[OsString]) -> u8 {
     interrupt::handle();
     if let Some(mistake) = mistyped(given) {
@@ -127,7 +127,7 @@ fn run(given: &[OsString]) -> u8 {
         Err(error) if let Some(mistake) = second_model(&error, given) => return report(&mistake.into(), json_or_text(given)),
         Err(error) if error.use_stderr() && wants_json(given) => return report(&misused(&error).into(), options::MessageFormat::Json),
         Err(error) => {
-            // There is nowhere left to tell that this failed.
+            // If this fails, there is nowhere to report it.
             let _ = error.print();
             return error.exit_code() as u8;
         }
@@ -163,7 +163,7 @@ impl CommandLine {
     }
 }
 
-/// Whether arguments that could not be understood ask for messages in JSON.
+/// Tests whether invalid arguments ask for messages in JSON.
 fn wants_json(arguments: &[OsString]) -> bool {
     arguments.iter().any(|a| a == "--message-format=json")
         || arguments.windows(2).any(|pair| pair[0] == "--message-format" && pair[1] == "json")
@@ -173,7 +173,7 @@ fn json_or_text(arguments: &[OsString]) -> options::MessageFormat {
     if wants_json(arguments) { options::MessageFormat::Json } else { options::MessageFormat::Text }
 }
 
-/// Words that people type for a command that has another name.
+/// Words that users type instead of a command's name.
 const SYNONYMS: &[(&[&str], &str)] = &[
     (&["version"], "--version"),
     (&["info", "show", "print", "dump", "describe", "analyze"], "inspect"),
@@ -186,7 +186,7 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["manual"], "man"),
 ];
 
-/// The error for a first argument that is a word, neither a command nor the name of a file. It would be taken for a model.
+/// Returns an error if the first argument is a word, neither a command nor a file. Otherwise it would count as a model.
 fn mistyped(arguments: &[OsString]) -> Option<Diagnostic> {
     let argument = arguments.get(1)?;
     let word = argument.to_str().filter(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()))?;
@@ -209,21 +209,21 @@ fn mistyped(arguments: &[OsString]) -> Option<Diagnostic> {
 /// Suffixes of model files.
 const MODELS: &[&str] = &["tflite", "pte", "bpte"];
 
-/// The error for a model after another one, where the arguments could not be understood: every command takes one.
+/// Returns an error for a second model in invalid arguments: every command takes one.
 fn second_model(error: &clap::Error, given: &[OsString]) -> Option<Diagnostic> {
     if !matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict | ErrorKind::InvalidSubcommand) {
         return None;
     }
     let arguments: Vec<String> = given.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let is_model = |argument: &str| Path::new(argument).extension().is_some_and(|suffix| MODELS.iter().any(|model| suffix == *model));
-    // After an option stands its value.
+    // An argument after an option is its value.
     let models = arguments.windows(2).filter(|pair| !pair[0].starts_with('-') && !pair[1].starts_with('-') && is_model(&pair[1]));
     let second = models.map(|pair| &pair[1]).nth(1)?;
     let mistake = output::usage(format!("modelc takes one model at a time, and {second} is a second one"));
     Some(mistake.help(format!("compile each by itself: `modelc {second} -o {}`", Path::new(second).with_extension("o").display())))
 }
 
-/// What is wrong with the arguments, in one sentence.
+/// Converts an error about arguments to a diagnostic of one sentence.
 fn misused(error: &clap::Error) -> Diagnostic {
     let text = error.to_string();
     let sentence = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
@@ -247,7 +247,7 @@ fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
     }
 }
 
-/// Prints diagnostics and gives the exit status that says whose fault it is.
+/// Prints diagnostics and returns the exit status, which tells whose fault it is.
 fn report(diagnostics: &Diagnostics, format: options::MessageFormat) -> u8 {
     for diagnostic in &diagnostics.0 {
         match format {

@@ -12,7 +12,7 @@ use crate::input::STANDARD;
 use clap::{Args, ValueEnum};
 use std::path::Path;
 
-/// How messages are printed.
+/// Format of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum MessageFormat {
     /// Text for people.
@@ -33,7 +33,7 @@ enum EffortArgument {
     Max,
 }
 
-/// `--optimize`.
+/// Values of `--optimize`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum GoalArgument {
     Speed,
@@ -90,7 +90,7 @@ pub struct Common {
     pub messages: Messages,
 }
 
-/// How messages are printed, and which.
+/// Format and amount of messages.
 #[derive(Args, Clone, Copy)]
 #[command(next_help_heading = "Messages")]
 pub struct Messages {
@@ -107,28 +107,28 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Values for commands that have no such options.
+    /// Defaults for commands without these options.
     pub const USUAL: Self = Self { quiet: false, verbose: false, format: MessageFormat::Text };
 }
 
 impl Common {
-    /// The files that it reads beside the model.
+    /// Returns the files that are read beside the model.
     pub fn inputs(&self) -> impl Iterator<Item = &str> {
         self.data.iter().map(String::as_str)
     }
 
-    /// Settings for a model.
+    /// Returns the settings for a model.
     ///
     /// # Errors
-    /// When an option is malformed, or names what the model does not have.
+    /// Diagnostics if an option is malformed, or names something that the model does not have.
     pub fn settings(&self, model: &str) -> Result<Settings, Diagnostics> {
         self.settings_for(Ports::of(model))
     }
 
-    /// Settings for a model whose ports may be named.
+    /// Returns the settings for a model whose ports options may name.
     ///
     /// # Errors
-    /// As [`Self::settings`].
+    /// The errors of [`Self::settings`].
     pub fn settings_for(&self, ports: Ports<'_>) -> Result<Settings, Diagnostics> {
         let port_names = self.port_names.iter().map(|text| port_name(text, ports)).collect::<Result<Vec<_>, _>>()?;
         let ports = Ports { given: &port_names, ..ports };
@@ -156,7 +156,7 @@ impl Common {
         })
     }
 
-    /// The settings that do not depend on the model.
+    /// Returns the settings that do not depend on the model.
     pub fn general_settings(&self) -> Settings {
         Settings {
             cpu: self.cpu.clone(),
@@ -171,7 +171,7 @@ impl Common {
     }
 }
 
-/// What an object is made for, and how it is put together.
+/// Target and layout of an object.
 #[derive(Args)]
 pub struct ObjectArguments {
     /// Prefix of symbols [default: the output's name without suffix]
@@ -195,10 +195,10 @@ pub struct ObjectArguments {
 }
 
 impl ObjectArguments {
-    /// Settings of the compiler for a model. Symbols begin with the stem of `named_after` if nothing else is said.
+    /// Returns the settings of the compiler for a model. The prefix of symbols is `--name`, or the stem of `named_after`.
     ///
     /// # Errors
-    /// When an option is malformed, or names what the model does not have.
+    /// Diagnostics if an option is malformed, or names something that the model does not have.
     pub fn settings(&self, common: &Common, model: &str, named_after: &str) -> Result<Settings, Diagnostics> {
         let stem = || match Path::new(named_after).file_stem() {
             Some(stem) if named_after != STANDARD => stem.to_string_lossy().into_owned(),
@@ -215,10 +215,10 @@ impl ObjectArguments {
         })
     }
 
-    /// Whether weights are a file of their own.
+    /// Tests whether weights are external.
     ///
     /// # Errors
-    /// When the options contradict each other.
+    /// A diagnostic if options contradict each other.
     pub fn has_external_weights(&self) -> Result<bool, Diagnostic> {
         let external = WeightsPlace::from_name(&self.weights)? == WeightsPlace::External;
         if external && self.weights_section.is_some() {
@@ -228,7 +228,7 @@ impl ObjectArguments {
     }
 }
 
-/// An input and a shape. Names may hold any character, so the last `=` separates.
+/// Parses an input and a shape. Names may contain any character, so the last `=` separates.
 fn parse_shape(text: &str) -> Result<(&str, Vec<u64>), Diagnostic> {
     let parse = || {
         let (input, shape) = named(text)?;
@@ -238,7 +238,7 @@ fn parse_shape(text: &str) -> Result<(&str, Vec<u64>), Diagnostic> {
     parse().ok_or_else(|| usage(format!("--shape {text} is not understood")).expected("in0=1x224x224x3", text))
 }
 
-/// An input or output, and its name. Numbers of ports are no names for others.
+/// Parses an input or output, and its new name. A port's number must not be the name of another port.
 fn port_name(text: &str, ports: Ports<'_>) -> Result<PortName, Diagnostics> {
     let wrong = || usage(format!("--port-name {text} is not understood")).expected("in0=NAME, which C can have as a field's name", text);
     let (port, name) = named(text).ok_or_else(wrong)?;
@@ -251,7 +251,7 @@ fn port_name(text: &str, ports: Ports<'_>) -> Result<PortName, Diagnostics> {
     Ok(PortName { is_output, port: number, name: name.to_owned() })
 }
 
-/// An input or output, a dimension, the largest extent.
+/// Parses an input or output, a dimension, and the largest extent.
 fn parse_bound(text: &str) -> Result<(&str, usize, u64), Diagnostic> {
     let parse = || {
         let (extent, most) = named(text)?;
@@ -261,7 +261,7 @@ fn parse_bound(text: &str) -> Result<(&str, usize, u64), Diagnostic> {
     parse().ok_or_else(|| usage(format!("--bound {text} is not understood")).expected("in0.1=128", text))
 }
 
-/// An input and its value.
+/// Parses an input and its value.
 fn parse_value(text: &str) -> Result<(&str, Vec<Number>), Diagnostic> {
     let number = |text: &str| match text {
         "false" => Some(Number::Integer(0)),
@@ -276,12 +276,12 @@ fn parse_value(text: &str) -> Result<(&str, Vec<Number>), Diagnostic> {
     parse().ok_or_else(|| usage(format!("--value {text} is not understood")).expected("in1=2,3", text))
 }
 
-/// A name, and what is after the last `=`.
+/// Splits a text at the last `=`.
 fn named(text: &str) -> Option<(&str, &str)> {
     text.rsplit_once('=').filter(|(name, _)| !name.is_empty())
 }
 
-/// The operator's name in the file, and the function's symbol.
+/// Parses the operator's name in the file, and the function's symbol.
 fn parse_custom(text: &str) -> Result<(String, String), Diagnostic> {
     let (name, symbol) = text.split_once('=').unwrap_or((text, text));
     if name.is_empty() || crate::interface::identifier(symbol) != symbol {

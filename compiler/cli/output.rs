@@ -1,4 +1,4 @@
-//! How things are printed: numbers with thousands separators, aligned tables, diagnostics as JSON.
+//! Formats for printing: numbers with thousands separators, aligned tables, diagnostics as JSON.
 
 use super::console;
 use crate::diagnostic::{Diagnostic, codes};
@@ -16,7 +16,7 @@ pub const STYLES: Styles = Styles::styled()
     .valid(AnsiColor::Green.on_default())
     .invalid(AnsiColor::Yellow.on_default());
 
-/// A diagnostic as people read it, in colours.
+/// Formats a diagnostic for people, with colours.
 pub fn diagnostic_text(diagnostic: &Diagnostic) -> String {
     let text = diagnostic.to_string();
     let (error, label) = (STYLES.get_error(), STYLES.get_literal());
@@ -28,11 +28,11 @@ pub fn diagnostic_text(diagnostic: &Diagnostic) -> String {
     text.lines().enumerate().map(paint).collect::<Vec<_>>().join("\n")
 }
 
-/// Labels that lines of a diagnostic begin with.
+/// Labels at the start of a diagnostic's lines.
 const LABELS: [&str; 3] = ["expected", "found", "help"];
 
-/// Rows in aligned columns, two spaces between them. Columns of `right` are aligned to the right. On a terminal the last column is cut into
-/// lines that fit.
+/// Formats rows in aligned columns, with two spaces between them. Columns in `right` are aligned to the right. On a terminal, the last column
+/// is broken into lines that fit.
 pub fn table(rows: &[Vec<String>], right: &[usize]) -> String {
     aligned(rows, right, console::terminal_columns())
 }
@@ -65,14 +65,14 @@ fn aligned(rows: &[Vec<String>], right: &[usize], most: Option<usize>) -> String
     text
 }
 
-/// A line of text in lines that fit the terminal.
+/// Breaks a line of text into lines that fit the terminal.
 pub fn fitted(line: &str) -> String {
     cut(line, 0, console::terminal_columns())
 }
 
-/// A line that is cut between words, where it is longer than there are columns; what follows begins below the last column.
+/// Breaks a line of more than `most` columns between words. Continuation lines are indented by `indent`.
 fn cut(line: &str, indent: usize, most: Option<usize>) -> String {
-    /// Columns below which a text is not worth reading.
+    /// Least width of a text; a narrower one is not broken.
     const LEAST: usize = 20;
     let Some(most) = most.filter(|&most| line.chars().count() > most && most >= indent + LEAST) else { return line.to_owned() };
     let start = line.char_indices().nth(indent).map_or(line.len(), |(at, _)| at);
@@ -93,17 +93,17 @@ fn cut(line: &str, indent: usize, most: Option<usize>) -> String {
     text
 }
 
-/// Operators of a model by number and name.
+/// Formats operators of a model by number and name.
 pub fn numbered(operators: &[(u32, String)]) -> Vec<String> {
     operators.iter().map(|(index, name)| format!("{index}:{name}")).collect()
 }
 
-/// A mistake on the command line.
+/// Makes a diagnostic about a mistake on the command line.
 pub fn usage(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(codes::OPTION, message)
 }
 
-/// A diagnostic as one line of JSON, schema `modelc.diagnostic/1`.
+/// Formats a diagnostic as one line of JSON, schema `modelc.diagnostic/1`.
 pub fn diagnostic_json(diagnostic: &Diagnostic) -> String {
     let location = &diagnostic.location;
     json!({

@@ -1,17 +1,17 @@
-//! `--pin`: the processors that a measurement runs on.
+//! `--pin`: the processors of a measurement.
 
 use super::output::usage;
 use crate::diagnostic::Diagnostic;
 
-/// `0,1`
+/// Formats `0,1`.
 pub fn list(processors: &[usize]) -> String {
     processors.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Keeps this thread, and those that it starts from now on, on some processors.
+/// Binds this thread, and the threads that it starts later, to some processors.
 ///
 /// # Errors
-/// When there is no such processor, or the system cannot.
+/// A diagnostic if a processor does not exist, or if the system refuses.
 #[cfg(target_os = "linux")]
 pub fn pin(processors: &[usize]) -> Result<(), Diagnostic> {
     let mut set = rustix::thread::CpuSet::new();
@@ -24,10 +24,10 @@ pub fn pin(processors: &[usize]) -> Result<(), Diagnostic> {
     })
 }
 
-/// Keeps this thread on some processors, where the system can.
+/// Binds this thread to some processors, on systems that can.
 ///
 /// # Errors
-/// Always: it cannot.
+/// Always an error on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn pin(_processors: &[usize]) -> Result<(), Diagnostic> {
     Err(usage("--pin: this system does not let a program choose its processors"))

@@ -1,4 +1,4 @@
-//! Inputs and outputs as the command line names them: by number, `in0`, or by the name that the file gives them.
+//! Inputs and outputs on the command line: by number, `in0`, or by the name in the file.
 
 use super::output::usage;
 use crate::diagnostic::{Diagnostics, did_you_mean};
@@ -11,12 +11,12 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// An input or output of a model, the same of all its methods.
+/// An input or output of a model, with the same number in all methods.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct PortNumber {
-    /// Whether it is an output.
+    /// `true` for an output.
     pub is_output: bool,
-    /// Its number.
+    /// Number among the inputs or outputs.
     pub number: usize,
 }
 
@@ -31,24 +31,24 @@ impl fmt::Display for PortNumber {
 pub struct Ports<'a> {
     /// The path of the file.
     pub model: &'a str,
-    /// Its bytes, where they are in memory.
+    /// Bytes of the file, if they are in memory.
     pub bytes: Option<&'a Arc<dyn Bytes>>,
     /// Names that the user gives to ports.
     pub given: &'a [PortName],
 }
 
 impl<'a> Ports<'a> {
-    /// The ports of a file.
+    /// Makes the ports of a file.
     pub fn of(model: &'a str) -> Self {
         Self { model, bytes: None, given: &[] }
     }
 }
 
 impl Ports<'_> {
-    /// The input that a text names.
+    /// Returns the input that a text names.
     ///
     /// # Errors
-    /// As [`Self::port`].
+    /// The errors of [`Self::port`].
     pub fn input(&self, text: &str) -> Result<usize, Diagnostics> {
         match numbered(text).or_else(|| self.renamed(text, &[false])) {
             Some(PortNumber { is_output: false, number }) => Ok(number),
@@ -56,10 +56,10 @@ impl Ports<'_> {
         }
     }
 
-    /// The input or output that a text names.
+    /// Returns the input or output that a text names.
     ///
     /// # Errors
-    /// When the model has none of that name, or several.
+    /// A diagnostic if no port has the name, or if several have it.
     pub fn port(&self, text: &str) -> Result<PortNumber, Diagnostics> {
         match numbered(text).or_else(|| self.renamed(text, &[false, true])) {
             Some(port) => Ok(port),
@@ -67,23 +67,23 @@ impl Ports<'_> {
         }
     }
 
-    /// The first port that the user names so.
+    /// Returns the first port that the user gave this name.
     fn renamed(&self, text: &str, sides: &[bool]) -> Option<PortNumber> {
         let found = self.given.iter().find(|given| given.name == text && sides.contains(&given.is_output))?;
         Some(PortNumber { is_output: found.is_output, number: found.port })
     }
 
-    /// The methods of the model, with the names of their inputs and outputs.
+    /// Returns the methods of the model, with the names of their inputs and outputs.
     ///
     /// # Errors
-    /// When the file cannot be read, or is no sound model.
+    /// Diagnostics if the file cannot be read, or if the model is corrupt.
     pub fn methods(&self) -> Result<Vec<MethodNames>, Diagnostics> {
         let bytes = self.bytes.map_or_else(|| input::map(Path::new(self.model)), |bytes| Ok(bytes.clone()))?;
         Ok(frontend::survey(&bytes, self.model, &[])?.methods)
     }
 }
 
-/// `in0` or `out0`.
+/// Parses `in0` or `out0`.
 fn numbered(text: &str) -> Option<PortNumber> {
     let (is_output, digits) = match text.strip_prefix("in") {
         Some(digits) => (false, digits),

@@ -6,10 +6,10 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::Footprint;
 use crate::lower::Peak;
 
-/// Checks a model against all limits; beside them stands the option that writes a page. `peaks` are those of its methods, where they are known.
+/// Checks a model against `limits`; `page` is the option that writes a page. `peaks` are the peaks of its methods, if they are known.
 ///
 /// # Errors
-/// When a limit is malformed; else one diagnostic for each that is not kept, the one of the arena naming what is live at the peak.
+/// A diagnostic if a limit is malformed. Otherwise one for each exceeded limit; for the arena it lists the live tensors at the peak.
 pub fn check((limits, page): (&str, &str), file: &str, footprint: &Footprint, peaks: &[Peak]) -> Result<(), Diagnostics> {
     let malformed =
         |limit: &str| usage(format!("--require {limit} is not understood")).expected("arena<=64K, stack<=2K or flash<=1M", limit);
@@ -19,7 +19,7 @@ pub fn check((limits, page): (&str, &str), file: &str, footprint: &Footprint, pe
     if errors.is_empty() { Ok(()) } else { Err(Diagnostics(errors)) }
 }
 
-/// What is wrong if the model needs more than a limit.
+/// Returns a diagnostic if the model exceeds a limit.
 fn over((what, most): (&str, u64), page: &str, footprint: &Footprint, peaks: &[Peak]) -> Option<Diagnostic> {
     let needed = match what {
         "arena" => footprint.arena_bytes(),
@@ -49,7 +49,7 @@ fn over((what, most): (&str, u64), page: &str, footprint: &Footprint, peaks: &[P
     Some(error.expected(format!("at most {}", bytes(most)), found))
 }
 
-/// What is live where most is, a line each, largest first.
+/// Lists the tensors that are live at the largest peak, one a line, largest first.
 fn live(peaks: &[Peak]) -> String {
     let peak = peaks.iter().max_by_key(|peak| peak.bytes);
     let mut tensors: Vec<_> = peak.into_iter().flat_map(|peak| &peak.tensors).collect();

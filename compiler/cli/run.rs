@@ -49,7 +49,7 @@ pub struct Arguments {
     pub common: Common,
 }
 
-/// Which methods are called, with which inputs.
+/// Methods and inputs of the calls.
 #[derive(Args)]
 pub struct Calls {
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub struct Calls {
     random: Option<u64>,
 }
 
-/// Which methods are called.
+/// Methods of the calls.
 #[derive(Args)]
 pub struct Methods {
     /// Method to call [default: that of the .npz, else the first]
@@ -79,14 +79,14 @@ pub struct Methods {
     calls: Vec<String>,
 }
 
-/// Calls of one archive; a number in a name may be anything.
+/// Limit of the calls of one archive. The number in an array's name is not checked before.
 const MOST_CALLS: usize = 1 << 20;
 
 impl Methods {
-    /// The method of a name, or the first.
+    /// Returns the method of a name, or the first method.
     ///
     /// # Errors
-    /// When there is none.
+    /// A diagnostic if there is no such method.
     pub fn find(module: &Module, name: Option<&str>) -> Result<usize, Diagnostic> {
         let methods = &module.methods;
         if methods.is_empty() {
@@ -102,10 +102,10 @@ impl Methods {
         })
     }
 
-    /// The one method that is asked for, if one is; each call having its method already.
+    /// Returns the method of `--method`, if given, for calls that already have their methods.
     ///
     /// # Errors
-    /// When there is none of that name, or methods are given for calls.
+    /// A diagnostic if there is no such method, or if `--calls` is given.
     pub fn only(&self, module: &Module) -> Result<Option<usize>, Diagnostic> {
         if !self.calls.is_empty() {
             return Err(usage("the calls of a bundle have their methods: --calls says those of --inputs").help("--method tests one method"));
@@ -113,25 +113,25 @@ impl Methods {
         self.method.as_deref().map(|name| Self::find(module, Some(name))).transpose()
     }
 
-    /// The name of the first call's method, where the command line says one.
+    /// Returns the name of the first call's method, if the command line has one.
     pub fn first_name(&self) -> Option<&str> {
         self.calls.first().or(self.method.as_ref()).map(String::as_str)
     }
 
-    /// Whether `--calls` says several methods.
+    /// Tests whether `--calls` has several methods.
     pub fn are_a_sequence(&self) -> bool {
         self.calls.len() > 1
     }
 
-    /// Whether anything is said.
+    /// Tests whether any option is given.
     pub fn are_given(&self) -> bool {
         self.method.is_some() || !self.calls.is_empty()
     }
 
-    /// Methods of the calls, in order that is made up: those of `--calls`, else each method, or the one of `--method`, this many times.
+    /// Returns the methods of random calls, in order: those of `--calls`. Otherwise every method, or the one of `--method`, `turns` times.
     ///
     /// # Errors
-    /// When there is none of a name.
+    /// A diagnostic if there is no such method.
     pub fn sequence(&self, module: &Module, turns: usize) -> Result<Vec<usize>, Diagnostic> {
         if !self.calls.is_empty() {
             return self.calls.iter().map(|name| Self::find(module, Some(name))).collect();
@@ -143,10 +143,10 @@ impl Methods {
         Ok(methods.into_iter().flat_map(|method| std::iter::repeat_n(method, turns)).collect())
     }
 
-    /// The name of each call's method, where one is given; an archive may name them.
+    /// Returns the name of each call's method, from the command line or the archive, if given.
     ///
     /// # Errors
-    /// When there are too many calls.
+    /// A diagnostic if there are too many calls.
     pub fn names(&self, inputs: &Inputs) -> Result<Vec<Option<String>>, Diagnostic> {
         if !self.calls.is_empty() {
             return Ok(self.calls.iter().cloned().map(Some).collect());
@@ -165,7 +165,7 @@ impl Calls {
     /// Reads the inputs.
     ///
     /// # Errors
-    /// When a file cannot be read or is no array, or an argument names no input of the model.
+    /// Diagnostics if a file cannot be read or is no array, or if an argument names no input of the model.
     pub fn read(&self, model: &str) -> Result<Inputs, Diagnostics> {
         let source = match &self.inputs {
             Some(path) => Source::Archive(arrays::read(path, Side::Inputs, Ports::of(model), self.methods.first_name())?),
@@ -175,24 +175,24 @@ impl Calls {
         Ok(Inputs { source, given_as: self.input_type })
     }
 
-    /// Whether the methods of several calls are said: a sequence that belongs together.
+    /// Tests whether `--calls` has several methods. Such calls form a sequence.
     pub fn are_a_sequence(&self) -> bool {
         self.methods.are_a_sequence()
     }
 
-    /// The files that inputs are read from.
+    /// Returns the files from which inputs are read.
     ///
     /// # Errors
-    /// When an argument is malformed.
+    /// A diagnostic if an argument is malformed.
     pub fn files(&self) -> Result<Vec<&str>, Diagnostic> {
         let arrays = self.input.iter().map(|argument| Ok(array_argument(argument)?.1));
         self.inputs.as_deref().map(Ok).into_iter().chain(arrays).collect()
     }
 
-    /// The calls, each with a model that can run it.
+    /// Returns the calls, each with a model that can run it.
     ///
     /// # Errors
-    /// Whatever is wrong with the model or the inputs.
+    /// Any diagnostic about the model or the inputs.
     pub fn batches(&self, model: &str, common: &Common) -> Result<Vec<Batch>, Diagnostics> {
         batches(model, common, &self.methods, &self.read(model)?)
     }
@@ -201,7 +201,7 @@ impl Calls {
 /// Runs a model.
 ///
 /// # Errors
-/// Whatever is wrong with the model, the inputs or the output.
+/// Any diagnostic about the model, the inputs or the output.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let inputs = arguments.calls.files()?.into_iter().chain(arguments.common.inputs());
     let files = Files::new(inputs.chain([arguments.model.as_str()]));
@@ -250,7 +250,7 @@ fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Resu
                 let output = if arguments.output_type.is_some() { real(output, port) } else { output };
                 results.show(&entry, (&port.name, format!("{:?}", port.name)), &output);
                 if let Some(most) = arguments.top {
-                    // Labels of a file are those of its first method.
+                    // The file's labels belong to its first method.
                     let own = labels.iter().find(|list| list.is_output && list.port == index && method == 0);
                     results.rank(&output, most as usize, own.map_or(&[][..], |list| &list.labels));
                 }
@@ -267,18 +267,18 @@ fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Resu
     batch.settle(bytes, run_all).map(drop)
 }
 
-/// Where outputs go: into the archive, and without one onto the screen.
+/// Outputs, for an archive or for the screen.
 struct Results {
     archive: Archive,
     silent: bool,
-    /// What is printed: what it is, type, elements, name.
+    /// Printed rows: description, type, elements, name.
     rows: Vec<Vec<String>>,
-    /// All arrays, as JSON.
+    /// All arrays as JSON.
     arrays: Vec<Value>,
 }
 
 impl Results {
-    /// All arrays as a line of JSON, schema `modelc.run/1`.
+    /// Returns all arrays as a line of JSON, schema `modelc.run/1`.
     fn json(&self, arguments: &Arguments) -> String {
         let report = json!({ "schema": "modelc.run/1", "model": arguments.model, "written_to": arguments.outputs, "arrays": self.arrays });
         format!("{report}\n")
@@ -293,7 +293,7 @@ impl Results {
         }
     }
 
-    /// Adds the largest elements of the output that was shown last.
+    /// Adds the largest elements of the output that was added last.
     fn rank(&mut self, tensor: &Tensor, most: usize, labels: &[String]) {
         let rows = largest(tensor, most);
         let label = |index: usize| labels.get(index).map_or("", String::as_str);
@@ -304,13 +304,13 @@ impl Results {
             array["top"] = rows.iter().map(json).collect::<Vec<_>>().into();
         }
         for (place, &(index, value)) in rows.iter().flat_map(|row| row.iter().enumerate()) {
-            // Shortest as the type of the output has it.
+            // Format the number with the fewest digits that its type needs.
             let shown = if tensor.element.is_float() { (value as f32).to_string() } else { value.to_string() };
             self.rows.push(vec![format!("  {}.", place + 1), index.to_string(), shown, label(index).to_owned()]);
         }
     }
 
-    /// Adds inner tensors, and says how each was come by: on standard error where nothing else is printed.
+    /// Adds inner tensors and their origin. The origin is printed on standard error if nothing else is printed.
     fn add_taps(&mut self, values: Vec<(String, (Way, Vec<Tensor>))>, call: Option<usize>) {
         for (name, (way, tensors)) in values {
             let repeated = tensors.len() > 1;
@@ -319,7 +319,7 @@ impl Results {
             }
             for (turn, tensor) in tensors.into_iter().enumerate() {
                 let entry = entry_name(&name, call, repeated.then_some(turn));
-                // A tensor may be called as an output of the archive is.
+                // A tensor can have the same name as an output in the archive.
                 let taken = self.archive.tensors.contains_key(&entry);
                 let entry = if taken { format!("{entry}#tap") } else { entry };
                 self.show(way.name(), (&entry, entry.clone()), &tensor);
@@ -329,14 +329,14 @@ impl Results {
     }
 }
 
-/// An output as float32, if its integers stand for real numbers.
+/// Converts an output to float32, if it is quantized.
 fn real(tensor: Tensor, port: &Port) -> Tensor {
     let quantization = quantize::usable(port.quantization.as_ref(), port.element);
     let plain = if port.element.bits() < 8 { unpacked(&tensor) } else { tensor.clone() };
     quantization.and_then(|quantization| quantize::dequantized(&plain, quantization, port.element)).unwrap_or(tensor)
 }
 
-/// The largest elements along the last dimension, the largest first: number and value, for each slice. Of equal ones the first comes first.
+/// Returns the largest elements of each slice along the last dimension: index and value, largest first. Equal elements keep their order.
 fn largest(tensor: &Tensor, most: usize) -> Vec<Vec<(usize, f64)>> {
     let plain = if tensor.element.bits() < 8 { unpacked(tensor) } else { tensor.clone() };
     let size = (plain.element.bits() / 8).max(1) as usize;
@@ -355,10 +355,10 @@ fn largest(tensor: &Tensor, most: usize) -> Vec<Vec<(usize, f64)>> {
     values.chunks(row).map(ranked).collect()
 }
 
-/// Elements of an output printed at most.
+/// Limit of the printed elements of an output.
 const SHOWN: usize = 8;
 
-/// The first elements of a tensor, and how many more there are.
+/// Formats the first elements of a tensor, and the number of others.
 fn first_elements(tensor: &Tensor) -> String {
     let numbers = first_numbers(tensor);
     let more = tensor.elements().saturating_sub(SHOWN);
@@ -366,7 +366,7 @@ fn first_elements(tensor: &Tensor) -> String {
     format!("{}{rest}", numbers.collect::<Vec<_>>().join(" "))
 }
 
-/// The first elements of a tensor.
+/// Formats the first elements of a tensor.
 fn first_numbers(tensor: &Tensor) -> impl Iterator<Item = String> {
     let element = tensor.element.part();
     let size = (element.bits() / 8).max(1) as usize;

@@ -41,13 +41,13 @@ pub struct Arguments {
     pub messages: Messages,
 }
 
-/// Writes the runtime of GPUs for objects made with `--runtime link`.
+/// Writes the GPU runtime for objects made with `--runtime link`.
 ///
 /// # Errors
-/// When there is no such target, or the file cannot be written.
+/// A diagnostic if the target is unknown, or if the file cannot be written.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let target = arguments.target.as_deref().map_or_else(target::host, target::target)?;
-    // All levels call it, so it is code for the least.
+    // All levels call the runtime, so it is compiled for the lowest.
     let machine = target::levels(target, None)?.pop().unwrap_or(target::level(target, None)?);
     let mut options = runtime_options(target, machine, arguments.loader.into());
     if let Some(abi) = &arguments.abi {

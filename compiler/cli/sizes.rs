@@ -1,30 +1,30 @@
-//! What a compiled model needs of memory, in words.
+//! Memory of a compiled model, as text.
 
 use super::output::grouped;
 use crate::interface::{Footprint, MethodMemory};
 use crate::plan::Plan;
 use crate::program::ALIGNMENT;
 
-/// `11,232 B: 64 B state, 11,168 B scratch`
+/// Formats `11,232 B: 64 B state, 11,168 B scratch`.
 pub fn arena(footprint: &Footprint) -> String {
     let [arena, state, scratch] = [footprint.arena_bytes(), footprint.state_bytes, footprint.scratch_bytes].map(grouped);
     format!("{arena} B: {state} B state, {scratch} B scratch")
 }
 
-/// `; AREA0 1,024 B, AREA1 480 B`, where the application gives areas beside the arena.
+/// Formats `; AREA0 1,024 B, AREA1 480 B`, if the application provides areas beside the arena.
 pub fn areas(footprint: &Footprint) -> String {
     let area = |(number, &bytes): (usize, &u64)| format!("AREA{number} {} B", grouped(bytes));
     let areas: Vec<String> = footprint.area_bytes.iter().enumerate().map(area).collect();
     if areas.is_empty() { String::new() } else { format!("; {}", areas.join(", ")) }
 }
 
-/// `; enough for each of x86-64-v2, x86-64-v3`, where an object has code for several CPU levels: the arena is the same for all, and one level
-/// alone may need less.
+/// Formats `; enough for each of x86-64-v2, x86-64-v3`, if an object has code for several CPU levels. They share one arena size, and a single
+/// level may need less.
 pub fn levels(levels: &str) -> String {
     if levels.contains(',') { format!("; enough for each of {}", levels.replace(',', ", ")) } else { String::new() }
 }
 
-/// `3,500 B: 1,000 B constants, 2,500 B code (1,100 B x86-64-v2, 1,200 B x86-64-v3, 200 B shared)`; `levels` are names with commas.
+/// Formats `3,500 B: 1,000 B constants, 2,500 B code (1,100 B x86-64-v2, 1,200 B x86-64-v3, 200 B shared)`. `levels` are names with commas.
 pub fn flash(footprint: &Footprint, levels: &str) -> String {
     let [all, constants, code] = [footprint.flash_bytes(), footprint.weights_bytes, footprint.code_bytes].map(grouped);
     let mut text = format!("{all} B: {constants} B constants, {code} B code");
@@ -39,13 +39,13 @@ pub fn flash(footprint: &Footprint, levels: &str) -> String {
     text
 }
 
-/// Bytes of scratch memory as callers give it: a multiple of the alignment.
+/// Rounds scratch memory up to the alignment, as callers provide it.
 pub fn whole(bytes: u64) -> u64 {
     bytes.next_multiple_of(ALIGNMENT)
 }
 
-/// How good the plan of a method is: `scratch 11,168 B = lower bound (optimal for this order)`, or the gap; and
-/// `; 2,048 B of tensors lie in outputs before these are written`, where some do.
+/// Formats the quality of a method's plan: `scratch 11,168 B = lower bound (optimal for this order)`, or the gap. If tensors lie in callers'
+/// buffers, it adds `; 2,048 B of tensors lie in outputs before these are written`.
 pub fn plan(plan: &Plan) -> String {
     let lent = match plan.lent_bytes {
         0 => String::new(),
@@ -54,7 +54,7 @@ pub fn plan(plan: &Plan) -> String {
     format!("scratch {} B{}{lent}", grouped(whole(plan.arena_bytes)), proof(plan))
 }
 
-/// The part of [`plan`] after the number.
+/// Returns the part of [`plan`] after the number.
 pub fn proof(plan: &Plan) -> String {
     let bound = grouped(whole(plan.lower_bound));
     if plan.arena_bytes == plan.lower_bound {
@@ -67,7 +67,7 @@ pub fn proof(plan: &Plan) -> String {
     }
 }
 
-/// `with state, inputs and outputs 82,000 B; the file plans 194,080 B`
+/// Formats `with state, inputs and outputs 82,000 B; the file plans 194,080 B`.
 pub fn with_ports(memory: &MethodMemory) -> String {
     let planned = memory.planned_bytes().map_or_else(String::new, |bytes| format!("; the file plans {} B", grouped(bytes)));
     format!("with state, inputs and outputs {} B{planned}", grouped(memory.total()))

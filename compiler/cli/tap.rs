@@ -1,7 +1,7 @@
 //! `modelc run --tap`: values of tensors inside a model.
 //!
-//! A tensor that the compiled model keeps in memory is read there, after the kernel that writes it; the model is compiled as ever.
-//! One that fusion took out of memory, or whose size is known only when it runs, is computed by the interpreter.
+//! A tensor that the compiled model keeps in memory is read there, after the kernel that writes it. The model is compiled as without `--tap`.
+//! Other tensors are computed by the interpreter: those that fusion kept out of memory, and those with run-time sizes.
 
 use super::output::usage;
 use crate::api::Loaded;
@@ -14,17 +14,17 @@ use crate::ir::{Func, Inst, Module, Op, Tensor};
 use crate::program::calls;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a value was come by.
+/// Origin of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// It was read from the compiled model's memory.
+    /// Memory of the compiled model.
     Compiled,
-    /// The interpreter computed it.
+    /// The interpreter.
     Interpreted,
 }
 
 impl Way {
-    /// As it is printed.
+    /// Returns the word that is printed.
     pub fn name(self) -> &'static str {
         match self {
             Self::Compiled => "compiled",
@@ -33,20 +33,20 @@ impl Way {
     }
 }
 
-/// The tensors to show: all, or those of some names.
+/// The tensors to show: all, or some by name.
 pub struct Taps {
     wanted: BTreeSet<String>,
     all: bool,
 }
 
-/// Values of one call by name; of a tensor that is computed more than once, all of them in order.
+/// Values of one call by name. A tensor that is computed several times has all its values in order.
 pub type Values = BTreeMap<String, (Way, Vec<Tensor>)>;
 
 impl Taps {
-    /// What `--tap` asks for, in the words of the command line; `source` is the model as its file has it.
+    /// Selects the tensors of `--tap`; `source` is the file's model before rewrites.
     ///
     /// # Errors
-    /// When the model has no tensor of a name.
+    /// A diagnostic if the model has no tensor of a name.
     pub fn new(asked: &[String], source: &Module) -> Result<Self, Diagnostic> {
         let all = asked.iter().any(|name| name == "all");
         let known: BTreeSet<&str> = names(source).collect();
@@ -64,7 +64,7 @@ impl Taps {
         self.all || self.wanted.contains(name)
     }
 
-    /// What the engine's last call of a method left in memory.
+    /// Reads the values that the engine's last call of a method left in memory.
     pub fn compiled(&self, engine: &mut Engine, method: usize) -> Values {
         let observations = engine.instance.observations();
         let steps = calls(&engine.program().methods[method].steps);
@@ -81,10 +81,10 @@ impl Taps {
         values
     }
 
-    /// Adds what a call did not leave in memory. `interpreter` is one over `source`, and has seen the calls before.
+    /// Adds the values that a call did not leave in memory. `interpreter` runs `source`, and must have run the earlier calls.
     ///
     /// # Errors
-    /// When the interpreter cannot run the model on these inputs.
+    /// A diagnostic if the interpreter fails on these inputs.
     pub fn interpreted(
         &self,
         source: &Module,
@@ -94,7 +94,7 @@ impl Taps {
         values: &mut Values,
     ) -> Result<(), Diagnostics> {
         let compiled: BTreeSet<String> = values.keys().cloned().collect();
-        // Without variables no call depends on the one before, so the interpreter may miss some.
+        // Without variables, calls are independent, so the interpreter can skip some.
         if !self.all && self.wanted.is_subset(&compiled) && source.states.is_empty() {
             return Ok(());
         }
@@ -112,15 +112,15 @@ impl Taps {
     }
 }
 
-/// The model as its file has it, before any rewrite.
+/// Loads the file's model, before any rewrite.
 ///
 /// # Errors
-/// As [`frontend::load`].
+/// The errors of [`frontend::load`].
 pub fn source_module(model: &Loaded) -> Result<Module, Diagnostics> {
     frontend::load(model.bytes.clone(), &model.path, &model.options)
 }
 
-/// Names of the tensors that instructions compute.
+/// Returns the names of the tensors that instructions compute.
 fn names(module: &Module) -> impl Iterator<Item = &str> {
     module.functions.values().flat_map(|function| {
         let computed = function.body.iter().filter(|&&inst| function.insts[inst].op() != Op::Constant);
@@ -129,7 +129,7 @@ fn names(module: &Module) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Values in the order in which the file computes them.
+/// Sorts values in the order in which the file computes them.
 pub fn in_order(values: Values, source: &Module) -> Vec<(String, (Way, Vec<Tensor>))> {
     let positions: BTreeMap<&str, usize> = names(source).zip(0..).collect();
     let mut list: Vec<_> = values.into_iter().collect();
@@ -137,8 +137,8 @@ pub fn in_order(values: Values, source: &Module) -> Vec<(String, (Way, Vec<Tenso
     list
 }
 
-/// Names in an archive: the tensor's own; with several calls, the call's number before it; of a tensor computed repeatedly, the
-/// turn's number after it.
+/// Returns the name of a value in an archive: the tensor's name. With several calls, the call's number precedes it. For repeated values, the
+/// turn's number follows it.
 pub fn entry_name(name: &str, call: Option<usize>, turn: Option<usize>) -> String {
     let call = call.map_or(String::new(), |call| format!("call{call}/"));
     let turn = turn.map_or(String::new(), |turn| format!("#{turn}"));

@@ -1,18 +1,18 @@
-//! How far floats may be from expected ones: what the command line says, else what the expected outputs are good for.
+//! Tolerance of floats against expected ones: from the command line, or from the precision of the expected outputs.
 
 use crate::compare::Tolerance;
 use crate::ir::{ElementType, Function, Inst, Module, NodeData, Operation, Type, Value};
 use clap::Args;
 
-/// Of outputs that were recorded for this comparison.
+/// Relative tolerance for outputs that were recorded for this comparison.
 const RECORDED: f64 = 1e-5;
-/// Of outputs that another implementation computed, which takes sums in another order.
+/// Relative tolerance for outputs of another implementation, which sums in another order.
 const ANOTHER_ORDER: f64 = 1e-4;
-/// Two units of binary16's precision.
+/// Two units in the last place of binary16.
 const HALF: f64 = 1.0 / 512.0;
-/// Two units of bfloat16's precision.
+/// Two units in the last place of bfloat16.
 const BFLOAT: f64 = 1.0 / 64.0;
-/// A step of 8 bits, the largest magnitude being 127 of them.
+/// One step of 8 bits, relative to the largest magnitude of 127 steps.
 const STEP: f64 = 1.0 / 127.0;
 
 /// The help of `--rtol`.
@@ -29,24 +29,24 @@ pub struct ToleranceArguments {
     atol: Option<f64>,
 }
 
-/// A difference that may be allowed.
+/// Parses a tolerance: a finite number that is not negative.
 fn difference(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| "a number that is not negative is expected".into())
 }
 
 impl ToleranceArguments {
-    /// For outputs that were recorded.
+    /// Returns the tolerance for outputs that were recorded.
     pub fn of_recorded(&self) -> Tolerance {
         self.or(RECORDED)
     }
 
-    /// For outputs that something else computed from the same model: PyTorch, or the interpreter.
+    /// Returns the tolerance for outputs of another implementation of the same model: PyTorch, or the interpreter.
     pub fn of_another(&self, module: &Module) -> Tolerance {
         self.or(of_arithmetic(module))
     }
 
-    /// Whether anything is said.
+    /// Tests whether an option is given.
     pub fn is_given(&self) -> bool {
         self.rtol.is_some() || self.atol.is_some()
     }
@@ -56,7 +56,7 @@ impl ToleranceArguments {
     }
 }
 
-/// The coarsest arithmetic of a module: what it computes may be off by that much when sums are taken in another order.
+/// Returns the precision of a module's coarsest arithmetic. Results may differ by that much if sums are in another order.
 fn of_arithmetic(module: &Module) -> f64 {
     let steps = module.functions.values().flat_map(|function| function.body.iter().map(move |&inst| of_instruction(function, inst)));
     steps.fold(ANOTHER_ORDER, f64::max)
@@ -79,12 +79,12 @@ fn of_instruction(function: &Function, inst: Inst) -> f64 {
     }
 }
 
-/// What a result of this type is good for.
+/// Returns the precision of a result of this type; 0 if its values are exact.
 fn step(result: ElementType, operands: &[ElementType]) -> f64 {
     match result {
         ElementType::F16 => HALF,
         ElementType::Bf16 => BFLOAT,
-        // Bytes that are only moved are no numbers that were rounded.
+        // Bytes that are only moved were not rounded.
         e if e.is_integer() && e.bits() <= 8 && operands.iter().any(|operand| operand.bits() > e.bits()) => STEP,
         _ => 0.0,
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::ir::text::parse_module;
 
-    /// The default for a function of one map from floats to `ty`.
+    /// Returns the default for a function of one map from floats to `ty`.
     fn default_of(ty: &str, body: &str) -> f64 {
         let text = format!(
             "func @f(v0: f32[4]) {{\n  v1: {ty}[4] = map v0 {{\n    expression = (f32) {{\n      n0: f32 = input 0\n{body}      \

@@ -1,4 +1,4 @@
-//! `modelc verify MODEL`: outputs of the compiled model against expected ones.
+//! `modelc verify MODEL`: comparison of the compiled model's outputs with expected ones.
 
 use super::Outcome;
 use super::arrays::{self, Side};
@@ -49,17 +49,17 @@ pub struct Arguments {
     pub common: Common,
 }
 
-/// Where the calls come from.
+/// Origin of the calls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     Recorded,
     Bundle,
-    /// Made up: there is nothing to compare with but the interpreter.
+    /// Random inputs: the outputs can only be compared with the interpreter's.
     Random,
 }
 
 impl Origin {
-    /// How a call is named.
+    /// Returns the name of a call.
     fn name(self, model: &Loaded, case: &Case) -> String {
         match self {
             Self::Recorded => format!("call {}", case.number),
@@ -79,7 +79,7 @@ impl Origin {
 /// Verifies a model.
 ///
 /// # Errors
-/// Whatever is wrong with the model or the data. Differing outputs are no error but an outcome.
+/// Any diagnostic about the model or the data. Differing outputs are an outcome, not an error.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let (origin, mut batches) = batches(arguments)?;
     let format = arguments.common.messages.format;
@@ -121,15 +121,15 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     report(arguments, verdict)
 }
 
-/// The verdict on all outputs.
+/// The result of the comparison of all outputs.
 #[derive(Default)]
 struct Verdict {
     calls: usize,
-    /// Outputs of which something is expected.
+    /// Number of outputs with expected values.
     outputs: usize,
-    /// Outputs that differ from it.
+    /// Number of outputs that differ from them.
     differing: usize,
-    /// Each output as JSON, where that is asked for.
+    /// Each output as JSON, if requested.
     rows: Vec<Value>,
 }
 
@@ -169,13 +169,13 @@ fn batches(arguments: &Arguments) -> Result<(Origin, Batches), Diagnostics> {
     Ok((Origin::Random, vec![(model, cases)]))
 }
 
-/// What was found of one output.
+/// The comparison of one output.
 struct Row<'c> {
     case: &'c Case,
     method: String,
     position: usize,
     name: String,
-    /// `None` where nothing is expected.
+    /// Difference; `None` if nothing is expected.
     difference: Option<Difference>,
 }
 
@@ -207,7 +207,7 @@ fn compare_batch<'c>(model: &Loaded, arguments: &Arguments, cases: &'c [Case], t
     Ok(rows)
 }
 
-/// A line for each output that differs.
+/// Formats a line for each output that differs.
 fn differing_text(rows: &[Row<'_>], name_of: impl Fn(&Case) -> String) -> String {
     let line = |row: &Row<'_>| {
         let difference = row.difference.as_ref().filter(|difference| !difference.agrees())?;
@@ -216,7 +216,7 @@ fn differing_text(rows: &[Row<'_>], name_of: impl Fn(&Case) -> String) -> String
     rows.iter().filter_map(line).collect()
 }
 
-/// A table of all outputs, and what is allowed.
+/// Formats a table of all outputs, with the tolerance.
 fn table_text(rows: &[Row<'_>], tolerance: Tolerance) -> String {
     let of_largest = |worst: f64| if worst == 0.0 { "0".into() } else { format!("{worst:.1e}") };
     let cells = |row: &Row<'_>| {
@@ -235,7 +235,7 @@ fn table_text(rows: &[Row<'_>], tolerance: Tolerance) -> String {
     format!("{}allowed: {relative:.1e} of the largest magnitude{beside}; integers are equal\n", table(&lines, &[1, 3]))
 }
 
-/// One call of the first method, with nothing to compare its outputs with.
+/// Returns one call of the first method, without expected outputs.
 fn random_case(model: &Loaded) -> Result<Vec<Case>, Diagnostics> {
     if model.module.methods.is_empty() {
         return Err(usage("the model has no method to run").into());
@@ -245,7 +245,8 @@ fn random_case(model: &Loaded) -> Result<Vec<Case>, Diagnostics> {
     Ok(vec![Case { method: 0, number: 0, inputs, expected: vec![] }])
 }
 
-/// The bytes of all tensors of the first method at their bounds, in the compiled model and in the interpreter: all of them are compared.
+/// Returns the bytes of all tensors of the first method at their bounds. Both the compiled model and the interpreter keep them for the
+/// comparison.
 fn bytes_of_values(module: &Module) -> u64 {
     let function = &module.functions[module.methods[0].function];
     let bytes = function.values.values().filter_map(|value| if let Type::Tensor(ty) = &value.ty { function.bound_bytes(ty) } else { None });
@@ -279,7 +280,7 @@ fn finding_text(finding: &bisect::Finding, case: &str) -> String {
     text
 }
 
-/// A finding of `--bisect` as JSON.
+/// Formats a finding of `--bisect` as JSON.
 fn finding_json(model: &str, finding: &bisect::Finding, case: &str) -> String {
     let found = json!({ "call": case, "kernel": finding.kernel, "operators": finding.operators, "schedule": finding.schedule,
                         "tensor": finding.tensor, "difference": finding.difference.to_string() });

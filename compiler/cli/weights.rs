@@ -30,10 +30,10 @@ pub struct Arguments {
     pub messages: Messages,
 }
 
-/// Makes weights for an object that exists.
+/// Writes weights for an existing object.
 ///
 /// # Errors
-/// When the model cannot be compiled, or is another one than the object's.
+/// Diagnostics if the model cannot be compiled, or if it differs from the object's in more than weights.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let inputs = [arguments.model.as_str(), &arguments.like].into_iter().chain(arguments.data.iter().map(String::as_str));
     let files = Files::new(inputs);
@@ -67,7 +67,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     Ok(Outcome::Done)
 }
 
-/// The settings of the object, its target and levels spelled out.
+/// Returns the settings of the object, with target and levels made explicit.
 fn settings(record: &TopologyRecord) -> Option<Settings> {
     let settings: Settings = serde_json::from_value(record.settings.clone()).ok()?;
     let (target, cpu) = (Some(record.target.clone()), Some(record.levels.clone()));

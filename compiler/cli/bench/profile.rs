@@ -14,20 +14,20 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// The rows that a table of times shows.
+/// Rows of a table of times.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Operators.
     Operators,
-    /// Operators, and below each its kernels.
+    /// Operators, with the kernels of each.
     Kernels,
 }
 
-/// The kernel calls of a method with the computer's peaks.
+/// The kernel calls of the methods, with the computer's peak speeds.
 pub struct Profile {
-    /// The peaks.
+    /// Peak speeds.
     peaks: Peaks,
-    /// One a kernel call.
+    /// One row for each kernel call.
     rows: Vec<Row>,
     /// The calls by operator.
     operators: Vec<Operator>,
@@ -39,20 +39,20 @@ pub struct Profile {
 /// The kernel calls that compute some operators.
 struct Operator {
     name: String,
-    /// Positions among the kernel calls.
+    /// Indices of the kernel calls.
     calls: Vec<usize>,
     parameters: u64,
 }
 
-/// The cost of calls in parts on several threads.
+/// The cost of parallel calls.
 struct InParts {
-    /// Calls in parts of a run.
+    /// Number of parallel calls in a run.
     calls: u64,
-    /// One that does nothing.
+    /// Time of a parallel call without work.
     empty: Duration,
-    /// How many of the methods' calls are in each run of calls that run together where no time is taken of each.
+    /// Number of calls in each group of calls that run together. Their times are not measured separately.
     together: Vec<usize>,
-    /// How many calls are in each stream, wherever streams run side by side.
+    /// Number of calls in each stream of each step with streams.
     streams: Vec<Vec<usize>>,
 }
 
@@ -76,7 +76,7 @@ impl InParts {
 /// A kernel call, or several.
 #[derive(Clone)]
 struct Row {
-    /// The number of the call among those of all methods.
+    /// Number of the call among the calls of all methods.
     number: usize,
     symbol: String,
     /// Nanoseconds.
@@ -84,16 +84,16 @@ struct Row {
     mean: f64,
     multiply_accumulates: u64,
     bytes: u64,
-    /// Set where its products are of floats.
+    /// `true` if its products are of floats.
     float: bool,
-    /// The least time at the peaks, in nanoseconds.
+    /// Time at peak speed, in nanoseconds.
     least: f64,
     schedule: String,
     operators: Vec<String>,
 }
 
 impl Row {
-    /// The sum of several calls. The schedule is that of most products, or of most time where nothing is multiplied.
+    /// Sums several calls. The schedule is that of the call with the most products, or with the most time if there are none.
     fn of(rows: &[&Row]) -> Option<Row> {
         let more = |one: &&&Row, other: &&&Row| {
             one.multiply_accumulates.cmp(&other.multiply_accumulates).then(one.median.total_cmp(&other.median))
@@ -107,12 +107,12 @@ impl Row {
         Some(sum)
     }
 
-    /// The share of the peak; none for what took no time to speak of.
+    /// Returns the fraction of peak speed; `None` if the time is 0.
     fn share(&self) -> Option<f64> {
         (self.median > 0.0).then(|| self.least / self.median)
     }
 
-    /// Multiply-accumulates, or bytes where there are none, in a time.
+    /// Formats the rate: multiply-accumulates in the measured time, or bytes if there are none.
     fn rate(&self) -> String {
         if self.median <= 0.0 {
             return "-".into();
@@ -125,7 +125,7 @@ impl Row {
         format!("{:.1} {unit}", amount / self.median)
     }
 
-    /// Calls, time, its share of a total, rate, share of the peak.
+    /// Formats the cells: calls, time, share of the total, rate, fraction of peak.
     fn cells(&self, calls: usize, total: f64) -> [String; 5] {
         let share = self.share().map_or_else(|| "-".into(), |share| format!("{:.0}", 100.0 * share));
         [calls.to_string(), microseconds(self.median), format!("{:.1}", 100.0 * self.median / total.max(1.0)), self.rate(), share]
@@ -139,7 +139,7 @@ impl Row {
 }
 
 impl Profile {
-    /// One row an operator with its products and parameters, and a total; then the peaks, and what is known of threads and devices.
+    /// Formats one row for each operator, with products and parameters, and a total. The peaks and facts about threads and devices follow.
     pub fn text(&self, detail: Detail) -> String {
         let total: f64 = self.rows.iter().map(|row| row.median).sum();
         let heads = ["operators", "calls", "µs", "%", "rate", "% of peak", "MAC", "parameters", "schedule"];
@@ -181,7 +181,7 @@ impl Profile {
         )
     }
 
-    /// One a row of the table.
+    /// Returns one JSON object for each row of the table.
     pub fn operators_json(&self) -> Vec<Value> {
         let json = |operator: &Operator| {
             let calls: Vec<&Row> = operator.calls.iter().map(|&call| &self.rows[call]).collect();
@@ -193,19 +193,19 @@ impl Profile {
         self.operators.iter().filter_map(json).collect()
     }
 
-    /// One a kernel call.
+    /// Returns one JSON object for each kernel call.
     pub fn kernels_json(&self) -> Vec<Value> {
         self.rows.iter().map(Row::json).collect()
     }
 
-    /// The peak speeds of the computer, as JSON.
+    /// Returns the peak speeds of the computer as JSON.
     pub fn peaks_json(&self) -> Value {
         let Peaks { float, integer, copy_bytes, read_bytes, .. } = self.peaks;
         json!({ "float_multiply_accumulates_per_s": float, "integer_multiply_accumulates_per_s": integer,
                 "copied_bytes_per_s": copy_bytes, "read_bytes_per_s": read_bytes })
     }
 
-    /// Calls in parts; null on one thread.
+    /// Returns the parallel calls as JSON; null for one thread.
     pub fn parts_json(&self) -> Value {
         let Some(InParts { calls, empty, together, streams }) = &self.parts else { return Value::Null };
         json!({ "calls": calls, "empty_call_ns": empty.as_nanos() as u64, "together": together, "streams": streams })
@@ -217,7 +217,7 @@ fn line(name: &str, cells: [String; 5], counts: [String; 2], schedule: &str) -> 
     [name.to_owned()].into_iter().chain(cells).chain(counts).chain(last).collect()
 }
 
-/// The calls of one kernel as one row, and how many they are, in the order of the first calls.
+/// Sums the calls of each kernel, with their number, in the order of first calls.
 fn by_kernel(calls: &[&Row]) -> Vec<(Row, usize)> {
     let mut symbols: Vec<&str> = Vec::new();
     for call in calls {
@@ -229,10 +229,10 @@ fn by_kernel(calls: &[&Row]) -> Vec<(Row, usize)> {
     symbols.into_iter().map(of_symbol).filter_map(|calls| Some((Row::of(&calls)?, calls.len()))).collect()
 }
 
-/// The kernels of all methods that are called.
+/// Measures the kernels of all methods in `sequence`.
 ///
 /// # Errors
-/// When the peaks cannot be measured.
+/// A diagnostic if the peaks cannot be measured.
 pub fn profile(engine: &mut Engine, module: &Module, sequence: &[Sequenced], calls_in_parts: u64) -> Result<Profile, Diagnostics> {
     let peaks = peaks::measure(engine.machine)?;
     let empty = engine.instance.empty_parallel_for();

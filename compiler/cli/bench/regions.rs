@@ -1,4 +1,4 @@
-//! What the device did in its regions, for `bench --profile`.
+//! Times of the device in its regions, for `bench --profile`.
 
 use super::microseconds;
 use crate::api::engine::Engine;
@@ -7,16 +7,16 @@ use crate::codegen::driver::measured_as;
 use crate::program::Dispatch;
 use serde_json::{Value, json};
 
-/// A region that ran: medians in nanoseconds.
+/// Median times of a region, in nanoseconds.
 pub struct RegionProfile {
     number: usize,
-    /// As the host sees it.
+    /// Time on the host, from submission to the end.
     whole: f64,
-    /// What the device did, with the operators it is for: copies in, each dispatch, copies out. Empty where it takes no times.
+    /// Times of the device with the operators: copies in, each dispatch, copies out. Empty if the device does not measure time.
     parts: Vec<(String, f64, Vec<String>)>,
 }
 
-/// The regions that ran on the device.
+/// Returns the regions that ran on the device.
 pub fn regions(engine: &Engine) -> Vec<RegionProfile> {
     let (program, times) = (engine.program(), engine.instance.kernel_times());
     let Some(device) = &program.device else { return vec![] };
@@ -37,7 +37,7 @@ pub fn regions(engine: &Engine) -> Vec<RegionProfile> {
 }
 
 impl RegionProfile {
-    /// What is not the device's: submission, the wait for it, copies by the host.
+    /// Returns the time outside the device: submission, waiting, and copies by the host.
     fn host(&self) -> f64 {
         (self.whole - self.parts.iter().map(|part| part.1).sum::<f64>()).max(0.0)
     }
@@ -61,7 +61,7 @@ impl RegionProfile {
     }
 }
 
-/// As a table; nothing where nothing ran on a device.
+/// Formats the regions as a table; empty if no region ran on a device.
 pub fn text(regions: &[RegionProfile]) -> String {
     if regions.is_empty() {
         return String::new();
@@ -72,7 +72,7 @@ pub fn text(regions: &[RegionProfile]) -> String {
     format!("\n{}While they are measured, dispatches run one after the other.\n", table(&rows, &[1, 2]))
 }
 
-/// As JSON.
+/// Returns the regions as JSON.
 pub fn json(regions: &[RegionProfile]) -> Value {
     regions.iter().map(RegionProfile::json).collect()
 }

@@ -1,4 +1,4 @@
-//! The report of a model with its times: `bench --report`, `--compare`, `--node-data`.
+//! The report of a model with times: `bench --report`, `--compare`, `--node-data`.
 
 use super::{Arguments, Measured, Profile};
 use crate::api::Loaded;
@@ -11,13 +11,13 @@ use crate::emit::{self, OutputKind};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The files that are written, each with its kind.
+/// Returns the files to write, each with its kind.
 pub fn outputs(arguments: &Arguments) -> impl Iterator<Item = (&str, OutputKind)> {
     let report = arguments.report.as_deref().map(|path| (path, kind(path)));
     report.into_iter().chain(arguments.node_data.as_deref().map(|path| (path, OutputKind::NodeData)))
 }
 
-/// A page, unless the name is that of JSON.
+/// Returns the kind of a report: JSON by its suffix, otherwise a page.
 fn kind(path: &str) -> OutputKind {
     match Path::new(path).extension().and_then(|suffix| suffix.to_str()) {
         Some("json") => OutputKind::Json,
@@ -25,10 +25,10 @@ fn kind(path: &str) -> OutputKind {
     }
 }
 
-/// The report of what was measured.
+/// Returns the report of a measurement.
 ///
 /// # Errors
-/// As compiling.
+/// The errors of compiling.
 pub fn report(arguments: &Arguments, model: &Loaded, engine: &Engine, measured: &Measured<'_>) -> Result<Value, Diagnostics> {
     let mut report = engine::report(model, &arguments.common.general_settings(), engine.machine, arguments.num_threads)?;
     report["time"] = json!({
@@ -41,10 +41,10 @@ pub fn report(arguments: &Arguments, model: &Loaded, engine: &Engine, measured: 
     Ok(report)
 }
 
-/// Writes a report where the arguments say, and prints what differs from an earlier one. Tells if that is all that is printed.
+/// Writes a report to the paths in the arguments, and prints its differences from an earlier one. Returns `true` if nothing else is printed.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// A diagnostic if a file cannot be written.
 pub fn is_all(arguments: &Arguments, files: &Files<'_>, earlier: Option<&Value>, report: &mut Value) -> Result<bool, Diagnostics> {
     if let Some(earlier) = earlier {
         let found = difference(earlier, report);

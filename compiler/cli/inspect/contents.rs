@@ -1,19 +1,19 @@
-//! What a file says of its methods beside their operators: memory that it plans, graphs of delegates, lines of the source.
+//! Contents of a file beside its operators: planned memory, graphs of delegates, source lines.
 
 use crate::cli::output::{grouped, table};
 use crate::frontend::survey::{DelegateContents, Frame, InstructionSource, MethodContents};
 use serde_json::{Value, json};
 
-/// How much of it is shown.
+/// Amount of detail.
 #[derive(Clone, Copy, Default)]
 pub struct Detail {
-    /// Every node of a delegate, and not only how many there are of each kind.
+    /// `true` to show every node of a delegate, and not only counts by kind.
     pub nodes: bool,
-    /// Every line that an instruction comes from, and not only the innermost.
+    /// `true` to show every source line of an instruction, and not only the innermost.
     pub frames: bool,
 }
 
-/// As text, indented below the name of the method. Nothing for a method of which nothing is said.
+/// Formats a method's contents as text, indented below its name. Empty if there are none.
 pub fn text(contents: &MethodContents, detail: Detail) -> String {
     let mut text = String::new();
     if let Some(areas) = areas(&contents.area_bytes) {
@@ -29,9 +29,9 @@ pub fn text(contents: &MethodContents, detail: Detail) -> String {
     text
 }
 
-/// `194,080 B`; of several areas the sum and each. `None` where nothing is planned.
+/// Formats `194,080 B`; for several areas, the sum and each. `None` if no memory is planned.
 pub fn areas(bytes: &[u64]) -> Option<String> {
-    // The first area is not used.
+    // Area 0 is unused.
     let planned: Vec<(usize, &u64)> = bytes.iter().enumerate().skip(1).collect();
     let sum = planned.iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(**bytes));
     let each = planned.iter().map(|(id, bytes)| format!("area {id} {} B", grouped(**bytes))).collect::<Vec<_>>().join(", ");
@@ -42,7 +42,7 @@ pub fn areas(bytes: &[u64]) -> Option<String> {
     }
 }
 
-/// How many nodes of each kind a graph has, in the order of their first.
+/// Counts the nodes of each kind in a graph, in the order of first nodes.
 fn kinds(delegate: &DelegateContents) -> Vec<(&str, usize)> {
     let mut kinds: Vec<(&str, usize)> = Vec::new();
     for node in &delegate.nodes {
@@ -85,7 +85,7 @@ fn sources_text(sources: &[InstructionSource], detail: Detail) -> String {
     table(&rows, &[])
 }
 
-/// The fields of a method in JSON.
+/// Adds the fields of a method in JSON.
 pub fn add_json(method: &mut Value, contents: &MethodContents) {
     let delegate = |delegate: &DelegateContents| {
         let kinds: Vec<Value> = kinds(delegate).into_iter().map(|(name, count)| json!({ "name": name, "count": count })).collect();

@@ -1,9 +1,9 @@
-//! What a compiled model has for a GPU.
+//! The GPU part of a compiled model.
 
 use crate::cli::output::{grouped, table};
 use crate::program::{Device, DeviceRegion, Method, regions};
 
-/// The profile, kernels and memory, as one line.
+/// Formats the profile, kernels and memory, as one line.
 pub fn summary(device: &Device, module_bytes: &[u64]) -> String {
     let bytes = [module_bytes.iter().sum(), device.area_bytes, device.constant_bytes, device.staging_bytes].map(grouped);
     let [code, area, constants, staging] = bytes;
@@ -12,7 +12,7 @@ pub fn summary(device: &Device, module_bytes: &[u64]) -> String {
     format!("{profile}: {kernels} kernels, {code} B of SPIR-V; area {area} B{variables}, constants {constants} B, staging {staging} B")
 }
 
-/// What each region of a method does, indented below the method's name; nothing where it has none.
+/// Formats the work of each region of a method, indented below the method's name. Empty if it has none.
 pub fn method(device: &Device, method: &Method) -> String {
     let numbers = regions(&method.steps);
     let of_method: Vec<&DeviceRegion> = numbers.iter().filter_map(|&number| device.regions.get(number)).collect();

@@ -1,4 +1,4 @@
-//! What `modelc inspect` says of every model, also of one that cannot be compiled: format, methods, operators.
+//! The part of `modelc inspect` for every model, even one that cannot be compiled: format, methods, operators.
 
 use super::contents::{self, Detail};
 use super::labels;
@@ -15,14 +15,14 @@ pub struct Listing {
     format: &'static str,
     bytes: u64,
     survey: Survey,
-    /// Whether something stands in the way of compiling it.
+    /// `true` if the model cannot be compiled.
     is_refused: bool,
-    /// At how many places each operator cannot be compiled, as far as compiling went.
+    /// Number of uses of each operator that failed to compile, as far as compilation went.
     failing: BTreeMap<String, usize>,
 }
 
 impl Listing {
-    /// The listing of a file, and of what stands in the way of compiling it.
+    /// Makes the listing of a file, with its errors of compilation.
     pub fn new(file: &str, bytes: &[u8], survey: Survey, errors: &Diagnostics) -> Self {
         let mut failing = BTreeMap::new();
         for error in &errors.0 {
@@ -34,7 +34,7 @@ impl Listing {
         Self { file: file.to_owned(), format, bytes: bytes.len() as u64, survey, is_refused: !errors.0.is_empty(), failing }
     }
 
-    /// Uses of an operator that cannot be compiled.
+    /// Returns the number of uses of an operator that failed to compile.
     fn failing(&self, operator: &OperatorCount) -> usize {
         let found = self.failing.get(&operator.name).copied().unwrap_or(0).min(operator.count);
         if operator.is_known { found } else { operator.count }
@@ -44,7 +44,7 @@ impl Listing {
         self.survey.operators.iter().map(|operator| (operator, self.failing(operator)))
     }
 
-    /// As text.
+    /// Formats the listing as text.
     pub fn text(&self, detail: Detail) -> String {
         let mut text = format!("{}: {}, {} B\n", self.file, self.format, grouped(self.bytes));
         let about: Vec<_> = self.survey.about.lines().map(|(name, said)| vec![name.to_owned(), said.to_owned()]).collect();
@@ -68,7 +68,7 @@ impl Listing {
         text
     }
 
-    /// Methods by the names of their inputs and outputs, where no compiled model tells more.
+    /// Lists methods with the names of their inputs and outputs, for models that cannot be compiled.
     fn methods_text(&self, detail: Detail) -> String {
         let mut text = String::new();
         for (number, method) in self.survey.methods.iter().enumerate() {
@@ -81,24 +81,24 @@ impl Listing {
         text
     }
 
-    /// What the file says of a method beside its operators.
+    /// Formats a method's contents beside its operators.
     pub fn contents_text(&self, method: usize, detail: Detail) -> String {
         self.survey.contents.get(method).map_or_else(String::new, |contents| contents::text(contents, detail))
     }
 
-    /// Bytes of each memory area that the file plans for a method.
+    /// Returns the bytes of each memory area that the file plans for a method.
     pub fn area_bytes(&self, method: usize) -> &[u64] {
         self.survey.contents.get(method).map_or(&[], |contents| &contents.area_bytes)
     }
 
-    /// Adds what the file says of a method to what is known of it.
+    /// Adds a method's contents in the file to its JSON.
     pub fn add_contents(&self, method: usize, json: &mut Value) {
         if let Some(contents) = self.survey.contents.get(method) {
             contents::add_json(json, contents);
         }
     }
 
-    /// As JSON of schema `modelc.inspect/1`.
+    /// Returns the listing as JSON of schema `modelc.inspect/1`.
     pub fn to_json(&self) -> Value {
         let operator = |(operator, failing): (&OperatorCount, usize)| json!({ "name": operator.name, "count": operator.count, "compiles": failing == 0, "failing": failing });
         let port = |name: &String| json!({ "name": name });
