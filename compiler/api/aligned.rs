@@ -1,27 +1,27 @@
-//! Bytes at the alignment that compiled code asks of its arguments.
+//! Bytes at the alignment that compiled code requires.
 
 use crate::diagnostic::Diagnostic;
 use crate::ir::ElementType;
 use crate::jit::memory::{Memory, Placement};
 
-/// Tests that an array can be handed to compiled code as it is.
+/// Tests whether compiled code can use an array in place.
 pub fn is_aligned(bytes: &[u8], element: ElementType) -> bool {
     bytes.is_empty() || (bytes.as_ptr() as u64).is_multiple_of(element.alignment())
 }
 
-/// A buffer of its own: on the heap where that is aligned, else in whole pages.
+/// An owned buffer: on the heap if that is aligned, otherwise in whole pages.
 pub enum Aligned {
-    /// As the allocator gave it.
+    /// Memory of the allocator.
     Heap(Vec<u8>),
     /// Whole pages.
     Pages(Memory),
 }
 
 impl Aligned {
-    /// Takes bytes, and moves them to memory that is aligned to an element where they are not.
+    /// Takes bytes, and moves them to aligned memory if the element type requires it.
     ///
     /// # Errors
-    /// MC0711 when there is no memory.
+    /// MC0711 if there is no memory.
     pub fn new(bytes: Vec<u8>, element: ElementType) -> Result<Self, Diagnostic> {
         if is_aligned(&bytes, element) {
             return Ok(Self::Heap(bytes));
@@ -31,7 +31,7 @@ impl Aligned {
         Ok(Self::Pages(pages))
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Self::Heap(bytes) => bytes,
@@ -39,7 +39,7 @@ impl Aligned {
         }
     }
 
-    /// The bytes, to write.
+    /// Returns the bytes for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         match self {
             Self::Heap(bytes) => bytes,

@@ -1,4 +1,4 @@
-//! Arrays: what calls take and give.
+//! Arrays: arguments and results of calls.
 
 use super::Error;
 use crate::diagnostic::{Diagnostic, codes};
@@ -20,7 +20,7 @@ use crate::ir::{ElementType, Tensor};
 pub struct Array(Tensor);
 
 impl Array {
-    /// An array of little-endian bytes.
+    /// Makes an array of little-endian bytes.
     ///
     /// ```
     /// use modelc::{Array, ElementType};
@@ -40,7 +40,7 @@ impl Array {
         Err(error.expected(expected, format!("{} bytes", bytes.len())).into())
     }
 
-    /// An array of numbers.
+    /// Makes an array of numbers.
     ///
     /// # Errors
     /// MC0511 if there are more or fewer numbers than the shape has elements.
@@ -50,27 +50,27 @@ impl Array {
         Self::new(T::TYPE, shape, bytes)
     }
 
-    /// Type of the elements.
+    /// Returns the type of the elements.
     pub fn element(&self) -> ElementType {
         self.0.element
     }
 
-    /// Extents; none for a number alone.
+    /// Returns the extents; empty for a scalar.
     pub fn shape(&self) -> &[u64] {
         &self.0.shape
     }
 
-    /// The elements as little-endian bytes.
+    /// Returns the elements as little-endian bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0.bytes
     }
 
-    /// The elements as little-endian bytes.
+    /// Returns the elements as little-endian bytes.
     pub fn into_bytes(self) -> Vec<u8> {
         self.0.bytes
     }
 
-    /// The numbers, if they are of this type.
+    /// Returns the numbers; `None` if they have another type.
     pub fn to_vec<T: Element>(&self) -> Option<Vec<T>> {
         (self.0.element == T::TYPE).then(|| self.0.bytes.chunks_exact(size_of::<T>()).map(T::read).collect())
     }
@@ -80,7 +80,7 @@ impl Array {
         ArrayView { element: self.0.element, shape: &self.0.shape, bytes: &self.0.bytes }
     }
 
-    /// As a tensor.
+    /// Returns the array as a tensor.
     #[doc(hidden)]
     pub fn tensor(&self) -> &Tensor {
         &self.0
@@ -105,14 +105,14 @@ impl From<Tensor> for Array {
 pub struct ArrayView<'a> {
     /// Type of the elements.
     pub element: ElementType,
-    /// Extents; none for a number alone.
+    /// Extents; empty for a scalar.
     pub shape: &'a [u64],
     /// The elements as little-endian bytes, dense and in row-major order.
     pub bytes: &'a [u8],
 }
 
 impl ArrayView<'_> {
-    /// A copy.
+    /// Copies the array.
     pub(super) fn to_tensor(self) -> Tensor {
         Tensor { element: self.element, shape: self.shape.to_vec(), bytes: self.bytes.to_vec() }
     }
@@ -127,16 +127,16 @@ impl ArrayView<'_> {
 /// assert!(is_float::<f32>() && !is_float::<u8>());
 /// ```
 pub trait Element: Copy + sealed::Bytes {
-    /// Its type in a model.
+    /// Type in a model.
     const TYPE: ElementType;
 }
 
 mod sealed {
-    /// Little-endian bytes of a number.
+    /// Conversion of numbers to and from little-endian bytes.
     pub trait Bytes: Sized {
-        /// Appends them.
+        /// Appends the bytes of the number.
         fn append(&self, bytes: &mut Vec<u8>);
-        /// Reads as many as the number has.
+        /// Reads a number from the first bytes.
         fn read(bytes: &[u8]) -> Self;
     }
 }

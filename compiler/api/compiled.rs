@@ -1,4 +1,4 @@
-//! Compiled models, for users.
+//! Compiled models in the Rust API.
 
 use super::{Error, Method};
 use crate::compile::Compiled;
@@ -6,27 +6,27 @@ use crate::emit;
 use std::path::Path;
 
 impl Compiled {
-    /// The object file.
+    /// Returns the object file.
     pub fn object(&self) -> Vec<u8> {
         self.files.object.to_vec()
     }
 
-    /// The C header.
+    /// Returns the C header.
     pub fn header(&self) -> &str {
         &self.files.header
     }
 
-    /// The interface as a module of Rust for `no_std`.
+    /// Returns the interface as a Rust module for `no_std`.
     pub fn rust(&self) -> String {
         emit::rust_module(&self.lowered.program, &self.info, &self.files)
     }
 
-    /// The interface as classes of C++17, in a header that includes the C header by this name.
+    /// Returns the interface as classes of C++17, in a header that includes the C header by this name.
     pub fn cpp(&self, header: &str) -> String {
         emit::cpp_header(&self.lowered.program, &self.info, &self.files, header)
     }
 
-    /// A shared library (ELF), which programs ask for by a name such as `libnet.so`.
+    /// Returns a shared library (ELF), which programs load by a name such as `libnet.so`.
     ///
     /// ```
     /// # fn main() -> Result<(), modelc::Error> {
@@ -43,36 +43,36 @@ impl Compiled {
         Ok(self.shared(name)?.to_vec())
     }
 
-    /// The file of weights, with [`Settings::weights_external`](crate::Settings::weights_external).
+    /// Returns the file of external weights; see [`Settings::weights_external`](crate::Settings::weights_external).
     pub fn weights(&self) -> Option<Vec<u8>> {
         self.files.weights.as_ref().map(crate::emit::Image::to_vec)
     }
 
-    /// The report as JSON, schema `modelc.report/1`.
+    /// Returns the report as JSON, schema `modelc.report/1`.
     pub fn report(&self) -> String {
         self.files.report.to_string()
     }
 
-    /// The report as a page of HTML.
+    /// Returns the report as an HTML page.
     pub fn page(&self) -> String {
         emit::html::page(&self.files.report)
     }
 
-    /// Bytes of the arena: state and scratch memory.
+    /// Returns the bytes of the arena: state and scratch memory.
     pub fn arena_bytes(&self) -> u64 {
         self.files.record.footprint.arena_bytes()
     }
 
-    /// The methods, as the settings shape them.
+    /// Returns the methods, with the shapes of the settings.
     pub fn methods(&self) -> Vec<Method> {
         Method::all(&self.module, &[])
     }
 
-    /// Writes an object, a static library if the name ends in `.a` or `.lib`, or a shared one if it ends in `.so`; beside it the header, and the
-    /// weights (`.bin`) where they are a file of their own. All files are written or none; a header that did not change is left alone.
+    /// Writes an object, a static library for `.a` or `.lib`, or a shared library for `.so`. The header and external weights (`.bin`) are
+    /// written beside it. All files are written, or none. An unchanged header is left alone.
     ///
     /// # Errors
-    /// When a file cannot be written, or would replace the model, or a header that modelc did not make.
+    /// An error if a file cannot be written, or if it would replace the model or a header that modelc did not make.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         Ok(self.write_files(path.as_ref())?)
     }

@@ -1,4 +1,4 @@
-//! A model in the JIT, with one instance.
+//! A model in the JIT compiler, with one instance.
 
 use super::source::Loaded;
 use crate::codegen::vulkan::{GpuOptions, RuntimePlace};
@@ -16,26 +16,26 @@ use std::time::{Duration, Instant};
 
 /// A compiled model and its instance.
 pub struct Engine {
-    /// What was compiled.
+    /// The lowered program with its plans.
     pub lowered: Lowered,
-    /// For which machine.
+    /// The machine that the code is for.
     pub machine: &'static Machine,
-    /// What it needs of memory.
+    /// Memory that the model needs.
     pub footprint: Footprint,
-    /// Where its functions are.
+    /// Addresses of its functions.
     pub symbols: Vec<Symbol>,
     /// The instance.
     pub instance: Instance,
-    /// How long compiling took, from the tensor language on.
+    /// Time of compilation, from the tensor language on.
     pub compile_time: Duration,
-    /// The outputs of each method as the source has them.
+    /// Outputs of each method in the source.
     ports: Vec<Vec<crate::ir::Port>>,
 }
 
-/// The machine that a model is compiled for to run here: of the CPU levels asked for the one that `init` would choose.
+/// Returns the machine for which a model is compiled to run here: the level that `init` would choose among the requested ones.
 ///
 /// # Errors
-/// When there is no such CPU level, or no code can be made for this computer.
+/// A diagnostic if a level does not exist, or if this computer is not supported.
 pub fn machine(settings: &Settings) -> Result<&'static Machine, Diagnostic> {
     let Some(names) = &settings.cpu else { return target::host_machine() };
     let machines = target::levels(target::in_process()?, Some(names))?;
@@ -43,7 +43,7 @@ pub fn machine(settings: &Settings) -> Result<&'static Machine, Diagnostic> {
     Ok(machines.iter().find(runs).unwrap_or(&machines[0]))
 }
 
-/// A program for a machine. Memory is planned for the threads of the settings, or for as many as are given where these name none.
+/// Lowers a model for a machine. Memory is planned for the threads of the settings; if they have none, for `threads`.
 fn lowered(model: &Loaded, settings: &Settings, machine: &'static Machine, threads: u32) -> Result<Lowered, Diagnostics> {
     let threads = Threads::new(if settings.threads == 0 { threads } else { settings.threads });
     let gpu = &settings.gpu;
@@ -54,10 +54,10 @@ fn lowered(model: &Loaded, settings: &Settings, machine: &'static Machine, threa
     Ok(lowered)
 }
 
-/// The report of a model as an engine compiles it for a machine and a number of threads.
+/// Returns the report of a model as an engine compiles it.
 ///
 /// # Errors
-/// As [`Engine::new`].
+/// The errors of [`Engine::new`].
 pub fn report(model: &Loaded, settings: &Settings, machine: &'static Machine, threads: u32) -> Result<serde_json::Value, Diagnostics> {
     let lowered = lowered(model, settings, machine, threads)?;
     let options = ObjectOptions { gpu: settings.gpu.options(), ..ObjectOptions::new("net", target::in_process()?, machine) };
@@ -65,10 +65,10 @@ pub fn report(model: &Loaded, settings: &Settings, machine: &'static Machine, th
 }
 
 impl Engine {
-    /// Compiles a model for this computer. Memory is planned for the threads of the settings, or those of the options where these name none.
+    /// Compiles a model for this computer. Memory is planned for the threads of the settings; if they have none, for those of the options.
     ///
     /// # Errors
-    /// As lowering; and when the CPU level is not this computer's.
+    /// The errors of lowering; and a diagnostic if this computer does not have the CPU level.
     pub fn new(model: &Loaded, settings: &Settings, options: JitOptions) -> Result<Self, Diagnostics> {
         let machine = machine(settings)?;
         let start = Instant::now();
@@ -82,12 +82,12 @@ impl Engine {
         Ok(Self { lowered, machine, footprint, symbols, instance, compile_time, ports })
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn program(&self) -> &Program {
         &self.lowered.program
     }
 
-    /// The most bytes that one call uses: the model's own memory, and arguments as arrays, in their buffers, and as files have them.
+    /// Returns the most bytes of one call: the model's memory, and its arguments as arrays, buffers and files.
     pub fn bytes_of_call(&self) -> u64 {
         let bytes = |ports: &[Port]| ports.iter().fold(0u64, |sum, port| sum.saturating_add(port.bytes));
         let of_method = |method: &Method| bytes(&method.inputs).saturating_mul(2).saturating_add(bytes(&method.outputs).saturating_mul(4));
@@ -96,15 +96,15 @@ impl Engine {
         own.saturating_add(arguments)
     }
 
-    /// The position of an output among those of the source's method, by which files name it.
+    /// Returns the position of an output among the outputs of the source's method, which files use.
     pub fn position(&self, method: usize, output: usize) -> usize {
         self.ports[method][output].position(output)
     }
 
-    /// Calls a method. Inputs are the buffers that it takes; outputs have the shapes of the source, as arrays in files do.
+    /// Calls a method. Inputs are in the layout of its buffers; outputs have the shapes of the source, like arrays in files.
     ///
     /// # Errors
-    /// When the call ends with a status.
+    /// A diagnostic if the call returns an error status.
     pub fn call(&mut self, method: usize, inputs: &[Tensor]) -> Result<Vec<Tensor>, Diagnostic> {
         let outputs = self.instance.call_tensors(method, inputs)?;
         Ok(outputs.into_iter().zip(&self.ports[method]).map(|(tensor, port)| port.from_buffer(&tensor).unwrap_or(tensor)).collect())

@@ -1,4 +1,4 @@
-//! Methods and their inputs and outputs, as the model file has them.
+//! Methods, inputs and outputs in the shapes of the model file.
 
 use super::quantize;
 use super::{Array, Error};
@@ -21,11 +21,11 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Method {
-    /// Its name in the file; `forward` if the file has none.
+    /// Name in the file; `forward` if the file has none.
     pub name: String,
-    /// Its inputs in order.
+    /// Inputs in order.
     pub inputs: Vec<Port>,
-    /// Its outputs in order.
+    /// Outputs in order.
     pub outputs: Vec<Port>,
 }
 
@@ -47,27 +47,27 @@ pub struct Method {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Port {
-    /// Its name in the file; may be empty.
+    /// Name in the file; may be empty.
     pub name: String,
     /// Type of the elements.
     pub element: ElementType,
-    /// The smallest and the largest extent of each dimension; one number for a dimension that is not dynamic.
+    /// Smallest and largest extent of each dimension; they differ only for dynamic dimensions.
     pub extents: Vec<RangeInclusive<u64>>,
-    /// How integers stand for real numbers, if they do.
+    /// Quantization: the relation of integers to real numbers.
     pub quantization: Option<Quantization>,
-    /// What its elements stand for, from the metadata of the file.
+    /// Labels of the elements, from the metadata of the file.
     pub labels: Vec<String>,
-    /// How the numbers that people have become those of training, from the metadata of the file.
+    /// Normalization of real data for the model, from the metadata of the file.
     pub normalization: Option<Normalization>,
-    /// The only value that an input may have.
+    /// The only value that an input accepts.
     pub value: Option<Array>,
 }
 
 impl Method {
-    /// The methods of a module.
+    /// Returns the methods of a module.
     pub(super) fn all(module: &Module, labels: &[LabelFile]) -> Vec<Self> {
         let mut methods: Vec<Self> = module.methods.iter().map(|method| Self::new(module, method)).collect();
-        // Labels of a file are those of its first subgraph.
+        // The file's labels belong to its first subgraph.
         for list in labels {
             let sides = methods.first_mut().map(|method| if list.is_output { &mut method.outputs } else { &mut method.inputs });
             if let Some(port) = sides.and_then(|ports| ports.get_mut(list.port)).filter(|port| port.labels.is_empty()) {
@@ -111,18 +111,18 @@ impl Port {
         }
     }
 
-    /// The bytes of its largest array, in which elements of 4 bits stand one in a byte.
+    /// Returns the bytes of the largest array, in which 4-bit elements have a byte each.
     pub fn max_bytes(&self) -> u64 {
         let elements = self.extents.iter().fold(1u64, |n, range| n.saturating_mul(*range.end()));
         self.element.unpacked().bytes_for(elements).unwrap_or(u64::MAX)
     }
 
-    /// Tests that its shape depends on the call.
+    /// Tests whether the shape depends on the call.
     pub fn is_dynamic(&self) -> bool {
         self.extents.iter().any(|range| range.start() != range.end())
     }
 
-    /// Float32 numbers as the integers that stand for them, rounded as the header's functions do.
+    /// Quantizes float32 numbers, with the rounding of the header's functions.
     ///
     /// # Errors
     /// MC0503 if the port is not quantized, or the array is not of float32.
@@ -132,7 +132,7 @@ impl Port {
         Ok(quantized.ok_or_else(|| self.not_quantized(real, "float32"))?.into())
     }
 
-    /// Integers as the float32 numbers that they stand for.
+    /// Converts quantized integers to float32 numbers.
     ///
     /// # Errors
     /// MC0503 if the port is not quantized, or the array is not of its integers.

@@ -30,7 +30,7 @@ use std::sync::Arc;
 pub struct Model(Source);
 
 impl Model {
-    /// Maps a file into memory. What is wrong with the model is found when it is used.
+    /// Maps a file into memory. Errors in the model are reported when it is used.
     ///
     /// # Errors
     /// MC0102 if the file cannot be read.
@@ -39,7 +39,7 @@ impl Model {
         Ok(Self(Source { path: path.to_string_lossy().into_owned(), bytes: input::map(path)? }))
     }
 
-    /// A model in memory.
+    /// Makes a model from bytes in memory.
     ///
     /// ```
     /// let error = modelc::Model::from_bytes(*b"no model").methods().unwrap_err();
@@ -50,50 +50,50 @@ impl Model {
         Self(Source { path: "model".into(), bytes: Arc::new(bytes) })
     }
 
-    /// Its methods, with inputs and outputs as the file shapes them.
+    /// Returns the methods, with inputs and outputs in the file's shapes.
     ///
     /// # Errors
-    /// Whatever is wrong with the file, or not supported.
+    /// Any error of the file, or of unsupported contents.
     pub fn methods(&self) -> Result<Vec<Method>, Error> {
         let loaded = self.read(&Settings::new(), Known::default())?;
         Ok(Method::all(&loaded.module, &self.0.labels()))
     }
 
-    /// Compiles it to an object file and its header.
+    /// Compiles the model to an object file and its header.
     ///
     /// # Errors
-    /// Whatever is wrong with the settings or the model.
+    /// Any error of the settings or the model.
     pub fn compile(&self, settings: &Settings) -> Result<Compiled, Error> {
         Ok(compile::compile(settings, self.0.bytes.clone(), &self.0.path)?)
     }
 
-    /// Compiles it for this computer, to be called in this process.
+    /// Compiles the model for this computer, for calls in this process.
     ///
     /// A TFLite model may leave open the shapes of inputs, or compute shapes from their values. It is then compiled again for a call that needs it,
     /// and the session keeps the last few of these programs.
     ///
     /// # Errors
-    /// Whatever is wrong with the settings or the model.
+    /// Any error of the settings or the model.
     pub fn load(&self, settings: &Settings) -> Result<Session, Error> {
         Session::new(self.0.clone(), settings.clone())
     }
 
-    /// The path as the user spelled it.
+    /// Returns the path as the user wrote it.
     #[doc(hidden)]
     pub fn path(&self) -> &str {
         &self.0.path
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     #[doc(hidden)]
     pub fn bytes(&self) -> &Arc<dyn Bytes> {
         &self.0.bytes
     }
 
-    /// Reads it into the tensor language for calls of which something is known.
+    /// Reads the model into the tensor language, with what is known of its calls.
     ///
     /// # Errors
-    /// When the file is invalid, or holds what is not supported.
+    /// Diagnostics if the file is invalid or has unsupported contents.
     #[doc(hidden)]
     pub fn read(&self, settings: &Settings, known: Known) -> Result<Loaded, Diagnostics> {
         self.0.read(settings, known)

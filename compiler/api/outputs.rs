@@ -1,4 +1,4 @@
-//! Outputs of compiled methods: buffers that code writes become the arrays that users get.
+//! Outputs of compiled methods: conversion of the buffers that code writes to users' arrays.
 
 use super::aligned::is_aligned;
 use crate::ir::{self, ElementType, Tensor, packed};
@@ -16,29 +16,29 @@ pub struct Output {
 }
 
 impl Output {
-    /// An output as the source and as the compiled method have it.
+    /// Makes an output from the ports in the source and in the compiled method.
     pub fn new(port: &ir::Port, compiled: &program::Port) -> Self {
         let elements = compiled.shape.iter().fold(1u64, |n, &extent| n.saturating_mul(extent));
         let array = compiled.element.unpacked().bytes_for(elements).unwrap_or(u64::MAX);
         Self { port: port.clone(), element: compiled.element, buffer_bytes: compiled.bytes as usize, array_bytes: array as usize }
     }
 
-    /// The type of its arrays: those of packed elements have a byte for each.
+    /// Returns the element type of its arrays, in which packed elements have a byte each.
     pub fn array_element(&self) -> ElementType {
         self.element.unpacked()
     }
 
-    /// What messages call it.
+    /// Returns the output's name for messages.
     pub fn place(&self, number: usize) -> String {
         if self.port.name.is_empty() { format!("out{number}") } else { self.port.name.clone() }
     }
 
-    /// Tests that code can write to a user's memory.
+    /// Tests whether code can write directly to a user's memory.
     pub fn is_written_as_is(&self, memory: &[u8]) -> bool {
         self.port.dim_order.order().is_none() && !self.element.is_packed() && is_aligned(memory, self.element)
     }
 
-    /// The array of a buffer of some shape, and writes the array's shape.
+    /// Returns the array of a buffer. Replaces `shape`, the buffer's, by the array's.
     pub fn array(&self, buffer: &[u8], shape: &mut Vec<u64>) -> Vec<u8> {
         let elements = shape.iter().fold(1u64, |n, &extent| n.saturating_mul(extent));
         let bytes = self.element.bytes_for(elements).map_or(buffer.len(), |bytes| buffer.len().min(bytes as usize));

@@ -1,4 +1,4 @@
-//! The time that each kernel takes.
+//! Times of kernels.
 
 use super::engine::Engine;
 use crate::program::calls;
@@ -19,26 +19,26 @@ use crate::program::calls;
 pub struct KernelTime {
     /// The method that calls it.
     pub method: String,
-    /// Its symbol.
+    /// Symbol of the kernel.
     pub kernel: String,
-    /// The operators that it computes: their positions and names in the file.
+    /// Operators that the kernel computes: positions and names in the file.
     pub operators: Vec<(u32, String)>,
-    /// How it computes them.
+    /// Name of the schedule.
     pub schedule: String,
-    /// Multiplications with an addition in one run.
+    /// Multiply-accumulate operations of one run.
     pub multiply_accumulates: u64,
     /// Bytes read and written in one run.
     pub bytes: u64,
-    /// Its runs.
+    /// Number of runs.
     pub runs: u64,
-    /// The time of all runs.
+    /// Total time of all runs.
     pub total_ns: u64,
-    /// The median time of a run.
+    /// Median time of a run.
     pub median_ns: u64,
 }
 
 impl KernelTime {
-    /// The kernel calls of all methods, in their order.
+    /// Returns the kernel calls of all methods, in order.
     pub(super) fn all(engine: &Engine) -> Vec<Self> {
         let program = engine.program();
         let calls = program.methods.iter().flat_map(|method| calls(&method.steps).into_iter().map(move |call| (method, call)));

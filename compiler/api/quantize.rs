@@ -1,8 +1,8 @@
-//! Floats as the integers of a quantized port, rounded as the header's `NAME_quantize` does, and integers as floats.
+//! Quantization of floats, with the rounding of the header's `NAME_quantize`, and the reverse conversion.
 
 use crate::ir::{ElementType, Quantization, Scalar, Tensor};
 
-/// The quantization of a port that floats can be given for: scales are usable, and the header declares its conversion.
+/// Returns the quantization of a port if it can convert floats: scales are usable, and the header declares the conversion.
 pub fn usable(quantization: Option<&Quantization>, element: ElementType) -> Option<&Quantization> {
     let quantization = quantization?;
     let scales = &quantization.scales;
@@ -10,7 +10,7 @@ pub fn usable(quantization: Option<&Quantization>, element: ElementType) -> Opti
     (usable && carrier(element).is_some()).then_some(quantization)
 }
 
-/// The type in which integers of a type are counted one by one: packed ones share a byte otherwise.
+/// Returns the type of an array with one element a byte or more; packed integers share bytes otherwise.
 fn carrier(element: ElementType) -> Option<ElementType> {
     match element {
         _ if element.is_integer() && element.bits() <= 8 => Some(element.unpacked()),
@@ -19,7 +19,7 @@ fn carrier(element: ElementType) -> Option<ElementType> {
     }
 }
 
-/// An array of floats as integers. Nothing for an array of another type, or one without the dimension that scales go along.
+/// Quantizes an array of floats. `None` for an array of another type, or without the dimension of the scales.
 pub fn quantized(floats: &Tensor, quantization: &Quantization, element: ElementType) -> Option<Tensor> {
     let carrier = carrier(element).filter(|_| floats.element == ElementType::F32)?;
     let (low, high) = element.integer_range()?;
@@ -37,7 +37,7 @@ pub fn quantized(floats: &Tensor, quantization: &Quantization, element: ElementT
     Some(Tensor { element: carrier, shape: floats.shape.clone(), bytes })
 }
 
-/// An array of integers as floats, as the header's `NAME_dequantize` computes them. Nothing where [`quantized`] gives nothing.
+/// Converts an array of integers to floats, as the header's `NAME_dequantize` does. `None` where [`quantized`] returns `None`.
 pub fn dequantized(integers: &Tensor, quantization: &Quantization, element: ElementType) -> Option<Tensor> {
     let carrier = carrier(element).filter(|carrier| integers.element == *carrier)?;
     let inner = channel_elements(&integers.shape, quantization)?;
@@ -53,7 +53,7 @@ pub fn dequantized(integers: &Tensor, quantization: &Quantization, element: Elem
     Some(Tensor { element: ElementType::F32, shape: integers.shape.clone(), bytes })
 }
 
-/// Elements from one channel to the next, of an array that has as many channels as there are scales.
+/// Returns the distance between channels in elements, for an array with as many channels as scales.
 fn channel_elements(shape: &[u64], quantization: &Quantization) -> Option<usize> {
     let channels = quantization.scales.len();
     if channels == 1 {
@@ -64,9 +64,9 @@ fn channel_elements(shape: &[u64], quantization: &Quantization) -> Option<usize>
     Some(shape[axis + 1..].iter().product::<u64>().max(1) as usize)
 }
 
-/// To nearest, halves away from zero; what is no number is the zero point.
+/// Quantizes a number: rounds to nearest, halves away from zero. NaN becomes the zero point.
 fn quantize(value: f32, scale: f32, zero_point: i64, (low, high): (i64, i64)) -> i64 {
-    /// From here on floats are whole numbers, and beyond every range.
+    /// Threshold above which all floats are integers outside of every range.
     const LARGE: f32 = 16_777_216.0;
     let scaled = value / scale;
     match scaled {

@@ -1,4 +1,4 @@
-//! Sessions: a model that runs in this process.
+//! Sessions: models that run in this process.
 
 use super::source::{Known, Source};
 use super::specialised::Specialised;
@@ -10,12 +10,12 @@ use crate::frontend::given;
 use crate::ir::{Tensor, has_room};
 use std::fmt;
 
-/// Programs for different shapes that a session keeps.
+/// Limit of the programs for different shapes in a session.
 const MOST_PROGRAMS: usize = 8;
 
-/// A model compiled for this computer, with memory of its own. Several sessions of a model are independent of each other.
+/// A model compiled for this computer, with its own memory. Sessions of the same model are independent.
 ///
-/// A session may move to another thread; a call needs it alone.
+/// A session can move to another thread. A call needs exclusive access.
 ///
 /// ```
 /// # fn main() -> Result<(), modelc::Error> {
@@ -34,13 +34,13 @@ const MOST_PROGRAMS: usize = 8;
 pub struct Session {
     source: Source,
     settings: Settings,
-    /// The one that was used last comes last; none before the first call of a model that must know its inputs.
+    /// Programs in the order of their last use. Empty before the first call of a model that must know its inputs.
     programs: Vec<Specialised>,
     methods: Vec<Method>,
     keeps_state: bool,
-    /// Whether a call has been made since the state was the initial one.
+    /// `true` if a call was made since the last reset of the state.
     is_called: bool,
-    /// Of the outputs of the last call.
+    /// Shapes of the outputs of the last call.
     shapes: Vec<Vec<u64>>,
 }
 
@@ -54,12 +54,12 @@ impl Session {
         }
     }
 
-    /// The methods. For a model that must know the values of its inputs the list is empty before the first call.
+    /// Returns the methods. The list is empty before the first call of a model that must know the values of its inputs.
     pub fn methods(&self) -> &[Method] {
         &self.methods
     }
 
-    /// The number of a method, for [`Session::call_method`].
+    /// Returns the number of a method, for [`Session::call_method`].
     ///
     /// # Errors
     /// MC0512 if the model has no method of this name.
@@ -74,7 +74,7 @@ impl Session {
     /// Calls the first method.
     ///
     /// # Errors
-    /// As [`Session::call_into`].
+    /// The errors of [`Session::call_into`].
     pub fn call(&mut self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
         self.call_method(0, inputs)
     }
@@ -82,7 +82,7 @@ impl Session {
     /// Calls a method by its number.
     ///
     /// # Errors
-    /// As [`Session::call_into`].
+    /// The errors of [`Session::call_into`].
     pub fn call_method(&mut self, method: usize, inputs: &[Array]) -> Result<Vec<Array>, Error> {
         let views: Vec<ArrayView<'_>> = inputs.iter().map(Array::view).collect();
         self.fit(method, &views)?;
@@ -105,11 +105,11 @@ impl Session {
         Ok(arrays.into_iter().zip(wanted).zip(&self.shapes).map(array).collect())
     }
 
-    /// Calls a method on memory of the caller. Each output needs [`Port::max_bytes`](crate::Port::max_bytes); [`Session::output_shape`] tells its shape
-    /// after the call.
+    /// Calls a method on memory of the caller. Each output needs [`Port::max_bytes`](crate::Port::max_bytes). [`Session::output_shape`] returns
+    /// its shape after the call.
     ///
-    /// Nothing is copied, and nothing is allocated after the first call of a method. Exceptions are memory that is not aligned to its elements,
-    /// elements of less than a byte, and ports of ExecuTorch programs that are not in row-major order: these are copied.
+    /// Nothing is copied, and nothing is allocated after the first call of a method. Exceptions are copied: memory that is not aligned to its
+    /// elements, elements of less than a byte, and ports of ExecuTorch programs that are not in row-major order.
     ///
     /// ```
     /// # fn main() -> Result<(), modelc::Error> {
@@ -124,19 +124,23 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// MC0510 for another number of inputs, MC0503 for another element type, MC0502 for another rank or extent, MC0507 for another value than the
-    /// model is compiled for; MC0511 for memory of another size; MC0513 when the call itself fails.
+    /// - MC0510 for another number of inputs
+    /// - MC0503 for another element type
+    /// - MC0502 for another rank or extent
+    /// - MC0507 for another value than the one compiled for
+    /// - MC0511 for memory of another size
+    /// - MC0513 if the call itself fails
     pub fn call_into(&mut self, method: usize, inputs: &[ArrayView<'_>], outputs: &mut [&mut [u8]]) -> Result<(), Error> {
         self.fit(method, inputs)?;
         Ok(self.run(method, inputs, outputs)?)
     }
 
-    /// The shape of an output of the last call.
+    /// Returns the shape of an output of the last call.
     pub fn output_shape(&self, output: usize) -> &[u64] {
         self.shapes.get(output).map_or(&[], Vec::as_slice)
     }
 
-    /// Bytes that an output needs in [`Session::call_into`], after a call of the same shapes.
+    /// Returns the bytes that each output needs in [`Session::call_into`], after a call of the same shapes.
     #[doc(hidden)]
     pub fn output_bytes(&mut self, method: usize, inputs: &[ArrayView<'_>]) -> Result<Vec<(crate::ir::ElementType, usize)>, Error> {
         self.fit(method, inputs)?;
@@ -144,17 +148,17 @@ impl Session {
         Ok(outputs.iter().map(|output| (output.array_element(), output.array_bytes)).collect())
     }
 
-    /// The variables that the model keeps from call to call.
+    /// Returns the variables that the model keeps between calls.
     pub fn state(&self) -> State {
         self.programs
             .last()
             .map_or(State::new(0, &[]), |program| State::new(layout_hash(program.engine.program()), program.engine.instance.variables()))
     }
 
-    /// Puts variables back that [`Session::state`] gave.
+    /// Restores variables from [`Session::state`].
     ///
     /// # Errors
-    /// MC0513 if they are of another model.
+    /// MC0513 if they belong to another model.
     pub fn set_state(&mut self, state: &State) -> Result<(), Error> {
         let program = self.programs.last_mut();
         let hash = program.as_ref().map_or(0, |program| layout_hash(program.engine.program()));
@@ -164,21 +168,21 @@ impl Session {
         Ok(())
     }
 
-    /// Gives the variables their initial contents again.
+    /// Resets the variables to their initial contents.
     ///
     /// # Errors
-    /// Never, unless the code wrote over the state.
+    /// Never, unless the code corrupted the state.
     pub fn reset(&mut self) -> Result<(), Error> {
         self.is_called = false;
         Ok(self.programs.iter_mut().try_for_each(|program| program.engine.instance.reset())?)
     }
 
-    /// The times of the kernels, with [`Settings::profile`](crate::Settings::profile); else nothing.
+    /// Returns the times of the kernels; empty without [`Settings::profile`](crate::Settings::profile).
     pub fn profile(&self) -> Vec<KernelTime> {
         self.programs.last().map_or(vec![], |program| KernelTime::all(&program.engine))
     }
 
-    /// Makes the last program one that takes these inputs.
+    /// Ensures that the last program accepts these inputs.
     fn fit(&mut self, method: usize, inputs: &[ArrayView<'_>]) -> Result<(), Diagnostics> {
         match self.programs.last().map(|program| program.check(method, inputs)) {
             Some(Ok(())) => return Ok(()),
@@ -212,12 +216,12 @@ impl Session {
         Ok(())
     }
 
-    /// Tells if inputs that do not fit may be what the file leaves open.
+    /// Tells if rejected inputs may fit a program for other shapes or values.
     fn may_fit_another(&self, error: &Diagnostic) -> bool {
         [codes::ARRAY_SHAPE, codes::KNOWN_VALUE].contains(&error.code) && self.source.may_leave_open()
     }
 
-    /// Another program has variables of its own.
+    /// Rejects a change of program after a call, because another program has separate variables.
     fn check_change(&self) -> Result<(), Diagnostic> {
         if !(self.keeps_state && self.is_called) {
             return Ok(());
@@ -226,7 +230,7 @@ impl Session {
         Err(Diagnostic::new(codes::STATE_BETWEEN_MODELS, message).help("reset the state before this call"))
     }
 
-    /// The arrays of a call by the positions of the source.
+    /// Returns the arrays of a call, by positions in the source.
     fn sample(&self, method: usize, inputs: &[ArrayView<'_>]) -> given::Sample {
         let positions = self.programs.last().map_or_else(|| (0..inputs.len()).collect(), |program| program.positions(method));
         let arrays = positions.into_iter().zip(inputs.iter().map(|input| input.to_tensor())).collect();

@@ -1,4 +1,4 @@
-//! The bytes of a model, and reading them into the tensor language.
+//! Model files, and their conversion to the tensor language.
 
 use crate::compile::Settings;
 use crate::diagnostic::Diagnostics;
@@ -12,26 +12,26 @@ use std::sync::Arc;
 /// The file of a model.
 #[derive(Clone)]
 pub struct Source {
-    /// The path as the user spelled it.
+    /// Path as the user wrote it.
     pub path: String,
-    /// Its bytes.
+    /// Bytes of the file.
     pub bytes: Arc<dyn Bytes>,
 }
 
-/// What is known of the calls of a model.
+/// Facts about the calls of a model.
 #[derive(Clone, Default)]
 pub struct Known {
     /// A call of each method, with the arrays of its inputs.
     pub samples: Vec<Sample>,
-    /// Extents that differ from call to call; not used where the settings have shapes or bounds.
+    /// Extents that differ between calls; ignored if the settings have shapes or bounds.
     pub bounds: Vec<Bound>,
 }
 
 impl Source {
-    /// Reads it into the tensor language for calls of which something is known.
+    /// Reads the file into the tensor language, with what is known of its calls.
     ///
     /// # Errors
-    /// When the file is invalid, or holds what is not supported.
+    /// Diagnostics if the file is invalid or has unsupported contents.
     pub fn read(&self, settings: &Settings, known: Known) -> Result<Loaded, Diagnostics> {
         let mut options = LoadOptions { samples: known.samples, ..settings.load_options()? };
         if options.bounds.is_empty() && options.shapes.is_empty() {
@@ -41,12 +41,12 @@ impl Source {
         Ok(Loaded { path: self.path.clone(), bytes: self.bytes.clone(), options, module })
     }
 
-    /// The lists of labels in it.
+    /// Returns the lists of labels in the file.
     pub fn labels(&self) -> Vec<LabelFile> {
         frontend::labels((*self.bytes).as_ref())
     }
 
-    /// Tells if its format lets calls decide shapes and values.
+    /// Tells if calls can determine shapes and values in this format.
     pub fn may_leave_open(&self) -> bool {
         Format::detect((*self.bytes).as_ref()) == Some(Format::Tflite)
     }
@@ -54,12 +54,12 @@ impl Source {
 
 /// A model in the tensor language.
 pub struct Loaded {
-    /// The path as the user spelled it.
+    /// Path as the user wrote it.
     pub path: String,
     /// The file's bytes.
     pub bytes: Arc<dyn Bytes>,
-    /// What the front end was told.
+    /// Options of the front end.
     pub options: LoadOptions,
-    /// In the tensor language.
+    /// The module.
     pub module: Module,
 }

@@ -1,4 +1,4 @@
-//! A model compiled for calls of some shapes, with its instance.
+//! A model compiled for particular shapes of its inputs, with its instance.
 
 use super::ArrayView;
 use super::aligned::Aligned;
@@ -10,7 +10,7 @@ use crate::compile::Settings;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::jit::JitOptions;
 
-/// The program for calls of some shapes.
+/// The program for particular shapes.
 pub struct Specialised {
     /// The compiled program and its memory.
     pub engine: Engine,
@@ -27,7 +27,7 @@ impl Specialised {
     /// Compiles a model for this computer.
     ///
     /// # Errors
-    /// As [`Engine::new`].
+    /// The errors of [`Engine::new`].
     pub fn new(loaded: &Loaded, settings: &Settings) -> Result<Self, Diagnostics> {
         let options = JitOptions { profile: settings.profile, threads: settings.threads, ..JitOptions::default() };
         let engine = Engine::new(loaded, settings, options)?;
@@ -44,12 +44,12 @@ impl Specialised {
         Ok(Self { engine, methods })
     }
 
-    /// The outputs of a method.
+    /// Returns the outputs of a method.
     pub fn outputs(&self, method: usize) -> &[Output] {
         self.methods.get(method).map_or(&[], |ports| &ports.outputs)
     }
 
-    /// The positions of the inputs of a method among those of the source.
+    /// Returns the positions of a method's inputs among the inputs in the source.
     pub fn positions(&self, method: usize) -> Vec<usize> {
         let inputs = self.methods.get(method).into_iter().flat_map(|ports| ports.inputs.iter().enumerate());
         inputs.map(|(number, input)| input.port.position(number)).collect()
@@ -58,7 +58,7 @@ impl Specialised {
     /// Checks the inputs of a call.
     ///
     /// # Errors
-    /// MC0512, MC0510, or as [`Taken::check`](crate::interface::Taken::check).
+    /// MC0512, MC0510, or the errors of [`Taken::check`](crate::interface::Taken::check).
     pub fn check(&self, method: usize, given: &[ArrayView<'_>]) -> Result<(), Diagnostic> {
         let Some(ports) = self.methods.get(method) else {
             return Err(Diagnostic::new(codes::METHOD_INDEX, format!("there is no method {method}")));
@@ -71,10 +71,10 @@ impl Specialised {
         checks.try_for_each(|(number, (input, given))| input.check(given, number)).map_err(|error| error.in_function(&ports.name))
     }
 
-    /// Calls a method on inputs that were checked. The outputs and their shapes are written.
+    /// Calls a method on checked inputs. Writes the outputs and their shapes.
     ///
     /// # Errors
-    /// MC0510 and MC0511 where outputs do not fit; or when the call ends with a status.
+    /// MC0510 and MC0511 if outputs do not fit; or a diagnostic if the call returns an error status.
     pub fn call(
         &mut self,
         method: usize,
@@ -121,10 +121,10 @@ fn check_outputs(ports: &Ports, outputs: &[&mut [u8]]) -> Result<(), Diagnostic>
     Err(error.about_tensor(output.place(number)).expected(format!("{} bytes", output.array_bytes), format!("{} bytes", memory.len())))
 }
 
-/// The extents and the memory of an input that was converted.
+/// Extents and memory of a converted input.
 type Converted = (Vec<u64>, Aligned);
 
-/// Buffers for inputs that code cannot read as they are; none at all where it can read every one.
+/// Returns buffers for inputs that code cannot read in place; empty if it can read all.
 fn converted(ports: &Ports, given: &[ArrayView<'_>]) -> Result<Vec<Option<Converted>>, Diagnostic> {
     let mut buffers = Vec::new();
     for (number, (input, given)) in ports.inputs.iter().zip(given).enumerate().filter(|(_, (input, given))| !input.takes_as_is(given)) {
@@ -135,7 +135,7 @@ fn converted(ports: &Ports, given: &[ArrayView<'_>]) -> Result<Vec<Option<Conver
     Ok(buffers)
 }
 
-/// Buffers for outputs that code cannot write where they are wanted; none at all where it can write every one.
+/// Returns buffers for outputs that code cannot write in place; empty if it can write all.
 fn own_buffers(ports: &Ports, outputs: &[&mut [u8]]) -> Result<Vec<Option<Aligned>>, Diagnostic> {
     let mut buffers = Vec::new();
     for (number, (output, _)) in

@@ -1,4 +1,4 @@
-//! What is said of GPUs, in the spellings of the command line.
+//! Settings for GPUs, as on the command line.
 
 use crate::codegen::vulkan::{GpuOptions, LoaderChoice, RuntimePlace};
 use crate::diagnostic::{Diagnostic, codes};
@@ -9,7 +9,7 @@ use crate::program::HostReason;
 use crate::target::{Platform, Target};
 use serde::{Deserialize, Serialize};
 
-/// Use of a GPU for what the program gives to one.
+/// Use of a GPU for the GPU part of a program.
 ///
 /// ```
 /// let settings = modelc::Settings::new().gpu(modelc::GpuMode::Off);
@@ -18,42 +18,41 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GpuMode {
-    /// Where there is one when the program runs; else the CPU does the work.
+    /// Use of a GPU if there is one at run time; otherwise the CPU does the work.
     Auto,
-    /// Always.
+    /// A GPU is required.
     Require,
-    /// Never: nothing is compiled for it.
+    /// No code for a GPU.
     Off,
 }
 
-/// What is said of GPUs.
+/// Settings for GPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GpuSettings {
-    /// What [`GpuSettings::mode`] says when absent.
+    /// Use of a GPU; see [`GpuSettings::mode`] for the default.
     pub mode: Option<GpuMode>,
-    /// Operators that are for a GPU beside those that the file gives to one.
+    /// Additional operators for the GPU, beside those that the file assigns to it.
     pub operators: Option<String>,
-    /// The profile of Vulkan, the least one when absent.
+    /// The Vulkan profile; the lowest one by default.
     pub profile: Option<String>,
-    /// Whether the application brings Vulkan's library.
+    /// `true` if the application provides Vulkan's library.
     pub library_of_host: bool,
-    /// Whether the runtime stands in an object of its own.
+    /// `true` if the runtime is in a separate object.
     pub linked_runtime: bool,
 }
 
 impl GpuSettings {
-    /// Whether a GPU runs what the program gives to one: where nothing is said, `auto` where the target has a system, which may have a device,
-    /// and `off` on bare targets.
+    /// Returns the use of a GPU. The default is `auto` on targets with an operating system, and `off` on bare targets.
     pub fn mode(&self, target: &Target) -> GpuMode {
         let default = if target.platform == Platform::None { GpuMode::Off } else { GpuMode::Auto };
         self.mode.unwrap_or(default)
     }
 
-    /// The profile that is compiled for on a target; nothing where nothing is.
+    /// Returns the profile for a target; `None` if nothing is compiled for a GPU.
     ///
     /// # Errors
-    /// A usage diagnostic when there is no such profile, or the target has no system on which a library could be found.
+    /// A usage diagnostic if there is no such profile, or if the target has no operating system that could load a library.
     pub fn machine(&self, target: &Target) -> Result<Option<&'static Machine>, Diagnostic> {
         let name = self.profile.as_deref().unwrap_or(GPUS[0].level);
         let machine = GPUS.iter().find(|machine| machine.level == name);
@@ -71,18 +70,18 @@ impl GpuSettings {
         Ok(Some(machine))
     }
 
-    /// What lowering is asked for on a target, with what a GPU does of it.
+    /// Returns the lowering options of a target, with the GPU's.
     ///
     /// # Errors
-    /// As [`GpuSettings::machine`].
+    /// The errors of [`GpuSettings::machine`].
     pub fn lowering(&self, target: &Target, options: lower::Options) -> Result<lower::Options, Diagnostic> {
         Ok(lower::Options { gpu: self.machine(target)?, needs_device: self.mode == Some(GpuMode::Require), ..options })
     }
 
-    /// Whether some of what a module gives to a GPU has code for one, where it is required.
+    /// Checks that some of a module's GPU part has GPU code, if a GPU is required.
     ///
     /// # Errors
-    /// A usage diagnostic with the reasons why nothing has.
+    /// A usage diagnostic with the reasons if there is none.
     pub fn check(&self, module: &Module, lowered: &Lowered) -> Result<(), Diagnostic> {
         let is_required = self.mode == Some(GpuMode::Require) && module.is_for_gpu();
         if !is_required || lowered.program.device.is_some() {
@@ -92,7 +91,7 @@ impl GpuSettings {
         Err(Diagnostic::new(codes::OPTION, message).help("`--gpu auto`: the CPU runs it"))
     }
 
-    /// What the runtime is to be like.
+    /// Returns the options of the GPU runtime.
     pub fn options(&self) -> GpuOptions {
         GpuOptions {
             required: self.mode == Some(GpuMode::Require),
@@ -102,7 +101,7 @@ impl GpuSettings {
         }
     }
 
-    /// Whether nothing is said.
+    /// Tests whether all settings have their defaults.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -116,7 +115,7 @@ mod tests {
     use crate::target::target;
     use std::path::Path;
 
-    /// The object of one of the repository's models.
+    /// Compiles one of the repository's models to an object.
     fn object(model: &str, mode: Option<GpuMode>, external_weights: bool) -> Vec<u8> {
         let gpu = GpuSettings { mode, ..GpuSettings::default() };
         let (target, name) = (Some("aarch64-linux-gnu".into()), Some("net".into()));

@@ -14,7 +14,7 @@ use crate::target::{self, Target};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Options for compiling and loading a model. Methods have the names of the command line's options, and mean the same.
+/// Options for compiling and loading a model. Methods have the names and meanings of the command line's options.
 ///
 /// ```
 /// let settings = modelc::Settings::new().target("aarch64-none-elf").name("net").optimize_size();
@@ -23,82 +23,82 @@ use std::path::Path;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Target triple; this computer's when absent.
+    /// Target triple; this computer's by default.
     #[doc(hidden)]
     pub target: Option<String>,
-    /// CPU levels with commas between; the target's default when absent.
+    /// CPU levels, separated by commas; the target's default levels by default.
     #[doc(hidden)]
     pub cpu: Option<String>,
     /// `lp64`, `lp64f` or `lp64d`, for riscv64.
     #[doc(hidden)]
     pub abi: Option<String>,
-    /// Prefix of every symbol; the model's stem when absent.
+    /// Prefix of every symbol; the model's stem by default.
     #[doc(hidden)]
     pub name: Option<String>,
-    /// Whether weights are a file of their own.
+    /// `true` for external weights.
     #[doc(hidden)]
     pub external_weights: bool,
     /// Section of embedded weights.
     #[doc(hidden)]
     pub weights_section: Option<String>,
-    /// Whether the memory plan of the file is kept.
+    /// `true` to keep the memory plan of the file.
     #[doc(hidden)]
     pub keep_plan: bool,
-    /// Whether the planner searches further.
+    /// `true` for a longer search of the planner.
     #[doc(hidden)]
     pub search_longer: bool,
-    /// Whether the code is to be small rather than fast.
+    /// `true` for small code instead of fast code.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[doc(hidden)]
     pub small: bool,
-    /// For how many threads scratch memory is planned; 0 and 1 are the caller's own alone.
+    /// Number of threads for which scratch memory is planned; 0 and 1 mean the caller's thread alone.
     #[serde(skip_serializing_if = "is_alone")]
     #[doc(hidden)]
     pub threads: u32,
     /// Shapes that replace the file's, by input number.
     #[doc(hidden)]
     pub shapes: Vec<(usize, Vec<u64>)>,
-    /// Extents that are known only when the model runs.
+    /// Dynamic dimensions with their bounds.
     #[doc(hidden)]
     pub bounds: Vec<Bound>,
-    /// Values that inputs have in every call, by input number: what the file computes shapes, axes and the like from is then known.
+    /// Constant values of inputs, by input number. Shapes, axes and other values computed from them are then known.
     #[doc(hidden)]
     pub values: Vec<(usize, Vec<Number>)>,
-    /// Custom operators left to functions of the application: their names in the file, and those of the functions.
+    /// Custom operators with C functions of the application: names in the file, and symbols.
     #[doc(hidden)]
     pub customs: Vec<(String, String)>,
     /// Names of inputs and outputs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[doc(hidden)]
     pub port_names: Vec<PortName>,
-    /// Files of tensors beside an ExecuTorch program (`.ptd`). Paths are kept nowhere.
+    /// Tensor files of an ExecuTorch program (`.ptd`). Outputs do not contain these paths.
     #[serde(skip)]
     #[doc(hidden)]
     pub data: Vec<String>,
-    /// Whether `on_kernel` is called around every kernel.
+    /// `true` to call `on_kernel` around every kernel.
     #[doc(hidden)]
     pub profile_hooks: bool,
-    /// Rounds after which a loop ends the call with `MODELC_E_ABORTED`; no limit when absent.
+    /// Iterations after which a loop ends the call with `MODELC_E_ABORTED`; no limit by default.
     #[doc(hidden)]
     pub max_iterations: Option<u64>,
-    /// What is said of GPUs.
+    /// Settings for GPUs.
     #[serde(skip_serializing_if = "GpuSettings::is_default")]
     #[doc(hidden)]
     pub gpu: GpuSettings,
-    /// Whether a session measures its kernels.
+    /// `true` if a session measures its kernels.
     #[serde(skip)]
     #[doc(hidden)]
     pub profile: bool,
 }
 
-/// Whether threads are the caller's own alone.
+/// Tests whether the caller's thread works alone.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_alone(threads: &u32) -> bool {
     *threads < 2
 }
 
 impl Settings {
-    /// Defaults: this computer, its CPU levels, fast code.
+    /// Makes the default settings: this computer, its CPU levels, fast code.
     ///
     /// ```
     /// assert_eq!(modelc::Settings::new(), modelc::Settings::default());
@@ -107,14 +107,14 @@ impl Settings {
         Self::default()
     }
 
-    /// `--target`: a triple as GCC, Rust or the Android NDK spell it. A session always runs on this computer.
+    /// `--target`: a triple in the spelling of GCC, Rust or the Android NDK. A session always runs on this computer.
     #[must_use]
     pub fn target(mut self, triple: &str) -> Self {
         self.target = Some(triple.into());
         self
     }
 
-    /// `--cpu`: the CPU level, or several with commas between, among which `init` chooses.
+    /// `--cpu`: a CPU level, or several separated by commas, of which `init` chooses one.
     #[must_use]
     pub fn cpu(mut self, level: &str) -> Self {
         self.cpu = Some(level.into());
@@ -128,14 +128,14 @@ impl Settings {
         self
     }
 
-    /// `--name`: the prefix of every symbol; it is made an identifier.
+    /// `--name`: the prefix of every symbol; it is converted to an identifier.
     #[must_use]
     pub fn name(mut self, name: &str) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// `--weights external`: weights in a file of their own, which the program loads and hands to `init`.
+    /// `--weights external`: weights in a separate file, which the program loads and passes to `init`.
     #[must_use]
     pub fn weights_external(mut self) -> Self {
         self.external_weights = true;
@@ -163,14 +163,14 @@ impl Settings {
         self
     }
 
-    /// `--optimize size`: small code, which takes longer.
+    /// `--optimize size`: small code, which is slower.
     #[must_use]
     pub fn optimize_size(mut self) -> Self {
         self.small = true;
         self
     }
 
-    /// `--threads`: scratch memory for kernels that run in parts on this number of threads. A session runs on as many.
+    /// `--threads`: scratch memory for kernels on this number of threads. A session uses this number of threads, too.
     #[must_use]
     pub fn threads(mut self, threads: u32) -> Self {
         self.threads = threads;
@@ -184,14 +184,14 @@ impl Settings {
         self
     }
 
-    /// `--bound`: a dimension of an input that is known only when the program runs, with its upper bound.
+    /// `--bound`: a dynamic dimension of an input, with its upper bound.
     #[must_use]
     pub fn bound(mut self, input: usize, dimension: usize, most: u64) -> Self {
         self.bounds.push(Bound { is_output: false, port: input, dimension, most });
         self
     }
 
-    /// `--value`: the value that an input has in every call, row by row.
+    /// `--value`: the constant value of an input, in row-major order.
     ///
     /// ```
     /// let settings = modelc::Settings::new().value(1, &[2, -1]).value(2, &[0.5]);
@@ -203,7 +203,7 @@ impl Settings {
         self
     }
 
-    /// `--data`: a file of tensors beside an ExecuTorch program.
+    /// `--data`: a tensor file of an ExecuTorch program.
     #[must_use]
     pub fn data(mut self, path: &str) -> Self {
         self.data.push(path.into());
@@ -217,14 +217,14 @@ impl Settings {
         self
     }
 
-    /// `--max-iterations`: the rounds of a loop after which a call ends with an error.
+    /// `--max-iterations`: the iterations of a loop after which a call ends with an error.
     #[must_use]
     pub fn max_iterations(mut self, most: u64) -> Self {
         self.max_iterations = Some(most);
         self
     }
 
-    /// `--profile-hooks`: `on_kernel` of the configuration is called around every kernel.
+    /// `--profile-hooks`: calls of the configuration's `on_kernel` around every kernel.
     #[must_use]
     pub fn profile_hooks(mut self) -> Self {
         self.profile_hooks = true;
@@ -266,7 +266,7 @@ impl Settings {
         self
     }
 
-    /// `--runtime link`: the GPU runtime is an object of its own.
+    /// `--runtime link`: the GPU runtime in a separate object.
     #[must_use]
     pub fn runtime_link(mut self) -> Self {
         self.gpu.linked_runtime = true;
@@ -276,10 +276,10 @@ impl Settings {
 
 #[doc(hidden)]
 impl Settings {
-    /// The target and the machines of its CPU levels, at least one, the preferred one first.
+    /// Returns the target and the machines of its CPU levels: at least one, the preferred one first.
     ///
     /// # Errors
-    /// A usage diagnostic when there is no such target or level.
+    /// A usage diagnostic if there is no such target or level.
     pub fn machines(&self) -> Result<(&'static Target, Vec<&'static Machine>), Diagnostic> {
         let target = match &self.target {
             Some(spelling) => target::target(spelling)?,
@@ -288,24 +288,25 @@ impl Settings {
         Ok((target, target::levels(target, self.cpu.as_deref())?))
     }
 
-    /// The float ABI of a target.
+    /// Returns the float ABI of a target.
     ///
     /// # Errors
-    /// When the target has none of that name.
+    /// A diagnostic if the target has no ABI of this name.
     pub(super) fn riscv_abi(&self, target: &Target) -> Result<RiscvAbi, Diagnostic> {
         self.abi.as_deref().map_or(Ok(RiscvAbi::default()), |name| RiscvAbi::for_target(name, target))
     }
 
-    /// Those that matter for a module: what is said of GPUs only where something is for one, so that other objects do not depend on it.
+    /// Returns the settings that affect a module. GPU settings are kept only for a module with a GPU part, so that other objects do not depend
+    /// on them.
     pub(super) fn of_module(&self, module: &Module) -> Self {
         let gpu = if module.is_for_gpu() { self.gpu.clone() } else { GpuSettings::default() };
         Self { gpu, ..self.clone() }
     }
 
-    /// What the front end is told.
+    /// Returns the options of the front end.
     ///
     /// # Errors
-    /// When a file of tensors cannot be read.
+    /// A diagnostic if a tensor file cannot be read.
     pub fn load_options(&self) -> Result<LoadOptions, Diagnostic> {
         let data = |path: &String| Ok((path.clone(), Data::all_of(input::map(Path::new(path))?)));
         Ok(LoadOptions {
@@ -322,7 +323,7 @@ impl Settings {
         })
     }
 
-    /// What lowering is told.
+    /// Returns the options of lowering.
     pub fn lower_options(&self, machine: &'static Machine) -> lower::Options {
         let plan = if self.keep_plan { PlanSource::Program } else { PlanSource::Own };
         let effort = if self.search_longer { Effort::Max } else { Effort::Normal };

@@ -1,13 +1,13 @@
-//! The codes of diagnostics: one row each, with one meaning, whose fault it is, and what to do. `docs/DIAGNOSTICS.md` is this table.
+//! The codes of diagnostics: each row has one meaning, an owner of the fault, and a remedy. `docs/DIAGNOSTICS.md` is this table.
 //!
-//! Numbers are stable: a new meaning takes a new number, and the number of one that is gone stays unused. `MC01xx` are files and
-//! containers, `MC02xx` the structure of graphs, `MC03xx` operators and shapes, `MC04xx` what is not compiled, `MC05xx` data and runs,
-//! `MC06xx` requirements and weights, `MC07xx` targets and output, `MC08xx` the command line, `MC09xx` mistakes of modelc.
+//! Numbers are stable: a new meaning takes a new number, and the number of a removed one stays unused. `MC01xx` are files and containers,
+//! `MC02xx` the structure of graphs, `MC03xx` operators and shapes, `MC04xx` unsupported contents. `MC05xx` are data and runs, `MC06xx`
+//! requirements and weights, `MC07xx` targets and output, `MC08xx` the command line, `MC09xx` mistakes of modelc.
 
 use super::Kind;
 use std::fmt;
 
-/// What a diagnostic says, apart from the words for the case. Only this file makes one.
+/// The kind of a diagnostic, without its details. Only this file makes codes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Code(&'static Row);
 
@@ -20,22 +20,22 @@ struct Row {
 }
 
 impl Code {
-    /// The number after `MC`.
+    /// Returns the number after `MC`.
     pub fn number(self) -> u16 {
         self.0.number
     }
 
-    /// Whose fault it is.
+    /// Returns whose fault it is.
     pub fn kind(self) -> Kind {
         self.0.kind
     }
 
-    /// What is wrong, in one sentence.
+    /// Returns the meaning, in one sentence.
     pub fn meaning(self) -> &'static str {
         self.0.meaning
     }
 
-    /// What to do, in one sentence.
+    /// Returns the remedy, in one sentence.
     pub fn remedy(self) -> &'static str {
         self.0.remedy
     }
@@ -47,7 +47,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// A constant for each row, and the list of all.
+/// Defines a constant for each row, and the list of all.
 macro_rules! codes {
     ($($number:literal $name:ident $kind:ident $meaning:literal $remedy:literal;)*) => {
         $(

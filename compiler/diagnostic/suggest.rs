@@ -1,6 +1,6 @@
-//! What somebody may have meant who misspelled a name.
+//! Suggestions for misspelled names.
 
-/// The name nearest to a word, if it is near: a letter left out, doubled, changed or swapped, more of them in longer words.
+/// Returns the nearest name to a word, if it is similar: one letter omitted, doubled, changed or swapped, or more in longer words.
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most = 1 + word.chars().count() / 4;
     let distances = names.into_iter().map(|name| (strsim::osa_distance(word, name), name));

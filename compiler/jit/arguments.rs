@@ -1,4 +1,4 @@
-//! The arguments of a method: the structs that its entry takes, and a buffer for each input and output.
+//! Arguments of a method: the structs for its entry function, and a buffer for each input and output.
 
 use super::memory::{Memory, Placement};
 use crate::diagnostic::Diagnostic;
@@ -11,7 +11,7 @@ pub(super) struct Arguments {
     pub outputs: Side,
 }
 
-/// Inputs or outputs: the struct, and a buffer for each port that has one.
+/// Inputs or outputs: the struct, and a buffer for each port that is not a scalar.
 pub(super) struct Side {
     pub record: Memory,
     pub buffers: Vec<Option<Memory>>,
@@ -34,12 +34,12 @@ impl Side {
         Ok(Self { record, buffers })
     }
 
-    /// The struct without buffers: its pointers will lead to those of the caller.
+    /// Makes the struct without buffers: its pointers will refer to the caller's.
     pub fn without_buffers(ports: &[Port], fields: &[Field]) -> Result<Self, Diagnostic> {
         Ok(Self { record: record(ports, fields)?, buffers: vec![] })
     }
 
-    /// Address and size of each buffer; nothing for a number.
+    /// Returns address and size of each buffer; an empty range for a scalar.
     pub fn memory(&self) -> Vec<(*const u8, usize)> {
         self.buffers.iter().map(|buffer| buffer.as_ref().map_or(&[][..], Memory::contents)).map(|b| (b.as_ptr(), b.len())).collect()
     }
@@ -51,17 +51,17 @@ impl Side {
         }
     }
 
-    /// Makes the pointer of a port lead to an address.
+    /// Sets the pointer of a port to an address.
     pub fn point(&mut self, field: &Field, address: *const u8) {
         self.record.contents_mut()[field.offset as usize..][..8].copy_from_slice(&(address as u64).to_le_bytes());
     }
 
-    /// The bytes of a number in the struct.
+    /// Returns the bytes of a scalar in the struct.
     pub fn number(&mut self, field: &Field, port: &Port) -> &mut [u8] {
         &mut self.record.contents_mut()[field.offset as usize..][..port.bytes as usize]
     }
 
-    /// Writes the contents of an input. They end where the buffer ends, so that what reads past them is seen.
+    /// Writes the contents of an input. They end at the end of the buffer, so that reads past them are detected.
     pub fn set(&mut self, index: usize, field: &Field, port: &Port, bytes: &[u8]) {
         let Some(buffer) = &mut self.buffers[index] else {
             self.record.contents_mut()[field.offset as usize..][..bytes.len()].copy_from_slice(bytes);
@@ -87,7 +87,7 @@ impl Side {
         shape
     }
 
-    /// The same into a list, which grows only where it is too short.
+    /// Writes the shape of a port into a list, which is reallocated only if it is too short.
     pub fn shape_into(&self, field: &Field, port: &Port, shape: &mut Vec<u64>) {
         shape.clear();
         let Some(offset) = field.shape_offset else { return shape.extend_from_slice(&port.shape) };
@@ -96,7 +96,7 @@ impl Side {
     }
 }
 
-/// Memory for a struct of ports.
+/// Allocates a struct of ports.
 fn record(ports: &[Port], fields: &[Field]) -> Result<Memory, Diagnostic> {
     let end = |(port, field): (&Port, &Field)| match field.shape_offset {
         Some(offset) => offset + 8 * port.shape.len() as u64,

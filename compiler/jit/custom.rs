@@ -1,4 +1,4 @@
-//! Custom operators in the JIT: functions of this process that stand for those of an application.
+//! Custom operators in the JIT: functions of this process in place of an application's.
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::program::{Program, externals};
@@ -7,39 +7,39 @@ use crate::program::{Program, externals};
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CustomTensor {
-    /// Dense, row major; of inputs to be read only.
+    /// Dense elements in row-major order; read-only for inputs.
     pub data: *mut u8,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: usize,
     /// `rank` extents; null for rank 0.
     pub shape: *const usize,
     /// Number of dimensions.
     pub rank: u32,
-    /// One of [`crate::interface::ELEMENTS`].
+    /// Index in [`crate::interface::ELEMENTS`].
     pub element: u32,
     /// `real = scale * (integer - zero_point)`; 0 without one scale for all elements.
     pub scale: f32,
-    /// See `scale`.
+    /// Zero point, for the formula of `scale`.
     pub zero_point: i32,
 }
 
 macro_rules! custom_operator {
     ($abi:literal) => {
-        /// A custom operator's function: user, inputs and their number, outputs and theirs, options and their bytes; 0 is good.
+        /// A custom operator's function: user, inputs and their number, outputs and their number, options and their bytes. 0 means success.
         pub type CustomOperator =
             unsafe extern $abi fn(*mut u8, *const CustomTensor, u32, *mut CustomTensor, u32, *const u8, usize) -> i32;
     };
 }
-// The convention that code is generated for.
+// The calling convention of generated code.
 #[cfg(target_arch = "x86_64")]
 custom_operator!("sysv64");
 #[cfg(not(target_arch = "x86_64"))]
 custom_operator!("C");
 
-/// The address of the function of a custom operator.
+/// Returns the address of the function of a custom operator.
 ///
 /// # Errors
-/// When none is registered under the name.
+/// A diagnostic if no function is registered under the name.
 pub(super) fn address(program: &Program, symbol: &str, registered: &[(String, CustomOperator)]) -> Result<u64, Diagnostic> {
     let found = registered.iter().find(|(name, _)| name == symbol);
     found.map(|(_, function)| *function as usize as u64).ok_or_else(|| unregistered(program, symbol))

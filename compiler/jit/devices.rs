@@ -1,4 +1,4 @@
-//! Which devices of Vulkan this computer has, and what they have: the runtime's own functions look.
+//! Search for the Vulkan devices of this computer and their properties, with the functions of the GPU runtime.
 
 use super::{failed, placed};
 use crate::codegen::alone::survey;
@@ -14,22 +14,22 @@ use std::ffi::CStr;
 /// A device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoundDevice {
-    /// What its driver calls it.
+    /// Name from the driver.
     pub name: String,
-    /// Its `VkPhysicalDeviceType`.
+    /// `VkPhysicalDeviceType` of the device.
     pub device_type: u32,
-    /// The version of Vulkan that it has.
+    /// Vulkan version of the device.
     pub api_version: u32,
-    /// The profiles that it meets.
+    /// Profiles that the device meets.
     pub profiles: Vec<&'static str>,
 }
 
-/// What there is of Vulkan.
+/// Result of the search for Vulkan devices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Found {
-    /// A library, and these devices.
+    /// The devices of a loaded library.
     Devices(Vec<FoundDevice>),
-    /// A call failed, with a `VkResult`: `None` is that of the library.
+    /// A call that failed, with its `VkResult`. `None` means loading the library.
     Failed(Option<&'static str>, i32),
 }
 
@@ -39,22 +39,22 @@ macro_rules! survey_types {
         type Close = unsafe extern $abi fn(*mut u64, *const u64);
     };
 }
-// Code is generated for the System V convention, which is not C's on every system.
+// Generated code uses the System V convention, which differs from C's on some systems.
 #[cfg(target_arch = "x86_64")]
 survey_types!("sysv64");
 #[cfg(not(target_arch = "x86_64"))]
 survey_types!("C");
 
-/// Words of a row.
+/// Number of words of a row.
 const ROW: usize = survey_row::BYTES as usize / 4;
 
-/// What one profile's survey finds: rows of [`survey_row`], or the call that failed and its result.
+/// Result of one profile's survey: rows of [`survey_row`], or the call that failed with its result.
 type Rows = Result<Vec<[u32; ROW]>, (Option<&'static str>, i32)>;
 
-/// Looks for devices.
+/// Searches for devices.
 ///
 /// # Errors
-/// When no code can be made for this computer.
+/// Diagnostics if this computer is not supported.
 pub fn devices() -> Result<Found, Diagnostics> {
     let host = target::in_process()?;
     let machine = target::host_machine()?;
@@ -98,7 +98,7 @@ fn rows(gpu: &'static Machine, (survey, close): (*const u8, *const u8)) -> Resul
     Ok(Ok(rows))
 }
 
-/// The devices of the first survey, with the profiles of all in which they suit.
+/// Returns the devices of the first survey, with the profiles in whose surveys they are suitable.
 fn found(surveys: &[Rows]) -> Found {
     let first = match &surveys[0] {
         Ok(rows) => rows,

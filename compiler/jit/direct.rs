@@ -1,4 +1,4 @@
-//! Calls on the caller's own buffers: nothing is copied, and nothing is allocated after the first call of a method.
+//! Calls on the caller's buffers: nothing is copied, and nothing is allocated after the first call of a method.
 
 use super::arguments::{Arguments, Side};
 use super::instance::{Instance, check_status};
@@ -7,15 +7,15 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::{Field, has_shape};
 use crate::program::Port;
 
-/// The bytes and the shape of an input.
+/// Bytes and shape of an input.
 pub type Given<'a> = (&'a [u8], &'a [u64]);
 
 impl Instance {
-    /// Calls a method on buffers of the caller. Every buffer is aligned to its element. That of an output has the bytes of its largest shape, and other
-    /// tensors may lie in it before the result does.
+    /// Calls a method on buffers of the caller, each aligned to its element. An output buffer has the bytes of its largest shape. It may hold
+    /// other tensors before its result is written.
     ///
     /// # Errors
-    /// When there is no such method, the buffers do not fit it, or the call ends with a status.
+    /// A diagnostic if there is no such method, if buffers do not fit it, or if the call returns an error status.
     pub fn call_on<'a>(
         &mut self,
         method: usize,
@@ -38,27 +38,27 @@ impl Instance {
         done
     }
 
-    /// Writes the shape that an output had in the last call of [`Instance::call_on`] into a list.
+    /// Writes the shape of an output in the last call of [`Instance::call_on`] into a list.
     pub fn output_shape(&self, method: usize, output: usize, shape: &mut Vec<u64>) {
         let Some(Some(arguments)) = self.direct.get(method) else { return shape.clear() };
         let (port, field) = (&self.model.methods[method].outputs[output], &self.model.interface.methods[method].outputs[output]);
         arguments.outputs.shape_into(field, port, shape);
     }
 
-    /// The contents of the variables that a model keeps from call to call.
+    /// Returns the contents of the variables that a model keeps between calls.
     pub fn variables(&self) -> &[u8] {
         let part = self.model.interface.state.variables;
         &self.state.contents()[part.offset as usize..][..part.bytes as usize]
     }
 
-    /// The same, to write.
+    /// Returns the contents of the variables for writing.
     pub fn variables_mut(&mut self) -> &mut [u8] {
         let part = self.model.interface.state.variables;
         &mut self.state.contents_mut()[part.offset as usize..][..part.bytes as usize]
     }
 }
 
-/// The structs of a method.
+/// Allocates the structs of a method.
 fn structs(model: &Loaded, method: usize) -> Result<Arguments, Diagnostic> {
     let (ports, fields) = (&model.methods[method], &model.interface.methods[method]);
     Ok(Arguments {
@@ -109,12 +109,12 @@ fn point_outputs(model: &Loaded, method: usize, side: &mut Side, outputs: &mut [
     Ok(())
 }
 
-/// Makes a pointer lead to a buffer; a number is in the struct itself.
+/// Sets a pointer to a buffer; a scalar is in the struct itself.
 fn point(side: &mut Side, (port, field): (&Port, &Field), (address, bytes): (*const u8, usize)) -> Result<(), Diagnostic> {
     if port.scalar {
         return Ok(());
     }
-    // A slice without bytes is nowhere in particular.
+    // The address of an empty slice is arbitrary.
     let address = if bytes == 0 { side.record.address().cast_const() } else { address };
     if !(address as u64).is_multiple_of(port.element.alignment()) {
         return Err(failed(&"a buffer is not aligned"));
@@ -123,7 +123,7 @@ fn point(side: &mut Side, (port, field): (&Port, &Field), (address, bytes): (*co
     Ok(())
 }
 
-/// Copies outputs that are numbers out of the struct.
+/// Copies scalar outputs from the struct.
 fn copy_numbers(model: &Loaded, method: usize, side: &mut Side, outputs: &mut [&mut [u8]]) {
     let ports = model.methods[method].outputs.iter().zip(&model.interface.methods[method].outputs);
     for ((port, field), buffer) in ports.zip(outputs).filter(|((port, _), _)| port.scalar) {

@@ -1,10 +1,10 @@
-//! What an instance says of its device.
+//! State of an instance's device.
 
 use crate::codegen::vulkan::GPU_INFO_BYTES;
 use std::ffi::{CStr, c_char};
 use std::fmt;
 
-/// `modelc_gpu_info` as C has it.
+/// The C struct `modelc_gpu_info`.
 #[repr(C)]
 pub(super) struct RawInfo {
     pub struct_size: u32,
@@ -41,7 +41,7 @@ impl RawInfo {
         }
     }
 
-    /// The same without pointers.
+    /// Converts the struct to owned data.
     pub fn read(&self) -> GpuInfo {
         // SAFETY: the pointer is null or leads to a name in the model's data, which ends with a NUL and outlives the instance.
         let failed = (!self.failed.is_null()).then(|| unsafe { CStr::from_ptr(self.failed) }.to_string_lossy().into_owned());
@@ -56,18 +56,18 @@ impl RawInfo {
     }
 }
 
-/// Which side runs, and why.
+/// The side on which the GPU part runs, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GpuInfo {
-    /// Whether the device runs its part.
+    /// `true` if the device runs its part.
     pub runs: bool,
     /// The call that failed, with its `VkResult`.
     pub failed: Option<(String, i32)>,
     /// The device's name; empty if none was chosen.
     pub device: String,
-    /// Its `VkPhysicalDeviceType`.
+    /// `VkPhysicalDeviceType` of the device.
     pub device_type: u32,
-    /// Nanoseconds of a call on the CPU and on the device, estimated.
+    /// Estimated nanoseconds of a call on the CPU and on the device.
     pub estimate: Option<[u64; 2]>,
 }
 

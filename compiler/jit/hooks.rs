@@ -1,5 +1,4 @@
-//! What the JIT does between kernels: it takes times, keeps what kernels wrote, and overwrites scratch memory that nobody may
-//! read any more.
+//! Work of the JIT between kernels: it measures times, keeps results of kernels, and overwrites dead scratch memory.
 
 use super::JitOptions;
 use super::threads::{Order, Part, Threads};
@@ -9,25 +8,25 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// After each kernel call of a method, the scratch bytes that are needed later, ascending and apart.
+/// Scratch bytes that are live after each kernel call of a method, as disjoint ascending ranges.
 pub type LiveRanges = Vec<Vec<Range<u64>>>;
 
-/// What dead memory is filled with: a NaN in every float format, −1 as an integer, far out of range as an index.
+/// Filler of dead memory: a NaN in every float format, −1 as an integer, and out of range as an index.
 const POISON: u8 = 0xff;
 
-/// Times kept of one kernel call at most: then every second is dropped, and of the next ones every second left out.
+/// Limit of the times kept for one kernel call. When it is reached, every second time is dropped, and every second later time is skipped.
 const MOST_TIMES: usize = 1 << 12;
 
 /// Time spent in one kernel call.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KernelTime {
-    /// How often it ran.
+    /// Number of runs.
     pub runs: u64,
-    /// In all of them together.
+    /// Total time of all runs.
     pub nanoseconds: u64,
-    /// Of runs at equal distances.
+    /// Times of runs at equal distances.
     times: Vec<u64>,
-    /// The binary logarithm of that distance.
+    /// Binary logarithm of this distance.
     thinned: u32,
 }
 
@@ -48,12 +47,12 @@ impl KernelTime {
         self.nanoseconds += nanoseconds;
     }
 
-    /// The least of the times that were kept, in nanoseconds; 0 when it never ran.
+    /// Returns the least of the kept times, in nanoseconds; 0 if the kernel never ran.
     pub fn least(&self) -> u64 {
         self.times.iter().copied().min().unwrap_or(0)
     }
 
-    /// The median time of a run in nanoseconds; 0 when it never ran.
+    /// Returns the median time of a run in nanoseconds; 0 if the kernel never ran.
     pub fn median(&self) -> u64 {
         let mut times = self.times.clone();
         times.sort_unstable();
@@ -61,16 +60,16 @@ impl KernelTime {
     }
 }
 
-/// What one kernel call wrote.
+/// Results of one kernel call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Observation {
-    /// The call, in the order of [`calls`] of its method.
+    /// Index of the call among [`calls`] of its method.
     pub call: usize,
-    /// The bytes of each of the call's [`crate::program::Origin::results`]; empty for one that is not in scratch memory or an output.
+    /// Bytes of each of the call's [`crate::program::Origin::results`]; empty for a result outside scratch memory and outputs.
     pub results: Vec<Vec<u8>>,
 }
 
-/// Where the results of each call of a method are, and their bytes.
+/// Address and size of each result of each call of a method.
 type CallResults = Vec<Vec<(Address, usize)>>;
 
 /// State of the callback of one instance.
@@ -79,35 +78,35 @@ pub struct Hooks {
     times: Vec<KernelTime>,
     started: Instant,
     live: Option<Vec<LiveRanges>>,
-    /// The number of each method's first call.
+    /// Number of each method's first call.
     first_calls: Vec<usize>,
     method: usize,
-    /// The scratch memory of the call that is running.
+    /// Scratch memory of the running call.
     scratch: *mut u8,
     scratch_bytes: usize,
-    /// The memory areas beside it.
+    /// Memory areas beside it.
     pub(super) areas: Vec<(*const u8, usize)>,
-    /// Of each method, which places of the scratch memory move, and at which steps its calls are.
+    /// Moving addresses of each method, and the step of each of its calls.
     moving: Vec<(Moving, Vec<usize>)>,
-    /// The dynamic extents of the call that is running, and the places that follow.
+    /// Dynamic extents of the running call, and the addresses that follow.
     extents: Vec<u64>,
     places: Vec<u64>,
-    /// Of each method, where the results of its calls are; kept for observing.
+    /// Addresses of the results of each method's calls; kept only for observation.
     written: Option<Vec<CallResults>>,
-    /// The output buffers of the call that is running, when it is observed.
+    /// Output buffers of the running call, if it is observed.
     outputs: Vec<(*const u8, usize)>,
     observations: Vec<Observation>,
     threads: Option<Threads>,
-    /// Kernel calls in parts so far.
+    /// Number of parallel kernel calls.
     in_parts: u64,
-    /// The call that is running.
+    /// The running call.
     call: usize,
-    /// Of each kernel call the least time of each of its parts, where they run one after the other.
+    /// Least time of each part of each kernel call, if parts run one after the other.
     part_times: Vec<Vec<u64>>,
 }
 
 impl Hooks {
-    /// Hooks for the methods of a model, whose device has as many regions.
+    /// Makes the hooks for the methods of a model with `regions` device regions.
     pub(super) fn new(methods: &[Method], regions: usize, options: &JitOptions, (threads, order): (u32, Order)) -> Self {
         let mut count = 0;
         let mut first_calls = Vec::new();
@@ -140,18 +139,18 @@ impl Hooks {
         }
     }
 
-    /// The address of the function that runs kernels in parts; 0 without threads.
+    /// Returns the address of `parallel_for`; 0 without threads.
     pub(super) fn parallel_for(&self) -> u64 {
         if self.threads.is_some() { parallel_for as *const () as u64 } else { 0 }
     }
 
-    /// The address of the callback; 0 when there is nothing to do.
+    /// Returns the address of the callback; 0 if it has nothing to do.
     pub(super) fn callback(&self) -> u64 {
         if self.profile || self.live.is_some() || self.written.is_some() { on_kernel as *const () as u64 } else { 0 }
     }
 
-    /// Before a method runs with inputs of some dynamic extents on scratch memory and output buffers, which stay where they are until it has
-    /// ended.
+    /// Prepares the hooks for a run of a method with some dynamic extents. Scratch memory and output buffers must stay in place until the run
+    /// ends.
     pub(super) fn start(&mut self, method: usize, extents: Vec<u64>, scratch: &mut [u8], outputs: Vec<(*const u8, usize)>) {
         self.method = method;
         let follows = self.follows_extents();
@@ -166,17 +165,17 @@ impl Hooks {
         self.observations.clear();
     }
 
-    /// What the kernels of the last call wrote, in the order in which they ran.
+    /// Returns the results of the last call's kernels, in the order in which they ran.
     pub(super) fn take_observations(&mut self) -> Vec<Observation> {
         std::mem::take(&mut self.observations)
     }
 
-    /// Tells if [`Hooks::start`] must know dynamic extents and outputs: for memory that is observed or overwritten.
+    /// Tells if [`Hooks::start`] needs dynamic extents and outputs, because memory is observed or overwritten.
     pub(super) fn follows_extents(&self) -> bool {
         self.written.is_some() || self.live.is_some()
     }
 
-    /// Of all kernel calls, then of all regions of the device.
+    /// Returns the times of all kernel calls, then of all device regions.
     pub(super) fn times(&self) -> &[KernelTime] {
         &self.times
     }
@@ -189,12 +188,12 @@ impl Hooks {
         &self.part_times
     }
 
-    /// How many kernel calls ran in parts so far.
+    /// Returns the number of parallel kernel calls.
     pub(super) fn in_parts(&self) -> u64 {
         self.in_parts
     }
 
-    /// What a call in parts costs that does nothing, if there are threads.
+    /// Returns the time of a parallel call without work, if there are threads.
     pub(super) fn empty_call(&mut self) -> Option<Duration> {
         self.threads.as_mut().map(Threads::empty_call)
     }
@@ -218,7 +217,7 @@ impl Hooks {
 }
 
 impl Hooks {
-    /// The bytes of scratch memory that are live after a call of the method that runs, if that is known.
+    /// Returns the live scratch bytes after a call of the running method, if they are known.
     fn live(&self, call: usize) -> Option<Vec<Range<u64>>> {
         let live = self.live.as_ref()?.get(self.method)?.get(call)?;
         match self.moving.get(self.method) {
@@ -230,7 +229,7 @@ impl Hooks {
         }
     }
 
-    /// A copy of bytes in the memory of the running call; none where that has none of the kind or is too small.
+    /// Copies bytes from the memory of the running call; `None` if they are out of range or in another kind of memory.
     fn read(&self, address: Address, bytes: usize) -> Option<Vec<u8>> {
         let (memory, offset) = match address {
             Address::Scratch(offset) => ((self.scratch.cast_const(), self.scratch_bytes), offset),
@@ -249,7 +248,7 @@ impl Hooks {
     }
 }
 
-/// Keeps the least of times, of parts whose number may change from call to call.
+/// Updates the least times of parts. A call with another number of parts replaces them.
 fn least(known: &mut Vec<u64>, times: &[u64]) {
     if known.len() == times.len() {
         known.iter_mut().zip(times).for_each(|(known, &time)| *known = time.min(*known));
@@ -258,13 +257,13 @@ fn least(known: &mut Vec<u64>, times: &[u64]) {
     }
 }
 
-/// Where the results of each call of a method are.
+/// Returns address and size of each result of each call of a method.
 fn places(method: &Method) -> CallResults {
     let of_call = |call: &crate::program::Call| call.origin.results.iter().map(|w| (w.address, w.bytes as usize)).collect();
     calls(&method.steps).into_iter().map(of_call).collect()
 }
 
-/// Fills all that is outside the ranges.
+/// Fills all bytes outside the ranges.
 fn poison(scratch: &mut [u8], live: &[Range<u64>]) {
     let mut from = 0;
     for range in live {
@@ -281,7 +280,7 @@ fn poison(scratch: &mut [u8], live: &[Range<u64>]) {
 
 macro_rules! callback {
     ($abi:literal) => {
-        /// The `on_kernel` of an instance; `user` is its hooks.
+        /// `on_kernel` of an instance; `user` points to its hooks.
         extern $abi fn on_kernel(user: *mut Hooks, call: u32, phase: u32) -> i32 {
             // SAFETY: init was given the address of boxed hooks, which live as long as the instance; Instance::run holds the instance
             // alone and touches them only before and after the call.
@@ -297,7 +296,7 @@ macro_rules! callback {
             0
         }
 
-        /// The `parallel_for` of an instance; `user` is its hooks.
+        /// `parallel_for` of an instance; `user` points to its hooks.
         extern $abi fn parallel_for(user: *mut Hooks, count: u32, part: Part, shared: *mut c_void) {
             // SAFETY: as for on_kernel; the driver calls one of them at a time.
             let hooks = unsafe { &mut *user };
@@ -312,7 +311,7 @@ macro_rules! callback {
         }
     };
 }
-// The convention that code is generated for.
+// The calling convention of generated code.
 #[cfg(target_arch = "x86_64")]
 callback!("sysv64");
 #[cfg(not(target_arch = "x86_64"))]

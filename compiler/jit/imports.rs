@@ -1,4 +1,4 @@
-//! What an object takes from others, in this process: custom operators, and the system's functions that open libraries.
+//! Imports of an object in this process: custom operators, and the system's functions that open libraries.
 
 use super::custom::{self, CustomOperator};
 use crate::codegen::clif::code::Known;
@@ -9,10 +9,10 @@ use crate::diagnostic::Diagnostic;
 use crate::program::Program;
 use cranelift_codegen::isa::TargetIsa;
 
-/// For each imported function code that calls it, wherever in the process it is.
+/// Compiles a forwarding function for each import, which may be far away in the address space.
 ///
 /// # Errors
-/// When one is not here.
+/// A diagnostic if a function is missing.
 pub(super) fn forwards(
     program: &Program,
     compiled: &CompiledModel,
@@ -32,7 +32,7 @@ pub(super) fn forwards(
     compiled.imports.iter().map(code).collect()
 }
 
-/// The address of a function of the system.
+/// Returns the address of a function of the system.
 #[cfg(unix)]
 fn system(symbol: &str) -> Option<u64> {
     use std::ffi::{c_char, c_int, c_void};
@@ -48,7 +48,7 @@ fn system(symbol: &str) -> Option<u64> {
     }
 }
 
-/// Code is made for the System V convention here, which the system's functions do not have: there is no library, and so no device.
+/// Finds no function: generated code uses the System V convention, which this system's functions do not. So there is no library and no device.
 #[cfg(not(unix))]
 fn system(_: &str) -> Option<u64> {
     #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! A model that runs: its memory, its calls, and what they leave.
+//! A running model: its memory, its calls and their results.
 
 use super::arguments::{Arguments, Side};
 use super::gpu::{GpuInfo, RawInfo};
@@ -19,14 +19,14 @@ pub struct Instance {
     pub(super) model: Arc<Loaded>,
     pub(super) state: Memory,
     scratch: Memory,
-    /// The memory areas beside it.
+    /// The memory areas beside the scratch memory.
     areas: Areas,
-    /// Of each method, made at its first call.
+    /// Arguments of each method, allocated at its first call.
     arguments: Vec<Option<Arguments>>,
-    /// Structs that lead to the caller's own buffers, of each method, made at its first such call.
+    /// Structs that point to the caller's buffers, for each method, allocated at its first such call.
     pub(super) direct: Vec<Option<Arguments>>,
     hooks: Box<Hooks>,
-    /// Where regions of a device are measured.
+    /// The measurement of device regions, if any.
     regions: Option<Regions>,
 }
 
@@ -34,10 +34,10 @@ pub struct Instance {
 // device, where there is one, may be used by any thread, one at a time. Calls take the instance alone, so only one thread uses it at a time.
 unsafe impl Send for Instance {}
 
-/// Memory areas as the configuration names them.
+/// Memory areas of the configuration.
 struct Areas {
     memory: Vec<Memory>,
-    /// The address of each.
+    /// Address of each area.
     list: Vec<*mut u8>,
 }
 
@@ -50,7 +50,7 @@ impl Areas {
     }
 }
 
-/// What fills scratch memory that a call does not get.
+/// Filler of scratch memory that a call must not use.
 const UNUSED: u8 = 0x5e;
 
 macro_rules! entry_types {
@@ -63,7 +63,7 @@ macro_rules! entry_types {
         type Scratch = unsafe extern $abi fn(*const u8) -> usize;
     };
 }
-// Code is generated for the System V convention, which is not C's on every system.
+// Generated code uses the System V convention, which differs from C's on some systems.
 #[cfg(target_arch = "x86_64")]
 entry_types!("sysv64");
 #[cfg(not(target_arch = "x86_64"))]
@@ -79,7 +79,7 @@ impl Drop for Instance {
 }
 
 impl Instance {
-    /// `host` is a `modelc_vk_host`, or null.
+    /// Makes an instance. `host` is a `modelc_vk_host`, or null.
     pub(super) fn new(model: Arc<Loaded>, threads: u32, order: Order, host: *const u8) -> Result<Self, Diagnostic> {
         let alignment = ALIGNMENT as usize;
         let placement = if model.options.placement == Placement::Aligned { Placement::Aligned } else { Placement::AgainstGuard };
@@ -110,10 +110,10 @@ impl Instance {
         }
     }
 
-    /// The initial state again.
+    /// Resets the state to the initial one.
     ///
     /// # Errors
-    /// Never, unless the state was overwritten.
+    /// Never, unless the state was corrupted.
     pub fn reset(&mut self) -> Result<(), Diagnostic> {
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let reset: Reset = unsafe { std::mem::transmute(self.model.reset) };
@@ -121,10 +121,10 @@ impl Instance {
         check_status("reset", unsafe { reset(self.state.address()) })
     }
 
-    /// Which side runs what is for a GPU; nothing of a model without such a part.
+    /// Returns the side that runs the GPU part; `None` for a model without one.
     ///
     /// # Errors
-    /// Never, unless the state was overwritten.
+    /// Never, unless the state was corrupted.
     pub fn gpu(&mut self) -> Result<Option<GpuInfo>, Diagnostic> {
         let Some(gpu) = self.model.gpu else { return Ok(None) };
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
@@ -135,10 +135,10 @@ impl Instance {
         Ok(Some(info.read()))
     }
 
-    /// Calls a method on tensors whose shapes need not be the largest ones.
+    /// Calls a method on tensors whose shapes may be smaller than the largest ones.
     ///
     /// # Errors
-    /// As [`Instance::write_tensors`]; or when the call ends with a status, `MODELC_E_SHAPE` for extents that disagree.
+    /// The errors of [`Instance::write_tensors`]; or an error status of the call, `MODELC_E_SHAPE` if extents disagree.
     pub fn call_tensors(&mut self, method: usize, inputs: &[Tensor]) -> Result<Vec<Tensor>, Diagnostic> {
         self.write_tensors(method, inputs)?;
         let status = self.run(method)?;
@@ -146,11 +146,11 @@ impl Instance {
         Ok(self.output_tensors(method))
     }
 
-    /// Calls a method: copies the inputs in, runs, copies the outputs out. Where extents are dynamic, inputs are of the largest shapes. Bytes
-    /// have no element type, so only their number is checked; [`Instance::call_tensors`] checks types and shapes too.
+    /// Calls a method: copies the inputs in, runs it, and copies the outputs out. Inputs have their largest shapes. Bytes have no element type,
+    /// so only their number is checked; [`Instance::call_tensors`] also checks types and shapes.
     ///
     /// # Errors
-    /// When inputs do not fit the method, or the call ends with a status.
+    /// A diagnostic if inputs do not fit the method, or if the call returns an error status.
     pub fn call(&mut self, method: usize, inputs: &[&[u8]], outputs: &mut Vec<Vec<u8>>) -> Result<(), Diagnostic> {
         self.write_inputs(method, inputs)?;
         let status = self.run(method)?;
@@ -159,20 +159,19 @@ impl Instance {
         Ok(())
     }
 
-    /// Copies the inputs of a method to where [`Instance::run`] takes them from.
+    /// Copies the inputs of a method into its buffers, for [`Instance::run`].
     ///
     /// # Errors
-    /// When there is no such method, or an input has not the bytes that it should have.
+    /// A diagnostic if there is no such method, or if an input has the wrong number of bytes.
     pub fn write_inputs(&mut self, method: usize, inputs: &[&[u8]]) -> Result<(), Diagnostic> {
         let inputs: Vec<(&[u8], Option<&[u64]>)> = inputs.iter().map(|&bytes| (bytes, None)).collect();
         self.write(method, &inputs)
     }
 
-    /// Copies tensors, whose shapes need not be the largest ones, to where [`Instance::run`] takes them from.
+    /// Copies tensors into the buffers of a method, for [`Instance::run`]. Their shapes may be smaller than the largest ones.
     ///
     /// # Errors
-    /// When there is no such method (MC0512), when inputs are missing (MC0510), or one has another type or shape than the method takes (as
-    /// [`Taken::check`]).
+    /// MC0512 if there is no such method, MC0510 if inputs are missing, or the errors of [`Taken::check`] for another type or shape.
     pub fn write_tensors(&mut self, method: usize, inputs: &[Tensor]) -> Result<(), Diagnostic> {
         let described = self.model.methods.get(method).filter(|described| described.inputs.len() == inputs.len());
         if let Some(description) = described {
@@ -186,7 +185,7 @@ impl Instance {
         self.write(method, &slices)
     }
 
-    /// Copies inputs in, with their shapes where they are not the largest ones.
+    /// Copies inputs in, with their shapes if they are given.
     fn write(&mut self, method: usize, inputs: &[(&[u8], Option<&[u64]>)]) -> Result<(), Diagnostic> {
         self.prepare(method)?;
         let description = &self.model.methods[method];
@@ -211,10 +210,10 @@ impl Instance {
         Ok(())
     }
 
-    /// Runs a method on the inputs written last; its status.
+    /// Runs a method on the inputs written last, and returns its status.
     ///
     /// # Errors
-    /// When there is no such method or no memory; in a checking mode, when the code wrote where it may not.
+    /// A diagnostic if there is no such method or no memory; in a checking mode, also if the code wrote outside of its buffers.
     pub fn run(&mut self, method: usize) -> Result<i32, Diagnostic> {
         self.prepare(method)?;
         let Some(mut arguments) = self.arguments[method].take() else {
@@ -228,7 +227,7 @@ impl Instance {
         Ok(status)
     }
 
-    /// Runs a method on arguments; its status, and the bytes of scratch memory that it did not get.
+    /// Runs a method on arguments. Returns its status, and the bytes of scratch memory that were withheld.
     pub(super) fn run_on(&mut self, method: usize, arguments: &mut Arguments) -> (i32, usize) {
         let needed = scratch_bytes(&self.model, method, &arguments.inputs);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
@@ -240,7 +239,7 @@ impl Instance {
             ),
             false => (vec![], vec![]),
         };
-        // Where memory is checked, the call has what it needs and no more: the end of it.
+        // In a checking mode, the call gets only the scratch memory that it needs: the end of the allocation.
         let spare = match self.model.options.placement {
             Placement::Aligned => 0,
             _ => self.scratch.contents().len().saturating_sub(needed),
@@ -263,17 +262,17 @@ impl Instance {
         (status, spare)
     }
 
-    /// The scratch memory that a run on the inputs written last takes.
+    /// Returns the scratch memory of a run on the inputs written last.
     ///
     /// # Errors
-    /// As [`Instance::run`].
+    /// The errors of [`Instance::run`].
     pub fn scratch_bytes(&mut self, method: usize) -> Result<u64, Diagnostic> {
         self.prepare(method)?;
         let arguments = self.arguments[method].as_ref().ok_or_else(|| failed(&"buffers are missing"))?;
         Ok(scratch_bytes(&self.model, method, &arguments.inputs) as u64)
     }
 
-    /// The outputs of the last run of a method.
+    /// Returns the outputs of the last run of a method.
     pub fn outputs(&self, method: usize) -> Vec<Vec<u8>> {
         let Some(Some(arguments)) = self.arguments.get(method) else {
             return vec![];
@@ -283,7 +282,7 @@ impl Instance {
         ports.iter().zip(fields).enumerate().map(|(index, (port, field))| side.bytes(index, field, port).to_vec()).collect()
     }
 
-    /// The outputs of the last run of a method, each of the shape that it had.
+    /// Returns the outputs of the last run of a method with their shapes.
     pub fn output_tensors(&self, method: usize) -> Vec<Tensor> {
         let Some(Some(arguments)) = self.arguments.get(method) else {
             return vec![];
@@ -300,23 +299,22 @@ impl Instance {
         ports.iter().zip(fields).enumerate().map(tensor).collect()
     }
 
-    /// What the kernels of the last run wrote, in the order in which they ran; each run can be asked once. Empty without `observe`.
+    /// Returns the results of the last run's kernels, in the order in which they ran, and clears them. Empty without `observe`.
     pub fn observations(&mut self) -> Vec<hooks::Observation> {
         self.hooks.take_observations()
     }
 
-    /// What the device did in each of its regions since the instance was made; nothing without `profile`, or where it takes no times.
+    /// Returns the times of each device region since the instance was made; empty without `profile`, or if the device does not measure.
     pub fn region_times(&self) -> &[RegionTimes] {
         self.regions.as_ref().map_or(&[], Regions::times)
     }
 
-    /// Nanoseconds spent in each kernel call since the instance was made, and how often it ran; then in each region of a device. Empty
-    /// without `profile`.
+    /// Returns time and number of runs of each kernel call since the instance was made, then of each device region. Empty without `profile`.
     pub fn kernel_times(&self) -> &[hooks::KernelTime] {
         self.hooks.times()
     }
 
-    /// Forgets the times of kernels.
+    /// Clears the times of kernels.
     pub fn clear_kernel_times(&mut self) {
         self.hooks.clear_times();
         if let Some(regions) = &mut self.regions {
@@ -324,17 +322,17 @@ impl Instance {
         }
     }
 
-    /// Of each kernel call the least nanoseconds of each of its parts, where they ran one after the other while kernels were measured.
+    /// Returns the least nanoseconds of each part of each kernel call. They exist if parts ran one after the other during a profile.
     pub fn part_times(&self) -> &[Vec<u64>] {
         self.hooks.part_times()
     }
 
-    /// How many kernel calls ran in parts so far.
+    /// Returns the number of parallel kernel calls.
     pub fn calls_in_parts(&self) -> u64 {
         self.hooks.in_parts()
     }
 
-    /// What a call in parts costs that does nothing; none on one thread.
+    /// Returns the time of a parallel call without work; `None` on one thread.
     pub fn empty_parallel_for(&mut self) -> Option<Duration> {
         self.hooks.empty_call()
     }
@@ -356,7 +354,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Nothing was written before a buffer, nor in the first bytes of the scratch memory, which the call did not get.
+    /// Checks that nothing was written before a buffer, or to withheld scratch memory.
     fn check_padding(&mut self, method: usize, spare: usize) -> Result<(), Diagnostic> {
         let sides = self.arguments[method].iter_mut().flat_map(|a| [&mut a.inputs, &mut a.outputs]);
         let buffers = sides.flat_map(|side| side.buffers.iter_mut().flatten().chain([&mut side.record]));
@@ -370,7 +368,7 @@ impl Instance {
     }
 }
 
-/// The scratch memory that a call of a method takes; all that there is where the model does not say.
+/// Returns the scratch memory of a call of a method; all of it if the model has no function for this.
 fn scratch_bytes(model: &Loaded, method: usize, inputs: &Side) -> usize {
     let Some(scratch) = model.scratches[method] else { return model.interface.scratch_bytes as usize };
     // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
@@ -379,13 +377,13 @@ fn scratch_bytes(model: &Loaded, method: usize, inputs: &Side) -> usize {
     unsafe { scratch(inputs.record.contents().as_ptr()) }
 }
 
-/// The bytes of all that kernels write in a call of each method: what an observing instance keeps, and its reader copies.
+/// Returns the bytes of all results of kernels in a call of each method: an observing instance keeps them, and its reader copies them.
 fn kept_bytes(methods: &[Method]) -> u64 {
     let written = methods.iter().flat_map(|method| calls(&method.steps)).flat_map(|call| &call.origin.results);
     written.fold(0u64, |sum, written| sum.saturating_add(written.bytes)).saturating_mul(2)
 }
 
-/// The dynamic extents of inputs, each once, no larger than they may be.
+/// Returns the distinct dynamic extents of inputs, limited to their bounds.
 fn extents(method: &Method, fields: &[Field], inputs: &Side) -> Vec<u64> {
     let mut seen = Vec::new();
     let mut extents = Vec::new();
@@ -399,7 +397,7 @@ fn extents(method: &Method, fields: &[Field], inputs: &Side) -> Vec<u64> {
     extents
 }
 
-/// Whether contents, and a shape where the port has a dynamic one, fit a port's buffer.
+/// Tests whether contents, and a shape for a port with dynamic dimensions, fit a port's buffer.
 fn fits(port: &Port, bytes: &[u8], shape: Option<&[u64]>) -> bool {
     let Some(shape) = shape else { return bytes.len() as u64 == port.bytes };
     let elements = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent));
@@ -407,12 +405,12 @@ fn fits(port: &Port, bytes: &[u8], shape: Option<&[u64]>) -> bool {
     shape.len() == port.shape.len() && wanted == Some(bytes.len() as u64) && bytes.len() as u64 <= port.bytes
 }
 
-/// A `modelc_config` with the weights and the hooks.
+/// Makes a `modelc_config` with the weights and the hooks.
 fn config_bytes(model: &Loaded, hooks: &mut Hooks, areas: &Areas, threads: u32, host: *const u8) -> Vec<u8> {
     let (layout, weights) = (model.interface.layout, (*model.weights).as_ref());
     let mut bytes = vec![0; CONFIG.bytes(layout) as usize];
     let mut set = |member: Config, value: u64| bytes[CONFIG.offset(member, layout) as usize..][..8].copy_from_slice(&value.to_le_bytes());
-    // The members after the two shorter ones are 0.
+    // The remaining members are 0.
     set(Config::StructSize, CONFIG.bytes(layout));
     set(Config::Threads, threads.into());
     set(Config::OnKernel, hooks.callback());
@@ -426,10 +424,10 @@ fn config_bytes(model: &Loaded, hooks: &mut Hooks, areas: &Areas, threads: u32, 
     bytes
 }
 
-/// The error that a status of a function stands for.
+/// Converts the status of a function to an error.
 ///
 /// # Errors
-/// For each but 0.
+/// A diagnostic for every status except 0.
 pub fn check_status(what: &str, status: i32) -> Result<(), Diagnostic> {
     if status == 0 {
         return Ok(());

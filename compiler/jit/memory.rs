@@ -1,25 +1,25 @@
-//! Memory for calls: whole pages, where wished with inaccessible pages on both sides and the contents against the last one.
+//! Memory for calls: whole pages, optionally between inaccessible pages, with the contents next to the last one.
 
 use crate::diagnostic::{Diagnostic, codes};
 use memmap2::{MmapMut, MmapOptions};
 use region::Protection;
 
-/// Where contents lie in their pages.
+/// Position of contents in their pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Placement {
-    /// At the start of a page.
+    /// Start of a page.
     #[default]
     Aligned,
-    /// Ending where an inaccessible page begins: a byte read or written after the end stops the program.
+    /// End before an inaccessible page, so that an access past the end stops the program.
     AgainstGuard,
-    /// At the natural alignment of the elements and no more: one byte past a cache line for bytes.
+    /// An address with only the natural alignment of the elements: one byte past a cache line for bytes.
     Odd,
 }
 
-/// What fills pages around the contents; it must be there after a call still.
+/// Filler around the contents, which a call must not change.
 const CANARY: u8 = 0xc9;
 
-/// Memory from this size on has large pages where the system has some: caches of a decoder are read from end to end, as weights are.
+/// Least size of memory with large pages, if the system has them. A decoder reads its caches from end to end, like weights.
 #[cfg(target_os = "linux")]
 const LARGE_FROM: usize = 4 << 20;
 
@@ -31,10 +31,10 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// `bytes` zero bytes. `alignment` is a power of two and at most 64; against a guard page `bytes` must be a multiple of it.
+    /// Allocates `bytes` zero bytes. `alignment` is a power of two up to 64; against a guard page, `bytes` must be a multiple of it.
     ///
     /// # Errors
-    /// When the system has no memory.
+    /// A diagnostic if the system has no memory.
     pub fn new(bytes: usize, alignment: usize, placement: Placement) -> Result<Self, Diagnostic> {
         let page = region::page::size();
         let lead = match placement {
@@ -47,7 +47,7 @@ impl Memory {
         let mut pages = MmapOptions::new().len(whole).map_anon().map_err(no_memory)?;
         #[cfg(target_os = "linux")]
         if placement == Placement::Aligned && bytes >= LARGE_FROM {
-            // Where there are none, small ones do.
+            // Systems without large pages use small ones.
             let _ = pages.advise(memmap2::Advice::HugePage);
         }
         let start = match placement {
@@ -66,25 +66,25 @@ impl Memory {
         Ok(memory)
     }
 
-    /// The address of the first byte.
+    /// Returns the address of the first byte.
     pub fn address(&mut self) -> *mut u8 {
         self.pages.as_mut_ptr().wrapping_add(self.start)
     }
 
-    /// The contents.
+    /// Returns the contents.
     pub fn contents(&self) -> &[u8] {
         // SAFETY: start and bytes are inside the readable pages, which live as long as self; nobody writes while self is borrowed.
         unsafe { std::slice::from_raw_parts(self.pages.as_ptr().wrapping_add(self.start), self.bytes) }
     }
 
-    /// The contents, to write.
+    /// Returns the contents for writing.
     pub fn contents_mut(&mut self) -> &mut [u8] {
         let (start, bytes) = (self.address(), self.bytes);
         // SAFETY: start and bytes are inside the writable pages, which live as long as self; self is borrowed alone.
         unsafe { std::slice::from_raw_parts_mut(start, bytes) }
     }
 
-    /// The bytes before the contents in the same pages.
+    /// Returns the bytes before the contents in the same pages.
     fn padding_mut(&mut self) -> &mut [u8] {
         let page = region::page::size();
         let (base, bytes) = (self.pages.as_mut_ptr().wrapping_add(page), self.start - page);
@@ -92,13 +92,13 @@ impl Memory {
         unsafe { std::slice::from_raw_parts_mut(base, bytes) }
     }
 
-    /// Whether nothing was written before the contents.
+    /// Tests whether the bytes before the contents are unchanged.
     pub fn is_untouched_before(&mut self) -> bool {
         self.padding_mut().iter().all(|&byte| byte == CANARY)
     }
 }
 
-/// The error where the system gives no memory.
+/// Makes the error for an allocation that failed.
 pub(super) fn no_memory(error: impl std::fmt::Display) -> Diagnostic {
     Diagnostic::new(codes::NO_MEMORY, format!("no memory to run the model: {error}"))
 }

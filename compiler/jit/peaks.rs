@@ -1,5 +1,5 @@
-//! What this computer's code can do at best: measured with kernels of our own language, so that a profile has something to stand
-//! beside. They go through the same back end as every kernel; what that cannot reach is not in them.
+//! Peak speeds of generated code on this computer, for comparison in a profile. They are measured with kernels that pass through the same back
+//! end as all others. So they do not include what this back end cannot reach.
 
 use super::{Instance, Jit};
 use crate::diagnostic::Diagnostics;
@@ -9,32 +9,32 @@ use crate::machine::{DotProduct, Machine};
 use crate::program::{Address, Call, MemoryMap, Method, Origin, Port, Program, Step};
 use std::time::{Duration, Instant};
 
-/// Rates a second.
+/// Rates per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Peaks {
-    /// Multiply-accumulates of binary32: fused where the machine has that.
+    /// Multiply-accumulates of binary32, fused if the machine can.
     pub float: f64,
-    /// Multiply-accumulates of 8-bit integers, by the machine's dot product.
+    /// Multiply-accumulates of 8-bit integers, with the machine's dot product.
     pub integer: f64,
-    /// Bytes read and bytes written together, copying within half of the second-level cache.
+    /// Bytes read plus bytes written by a copy within half of the second-level cache.
     pub copy_bytes: f64,
-    /// Bytes read one after another from memory that no cache holds, by one thread.
+    /// Bytes read sequentially from memory outside the caches, by one thread.
     pub read_bytes: f64,
 }
 
-/// Independent sums: enough to hide the latency of an addition, and with the factors few enough for 16 registers.
+/// Number of independent sums: enough to hide the latency of an addition, and few enough for 16 registers with the factors.
 const CHAINS: usize = 10;
-/// Rounds of the loop in one call: some ten microseconds.
+/// Iterations of the loop in one call: about ten microseconds.
 const ROUNDS: i64 = 10_000;
-/// What is read for the rate of memory: several times the third-level cache of large processors.
+/// Bytes read to measure memory: several times the third-level cache of large processors.
 const READ_BYTES: u64 = 256 << 20;
-/// How long each kernel is measured; the fastest call counts.
+/// Duration of the measurement of each kernel; the fastest call counts.
 const TIME: Duration = Duration::from_millis(20);
 
-/// Measures; takes a quarter of a second, and 256 MiB for that time.
+/// Measures the peaks. It takes a quarter of a second, and 256 MiB of memory.
 ///
 /// # Errors
-/// When this computer cannot run code for the machine.
+/// Diagnostics if this computer cannot run code for the machine.
 pub fn measure(machine: &Machine) -> Result<Peaks, Diagnostics> {
     let lanes = machine.lanes(4);
     let (operation, group) = match machine.dot {
@@ -53,7 +53,7 @@ pub fn measure(machine: &Machine) -> Result<Peaks, Diagnostics> {
     let methods = sides.iter().enumerate().map(|(number, &bytes)| method(number, bytes)).collect();
     let program = Program { kernels, methods, ..Program::default() };
     let mut instance = Jit::new(&program, machine)?.instance()?;
-    // Pages that nothing was written to would all be one page of zeros, and read from the cache.
+    // Untouched pages would all map to one page of zeros, and be read from the cache.
     instance.write_inputs(3, &[&vec![1; READ_BYTES as usize]])?;
     let mut rate = |method: usize, amount: f64| -> Result<f64, Diagnostics> { Ok(amount / fastest(&mut instance, method)?) };
     let rounds = ROUNDS as f64 * CHAINS as f64 * f64::from(lanes);
@@ -65,7 +65,7 @@ pub fn measure(machine: &Machine) -> Result<Peaks, Diagnostics> {
     })
 }
 
-/// Seconds of the fastest call.
+/// Returns the seconds of the fastest call.
 fn fastest(instance: &mut Instance, method: usize) -> Result<f64, Diagnostics> {
     let begin = Instant::now();
     let mut best = f64::INFINITY;
@@ -77,7 +77,7 @@ fn fastest(instance: &mut Instance, method: usize) -> Result<f64, Diagnostics> {
     Ok(best)
 }
 
-/// A method of one kernel with an input and an output of these sizes.
+/// Makes a method of one kernel with an input and an output of these sizes.
 fn method(number: usize, (input, output): (u64, u64)) -> Method {
     let port = |name: &str, bytes: u64| Port {
         name: name.into(),
@@ -116,7 +116,8 @@ fn method(number: usize, (input, output): (u64, u64)) -> Method {
     }
 }
 
-/// Chains of `step` on vectors of `ty`, each starting from what `x` holds, stored at the end so that all of them are needed.
+/// Makes a kernel with chains of `step` on vectors of `ty`. Each chain starts from an element of `x`, and is stored at the end so that it is
+/// needed.
 fn chains(name: &str, ty: Type, factor: Type, step: impl Fn(&mut KernelBuilder, Value, Value) -> Value) -> Kernel {
     let mut b = KernelBuilder::new(name);
     let x = b.buffer("x", BufferKind::Input, factor.lane, 64 * 4 / u64::from(factor.lane.bytes()), 4);
@@ -135,8 +136,8 @@ fn chains(name: &str, ty: Type, factor: Type, step: impl Fn(&mut KernelBuilder, 
 
 fn float_kernel(machine: &Machine, lanes: u16) -> Kernel {
     let ty = Type::vector(Lane::F32, lanes);
-    // The inputs are zeros: no number grows, and none becomes subnormal. The running value is a factor, as the instruction
-    // overwrites one.
+    // The inputs are zeros, so numbers neither grow nor become subnormal. The running value is a factor, because the instruction overwrites a
+    // factor.
     chains("peak_float", ty, ty, |b, sum, factor| {
         if machine.fma {
             return b.fma(sum, factor, factor);
@@ -187,13 +188,13 @@ fn read_kernel(machine: &Machine, elements: u64) -> Kernel {
 }
 
 impl Peaks {
-    /// The peak in multiply-accumulates a second for kernels of floats, or of integers.
+    /// Returns the peak in multiply-accumulates per second for kernels of floats, or of integers.
     pub fn multiply_accumulates(&self, float: bool) -> f64 {
         if float { self.float } else { self.integer }
     }
 }
 
-/// Whether a kernel's products are of floats. One with a dot product of integers may have floats after it.
+/// Tests whether a kernel multiplies floats. A kernel with an integer dot product does not count, even if it has floats after it.
 pub fn multiplies_floats(kernel: &Kernel) -> bool {
     let is_dot = |statement: &Statement| matches!(statement.inst, Inst::Dot { .. });
     let has_dot = kernel.statements().any(is_dot);
@@ -215,7 +216,7 @@ mod tests {
         }
         let peaks = measure(target::host_machine().unwrap()).unwrap();
         for rate in [peaks.float, peaks.integer, peaks.copy_bytes, peaks.read_bytes] {
-            // A slow computer under load still does this much; none does a million times more.
+            // A slow computer under load is faster than the lower limit, and no computer reaches the upper one.
             assert!(rate > 1e7 && rate < 1e14, "{peaks:?}");
         }
     }

@@ -1,17 +1,17 @@
-//! Times of what a device does, which it leaves in staging memory where it is measured.
+//! Times of a device, which it writes to staging memory if it is measured.
 
 use super::hooks::KernelTime;
 use crate::interface::device as part;
 use crate::program::{Device, DeviceRegion};
 
-/// What the device did in the runs of a region. Each dispatch waits for the one before it while it is measured.
+/// Times of the runs of a region. Each dispatch waits for the one before it during a measurement.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RegionTimes {
-    /// What enters is copied from staging memory.
+    /// Time to copy inputs from staging memory.
     pub enter: KernelTime,
-    /// Each dispatch, in their order.
+    /// Time of each dispatch, in order.
     pub dispatches: Vec<KernelTime>,
-    /// What leaves is copied to staging memory.
+    /// Time to copy outputs to staging memory.
     pub leave: KernelTime,
 }
 
@@ -20,7 +20,7 @@ impl RegionTimes {
         Self { dispatches: vec![KernelTime::default(); region.dispatches().count()], ..Self::default() }
     }
 
-    /// Adds a run: ticks of `period` nanoseconds. A region that did not run has left zeros.
+    /// Adds a run, in ticks of `period` nanoseconds. A region that did not run has left zeros.
     fn add(&mut self, ticks: &[u64], period: f64) {
         if ticks.contains(&0) {
             return;
@@ -33,9 +33,9 @@ impl RegionTimes {
     }
 }
 
-/// The times of all regions of an instance, and where its device leaves them.
+/// The times of all regions of an instance, and the offsets of their ticks.
 pub(super) struct Regions {
-    /// Where in staging memory each region has its ticks.
+    /// Offset of each region's ticks in staging memory.
     places: Vec<u64>,
     times: Vec<RegionTimes>,
 }
@@ -49,14 +49,14 @@ impl Regions {
         &self.times
     }
 
-    /// Forgets what was measured.
+    /// Clears the measured times.
     pub(super) fn forget(&mut self) {
         for RegionTimes { enter, dispatches, leave } in &mut self.times {
             dispatches.iter_mut().chain([enter, leave]).for_each(|time| *time = KernelTime::default());
         }
     }
 
-    /// Where the ticks of each region are on the host, and how many; nothing where the device takes none. `state` is the device's part of it.
+    /// Returns host address and number of each region's ticks; nothing if the device does not measure. `state` is the device record.
     fn ticks<'a>(&'a self, state: &[u8]) -> impl Iterator<Item = (*mut u64, usize)> + 'a {
         let mapped = word(state, part::MAPPED);
         let open = mapped != 0 && word(state, part::QUERIES) != 0;
@@ -64,7 +64,7 @@ impl Regions {
         self.places.iter().zip(&self.times).filter(move |_| open).map(place)
     }
 
-    /// Before a call: no region has run.
+    /// Clears the ticks before a call.
     pub(super) fn clear(&self, state: &[u8]) {
         for (place, count) in self.ticks(state) {
             // SAFETY: the state holds the address of mapped staging memory, which has room for the ticks; no region runs.
@@ -72,7 +72,7 @@ impl Regions {
         }
     }
 
-    /// After a call: what its regions took.
+    /// Adds the ticks of the regions that ran in a call.
     pub(super) fn take(&mut self, state: &[u8]) {
         let period = f64::from(f32::from_bits(word(state, part::PERIOD) as u32));
         let ticks: Vec<Vec<u64>> = self
@@ -84,7 +84,7 @@ impl Regions {
     }
 }
 
-/// A word of the device's part of a state; 0 where there is none.
+/// Reads a word of the device record; 0 if there is none.
 fn word(state: &[u8], offset: i32) -> u64 {
     let bytes = state.get(offset as usize..).and_then(|bytes| bytes.first_chunk());
     bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))

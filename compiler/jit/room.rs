@@ -1,24 +1,24 @@
-//! How much memory this process may still have, and whether something fits there.
+//! Memory that this process can still allocate, and checks of sizes against it.
 //!
-//! Allocators end the process where there is no memory, so sizes that a model or an option names are compared with this before.
+//! Allocators abort the process if there is no memory. So sizes from a model or an option are checked first.
 
 use crate::diagnostic::{Diagnostic, codes};
 
-/// Left for what is small beside the tensors: code, tables, the allocator's own. Sizes below it are not looked at.
+/// Reserve for everything small: code, tables, the allocator's data. Smaller sizes are not checked.
 const SPARE: u64 = 64 << 20;
 
-/// Checks that memory of a size can be used now, all of it.
+/// Checks that memory of a size can be allocated and used as a whole.
 ///
 /// # Errors
-/// MC0711 where the system has less.
+/// MC0711 if the system has less.
 pub fn check_used(bytes: u64) -> Result<(), Diagnostic> {
     if bytes <= SPARE { Ok(()) } else { check(bytes, [available(), address_space(), group()]) }
 }
 
-/// Checks that memory of a size can be reserved, of which only a part may be used.
+/// Checks that memory of a size can be reserved, even if only a part is used.
 ///
 /// # Errors
-/// As [`check_used`]; what other processes use counts as there.
+/// The errors of [`check_used`]. Memory of other processes counts as available.
 pub fn check_reserved(bytes: u64) -> Result<(), Diagnostic> {
     if bytes <= SPARE { Ok(()) } else { check(bytes, [installed(), address_space(), group()]) }
 }
@@ -32,19 +32,19 @@ fn check<const N: usize>(bytes: u64, limits: [Option<u64>; N]) -> Result<(), Dia
     Err(error.expected(format!("at most {} bytes", room.saturating_sub(SPARE)), format!("{bytes} bytes")))
 }
 
-/// The memory that the system can give without ending processes.
+/// Returns the memory that the system can provide without killing processes.
 fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     Some(kilobytes(&text, "MemAvailable:")?.saturating_add(kilobytes(&text, "SwapFree:").unwrap_or(0)))
 }
 
-/// All that the system has.
+/// Returns the total memory of the system, with swap.
 fn installed() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     Some(kilobytes(&text, "MemTotal:")?.saturating_add(kilobytes(&text, "SwapTotal:").unwrap_or(0)))
 }
 
-/// The rest of the limit of this process's address space, where it has one (`ulimit -v`).
+/// Returns the rest of this process's limit of address space, if there is one (`ulimit -v`).
 fn address_space() -> Option<u64> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
@@ -53,13 +53,13 @@ fn address_space() -> Option<u64> {
     Some(limit.saturating_sub(kilobytes(&status, "VmSize:").unwrap_or(0)))
 }
 
-/// The limit of the control group that this process is in, as containers have it.
+/// Returns the limit of this process's control group, which containers set.
 fn group() -> Option<u64> {
     let files = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
     files.iter().filter_map(|file| std::fs::read_to_string(file).ok()?.trim().parse().ok()).min()
 }
 
-/// A row `NAME   12 kB`, in bytes.
+/// Parses a row `NAME   12 kB` into bytes.
 fn kilobytes(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)

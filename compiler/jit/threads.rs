@@ -1,8 +1,8 @@
-//! Threads for the kernels of an instance: what `parallel_for` of a configuration does, with threads of the standard library.
+//! Threads for the kernels of an instance: an implementation of `parallel_for` with threads of the standard library.
 //!
-//! A call's parts are bits of one word, which the caller and the workers clear as they take them; each thread has a part that it takes first,
-//! so that neighbouring kernels find in its cache what it wrote. Workers look out for the next call for a short while, for kernels follow each
-//! other closely, and then sleep. Nobody takes a lock unless some worker sleeps.
+//! The parts of a call are bits of one word, which the caller and the workers clear as they take them. Each thread prefers the part of its
+//! number, so that the next kernel finds its data in the same cache. Workers spin for a short time between calls, because kernels follow each
+//! other closely, and then sleep. No lock is taken unless a worker sleeps.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -10,50 +10,49 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often a thread looks before it sleeps or gives way: some tens of microseconds.
+/// Number of polls before a thread sleeps or yields: a few dozen microseconds.
 const LOOKS: u32 = 1 << 12;
 
-/// Parts that are open at a time: bits of half a word.
+/// Limit of open parts: the bits of half a word.
 const OPEN: u32 = 32;
 
 macro_rules! part_type {
     ($abi:literal) => {
-        /// A part of a kernel call: its context and the part's number.
+        /// The function of a part of a kernel call: its context and the part's number.
         pub type Part = unsafe extern $abi fn(*mut c_void, u32);
     };
 }
-// The convention that code is generated for.
+// The calling convention of generated code.
 #[cfg(target_arch = "x86_64")]
 part_type!("sysv64");
 #[cfg(not(target_arch = "x86_64"))]
 part_type!("C");
 
-/// What the threads share. The job is written while no part is open; who takes a part that is open has read that part's job, for the word
-/// has a number of its own for each job.
+/// State shared by the threads. The job is written while no part is open. A thread that takes an open part has read the same job, because the
+/// word contains the job's number.
 struct Shared {
-    /// The job's number in the upper half; a bit for each part that nobody has taken in the lower half.
+    /// Number of the job in the upper half, and a bit for each open part in the lower half.
     open: AtomicU64,
-    /// Parts that have not run to their end.
+    /// Number of parts that have not ended.
     running: AtomicU32,
-    /// The job: its function, its context, and the part of the lowest bit.
+    /// The job: its function, its context, and the number of the lowest bit's part.
     part: AtomicPtr<()>,
     context: AtomicPtr<c_void>,
     first: AtomicU32,
     ended: AtomicBool,
-    /// Workers that sleep, or are about to.
+    /// Number of workers that sleep or are about to.
     sleeping: AtomicU32,
     lock: Mutex<()>,
     wake: Condvar,
 }
 
-/// In which order parts run.
+/// Order in which parts run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// On all threads, each part as soon as some thread is free.
+    /// All threads at once, each taking the next open part.
     #[default]
     Any,
-    /// On the caller's thread alone, one after the other in an order that follows from a seed: what does not depend on it cannot tell in
-    /// which order threads run. It is for tests.
+    /// The caller's thread alone, in a shuffled order from a seed. It is for tests that results do not depend on the order.
     Shuffled(u64),
 }
 
@@ -62,12 +61,12 @@ pub struct Threads {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
     order: Order,
-    /// Nanoseconds of each part of the last call, by its number, where they run one after the other.
+    /// Nanoseconds of each part of the last call, if parts ran one after the other.
     times: Vec<u64>,
 }
 
 impl Threads {
-    /// So many threads, the caller's own counted.
+    /// Starts `count` threads, including the caller's.
     pub fn new(count: u32, order: Order) -> Self {
         let shared = Arc::new(Shared {
             open: AtomicU64::new(0),
@@ -89,10 +88,10 @@ impl Threads {
         Self { shared, workers, order, times: vec![] }
     }
 
-    /// Runs every part below `parts`, and returns when all have run.
+    /// Runs all parts below `parts`, and returns when all have ended.
     ///
     /// # Safety
-    /// The part may be called with the context and each of the numbers, by several threads at a time.
+    /// The function must accept the context with each of the numbers, on several threads at a time.
     pub unsafe fn run(&mut self, parts: u32, part: Part, context: *mut c_void) {
         if let Order::Shuffled(state) = &mut self.order {
             self.times = vec![0; parts as usize];
@@ -115,7 +114,7 @@ impl Threads {
             shared.first.store(first, Ordering::Relaxed);
             shared.running.store(count, Ordering::Relaxed);
             let number = (shared.open.load(Ordering::Relaxed) >> 32).wrapping_add(1);
-            // Either a worker that is about to sleep sees the parts, or it is seen here to sleep: both are of one order.
+            // With this order, either a worker that is about to sleep sees the parts, or this thread sees the worker as sleeping.
             shared.open.store(number << 32 | (u64::MAX >> (64 - count)), Ordering::SeqCst);
             if shared.sleeping.load(Ordering::SeqCst) > 0 {
                 drop(shared.lock());
@@ -130,12 +129,12 @@ impl Threads {
         }
     }
 
-    /// Nanoseconds of each part of the last call, where they ran one after the other; else nothing.
+    /// Returns the nanoseconds of each part of the last call, if they ran one after the other; otherwise an empty list.
     pub fn times(&self) -> &[u64] {
         &self.times
     }
 
-    /// What a call without work costs while all threads are awake: the median of some.
+    /// Returns the time of a call without work while all threads are awake: the median of several.
     pub fn empty_call(&mut self) -> Duration {
         let parts = self.workers.len() as u32 + 1;
         let mut times = [Duration::ZERO; 256];
@@ -166,7 +165,7 @@ impl Drop for Threads {
         drop(self.shared.lock());
         self.shared.wake.notify_all();
         for worker in self.workers.drain(..) {
-            // A worker runs generated code alone, which does not panic.
+            // A worker only runs generated code, which does not panic.
             let _ = worker.join();
         }
     }
@@ -177,12 +176,12 @@ impl Shared {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a worker has something to do.
+    /// Tests whether a worker has something to do.
     fn calls(&self) -> bool {
         self.open.load(Ordering::SeqCst) as u32 != 0 || self.ended.load(Ordering::SeqCst)
     }
 
-    /// Takes an open part and runs it: the one of the thread's number if it is open, else the lowest. False if none is open.
+    /// Takes an open part and runs it: the part of the thread's number, or the lowest one. Returns `false` if none is open.
     fn run_part(&self, thread: u32) -> bool {
         let mut open = self.open.load(Ordering::Acquire);
         loop {
@@ -208,7 +207,7 @@ impl Shared {
         }
     }
 
-    /// What a worker does.
+    /// Runs the loop of a worker.
     fn work(&self, thread: u32) {
         let mut looks = 0;
         while !self.ended.load(Ordering::Relaxed) {
@@ -224,7 +223,7 @@ impl Shared {
         }
     }
 
-    /// Sleeps until there is something to do.
+    /// Sleeps until there is work.
     fn sleep(&self) {
         let mut guard = self.lock();
         self.sleeping.fetch_add(1, Ordering::SeqCst);

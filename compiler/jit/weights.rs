@@ -1,4 +1,4 @@
-//! The weights of a model in memory of their own, laid out as a file of weights is.
+//! Weights of a model in separate memory, with the layout of a weights file.
 
 use super::failed;
 use super::memory::no_memory;
@@ -10,15 +10,15 @@ use crate::ir::data::{PageSize, Pages};
 use crate::program::Blob;
 use std::sync::Arc;
 
-/// Moves constants to where a layout puts them, behind a header. One whose bytes nobody else holds has no other copy from then on, so a large model's
-/// are not in memory twice.
+/// Moves constants to their offsets in a layout, behind a header. If nobody else holds a constant's bytes, they are freed, so that a large
+/// model is not in memory twice.
 ///
 /// # Errors
-/// When there is no memory.
+/// A diagnostic if there is no memory.
 pub fn gather(constants: &mut [Blob], layout: &ConstantLayout, header: &WeightsHeader) -> Result<Arc<Pages>, Diagnostic> {
     let total = usize::try_from(header.file_bytes()).map_err(|error| failed(&error))?;
     let mut ranges = Vec::with_capacity(constants.len());
-    // A row times a matrix reads weights as fast as memory gives them, in large pages a fifth faster.
+    // A row times a matrix is limited by memory bandwidth, and large pages make it faster.
     let weights = Pages::filled(total, PageSize::Large, |memory| {
         memory[..HEADER_BYTES as usize].copy_from_slice(&header.to_bytes());
         for (blob, &offset) in constants.iter_mut().zip(&layout.offsets) {
@@ -37,7 +37,7 @@ pub fn gather(constants: &mut [Blob], layout: &ConstantLayout, header: &WeightsH
     Ok(weights)
 }
 
-/// Copies bytes piece by piece, so that no more than a piece of a file is in memory beside its copy.
+/// Copies bytes piece by piece, so that at most one piece of the file is in memory beside the copy.
 fn copy(to: &mut [u8], from: &Data) {
     const PIECE: usize = 1 << 23;
     for (number, to) in to.chunks_mut(PIECE).enumerate() {

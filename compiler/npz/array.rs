@@ -1,4 +1,4 @@
-//! NumPy's `.npy` files: one array each, its bytes after a header.
+//! NumPy's `.npy` files: one array, its bytes after a header.
 
 use super::header::{self, Header, Type, invalid};
 use crate::diagnostic::{Diagnostic, codes};
@@ -6,10 +6,10 @@ use crate::interface::Taken;
 use crate::ir::{ElementType, Tensor, TensorType, has_room, packed};
 use std::io::Read;
 
-/// Arrays larger than this are refused; the largest inputs of real models have some megabytes.
+/// Limit of an array's bytes; the largest inputs of real models have a few megabytes.
 pub(super) const MAX_BYTES: u64 = 1 << 32;
 
-/// An array as it stands in a file.
+/// The contents of an `.npy` file.
 #[derive(Debug)]
 pub(super) enum Array {
     /// Numbers.
@@ -21,7 +21,8 @@ pub(super) enum Array {
 }
 
 impl Array {
-    /// Reads an array that takes all of `bytes` bytes, header included. Memory is reserved for what is there, never for what is claimed.
+    /// Reads an array that takes all of `bytes` bytes, with its header. Memory is reserved for the file's bytes, not for the size in the
+    /// header.
     pub fn read(reader: &mut dyn Read, bytes: u64) -> Result<Self, Diagnostic> {
         let header = Header::read(reader)?;
         let left = bytes.saturating_sub(header.bytes);
@@ -34,10 +35,10 @@ impl Array {
     }
 }
 
-/// Reads the bytes of an `.npy` file.
+/// Parses the bytes of an `.npy` file.
 ///
 /// # Errors
-/// When they are no sound array of numbers.
+/// A diagnostic if they are not a valid array of numbers.
 pub fn parse_npy(bytes: &[u8]) -> Result<Tensor, Diagnostic> {
     let found = match Array::read(&mut &*bytes, bytes.len() as u64)? {
         Array::Numbers(tensor) => return Ok(tensor),
@@ -47,7 +48,7 @@ pub fn parse_npy(bytes: &[u8]) -> Result<Tensor, Diagnostic> {
     Err(invalid("the array does not hold numbers").expected("numbers", found))
 }
 
-/// The bytes of an `.npy` file. Types that NumPy lacks are written as those that stand for them.
+/// Returns the bytes of an `.npy` file. Types that NumPy lacks are written as substitute types.
 pub fn to_npy(tensor: &Tensor) -> Vec<u8> {
     let plain = match tensor.element {
         ElementType::Bf16 => Tensor { element: ElementType::U16, ..tensor.clone() },
@@ -59,21 +60,21 @@ pub fn to_npy(tensor: &Tensor) -> Vec<u8> {
     bytes
 }
 
-/// An array as the tensor that a model takes, `name` in the error.
+/// Converts an array to the tensor that a model takes; errors contain `name`.
 ///
 /// # Errors
-/// When element type or shape differ.
+/// A diagnostic if element type or shape differ.
 pub fn conform(array: &Tensor, element: ElementType, shape: &[u64], name: &str) -> Result<Tensor, Diagnostic> {
     Taken::of_shape(element, shape).fitting(array, name)
 }
 
-/// A tensor whose elements have bytes of their own.
+/// Returns a tensor with at least one byte for each element.
 pub fn unpacked(tensor: &Tensor) -> Tensor {
     let bytes = packed::unpack(tensor.element, &tensor.bytes, tensor.elements());
     Tensor { element: tensor.element.unpacked(), shape: tensor.shape.clone(), bytes }
 }
 
-/// All that is after a header: `count` bytes, as its type and shape say, where the file has `left`.
+/// Reads everything after a header: `count` bytes by type and shape, while the file has `left`.
 fn contents(reader: &mut dyn Read, count: u64, left: u64) -> Result<Vec<u8>, Diagnostic> {
     let differs = |found: u64| {
         let message = if found < count { "the array is shorter than its header says" } else { "the array is longer than its header says" };
@@ -83,7 +84,7 @@ fn contents(reader: &mut dyn Read, count: u64, left: u64) -> Result<Vec<u8>, Dia
         return Err(differs(left));
     }
     let mut bytes = Vec::new();
-    // One byte more than there should be: the end must be seen, for a compressed array's checksum is compared there.
+    // Read one byte more than expected, because the end must be reached: the checksum of a compressed array is verified there.
     let read = reader.take(count.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|error| match error.kind() {
         std::io::ErrorKind::OutOfMemory => no_memory(count),
@@ -102,7 +103,7 @@ fn numbers(reader: &mut dyn Read, header: &Header, left: u64, element: ElementTy
         .ok_or_else(|| invalid("the array is too large").expected(format!("at most {MAX_BYTES} bytes"), format!("{:?}", header.shape)))?;
     let mut bytes = contents(reader, size, left)?;
     if big_endian {
-        // Complex numbers are two parts.
+        // A complex number has two parts.
         let part = element.alignment() as usize;
         bytes.chunks_exact_mut(part).for_each(<[u8]>::reverse);
     }
@@ -118,7 +119,7 @@ fn numbers(reader: &mut dyn Read, header: &Header, left: u64, element: ElementTy
     Ok(Tensor { element, shape: header.shape.clone(), bytes })
 }
 
-/// Elements in column-major order, put into row-major order.
+/// Converts elements from column-major to row-major order.
 fn row_major(bytes: &[u8], shape: &[u64], size: usize) -> Vec<u8> {
     let mut result = Vec::with_capacity(bytes.len());
     let mut position = vec![0u64; shape.len()];
@@ -144,7 +145,7 @@ mod tests {
         Tensor { element, shape: shape.to_vec(), bytes }
     }
 
-    /// A file with a header of a version, written as NumPy might have.
+    /// Makes a file with a header of a given version, as NumPy might write it.
     fn file(version: u8, dictionary: &str, data: &[u8]) -> Vec<u8> {
         let mut bytes = b"\x93NUMPY".to_vec();
         bytes.extend([version, 0]);

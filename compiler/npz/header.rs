@@ -4,30 +4,30 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::ElementType;
 use std::io::Read;
 
-/// How an `.npy` file begins.
+/// The first bytes of an `.npy` file.
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// NumPy itself refuses longer headers.
+/// Limit of a header's bytes, as in NumPy.
 const MAX_HEADER: usize = 10_000;
-/// NumPy's limit.
+/// Limit of dimensions, as in NumPy.
 const MAX_RANK: usize = 64;
 
-/// The error for a file that is damaged.
+/// Makes the error for a damaged file.
 pub(super) fn invalid(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(codes::DAMAGED_ARCHIVE, message)
 }
 
-/// What an array holds.
+/// Element type of an array.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Type {
-    /// Numbers, and whether their bytes come largest first.
+    /// Numbers; `true` for big-endian bytes.
     Number(ElementType, bool),
     /// Strings.
     Text(Text),
-    /// Anything else, as the file describes it.
+    /// Another type, as the file describes it.
     Other(String),
 }
 
-/// Strings of this many characters, those after the end being zeros.
+/// Strings of a fixed number of characters, padded with zeros.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Text {
     characters: u64,
@@ -37,12 +37,12 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Bytes of one string; saturates.
+    /// Returns the bytes of one string; saturates.
     pub fn bytes(self) -> u64 {
         self.characters.saturating_mul(self.width as u64)
     }
 
-    /// The string of this many bytes.
+    /// Decodes a string.
     pub fn decode(self, bytes: &[u8]) -> String {
         let code = |character: &[u8]| {
             let digit = |code: u32, &byte: &u8| code << 8 | u32::from(byte);
@@ -56,17 +56,17 @@ impl Text {
 /// The header.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Header {
-    /// Bytes that it takes itself.
+    /// Bytes of the header.
     pub bytes: u64,
     /// Type of the elements.
     pub ty: Type,
-    /// Whether the first dimension varies fastest.
+    /// `true` if the first dimension varies fastest.
     pub fortran_order: bool,
-    /// Shape; none for a number alone.
+    /// Shape; empty for a scalar.
     pub shape: Vec<u64>,
 }
 
-/// NumPy's names of element types, little-endian.
+/// NumPy's names of element types, in little-endian order.
 const TYPES: &[(ElementType, &str)] = &[
     (ElementType::Bool, "|b1"),
     (ElementType::I8, "|i1"),
@@ -82,19 +82,19 @@ const TYPES: &[(ElementType, &str)] = &[
     (ElementType::F64, "<f8"),
     (ElementType::C64, "<c8"),
     (ElementType::C128, "<c16"),
-    // These have no name of their own.
+    // NumPy has no name for these types.
     (ElementType::Bf16, "<u2"),
     (ElementType::I2, "|i1"),
     (ElementType::I4, "|i1"),
     (ElementType::U4, "|u1"),
 ];
 
-/// NumPy's name of a type, or of the type that stands for it.
+/// Returns NumPy's name of a type, or of its substitute.
 pub(super) fn description(element: ElementType) -> &'static str {
     TYPES.iter().find(|(e, _)| *e == element).map_or("?", |(_, name)| name)
 }
 
-/// NumPy's name of a type that no model has: `datetime64[ns]` for `<M8[ns]`.
+/// Returns NumPy's name of a type that models do not have: `datetime64[ns]` for `<M8[ns]`.
 fn other_name(description: &str) -> String {
     let kind = description.trim_start_matches(['<', '>', '|', '=']);
     let unit = kind.get(2..).unwrap_or_default();
@@ -128,7 +128,7 @@ fn type_of(description: &str) -> Type {
 }
 
 impl Header {
-    /// Reads a header and leaves the reader at the data.
+    /// Reads a header; the data follows in the reader.
     pub fn read(reader: &mut dyn Read) -> Result<Self, Diagnostic> {
         let mut fixed = [0u8; 8];
         read_exact(reader, &mut fixed)?;
@@ -183,7 +183,7 @@ impl Header {
     }
 }
 
-/// The first item of a Python literal, up to the `:` or `,` after it, and what follows. Brackets and quoted texts stay whole.
+/// Splits a Python literal after its first item, at the `:` or `,`. Brackets and quoted texts stay whole.
 fn item(text: &str) -> Option<(&str, &str)> {
     let (mut depth, mut quote) = (0usize, None);
     for (at, character) in text.char_indices() {
@@ -212,7 +212,7 @@ fn truth(item: &str) -> Option<bool> {
     }
 }
 
-/// A tuple of extents; Python 2 wrote some with an `L` after them.
+/// Parses a tuple of extents; Python 2 sometimes wrote an `L` after them.
 fn extents(item: &str) -> Option<Vec<u64>> {
     let list = item.strip_prefix('(')?.strip_suffix(')')?.trim();
     let list = list.strip_suffix(',').unwrap_or(list);
@@ -228,7 +228,7 @@ fn read_exact(reader: &mut dyn Read, bytes: &mut [u8]) -> Result<(), Diagnostic>
     reader.read_exact(bytes).map_err(|error| invalid(format!("the array's header cannot be read: {error}")))
 }
 
-/// The bytes of a header for row-major data, padded so that the data starts at a multiple of 64.
+/// Returns the bytes of a header for row-major data, padded so that the data starts at a multiple of 64.
 pub(super) fn write(description: &str, shape: &[u64]) -> Vec<u8> {
     let list: Vec<String> = shape.iter().map(u64::to_string).collect();
     let comma = if shape.len() == 1 { "," } else { "" };

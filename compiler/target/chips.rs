@@ -1,11 +1,11 @@
-//! Microcontrollers: targets by their architecture, and the cores, chips and boards that people name instead.
+//! Microcontrollers: targets by architecture, and names of cores, chips and boards.
 //!
-//! Sizes are those of the largest common part of a name, from the makers' data sheets. A chip without flash of its own has none here.
+//! Sizes are of the largest common chip with a name, from the makers' data sheets. A chip without built-in flash has none here.
 
 use super::row::{Platform, Target, row};
 use crate::machine::Isa;
 
-/// Armv7-M without instructions for pairs of halves.
+/// Armv7-M without instructions for pairs of 16-bit integers.
 pub(super) const V7M: Target =
     Target { levels: &["cortex-m3"], ..row("thumbv7m-none-eabi", Isa::Thumb, Platform::None, &["armv7m-none-eabi"]) };
 /// Armv7E-M without an FPU.
@@ -23,34 +23,34 @@ pub(super) const V8M_FLOAT: Target =
 /// Flash and RAM of a chip, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Memory {
-    /// On the chip or the board; 0 where programs run from other memory.
+    /// Flash on the chip or the board; 0 if programs run from other memory.
     pub flash: u64,
-    /// Of all banks together.
+    /// RAM of all banks together.
     pub ram: u64,
 }
 
 /// A core, a chip or a board.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chip {
-    /// How names of it begin, in small letters.
+    /// Prefixes of its names, in lower case.
     pub names: &'static [&'static str],
     /// The target, with the core's level as its only one.
     pub target: Target,
-    /// What it has of memory, if that is known.
+    /// Memory, if it is known.
     pub memory: Option<Memory>,
 }
 
-/// A core, which has the memory of no chip.
+/// Makes a core, which has no memory of its own.
 const fn core(names: &'static [&'static str], levels: &'static [&'static str], on: Target) -> Chip {
     Chip { names, target: Target { levels, ..on }, memory: None }
 }
 
-/// A chip of a core, with KiB of flash and of RAM.
+/// Makes a chip with a core, and with KiB of flash and of RAM.
 const fn chip(names: &'static [&'static str], of: Chip, flash: u64, ram: u64) -> Chip {
     Chip { names, target: of.target, memory: Some(Memory { flash: flash << 10, ram: ram << 10 }) }
 }
 
-/// A family of chips of one core, whose memories differ.
+/// Makes a family of chips with one core and different memories.
 const fn family(names: &'static [&'static str], of: Chip) -> Chip {
     Chip { names, target: of.target, memory: None }
 }
@@ -61,7 +61,7 @@ const M4F: Chip = core(&["cortex-m4f"], &["cortex-m4f"], V7EM_FLOAT);
 const M7: Chip = core(&["cortex-m7"], &["cortex-m7"], V7EM_FLOAT);
 const M33: Chip = core(&["cortex-m33"], &["cortex-m33"], V8M_FLOAT);
 
-/// Cores, chips and boards. The longest beginning of a name decides.
+/// Cores, chips and boards. The longest matching prefix of a name wins.
 pub const CHIPS: &[Chip] = &[
     M3,
     M4,
@@ -138,7 +138,7 @@ pub const CHIPS: &[Chip] = &[
     chip(&["mps2-an505", "mps2-an521"], M33, 4096, 4096),
 ];
 
-/// Names of processors that are known and not supported, and why.
+/// Names of known but unsupported processors, with the reason.
 const MISSING: &[(&[&str], &str)] = &[
     (
         &[
@@ -168,7 +168,7 @@ const MISSING: &[(&[&str], &str)] = &[
     (&["esp32", "esp8266", "xtensa"], "Xtensa processors are not supported"),
 ];
 
-/// The chip of a name in small letters.
+/// Returns the chip of a lower-case name.
 pub fn chip_of(name: &str) -> Option<&'static Chip> {
     let longest = |chip: &Chip| chip.names.iter().filter(|start| begins(name, start)).map(|start| start.len()).max();
     let found = CHIPS.iter().filter_map(|chip| longest(chip).map(|length| (length, chip))).max_by_key(|(length, _)| *length)?;
@@ -176,12 +176,12 @@ pub fn chip_of(name: &str) -> Option<&'static Chip> {
     (!why).then_some(found.1)
 }
 
-/// The name of a chip or a core that is most like one in small letters.
+/// Returns the chip or core whose name is most similar to a lower-case name.
 pub fn nearest_to(name: &str) -> Option<&'static str> {
     crate::diagnostic::nearest(name, CHIPS.iter().flat_map(|chip| chip.names.iter().copied()))
 }
 
-/// Why there is no code for the processor or the chip of a name in small letters, where it is known.
+/// Returns the reason why a processor or chip is not supported, if its lower-case name is known.
 pub fn missing(name: &str) -> Option<&'static str> {
     let length = missing_length(name)?;
     MISSING.iter().find(|(names, _)| names.iter().any(|start| begins(name, start) && start.len() == length)).map(|(_, why)| *why)
@@ -191,7 +191,7 @@ fn missing_length(name: &str) -> Option<usize> {
     MISSING.iter().flat_map(|(names, _)| names.iter()).filter(|start| begins(name, start)).map(|start| start.len()).max()
 }
 
-/// Compares the beginning of a name. Names of cores are compared whole: `cortex-m3` is not the beginning of `cortex-m33`.
+/// Tests whether a name has a prefix. Names of cores must match as a whole: `cortex-m3` does not match `cortex-m33`.
 fn begins(name: &str, start: &str) -> bool {
     if start.starts_with("cortex-m") && start != "cortex-m0" { name == start } else { name.starts_with(start) }
 }

@@ -1,6 +1,6 @@
-//! Names that people have for processors: architectures, cores and boards instead of targets, features instead of CPU levels.
+//! Users' names of processors: architectures, cores and boards for targets, and features for CPU levels.
 
-/// How names begin, and the target that they stand for.
+/// Prefixes of names, with the target that they mean.
 pub const CORES: &[(&[&str], &str)] = &[
     (
         &[
@@ -38,7 +38,7 @@ pub const CORES: &[(&[&str], &str)] = &[
     (&["apple-m", "apple-silicon"], "aarch64-apple-darwin"),
 ];
 
-/// How names of 32-bit processors and boards begin.
+/// Prefixes of names of 32-bit processors and boards.
 const NARROW: &[&str] = &[
     "armv8-m",
     "armv8.1-m",
@@ -76,7 +76,7 @@ const NARROW: &[&str] = &[
     "rv32",
 ];
 
-/// Names that people use for a CPU level.
+/// Users' names of CPU levels.
 const LEVELS: &[(&[&str], &str)] = &[
     (&["sse4", "sse4.1", "sse4.2", "sse42", "nehalem", "westmere"], "x86-64-v2"),
     (&["avx", "avx2", "fma", "haswell", "broadwell", "skylake", "znver1", "znver2", "znver3", "zen", "zen2", "zen3"], "x86-64-v3"),
@@ -101,7 +101,7 @@ const LEVELS: &[(&[&str], &str)] = &[
     (&["v", "rvv", "rvv1.0", "riscv-v"], "rv64gcv"),
 ];
 
-/// The target that the name of an architecture, core or board stands for; the name is in small letters.
+/// Returns the target of an architecture, core or board; the name is in lower case.
 pub fn target_of(name: &str) -> Option<&'static str> {
     if is_narrow(name) || name.contains("-none") || name.contains("-linux") {
         return None;
@@ -109,20 +109,20 @@ pub fn target_of(name: &str) -> Option<&'static str> {
     CORES.iter().find(|(cores, _)| cores.iter().any(|core| begins(name, core))).map(|(_, target)| *target)
 }
 
-/// Recognises the name of a 32-bit processor or board.
+/// Recognizes the name of a 32-bit processor or board.
 pub fn is_narrow(name: &str) -> bool {
     let is_wide = CORES.iter().flat_map(|(cores, _)| cores.iter()).filter(|core| begins(name, core)).map(|core| core.len()).max();
     let narrow = NARROW.iter().filter(|core| begins(name, core)).map(|core| core.len()).max();
     narrow > is_wide
 }
 
-/// The level that somebody means who names a feature or a processor.
+/// Returns the CPU level that a feature or processor suggests.
 pub fn level_meant(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     LEVELS.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, level)| *level)
 }
 
-/// Compares the beginning of a name. After a number another digit makes another name: `cortex-a5` is not the beginning of `cortex-a53`.
+/// Tests whether a name has a prefix. A prefix that ends in a digit is not followed by another digit: `cortex-a5` does not match `cortex-a53`.
 fn begins(name: &str, start: &str) -> bool {
     let Some(rest) = name.strip_prefix(start) else { return false };
     let is_number = |text: &str, at_end: bool| {

@@ -1,21 +1,21 @@
-//! What a target is.
+//! The description of a target.
 
 use crate::machine::{Isa, Machine, machine};
 use target_lexicon::Triple;
 
-/// Object file formats that are written.
+/// Object file formats that can be written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ObjectFormat {
     /// ELF, 64-bit, little-endian.
     Elf,
-    /// COFF, as Windows and UEFI have it.
+    /// COFF, for Windows and UEFI.
     Coff,
     /// Mach-O, 64-bit, little-endian.
     MachO,
 }
 
 impl ObjectFormat {
-    /// The name that people know it by.
+    /// Returns the usual name of the format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Elf => "ELF",
@@ -25,12 +25,12 @@ impl ObjectFormat {
     }
 }
 
-/// What runs programs on a target. Objects need none of it; tests, examples and the marks of some formats do.
+/// Operating system of a target. Objects do not depend on it, but tests, examples and marks of some formats do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Platform {
     /// Linux, with any C library; Android.
     Linux,
-    /// Nothing.
+    /// No operating system.
     None,
     /// Windows.
     Windows,
@@ -49,15 +49,15 @@ pub struct Target {
     pub isa: Isa,
     /// Format of its object files.
     pub format: ObjectFormat,
-    /// What runs programs there.
+    /// The operating system.
     pub platform: Platform,
-    /// The CPU levels that its objects may have, the default first.
+    /// CPU levels of its objects, the default first.
     pub levels: &'static [&'static str],
-    /// Other spellings. In all of them a vendor word may stand or be missing, and Android's API level may follow.
+    /// Other spellings. Each may have or omit a vendor, and may have an Android API level at the end.
     pub aliases: &'static [&'static str],
 }
 
-/// A target with the levels of its instruction set.
+/// Makes a target with the levels of its instruction set.
 pub(super) const fn row(name: &'static str, isa: Isa, platform: Platform, aliases: &'static [&'static str]) -> Target {
     let format = match platform {
         Platform::Linux | Platform::None => ObjectFormat::Elf,
@@ -68,30 +68,30 @@ pub(super) const fn row(name: &'static str, isa: Isa, platform: Platform, aliase
         Isa::X86_64 => &["x86-64-v3", "x86-64-v2", "x86-64-v4"],
         Isa::Aarch64 => &["aarch64", "aarch64+dotprod"],
         Isa::Riscv64 => &["riscv64", "rv64gcv"],
-        // Each architecture of the M profile has its own.
+        // Each architecture of the M profile has separate levels.
         Isa::Thumb => &[],
     };
     Target { name, isa, format, platform, levels, aliases }
 }
 
 impl Target {
-    /// The triple that code generation gets.
+    /// Returns the triple for code generation.
     ///
     /// # Panics
-    /// Never: a test parses every name.
+    /// Never; a test parses every name.
     pub fn triple(&self) -> Triple {
         self.name.parse().expect("names of targets are triples")
     }
 
-    /// The machines of its CPU levels, the default first.
+    /// Returns the machines of the CPU levels, the default first.
     pub fn machines(&self) -> impl Iterator<Item = &'static Machine> {
         self.levels.iter().filter_map(|level| machine(level))
     }
 
-    /// The machine of its default level.
+    /// Returns the machine of the default level.
     ///
     /// # Panics
-    /// Never: a test looks up the levels of every target.
+    /// Never; a test looks up the levels of every target.
     pub fn default_machine(&self) -> &'static Machine {
         self.machines().next().expect("each target has a level")
     }
