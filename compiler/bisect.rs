@@ -1,8 +1,7 @@
-//! Where a compiled model goes wrong: the first kernel call whose results are not what the interpreter computes.
+//! Search for the first kernel call of a compiled model whose results differ from the interpreter's.
 //!
-//! The model runs as it is compiled, and what each kernel leaves in memory is kept ([`JitOptions::observe`]); nothing is
-//! compiled in another way for it, so the fault cannot hide. Every tensor in memory is the result of one instruction, and the
-//! interpreter's value of that instruction is what it should be.
+//! The model is compiled as usual, and the results of each kernel in memory are kept ([`JitOptions::observe`]). So the search cannot hide the
+//! fault. Every tensor in memory is the result of one instruction, and the interpreter computes its expected value.
 
 use crate::compare::{Difference, Tolerance, compare};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
@@ -16,21 +15,21 @@ use std::collections::{HashMap, HashSet};
 /// A kernel call whose results differ.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The method's call in which it happens.
+    /// Number of the call of a method.
     pub call: usize,
     /// The kernel.
     pub kernel: String,
     /// Its schedule.
     pub schedule: String,
-    /// The operators it is made of: position and name in the file's vocabulary.
+    /// Operators of the kernel: position, and name in the file's vocabulary.
     pub operators: Vec<(u32, String)>,
-    /// The tensor, as the file names it.
+    /// Name of the tensor in the file.
     pub tensor: String,
-    /// How the tensor differs.
+    /// Difference of the tensor.
     pub difference: Difference,
 }
 
-/// Gives every instruction a source of its own, equal to the one it had, so that lowered programs name instructions exactly.
+/// Gives every instruction a copy of its source, so that lowered programs identify instructions exactly.
 pub fn separate_sources(module: &mut Module) {
     for function in module.functions.values_mut() {
         let body = function.body.clone();
@@ -44,7 +43,7 @@ pub fn separate_sources(module: &mut Module) {
     }
 }
 
-/// What the interpreter computes for tensors that a program has in memory, in the order in which it does: loops do so repeatedly.
+/// Expected values of a program's tensors, in the order in which the interpreter computes them. Loops compute several values of one tensor.
 #[derive(Default)]
 struct Expected {
     wanted: HashSet<(Source, u32)>,
@@ -68,11 +67,11 @@ impl Expected {
     }
 }
 
-/// The first kernel call that computes something else than the interpreter, over calls of methods on one instance; `None` where
-/// there is none. `module` is what `program` was lowered from, after [`separate_sources`].
+/// Returns the first kernel call whose results differ from the interpreter's, over calls on one instance; `None` if all agree. `module` is the
+/// source of `program`, after [`separate_sources`].
 ///
 /// # Errors
-/// When the program cannot be placed in memory, or a call ends with an error in either.
+/// Diagnostics if the program cannot be placed in memory, or if a call fails in code or in the interpreter.
 pub fn first_difference(
     module: &Module,
     program: &Program,
@@ -112,7 +111,7 @@ pub fn first_difference(
     Ok(None)
 }
 
-/// How the bytes of a tensor differ from what they should be. What has no bytes was not observed.
+/// Compares the bytes of a tensor with the expected ones; `None` if they agree, or if the tensor was not observed.
 fn difference(written: &Written, bytes: Vec<u8>, expected: &Tensor, tolerance: Tolerance) -> Option<Difference> {
     if bytes.len() as u64 != written.bytes {
         return None;
@@ -124,7 +123,7 @@ fn difference(written: &Written, bytes: Vec<u8>, expected: &Tensor, tolerance: T
     }
 }
 
-/// An error of the interpreter as a diagnostic.
+/// Converts an error of the interpreter to a diagnostic.
 pub fn interpreter_failed(error: &crate::ir::interpret::InterpretError) -> Diagnostic {
     let code = if error.is_out_of_memory() { codes::NO_MEMORY } else { codes::INTERPRETER_FAILED };
     Diagnostic::new(code, format!("the model cannot be interpreted on these inputs: {error}"))

@@ -1,28 +1,28 @@
-//! Comparing tensors: integers bit for bit, floats within a tolerance, NaN and infinities in the same places.
+//! Comparison of tensors: integers bit for bit, floats within a tolerance, NaN and infinities at the same positions.
 
 use crate::ir::{ElementType, Tensor, packed};
 use std::fmt;
 
-/// How far floats may be apart: `absolute + relative × the largest finite expected magnitude of the tensor`, which counts as the
-/// smallest normal binary32 at least: below that, numbers have fewer digits than any tolerance asks for.
+/// Permitted difference of floats: `absolute + relative × the largest finite expected magnitude of the tensor`. The magnitude is at least the
+/// smallest normal binary32, because smaller numbers have too few digits.
 #[derive(Clone, Copy, Debug)]
 pub struct Tolerance {
-    /// Relative to the largest magnitude.
+    /// Factor of the largest magnitude.
     pub relative: f64,
-    /// Beside that.
+    /// Addend.
     pub absolute: f64,
 }
 
-/// What differences of floats from a tensor are measured by.
+/// Measures for differences of floats.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Differences are told as parts of this: the largest magnitude; 1 where all is zero.
+    /// Unit in which differences are reported: the largest magnitude; 1 if all elements are zero.
     pub unit: f64,
-    /// Larger differences are beyond the tolerance. None is allowed of integers.
+    /// Limit of a difference; 0 for integers.
     pub allowed: f64,
 }
 
-/// What differences from an expected tensor are measured by.
+/// Computes the measures for an expected tensor.
 pub fn scale(expected: &Tensor, tolerance: Tolerance) -> Scale {
     let largest = numbers(expected).iter().filter(|x| x.is_finite()).fold(0f64, |largest, x| largest.max(x.abs()));
     let magnitude = largest.max(f32::MIN_POSITIVE.into());
@@ -41,28 +41,28 @@ pub enum Difference {
     },
     /// Another type or shape.
     Type {
-        /// What was found.
+        /// The type or shape found.
         found: String,
-        /// What was expected.
+        /// The type or shape expected.
         expected: String,
     },
     /// Elements beyond the tolerance.
     Elements {
-        /// How many.
+        /// Number of these elements.
         count: usize,
-        /// Of this many.
+        /// Number of all elements.
         of: usize,
-        /// The first one's position, value and expected value.
+        /// Position, value and expected value of the first element.
         first: (usize, f64, f64),
-        /// The same of the one that is furthest away.
+        /// Position, value and expected value of the element with the largest difference.
         furthest: (usize, f64, f64),
-        /// The largest difference, relative to the largest expected magnitude; infinite where NaN or infinities differ.
+        /// The largest difference, relative to the largest expected magnitude; infinite if NaN or infinities differ.
         worst: f64,
     },
 }
 
 impl Difference {
-    /// Whether it is within the tolerance.
+    /// Tests whether the tensors agree within the tolerance.
     pub fn agrees(&self) -> bool {
         matches!(self, Self::None { .. })
     }
@@ -81,7 +81,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The elements as binary64; `None` for integers of 64 bits, which it cannot hold, and types without arithmetic.
+/// Returns the elements as binary64. Empty for 64-bit integers, which binary64 cannot hold, and for types without arithmetic.
 fn numbers(tensor: &Tensor) -> Vec<f64> {
     use crate::ir::Scalar;
     let element = tensor.element.part();
@@ -96,11 +96,11 @@ fn numbers(tensor: &Tensor) -> Vec<f64> {
 
 /// Compares a tensor with the expected one.
 pub fn compare(found: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Difference {
-    // NumPy has no bfloat16: its bits are recorded.
+    // NumPy has no bfloat16, so recordings hold its bits.
     if (found.element, expected.element) == (ElementType::Bf16, ElementType::U16) {
         return compare(found, &Tensor { element: ElementType::Bf16, ..expected.clone() }, tolerance);
     }
-    // Nor has it integers that share bytes.
+    // NumPy has no packed integers, so recordings have a byte for each.
     if found.element.is_packed() && expected.element == found.element.unpacked() {
         let bytes = packed::unpack(found.element, &found.bytes, found.elements());
         return compare(&Tensor { element: expected.element, shape: found.shape.clone(), bytes }, expected, tolerance);

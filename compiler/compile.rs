@@ -1,4 +1,4 @@
-//! Compiling: settings and a model's bytes to an object, its header and its report.
+//! Compilation of a model's bytes with settings to an object, its header and its report.
 
 mod gpu;
 mod settings;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Compiles a model in memory; `file` is its name in messages and in the header.
 ///
 /// # Errors
-/// Whatever is wrong with the settings or the model.
+/// Any diagnostic about the settings or the model.
 pub fn compile(settings: &Settings, bytes: Arc<dyn Bytes>, file: &str) -> Result<Compiled, Diagnostics> {
     let (target, machines) = settings.machines()?;
     let abi = settings.riscv_abi(target)?;
@@ -42,26 +42,26 @@ pub fn compile(settings: &Settings, bytes: Arc<dyn Bytes>, file: &str) -> Result
     Ok(Compiled { module, lowered, info, options, files, inputs })
 }
 
-/// What is told of a model's file.
+/// Returns the facts about a model's file for outputs.
 pub fn model_info(bytes: &dyn Bytes, file: &str) -> ModelInfo {
     let named = if file == input::STANDARD { "standard input" } else { file };
     ModelInfo { sha256: digest(bytes), file: named.to_owned(), labels: labels(bytes.as_ref()), about: about(bytes.as_ref()) }
 }
 
-/// The object of a lowered model, with the report of all that is known of it.
+/// Makes the object of a lowered model, with a complete report.
 ///
 /// # Errors
-/// As [`emit::object_of_levels`].
+/// The errors of [`emit::object_of_levels`].
 pub fn object_files(lowered: &Lowered, module: &Module, info: &ModelInfo, options: &ObjectOptions) -> Result<ObjectFiles, Diagnostics> {
     let mut files = emit::object_of_levels(&lowered.levels(), info, options)?;
     emit::report::add_model(&mut files.report, &lowered.program, module, &files.record);
     Ok(files)
 }
 
-/// The tensor language of a model and the programs it is lowered to: all but machine code.
+/// Returns a model in the tensor language, and its lowered programs: the whole compilation before machine code.
 ///
 /// # Errors
-/// As [`compile`].
+/// The errors of [`compile`].
 pub fn lower(settings: &Settings, bytes: Arc<dyn Bytes>, file: &str) -> Result<(Module, Lowered), Diagnostics> {
     let (target, machines) = settings.machines()?;
     let module = pipeline::read(bytes, file, &settings.load_options()?)?;
@@ -72,20 +72,20 @@ pub fn lower(settings: &Settings, bytes: Arc<dyn Bytes>, file: &str) -> Result<(
     Ok((module, lowered))
 }
 
-/// What a model file says of the model as a whole, with the names of what is said.
+/// Returns the metadata of a whole model, with names.
 fn about(bytes: &[u8]) -> Vec<(&'static str, String)> {
     frontend::about(bytes).lines().map(|(name, text)| (name, text.to_owned())).collect()
 }
 
-/// The first list of labels of a model file.
+/// Returns the first list of labels of a model file.
 fn labels(bytes: &[u8]) -> Option<(String, Vec<String>)> {
     frontend::labels(bytes).into_iter().next().map(|list| (list.file, list.labels)).filter(|(_, labels)| !labels.is_empty())
 }
 
-/// Bytes that are hashed before the memory of their pages is given back.
+/// Bytes to hash before the memory of their pages is released.
 const HASHED: usize = 16 << 20;
 
-/// The SHA-256 of a model, of which no more than a piece is in memory for it.
+/// Returns the SHA-256 of a model. It keeps at most one piece of the file in memory.
 fn digest(bytes: &dyn Bytes) -> [u8; 32] {
     let mut hash = Sha256::new();
     for (number, piece) in bytes.as_ref().chunks(HASHED).enumerate() {
@@ -108,47 +108,47 @@ fn digest(bytes: &dyn Bytes) -> [u8; 32] {
 /// ```
 #[derive(Debug)]
 pub struct Compiled {
-    /// In the tensor language.
+    /// The model in the tensor language.
     #[doc(hidden)]
     pub module: Module,
-    /// Its program and memory plans.
+    /// The program and its memory plans.
     #[doc(hidden)]
     pub lowered: Lowered,
-    /// Its file.
+    /// Facts about the model's file.
     #[doc(hidden)]
     pub info: ModelInfo,
-    /// How it was compiled.
+    /// Options of the compilation.
     #[doc(hidden)]
     pub options: ObjectOptions,
     /// Object, header, report, weights.
     #[doc(hidden)]
     pub files: ObjectFiles,
-    /// The files it was made of, which no output replaces.
+    /// The files that were read, which no output may replace.
     #[doc(hidden)]
     pub inputs: Vec<PathBuf>,
 }
 
 impl Compiled {
-    /// The object as a static library.
+    /// Returns the object as a static library.
     #[doc(hidden)]
     pub fn archive(&self) -> Image {
         emit::archive(self.options.target.format, &format!("{}.o", self.files.record.name), &self.files.object, &self.files.symbols)
     }
 
-    /// The shared library that programs ask for by a name.
+    /// Returns the shared library that programs load by a name.
     ///
     /// # Errors
-    /// When none is written for the target.
+    /// A diagnostic if shared libraries of the target cannot be written.
     #[doc(hidden)]
     pub fn shared(&self, soname: &str) -> Result<Image, Diagnostic> {
         emit::shared_library((&self.lowered.program, &self.module), &self.info, &self.options, &self.files, soname)
     }
 
-    /// Writes an object, a static library if the name ends in `.a` or `.lib`, or a shared one if it ends in `.so`; beside it the header, and the
-    /// weights (`.bin`) where they are a file of their own. All files are written or none; a header that did not change is left alone.
+    /// Writes an object, a static library for `.a` or `.lib`, or a shared library for `.so`. The header and external weights (`.bin`) are
+    /// written beside it. All files are written, or none. An unchanged header is left alone.
     ///
     /// # Errors
-    /// When a file cannot be written, or would replace the model, or a header that modelc did not make.
+    /// A diagnostic if a file cannot be written, or if it would replace the model or a header that modelc did not make.
     #[doc(hidden)]
     pub fn write_files(&self, path: &Path) -> Result<(), Diagnostic> {
         let output = |path: PathBuf, kind: OutputKind, contents: Image| Output { path, kind, contents };
@@ -167,7 +167,7 @@ impl Compiled {
     }
 }
 
-/// What a file of this name is to be: a library, or an object.
+/// Returns the kind of an output by its file name: a library, or an object.
 pub fn main_kind(path: &Path) -> OutputKind {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("a" | "lib") => OutputKind::Archive,
@@ -176,7 +176,7 @@ pub fn main_kind(path: &Path) -> OutputKind {
     }
 }
 
-/// The name of a file without its folder, by which programs ask for a shared library.
+/// Returns the name of a file without its folder, by which programs load a shared library.
 pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
@@ -185,7 +185,7 @@ pub fn file_name(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    /// The driver of one of the repository's models.
+    /// Prints the driver of one of the repository's models.
     fn driver(settings: Settings, model: &str) -> String {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(model);
         compile(&settings.name("net"), input::map(&path).unwrap(), model).unwrap().files.driver().to_string()

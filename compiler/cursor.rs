@@ -1,4 +1,4 @@
-//! A place in a text that is read: what both languages' lexers stand on. Comments go from `;` to the end of their line.
+//! Position in a text, for the lexers of both languages. Comments extend from `;` to the end of their line.
 
 /// Line and column, from 1, in characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,13 +10,13 @@ pub struct Position {
 }
 
 impl Position {
-    /// A mistake here.
+    /// Makes an error at this position.
     pub fn error(self, message: impl Into<String>) -> ParseError {
         ParseError { line: self.line, column: self.column, message: message.into() }
     }
 }
 
-/// A mistake in a text, and where.
+/// An error of a text, with its position.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{line}:{column}: {message}")]
 pub struct ParseError {
@@ -24,31 +24,31 @@ pub struct ParseError {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// Text of the error.
     pub message: String,
 }
 
-/// The rest of a text, and where it begins.
+/// The rest of a text, with its position.
 #[derive(Clone, Debug)]
 pub struct Cursor<'t> {
-    /// What is not read yet.
+    /// The unread text.
     pub rest: &'t str,
-    /// Where that begins.
+    /// Position of its first character.
     pub place: Position,
 }
 
 impl<'t> Cursor<'t> {
-    /// At the start of a text.
+    /// Starts at the beginning of a text.
     pub fn new(text: &'t str) -> Self {
         Self { rest: text, place: Position { line: 1, column: 1 } }
     }
 
-    /// The next character.
+    /// Returns the next character.
     pub fn first(&self) -> Option<char> {
         self.rest.chars().next()
     }
 
-    /// Takes what has a length in bytes, which ends between characters.
+    /// Takes the next `bytes` bytes, which must end between characters.
     pub fn take(&mut self, bytes: usize) -> &'t str {
         let (taken, rest) = self.rest.split_at(bytes);
         for letter in taken.chars() {
@@ -62,20 +62,20 @@ impl<'t> Cursor<'t> {
         taken
     }
 
-    /// Takes characters while they are of a kind.
+    /// Takes characters as long as they satisfy a condition.
     pub fn take_while(&mut self, is: impl Fn(char) -> bool) -> &'t str {
         let bytes = self.rest.find(|letter| !is(letter)).unwrap_or(self.rest.len());
         self.take(bytes)
     }
 
-    /// Takes the first of some marks that the rest begins with.
+    /// Takes the first of some marks with which the rest begins.
     pub fn take_mark(&mut self, marks: &[&'static str]) -> Option<&'static str> {
         let mark = marks.iter().find(|mark| self.rest.starts_with(**mark))?;
         self.take(mark.len());
         Some(mark)
     }
 
-    /// Goes past white space and comments.
+    /// Skips white space and comments.
     pub fn skip_blanks(&mut self) {
         loop {
             self.take_while(char::is_whitespace);

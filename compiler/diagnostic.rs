@@ -1,4 +1,4 @@
-//! Diagnostics: what is wrong, where in the model, what was expected, and what to do about it.
+//! Diagnostics: an error, its location in the model, the expected input, and advice.
 
 pub mod codes;
 mod kind;
@@ -14,11 +14,11 @@ pub use suggest::nearest;
 /// A place in a model.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Location {
-    /// Path of the file as the user spelled it.
+    /// Path of the file as the user wrote it.
     pub file: Option<String>,
     /// Method or subgraph.
     pub function: Option<String>,
-    /// The operator's position and its name in the file's vocabulary.
+    /// The operator's position, and its name in the file's vocabulary.
     pub operator: Option<(u32, String)>,
     /// The tensor's name.
     pub tensor: Option<String>,
@@ -27,72 +27,72 @@ pub struct Location {
 /// One diagnostic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
-    /// One of [`codes`], which says whose fault it is.
+    /// Code of the error, which tells whose fault it is.
     pub code: Code,
-    /// What is wrong, in one sentence without a full stop.
+    /// The error in one sentence without a full stop.
     pub message: String,
-    /// Where.
+    /// Location in the model.
     pub location: Box<Location>,
-    /// What would have been right.
+    /// Expected input.
     pub expected: Option<String>,
-    /// What is there.
+    /// Actual input.
     pub found: Option<String>,
-    /// The next step.
+    /// Advice: the next step.
     pub help: Option<String>,
-    /// At how many places the same is wrong; the location is the first of them.
+    /// Number of places with the same error; the location is the first of them.
     pub places: u32,
 }
 
 impl Diagnostic {
-    /// A diagnostic without a place yet.
+    /// Makes a diagnostic without a location.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), location: Box::default(), expected: None, found: None, help: None, places: 1 }
     }
 
-    /// Whose fault it is.
+    /// Returns whose fault it is.
     pub fn kind(&self) -> Kind {
         self.code.kind()
     }
 
-    /// With what was expected and what was found.
+    /// Adds expected and actual input.
     pub fn expected(mut self, expected: impl Into<String>, found: impl Into<String>) -> Self {
         self.expected = Some(expected.into());
         self.found = Some(found.into());
         self
     }
 
-    /// With the next step.
+    /// Adds advice.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// In a file.
+    /// Sets the file, if there is none.
     pub fn in_file(mut self, file: impl Into<String>) -> Self {
         self.location.file.get_or_insert(file.into());
         self
     }
 
-    /// In a method or subgraph.
+    /// Sets the method or subgraph, if there is none.
     pub fn in_function(mut self, function: impl Into<String>) -> Self {
         self.location.function.get_or_insert(function.into());
         self
     }
 
-    /// At an operator.
+    /// Sets the operator, if there is none.
     pub fn at_operator(mut self, index: u32, name: impl Into<String>) -> Self {
         self.location.operator.get_or_insert((index, name.into()));
         self
     }
 
-    /// About a tensor.
+    /// Sets the tensor, if there is none.
     pub fn about_tensor(mut self, tensor: impl Into<String>) -> Self {
         self.location.tensor.get_or_insert(tensor.into());
         self
     }
 }
 
-/// A diagnostic about a word that is none of some names, with the nearest one as its help.
+/// Adds the most similar name to a diagnostic about an unknown word.
 pub fn did_you_mean<'a>(error: Diagnostic, word: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
     match nearest(word, names) {
         Some(name) => error.help(format!("did you mean {name}?")),
@@ -116,7 +116,7 @@ impl fmt::Display for Diagnostic {
         }
         for (label, text) in [("expected", &self.expected), ("found", &self.found), ("help", &self.help)] {
             if let Some(text) = text {
-                // Further lines of a text stand below its first.
+                // Further lines are indented to the start of the text.
                 write!(f, "\n  {label:>8}: {}", text.replace('\n', "\n            "))?;
             }
         }
@@ -124,16 +124,15 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// One or more diagnostics; all unsupported operators of a model come together.
+/// One or more diagnostics; all unsupported operators of a model are reported together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
-/// What makes two diagnostics one: code, message, operator's name, what was expected and found.
+/// Key of equal diagnostics: code, message, operator's name, expected and actual input.
 type Same = (Code, String, [Option<String>; 3]);
 
 impl Diagnostics {
-    /// What is unsupported in the same way at several operators of one name becomes one diagnostic, in the place of the first, that
-    /// counts them.
+    /// Merges equal errors about unsupported operators of one name. The first one stays and counts them.
     pub fn grouped(self) -> Self {
         let mut groups: Vec<Diagnostic> = Vec::new();
         let mut known: HashMap<Same, usize> = HashMap::new();

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes whose memory is worth a call of the system.
+/// Least number of bytes whose memory is released by a system call.
 const WORTH_RELEASING: usize = 1 << 16;
 
 impl Bytes for memmap2::Mmap {
@@ -17,7 +17,7 @@ impl Bytes for memmap2::Mmap {
         #[cfg(unix)]
         if range.len() >= WORTH_RELEASING {
             // SAFETY: the map is of a file and only read, so its pages are those of the file whenever they are read again.
-            // Where the system refuses, the memory is kept.
+            // If the system refuses, the memory is kept.
             let _ = unsafe { self.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, range.start, range.len()) };
         }
         #[cfg(not(unix))]
@@ -25,16 +25,16 @@ impl Bytes for memmap2::Mmap {
     }
 }
 
-/// Standard input, where a model file could be named.
+/// Name of standard input in place of a model file.
 pub const STANDARD: &str = "-";
 
-/// The bytes of pipes and devices, which give them once.
+/// Contents of pipes and devices, which can be read only once.
 static STREAMS: Mutex<Vec<(PathBuf, Arc<dyn Bytes>)>> = Mutex::new(Vec::new());
 
-/// The bytes of a file: mapped, or read where it is standard input (`-`), a pipe or a device.
+/// Returns the bytes of a file. Standard input (`-`), pipes and devices are read; other files are mapped.
 ///
 /// # Errors
-/// When it cannot be opened, mapped or read.
+/// A diagnostic if the file cannot be opened, mapped or read.
 pub fn map(path: &Path) -> Result<Arc<dyn Bytes>, Diagnostic> {
     let unreadable = |message: String| Diagnostic::new(codes::UNREADABLE_FILE, message).in_file(path.display().to_string());
     let failed = |error: io::Error| unreadable(format!("the file cannot be read: {error}"));
@@ -59,7 +59,7 @@ pub fn map(path: &Path) -> Result<Arc<dyn Bytes>, Diagnostic> {
     Ok(Arc::new(mapped))
 }
 
-/// All bytes of something that gives them once; they are kept, for a model is read several times.
+/// Reads a stream completely. The bytes are kept, because a model is read several times.
 fn stream<R: Read>(path: &Path, open: impl FnOnce() -> io::Result<R>) -> io::Result<Arc<dyn Bytes>> {
     let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, bytes)) = streams.iter().find(|(known, _)| known == path) {

@@ -1,6 +1,6 @@
-//! What a compiled model looks like from C: names, the layout of argument structs and of the state, and their hash.
+//! The C interface of a compiled model: names, layouts of argument structs and of the state, and their hash.
 //!
-//! The driver generates code for it, the header declares it, the JIT calls through it; so it is worked out in one place.
+//! The driver generates code for it, the header declares it, and the JIT calls through it. So it is computed in one place.
 
 mod argument;
 pub mod device;
@@ -79,36 +79,36 @@ pub const ELEMENTS: &[(&str, ElementType, u32)] = &[
     ("MODELC_C64", ElementType::C64, 15),
 ];
 
-/// The number of an element type in `modelc_tensor`; 0 for one that has none.
+/// Returns the number of an element type in `modelc_tensor`; 0 if it has none.
 pub fn element_number(element: ElementType) -> u32 {
     ELEMENTS.iter().find(|(_, e, _)| *e == element).map_or(0, |(_, _, number)| *number)
 }
 
-/// A compiled model seen from C.
+/// The C interface of a compiled model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
     /// Prefix of every name: `net`.
     pub name: String,
     /// The methods, in the program's order.
     pub methods: Vec<MethodInterface>,
-    /// How the target lays out structs.
+    /// The target's layout of structs.
     pub layout: Layout,
-    /// What is where in the state.
+    /// Layout of the state.
     pub state: StateParts,
-    /// All parts of the state, a multiple of the alignment.
+    /// Size of the state, a multiple of the alignment.
     pub state_bytes: u64,
-    /// The largest scratch of any method, a multiple of the alignment.
+    /// Largest scratch memory of any method, a multiple of the alignment.
     pub scratch_bytes: u64,
-    /// Bytes of each memory area that the application gives beside the arena.
+    /// Bytes of each memory area that the application provides beside the arena.
     pub area_bytes: Vec<u64>,
     /// Hash of names, types, shapes, arena bytes and ABI number.
     pub abi_hash: u32,
 }
 
-/// One method seen from C.
+/// The C interface of one method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MethodInterface {
-    /// The method's name made an identifier: `forward`.
+    /// The method's name as an identifier: `forward`.
     pub identifier: String,
     /// Fields of the struct of inputs.
     pub inputs: Vec<Field>,
@@ -116,17 +116,17 @@ pub struct MethodInterface {
     pub outputs: Vec<Field>,
 }
 
-/// Where a port's fields are in its struct.
+/// Offsets of a port's fields in its struct.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// Offset of the pointer, or of the number itself for a scalar.
+    /// Offset of the pointer, or of the value of a scalar.
     pub offset: u64,
-    /// Offset of the array of extents, when one is dynamic.
+    /// Offset of the array of extents, if one is dynamic.
     pub shape_offset: Option<u64>,
 }
 
 impl Interface {
-    /// The interface of a program under a name, which is made an identifier.
+    /// Computes the interface of a program. The name is converted to an identifier.
     pub fn new(program: &Program, name: &str, layout: Layout) -> Self {
         let mut taken: BTreeSet<String> = ["init", "reset", "deinit", "info", "gpu"].map(String::from).into();
         let methods = program.methods.iter().map(|method| MethodInterface::new(method, &mut taken, layout)).collect();
@@ -146,17 +146,17 @@ impl Interface {
         interface
     }
 
-    /// State, then scratch.
+    /// Returns the size of the arena: state, then scratch memory.
     pub fn arena_bytes(&self) -> u64 {
         self.state_bytes + self.scratch_bytes
     }
 
-    /// The plain name of an entry: `net_init` for `init`.
+    /// Returns the plain name of an entry: `net_init` for `init`.
     pub fn plain(&self, entry: &str) -> String {
         format!("{}_{entry}", self.name)
     }
 
-    /// The name that an object defines and its header asks for: `net_init_1_3fa9c1d2` for `init`.
+    /// Returns the name that an object defines and its header uses: `net_init_1_3fa9c1d2` for `init`.
     pub fn versioned(&self, entry: &str) -> String {
         format!("{}_{entry}_{ABI}_{:08x}", self.name, self.abi_hash)
     }
@@ -193,13 +193,13 @@ impl MethodInterface {
         Self { identifier: unique(&identifier(&method.name), taken), inputs, outputs }
     }
 
-    /// Whether a function says how much scratch memory a call takes: some input has dynamic extents.
+    /// Tests whether the method has a function for its scratch memory: some input has dynamic extents.
     pub fn gives_scratch(&self) -> bool {
         self.inputs.iter().any(|field| field.shape_offset.is_some())
     }
 }
 
-/// Offsets as C lays a struct out.
+/// Computes offsets in the layout of C.
 fn fields(ports: &[Port], Layout { pointer }: Layout) -> Vec<Field> {
     let mut end = 0;
     let mut place = |bytes: u64, alignment: u64| {
@@ -219,7 +219,7 @@ fn fields(ports: &[Port], Layout { pointer }: Layout) -> Vec<Field> {
         .collect()
 }
 
-/// Whether a port's struct carries extents at run time.
+/// Tests whether a port's struct has run-time extents.
 pub fn has_shape(port: &Port) -> bool {
     !port.scalar && port.dynamic.contains(&true)
 }
@@ -228,7 +228,7 @@ fn element_bytes(element: ElementType) -> u64 {
     u64::from(element.bits()).div_ceil(8)
 }
 
-/// Names of C and C++ that may not be identifiers.
+/// Keywords of C and C++, which must not be identifiers.
 const KEYWORDS: &[&str] = &[
     "alignas",
     "alignof",
@@ -319,7 +319,7 @@ const KEYWORDS: &[&str] = &[
     "xor_eq",
 ];
 
-/// A name made an identifier of C and C++: other characters become `_`, a keyword gets a trailing `_`.
+/// Converts a name to an identifier of C and C++: other characters become `_`, and a keyword gets a trailing `_`.
 pub fn identifier(name: &str) -> String {
     let mut result: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if result.is_empty() || result.starts_with(|c: char| c.is_ascii_digit()) {
@@ -331,9 +331,9 @@ pub fn identifier(name: &str) -> String {
     result
 }
 
-/// A number after a name that is taken. A method takes its own name and those derived from it.
+/// Adds a number to a name that is taken. A method also takes the names derived from its own.
 fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
-    // Macros are in capitals, so names that differ only in case are one name.
+    // Macros are in capitals, so names that differ only in case would clash.
     let derived =
         |name: &str| ["", "_split", "_scratch", "_inputs", "_outputs"].map(|suffix| format!("{name}{suffix}").to_ascii_lowercase());
     let free = |candidate: &String| derived(candidate).iter().all(|n| !taken.contains(n));

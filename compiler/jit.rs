@@ -1,4 +1,4 @@
-//! Compiled models in memory: the same code as in an object, placed here, called through the same entries.
+//! Compiled models in memory: the same code as in an object, with the same entry functions.
 
 mod arguments;
 pub mod custom;
@@ -34,23 +34,23 @@ use memory::Placement;
 use std::sync::Arc;
 pub use threads::Order;
 
-/// How a model is to be run.
+/// Options for running a model.
 #[derive(Clone, Debug, Default)]
 pub struct JitOptions {
-    /// Measure every kernel.
+    /// `true` to measure every kernel.
     pub profile: bool,
-    /// Where the caller's buffers lie; with guards, state and scratch memory lie against guards too.
+    /// Placement of the caller's buffers. With guards, state and scratch memory have guards too.
     pub placement: Placement,
-    /// After each kernel call, in the order of [`crate::program::calls`], the scratch bytes still needed, a list a
-    /// method. All others are overwritten.
+    /// Live scratch bytes after each kernel call, in the order of [`crate::program::calls`], a list for each method. Other bytes are
+    /// overwritten.
     pub live: Option<Vec<LiveRanges>>,
-    /// The functions of custom operators, by symbol. Their first argument is not for them to use: no application is there to set it.
+    /// Functions of custom operators, by symbol. They must not use their first argument, because no application sets it.
     pub customs: Vec<(String, CustomOperator)>,
-    /// Keep what every kernel call writes, for [`Instance::observations`].
+    /// `true` to keep the results of every kernel call, for [`Instance::observations`].
     pub observe: bool,
-    /// Threads that run kernels in parts; 0 and 1 are the caller's own alone.
+    /// Number of threads for kernels; 0 and 1 mean the caller's thread alone.
     pub threads: u32,
-    /// How the part of the program that is for a GPU runs.
+    /// Options of the GPU part.
     pub gpu: GpuOptions,
 }
 
@@ -60,11 +60,11 @@ pub struct Jit {
     model: Arc<Loaded>,
 }
 
-/// What instances share.
+/// Data that instances share.
 struct Loaded {
-    /// Holds the code; taken out to be freed.
+    /// Owner of the code; `None` after it is freed.
     module: Option<JITModule>,
-    /// What instances are given.
+    /// Weights that `init` receives.
     weights: Arc<Pages>,
     interface: Interface,
     methods: Vec<Method>,
@@ -73,11 +73,11 @@ struct Loaded {
     init: *const u8,
     reset: *const u8,
     deinit: *const u8,
-    /// Of a program part of which is for a GPU.
+    /// Entry function of the GPU information, if the program has a GPU part.
     gpu: Option<*const u8>,
     /// The split entry of each method.
     splits: Vec<*const u8>,
-    /// Of each method the function that gives its scratch memory, if it has one.
+    /// Function of each method that returns its scratch memory, if it has one.
     scratches: Vec<Option<*const u8>>,
     footprint: Footprint,
     symbols: Vec<Symbol>,
@@ -86,11 +86,11 @@ struct Loaded {
 /// A function in memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symbol {
-    /// Its name, as in an object.
+    /// Name as in an object.
     pub name: String,
-    /// Its first byte.
+    /// Address of the first byte.
     pub address: u64,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
@@ -112,7 +112,7 @@ impl Jit {
     /// Compiles a program for this computer.
     ///
     /// # Errors
-    /// As [`compile`]; or when this computer cannot run the machine's code, or has no memory.
+    /// The errors of [`compile`]; or a diagnostic if this computer cannot run the machine's code, or has no memory.
     pub fn new(program: &Program, machine: &Machine) -> Result<Self, Diagnostics> {
         Self::with_options(program, machine, JitOptions::default())
     }
@@ -120,24 +120,24 @@ impl Jit {
     /// Compiles a program for this computer.
     ///
     /// # Errors
-    /// As [`Jit::new`].
+    /// The errors of [`Jit::new`].
     pub fn with_options(program: &Program, machine: &Machine, options: JitOptions) -> Result<Self, Diagnostics> {
         let compiled = compiled(program, machine, &options)?;
         let weights = gathered(&mut program.constants.clone(), &compiled)?;
         Ok(Self::load(program, machine, options, (&compiled, weights))?)
     }
 
-    /// The same, where the program's constants move to the memory that the code reads, and are in memory once.
+    /// Compiles a program, and moves its constants to the memory that the code reads, so that they are in memory once.
     ///
     /// # Errors
-    /// As [`Jit::new`].
+    /// The errors of [`Jit::new`].
     pub fn taking(program: &mut Program, machine: &Machine, options: JitOptions) -> Result<Self, Diagnostics> {
         let compiled = compiled(program, machine, &options)?;
         let weights = gathered(&mut program.constants, &compiled)?;
         Ok(Self::load(program, machine, options, (&compiled, weights))?)
     }
 
-    /// Places a compiled program.
+    /// Places a compiled program in memory.
     fn load(
         program: &Program,
         machine: &Machine,
@@ -181,63 +181,63 @@ impl Jit {
         })
     }
 
-    /// The number of the method of a name.
+    /// Returns the number of the method with a name.
     pub fn method(&self, name: &str) -> Option<usize> {
         self.model.methods.iter().position(|m| m.name == name)
     }
 
-    /// What C programs would see.
+    /// Returns the interface that C programs would see.
     pub fn interface(&self) -> &Interface {
         &self.model.interface
     }
 
-    /// The functions of the model, for profilers.
+    /// Returns the functions of the model, for profilers.
     pub fn symbols(&self) -> &[Symbol] {
         &self.model.symbols
     }
 
-    /// What the model needs of memory.
+    /// Returns the memory that the model needs.
     pub fn footprint(&self) -> &Footprint {
         &self.model.footprint
     }
 
-    /// A new instance with memory of its own, initialised.
+    /// Makes an instance with its own memory, and initializes it.
     ///
     /// # Errors
-    /// When there is no memory, or `init` refuses this computer.
+    /// A diagnostic if there is no memory, or if `init` rejects this computer.
     pub fn instance(&self) -> Result<Instance, Diagnostic> {
         self.instance_on(self.model.options.threads)
     }
 
-    /// A new instance that runs kernels on this many threads, whatever the options say.
+    /// Makes an instance that runs kernels on `threads` threads, independent of the options.
     ///
     /// # Errors
-    /// As [`Jit::instance`].
+    /// The errors of [`Jit::instance`].
     pub fn instance_on(&self, threads: u32) -> Result<Instance, Diagnostic> {
         self.instance_in_order(threads, Order::Any)
     }
 
-    /// A new instance that runs the parts of kernels on this many threads in an order.
+    /// Makes an instance that runs the parts of kernels on `threads` threads in a given order.
     ///
     /// # Errors
-    /// As [`Jit::instance`].
+    /// The errors of [`Jit::instance`].
     pub fn instance_in_order(&self, threads: u32, order: Order) -> Result<Instance, Diagnostic> {
         Instance::new(self.model.clone(), threads, order, std::ptr::null())
     }
 
-    /// A new instance that runs on a device of the caller.
+    /// Makes an instance that uses a device of the caller.
     ///
     /// # Errors
-    /// As [`Jit::instance`].
+    /// The errors of [`Jit::instance`].
     ///
     /// # Safety
-    /// `host` is a `modelc_vk_host` whose handles and functions stay as they are while the instance lives.
+    /// `host` must be a `modelc_vk_host` whose handles and functions stay valid while the instance lives.
     pub unsafe fn instance_with_device(&self, host: *const u8) -> Result<Instance, Diagnostic> {
         Instance::new(self.model.clone(), self.model.options.threads, Order::Any, host)
     }
 }
 
-/// A program's code for this computer, with its weights in a file.
+/// Compiles a program for this computer, with external weights.
 fn compiled(program: &Program, machine: &Machine, options: &JitOptions) -> Result<CompiledModel, Diagnostics> {
     let host = target::in_process()?;
     check_host(host, machine)?;
@@ -247,7 +247,7 @@ fn compiled(program: &Program, machine: &Machine, options: &JitOptions) -> Resul
     compile(&[Level { machine, program }], &[0; 32], host, &driver)
 }
 
-/// What stands for that file.
+/// Returns the weights in memory, in the layout of a weights file.
 fn gathered(constants: &mut [Blob], compiled: &CompiledModel) -> Result<Arc<Pages>, Diagnostic> {
     let (header, _) = compiled.external.as_ref().ok_or_else(|| failed(&"its weights are in no file"))?;
     weights::gather(constants, &compiled.constants, header)
@@ -262,7 +262,7 @@ fn check_host(host: &Target, machine: &Machine) -> Result<(), Diagnostic> {
     Err(Diagnostic::new(codes::OTHER_CPU, message).help("leave --cpu out, or use `--cpu native`"))
 }
 
-/// Address space for code and data in one piece, so that code reaches everything; only what is used becomes memory.
+/// Returns the size of one address range for code and data, so that relative distances suffice. Only used pages take memory.
 fn reserved_bytes(compiled: &CompiledModel) -> usize {
     const PAGE: usize = 1 << 16;
     let code: usize = compiled.functions.iter().map(|f| f.code.bytes.len() + 32 * f.code.relocations.len() + 2 * PAGE).sum();
@@ -270,7 +270,7 @@ fn reserved_bytes(compiled: &CompiledModel) -> usize {
     code + data as usize + (16 + compiled.data.len() + compiled.imports.len()) * PAGE
 }
 
-/// A compiled program in memory, with its functions.
+/// Places a compiled program in memory, and returns its functions.
 fn placed(
     program: &Program,
     host: &Target,
@@ -289,7 +289,7 @@ fn placed(
 }
 
 fn place(module: &mut JITModule, program: &Program, compiled: &CompiledModel, forwards: &[Code]) -> Result<Vec<FuncId>, Box<ModuleError>> {
-    // Only the address of an entry is used, so one signature does for all.
+    // Only addresses of entry functions are used, so one signature is enough.
     let signature = module.make_signature();
     let mut functions = Vec::with_capacity(compiled.functions.len());
     for number in 0..compiled.functions.len() {

@@ -97,7 +97,7 @@ pub mod schema;
 #[doc(hidden)]
 pub mod target;
 
-/// The pages for those who change the compiler, whose examples are tested.
+/// The pages for compiler developers, whose examples are tested.
 #[cfg(doctest)]
 #[doc = include_str!("README.md")]
 pub mod inside {}

@@ -1,4 +1,4 @@
-//! From a module to a [`Program`]: groups, schedules, one memory plan a method, then kernels with every address decided.
+//! Lowering of a module to a [`Program`]: groups, schedules, one memory plan a method, then kernels with all addresses.
 
 mod addresses;
 mod alike;
@@ -60,16 +60,16 @@ use variables::Variables;
 /// Lowers every method for the machine of the options.
 ///
 /// # Errors
-/// As [`lower_levels`].
+/// The errors of [`lower_levels`].
 pub fn lower(module: Verified<'_>, options: Options) -> Result<Lowered, Diagnostics> {
     lower_levels(module, options, &[])
 }
 
-/// Lowers every method for the machine of the options and for others, whose code is to be in the same object. What the module gives to a GPU becomes
-/// regions of the program's device, where the options have one.
+/// Lowers every method for the machine of the options, and for `others`, whose code is in the same object. The module's GPU part becomes
+/// regions of the program's device, if the options have one.
 ///
 /// # Errors
-/// One diagnostic for each operator that has no lowering; a bug if a plan does not pass the checker.
+/// One diagnostic for each operator without a lowering; a bug's diagnostic if a plan does not pass the checker.
 pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static Machine]) -> Result<Lowered, Diagnostics> {
     let gpu = options.gpu.filter(|_| module.is_for_gpu());
     let options = Options { gpu, ..options };

@@ -1,7 +1,7 @@
-//! Machine descriptions: what a schedule may count on.
+//! Machine descriptions: the capabilities that schedules may use.
 //!
-//! A row describes what code generation makes of the hardware, not the hardware alone. A capability is true where the back end of that
-//! machine has it. Schedules read capabilities, never the unit or a level's name.
+//! A row describes the hardware together with its back end: a capability is true only if the back end supports it. Schedules read capabilities,
+//! and never the unit or a level's name.
 
 /// An instruction set of CPUs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -16,7 +16,7 @@ pub enum Isa {
     Thumb,
 }
 
-/// What runs the kernels.
+/// Kind of processor that runs kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Unit {
     /// A CPU of an instruction set.
@@ -25,43 +25,43 @@ pub enum Unit {
     Gpu(Gpu),
 }
 
-/// The limits of a GPU that code may count on.
+/// Guaranteed limits of a GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Gpu {
-    /// Invocations of a workgroup at most.
+    /// Limit of invocations of a workgroup.
     pub invocations: u32,
-    /// Bytes of memory that a workgroup shares.
+    /// Bytes of shared memory of a workgroup.
     pub shared_bytes: u32,
-    /// Storage buffers of a kernel at most.
+    /// Limit of storage buffers of a kernel.
     pub bindings: u32,
-    /// Bytes of a storage buffer that a kernel sees at most.
+    /// Limit of bytes of a storage buffer that a kernel sees.
     pub range_bytes: u64,
-    /// What the place of a storage buffer is a multiple of, in bytes.
+    /// Alignment of a storage buffer's offset, in bytes.
     pub offset_alignment: u64,
-    /// Whether elements of 8 and 16 bits are read and written alone; else words that hold them.
+    /// `true` if elements of 8 and 16 bits can be read and written directly; otherwise the words that contain them are.
     pub narrow_storage: bool,
-    /// Whether products of four bytes are added by one instruction.
+    /// `true` if one instruction adds the products of four bytes.
     pub byte_dots: bool,
-    /// Whether workgroups copy rows of products to memory that they share: for devices that have enough of it near their arithmetic.
+    /// `true` if workgroups should copy rows of products to shared memory: for devices with enough of it near their arithmetic.
     pub stages_tiles: bool,
 }
 
 impl Gpu {
-    /// Bytes that the local arrays of a position take at most. Devices have far less in registers, and drivers fail with much more.
+    /// Limit of bytes of a position's local arrays. Devices have far fewer bytes of registers, and drivers fail with much larger arrays.
     pub const LOCAL_BYTES: u64 = 64 << 10;
 }
 
 /// The registers that hold a kernel's vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Registers {
-    /// This many registers of [`Machine::vector_bits`].
+    /// A number of registers with [`Machine::vector_bits`] bits.
     Vectors(u16),
-    /// This many registers of one element; a vector takes one for each lane.
+    /// A number of registers with one element each; a vector takes one for each lane.
     Words(u16),
 }
 
 impl Registers {
-    /// How many there are.
+    /// Returns the number of registers.
     pub const fn count(self) -> u16 {
         match self {
             Self::Vectors(count) | Self::Words(count) => count,
@@ -69,7 +69,7 @@ impl Registers {
     }
 }
 
-/// The widening dot product that a machine does in one instruction (or the shortest sequence it has).
+/// The widening dot product that a machine has as one instruction (or its shortest sequence).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DotProduct {
     /// Four unsigned × signed bytes into an i32 lane.
@@ -80,72 +80,72 @@ pub enum DotProduct {
     Signed16,
 }
 
-/// How the sums of integer products are scaled to narrow integers.
+/// Method of scaling the sums of integer products to narrow integers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Requantize {
-    /// Step by step as the rule says: doubling high product, rounding shift by one count for all lanes.
+    /// The steps of the rule: doubling high product, then a rounding shift with one count for all lanes.
     ByRule,
-    /// By a shorter sequence that is proven to give the same integers: a fused multiply-add of binary32, or an unsigned high product and
-    /// shifts whose count may differ from lane to lane.
+    /// A shorter sequence that is proven to give the same integers: a fused multiply-add of binary32, or an unsigned high product and shifts
+    /// with separate counts for lanes.
     Fitted,
-    /// By products, sums and shifts of integers alone that are proven likewise: for words, where floats are slow or missing. Quotients of integers are
-    /// products, too.
+    /// A proven sequence of integer products, sums and shifts alone: for machines without fast floats. Quotients of integers become products,
+    /// too.
     Products,
 }
 
-/// One level of one kind of machine: the code of a level runs wherever what its row promises is there.
+/// A CPU level or GPU profile. Its code runs on every processor with the capabilities in the row.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Machine {
-    /// What runs the code.
+    /// Kind of processor.
     pub unit: Unit,
-    /// The level's name on the command line: `x86-64-v3`, `aarch64`, `riscv64`.
+    /// Name of the level on the command line: `x86-64-v3`, `aarch64`, `riscv64`.
     pub level: &'static str,
-    /// Bits of the vectors that schedules write. Where vectors are words, they are as short as the widest sum: a longer one would be
-    /// written out as several instructions for nothing.
+    /// Bits of the vectors in schedules. With registers of one word, a vector is only as long as the widest sum. Longer vectors would become
+    /// several instructions without benefit.
     pub vector_bits: u16,
-    /// The registers that hold them.
+    /// Registers for vectors.
     pub registers: Registers,
-    /// Bits of the registers that hold indices, 64 or 32. Schedules write indices of 64; where registers have fewer they are narrowed.
+    /// Bits of the registers for indices, 64 or 32. Schedules use 64-bit indices, which are narrowed for shorter registers.
     pub index_bits: u8,
-    /// Whether a fused multiply-add is one instruction.
+    /// `true` if a fused multiply-add is one instruction.
     pub fma: bool,
-    /// The dot product to use for 8-bit products.
+    /// Dot product of 8-bit integers.
     pub dot: DotProduct,
-    /// Set if [`Self::dot`] of bytes is one instruction.
+    /// `true` if [`Self::dot`] of bytes is one instruction.
     pub byte_fours: bool,
-    /// Whether one instruction adds products of signed bytes in 16 bits, and another one neighbours of 16 bits to sums of 32.
+    /// `true` if one instruction adds products of signed bytes in 16 bits, and another one adds neighbouring 16-bit sums to 32-bit sums.
     pub adds_in_16_bits: bool,
-    /// Whether products of unsigned and signed bytes are added in pairs to 16 bits by one instruction.
+    /// `true` if one instruction adds products of unsigned and signed bytes in pairs to 16 bits.
     pub byte_pairs: bool,
-    /// Whether products of 16 bits are added in pairs to 32 bits by one instruction.
+    /// `true` if one instruction adds 16-bit products in pairs to 32 bits.
     pub word_pairs: bool,
-    /// How sums are scaled.
+    /// Method of scaling sums.
     pub requantize: Requantize,
-    /// Whether a kernel can have its floats rounded towards zero.
+    /// `true` if a kernel can round its floats towards zero.
     pub rounding_modes: bool,
-    /// Whether a product that is added takes its sum's register for the result, overwrites no factor, and reads one factor from memory.
+    /// `true` if a multiply-add writes its sum's register, overwrites no factor, and reads one factor from memory.
     pub sums_in_place: bool,
-    /// Whether a product names one lane of a register as a factor, so that one load has the operands of several products.
+    /// `true` if a product can use one lane of a register as a factor, so that one load serves several products.
     pub by_element: bool,
-    /// Whether one instruction shifts each 32-bit lane by a count of its own.
+    /// `true` if one instruction shifts each 32-bit lane by a separate count.
     pub shifts_by_lane: bool,
-    /// Whether shifting the even and the odd bytes of a vector apart costs less than a second sum for each output.
+    /// `true` if separating the even and odd bytes of a vector costs less than a second sum for each output.
     pub splits_bytes: bool,
-    /// Whether one instruction multiplies each binary32 by a power of two of its own.
+    /// `true` if one instruction multiplies each binary32 by a separate power of two.
     pub scales_floats: bool,
-    /// Whether loading binary16 as binary32 is one instruction.
+    /// `true` if loading binary16 as binary32 is one instruction.
     pub widens_halves: bool,
-    /// Whether rounds of a kernel's loops run at the same time, so that none may use scratch memory that another has used.
+    /// `true` if iterations of a kernel's loops run in parallel, so that they must not share scratch memory.
     pub at_once: bool,
-    /// Whether bytes are looked up in a table of 256 bytes in registers, by far fewer instructions than one by one.
+    /// `true` if looking up bytes in a table of 256 bytes in registers takes far fewer instructions than one by one.
     pub byte_tables: bool,
-    /// Whether bytes are looked up likewise in a table of 256 entries of 32 bits.
+    /// `true` if looking up bytes in a table of 256 entries of 32 bits does, too.
     pub word_tables: bool,
-    /// Instructions that interleave two vectors work within blocks of this many bytes.
+    /// Block size, in bytes, of the instructions that interleave two vectors.
     pub interleaved_bytes: u16,
-    /// The shortest lanes, in bytes, that one instruction picks from anywhere in two vectors; `None` where there is no such instruction.
+    /// Shortest lanes, in bytes, for an instruction that selects any lanes of two vectors; `None` without such an instruction.
     pub picked_lanes: Option<u32>,
-    /// The longest vector, in lanes, of which a number that is known when the kernel runs is loaded and stored; 0 where there is no such instruction.
+    /// Longest vector, in lanes, for masked loads and stores with a run-time count; 0 without such instructions.
     pub masked_lanes: u16,
     /// Level 1 data cache in bytes.
     pub l1_bytes: u64,
@@ -153,11 +153,11 @@ pub struct Machine {
     pub l2_bytes: u64,
 }
 
-/// The longest elements, in bytes, that are turned faster in squares side by side: longer ones took as long, or longer for large matrices.
+/// Longest elements, in bytes, that are transposed faster in squares side by side. Longer ones take as long, or longer in large matrices.
 const MOST_UNPACKED: u32 = 2;
 
 impl Machine {
-    /// The instruction set, of a CPU.
+    /// Returns the instruction set of a CPU; `None` for a GPU.
     pub fn isa(&self) -> Option<Isa> {
         match self.unit {
             Unit::Cpu(isa) => Some(isa),
@@ -165,23 +165,23 @@ impl Machine {
         }
     }
 
-    /// Tells whether floats are rounded as IEEE 754 has it wherever the code runs. Vulkan leaves quotients and fused products to the device.
+    /// Tells if floats are rounded by IEEE 754 on every device. Vulkan leaves quotients and fused products to the device.
     pub fn rounds_floats(&self) -> bool {
         self.isa().is_some()
     }
 
-    /// Whether vectors are in registers of their own.
+    /// Tests whether vectors have registers of their own.
     pub fn has_vector_registers(&self) -> bool {
         matches!(self.registers, Registers::Vectors(_))
     }
 
-    /// Bytes of a vector.
+    /// Returns the bytes of a vector.
     pub fn vector_bytes(&self) -> u16 {
         self.vector_bits / 8
     }
 
-    /// Lanes of `bytes` bytes in vectors that few instructions turn around or interleave: any order is one where lanes are picked from anywhere, else
-    /// instructions work within 16 bytes.
+    /// Returns the lanes of `bytes` bytes in vectors that few instructions can transpose or interleave. With an instruction that selects any
+    /// lanes, this is a whole vector; otherwise 16 bytes.
     pub fn turned_lanes(&self, bytes: u32) -> u16 {
         match self.picked_lanes {
             Some(least) if bytes >= least => self.lanes(bytes),
@@ -189,19 +189,19 @@ impl Machine {
         }
     }
 
-    /// Squares of elements of `bytes` bytes, 16 bytes wide, that instructions turn side by side in a vector.
+    /// Returns the number of 16-byte squares of `bytes`-byte elements that instructions transpose side by side in a vector.
     pub fn squares(&self, bytes: u32) -> u16 {
         let within = self.interleaved_bytes == 16 && bytes <= MOST_UNPACKED;
         if within { self.vector_bytes() / self.interleaved_bytes } else { 1 }
     }
 
-    /// Lanes of `bytes` bytes in a vector; one where an element is longer than that.
+    /// Returns the lanes of `bytes` bytes in a vector; one if an element is longer.
     pub fn lanes(&self, bytes: u32) -> u16 {
         (self.vector_bits / (8 * bytes as u16)).max(1)
     }
 }
 
-/// A level with the least that those of vectors of 128 bits have, in 32 registers. Cranelift compiles most of them.
+/// Makes a level with the minimum for 128-bit vectors in 32 registers. Cranelift compiles most such levels.
 const fn cranelift(isa: Isa, level: &'static str) -> Machine {
     Machine {
         unit: Unit::Cpu(isa),
@@ -265,7 +265,8 @@ const X86_64_V3: Machine = Machine {
     l2_bytes: 512 << 10,
 };
 
-/// Armv8.0-A. Products of bytes fit 16 bits, and so do sums of two: three instructions for 16, and eight if the factors have 16 bits.
+/// Armv8.0-A. Products of bytes fit 16 bits, and so do sums of two. So 16 products take three instructions, and eight if the factors have 16
+/// bits.
 const AARCH64: Machine = Machine {
     dot: DotProduct::Signed8,
     adds_in_16_bits: true,
@@ -298,11 +299,12 @@ pub const MACHINES: &[Machine] = &[
     AARCH64,
     Machine { level: "aarch64+dotprod", byte_fours: true, ..AARCH64 },
     Machine { registers: Registers::Words(32), vector_bits: 32, interleaved_bytes: 4, ..cranelift(Isa::Riscv64, "riscv64") },
-    // Registers may be longer than 128 bits: code asks for this many lanes, and no instruction depends on what lies after them.
+    // Registers may be longer than 128 bits. Code uses only these lanes, and no instruction depends on further ones.
     cranelift(Isa::Riscv64, "rv64gcv"),
 ];
 
-/// A core of Arm's M profile with DSP instructions and binary32: Cortex-M4 with its FPU. A vector is one word, and fourteen registers hold words.
+/// A core of Arm's M profile with DSP instructions and binary32: Cortex-M4 with its FPU. A vector is one word, and fourteen registers hold
+/// words.
 const CORTEX_M4F: Machine = Machine {
     registers: Registers::Words(14),
     vector_bits: 32,
@@ -327,10 +329,10 @@ pub const MICROCONTROLLERS: &[Machine] = &[
     Machine { level: "cortex-m3", fma: false, dot: DotProduct::Signed16, ..CORTEX_M4F },
 ];
 
-/// What the place of a storage buffer is a multiple of, in bytes, on every device with Vulkan.
+/// Alignment of a storage buffer's offset, in bytes, for every Vulkan device.
 pub const OFFSET_ALIGNMENT: u64 = 256;
 
-/// What every device with Vulkan 1.1 has.
+/// Limits of every device with Vulkan 1.1.
 const VULKAN_1_1: Gpu = Gpu {
     invocations: 128,
     shared_bytes: 16 << 10,
@@ -342,7 +344,7 @@ const VULKAN_1_1: Gpu = Gpu {
     stages_tiles: false,
 };
 
-/// A GPU, whose vectors are four words. A kernel is one position of a grid there.
+/// Makes a GPU, whose vectors are four words. A kernel runs once for each position of a grid.
 const fn gpu(level: &'static str, limits: Gpu) -> Machine {
     Machine {
         unit: Unit::Gpu(limits),
@@ -357,7 +359,7 @@ const fn gpu(level: &'static str, limits: Gpu) -> Machine {
     }
 }
 
-/// The profiles of Vulkan, the default first: what a device has that runs the code.
+/// The Vulkan profiles, the default first: requirements for the device.
 pub const GPUS: &[Machine] = &[
     gpu("vulkan1.1", VULKAN_1_1),
     gpu("vulkan1.1+bytes", Gpu { bindings: 8, narrow_storage: true, ..VULKAN_1_1 }),
@@ -375,7 +377,7 @@ pub const GPUS: &[Machine] = &[
     ),
 ];
 
-/// The machine of a level's name.
+/// Returns the machine of a level's name.
 pub fn machine(level: &str) -> Option<&'static Machine> {
     MACHINES.iter().chain(MICROCONTROLLERS).find(|m| m.level == level)
 }

@@ -1,8 +1,8 @@
-//! NumPy's `.npz` and `.npy` files: maps of names to tensors, read with nothing taken on trust.
+//! NumPy's `.npz` and `.npy` files: maps of names to tensors. No field of a file is trusted.
 //!
-//! An `.npz` is a zip of `.npy` files. Inputs and outputs of call *c* are called `in{c}_{i}` and `out{c}_{i}`; for a single call
-//! `in{i}` and `out{i}` are read too. An `.npy` file is read as an archive of one array, `arr_0`. Types that NumPy lacks travel as others:
-//! bfloat16 as its bits in uint16, 4-bit integers as int8.
+//! An `.npz` is a zip of `.npy` files. Inputs and outputs of call *c* are named `in{c}_{i}` and `out{c}_{i}`. For a single call, `in{i}` and
+//! `out{i}` are accepted, too. An `.npy` file is read as an archive of one array, `arr_0`. NumPy represents bfloat16 as its bits in uint16, and
+//! 4-bit integers as int8.
 
 mod array;
 mod header;
@@ -19,26 +19,26 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-/// Deflate makes of one byte at most this many.
+/// Limit of the bytes that Deflate can produce from one byte.
 const MOST_EXPANSION: u64 = 1032;
 
-/// NumPy's name of the first array that is given without one.
+/// NumPy's name of the first unnamed array.
 pub const ONLY: &str = "arr_0";
 
-/// The comment of archives that modelc writes, by which it knows them.
+/// Comment in archives that modelc writes, by which it recognizes them.
 pub const COMMENT: &str = "Made by modelc";
 
-/// Arrays that a message lists.
+/// Limit of the arrays in a message.
 const LISTED: usize = 16;
 
 /// The contents of an `.npz` file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Archive {
-    /// Arrays of numbers by name; a number alone has shape `[]`.
+    /// Arrays of numbers by name; a scalar has shape `[]`.
     pub tensors: BTreeMap<String, Tensor>,
     /// Strings by name, such as `method0`.
     pub texts: BTreeMap<String, String>,
-    /// Names of arrays of types that no model has, with the type.
+    /// Names of arrays whose types models do not have, with the type.
     pub others: BTreeMap<String, String>,
 }
 
@@ -46,7 +46,7 @@ impl Archive {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it cannot be read or is no sound `.npz` file.
+    /// A diagnostic if the file cannot be read, or if it is not a valid `.npz` file.
     pub fn read(path: &Path) -> Result<Self, Diagnostic> {
         let name = path.display().to_string();
         let bytes = std::fs::read(path)
@@ -54,10 +54,10 @@ impl Archive {
         Self::parse(&bytes).map_err(|diagnostic| diagnostic.in_file(name))
     }
 
-    /// Reads the bytes of a file: an archive, or one array, which is then called `arr_0`.
+    /// Reads the bytes of a file: an archive, or one array, which is named `arr_0`.
     ///
     /// # Errors
-    /// When they are no sound `.npz` or `.npy` file.
+    /// A diagnostic if they are not a valid `.npz` or `.npy` file.
     pub fn parse(bytes: &[u8]) -> Result<Self, Diagnostic> {
         if bytes.starts_with(header::MAGIC) {
             return Ok(Self { tensors: [(ONLY.to_owned(), parse_npy(bytes)?)].into(), ..Self::default() });
@@ -86,10 +86,10 @@ impl Archive {
         }
     }
 
-    /// The bytes of an `.npz` file with these arrays, in the order of their names. No time is in it.
+    /// Returns the bytes of an `.npz` file with these arrays, sorted by name. They contain no time.
     ///
     /// # Errors
-    /// When the archive cannot be written.
+    /// A diagnostic if the archive cannot be written.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Diagnostic> {
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
         let commented = zip.set_comment(COMMENT);
@@ -102,7 +102,7 @@ impl Archive {
         Ok(bytes.into_inner())
     }
 
-    /// The number of calls: one more than the largest in a name `in{call}_{index}` or `method{call}`, one for names `in{index}`.
+    /// Returns the number of calls: one more than the largest number in a name `in{call}_{index}` or `method{call}`; one for names `in{index}`.
     pub fn calls(&self) -> usize {
         let of_input = |name: &str| {
             name.strip_prefix("in").and_then(|rest| rest.split_once('_').map_or(Some(0), |(call, _)| call.parse::<usize>().ok()))
@@ -113,7 +113,7 @@ impl Archive {
         inputs.chain(methods).max().map_or(0, |last| last.saturating_add(1))
     }
 
-    /// Tests that every name is of the first call.
+    /// Tests whether every name belongs to the first call.
     pub fn is_of_one_call(&self) -> bool {
         let of_another = |name: &String| {
             let rest = ["in", "out"].into_iter().find_map(|prefix| name.strip_prefix(prefix)).and_then(|rest| rest.split_once('_'));
@@ -122,7 +122,7 @@ impl Archive {
         self.calls() <= 1 && !self.tensors.keys().any(of_another)
     }
 
-    /// The arrays with their types and shapes, for messages: `in0 float32[1, 64], label (str)`.
+    /// Formats the arrays with types and shapes, for messages: `in0 float32[1, 64], label (str)`.
     pub fn contents(&self) -> String {
         let tensors = self.tensors.iter().map(|(name, tensor)| format!("{name} {}{:?}", tensor.element.numpy_name(), tensor.shape));
         let texts = self.texts.keys().map(|name| format!("{name} (str)"));
@@ -136,13 +136,13 @@ impl Archive {
         if list.is_empty() { "no array".into() } else { list.join(", ") }
     }
 
-    /// An input of a call.
+    /// Returns an input of a call.
     pub fn input(&self, call: usize, index: usize) -> Option<&Tensor> {
         let alone = || self.tensors.get(&format!("in{index}")).filter(|_| call == 0);
         self.tensors.get(&format!("in{call}_{index}")).or_else(alone)
     }
 
-    /// The inputs of a call by number.
+    /// Returns the inputs of a call by number.
     pub fn inputs(&self, call: usize) -> Vec<(usize, &Tensor)> {
         let number = |name: &str| {
             let rest = name.strip_prefix("in")?;
@@ -153,23 +153,23 @@ impl Archive {
         numbers.into_iter().filter_map(|index| Some((index, self.input(call, index)?))).collect()
     }
 
-    /// An output of a call.
+    /// Returns an output of a call.
     pub fn output(&self, call: usize, index: usize) -> Option<&Tensor> {
         let alone = || self.tensors.get(&format!("out{index}")).filter(|_| call == 0);
         self.tensors.get(&format!("out{call}_{index}")).or_else(alone)
     }
 }
 
-/// What entries not yet read may take together.
+/// Limits for the total of the entries that are not yet read.
 struct Unread {
-    /// Bytes of the archive.
+    /// Bytes in the archive.
     stored: u64,
     /// Bytes in memory.
     expanded: u64,
 }
 
 impl Unread {
-    /// Takes an entry's share, before anything of it is read.
+    /// Subtracts the sizes of an entry, before it is read.
     fn take(&mut self, (stored, expanded): (u64, u64)) -> Result<(), Diagnostic> {
         let possible = expanded <= stored.saturating_mul(MOST_EXPANSION);
         let (Some(stored), Some(expanded), true) = (self.stored.checked_sub(stored), self.expanded.checked_sub(expanded), possible) else {

@@ -1,4 +1,4 @@
-//! Work that two threads share. What comes of it does not depend on which thread did what, nor on the order.
+//! Work on two threads. Results do not depend on the distribution of the work, nor on its order.
 
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, ScopedJoinHandle};
 
-/// What `work` makes of each item, in the items' order; on two threads where there are two items and the system has another thread. A panic of
-/// `work` goes on in the caller.
+/// Returns the result of `work` for each item, in the items' order. It uses two threads if there are at least two items and the system has
+/// another thread. A panic of `work` continues in the caller.
 pub fn map<T: Sync, R: Send + Sync>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let results: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();
     let next = AtomicUsize::new(0);
@@ -30,7 +30,8 @@ pub fn map<T: Sync, R: Send + Sync>(items: &[T], work: impl Fn(&T) -> R + Sync) 
     results.into_iter().map(|result| result.into_inner().expect("every item was taken once")).collect()
 }
 
-/// What two pieces of work give, the second on another thread where the system has one. A panic of either goes on in the caller.
+/// Returns the results of two pieces of work. The second runs on another thread, if the system has one. A panic of either continues in the
+/// caller.
 pub fn both<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
     std::thread::scope(|scope| {
         let other = Builder::new().spawn_scoped(scope, &second).ok();
@@ -44,7 +45,7 @@ pub fn both<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync
     })
 }
 
-/// Results by what they were computed from: each is computed once, by the thread that asks first, while others that ask wait.
+/// Cache of results by key. Each is computed once, by the first thread that asks; other threads wait for it.
 #[derive(Debug)]
 pub struct Memo<K, V> {
     known: Mutex<FxHashMap<K, Arc<OnceLock<V>>>>,
@@ -57,7 +58,7 @@ impl<K, V> Default for Memo<K, V> {
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> Memo<K, V> {
-    /// The result for a key: a known one, or what `compute` gives, which must depend on nothing else.
+    /// Returns the result for a key, from the cache or from `compute`, which must depend only on the key.
     pub fn get(&self, key: &K, compute: impl FnOnce() -> V) -> V {
         let place = {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +67,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Memo<K, V> {
                 None => known.entry(key.clone()).or_default().clone(),
             }
         };
-        // Without the lock: other keys are asked for meanwhile, also by `compute`.
+        // The lock is not held here: `compute` and other threads may ask for other keys.
         place.get_or_init(compute).clone()
     }
 }

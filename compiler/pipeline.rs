@@ -1,4 +1,4 @@
-//! The way of a model, on one screen: bytes → tensor language → rewrites → groups, schedules and plan → program.
+//! The stages of compilation, on one screen: bytes → tensor language → rewrites → groups, schedules and plan → program.
 
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend;
@@ -9,10 +9,10 @@ use crate::machine::Machine;
 use crate::passes;
 use std::sync::Arc;
 
-/// A model in the tensor language, verified and rewritten, ready to be interpreted or lowered.
+/// Reads a model into the tensor language, verifies and rewrites it, ready to be interpreted or lowered.
 ///
 /// # Errors
-/// The front end's diagnostics; a bug if the front end or a rewrite broke a rule of the language.
+/// The front end's diagnostics; a bug's diagnostic if the front end or a rewrite broke a rule of the language.
 pub fn read(bytes: Arc<dyn Bytes>, file: &str, options: &frontend::LoadOptions) -> Result<Module, Diagnostics> {
     let mut module = frontend::load(bytes, file, options)?;
     module.open_constants = options.open_constants;
@@ -23,24 +23,24 @@ pub fn read(bytes: Arc<dyn Bytes>, file: &str, options: &frontend::LoadOptions) 
     Ok(module)
 }
 
-/// A model lowered to kernels and steps.
+/// Lowers a module to kernels and steps.
 ///
 /// # Errors
-/// As [`read`], and one diagnostic for each operator without lowering.
+/// The errors of [`read`], and one diagnostic for each operator without a lowering.
 pub fn lower(module: &Module, file: &str, options: lower::Options) -> Result<Lowered, Diagnostics> {
     lower_levels(module, file, options, &[])
 }
 
-/// A model lowered for the machine of the options and for others in the same object.
+/// Lowers a module for the machine of the options, and for `others` in the same object.
 ///
 /// # Errors
-/// As [`lower`].
+/// The errors of [`lower`].
 pub fn lower_levels(module: &Module, file: &str, options: lower::Options, others: &[&'static Machine]) -> Result<Lowered, Diagnostics> {
     let in_file = |Diagnostics(list): Diagnostics| Diagnostics(list.into_iter().map(|d| d.in_file(file)).collect()).grouped();
     lower::lower_levels(gate(module, "whoever made the module")?, options, others).map_err(in_file)
 }
 
-/// The proof that a module keeps the rules, which lowering asks for.
+/// Verifies a module; lowering requires this proof.
 fn gate<'m>(module: &'m Module, who: &str) -> Result<Verified<'m>, Diagnostics> {
     verify::verify(module).map_err(|error| {
         let message = format!("{who} made code that breaks the rules of the tensor language: {error}");

@@ -1,7 +1,7 @@
-//! A lowered model: kernels, constants, and for each method the steps that call them, with every address decided.
+//! A lowered model: kernels, constants, and for each method the steps that call them, with all addresses.
 //!
-//! This is the contract between planning and code generation. Schedules and the planner write it; the driver generator, the
-//! object writer, the header writer, the JIT and the reports read it. It knows no file format and nothing of instructions.
+//! This is the contract between planning and code generation. Schedules and the planner write it. The driver generator, the object writer, the
+//! header writer, the JIT and the reports read it. It does not depend on file formats or on instructions.
 
 mod by_operator;
 mod device;
@@ -21,36 +21,36 @@ use crate::kernel::Kernel;
 use crate::machine::Machine;
 use std::sync::Arc;
 
-/// The status of a kernel that found an index or a count, computed from data, out of range.
+/// Status of a kernel that found a computed index or count out of range.
 pub const E_INDEX: i32 = -12;
 
 /// A lowered model.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Distinct kernels; steps name them by position. Kernel names are symbol stems: `op012_conv2d_1x1_i8`.
+    /// Distinct kernels, which steps identify by index. Kernel names are stems of symbols: `op012_conv2d_1x1_i8`.
     pub kernels: Vec<Kernel>,
     /// Read-only data: packed weights, tables, initial contents of variables.
     pub constants: Vec<Blob>,
-    /// Variables that live from call to call, placed in the state after the runtime's own record. Those of [`Residents`] are none of them.
+    /// Variables that live between calls, in the state after the runtime's record, except those of [`Residents`].
     pub variables: Vec<Variable>,
-    /// Bytes of all variables with their padding; offsets are relative to a multiple of [`ALIGNMENT`].
+    /// Bytes of all variables with padding; offsets are relative to a multiple of [`ALIGNMENT`].
     pub variable_bytes: u64,
     /// Entry points.
     pub methods: Vec<Method>,
-    /// What a GPU runs of it, if anything.
+    /// The GPU part, if any.
     pub device: Option<Arc<Device>>,
-    /// Rounds of a loop, each time it is entered, after which a call ends with `MODELC_E_ABORTED`; no limit when absent.
+    /// Iterations of one execution of a loop after which the call ends with `MODELC_E_ABORTED`; no limit if absent.
     pub max_iterations: Option<u64>,
 }
 
 impl Program {
-    /// Bytes that some method needs of each memory area beside the arena.
+    /// Returns the bytes of each memory area beside the arena: the most of any method.
     pub fn area_bytes(&self) -> Vec<u64> {
         most_of_each(self.methods.iter().map(|method| method.area_bytes.clone()))
     }
 }
 
-/// The largest of the first numbers of some lists, of the second ones, and so on.
+/// Returns the element-wise maximum of some lists.
 pub fn most_of_each(lists: impl Iterator<Item = Vec<u64>>) -> Vec<u64> {
     let mut most: Vec<u64> = Vec::new();
     for list in lists {
@@ -60,8 +60,8 @@ pub fn most_of_each(lists: impl Iterator<Item = Vec<u64>>) -> Vec<u64> {
     most
 }
 
-/// A CPU level of an object: the program for a machine. The programs of one object differ in kernels, in the arguments of their calls
-/// and in nothing else: constants, ports, variables, scratch memory and the order of calls are the same.
+/// A CPU level of an object, with the program for its machine. The programs of one object differ only in kernels and in the arguments of their
+/// calls. Constants, ports, variables, scratch memory and the order of calls are the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Level<'a> {
     /// The machine.
@@ -91,7 +91,7 @@ pub struct Variable {
     pub offset: u64,
     /// Size.
     pub bytes: u64,
-    /// The constant with its initial contents; zeros when absent.
+    /// The constant with its initial contents; zeros if absent.
     pub initial: Option<usize>,
 }
 
@@ -104,43 +104,43 @@ pub struct Method {
     pub inputs: Vec<Port>,
     /// Outputs in order.
     pub outputs: Vec<Port>,
-    /// Dynamic extents of inputs, each where the call keeps it: one that several share is the same for all of them.
+    /// Dynamic extents of inputs, with their addresses. Ports that share an extent must agree on it.
     pub input_extents: Vec<PortExtent>,
-    /// Dynamic extents of outputs, each where the call has it at the end.
+    /// Dynamic extents of outputs, with their addresses at the end of the call.
     pub output_extents: Vec<PortExtent>,
-    /// What it does.
+    /// The steps in execution order.
     pub steps: Vec<Step>,
-    /// Scratch memory it needs.
+    /// Size of its scratch memory.
     pub scratch_bytes: u64,
-    /// The planner's lower bound for the scratch memory, and whether the plan is optimal for its order of steps.
+    /// The planner's lower bound for the scratch memory.
     pub lower_bound: u64,
-    /// Whether `scratch_bytes` cannot be lowered for this order of steps.
+    /// `true` if `scratch_bytes` is proven minimal for this order of steps.
     pub optimal: bool,
-    /// What lies where in the scratch memory, for reports.
+    /// Contents of the scratch memory over time, for reports.
     pub memory_map: MemoryMap,
-    /// Scratch memory that it would need without memory for several threads, where it has that.
+    /// Scratch memory without additional memory for threads, if the plan has any.
     pub scratch_bytes_alone: Option<u64>,
-    /// Bytes that it needs of each memory area that the application gives beside the arena.
+    /// Bytes of each memory area that the application provides beside the arena.
     pub area_bytes: Vec<u64>,
-    /// Which places in the scratch memory follow from the extents of inputs.
+    /// Addresses in the scratch memory that depend on the extents of inputs.
     pub moving: Moving,
 }
 
-/// What lies where in a method's scratch memory, and when.
+/// Contents of a method's scratch memory over time.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct MemoryMap {
-    /// What each step of the plan does. Branches have steps too, which call no kernel.
+    /// Description of each step of the plan. Branches have steps, too, which call no kernel.
     pub steps: Vec<String>,
     /// The step of each kernel call, in the order of the calls.
     pub calls: Vec<usize>,
     /// The step at which the most bytes are live.
     pub peak_step: usize,
-    /// Everything that has a place. Those that share bytes at one step are worked on in place.
+    /// All tensors and kernel scratch with an address. Two that share bytes at one step are in-place operands.
     pub occupants: Vec<Occupant>,
 }
 
 impl MemoryMap {
-    /// The largest range, between multiples of [`ALIGNMENT`], in which nothing lies at a step, up to where something lies at any step.
+    /// Returns the largest free range at a step, below the highest address in use at any step. Its ends are multiples of [`ALIGNMENT`].
     pub fn largest_gap(&self, step: usize) -> std::ops::Range<u64> {
         let mut there: Vec<(u64, u64)> =
             self.occupants.iter().filter(|o| o.steps.contains(&step)).map(|o| (o.offset, o.offset + o.bytes)).collect();
@@ -159,22 +159,22 @@ impl MemoryMap {
     }
 }
 
-/// A tensor, or the working memory of one kernel call, in the scratch memory.
+/// A tensor, or the scratch of one kernel call, in the scratch memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occupant {
-    /// The tensor's name, or the step's.
+    /// Name of the tensor or of the step.
     pub name: String,
-    /// Where it starts.
+    /// Offset.
     pub offset: u64,
-    /// Its size.
+    /// Size.
     pub bytes: u64,
     /// The steps at which it is live.
     pub steps: std::ops::Range<usize>,
-    /// Whether it is a kernel's working memory and no tensor.
+    /// `true` for the scratch of a kernel call, `false` for a tensor.
     pub working: bool,
 }
 
-/// An input or output as users see it.
+/// An input or output of the interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Port {
     /// Name in the model.
@@ -183,17 +183,17 @@ pub struct Port {
     pub element: ElementType,
     /// Extents at their bound.
     pub shape: Vec<u64>,
-    /// Which extents are dynamic (the caller passes or receives them at run time).
+    /// `true` for each dynamic extent, which the caller passes or receives at run time.
     pub dynamic: Vec<bool>,
     /// Bytes at the bound.
     pub bytes: u64,
-    /// Scale and zero point, when quantized.
+    /// Scale and zero point, if quantized.
     pub quantization: Option<Quantization>,
-    /// A plain number and not a buffer.
+    /// `true` for a scalar, which is passed by value instead of in a buffer.
     pub scalar: bool,
-    /// The only bytes that an input may have; others are `MODELC_E_SHAPE`. Of an output, those that it has in every call.
+    /// The only permitted bytes of an input; others give `MODELC_E_SHAPE`. For an output, its bytes in every call.
     pub value: Option<Data>,
-    /// What else is known of it.
+    /// Additional facts about the port.
     pub notes: PortNotes,
 }
 
@@ -204,11 +204,11 @@ pub struct PortExtent {
     pub port: u32,
     /// The dimension.
     pub dimension: u32,
-    /// Its smallest value; the largest is the port's extent.
+    /// Smallest value; the largest is the port's extent.
     pub low: u64,
-    /// The power of two that it is a multiple of.
+    /// A power of two that divides it.
     pub multiple: u64,
-    /// Where it is.
+    /// Address of the `i64`.
     pub cell: Address,
 }
 
@@ -221,7 +221,7 @@ pub enum Step {
     External(External),
     /// One of two lists of steps, chosen by the byte at `condition` (0 is false).
     If {
-        /// Where the truth value is.
+        /// Address of the truth value.
         condition: Address,
         /// Steps when true.
         then: Vec<Step>,
@@ -232,20 +232,20 @@ pub enum Step {
     While {
         /// Steps that compute the condition.
         head: Vec<Step>,
-        /// Where the truth value is.
+        /// Address of the truth value.
         condition: Address,
-        /// Steps of one round.
+        /// Steps of one iteration.
         body: Vec<Step>,
     },
     /// Kernel calls that run together in parts.
     Together(Together),
-    /// Runs of kernel calls that may run at the same time.
+    /// Sequences of kernel calls that may run at the same time.
     Streams(Streams),
-    /// A region of the device where one runs, else the steps that do the same.
+    /// A region of the device, with steps for the host if no device runs.
     Region {
-        /// Position among the device's regions.
+        /// Index among the device's regions.
         region: usize,
-        /// What a CPU does instead.
+        /// Equivalent steps for the CPU.
         otherwise: Vec<Step>,
     },
 }
@@ -253,24 +253,24 @@ pub enum Step {
 /// A call of a function of the application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct External {
-    /// Its name.
+    /// Symbol of the function.
     pub symbol: String,
-    /// What it reads.
+    /// Tensors that it reads.
     pub inputs: Vec<ExternalTensor>,
-    /// What it writes.
+    /// Tensors that it writes.
     pub outputs: Vec<ExternalTensor>,
     /// The constant with its options, if it has any.
     pub options: Option<u32>,
-    /// For reports and errors.
+    /// Origin for reports and errors.
     pub origin: Origin,
 }
 
-/// A tensor as a function of the application sees it.
+/// A tensor for a function of the application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExternalTensor {
-    /// Where it is.
+    /// Address.
     pub address: Address,
-    /// Its size.
+    /// Size.
     pub bytes: u64,
     /// Element type.
     pub element: ElementType,
@@ -278,139 +278,139 @@ pub struct ExternalTensor {
     pub rank: u32,
     /// The constant with its extents, 64 bits each, unless it has no dimensions.
     pub shape: Option<u32>,
-    /// Its scale: an f32 at a multiple of 4 in a constant.
+    /// Address of the scale in a constant: an f32 at a multiple of 4.
     pub scale: Address,
-    /// Its zero point: an i32 likewise.
+    /// Address of the zero point in a constant: an i32 at a multiple of 4.
     pub zero_point: Address,
 }
 
 /// A kernel call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Position among the program's kernels.
+    /// Index among the program's kernels.
     pub kernel: usize,
-    /// One address a pointer parameter.
+    /// Address for each pointer parameter.
     pub arguments: Vec<Address>,
     /// The integer parameters.
     pub integers: Vec<i64>,
-    /// Arguments that are run-time extents: their numbers among the arguments, and the least and the most that each is.
+    /// Arguments that are run-time extents: index of each, with its least and greatest value.
     pub extents: Vec<(usize, [i64; 2])>,
-    /// Whether the kernel is called once on whole tensors, or over slices of them.
+    /// Iteration over slices; `None` if the kernel is called once on whole tensors.
     pub slices: Option<Slices>,
-    /// Whether its work may be cut to pieces.
+    /// Division of its work into parts; `None` if it must not be divided.
     pub parts: Option<Parts>,
-    /// For reports and profiles.
+    /// Origin for reports and profiles.
     pub origin: Origin,
 }
 
 impl Call {
-    /// How many bytes after what the first block of slices takes of an argument the last one begins; 0 where the kernel is called once.
+    /// Returns the distance in bytes from an argument's first block of slices to its last one; 0 if the kernel is called once.
     pub fn last_block(&self, argument: usize) -> u64 {
         self.slices.as_ref().map_or(0, |slices| slices.last_block(argument))
     }
 }
 
-/// How a kernel goes over slices of its tensors, as many as run-time extents say: it is called for a block of slices at a time, as long as
-/// whole blocks are left.
+/// Iteration of a kernel over slices of its tensors, whose number depends on run-time extents. The kernel is called once for each whole block
+/// of slices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slices {
-    /// Where `i64` numbers are whose product is the number of slices, and the least and the most that each is.
+    /// Addresses of `i64` numbers whose product is the number of slices, with the least and greatest value of each.
     pub extents: Vec<(Address, [i64; 2])>,
-    /// The most slices that there are.
+    /// Largest number of slices.
     pub most: u64,
-    /// Slices of a block.
+    /// Number of slices in a block.
     pub block: u64,
-    /// Another call took the slices before, as far as they fill blocks of this many.
+    /// Block size of the call before, which computed the slices that fill such blocks.
     pub after_blocks_of: Option<u64>,
-    /// For each argument the bytes from one slice to the next; 0 where all slices have the same.
+    /// Distance between slices of each argument, in bytes; 0 if all slices share the same bytes.
     pub strides: Vec<u64>,
 }
 
 impl Slices {
-    /// How many bytes after what the first block takes of an argument the last one begins.
+    /// Returns the distance in bytes from an argument's first block to its last one.
     pub fn last_block(&self, argument: usize) -> u64 {
         self.most.saturating_sub(self.block) * self.strides[argument]
     }
 }
 
-/// The integers of the call are a range, 0 and the extent of what the kernel counts. Ranges that together are that one do the same in any
-/// order, and at the same time if each has working memory of its own.
+/// Division of a call into parts. The integers of the call are a range: 0 and the extent that the kernel counts. The range may be split: parts
+/// may run in any order, and at the same time if each has its own scratch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// Parts at most.
+    /// Limit of the number of parts.
     pub most: u32,
-    /// The arguments that are working memory.
+    /// The arguments that are scratch.
     pub working: Vec<Working>,
-    /// Bytes that each argument has in this call. The kernel may be that of calls with shorter ranges and smaller tensors, too.
+    /// Bytes of each argument in this call. Calls with shorter ranges and smaller tensors may share the kernel.
     pub bytes: Vec<u64>,
 }
 
-/// Kernel calls between which parts do not wait for each other: part *i* runs the *i*-th share of each call in turn. What it reads of these
-/// calls it wrote itself, and it writes nothing that another part reads or writes.
+/// Kernel calls without a barrier between them: part *i* runs share *i* of each call in turn. A part reads results of these calls only if it
+/// computed them itself. It writes nothing that another part reads or writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Together {
-    /// What parts share, the same for all calls: the extent of each call is a multiple of it, and so are the ends of its parts.
+    /// Granularity of parts in all calls: the extent of each call, and the ends of its parts, are multiples of it.
     pub rounds: u64,
-    /// Parts at most.
+    /// Limit of the number of parts.
     pub most: u32,
-    /// The calls, each a [`Step::Call`] that has parts.
+    /// The calls, each a [`Step::Call`] with parts.
     pub calls: Vec<Step>,
 }
 
-/// Runs of kernel calls, the **streams**, of which none touches what another one writes. Each runs in its order, and all of them in any order or
-/// at the same time.
+/// Sequences of kernel calls, the **streams**. No stream touches bytes that another one writes. Each runs in its order, and they run in any
+/// order or at the same time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Streams {
     /// The calls, stream by stream, each a [`Step::Call`].
     pub calls: Vec<Step>,
-    /// Where each stream starts among them; the first one does at 0.
+    /// Index of each stream's first call; the first stream starts at 0.
     pub starts: Vec<usize>,
 }
 
 impl Streams {
-    /// The calls of each stream.
+    /// Returns the calls of each stream.
     pub fn each(&self) -> impl Iterator<Item = &[Step]> {
         let ends = self.starts.iter().skip(1).copied().chain([self.calls.len()]);
         self.starts.iter().zip(ends).filter_map(|(&start, end)| self.calls.get(start..end))
     }
 }
 
-/// An argument that is working memory, of which each part has its own.
+/// An argument that is scratch, separate for each part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Working {
-    /// Its number among the arguments.
+    /// Index among the arguments.
     pub argument: usize,
-    /// Where the second part has it.
+    /// Address for the second part.
     pub second: Address,
-    /// Bytes from that of one part, the second or a later one, to that of the next.
+    /// Distance in bytes between the addresses of consecutive parts, from the second on.
     pub step: u64,
 }
 
-/// Where a kernel call comes from and what it costs.
+/// Origin and cost of a kernel call.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Origin {
-    /// Source operators: position and name in the file's vocabulary.
+    /// Source operators: position, and name in the file's vocabulary.
     pub operators: Vec<(u32, String)>,
-    /// The places in the file of all instructions that it computes, each once. Nodes of a delegate are one operator, but have places of their own.
+    /// Distinct positions in the file of all instructions that it computes. Nodes of a delegate are one operator, but have separate positions.
     pub sources: Vec<Source>,
     /// The tensors it computes.
     pub tensors: Vec<String>,
     /// The schedule and its choices: `direct conv 4x8 dot2`.
     pub schedule: String,
-    /// Multiply-accumulate operations, where extents are at their bounds.
+    /// Multiply-accumulate operations, with extents at their bounds.
     pub multiply_accumulates: u64,
-    /// Bytes read and written, where extents are at their bounds.
+    /// Bytes read and written, with extents at their bounds.
     pub bytes: u64,
-    /// What it leaves in memory, as far as extents are static: for those who look at a running model.
+    /// Results in memory with static extents, for observation of a running model.
     pub results: Vec<Written>,
 }
 
 /// A tensor that a kernel call writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
-    /// The tensor's name in the file, when it has one.
+    /// Name of the tensor in the file, if it has one.
     pub name: Option<String>,
-    /// The source of the instruction that defines it, and its number among that instruction's results.
+    /// Source of the defining instruction, and index among its results.
     pub definition: Option<(Source, u32)>,
     /// Element type.
     pub element: ElementType,
@@ -418,33 +418,33 @@ pub struct Written {
     pub shape: Vec<u64>,
     /// Bytes.
     pub bytes: u64,
-    /// Where it is when the call has ended.
+    /// Address at the end of the call.
     pub address: Address,
 }
 
-/// A place in memory when a method runs.
+/// An address at run time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Address {
     /// Offset in the scratch memory.
     Scratch(u64),
-    /// The number of a memory area that the application gives beside the arena (`modelc_config.areas`), and an offset in it.
+    /// Number of a memory area that the application provides beside the arena (`modelc_config.areas`), and an offset in it.
     Area(u32, u64),
-    /// The number of a place of the scratch memory that moves, and an offset in the scratch memory where all extents are at their bound.
+    /// Number of a moving address, and the offset in the scratch memory if all extents are at their bounds.
     Moving(u32, u64),
     /// Offset among the variables.
     Variable(u64),
-    /// Offset in the area of the device, where a variable is that the host does not have. Only steps that a region takes the place of have such ones.
+    /// Offset in the device's area, for a variable that the host does not have. Only steps that a region replaces have such addresses.
     Resident(u64),
-    /// The caller's input buffer of that number, and an offset in it.
+    /// Number of the caller's input buffer, and an offset in it.
     Input(u32, u64),
-    /// The caller's output buffer of that number, and an offset in it.
+    /// Number of the caller's output buffer, and an offset in it.
     Output(u32, u64),
-    /// A constant, and an offset in it.
+    /// Number of a constant, and an offset in it.
     Constant(u32, u64),
 }
 
 impl Address {
-    /// The address this many bytes further on.
+    /// Returns the address `bytes` bytes further on.
     pub fn plus(self, bytes: u64) -> Self {
         match self {
             Self::Scratch(offset) => Self::Scratch(offset + bytes),

@@ -1,5 +1,5 @@
-//! Targets: the spellings of GCC, Rust and the Android NDK, one name each; CPU levels and the bits that stand for them in
-//! `modelc_config`. Everything is checked here, before a back end sees it.
+//! Targets: spellings of GCC, Rust and the Android NDK for one name each. CPU levels, and their bits in `modelc_config`. Everything is checked
+//! here, before a back end sees it.
 
 mod chips;
 mod names;
@@ -12,7 +12,7 @@ pub use names::CORES;
 use row::row;
 pub use row::{ObjectFormat, Platform, Target};
 
-/// Every target, those with an operating system first.
+/// Every target; those with an operating system come first.
 pub const TARGETS: &[Target] = &[
     row(
         "x86_64-unknown-linux-gnu",
@@ -91,7 +91,7 @@ pub const TARGETS: &[Target] = &[
     chips::V8M_FLOAT,
 ];
 
-/// Objects that are known and not written, and why.
+/// Known but unsupported targets, with the reason.
 const MISSING: &[(&str, &str)] = &[
     ("aarch64-pc-windows", "COFF objects are written for x86-64 only"),
     ("aarch64-windows", "COFF objects are written for x86-64 only"),
@@ -102,15 +102,15 @@ const MISSING: &[(&str, &str)] = &[
     ("x86_64-apple-ios", "Mach-O objects for iOS are written for aarch64 only"),
 ];
 
-/// Vendor words that stand second in a spelling and mean nothing here.
+/// Vendors, the second word of a spelling, which are ignored.
 const VENDORS: &[&str] = &["unknown", "pc", "redhat", "suse", "alpine", "poky", "oe", "buildroot", "cros", "gentoo", "elementary"];
-/// Architectures of the families that are known and not generated for.
+/// Architectures of related families that are known but not supported.
 const NARROW: &[&str] =
     &["arm", "thumb", "riscv32", "i386", "i486", "i586", "i686", "x86-", "mips", "powerpc-", "wasm", "xtensa", "avr", "msp430"];
-/// The target of a spelling.
+/// Returns the target of a spelling.
 ///
 /// # Errors
-/// A usage diagnostic, when there is no such target or it is not there yet.
+/// A usage diagnostic if the target is unknown or not supported.
 pub fn target(spelling: &str) -> Result<&'static Target, Diagnostic> {
     let lower = spelling.to_ascii_lowercase();
     if let Some(chip) = chips::chip_of(&lower) {
@@ -124,24 +124,25 @@ pub fn target(spelling: &str) -> Result<&'static Target, Diagnostic> {
     found.ok_or_else(|| unknown(spelling))
 }
 
-/// The target of programs on this computer: what objects are for where nothing is said.
+/// Returns the target of programs on this computer, which is the default of objects.
 ///
 /// # Errors
-/// A usage diagnostic, when nothing can be generated for it.
+/// A usage diagnostic if this computer is not supported.
 pub fn host() -> Result<&'static Target, Diagnostic> {
     let (architecture, system) = (std::env::consts::ARCH, std::env::consts::OS);
     hosted(architecture, system).ok_or_else(|| unknown(&format!("{architecture}-{system}")))
 }
 
-/// The target of code that runs in this process. It is placed by modelc itself, so the system's object format and conventions do not matter.
+/// Returns the target of code that runs in this process. modelc itself places the code, so the system's object format and conventions do not
+/// matter.
 ///
 /// # Errors
-/// A usage diagnostic, when nothing can be generated for this computer's instruction set.
+/// A usage diagnostic if this computer's instruction set is not supported.
 pub fn in_process() -> Result<&'static Target, Diagnostic> {
     hosted(std::env::consts::ARCH, "linux").ok_or_else(|| unknown(std::env::consts::ARCH))
 }
 
-/// The target of an architecture and a system, as Rust names them. Systems without a row of their own have ELF objects, as Linux has.
+/// Returns the target of an architecture and a system, in Rust's names. Systems without a row use ELF objects, like Linux.
 fn hosted(architecture: &str, system: &str) -> Option<&'static Target> {
     let platform = match system {
         "macos" => Platform::MacOs,
@@ -153,7 +154,7 @@ fn hosted(architecture: &str, system: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.isa == isa && target.platform == platform)
 }
 
-/// `aarch64-linux-android24` is `aarch64-linux-android` with the API level after it, and `arm64-apple-macos13.1` has a version.
+/// Removes a version from a spelling: the API level of `aarch64-linux-android24`, or the version of `arm64-apple-macos13.1`.
 fn without_api_level(spelling: &str) -> String {
     let trimmed = spelling.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let versioned = ["android", "macos", "macosx", "darwin", "ios"].iter().any(|system| trimmed.ends_with(system));
@@ -185,7 +186,7 @@ fn unknown(spelling: &str) -> Diagnostic {
         return Diagnostic::new(codes::TARGET_NOT_YET, format!("target {spelling} is not supported: {why}"))
             .help(format!("supported targets: {here}"));
     }
-    // `arm64…` and `x86-64…` are misspelled 64-bit targets, not 32-bit ones.
+    // `arm64…` and `x86-64…` are misspelled 64-bit targets, not 32-bit targets.
     let narrow = NARROW.iter().any(|prefix| lower.starts_with(prefix)) && !lower.starts_with("arm64") && !lower.starts_with("x86-64");
     if narrow || names::is_narrow(&lower) {
         let message = format!("target {spelling} is not supported: of 32-bit processors, only Cortex-M3, M4, M7 and M33 are supported");
@@ -201,10 +202,10 @@ fn unknown(spelling: &str) -> Diagnostic {
     }
 }
 
-/// The machine of a CPU level for a target: the level named, `native` for the best of this computer, or the default.
+/// Returns the machine of a CPU level for a target: the named level, `native` for the best of this computer, or the default.
 ///
 /// # Errors
-/// A usage diagnostic, when the level is unknown, of another instruction set, or below the lowest one.
+/// A usage diagnostic if the level is unknown, of another instruction set, or below the lowest one.
 pub fn level(target: &Target, name: Option<&str>) -> Result<&'static Machine, Diagnostic> {
     match name {
         None => Ok(target.default_machine()),
@@ -216,17 +217,17 @@ pub fn level(target: &Target, name: Option<&str>) -> Result<&'static Machine, Di
     }
 }
 
-/// Other spellings of levels. Longer vector registers run the code for shorter ones; nothing here makes use of their length.
+/// Other spellings of levels. Longer vector registers run code for shorter ones, which does not use their full length.
 const LEVEL_SPELLINGS: &[(&[&str], &str)] = &[
     (&["rv64gc", "riscv64gc"], "riscv64"),
     (&["riscv64gcv", "riscv64+v", "rv64gcv_zvl128b", "rv64gcv_zvl256b", "rv64gcv_zvl512b", "rv64gcv_zvl1024b"], "rv64gcv"),
 ];
 
-/// The machines of an object's CPU levels, those that `init` prefers first: the levels of a list with commas, each as for [`level`]; or
-/// the default, which on x86-64 is every level, for the object can ask the CPU there.
+/// Returns the machines of an object's CPU levels, in `init`'s order of preference. `names` is a list with commas, of names for [`level`]. The
+/// default on x86-64 is every level, because the object can query the CPU there.
 ///
 /// # Errors
-/// As [`level`].
+/// The errors of [`level`].
 pub fn levels(target: &Target, names: Option<&str>) -> Result<Vec<&'static Machine>, Diagnostic> {
     let mut machines: Vec<&Machine> = match names {
         None if target.isa == Isa::X86_64 => target.machines().collect(),
@@ -238,8 +239,8 @@ pub fn levels(target: &Target, names: Option<&str>) -> Result<Vec<&'static Machi
     Ok(machines)
 }
 
-/// Of the levels that a CPU has, the one of the highest preference is used: the one with the longest vectors, which decide its
-/// speed, and among equals the one that asks for most.
+/// Returns the preference of a level. `init` uses the level with the longest vectors, which determine its speed. Among equals it uses the one
+/// with the most required features.
 fn preference(machine: &Machine) -> (u16, u32) {
     (machine.vector_bits, required_features(machine).count_ones())
 }
@@ -252,16 +253,16 @@ fn native(target: &Target) -> Result<&'static Machine, Diagnostic> {
     best_here(target.isa)
 }
 
-/// The machines whose code runs on this computer.
+/// Returns the machines whose code runs on this computer.
 pub fn host_machines() -> Vec<&'static Machine> {
     let here = host_features();
     MACHINES.iter().filter(|m| m.isa() == host_isa() && required_features(m) & !here == 0).collect()
 }
 
-/// The machine whose code the JIT generates here: the one that `init` of an object with all levels would choose.
+/// Returns the machine for which the JIT generates code here: the one that `init` of an object with all levels would choose.
 ///
 /// # Errors
-/// A usage diagnostic, when nothing can be generated for this computer.
+/// A usage diagnostic if this computer is not supported.
 pub fn host_machine() -> Result<&'static Machine, Diagnostic> {
     best_here(in_process()?.isa)
 }
@@ -312,7 +313,7 @@ pub const ARM_DOTPROD: u64 = 256;
 /// The V extension of RISC-V.
 pub const RISCV_V: u64 = 65536;
 
-/// The bits that code for a machine needs.
+/// Returns the feature bits that code for a machine needs.
 pub fn required_features(machine: &Machine) -> u64 {
     match machine.level {
         "x86-64-v2" => X86_64_V2,
@@ -328,7 +329,7 @@ fn host_isa() -> Option<Isa> {
     isa_of(std::env::consts::ARCH)
 }
 
-/// The instruction set of an architecture, as Rust names it.
+/// Returns the instruction set of an architecture in Rust's names.
 fn isa_of(architecture: &str) -> Option<Isa> {
     match architecture {
         "x86_64" => Some(Isa::X86_64),
@@ -338,7 +339,7 @@ fn isa_of(architecture: &str) -> Option<Isa> {
     }
 }
 
-/// The bits of this computer.
+/// Returns the feature bits of this computer.
 #[cfg(target_arch = "x86_64")]
 pub fn host_features() -> u64 {
     use std::arch::is_x86_feature_detected as has;
@@ -359,13 +360,13 @@ pub fn host_features() -> u64 {
     if has!("avx512vnni") { bits | AVX512_VNNI } else { bits }
 }
 
-/// The bits of this computer.
+/// Returns the feature bits of this computer.
 #[cfg(target_arch = "aarch64")]
 pub fn host_features() -> u64 {
     if std::arch::is_aarch64_feature_detected!("dotprod") { ARM_DOTPROD } else { 0 }
 }
 
-/// The bits of this computer.
+/// Returns the feature bits of this computer.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub fn host_features() -> u64 {
     0
