@@ -1,11 +1,11 @@
-//! Kernels that decide the speed of real models, held against what this computer does at best: `cargo bench --bench peaks`.
+//! Kernels that determine the speed of real models, compared with this computer's peak: `cargo bench --bench peaks`.
 //!
-//! Products of matrices and pointwise convolutions whose channels are a multiple of the lanes, and depthwise convolutions, each a small model made
-//! here, compiled and run as any other. The peaks are those of `modelc bench --profile`. All kernels are measured in turns, so that a computer
-//! that gets slower does so for all; the fastest call of each counts.
+//! The kernels are matrix products, pointwise convolutions whose channels are a multiple of the lanes, and depthwise convolutions. Each is a
+//! small model made here, compiled and run as any other. The peaks are those of `modelc bench --profile`. All kernels are measured in turns, so
+//! that a slowdown of the computer affects all; the fastest call of each counts.
 //!
-//! `--listing LEVEL` prints the machine code of every case for a CPU level instead, for a computer that has none: hot loops can be given to
-//! `llvm-mca`.
+//! `--listing LEVEL` prints the machine code of every case for a CPU level instead, which this computer need not have: its hot loops can be
+//! analysed with `llvm-mca`.
 
 use modelc::codegen;
 use modelc::ir::{
@@ -19,27 +19,27 @@ use modelc::machine::{Machine, machine};
 use modelc::{passes, pipeline, target};
 use std::time::Instant;
 
-/// Turns, and seconds of one kernel in a turn.
+/// Number of turns, and seconds of one kernel in a turn.
 const TURNS: usize = 7;
 const SECONDS: f64 = 0.05;
 
-/// What is computed.
+/// Work of a kernel.
 #[derive(Clone, Copy)]
 enum Work {
-    /// f32, [pixels, depth] × [depth, outputs].
+    /// Matrix product of f32, [pixels, depth] × [depth, outputs].
     Product { pixels: u64, depth: u64, outputs: u64 },
-    /// f32, 1×1.
+    /// Pointwise convolution of f32.
     FloatPointwise { pixels: u64, depth: u64, outputs: u64 },
-    /// Bytes, 1×1, requantized by a rule; whether negative results are cut off.
+    /// Pointwise convolution of bytes, requantized by a rule; `relu` clamps negative results to zero.
     Pointwise { pixels: u64, depth: u64, outputs: u64, rule: RequantizeRule, relu: bool },
-    /// Bytes, 3×3, a channel each.
+    /// Depthwise 3×3 convolution of bytes.
     Depthwise { size: u64, channels: u64, stride: i64 },
 }
 
 struct Case {
     name: &'static str,
     work: Work,
-    /// The share of the peak that is wanted.
+    /// Fraction of the peak that is required.
     target: Option<f64>,
 }
 
@@ -64,7 +64,7 @@ fn cases() -> Vec<Case> {
 }
 
 impl Work {
-    /// Multiply-accumulates.
+    /// Returns the multiply-accumulates.
     fn products(self) -> u64 {
         match self {
             Self::Product { pixels, depth, outputs }
@@ -117,7 +117,7 @@ fn parameter(builder: &mut FunctionBuilder<'_>, element: ElementType, shape: &[u
     builder.param(Type::Tensor(TensorType::of(element, shape)), "x".to_owned())
 }
 
-/// Padding of one on each side where the stride is 1; at stride 2 only after, as TFLite has it for even sizes.
+/// Returns a window with padding of one on each side at stride 1; at stride 2 only after, as TFLite does for even sizes.
 fn geometry(stride: i64, padding: i64) -> WindowGeometry {
     let low = if stride == 1 { padding } else { 0 };
     WindowGeometry {
@@ -129,7 +129,7 @@ fn geometry(stride: i64, padding: i64) -> WindowGeometry {
     }
 }
 
-/// A number that looks random, the same everywhere.
+/// Returns a pseudo-random number, the same on every computer.
 fn hash(i: u64) -> u64 {
     let z = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -149,12 +149,12 @@ fn bytes(builder: &mut FunctionBuilder<'_>, shape: &[u64]) -> Value {
     literal(builder, ElementType::I8, shape, |i| vec![((hash(i) % 255) as i8).wrapping_sub(127) as u8])
 }
 
-/// A bias, a scale for each channel that spreads the sums of random operands over the bytes, a zero point, and a clamp.
+/// Adds a bias, a scale for each channel that spreads the sums of random operands over the bytes, a zero point, and a clamp.
 fn requantized(builder: &mut FunctionBuilder<'_>, sums: Value, channels: u64, (rule, relu): (RequantizeRule, bool), depth: u64) -> Value {
     let element = ElementType::I32;
     let bias = literal(builder, element, &[channels], |i| ((hash(i) % 2000) as i32 - 1000).to_le_bytes().to_vec());
     let multipliers = literal(builder, element, &[channels], |i| ((1 << 30) + (hash(i + 7) % (1 << 30)) as i32).to_le_bytes().to_vec());
-    // Two random bytes have a product of 74² or so.
+    // Two random bytes have a product of about 74².
     let spread = 74.0 * 74.0 * (depth as f64).sqrt() / 48.0;
     let right = spread.log2().round() as i32;
     let shifts = literal(builder, element, &[channels], |i| (-(right + (hash(i + 99) % 2) as i32)).to_le_bytes().to_vec());
@@ -179,7 +179,7 @@ fn lowered(work: Work, machine: &'static Machine) -> Lowered {
     pipeline::lower(&work.module(), "peaks", options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Seconds of the fastest of many calls.
+/// Returns the seconds of the fastest of many calls.
 fn fastest(instance: &mut Instance) -> f64 {
     let begin = Instant::now();
     let mut best = f64::INFINITY;
@@ -234,7 +234,7 @@ fn main() {
     }
 }
 
-/// The code of every kernel for a level.
+/// Prints the code of every kernel for a level.
 fn list(machine: &'static Machine) {
     for case in cases() {
         for kernel in &lowered(case.work, machine).program.kernels {

@@ -1,7 +1,7 @@
-//! What a driver makes of the kernels that models give to a GPU: `cargo xtask shaders MODEL…`.
+//! Statistics of a driver about the GPU kernels of models: `cargo xtask shaders MODEL…`.
 //!
-//! Nothing runs: pipelines are made, and the driver says what is in them. So a driver that compiles for a device which is not there will do.
-//! The numbers and their names are the driver's own. Those of Mesa's RADV are in the table of `docs/gpu.md`.
+//! Nothing runs: the driver compiles pipelines and reports their contents. So a driver that compiles for an absent device is enough. The
+//! numbers and their names are the driver's. The table of `docs/gpu.md` has those of Mesa's RADV.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use support::vulkan::Device;
 
-/// What is asked for.
+/// Options of the command line.
 struct Wanted {
     models: Vec<PathBuf>,
     profile: &'static Machine,
-    /// Whether each kernel has a row.
+    /// `true` for a row for each kernel.
     each: bool,
-    /// Whether all operators are given to the device, not those alone that the file gives.
+    /// `true` to assign all operators to the device, and not only those that the file assigns.
     all: bool,
 }
 
@@ -39,7 +39,7 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, String>
     let mut wanted = Wanted { models: vec![], profile: &GPUS[0], each: false, all: false };
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            // Cargo says so to all programs that measure.
+            // Cargo passes this to all benchmarks.
             "--bench" => {}
             "--each" => wanted.each = true,
             "--all" => wanted.all = true,
@@ -78,7 +78,7 @@ fn tell(wanted: &Wanted) -> Result<(), String> {
     Ok(())
 }
 
-/// The kernels that a model has for a device.
+/// Returns the kernels of a model for a device.
 fn kernels(path: &Path, wanted: &Wanted) -> Result<Vec<DeviceKernel>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let mut loaded = support::load(path).map_err(|error| failed(&error))?;
@@ -102,7 +102,7 @@ const COLUMNS: [&str; 8] = [
     "cycles",
 ];
 
-/// What the driver says of one kernel; 0 where it has no such number.
+/// The driver's statistics of one kernel; 0 for a missing number.
 struct Row {
     bytes: usize,
     instructions: u64,
@@ -130,7 +130,7 @@ impl Row {
     }
 }
 
-/// The line of some kernels.
+/// Prints the line of some kernels.
 fn line(name: &str, rows: &[Row]) {
     let sum = |of: fn(&Row) -> u64| rows.iter().map(of).sum::<u64>();
     let most = |of: fn(&Row) -> u64| rows.iter().map(of).max().unwrap_or(0);

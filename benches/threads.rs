@@ -1,8 +1,8 @@
-//! What threads would bring: `cargo bench --bench threads -- MODEL…`.
+//! Estimated effect of threads: `cargo bench --bench threads -- MODEL…`.
 //!
-//! The parts of each kernel run one after the other on one core, each measured alone; the least of its times counts, so that other work on the
-//! computer hardly shows. On so many threads a call takes as long as its longest part and an empty call of `parallel_for`. What parts do to
-//! each other's caches and to the bandwidth of memory is not in it.
+//! The parts of each kernel run one after the other on one core, each measured alone. The least of its times counts, so that other work on the
+//! computer has little effect. With `n` threads, a call takes as long as its longest part and an empty call of `parallel_for`. The estimate
+//! does not include effects of parts on each other's caches and on memory bandwidth.
 
 use modelc::frontend::LoadOptions;
 use modelc::ir::Tensor;
@@ -13,19 +13,19 @@ use modelc::{pipeline, target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// Calls of each model.
+/// Number of calls of each model.
 const RUNS: usize = 60;
 
-/// Nanoseconds of an empty call in parts, as `bench --profile` measures them.
+/// Nanoseconds of an empty parallel call, as measured by `bench --profile`.
 const HANDING_OVER: u64 = 400;
 
-/// A model on a number of threads.
+/// Results of a model with a number of threads.
 struct Measured {
     /// Nanoseconds of a call.
     total: u64,
     in_parts: usize,
     scratch_bytes: u64,
-    /// The kernels that take longest, with their time and the number of their parts.
+    /// The kernels with the longest times: time, number of parts, name.
     longest: Vec<(u64, usize, String)>,
 }
 
@@ -56,7 +56,7 @@ fn measure(path: &str, threads: u32) -> Result<Measured, Box<dyn std::error::Err
         let kernel = &lowered.program.kernels[calls[number].kernel];
         measured.longest.push((time, parts.len(), format!("{} {}", kernel.name, calls[number].origin.schedule)));
     }
-    // Streams side by side take as long as the longest.
+    // Streams take as long as the longest of them.
     let sides: BTreeSet<usize> = of_streams.keys().map(|(side, _)| *side).collect();
     let longest = |side: usize| of_streams.range((side, 0)..(side + 1, 0)).map(|(_, time)| *time).max().unwrap_or(0);
     measured.total += sides.into_iter().map(|side| longest(side) + HANDING_OVER).sum::<u64>();
@@ -64,7 +64,7 @@ fn measure(path: &str, threads: u32) -> Result<Measured, Box<dyn std::error::Err
     Ok(measured)
 }
 
-/// For each kernel call the number of the step of streams that it is in, and that of the stream.
+/// Returns for each kernel call the number of its step of streams, and the number of its stream.
 fn stream_of_each(steps: &[Step]) -> Vec<Option<(usize, usize)>> {
     let (mut streams, mut inside, mut side) = (Vec::new(), VecDeque::new(), 0);
     for visit in walk(steps) {

@@ -1,35 +1,35 @@
-//! Inputs and outputs as Python sees them.
+//! Inputs and outputs in Python.
 
 use pyo3::prelude::*;
 
 /// An input or output of a method.
 #[pyclass(frozen, get_all, module = "modelc")]
 pub struct Port {
-    /// Its name in the file.
+    /// Name in the file.
     name: String,
     /// NumPy's name of the element type: `int8`, `bfloat16`.
     dtype: String,
     /// The largest extents.
     shape: Vec<u64>,
-    /// The smallest extents; those of a dimension that is not dynamic are the same.
+    /// The smallest extents; they equal `shape` for dimensions that are not dynamic.
     min_shape: Vec<u64>,
-    /// One scale, or one for each channel; None of a port that is not quantized.
+    /// One scale, or one for each channel; None for a port that is not quantized.
     scales: Option<Vec<f32>>,
-    /// As many zero points.
+    /// Zero points, one for each scale.
     zero_points: Option<Vec<i64>>,
     /// The dimension along which scales differ.
     axis: Option<usize>,
-    /// What its elements stand for.
+    /// Labels of the elements.
     labels: Vec<String>,
-    /// Means, one or one for each channel: the model knows `(x - mean) / std`. None where the file does not say it.
+    /// Means, one or one for each channel, of the normalization `(x - mean) / std`. None if the file has none.
     mean: Option<Vec<f32>>,
-    /// As many standard deviations.
+    /// Standard deviations, one for each mean.
     std: Option<Vec<f32>>,
 }
 
 #[pymethods]
 impl Port {
-    /// A port of a shared library, as its description has it.
+    /// Makes a port of a shared library from its description.
     #[new]
     #[pyo3(signature = (name, dtype, shape, min_shape, scales, zero_points, axis, labels, mean=None, std=None))]
     #[expect(clippy::too_many_arguments, reason = "the fields in their order")]
@@ -76,7 +76,7 @@ impl Port {
 /// Name, inputs and outputs of a method.
 pub type Signature = (String, Vec<Port>, Vec<Port>);
 
-/// The methods of a model.
+/// Returns the methods of a model.
 pub fn signatures(methods: &[modelc::Method]) -> Vec<Signature> {
     let ports = |ports: &[modelc::Port]| ports.iter().map(Port::new).collect();
     methods.iter().map(|method| (method.name.clone(), ports(&method.inputs), ports(&method.outputs))).collect()

@@ -1,4 +1,4 @@
-//! Sessions as Python sees them.
+//! Sessions in Python.
 
 use crate::arrays::{Input, Output};
 use crate::error::{exception, guarded};
@@ -17,7 +17,7 @@ pub struct Session {
     session: Mutex<modelc::Session>,
     model: Model,
     settings: Settings,
-    /// Whether calls take and give float32 for quantized inputs and outputs.
+    /// `true` if calls take and return float32 for quantized inputs and outputs.
     dequantizes: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The core ABI of compiled models, for Rust programs without std and without alloc: what the generated C header declares once for
-//! all models. ABI number 1; numbers never change their meaning.
+//! The core ABI of compiled models, for Rust programs without std and alloc. The generated C header declares the same, once for all models.
+//! This is ABI number 1; numbers never change their meaning.
 
 #![no_std]
 
@@ -8,66 +8,66 @@ use core::ffi::{c_char, c_int, c_void};
 /// The ABI number of these declarations.
 pub const ABI: u32 = 1;
 
-/// Runs `body(ctx, i)` for every i below n, in any order, on any threads, and returns when all are done.
+/// A function that runs `body(ctx, i)` for every i below n, in any order, on any threads, and returns when all have ended.
 pub type ParallelFor =
     unsafe extern "C" fn(user: *mut c_void, n: u32, body: unsafe extern "C" fn(ctx: *mut c_void, i: u32), ctx: *mut c_void);
 
-/// Called around kernels of objects made with `--profile-hooks`: phase 0 before, 1 after; non-zero aborts the call.
+/// A callback around kernels of objects made with `--profile-hooks`: phase 0 before, 1 after; non-zero aborts the call.
 pub type OnKernel = unsafe extern "C" fn(user: *mut c_void, kernel: u32, phase: u32) -> c_int;
 
-/// What `NAME_init` is told, `modelc_config` in C; all zeros (with `struct_size` set) are the defaults.
+/// Configuration for `NAME_init`, `modelc_config` in C. All zeros (with `struct_size` set) are the defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// `size_of::<Config>()`.
     pub struct_size: u32,
-    /// None yet.
+    /// No flags exist yet.
     pub flags: u32,
-    /// The weights file, for models that keep their weights outside.
+    /// Contents of the weights file, for models with external weights.
     pub weights: *const c_void,
-    /// Its size.
+    /// Size of the weights file.
     pub weights_bytes: usize,
-    /// Further memory areas, where the header defines them.
+    /// Additional memory areas, if the header defines them.
     pub areas: *const *mut c_void,
-    /// How many.
+    /// Number of memory areas.
     pub n_areas: usize,
-    /// For models that run on several threads.
+    /// Function that runs kernels on several threads.
     pub parallel_for: Option<ParallelFor>,
-    /// Threads that it uses.
+    /// Number of its threads.
     pub threads: u32,
-    /// Profiling and watchdogs.
+    /// Callback for profiling and watchdogs.
     pub on_kernel: Option<OnKernel>,
-    /// Handed to every callback.
+    /// Argument of every callback.
     pub user: *mut c_void,
-    /// What the CPU has; 0 asks the machine where it can tell.
+    /// Features of the CPU; 0 lets `init` detect them where it can.
     pub cpu_features: u64,
-    /// The application's own Vulkan device, or the way to the library; null where the runtime finds one.
+    /// The application's Vulkan device, or access to the library; null if the runtime finds one.
     pub vk: *const VkHost,
 }
 
-/// A Vulkan device of the application, or the way to the library: `struct modelc_vk_host` in C. Handles are Vulkan's.
+/// A Vulkan device of the application, or access to the library: `struct modelc_vk_host` in C. Handles are Vulkan's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct VkHost {
     /// `size_of::<VkHost>()`.
     pub struct_size: u32,
-    /// Of the queue.
+    /// Family of the queue.
     pub queue_family: u32,
-    /// `vkGetInstanceProcAddr`; null where the object finds the library itself.
+    /// `vkGetInstanceProcAddr`; null if the object finds the library itself.
     pub get_instance_proc_addr: *const c_void,
     /// `VkInstance`
     pub instance: *const c_void,
     /// `VkPhysicalDevice`
     pub physical_device: *const c_void,
-    /// `VkDevice`, with the features of the profile switched on; null where the object makes instance and device.
+    /// `VkDevice`, with the profile's features enabled; null if the object makes instance and device.
     pub device: *const c_void,
-    /// `VkQueue`, which computes.
+    /// `VkQueue` with support for compute.
     pub queue: *const c_void,
-    /// Called before each use of the queue.
+    /// Callback before each use of the queue.
     pub lock: Option<unsafe extern "C" fn(user: *mut c_void)>,
-    /// Called after it.
+    /// Callback after each use of the queue.
     pub unlock: Option<unsafe extern "C" fn(user: *mut c_void)>,
-    /// Handed to both.
+    /// Argument of both callbacks.
     pub user: *mut c_void,
     /// `const VkAllocationCallbacks *`, or null.
     pub allocation_callbacks: *const c_void,
@@ -91,31 +91,31 @@ impl Default for VkHost {
     }
 }
 
-/// Which side runs a model part of which is for a GPU, and why: `modelc_gpu_info` in C, which `NAME_gpu` fills.
+/// The side that runs a model with a GPU part, and the reason: `modelc_gpu_info` in C, which `NAME_gpu` fills.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct GpuInfo {
     /// `size_of::<GpuInfo>()`.
     pub struct_size: u32,
-    /// 1 where the GPU runs its part, 0 where the CPU runs everything.
+    /// 1 if the GPU runs its part, 0 if the CPU runs everything.
     pub runs: u32,
-    /// The `VkResult` of the call that failed.
+    /// `VkResult` of the call that failed.
     pub result: i32,
-    /// 0.
+    /// Always 0.
     pub reserved: u32,
-    /// The name of the call that failed, or null.
+    /// Name of the call that failed, or null.
     pub failed: *const c_char,
-    /// Of `VkPhysicalDeviceProperties`, as what follows; 0 if no device was chosen.
+    /// Field of `VkPhysicalDeviceProperties`, as the following ones; 0 if no device was chosen.
     pub api_version: u32,
-    /// The driver's version.
+    /// Version of the driver.
     pub driver_version: u32,
-    /// Who made the device.
+    /// Vendor of the device.
     pub vendor_id: u32,
-    /// Which it is of those.
+    /// Number of the device among the vendor's.
     pub device_id: u32,
     /// `VkPhysicalDeviceType`
     pub device_type: u32,
-    /// A string of C.
+    /// C string.
     pub device_name: [u8; 256],
 }
 
@@ -156,11 +156,11 @@ impl Default for Config {
     }
 }
 
-/// Why a call failed.
+/// Reason why a call failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i32)]
 pub enum Error {
-    /// A pointer is null that must not be.
+    /// A required pointer is null.
     Null = -1,
     /// The arena is not aligned.
     Align = -2,
@@ -168,13 +168,13 @@ pub enum Error {
     Arena = -3,
     /// A shape is beyond its bound or contradicts another.
     Shape = -4,
-    /// The CPU lacks what the code needs.
+    /// The CPU lacks features that the code needs.
     Cpu = -5,
-    /// The weights file is missing or another model's.
+    /// The weights file is missing or belongs to another model.
     Weights = -6,
-    /// Not initialised, or another model's arena.
+    /// The state is not initialized, or belongs to another model.
     State = -7,
-    /// The configuration is of another ABI.
+    /// The configuration belongs to another ABI.
     Abi = -8,
     /// The GPU failed.
     Gpu = -9,
@@ -186,10 +186,10 @@ pub enum Error {
     Index = -12,
 }
 
-/// The result of a status that an entry returned.
+/// Converts the status of an entry to a result.
 ///
 /// # Errors
-/// The status as an [`Error`]; a number that is none of them counts as [`Error::Abi`].
+/// The status as an [`Error`]; an unknown number becomes [`Error::Abi`].
 pub fn check(status: c_int) -> Result<(), Error> {
     use Error::*;
     const ALL: [Error; 12] = [Null, Align, Arena, Shape, Cpu, Weights, State, Abi, Gpu, Custom, Aborted, Index];

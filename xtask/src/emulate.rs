@@ -1,7 +1,7 @@
-//! `cargo xtask emulate`: a C program in an emulated computer whose CPU has AVX-512 with VNNI, for a computer that has not got it.
+//! `cargo xtask emulate`: runs a C program in an emulated computer whose CPU has AVX-512 with VNNI, for computers without it.
 //!
-//! The program runs on Bochs without an operating system: starting takes seconds. `emulated.h` has what it can call. Objects that
-//! `modelc` writes need nothing else. Floating-point exceptions stay masked, as after a reset.
+//! The program runs on Bochs without an operating system, so it starts within seconds. `emulated.h` declares the functions that it can call.
+//! Objects of `modelc` need no others. Floating-point exceptions stay masked, as after a reset.
 
 mod disk;
 
@@ -12,26 +12,26 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How the command is called.
+/// Usage of the command.
 const USAGE: &str = "cargo xtask emulate [--data FILE] [-I FOLDER]... FILE.c|FILE.o ...";
 
-/// Bochs 2.7's newest CPU; it has all of x86-64-v4 and VNNI.
+/// The newest CPU of Bochs 2.7; it has all of x86-64-v4 and VNNI.
 const CPU: &str = "tigerlake";
 
-/// Where program and data lie in memory: `boot.S` and `emulated.h` know it too.
+/// Addresses of program and data in memory, which `boot.S` and `emulated.h` also define.
 const PROGRAM: u32 = 0x100_0000;
 const DATA: u32 = 0x1000_0000;
-/// The size of the data stands before them.
+/// Bytes before the data, for its size.
 const DATA_HEADER: usize = 64;
 const MEMORY_MEBIBYTES: u64 = 1024;
 
-/// With this the program says that it has ended.
+/// Marks the program's message at its end.
 const END: &str = "ended with ";
 
-/// Builds a program from its arguments and runs it; prints what it prints.
+/// Builds a program from its arguments, runs it, and prints its output.
 ///
 /// # Errors
-/// When tools are missing, the program cannot be built, or `main` gives another number than 0.
+/// A message if tools are missing, if the program cannot be built, or if `main` does not return 0.
 pub fn emulate(words: &[String]) -> Outcome {
     let (data, sources) = arguments(words)?;
     if find("bochs-bin").is_none() {
@@ -40,7 +40,7 @@ pub fn emulate(words: &[String]) -> Outcome {
     let session = target().join(format!("emulate/{}", std::process::id()));
     std::fs::create_dir_all(&session).map_err(|error| format!("cannot make {}: {error}", session.display()))?;
     let outcome = prepare(&session, data.as_deref(), &sources).and_then(|()| execute(&session));
-    // What Bochs says may be of use after a failure; the disk is large and can be made again.
+    // Messages of Bochs may help after a failure. The disk is large and can be made again.
     let _ = std::fs::remove_file(session.join("disk"));
     if outcome.is_ok() {
         let _ = std::fs::remove_dir_all(&session);
@@ -48,7 +48,7 @@ pub fn emulate(words: &[String]) -> Outcome {
     outcome
 }
 
-/// The file of data, and what the compiler is to take.
+/// Parses the file of data, and the arguments of the compiler.
 fn arguments(words: &[String]) -> Result<(Option<PathBuf>, Vec<String>), String> {
     let (mut data, mut sources) = (None, Vec::new());
     let mut rest = words.iter();
@@ -61,12 +61,12 @@ fn arguments(words: &[String]) -> Result<(Option<PathBuf>, Vec<String>), String>
     if sources.is_empty() { Err(format!("which program?\n{USAGE}")) } else { Ok((data, sources)) }
 }
 
-/// The disk that Bochs starts from, and its settings.
+/// Writes the disk from which Bochs starts, and its settings.
 fn prepare(session: &Path, data: Option<&Path>, sources: &[String]) -> Outcome {
     let read = |path: &Path| std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
     let own = root().join("xtask/src/emulate");
     let (sector, program) = (session.join("boot"), session.join("program"));
-    // The firmware puts the first sector of a disk there.
+    // The firmware loads the first sector of a disk to this address.
     link(&sector, "-Wl,-Ttext=0x7c00", &[own.join("boot.S").to_string_lossy().into_owned()])?;
     let [folder, start] = [own.clone(), own.join("start.c")].map(|path| path.to_string_lossy().into_owned());
     let words = ["-O1", "-ffreestanding", "-fno-pie", "-mno-red-zone", "-I", &folder, &start].map(str::to_owned);
@@ -96,7 +96,7 @@ fn link(to: &Path, layout: &str, inputs: &[String]) -> Outcome {
     run(Command::new("gcc").args(FLAT).arg(layout).arg("-o").arg(to).args(inputs))
 }
 
-/// File names are those in the session's folder: Bochs has not got room for long ones.
+/// Returns the settings of Bochs. File names are relative to the session's folder, because Bochs has no room for long ones.
 fn settings(cylinders: usize) -> String {
     format!(
         "megs: {MEMORY_MEBIBYTES}\n\
@@ -116,13 +116,13 @@ fn settings(cylinders: usize) -> String {
     )
 }
 
-/// Runs the emulated computer to its end and prints what the program prints, which begins after the debugger's prompt.
+/// Runs the emulated computer to its end and prints the program's output, which starts after the debugger's prompt.
 fn execute(session: &Path) -> Outcome {
     let mut command = Command::new("bochs-bin");
     command.current_dir(session).args(["-q", "-f", "settings"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut bochs = command.spawn().map_err(|error| format!("cannot run Bochs: {error}"))?;
     if let Some(mut input) = bochs.stdin.take() {
-        // Debian's Bochs stops in its debugger first, and once more at the end.
+        // Debian's Bochs stops in its debugger at the start and at the end.
         let _ = input.write_all(b"c\nq\n");
     }
     let mut status = None;

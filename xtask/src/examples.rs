@@ -1,11 +1,11 @@
-//! `cargo xtask examples`: builds and runs every program in `examples/`, as its README tells a person to.
+//! `cargo xtask examples`: builds and runs every program in `examples/`, as its README describes.
 
 use crate::process::{cargo, root, run, run_then_print, target};
 use crate::{Outcome, setup};
 use std::path::Path;
 use std::process::Command;
 
-/// One example: its name on the command line, and how to build and run it in a folder of its own.
+/// One example: its name on the command line, and a function that builds and runs it in a given folder.
 struct Example {
     name: &'static str,
     run: fn(modelc: &Path, build: &Path) -> Outcome,
@@ -25,15 +25,15 @@ const EXAMPLES: &[Example] = &[
     Example { name: "baremetal-rv64gcv", run: |modelc, build| make("baremetal", &["MACHINE=riscv64", "LEVEL=rv64gcv"], modelc, build) },
 ];
 
-/// The names that [`run_named`] and [`run_with`] take.
+/// Returns the names that [`run_named`] and [`run_with`] accept.
 pub fn names() -> impl Iterator<Item = &'static str> {
     EXAMPLES.iter().map(|example| example.name)
 }
 
-/// Builds the compiler, then builds and runs the examples named; all of them if none is.
+/// Builds the compiler, then builds and runs the named examples; all of them if none is named.
 ///
 /// # Errors
-/// When a tool is missing, a name is unknown, the compiler does not build, or an example fails.
+/// A message if a tool is missing, if a name is unknown, if the compiler does not build, or if an example fails.
 pub fn run_named(wanted: &[String]) -> Outcome {
     if let Some(unknown) = wanted.iter().find(|name| !names().any(|known| known == name.as_str())) {
         return Err(format!("no example `{unknown}`; there are {}", names().collect::<Vec<_>>().join(", ")));
@@ -46,10 +46,10 @@ pub fn run_named(wanted: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Builds and runs one example with the compiler `modelc`, from nothing, in the folder `name` under `builds`.
+/// Builds and runs one example with the compiler `modelc`, from scratch, in the folder `name` under `builds`.
 ///
 /// # Errors
-/// When a tool is missing, there is no such example, or it fails to build, to run, or to give the right answers.
+/// A message if a tool is missing, if there is no such example, or if it does not build, run and give the right answers.
 pub fn run_with(modelc: &Path, builds: &Path, name: &str) -> Outcome {
     let missing = setup::missing();
     if !missing.is_empty() {
@@ -68,16 +68,16 @@ pub fn run_with(modelc: &Path, builds: &Path, name: &str) -> Outcome {
     (example.run)(modelc, &build)
 }
 
-/// An example whose Makefile has the target `run`.
+/// Runs an example whose Makefile has the target `run`.
 fn make(folder: &str, variables: &[&str], modelc: &Path, build: &Path) -> Outcome {
     let mut command = Command::new("make");
     command.arg("--directory").arg(root().join("examples").join(folder)).arg("run");
     command.arg(format!("MODELC={}", modelc.display())).arg(format!("BUILD={}", build.display()));
-    // A make above this one must not lend its flags or job server.
+    // Flags and job server of a parent make must not apply.
     run_then_print(command.args(variables).env_remove("MAKEFLAGS").env_remove("MFLAGS"))
 }
 
-/// Configure, build, test: what CMake's own users type.
+/// Configures, builds and tests with CMake, as its users do.
 fn cmake(modelc: &Path, build: &Path) -> Outcome {
     let source = root().join("examples/cmake");
     let package = format!("-Dmodelc_DIR={}", root().join("cmake").display());
@@ -87,10 +87,10 @@ fn cmake(modelc: &Path, build: &Path) -> Outcome {
     run_then_print(Command::new("ctest").arg("--test-dir").arg(build).arg("--output-on-failure"))
 }
 
-/// A package whose build script runs the compiler.
+/// Runs a package whose build script runs the compiler.
 fn cargo_package(modelc: &Path, build: &Path) -> Outcome {
     let manifest = root().join("examples/cargo/Cargo.toml");
-    // The folder of the build that calls this is not lent either.
+    // The target folder of the calling build must not apply.
     let mut command = cargo();
     command.args(["run", "--locked", "--manifest-path"]).arg(manifest).arg("--target-dir").arg(build);
     run_then_print(command.env("MODELC", modelc).env_remove("CARGO_TARGET_DIR"))

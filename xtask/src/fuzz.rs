@@ -5,21 +5,21 @@ use crate::process::{self, cargo, root};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What cargo-fuzz gives the compiler, without a sanitizer: safe Rust has no use for one, and it needs a nightly toolchain.
+/// Compiler flags that cargo-fuzz uses, without a sanitizer: safe Rust does not need one, and sanitizers require a nightly toolchain.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
 
-/// A finding: a single execution that takes so long, on a machine that does other things too, or so much memory.
+/// Limits of one execution; an input that exceeds them is a finding. The machine may run other programs at the same time.
 const MOST_SECONDS: u32 = 20;
 const MOST_MEGABYTES: u32 = 1024;
 
-/// One target and where its first inputs come from: folders of the recorded models, and an extension.
+/// One fuzz target, with the folders of recorded models and the file extension of its first inputs.
 struct Target {
     name: &'static str,
     seeds: &'static [&'static str],
     extension: &'static str,
-    /// Largest file to start from and to make. Nearly every recorded operator is smaller, and time goes with size.
+    /// Largest file to start from and to make. Nearly every recorded operator is smaller, and time grows with size.
     most_bytes: u64,
 }
 
@@ -33,10 +33,10 @@ const TARGETS: &[Target] = &[
     Target { name: "ir_text", seeds: &[], extension: "mt", most_bytes: 8 << 10 },
 ];
 
-/// Builds the targets, gathers first inputs, and runs each target. What a target finds is left in `fuzz/artifacts/TARGET`.
+/// Builds the targets, gathers first inputs, and runs each target. Findings are left in `fuzz/artifacts/TARGET`.
 ///
 /// # Errors
-/// When an argument is not understood, the targets do not build, or one of them finds something.
+/// A message if an argument is not understood, if the targets do not build, or if one of them finds something.
 fn run_targets(targets: &[&str], runs: u64) -> Outcome {
     let folder = root().join("fuzz");
     let host = host()?;
@@ -54,17 +54,17 @@ fn run_targets(targets: &[&str], runs: u64) -> Outcome {
         let mut command = Command::new(folder.join("target").join(&host).join("release").join(target.name));
         command.arg(&corpus).arg(format!("-runs={runs}")).arg(format!("-max_len={}", target.most_bytes));
         command.arg(format!("-timeout={MOST_SECONDS}")).arg(format!("-rss_limit_mb={MOST_MEGABYTES}"));
-        // Nobody else adds to the folder while it runs.
+        // No other process adds to the folder while it runs.
         command.arg(format!("-artifact_prefix={}/", artifacts.display())).args(["-print_final_stats=1", "-reload=0"]);
         process::run(&mut command)?;
     }
     Ok(())
 }
 
-/// Runs what the command line says: names of targets, and `--runs N`.
+/// Runs the targets of the command line: names, and `--runs N`.
 ///
 /// # Errors
-/// When an argument is not understood, the targets do not build, or one of them finds something.
+/// A message if an argument is not understood, if the targets do not build, or if one of them finds something.
 pub fn run(arguments: &[String]) -> Outcome {
     let mut targets = Vec::new();
     let mut runs = 1_000_000;
@@ -83,7 +83,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     run_targets(&targets, runs)
 }
 
-/// The triple that rustc compiles for by itself. Named to cargo, it keeps the flags off build scripts.
+/// Returns rustc's default triple. If cargo gets it by name, the flags do not apply to build scripts.
 fn host() -> Result<String, String> {
     let output = Command::new("rustc").arg("-vV").output().map_err(|error| format!("cannot run rustc: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -91,7 +91,7 @@ fn host() -> Result<String, String> {
     line.map(str::to_owned).ok_or_else(|| "rustc does not say what it compiles for".into())
 }
 
-/// Copies small models, or the modules of the text tests, to where a target starts from; how many there are.
+/// Copies small models, or the modules of the text tests, to a target's corpus. Returns their number.
 fn seed(target: &Target, corpus: &Path) -> Result<usize, String> {
     let models = std::env::var_os("MODELC_CORPUS").map_or_else(|| root().join("../shared/models"), PathBuf::from);
     let folders: Vec<PathBuf> = match target.seeds {

@@ -1,7 +1,7 @@
 //! Project chores, run as `cargo xtask COMMAND`; one file a command.
 //!
-//! A library as well as a program, so that the project's own tests can run the examples without a second cargo.
-//! Builds in seconds on a machine that has nothing but Rust: it uses the standard library, and one crate that reads object files.
+//! The package is also a library, so that the project's tests can run the examples without a second cargo. It builds in seconds on a machine
+//! with only Rust: it uses the standard library, and one crate that reads object files.
 
 pub mod count;
 pub mod emulate;
@@ -14,5 +14,5 @@ pub mod setup;
 pub mod shaders;
 pub mod test;
 
-/// What a command answers: nothing, or a message for the person who ran it.
+/// Result of a command: success, or a message for the user.
 pub type Outcome = Result<(), String>;

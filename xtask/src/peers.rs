@@ -1,5 +1,5 @@
-//! `cargo xtask peers`: our latency beside LiteRT's and ExecuTorch's, measured in turns on the same processors;
-//! `docs/benchmarks.md` says how to read it.
+//! `cargo xtask peers`: measures our latency and that of LiteRT and ExecuTorch, in turns on the same processors. `docs/benchmarks.md` explains
+//! the results.
 
 mod chart;
 mod environment;
@@ -16,15 +16,15 @@ use suites::{SUITES, Suite};
 
 const FLAGS: &str = "[--rounds N] [--seconds S] [--cpu N] [--threads N]";
 
-/// What the command line asks for.
+/// Options of the command line.
 struct Options {
-    /// Measurements of each contender, interleaved.
+    /// Number of interleaved measurements of each contender.
     rounds: usize,
-    /// Seconds of each measurement.
+    /// Duration of each measurement in seconds.
     seconds: f64,
-    /// The processor that everything runs on, the last one where there are several threads.
+    /// The processor of the measurement; with several threads, the last of them.
     cpu: usize,
-    /// Threads of each contender, each with a processor.
+    /// Number of threads of each contender, each on its own processor.
     threads: usize,
     models: Vec<PathBuf>,
 }
@@ -33,13 +33,13 @@ struct Options {
 struct Row {
     name: String,
     group: Group,
-    /// By contender: the median over the rounds of each round's median, in nanoseconds; or why there is none.
+    /// Median over the rounds of each round's median, in nanoseconds, for each contender; or the reason why there is none.
     latency: Vec<Result<f64, String>>,
-    /// By contender: the slowest round over the fastest.
+    /// Slowest round divided by the fastest, for each contender.
     spread: Vec<f64>,
 }
 
-/// What means are taken over: a class, and whether the model's file gives its work to XNNPACK.
+/// A group of models with a common mean: a class, and `true` if the model's file delegates work to XNNPACK.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Group {
     class: Class,
@@ -52,12 +52,12 @@ impl Group {
     }
 }
 
-/// What a model computes with.
+/// Kind of a model's arithmetic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Class {
     Integer,
     Float,
-    /// Floats outside, quantized weights inside.
+    /// Float inputs and outputs with quantized weights.
     Mixed,
 }
 
@@ -72,7 +72,7 @@ impl Class {
 }
 
 impl Row {
-    /// The peer's latency over ours: above 1 we are faster. None where one of them has no figure.
+    /// Returns the peer's latency divided by ours: above 1 we are faster. `None` if one of them has no figure.
     fn ratio(&self, contender: usize) -> Option<f64> {
         match (&self.latency[0], &self.latency[contender]) {
             (Ok(ours), Ok(theirs)) if *ours > 0.0 => Some(theirs / ours),
@@ -80,13 +80,13 @@ impl Row {
         }
     }
 
-    /// Whether the row counts in means.
+    /// Tests whether the row counts in means.
     fn counts(&self, suite: &Suite) -> bool {
         self.latency.iter().all(|latency| latency.as_ref().is_ok_and(|time| *time >= suite.least_nanoseconds))
     }
 }
 
-/// The geometric mean of the ratios of those rows that count, and how many do.
+/// Returns the geometric mean of the ratios of the rows that count, and their number.
 fn geometric_mean<'a>(suite: &Suite, rows: impl Iterator<Item = &'a Row>, contender: usize) -> Option<(f64, usize)> {
     let logarithms: Vec<f64> = rows.filter(|row| row.counts(suite)).filter_map(|row| Some(row.ratio(contender)?.ln())).collect();
     let count = logarithms.len();
@@ -96,8 +96,8 @@ fn geometric_mean<'a>(suite: &Suite, rows: impl Iterator<Item = &'a Row>, conten
 /// Measures, and writes a table and a chart of each peer to `target/peers`.
 ///
 /// # Errors
-/// When an argument is not understood, there is no model, or a tool is missing or cannot be built. A model that one contender
-/// cannot run is no error: its row says why.
+/// A message if an argument is not understood, if there is no model, or if a tool is missing or cannot be built. A model that one contender
+/// cannot run is no error: its row has the reason.
 pub fn run(arguments: &[String]) -> Outcome {
     let options = Options::parse(arguments)?;
     process::run(cargo().args(["build", "--release", "--bin", "modelc"]))?;
@@ -110,7 +110,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// One format's models beside their peers.
+/// Measures one format's models with their peers.
 fn compare(options: &Options, suite: &Suite, models: &[&PathBuf]) -> Outcome {
     let folder = process::target().join("peers");
     let tools = suite.tools(&folder)?;
@@ -163,18 +163,18 @@ impl Options {
         Ok(options)
     }
 
-    /// The processors that everything runs on, as `taskset` takes them.
+    /// Returns the processors of the measurement, in the syntax of `taskset`.
     fn processors(&self) -> String {
         if self.threads == 1 { self.cpu.to_string() } else { format!("{}-{}", self.cpu + 1 - self.threads, self.cpu) }
     }
 }
 
-/// The processor with the highest number: the first one takes most interrupts.
+/// Returns the processor with the highest number, because the first one takes most interrupts.
 fn last_cpu() -> usize {
     std::thread::available_parallelism().map_or(0, |count| count.get() - 1)
 }
 
-/// The recorded models of every suite, or the examples.
+/// Returns the recorded models of every suite, or the examples.
 fn corpus() -> Result<Vec<PathBuf>, String> {
     let models = std::env::var_os("MODELC_CORPUS").map_or_else(|| root().join("../shared/models"), PathBuf::from);
     let mut list: Vec<PathBuf> = SUITES.iter().flat_map(|suite| models_in(&models.join(suite.folder), suite)).collect();
@@ -184,7 +184,7 @@ fn corpus() -> Result<Vec<PathBuf>, String> {
     if list.is_empty() { Err("there are no models to measure".into()) } else { Ok(list) }
 }
 
-/// The models of a folder that a suite runs, by name.
+/// Returns the models of a folder that a suite runs, sorted by name.
 fn models_in(folder: &Path, suite: &Suite) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
     let mut list: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -199,7 +199,7 @@ fn measure(runner: &Runner<'_>, suite: &Suite, model: &Path, rounds: usize) -> R
     let mut times: Vec<Result<Vec<f64>, String>> = vec![Ok(Vec::new()); suite.contenders.len()];
     for _ in 0..rounds {
         for (command, times) in commands.iter_mut().zip(&mut times) {
-            // Who fails once is not asked again.
+            // A contender that failed once is skipped.
             let Ok(list) = times else { continue };
             match command.as_mut().map_err(|error| error.clone()).and_then(measure::median) {
                 Ok(time) => list.push(time),

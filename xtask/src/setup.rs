@@ -1,18 +1,18 @@
-//! `cargo xtask setup`: the programs that the tests call, from Debian's packages.
+//! `cargo xtask setup`: installs the programs that the tests call, from Debian's packages.
 
 use crate::Outcome;
 use crate::process::{self, find};
 use std::path::Path;
 use std::process::Command;
 
-/// How to see that a package is there. Probing for what is used, not for package names, lets a person on another
-/// system install the same tools in another way.
+/// A test for an installed package. It looks for the files in use, not for package names, so that other systems can provide the tools in
+/// another way.
 enum Probe {
     Program(&'static str),
     File(&'static str),
 }
 
-/// One thing the tests use, and the packages that hold it, in the order to try them: Debian has moved some.
+/// A requirement of the tests, and the packages that provide it, in the order to try them: Debian has moved some.
 struct Need {
     probe: Probe,
     packages: &'static [&'static str],
@@ -26,8 +26,8 @@ const fn file(path: &'static str, packages: &'static [&'static str]) -> Need {
     Need { probe: Probe::File(path), packages }
 }
 
-/// `qemu-utils` must not stand here: where it was installed from backports, apt removes it by itself, and naming it
-/// beside the system emulators makes the set unsatisfiable.
+/// The requirements. `qemu-utils` must not be here: if it was installed from backports, naming it beside the system emulators makes the set
+/// unsatisfiable, and apt removes it by itself.
 const NEEDS: &[Need] = &[
     program("gcc", &["gcc"]),
     program("g++", &["g++"]),
@@ -49,7 +49,7 @@ const NEEDS: &[Need] = &[
     program("qemu-system-aarch64", &["qemu-system-arm"]),
     program("qemu-system-riscv64", &["qemu-system-misc", "qemu-system-riscv"]),
     program("chromium", &["chromium"]),
-    // A GPU that is a CPU, what listens to its use, and what checks its code.
+    // A software GPU, its validation layer, and the validator of its code.
     file("/usr/share/doc/mesa-vulkan-drivers/copyright", &["mesa-vulkan-drivers"]),
     file("/usr/share/doc/libvulkan1/copyright", &["libvulkan1"]),
     file("/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json", &["vulkan-validationlayers"]),
@@ -75,15 +75,15 @@ fn unmet() -> Vec<&'static Need> {
     NEEDS.iter().filter(|need| !need.is_met()).collect()
 }
 
-/// The programs and files that the tests use and this machine lacks.
+/// Returns the programs and files of the tests that this machine lacks.
 pub fn missing() -> Vec<&'static str> {
     unmet().iter().map(|need| need.name()).collect()
 }
 
-/// Installs what is missing. Nothing missing: says so and touches nothing, so it needs no network and no root.
+/// Installs missing packages. If none is missing, it only prints that, and needs neither network nor root.
 ///
 /// # Errors
-/// When apt fails, or is not there, or something is still missing after it: the message lists what to install by hand.
+/// A message if apt fails or is missing, or if something is still missing afterwards. It lists what to install by hand.
 pub fn run() -> Outcome {
     if unmet().is_empty() {
         println!("setup: everything is here");
@@ -113,7 +113,7 @@ pub fn run() -> Outcome {
     }
 }
 
-/// apt-get, as root: through sudo for anybody else. Waits for another apt to finish instead of failing.
+/// Runs apt-get as root, with sudo if necessary. It waits for another apt instead of failing.
 fn apt(words: &[&str]) -> Outcome {
     let mut command = if is_root() { Command::new("env") } else { Command::new("sudo") };
     command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet", "--option", "DPkg::Lock::Timeout=300"]);

@@ -14,7 +14,7 @@ struct Totals {
 }
 
 impl Totals {
-    /// Adds what a line `test result: ok. 3 passed; 0 failed; 1 ignored; …` says; passes over any other line.
+    /// Adds the counts of a line `test result: ok. 3 passed; 0 failed; 1 ignored; …`; ignores any other line.
     fn add(&mut self, line: &str) {
         let Some(counts) = line.strip_prefix("test result: ") else {
             return;
@@ -34,11 +34,11 @@ impl Totals {
     }
 }
 
-/// Runs `cargo test --release --workspace` with `arguments` added, all test programs even when one fails, and ends with
-/// the line `N passed, N failed, N skipped`.
+/// Runs `cargo test --release --workspace` with `arguments`, all test programs even after a failure. Ends with the line `N passed, N failed, N
+/// skipped`.
 ///
 /// # Errors
-/// When set-up fails, cargo cannot be run, or a test fails.
+/// A message if the setup fails, if cargo cannot be run, or if a test fails.
 pub fn run(arguments: &[String]) -> Outcome {
     setup::run()?;
     let mut command = cargo();
@@ -54,7 +54,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     if status.success() { Ok(()) } else { Err(format!("cargo test ended with {status}")) }
 }
 
-/// Prints every line as it comes, counting.
+/// Prints and counts every line as it arrives.
 fn pass_on(output: impl std::io::Read, totals: &mut Totals) -> std::io::Result<()> {
     let mut reader = BufReader::new(output);
     let mut here = std::io::stdout();

@@ -1,5 +1,4 @@
-//! Syntax to model: names are resolved, slots and values assigned, and what the generated readers
-//! could not honour is refused.
+//! Conversion of syntax to the model: resolves names, assigns slots and values, and rejects what generated readers cannot support.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +9,7 @@ use crate::names;
 use crate::syntax::{self, Attribute, Declaration, DeclarationKind, Literal, Name, TypeName};
 use crate::values;
 
-/// A vtable is at most 65,535 bytes: 4 of sizes and 2 a slot.
+/// Limit of slots: a vtable has at most 65,535 bytes, 4 of sizes and 2 for each slot.
 const MAX_SLOTS: usize = (u16::MAX as usize - 4) / 2;
 
 /// Checks every file and returns its module, in the order of the files.
@@ -19,7 +18,7 @@ pub(crate) fn check(sources: &[Source]) -> Result<Vec<Module>, Error> {
     sources.iter().map(|source| Checker { source, scope: &scope }.module()).collect()
 }
 
-/// Every declaration of every file by its full name.
+/// Declarations of all files by full name.
 struct Scope<'a> {
     declared: HashMap<String, (&'a Source, &'a Declaration)>,
 }
@@ -43,7 +42,7 @@ impl<'a> Scope<'a> {
         Ok(Scope { declared })
     }
 
-    /// Looks for `name` in `namespace`, then in each namespace around it.
+    /// Searches for `name` in `namespace`, then in each enclosing namespace.
     fn find(&self, namespace: &str, name: &str) -> Option<(&'a Source, &'a Declaration)> {
         let mut namespace = namespace;
         loop {
@@ -62,7 +61,7 @@ fn qualified(namespace: &str, name: &str) -> String {
     if namespace.is_empty() { name.to_string() } else { format!("{namespace}.{name}") }
 }
 
-/// Checks one file.
+/// The checker of one file.
 struct Checker<'a> {
     source: &'a Source,
     scope: &'a Scope<'a>,
@@ -117,7 +116,7 @@ impl Checker<'_> {
         Ok(table.name)
     }
 
-    /// The base type of an enum, and its values: each the one before plus 1 unless given.
+    /// Returns the base type of an enum, and its values: each is the one before plus 1 unless given.
     fn enumeration(&self, base: &Name, members: &[syntax::EnumMember]) -> Result<(Scalar, Vec<(String, i128)>), Error> {
         let scalar = Scalar::from_schema(&base.text).filter(|scalar| scalar.range().is_some());
         let Some(scalar) = scalar else {
@@ -184,7 +183,7 @@ impl Checker<'_> {
                 return self.error(field.name.position, message);
             }
             if !deprecated {
-                // Within u16 as slots is at most MAX_SLOTS.
+                // It fits u16, because slots is at most MAX_SLOTS.
                 let vtable_offset = (4 + 2 * (slots - 1)) as u16;
                 checked.push(Field { name, vtable_offset, kind });
             }
@@ -232,7 +231,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The value of an absent enum field: one of the enum's, given by name or by number.
+    /// Returns the value of an absent enum field: one of the enum's values, given by name or by number.
     fn enum_default(&self, field: &syntax::Field, base: Scalar, members: &[(String, i128)]) -> Result<i128, Error> {
         let Some(literal) = &field.default else {
             if members.iter().any(|(_, value)| *value == 0) {
@@ -269,7 +268,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether the field is deprecated. Alignment is for writers; a reader takes bytes as they lie.
+    /// Returns `true` if the field is deprecated. Alignment is for writers; a reader accepts unaligned bytes.
     fn attributes(&self, field: &syntax::Field) -> Result<bool, Error> {
         let mut deprecated = false;
         for attribute in &field.attributes {
@@ -335,7 +334,7 @@ mod tests {
     use super::*;
     use crate::load;
 
-    /// The module of `main.fbs` with `other.fbs` beside it.
+    /// Checks `main.fbs` with `other.fbs` beside it.
     fn check_both(main: &str, other: &str) -> Result<Module, Error> {
         let read = |path: &Path| match path.to_str() {
             Some("main.fbs") => Ok(main.to_string()),

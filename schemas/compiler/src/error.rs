@@ -1,9 +1,9 @@
-//! Where and why a schema was refused.
+//! Errors of schemas, with position and reason.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A place in a schema: both numbers count from 1, columns in characters.
+/// A position in a schema: both numbers count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The line.
@@ -17,19 +17,19 @@ impl Position {
     pub(crate) const START: Position = Position { line: 1, column: 1 };
 }
 
-/// A fault in a schema; printed as `file:line:column: message`.
+/// An error in a schema; printed as `file:line:column: message`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// The schema at fault.
+    /// File of the schema.
     pub file: PathBuf,
-    /// Where in it.
+    /// Position in the file.
     pub position: Position,
-    /// What was found, and what was expected.
+    /// Text found, and text expected.
     pub message: String,
 }
 
 impl Error {
-    /// An error at `position` of `file`.
+    /// Makes an error at `position` of `file`.
     pub(crate) fn new(file: &Path, position: Position, message: impl Into<String>) -> Error {
         Error { file: file.to_path_buf(), position, message: message.into() }
     }

@@ -1,4 +1,4 @@
-//! Characters to tokens. Comments, documentation comments included, are dropped.
+//! Conversion of characters to tokens. Comments, documentation comments included, are dropped.
 
 use std::fmt;
 use std::iter::Peekable;
@@ -12,7 +12,7 @@ use crate::error::{Error, Position};
 pub(crate) enum Token {
     /// A name or a keyword.
     Identifier(String),
-    /// A number as written, without its sign; whether it is well formed depends on the field it is for.
+    /// A number as written, without its sign; its field determines whether it is valid.
     Number(String),
     /// A string, without its quotes.
     Text(String),
@@ -34,7 +34,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// A token and the place of its first character.
+/// A token, with the position of its first character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Located {
     pub(crate) token: Token,
@@ -44,7 +44,7 @@ pub(crate) struct Located {
 /// The punctuation of the language.
 const SYMBOLS: &str = "{}[]():;,=.+-";
 
-/// All tokens of `source`, closed by [`Token::End`]. `file` is only for errors.
+/// Returns all tokens of `source`, with [`Token::End`] at the end. `file` is only for errors.
 pub(crate) fn tokens(file: &Path, source: &str) -> Result<Vec<Located>, Error> {
     let mut lexer = Lexer { file, rest: source.chars().peekable(), position: Position::START };
     let mut tokens = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn tokens(file: &Path, source: &str) -> Result<Vec<Located>, Error> {
 struct Lexer<'a> {
     file: &'a Path,
     rest: Peekable<Chars<'a>>,
-    /// The place of the next character of `rest`.
+    /// The position of the next character of `rest`.
     position: Position,
 }
 
@@ -150,7 +150,7 @@ impl Lexer<'_> {
         word
     }
 
-    /// Digits, letters and points; a sign only as part of a decimal exponent.
+    /// Takes digits, letters and points; a sign only as part of a decimal exponent.
     fn number(&mut self) -> String {
         let mut text = String::new();
         while let Some(&character) = self.rest.peek() {
@@ -166,7 +166,7 @@ impl Lexer<'_> {
         text
     }
 
-    /// A string on one line. Schemas hold file names and identifiers only, so there are no escapes.
+    /// Takes a string on one line. Schemas contain only file names and identifiers, so there are no escapes.
     fn string(&mut self, start: Position) -> Result<Token, Error> {
         self.next();
         let mut text = String::new();

@@ -1,18 +1,17 @@
-//! Turns FlatBuffers schemas (`.fbs`) into Rust readers and writers over the `flatbuffers` crate.
+//! Compilation of FlatBuffers schemas (`.fbs`) to Rust readers and writers over the `flatbuffers` crate.
 //!
-//! A build script calls [`compile_file`] for each schema and includes what comes back:
+//! A build script calls [`compile_file`] for each schema and includes the result:
 //!
 //! ```text
 //! text ─ lexer ─▶ tokens ─ parser ─▶ syntax ─ load (includes) ─ check ─▶ model ─ generate ─▶ Rust
 //! ```
 //!
-//! The language is FlatBuffers without what model files never use: structs, fixed arrays, vectors of
-//! vectors or unions, optional scalars, services, and attributes other than `deprecated` and
-//! `force_align`. Each of those is an error that says so, never a silent omission: a skipped field
-//! would shift the slots of all that follow.
+//! The language is FlatBuffers without what model files never use: structs, fixed arrays, vectors of vectors or unions, optional scalars,
+//! services, and attributes other than `deprecated` and `force_align`. Each of these is an error, never a silent omission. A skipped field
+//! would shift the slots of all later fields.
 //!
-//! What is generated for `schemas/NAME.fbs` is the text of one module, called `NAME`; types from an
-//! included `OTHER.fbs` are looked for in `super::OTHER`. In it:
+//! The output for `schemas/NAME.fbs` is the text of one module, named `NAME`; types from an included `OTHER.fbs` are expected in
+//! `super::OTHER`. It contains:
 //!
 //! * an enum is an *open* newtype over its integer: a value that the schema does not know is kept,
 //!   and `variant_name` is `None` for it. `KNOWN` lists the known values with their names;
@@ -49,18 +48,18 @@ pub struct Output {
     pub files: Vec<PathBuf>,
 }
 
-/// Compiles the schema at `path`; includes are looked for beside the file that names them.
+/// Compiles the schema at `path`; includes are relative to the file that names them.
 ///
 /// # Errors
-/// The first fault found, with the file, line and column it is at and what was expected there.
+/// The first error, with file, line and column, and the expected text.
 pub fn compile_file(path: &Path) -> Result<Output, Error> {
     compile(path, &|file| std::fs::read_to_string(file))
 }
 
-/// As [`compile_file`], with `read` in place of the file system.
+/// Compiles the schema at `path`, with `read` in place of the file system.
 ///
 /// # Errors
-/// As [`compile_file`]; what `read` reports is placed at the `include` that asked for the file.
+/// The errors of [`compile_file`]; an error of `read` has the position of the `include`.
 pub fn compile(path: &Path, read: &dyn Fn(&Path) -> std::io::Result<String>) -> Result<Output, Error> {
     let sources = load::load(path, read)?;
     let modules = check::check(&sources)?;

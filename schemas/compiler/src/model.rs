@@ -1,6 +1,6 @@
 //! A checked schema: every name resolved, every slot and value assigned.
 
-/// What one file declares.
+/// Declarations of one file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Module {
     pub(crate) name: String,
@@ -9,7 +9,7 @@ pub(crate) struct Module {
     pub(crate) tables: Vec<Table>,
     /// The root table's name.
     pub(crate) root: Option<String>,
-    /// Four characters.
+    /// The file identifier: four characters.
     pub(crate) identifier: Option<String>,
 }
 
@@ -50,18 +50,17 @@ pub(crate) struct Table {
     pub(crate) fields: Vec<Field>,
 }
 
-/// A field that is read and written: deprecated ones have had their slots counted and are gone.
+/// A field that is read and written. Deprecated fields are left out, but their slots count.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Field {
-    /// In snake case.
+    /// Name in snake case.
     pub(crate) name: String,
-    /// Where in a vtable the field's offset stands: 4 bytes of sizes, then 2 bytes a slot. The tag of
-    /// a union stands in the slot before.
+    /// Position of the field's offset in a vtable: after 4 bytes of sizes, 2 bytes for each slot. The tag of a union is in the slot before.
     pub(crate) vtable_offset: u16,
     pub(crate) kind: FieldKind,
 }
 
-/// What a field holds. `default` is the value of an absent field, as Rust.
+/// Type of a field. `default` is the value of an absent field, as Rust.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FieldKind {
     Scalar { scalar: Scalar, default: String },
@@ -72,7 +71,7 @@ pub(crate) enum FieldKind {
     Vector(Element),
 }
 
-/// What a vector holds.
+/// Type of a vector's elements.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Element {
     Scalar(Scalar),
@@ -98,7 +97,7 @@ pub(crate) enum Scalar {
 }
 
 impl Scalar {
-    /// The scalar that a schema calls `name`, by either of its names.
+    /// Returns the scalar with this name in schemas, by either of its names.
     pub(crate) fn from_schema(name: &str) -> Option<Scalar> {
         Some(match name {
             "bool" => Scalar::Bool,
@@ -116,7 +115,7 @@ impl Scalar {
         })
     }
 
-    /// The Rust type.
+    /// Returns the Rust type.
     pub(crate) fn rust(self) -> &'static str {
         match self {
             Scalar::Bool => "bool",
@@ -133,7 +132,7 @@ impl Scalar {
         }
     }
 
-    /// Bytes in a file.
+    /// Returns the bytes in a file.
     pub(crate) fn size(self) -> usize {
         match self {
             Scalar::Bool | Scalar::I8 | Scalar::U8 => 1,
@@ -143,7 +142,7 @@ impl Scalar {
         }
     }
 
-    /// The smallest and largest value of an integer type.
+    /// Returns the smallest and largest value of an integer type.
     pub(crate) fn range(self) -> Option<(i128, i128)> {
         Some(match self {
             Scalar::I8 => (i8::MIN.into(), i8::MAX.into()),

@@ -1,4 +1,4 @@
-//! Where in a buffer the values of a schema stand, so that tests can damage them one at a time.
+//! Positions of a schema's values in a buffer, so that tests can damage them one at a time.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -7,33 +7,33 @@ use crate::error::Error;
 use crate::model::{Element, FieldKind, Module, Reference, Scalar, Table};
 use crate::{check, load};
 
-/// What stands at a [`Site`].
+/// Kind of value at a [`Site`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SiteKind {
     /// An integer or an enum.
     Integer,
     /// A binary floating-point number.
     Float,
-    /// Which member a union holds.
+    /// The tag of a union.
     Tag,
     /// The distance to a string, vector or table.
     Offset,
     /// The number of elements of a vector or string.
     Length,
-    /// Where in its table a field stands; 0 where it is absent.
+    /// The offset of a field in its table; 0 if it is absent.
     Slot,
 }
 
 /// One value in a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Site {
-    /// The position of its first byte.
+    /// Position of the first byte.
     pub at: usize,
-    /// Its bytes, at most 8; all of them are in the buffer.
+    /// Number of bytes, at most 8; all of them are in the buffer.
     pub width: usize,
-    /// What it is.
+    /// Kind of value.
     pub kind: SiteKind,
-    /// The same for all values of one field of one table type.
+    /// Number of the field; equal for all values of one field of a table type.
     pub field: u32,
 }
 
@@ -49,7 +49,7 @@ impl Schema {
     /// Reads the schema at `path`.
     ///
     /// # Errors
-    /// As [`crate::compile_file`].
+    /// The errors of [`crate::compile_file`].
     pub fn read(path: &Path) -> Result<Schema, Error> {
         let modules = check::check(&load::load(path, &|file| std::fs::read_to_string(file))?)?;
         Ok(Schema::new(modules))
@@ -69,8 +69,8 @@ impl Schema {
         Schema { tables, enums, root }
     }
 
-    /// The values of a buffer, in the order in which they are reached from its root: at most `most`, and of each vector of numbers at
-    /// most the first sixteen. The buffer may be damaged: what lies outside it is left out.
+    /// Returns the values of a buffer, in the order in which they are reached from its root: at most `most`, and at most the first sixteen of
+    /// each vector of numbers. The buffer may be damaged: values outside it are left out.
     pub fn sites(&self, buffer: &[u8], most: usize) -> Vec<Site> {
         let mut walk =
             Walk { schema: self, buffer, most, sites: Vec::new(), fields: HashMap::new(), seen: HashSet::new(), left: Vec::new() };
@@ -86,7 +86,7 @@ impl Schema {
     }
 }
 
-/// Elements of a vector of numbers that are sites: the rest is as a rule weights.
+/// Limit of sites in a vector of numbers, whose other elements are usually weights.
 const MOST_ELEMENTS: usize = 16;
 
 struct Walk<'a> {
@@ -94,9 +94,9 @@ struct Walk<'a> {
     buffer: &'a [u8],
     most: usize,
     sites: Vec<Site>,
-    /// Numbers of fields, by their address in the schema.
+    /// Numbers of fields, by address in the schema.
     fields: HashMap<(*const Table, u16), u32>,
-    /// Tables visited: many may refer to one.
+    /// Tables visited; several may refer to one.
     seen: HashSet<usize>,
     left: Vec<(&'a Reference, usize)>,
 }
@@ -114,14 +114,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Notes an offset and gives where it leads to.
+    /// Adds an offset and returns its target.
     fn follow(&mut self, at: usize, field: u32) -> Option<usize> {
         let target = at.checked_add(self.word(at)?)?;
         self.add(at, 4, SiteKind::Offset, field);
         (target < self.buffer.len()).then_some(target)
     }
 
-    /// Notes the length of a vector and gives its elements: where each stands.
+    /// Adds the length of a vector and returns the positions of its elements.
     fn elements(&mut self, at: usize, width: usize, field: u32) -> impl Iterator<Item = usize> + use<> {
         self.add(at, 4, SiteKind::Length, field);
         let count = self.word(at).unwrap_or(0).min((self.buffer.len() - at) / width);
@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
                 }
             }
             FieldKind::Union { members, .. } => {
-                // The tag stands in the slot before.
+                // The slot before has the tag.
                 let Some(distance) = self.half(slot - 2).filter(|distance| *distance != 0) else { return };
                 self.add(table + distance, 1, SiteKind::Tag, number);
                 let tag = self.buffer.get(table + distance).copied().unwrap_or(0);
@@ -225,7 +225,7 @@ mod tests {
         Schema::new(check::check(&load::load(Path::new("main.fbs"), &read).unwrap()).unwrap())
     }
 
-    /// A root with one integer of −2, one vector of two shorts, and one absent field.
+    /// A buffer whose root has one integer of −2, one vector of two shorts, and one absent field.
     const BUFFER: [u8; 40] = [
         16, 0, 0, 0, 0, 0, // the root is at 16
         10, 0, 12, 0, 8, 0, 4, 0, 0, 0, // vtable at 6

@@ -1,8 +1,8 @@
-//! A schema as written: what the parser yields and [`crate::check`] gives meaning to.
+//! A schema as written: the output of the parser and the input of [`crate::check`].
 
 use crate::error::Position;
 
-/// A name, possibly qualified (`a.b.C`), and where it stands.
+/// A name, possibly qualified (`a.b.C`), with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Name {
     pub(crate) text: String,
@@ -18,7 +18,7 @@ pub(crate) struct File {
     pub(crate) identifier: Option<Name>,
 }
 
-/// `root_type NAME;` and the namespace it was said in.
+/// A statement `root_type NAME;`, with its namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
     pub(crate) namespace: String,
@@ -28,13 +28,13 @@ pub(crate) struct Root {
 /// A table, an enum or a union.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Declaration {
-    /// Empty outside any namespace.
+    /// Namespace; empty outside any namespace.
     pub(crate) namespace: String,
     pub(crate) name: Name,
     pub(crate) kind: DeclarationKind,
 }
 
-/// What is declared.
+/// Kind of declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DeclarationKind {
     Table(Vec<Field>),

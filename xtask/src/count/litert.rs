@@ -1,6 +1,6 @@
-//! The peer: LiteRT for aarch64, whose kernels follow the core that it finds.
+//! The peer: LiteRT for aarch64, which selects kernels by the core that it detects.
 //!
-//! The processor's features are the emulator's. The part number, by which XNNPACK knows cores, stands in a file that the program finds in place of
+//! The emulator provides the processor's features. XNNPACK identifies cores by part number, which the program reads from a substitute for
 //! `/proc/cpuinfo`.
 
 use super::program::{CROSS_COMPILER, Counter, source};
@@ -17,18 +17,18 @@ const LIBRARY: &str = "libLiteRt.so";
 /// The C library for aarch64, of Debian's package `libc6-arm64-cross`.
 const SYSTEM: &str = "/usr/aarch64-linux-gnu/lib";
 
-/// A core that the library is told of.
+/// A core that is presented to the library.
 pub struct Core {
     pub name: &'static str,
-    /// Its part number, of Arm's.
+    /// Arm's part number.
     part: u32,
     /// The emulator's processor with its features.
     processor: &'static str,
-    /// Our level for it.
+    /// Our level for the core.
     level: &'static str,
 }
 
-/// Cores for which XNNPACK has kernels of their own. The last one multiplies matrices of bytes (`i8mm`).
+/// Cores for which XNNPACK has kernels. The last one multiplies matrices of bytes (`i8mm`).
 const CORES: [Core; 5] = [
     Core { name: "Cortex-A53", part: 0xd03, processor: "cortex-a53", level: "aarch64" },
     Core { name: "Cortex-A72", part: 0xd08, processor: "cortex-a72", level: "aarch64" },
@@ -37,7 +37,7 @@ const CORES: [Core; 5] = [
     Core { name: "Cortex-X2", part: 0xd48, processor: "max,sve=off,sme=off", level: "aarch64+dotprod" },
 ];
 
-/// The cores that run our code of a level.
+/// Returns the cores that run our code of a level.
 pub fn cores_of(level: &str) -> impl Iterator<Item = &'static Core> + '_ {
     CORES.iter().filter(move |core| core.level == level)
 }
@@ -49,11 +49,11 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Builds the program with a library: its file, or the folder that it is in. The library is copied, for the accelerators that may lie beside it
-    /// end the program on older cores.
+    /// Builds the program with a library: its file, or its folder. The library is copied, because accelerators beside it would end the program
+    /// on older cores.
     ///
     /// # Errors
-    /// When there is no such library, or the program does not link with it.
+    /// A message if there is no such library, or if the program does not link with it.
     pub fn new(counter: &Counter, library: &Path) -> Result<Self, String> {
         let library = if library.is_dir() { library.join(LIBRARY) } else { library.into() };
         let folder = counter.folder.clone();
@@ -65,10 +65,10 @@ impl Peer {
         Ok(Self { program, folder })
     }
 
-    /// The instructions of a call on a core.
+    /// Counts the instructions of a call on a core.
     ///
     /// # Errors
-    /// When the library refuses the model, or the program fails.
+    /// A message if the library rejects the model, or if the program fails.
     pub fn count(&self, counter: &Counter, model: &Path, core: &Core) -> Result<Counts, String> {
         let system = self.system(core).map_err(|error| format!("a system for {}: {error}", core.name))?;
         let libraries = format!("LD_LIBRARY_PATH={}", self.folder.display());
@@ -77,7 +77,7 @@ impl Peer {
         counter.run(core.processor, &[&words[..], &program].concat())
     }
 
-    /// The folder in which the emulator looks for the program's files first.
+    /// Makes the folder in which the emulator first looks for the program's files.
     fn system(&self, core: &Core) -> std::io::Result<PathBuf> {
         let system = self.folder.join(core.name);
         if !system.is_dir() {
@@ -89,7 +89,7 @@ impl Peer {
     }
 }
 
-/// The text of `/proc/cpuinfo` for a core, with a part for each of this computer's processors.
+/// Returns the text of `/proc/cpuinfo` for a core, with an entry for each of this computer's processors.
 fn description(core: &Core) -> String {
     let mut text = String::new();
     for number in 0..std::thread::available_parallelism().map_or(1, usize::from) {

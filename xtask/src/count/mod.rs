@@ -1,7 +1,7 @@
 //! `cargo xtask count`: the instructions that one call of a model executes on aarch64, by class.
 //!
-//! Objects are linked with a C program that runs under `qemu-aarch64`; a plugin of ours counts between two marks. A count is exact, and the same on
-//! every computer. It is no time. [`RECORD`] holds the counts of some models, with which later ones are compared.
+//! Objects are linked with a C program that runs under `qemu-aarch64`; a plugin counts between two marks. A count is exact, and the same on
+//! every computer, but it is not a time. [`RECORD`] holds the counts of some models, with which later ones are compared.
 
 mod litert;
 mod program;
@@ -18,19 +18,19 @@ const FLAGS: &str = "[MODEL.tflite|MODEL.pte ...] [--cpu LEVEL] [--peer LIBRARY]
 /// The recorded counts, in the project's folder.
 pub const RECORD: &str = "tests/counts/aarch64.txt";
 
-/// The largest difference from a recorded count that is let by, in thousandths.
+/// Largest accepted difference from a recorded count, in thousandths.
 pub const TOLERANCE: u64 = 20;
 
-/// The CPU levels, and the oldest of the emulator's processors that has each: another level's instructions stop the program there.
+/// CPU levels, each with the oldest of the emulator's processors that has it. An instruction of another level stops the program there.
 const LEVELS: [(&str, &str); 2] = [("aarch64", "cortex-a53"), ("aarch64+dotprod", "cortex-a76")];
 
 /// Options of the command line.
 struct Options {
     models: Vec<PathBuf>,
     levels: Vec<(&'static str, &'static str)>,
-    /// LiteRT for aarch64: the library, or a folder that has it.
+    /// LiteRT for aarch64: the library, or its folder.
     peer: Option<PathBuf>,
-    /// The compiler; the release build of this checkout where none is named.
+    /// The compiler; by default the release build of this checkout.
     head: Option<PathBuf>,
 }
 
@@ -55,28 +55,28 @@ impl Options {
     }
 }
 
-/// A level and its processor.
+/// Returns a level and its processor.
 fn level(name: &str) -> Result<(&'static str, &'static str), String> {
     let names = LEVELS.map(|(name, _)| name).join(", ");
     LEVELS.into_iter().find(|(level, _)| *level == name).ok_or_else(|| format!("`{name}` is none of the levels {names}"))
 }
 
-/// Tools that counting needs and that are missing.
+/// Returns the tools for counting that are missing.
 pub fn missing() -> Vec<&'static str> {
     program::TOOLS.into_iter().filter(|tool| process::find(tool).is_none()).collect()
 }
 
-/// The recorded counts.
+/// Reads the recorded counts.
 ///
 /// # Errors
-/// When the file cannot be read or is not understood.
+/// A message if the file cannot be read or is malformed.
 pub fn recorded() -> Result<Vec<Row>, String> {
     let path = root().join(RECORD);
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     table::parse(&text)
 }
 
-/// The file of a model of the record: in the corpus, or among the examples.
+/// Returns the file of a recorded model, in the corpus or among the examples.
 pub fn model(name: &str) -> PathBuf {
     let corpus = std::env::var_os("MODELC_CORPUS").map_or_else(|| root().join("../shared/models"), PathBuf::from);
     let folders = [corpus.join("tflite"), root().join("examples/digits")];
@@ -84,17 +84,17 @@ pub fn model(name: &str) -> PathBuf {
     paths.iter().find(|path| path.is_file()).unwrap_or(&paths[0]).clone()
 }
 
-/// Counts models that a compiler compiles, each at its level, one after the other.
+/// Counts models that one compiler compiles, one after the other.
 pub struct Session {
     modelc: PathBuf,
     counter: Counter,
 }
 
 impl Session {
-    /// A session with a compiler.
+    /// Makes a session with a compiler.
     ///
     /// # Errors
-    /// When a tool is missing, or the plugin does not compile.
+    /// A message if a tool is missing, or if the plugin does not compile.
     pub fn new(modelc: &Path) -> Result<Self, String> {
         let missing = missing();
         if !missing.is_empty() {
@@ -103,10 +103,10 @@ impl Session {
         Ok(Self { modelc: modelc.into(), counter: Counter::new()? })
     }
 
-    /// The instructions of one call of a model's first method.
+    /// Counts the instructions of one call of a model's first method.
     ///
     /// # Errors
-    /// When the model is not compiled, its inputs are not known until it runs, or the call fails.
+    /// A message if the model is not compiled, if its inputs are not known before it runs, or if the call fails.
     pub fn count(&self, model: &Path, level_name: &str) -> Result<Counts, String> {
         let (level, processor) = level(level_name)?;
         let program = self.counter.build(&self.modelc, model, level)?;
@@ -114,10 +114,10 @@ impl Session {
     }
 }
 
-/// Counts, prints a table, and compares it with the recorded one. With `MODELC_BLESS` in the environment it becomes the recorded one.
+/// Counts, prints a table, and compares it with the recorded one. `MODELC_BLESS` in the environment records it.
 ///
 /// # Errors
-/// When an argument is not understood, a tool is missing, a model cannot be counted, or a count is another than the recorded one.
+/// A message if an argument is not understood, if a tool is missing, if a model cannot be counted, or if a count differs from the recorded one.
 pub fn run(arguments: &[String]) -> Outcome {
     let mut options = Options::parse(arguments)?;
     let record = recorded()?;
@@ -144,7 +144,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// Counts all models at all levels, and the peer's on its processors; prints each count. Gives ours, and what failed.
+/// Counts all models at all levels, and the peer's on its processors; prints each count. Returns our counts, and the failures.
 fn count_all(options: &Options, session: &Session) -> Result<(Vec<Row>, Vec<String>), String> {
     let peer = options.peer.as_deref().map(|library| litert::Peer::new(&session.counter, library)).transpose()?;
     let (mut rows, mut failures) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Programs for aarch64, and the emulator that counts what they execute.
+//! Programs for aarch64, and the emulator that counts their instructions.
 
 use super::table::Counts;
 use crate::process::{output, root, shown, target};
@@ -7,25 +7,25 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Programs that counting calls.
+/// Programs that counting needs.
 pub const TOOLS: [&str; 3] = ["gcc", CROSS_COMPILER, EMULATOR];
 
 /// The C compiler for aarch64.
 pub const CROSS_COMPILER: &str = "aarch64-linux-gnu-gcc";
-/// The emulator of programs.
+/// The user-mode emulator.
 const EMULATOR: &str = "qemu-aarch64";
 
-/// A folder for what is built, and the plugin in it.
+/// A folder for built files, with the plugin in it.
 pub struct Counter {
     pub folder: PathBuf,
     plugin: PathBuf,
 }
 
 impl Counter {
-    /// Builds the plugin for the emulator that is here.
+    /// Builds the plugin for the installed emulator.
     ///
     /// # Errors
-    /// When the emulator tells no version, or the compiler refuses.
+    /// A message if the emulator does not print its version, or if the compiler fails.
     pub fn new() -> Result<Self, String> {
         let folder = target().join(format!("count/{}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -38,10 +38,10 @@ impl Counter {
         Ok(Self { folder, plugin })
     }
 
-    /// A program that calls a model twice, the second time between marks.
+    /// Builds a program that calls a model twice, the second time between marks.
     ///
     /// # Errors
-    /// When the model is not compiled, or its call cannot be written without knowing more.
+    /// A message if the model is not compiled, or if its call depends on more than the header.
     pub fn build(&self, modelc: &Path, model: &Path, level: &str) -> Result<PathBuf, String> {
         let file = |name: &str| self.folder.join(name);
         let mut command = Command::new(modelc);
@@ -60,11 +60,11 @@ impl Counter {
         Ok(file("call"))
     }
 
-    /// The instructions that a program executes between its marks, on one of the emulator's processors. The arguments are those of the emulator
-    /// after that.
+    /// Counts the instructions that a program executes between its marks, on one of the emulator's processors. `arguments` are further
+    /// arguments of the emulator.
     ///
     /// # Errors
-    /// When it ends with an error, or without having come to two marks.
+    /// A message if the program fails, or if it does not reach two marks.
     pub fn run(&self, processor: &str, arguments: &[&OsStr]) -> Result<Counts, String> {
         let mut command = Command::new(EMULATOR);
         command.args(["-cpu", processor, "-plugin"]).arg(&self.plugin).args(arguments);
@@ -80,24 +80,24 @@ impl Counter {
 
 impl Drop for Counter {
     fn drop(&mut self) {
-        // What is left can be built again.
+        // Leftover files can be built again.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// A file beside this one.
+/// Returns the path of a file beside this one.
 pub fn source(name: &str) -> PathBuf {
     root().join("xtask/src/count").join(name)
 }
 
-/// The version of the interface of plugins that an emulator of a version has.
+/// Returns the version of the plugin interface in an emulator, from its printed version.
 fn plugin_version(said: &str) -> Option<u32> {
     let (_, rest) = said.split_once("version ")?;
     let major: u32 = rest.split('.').next()?.parse().ok()?;
     Some(if major < 9 { 1 } else { 4 })
 }
 
-/// A C program that calls the first method of a header's model, with made-up inputs. Nothing if extents are arguments.
+/// Returns a C program that calls the first method of a header's model, with artificial inputs. `None` if extents are arguments.
 fn call(header: &str) -> Option<String> {
     let (_, rest) = header.split_once("/* Method ")?;
     let method = rest.split('.').next()?;

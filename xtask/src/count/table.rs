@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-/// The classes that `plugin.c` counts, in its order: dot products, other products that are added to floats, loads and stores of any register, other
+/// Classes of `plugin.c`, in its order: dot products, multiply-adds of floats, loads of any register, stores of any register, other
 /// instructions on vectors or floats, and all others.
 pub const CLASSES: [&str; 6] = ["dot", "fmla", "loads", "stores", "vector", "scalar"];
 
-/// The line above those of [`line`].
+/// Heading of the lines of [`line`].
 pub const HEAD: &str =
     "millions of instructions                         CPU                  all       dot      fmla     loads    stores    vector    scalar";
 
-/// What the record begins with.
+/// First lines of the record.
 const BEGINNING: &str = "\
 # Instructions that one call of a model executes, by class. `MODELC_BLESS=1 cargo xtask count` writes this; models that it names are added.
 # model level dot fmla loads stores vector scalar
@@ -21,12 +21,12 @@ const BEGINNING: &str = "\
 pub struct Counts(pub [u64; CLASSES.len()]);
 
 impl Counts {
-    /// Instructions of all classes.
+    /// Returns the instructions of all classes.
     pub fn all(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Counts from numbers in the order of the classes.
+    /// Parses counts from numbers in the order of the classes.
     pub fn parse<'a>(words: impl Iterator<Item = &'a str>) -> Option<Self> {
         let numbers: Vec<u64> = words.map(str::parse).collect::<Result<_, _>>().ok()?;
         Some(Self(numbers.try_into().ok()?))
@@ -36,15 +36,15 @@ impl Counts {
 /// The counts of a model at a CPU level.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// The name of its file without the ending.
+    /// Name of the model's file without extension.
     pub model: String,
-    /// The level's name.
+    /// Name of the level.
     pub level: String,
-    /// Its counts.
+    /// Counts of the model.
     pub counts: Counts,
 }
 
-/// A line for a person, in millions; of a peer with its instructions over ours.
+/// Formats a line for people, in millions; for a peer, with its instructions relative to ours.
 pub fn line(name: &str, level: &str, counts: &Counts, ours: Option<&Counts>) -> String {
     let millions = |count: u64| count as f64 / 1e6;
     let mut text = format!("{name:<48} {level:<16} {:>9.3}", millions(counts.all()));
@@ -57,10 +57,10 @@ pub fn line(name: &str, level: &str, counts: &Counts, ours: Option<&Counts>) -> 
     text
 }
 
-/// The rows of a record.
+/// Parses the rows of a record.
 ///
 /// # Errors
-/// A line that is no row.
+/// The first malformed line.
 pub fn parse(text: &str) -> Result<Vec<Row>, String> {
     let lines = text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
     lines.map(|line| row(line).ok_or_else(|| format!("`{line}` is no row of counts"))).collect()
@@ -72,7 +72,7 @@ fn row(line: &str) -> Option<Row> {
     Some(Row { model, level, counts: Counts::parse(words)? })
 }
 
-/// The text of a record, some rows of which are new or have new counts.
+/// Returns the text of a record, with rows that are new or have new counts.
 pub fn written(mut record: Vec<Row>, new: Vec<Row>) -> String {
     for row in new {
         match record.iter_mut().find(|old| old.model == row.model && old.level == row.level) {
@@ -89,7 +89,7 @@ pub fn written(mut record: Vec<Row>, new: Vec<Row>) -> String {
     text
 }
 
-/// The rows whose instructions are others than recorded, by more than this many thousandths.
+/// Returns the rows whose instructions differ from the record by more than `tolerance` thousandths.
 pub fn differences(record: &[Row], rows: &[Row], tolerance: u64) -> Vec<String> {
     let differs = |row: &Row| {
         let old = record.iter().find(|old| old.model == row.model && old.level == row.level)?.counts.all();

@@ -5,11 +5,11 @@ pub const CYLINDER: usize = 16 * 63 * SECTOR;
 
 const SECTOR: usize = 512;
 
-/// What `boot.S` reads by one command, and where it has its table.
+/// Bytes that `boot.S` reads with one command, and the offset of its table.
 const RUN: usize = 128 * SECTOR;
 const TABLE: usize = 478;
 
-/// A disk: the first sector, which reads the others, and what is to be read, each with its address in memory.
+/// Makes a disk: the first sector, which loads the other parts, and these parts, each with its address in memory.
 pub fn disk(first_sector: &[u8], parts: &[(u32, &[u8])]) -> Vec<u8> {
     let mut disk = first_sector.to_vec();
     disk.resize(SECTOR, 0);

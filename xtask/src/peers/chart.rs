@@ -1,4 +1,4 @@
-//! The results as a chart: for each model how many times as long as ours the peers take, on a logarithmic scale.
+//! A chart of the results: for each model the peers' times relative to ours, on a logarithmic scale.
 
 use super::Row;
 use super::suites::Suite;
@@ -7,17 +7,17 @@ const LEFT: f64 = 330.0;
 const WIDTH: f64 = 900.0;
 const ROW: f64 = 22.0;
 const TOP: f64 = 64.0;
-/// The scale runs from one part in this many to this many.
+/// The scale extends from one part in this many to this factor.
 const LIMIT: f64 = 16.0;
 const COLOURS: [&str; 2] = ["#c06c2b", "#3d6fb0"];
 
-/// Where a ratio stands; ratios beyond the scale stand at its ends.
+/// Returns the position of a ratio; ratios beyond the scale are at its ends.
 fn x(ratio: f64) -> f64 {
     let part = ratio.clamp(1.0 / LIMIT, LIMIT).log2() / (2.0 * LIMIT.log2()) + 0.5;
     LEFT + part * (WIDTH - LEFT - 40.0)
 }
 
-/// An SVG picture.
+/// Returns an SVG picture.
 pub fn chart(suite: &Suite, rows: &[Row], conditions: &str) -> String {
     let height = TOP + ROW * rows.len() as f64 + 40.0;
     let mut text = format!(
@@ -78,7 +78,7 @@ mod tests {
         let rows = [row("a<b", Class::Float, [Some(1e6), Some(2e6), None])];
         let text = chart(&SUITES[0], &rows, "here & now");
         assert!(text.contains("a&lt;b") && text.contains("here &amp; now"));
-        // Two in the legend, one figure.
+        // Two circles are in the legend, one is a result.
         assert_eq!(text.matches("<circle").count(), 3);
     }
 

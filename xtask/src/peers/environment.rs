@@ -4,10 +4,11 @@ use crate::process;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The interpreter of an environment with these packages, made once. `alone` leaves out what they depend on: a peer that is called from C++ does without.
+/// Returns the interpreter of an environment with these packages, which is made once. With `alone`, dependencies are left out: a peer that C++
+/// calls does not need them.
 ///
 /// # Errors
-/// When Python or a package cannot be had.
+/// A message if Python or a package cannot be installed.
 pub fn python(folder: &Path, packages: &[&str], alone: bool) -> Result<PathBuf, String> {
     let python = folder.join("bin/python");
     let stamp = folder.join("packages");

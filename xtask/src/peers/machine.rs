@@ -1,4 +1,4 @@
-//! The computer that figures hold for.
+//! The computer on which figures were measured.
 
 use super::Options;
 use super::measure::{number, text};
@@ -6,10 +6,10 @@ use crate::process::{output, root};
 use std::path::Path;
 use std::process::Command;
 
-/// Two lines: versions and settings, then processor, vector level and what it reaches at best. They are in every table and chart.
+/// Returns two lines for every table and chart: versions and settings, then processor, vector level and peak speeds.
 ///
 /// # Errors
-/// When the peaks cannot be measured.
+/// A message if the peaks cannot be measured.
 pub fn conditions(options: &Options, modelc: &Path, model: &Path, peer: &str) -> Result<String, String> {
     let commit = Command::new("git").current_dir(root()).args(["rev-parse", "--short", "HEAD"]).output();
     let commit = commit.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
@@ -25,14 +25,14 @@ pub fn conditions(options: &Options, modelc: &Path, model: &Path, peer: &str) ->
     Ok(format!("{settings}\n{}", machine(&processor(), &output(&mut bench)?)))
 }
 
-/// The processor's name as the system tells it.
+/// Returns the processor's name from the system.
 fn processor() -> String {
     let information = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = |line: &str| Some(line.strip_prefix("model name")?.split_once(':')?.1.trim().to_owned());
     information.lines().find_map(model).unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
-/// The second line, from what `modelc bench --profile --json` says.
+/// Returns the second line, from the output of `modelc bench --profile --json`.
 fn machine(processor: &str, report: &str) -> String {
     let giga = |key: &str, factor: f64| number(report, key).map_or_else(|| "?".to_owned(), |rate| format!("{:.0}", rate * factor * 1e-9));
     format!(

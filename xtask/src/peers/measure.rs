@@ -1,4 +1,4 @@
-//! One measurement: a process of its own, on given processors.
+//! One measurement: a separate process on given processors.
 
 use super::suites::{Contender, Tools};
 use super::{Class, Group};
@@ -6,23 +6,24 @@ use crate::process::{output, root, shown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How contenders are run.
+/// Settings for running contenders.
 pub struct Runner<'a> {
     pub modelc: PathBuf,
     pub tools: Tools,
-    /// As `taskset` takes them.
+    /// Processors in the syntax of `taskset`.
     pub processors: String,
     pub threads: usize,
     pub seconds: f64,
-    /// For files of a moment.
+    /// Folder for temporary files.
     pub folder: &'a Path,
 }
 
 impl Runner<'_> {
-    /// What measures a model once. It stays the same until another model's is asked for: some read files that are written here.
+    /// Returns the command that measures a model. It is valid until the next call for another model, because some commands read files written
+    /// here.
     ///
     /// # Errors
-    /// The line of what a contender said that tells why it has no command.
+    /// The line of a contender's message that tells why it has no command.
     pub fn command(&self, contender: Contender, model: &Path) -> Result<Command, String> {
         match contender {
             Contender::Modelc => Ok(self.modelc(model, "3", self.seconds)),
@@ -31,14 +32,14 @@ impl Runner<'_> {
         }
     }
 
-    /// A command on the processors.
+    /// Makes a command that runs on the processors.
     fn pinned(&self, program: &Path) -> Command {
         let mut command = Command::new("taskset");
         command.arg("--cpu-list").arg(&self.processors).arg(program);
         command
     }
 
-    /// Measures a model for at least `seconds`, and at least once.
+    /// Makes a command that measures a model for at least `seconds`, and at least once.
     fn modelc(&self, model: &Path, warmup: &str, seconds: f64) -> Command {
         let mut command = self.pinned(&self.modelc);
         command.arg("bench").arg(model).args(["--json", "--warmup-runs", warmup, "--num-runs", "1"]);
@@ -72,13 +73,13 @@ impl Runner<'_> {
         Ok(command)
     }
 
-    /// The method that modelc measures.
+    /// Returns the method that modelc measures.
     fn method(&self, model: &Path) -> Result<String, String> {
         let report = output(&mut self.modelc(model, "0", 0.0))?;
         Ok(text(&report, "method").unwrap_or("forward").to_owned())
     }
 
-    /// What a model computes with, by the types of its inputs and of its kernels.
+    /// Returns the kind of arithmetic of a model, from the types of its inputs and kernels.
     pub fn group(&self, model: &Path) -> Group {
         let mut command = Command::new(&self.modelc);
         let text = output(command.arg("inspect").arg(model).arg("--json")).unwrap_or_default();
@@ -86,28 +87,28 @@ impl Runner<'_> {
     }
 }
 
-/// The median latency in nanoseconds that a contender's command tells.
+/// Returns the median latency in nanoseconds that a contender's command prints.
 ///
 /// # Errors
-/// The line of what a contender said when it failed.
+/// The line of a contender's message that tells the reason of a failure.
 pub fn median(command: &mut Command) -> Result<f64, String> {
     let text = output(command)?;
-    // The last object with a median is the steady state; peers write one only.
+    // The last object with a median is the steady state; peers print only one.
     let steady = text.rsplit_once("\"steady\"").map_or(text.as_str(), |(_, rest)| rest);
     number(steady, "median_ns").ok_or_else(|| format!("`{}` gave no median", shown(command)))
 }
 
-/// The recorded inputs beside a model.
+/// Returns the recorded inputs beside a model.
 fn recorded_inputs(model: &Path) -> Option<PathBuf> {
     Some(model.with_extension("inputs.npz")).filter(|inputs| inputs.is_file())
 }
 
-/// The tensors of an ExecuTorch program that lie beside it.
+/// Returns the tensor file beside an ExecuTorch program.
 fn tensors_beside(model: &Path) -> Option<PathBuf> {
     Some(model.with_extension("ptd")).filter(|file| file.is_file())
 }
 
-/// The class that an inspection tells; float where it tells nothing.
+/// Returns the class from an inspection; float by default.
 fn classify(inspection: &str) -> Class {
     let strings = |key: &str| {
         let parts: Vec<&str> = inspection.split(&format!("\"{key}\": \"")).skip(1).collect();
@@ -121,13 +122,13 @@ fn classify(inspection: &str) -> Class {
     }
 }
 
-/// The number of a field of a JSON text.
+/// Returns the number in a field of a JSON text.
 pub fn number(json: &str, key: &str) -> Option<f64> {
     let (_, rest) = json.split_once(&format!("\"{key}\":"))?;
     rest.trim_start().split([',', '}', '\n', ' ']).next()?.parse().ok()
 }
 
-/// The text of a field of a JSON text.
+/// Returns the text in a field of a JSON text.
 pub fn text<'a>(json: &'a str, key: &str) -> Option<&'a str> {
     let (_, rest) = json.split_once(&format!("\"{key}\":"))?;
     rest.trim_start().strip_prefix('"')?.split('"').next()

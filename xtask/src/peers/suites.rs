@@ -1,4 +1,4 @@
-//! The peers: each runs the models of one format, and brings what it needs.
+//! Peers: each runs the models of one format, and has its own requirements.
 
 use super::environment;
 use crate::Outcome;
@@ -6,30 +6,30 @@ use crate::process::{self, root};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Models of one format and who runs them.
+/// Models of one format, with the programs that run them.
 pub struct Suite {
-    /// The name of its table and of its environment.
+    /// Name of its table and of its environment.
     pub name: &'static str,
-    /// Where the corpus has its models.
+    /// Folder of the models in the corpus.
     pub folder: &'static str,
     pub extension: &'static str,
-    /// How the names of models end that no peer here runs.
+    /// Ending of the names of models that no peer runs.
     pub left_out: &'static str,
-    /// In the order of a round; modelc is the first.
+    /// Programs in the order of a round; modelc is the first.
     pub contenders: &'static [Contender],
-    /// What the Python environment holds. Figures are only comparable where these are the same; the first one is the peer.
+    /// Packages of the Python environment. Figures are comparable only for equal packages. The first one is the peer.
     pub packages: &'static [&'static str],
-    /// Below this, what a peer's caller takes is no longer small beside the model: such rows are in no mean.
+    /// Least time of a row in means. Below it, the overhead of the peer's caller is not small.
     pub least_nanoseconds: f64,
 }
 
-/// Who runs a model.
+/// A program that runs a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contender {
     Modelc,
-    /// LiteRT with its default delegate.
+    /// LiteRT with its default delegate, XNNPACK.
     Xnnpack,
-    /// LiteRT without it.
+    /// LiteRT without a delegate.
     Builtin,
     /// ExecuTorch's runtime, called from C++.
     ExecuTorch,
@@ -69,7 +69,7 @@ pub const SUITES: &[Suite] = &[
     },
 ];
 
-/// What the suite's peers are run with.
+/// Programs that run the suite's peers.
 pub struct Tools {
     pub python: PathBuf,
     /// The compiled `benches/executorch.cpp`.
@@ -81,10 +81,10 @@ impl Suite {
         model.extension().is_some_and(|extension| extension == self.extension)
     }
 
-    /// Makes the environment, once.
+    /// Makes the environment once.
     ///
     /// # Errors
-    /// When a package cannot be installed, or there is no C++ compiler.
+    /// A message if a package cannot be installed, or if there is no C++ compiler.
     pub fn tools(&self, folder: &Path) -> Result<Tools, String> {
         let is_called_from_cpp = self.contenders.contains(&Contender::ExecuTorch);
         let python = environment::python(&folder.join(self.name), self.packages, is_called_from_cpp)?;
@@ -103,12 +103,12 @@ fn build(python: &Path, program: &Path) -> Outcome {
     let package = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
     let (headers, libraries) = (package.join("include"), package.join("lib"));
     let mut command = Command::new("c++");
-    // Types of PyTorch lie in the package too; this definition is for those who have no PyTorch. One function is deprecated.
+    // The package contains types of PyTorch; this definition is for programs without PyTorch. One function is deprecated.
     command.args(["-std=c++17", "-O2", "-DC10_USING_CUSTOM_GENERATED_MACROS", "-Wno-deprecated-declarations"]);
     command.arg("-I").arg(&headers).arg("-I").arg(headers.join("executorch/runtime/core/portable_type/c10"));
     command.arg(root().join("benches/executorch.cpp")).arg("-o").arg(program).arg("-L").arg(&libraries);
     command.args(["-lexecutorch", "-lexecutorch_threadpool", "-Wl,--no-as-needed"]);
-    // These register kernels when they are loaded: nothing names them.
+    // These libraries register kernels when they are loaded, and no code refers to them.
     command.args(["-lexecutorch_backend_xnnpack", "-lexecutorch_kernels_optimized", "-lexecutorch_kernels_quantized"]);
     command.arg(format!("-Wl,-rpath,{}", libraries.display()));
     process::run(&mut command)

@@ -1,16 +1,16 @@
-//! The compiler from before.
+//! The compiler to compare with.
 
 use crate::process::{self, cargo, root, target};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The line of a commit's message that says that objects stay the same bytes.
+/// The line of a commit's message that claims unchanged objects.
 pub const CLAIM: &str = "Objects: unchanged";
 
-/// A program, or the one that a revision builds, in `target/replay`.
+/// Returns a program, or builds the program of a revision in `target/replay`.
 ///
 /// # Errors
-/// When there is no such program and no such revision, or the revision does not build.
+/// A message if there is no such program and no such revision, or if the revision does not build.
 pub fn compiler(name: &str) -> Result<PathBuf, String> {
     let program = Path::new(name);
     if program.is_file() {
@@ -26,7 +26,7 @@ pub fn compiler(name: &str) -> Result<PathBuf, String> {
     Ok(built)
 }
 
-/// Builds a commit in a clone of its own. What it generates does not depend on its own optimization, which takes most of the time.
+/// Builds a commit in a separate clone. Its optimization takes most of the time and does not affect the generated code, so it is off.
 fn build(commit: &str, folder: &Path) -> Result<(), String> {
     if !folder.join(".git").is_dir() {
         process::run(Command::new("git").args(["clone", "--quiet", "--shared", "--no-checkout"]).arg(root()).arg(folder))?;
@@ -37,16 +37,16 @@ fn build(commit: &str, folder: &Path) -> Result<(), String> {
     process::run(command.env_remove("CARGO_TARGET_DIR").env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"))
 }
 
-/// The last commit that does not claim to keep objects, if those after it do; nothing if the last one of all does not.
+/// Returns the last commit that does not claim unchanged objects, if all later ones do; `None` if the last commit does not claim it.
 ///
 /// # Errors
-/// When there is no repository.
+/// A message if there is no repository.
 pub fn claimed() -> Result<Option<String>, String> {
     let log = git(&["log", "--max-count=200", "--format=%H%x00%B%x01"])?;
     Ok(base_of(&log))
 }
 
-/// The same of a log: entries that end in 1, each a commit and its message with 0 between.
+/// Returns the commit of [`claimed`] from a log. Its entries end in 1, and each has a commit and its message, separated by 0.
 fn base_of(log: &str) -> Option<String> {
     let mut entries = log.split('\u{1}').filter_map(|entry| entry.trim_start().split_once('\0'));
     let claims = |message: &str| message.lines().any(|line| line.trim() == CLAIM);
@@ -57,7 +57,7 @@ fn base_of(log: &str) -> Option<String> {
     entries.find(|(_, message)| !claims(message)).map(|(commit, _)| commit.to_owned())
 }
 
-/// What git answers in the project's folder.
+/// Returns the output of git in the project's folder.
 fn git(arguments: &[&str]) -> Result<String, String> {
     let output = Command::new("git").arg("-C").arg(root()).args(arguments).output().map_err(|error| format!("cannot run git: {error}"))?;
     if output.status.success() {

@@ -1,4 +1,4 @@
-//! Two compilations side by side, and the page about all of them.
+//! Comparison of two compilations, and the report about all of them.
 
 use super::compile::Made;
 use super::matrix::Configuration;
@@ -6,21 +6,21 @@ use super::object::{self, Contents};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Kernels that are named of one difference.
+/// Limit of the kernels that are named for one difference.
 const NAMED: usize = 6;
 
 /// One model in one configuration.
 pub struct Row {
-    /// The name of its file.
+    /// Name of the model's file.
     pub model: String,
-    /// The options, as one line.
+    /// Options as one line.
     pub options: String,
-    /// What differs; nothing where all bytes are the same.
+    /// Differences; empty if all bytes are equal.
     pub differences: Vec<String>,
     sizes: Option<[Sizes; 2]>,
 }
 
-/// Bytes that a model needs.
+/// Sizes of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Sizes {
     arena: u64,
@@ -31,14 +31,14 @@ struct Sizes {
 /// All compilations, in order.
 #[derive(Default)]
 pub struct Comparison {
-    /// One for each model and configuration.
+    /// Compilations, one for each model and configuration.
     pub rows: Vec<Row>,
 }
 
-/// Compares what two compilers made of a model.
+/// Compares the results of two compilers for a model.
 ///
 /// # Errors
-/// When a file is no object.
+/// A message if a file is no object.
 pub fn row(model: &Path, configuration: &Configuration, base: &Made, head: &Made) -> Result<Row, String> {
     let mut row = Row {
         model: model.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -64,7 +64,7 @@ pub fn row(model: &Path, configuration: &Configuration, base: &Made, head: &Made
     Ok(row)
 }
 
-/// The names of functions, tables and modules that are not the same on both sides.
+/// Returns the names of functions, tables and modules that differ.
 fn pieces([base, head]: &[Contents; 2]) -> Vec<String> {
     let changed = base.pieces.iter().filter(|(name, piece)| head.pieces.get(*name).is_some_and(|other| other != *piece));
     let gone = base.pieces.keys().filter(|name| !head.pieces.contains_key(*name));
@@ -95,12 +95,12 @@ impl Sizes {
 }
 
 impl Comparison {
-    /// How many compilations differ.
+    /// Returns the number of compilations that differ.
     pub fn differences(&self) -> usize {
         self.rows.iter().filter(|row| !row.differences.is_empty()).count()
     }
 
-    /// What differs, sizes that changed, and the sums.
+    /// Formats the differences, the changed sizes, and the sums.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for row in self.rows.iter().filter(|row| !row.differences.is_empty()) {
@@ -122,7 +122,7 @@ impl Comparison {
     }
 }
 
-/// Sizes before and now; one number where both are the same.
+/// Formats sizes before and now; one number if both are equal.
 fn cells(base: [u64; 3], head: [u64; 3]) -> String {
     let cell = |(before, now): (u64, u64)| if before == now { now.to_string() } else { format!("{before} → {now}") };
     base.into_iter().zip(head).map(cell).collect::<Vec<_>>().join(" | ")

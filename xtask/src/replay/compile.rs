@@ -1,24 +1,24 @@
-//! One compiler at work.
+//! Runs of one compiler.
 
 use super::matrix::{Configuration, Target};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a compilation gave.
+/// Result of a compilation.
 pub enum Made {
-    /// What it wrote.
+    /// The written files.
     Files {
         /// The bytes of the object.
         object: Vec<u8>,
         /// The bytes of the header.
         header: Vec<u8>,
     },
-    /// The compiler's exit status: a model can be beyond a target.
+    /// The compiler's exit status, if it refuses the model, for example because the target lacks something.
     Refused(String),
 }
 
-/// A compiler, and a folder of its own for what it writes.
+/// A compiler, with a folder for its files.
 pub struct Compiler {
     program: PathBuf,
     folder: PathBuf,
@@ -27,10 +27,10 @@ pub struct Compiler {
 static FOLDERS: AtomicUsize = AtomicUsize::new(0);
 
 impl Compiler {
-    /// A compiler with a temporary folder.
+    /// Makes a compiler with a temporary folder.
     ///
     /// # Errors
-    /// When the program is not there or its folder cannot be made.
+    /// A message if the program is missing, or if its folder cannot be made.
     pub fn new(program: &Path) -> Result<Self, String> {
         let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("modelc-replay-{}-{number}", std::process::id()));
@@ -39,10 +39,10 @@ impl Compiler {
         Ok(Self { program, folder })
     }
 
-    /// Compiles a model. Both compilers see the same words, so that no path makes a difference.
+    /// Compiles a model. Both compilers get the same words, so that no path makes a difference.
     ///
     /// # Errors
-    /// When the compiler cannot be run or its files not be read.
+    /// A message if the compiler cannot be run, or if its files cannot be read.
     pub fn compile(&self, model: &Path, configuration: &Configuration) -> Result<Made, String> {
         let model = std::fs::canonicalize(model).map_err(|error| format!("{}: {error}", model.display()))?;
         let mut command = Command::new(&self.program);
@@ -62,15 +62,15 @@ impl Compiler {
 
 impl Drop for Compiler {
     fn drop(&mut self) {
-        // What is left in a temporary folder harms nobody.
+        // Leftover files in a temporary folder do no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// The targets that a compiler has.
+/// Returns the targets of a compiler.
 ///
 /// # Errors
-/// When it cannot be run, or prints no table that is understood.
+/// A message if it cannot be run, or if its table is not understood.
 pub fn targets(program: &Path) -> Result<Vec<Target>, String> {
     let output = Command::new(program).arg("targets").output().map_err(|error| format!("cannot run {}: {error}", program.display()))?;
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -78,7 +78,7 @@ pub fn targets(program: &Path) -> Result<Vec<Target>, String> {
     if targets.is_empty() { Err(format!("`{} targets` lists nothing", program.display())) } else { Ok(targets) }
 }
 
-/// The rows of the table: triple, kind of object, CPU levels, other spellings, with two spaces or more between.
+/// Parses the rows of the table: triple, kind of object, CPU levels, other spellings, separated by two or more spaces.
 fn rows(table: &str) -> Vec<Target> {
     let rows = table.lines().skip(1).take_while(|line| !line.is_empty());
     rows.filter_map(|line| {

@@ -1,28 +1,28 @@
-//! The configurations that models are compiled for.
+//! The configurations for which models are compiled.
 
-/// A machine that objects are made for, as `modelc targets` lists it.
+/// A target of `modelc targets`.
 pub struct Target {
-    /// Its first spelling.
+    /// First spelling.
     pub triple: String,
-    /// Its CPU levels.
+    /// CPU levels.
     pub levels: Vec<String>,
 }
 
 /// The options of one compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
-    /// The words of the command line.
+    /// The words on the command line.
     pub options: Vec<String>,
 }
 
 impl Configuration {
-    /// The options as one line, for a person to read and to repeat.
+    /// Returns the options as one line, to read and to repeat.
     pub fn text(&self) -> String {
         self.options.join(" ")
     }
 }
 
-/// Threads, goals and GPUs of every machine. `--gpu-ops all` gives a GPU whatever it can do, of any model.
+/// Threads, goals and GPUs for every machine. `--gpu-ops all` assigns every possible operator to a GPU.
 const THREADS: &[&str] = &["--threads 1", "--threads 2", "--threads 4"];
 const GOALS: &[&str] = &["--optimize speed", "--optimize size"];
 const GPUS: &[&str] = &[
@@ -32,7 +32,7 @@ const GPUS: &[&str] = &[
     "--gpu auto --gpu-ops all --vk-profile vulkan1.3",
 ];
 
-/// All combinations of targets, CPU levels (each alone, and all in one object), threads, goals and GPUs whose options hold a text.
+/// Returns all combinations of targets, CPU levels (each alone, and all in one object), threads, goals and GPUs. Options must contain `only`.
 pub fn configurations(targets: &[Target], only: Option<&str>) -> Vec<Configuration> {
     let machines = targets.iter().flat_map(|target| {
         let together = (target.levels.len() > 1).then(|| target.levels.join(","));
@@ -46,21 +46,21 @@ pub fn configurations(targets: &[Target], only: Option<&str>) -> Vec<Configurati
     wanted.map(|options| Configuration { options: options.split(' ').map(str::to_owned).collect() }).collect()
 }
 
-/// The configurations of one model: all, or a sample. Models take turns, so that together they meet all configurations as soon as their
-/// samples are as many.
+/// Returns the configurations of one model: all, or a sample. Models take different samples, so that together they cover all configurations as
+/// soon as possible.
 pub fn spread(all: &[Configuration], sample: Option<usize>, model: usize) -> impl Iterator<Item = &Configuration> {
     let count = sample.unwrap_or(all.len()).min(all.len());
     let stride = stride(all.len());
     (0..count).map(move |number| &all[(model * count + number) * stride % all.len()])
 }
 
-/// A step that leads through all of `count` places, and far away each time: near the golden section of `count`, with no divisor in common.
+/// Returns a step that visits all of `count` indices with long jumps: near the golden section of `count`, and coprime to it.
 fn stride(count: usize) -> usize {
     let near = count * 618 / 1000;
     (near..=count).find(|&step| step > 0 && divisor(step, count) == 1).unwrap_or(1)
 }
 
-/// The greatest common divisor.
+/// Returns the greatest common divisor.
 fn divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { divisor(b, a % b) }
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask replay BASE`: what two compilers make of the same models, compared byte by byte.
+//! `cargo xtask replay BASE`: compares the objects of two compilers for the same models, byte by byte.
 //!
-//! Both compile the corpus for the configurations of [`matrix`]. Equal objects and headers prove that a refactoring kept its promise; a
-//! difference is named by kernel. A table shows where arena, code or constants changed their size.
+//! Both compile the corpus for the configurations of [`matrix`]. Equal objects and headers prove that a refactoring kept its promise;
+//! differences are listed by kernel. A table shows changed sizes of arena, code and constants.
 
 mod base;
 pub mod compare;
@@ -20,18 +20,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const FLAGS: &str = "BASE|--claimed [--head BINARY] [--sample N|--all] [--only TEXT] [MODEL ...]";
 
-/// Configurations of each model, where the command line names no number: enough for the corpus to meet all of them.
+/// Default number of configurations for each model: enough for the corpus to cover all of them.
 const SAMPLE: usize = 8;
 
-/// What the command line asks for.
+/// Options of the command line.
 struct Options {
-    /// The compiler from before: a program, or a revision that is built. `None`: the last commit that does not claim to keep objects.
+    /// The compiler to compare with: a program, or a revision to build. `None` means the last commit that does not claim unchanged objects.
     base: Option<String>,
-    /// The compiler of now; the release build of this checkout where none is named.
+    /// The new compiler; by default the release build of this checkout.
     head: Option<PathBuf>,
-    /// Configurations of each model; `None` for all of them.
+    /// Number of configurations for each model; `None` for all of them.
     sample: Option<usize>,
-    /// Text that a configuration's options hold.
+    /// Text that a configuration's options must contain.
     only: Option<String>,
     models: Vec<PathBuf>,
 }
@@ -61,10 +61,10 @@ impl Options {
     }
 }
 
-/// Compares, prints differences and the table of sizes.
+/// Compares, prints the differences and the table of sizes.
 ///
 /// # Errors
-/// When an argument is not understood, a compiler does not build, there is no model, or something differs.
+/// A message if an argument is not understood, if a compiler does not build, if there is no model, or if something differs.
 pub fn run(arguments: &[String]) -> Outcome {
     let options = Options::parse(arguments)?;
     let base = match &options.base {
@@ -94,7 +94,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     if comparison.differences() == 0 { Ok(()) } else { Err(format!("{} compilations differ", comparison.differences())) }
 }
 
-/// The models of the corpus, in order.
+/// Returns the models of the corpus, in order.
 fn corpus() -> Vec<PathBuf> {
     let folder = std::env::var_os("MODELC_CORPUS").map_or_else(|| root().join("../shared/models"), PathBuf::from);
     let files = ["tflite", "executorch"].into_iter().filter_map(|part| folder.join(part).read_dir().ok()).flatten();
@@ -104,10 +104,10 @@ fn corpus() -> Vec<PathBuf> {
     models
 }
 
-/// Compiles every model with both compilers, on as many threads as there are processors.
+/// Compiles every model with both compilers, on all processors.
 ///
 /// # Errors
-/// When a compiler cannot be run, or gives what is no object.
+/// A message if a compiler cannot be run, or if its output is no object.
 pub fn between(compilers: [&Path; 2], models: &[PathBuf], all: &[Configuration], sample: Option<usize>) -> Result<Comparison, String> {
     let jobs: Vec<(&PathBuf, &Configuration)> =
         models.iter().enumerate().flat_map(|(number, model)| matrix::spread(all, sample, number).map(move |one| (model, one))).collect();

@@ -1,4 +1,4 @@
-//! An object taken apart into what has a name: functions, tables, GPU modules.
+//! The named parts of an object: functions, tables, GPU modules.
 
 use object::{Object as _, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
 use std::collections::BTreeMap;
@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 #[derive(PartialEq, Eq, Debug, Default)]
 pub struct Piece {
     bytes: Vec<u8>,
-    /// Where it names something else, and what.
+    /// Offsets and targets of its references.
     relocations: Vec<(u64, String)>,
 }
 
-/// An object by names.
+/// The parts of an object by name.
 #[derive(Debug, Default)]
 pub struct Contents {
     pub pieces: BTreeMap<String, Piece>,
@@ -21,11 +21,13 @@ pub struct Contents {
     pub constants: u64,
 }
 
-/// The first word of a module of SPIR-V, in the byte order of the targets.
+/// The first word of a SPIR-V module, in the byte order of the targets.
 const SPIRV: [u8; 4] = 0x0723_0203_u32.to_le_bytes();
 
+/// Reads the parts of an object.
+///
 /// # Errors
-/// When the bytes are no object.
+/// A message if the bytes are no object.
 pub fn contents(bytes: &[u8]) -> Result<Contents, String> {
     let file = object::File::parse(bytes).map_err(|error| format!("what the compiler wrote is no object: {error}"))?;
     let mut contents = Contents::default();
@@ -48,7 +50,7 @@ pub fn contents(bytes: &[u8]) -> Result<Contents, String> {
 }
 
 impl Contents {
-    /// Adds a piece. The modules of a GPU's table are pieces of their own.
+    /// Adds a part. The modules of a GPU table become separate parts.
     fn add(&mut self, name: &str, bytes: &[u8], relocations: Vec<(u64, String)>) {
         let modules: Vec<usize> = (0..bytes.len() / 4).map(|word| word * 4).filter(|&place| bytes[place..].starts_with(&SPIRV)).collect();
         let table = if name.ends_with("_device") { modules } else { vec![] };
@@ -62,14 +64,14 @@ impl Contents {
     }
 }
 
-/// Where the named parts of a section begin, in order; the section itself where nothing in it has a name.
+/// Returns the starts of the named parts of a section, in order; the section's start if nothing in it has a name.
 fn starts<'data>(file: &object::File<'data>, section: &object::Section<'data, '_>) -> Vec<(u64, String)> {
     let here =
         file.symbols().filter(|symbol| symbol.section_index() == Some(section.index()) && symbol.kind() != object::SymbolKind::Section);
     let mut starts: BTreeMap<u64, String> = BTreeMap::new();
     for symbol in here {
         let (place, name) = (symbol.address() - section.address(), symbol.name().unwrap_or_default());
-        // A function has a name with the hash of its interface too; the shorter one stays the same.
+        // A function also has a name with the hash of its interface; the shorter name stays the same.
         let entry = starts.entry(place).or_insert_with(|| name.to_owned());
         if name.len() < entry.len() {
             name.clone_into(entry);
@@ -79,7 +81,7 @@ fn starts<'data>(file: &object::File<'data>, section: &object::Section<'data, '_
     starts.into_iter().collect()
 }
 
-/// What a part of a section names, by place in that part.
+/// Returns the references in a part of a section, by offset in the part.
 fn relocations<'data>(file: &object::File<'data>, section: &object::Section<'data, '_>, part: std::ops::Range<u64>) -> Vec<(u64, String)> {
     let name = |target: RelocationTarget| match target {
         RelocationTarget::Symbol(index) => {

@@ -3,7 +3,7 @@
 use super::push;
 use crate::names;
 
-/// Opening and finishing a buffer whose root is table `root`.
+/// Writes the functions that open and finish a buffer whose root is table `root`.
 pub(super) fn root(text: &mut String, root: &str, identifier: Option<&str>) {
     let snake = names::snake_case(root);
     let upper = names::upper_snake_case(root);

@@ -1,13 +1,14 @@
-//! Verifiers: each table checks its fields and what they lead to, once, before anything is read.
+//! Verifiers: each table checks its fields and the targets of their offsets, once, before anything is read.
 //!
-//! Numbers may lie anywhere: readers copy them byte by byte, so alignment is no condition of theirs. The verifier of the crate demands it, and files of
-//! other writers are not aligned. So only its checks of ranges and of single bytes are used, which also bound how often bytes may be shared.
+//! Numbers may be unaligned: readers copy them byte by byte. The verifier of the crate requires alignment, which files of other writers do not
+//! have. So only its checks of ranges and of single bytes are used, which also limit how often bytes may be shared.
 
 use super::{path, push, slot};
 use crate::model::{Element, FieldKind, Module, Reference, Scalar, Table, UnionMember};
 use crate::names;
 
-/// What the verifiers of all tables share. A field is checked by a call with a function for what it leads to, so that the compiler's work stays small.
+/// Helpers that the verifiers of all tables share. A field is checked by a call with a function for its target, so that the compiler's work
+/// stays small.
 const HELPERS: &str = "
 type Verified<T> = ::core::result::Result<T, ::flatbuffers::InvalidFlatbuffer>;
 
@@ -173,7 +174,7 @@ pub(super) fn helpers(text: &mut String) {
     push(text, 0, HELPERS);
 }
 
-/// The verifier of `table`.
+/// Writes the verifier of `table`.
 pub(super) fn table(text: &mut String, module: &Module, table: &Table) {
     let name = names::identifier(&table.name);
     push(
@@ -202,7 +203,7 @@ impl {name}<'_> {{
     verifiable(text, &name);
 }
 
-/// The crate's verifier of a table that nothing is around.
+/// Writes the crate's verifier for a table at the root.
 fn verifiable(text: &mut String, name: &str) {
     push(
         text,
@@ -218,7 +219,7 @@ impl ::flatbuffers::Verifiable for {name}<'_> {{
     );
 }
 
-/// The call that checks a field.
+/// Returns the call that checks a field.
 fn check(module: &Module, kind: &FieldKind, name: &str, slot: &str) -> String {
     let of = |table: &Reference| format!("{}::verify", path(module, table));
     match kind {
@@ -240,7 +241,7 @@ fn check(module: &Module, kind: &FieldKind, name: &str, slot: &str) -> String {
     }
 }
 
-/// Which verifier the value of a union has, by the tag.
+/// Writes the function that selects the verifier of a union's value by its tag.
 pub(super) fn union(text: &mut String, module: &Module, name: &str, members: &[UnionMember]) {
     push(
         text,
