@@ -148,7 +148,7 @@ fn new(wrapped: &Wrapped<'_>, memory: &str, ty: &str) -> String {
         "    /// An instance with the default configuration.{what}
     ///
     /// # Errors
-    /// Where this computer or the weights do not suit the model.
+    /// An error if this computer or the weights do not suit the model.
     pub fn new({memory}: &'a mut {ty}{parameter}) -> Result<Self, Error> {{
         // SAFETY: the configuration points to nothing but weights, which are borrowed for as long.
         unsafe {{ Self::with_config({memory}, &{config}) }}
@@ -171,7 +171,7 @@ fn forwarder(method: &Method<'_>, is_split: bool) -> String {
     /// Method {source}.
     ///
     /// # Errors
-    /// Where shapes, indices or what the instance points to do not suit the model.
+    /// An error if shapes, indices or the memory of the instance do not suit the model.
     pub fn {name}(&mut self{parameter}, inputs: &{inputs}, outputs: &mut {outputs}) -> Result<(), Error> {{
         // SAFETY: the memory is initialised. The buffers are as large as their shapes, and live until the call returns.
         {name}::call(inputs, outputs, |inputs, outputs| unsafe {{ {call} }})

@@ -17,7 +17,7 @@ pub(super) fn root(text: &mut String, root: &str, identifier: Option<&str>) {
 /// The four characters at byte 4 of a file.
 pub const {upper}_IDENTIFIER: &str = {identifier:?};
 
-/// Whether `buffer` carries the identifier.
+/// Tests whether `buffer` has the identifier.
 #[inline]
 pub fn {snake}_buffer_has_identifier(buffer: &[u8]) -> bool {{
     buffer.get(4..8) == ::core::option::Option::Some({upper}_IDENTIFIER.as_bytes())

@@ -12,10 +12,10 @@ use crate::names;
 const HELPERS: &str = "
 type Verified<T> = ::core::result::Result<T, ::flatbuffers::InvalidFlatbuffer>;
 
-/// Checks the table at a position, which so many tables are around.
+/// A check of the table at a position, with its nesting depth.
 type Check = fn(&mut ::flatbuffers::Verifier<'_, '_>, usize, u32) -> Verified<()>;
 
-/// How deeply tables may be nested.
+/// Limit of the nesting of tables.
 const MOST_NESTED: u32 = 64;
 
 /// A table that is being checked: where it is, where its slots are, and their bytes.
@@ -43,7 +43,7 @@ impl Fields {
         ::core::result::Result::Ok(Self { position, slots, bytes, depth })
     }
 
-    /// Where a field is, if the table has it.
+    /// Returns the position of a field, if the table has it.
     fn find(&self, verifier: &mut ::flatbuffers::Verifier<'_, '_>, slot: ::flatbuffers::VOffsetT) -> Verified<::core::option::Option<usize>> {
         let slot = usize::from(slot);
         if slot + 2 > self.bytes {
@@ -119,7 +119,7 @@ fn bytes_at<const N: usize>(verifier: &mut ::flatbuffers::Verifier<'_, '_>, posi
     ::core::result::Result::Ok(bytes)
 }
 
-/// Where the offset at a position leads to.
+/// Returns the target of the offset at a position.
 fn target(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize) -> Verified<usize> {
     ::core::result::Result::Ok(position.saturating_add(u32::from_le_bytes(bytes_at(verifier, position)?) as usize))
 }

@@ -113,10 +113,10 @@ impl Value {
 
 type Verified<T> = ::core::result::Result<T, ::flatbuffers::InvalidFlatbuffer>;
 
-/// Checks the table at a position, which so many tables are around.
+/// A check of the table at a position, with its nesting depth.
 type Check = fn(&mut ::flatbuffers::Verifier<'_, '_>, usize, u32) -> Verified<()>;
 
-/// How deeply tables may be nested.
+/// Limit of the nesting of tables.
 const MOST_NESTED: u32 = 64;
 
 /// A table that is being checked: where it is, where its slots are, and their bytes.
@@ -144,7 +144,7 @@ impl Fields {
         ::core::result::Result::Ok(Self { position, slots, bytes, depth })
     }
 
-    /// Where a field is, if the table has it.
+    /// Returns the position of a field, if the table has it.
     fn find(&self, verifier: &mut ::flatbuffers::Verifier<'_, '_>, slot: ::flatbuffers::VOffsetT) -> Verified<::core::option::Option<usize>> {
         let slot = usize::from(slot);
         if slot + 2 > self.bytes {
@@ -220,7 +220,7 @@ fn bytes_at<const N: usize>(verifier: &mut ::flatbuffers::Verifier<'_, '_>, posi
     ::core::result::Result::Ok(bytes)
 }
 
-/// Where the offset at a position leads to.
+/// Returns the target of the offset at a position.
 fn target(verifier: &mut ::flatbuffers::Verifier<'_, '_>, position: usize) -> Verified<usize> {
     ::core::result::Result::Ok(position.saturating_add(u32::from_le_bytes(bytes_at(verifier, position)?) as usize))
 }
@@ -838,7 +838,7 @@ impl<'a> Sample<'a> {
 /// The four characters at byte 4 of a file.
 pub const SAMPLE_IDENTIFIER: &str = "SMPL";
 
-/// Whether `buffer` carries the identifier.
+/// Tests whether `buffer` has the identifier.
 #[inline]
 pub fn sample_buffer_has_identifier(buffer: &[u8]) -> bool {
     buffer.get(4..8) == ::core::option::Option::Some(SAMPLE_IDENTIFIER.as_bytes())
