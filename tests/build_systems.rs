@@ -1,4 +1,4 @@
-//! Make, Meson and Bazel: the examples of each, for this computer and for aarch64.
+//! Make, Meson and Bazel: their examples, for this computer and for aarch64.
 
 mod support;
 
@@ -18,7 +18,7 @@ const BAZEL: Needs = Needs::Tool("bazel-bootstrap of Debian", || is_there("bazel
 const AARCH64: Needs =
     Needs::Tool("aarch64-linux-gnu-gcc and qemu-aarch64", || is_there("aarch64-linux-gnu-gcc") && is_there("qemu-aarch64"));
 
-/// Where Debian has the constraints of platforms, and rules that Bazel's own tools ask for.
+/// Debian's folders with the constraints of platforms, and with rules that Bazel's tools need.
 const PLATFORMS: &str = "/usr/share/bazel/platforms";
 const RULES: &str = "/usr/share/bazel/rules";
 
@@ -26,7 +26,7 @@ fn is_there(program: &str) -> bool {
     Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Runs a program that must succeed; what it prints.
+/// Runs a program that must succeed, and returns its output.
 fn done<S: AsRef<OsStr>>(folder: &Path, program: &str, arguments: impl IntoIterator<Item = S>) -> String {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env("MODELC", MODELC).env_remove("MAKEFLAGS").env_remove("MFLAGS").stdin(Stdio::null());
@@ -76,7 +76,7 @@ fn meson_tests_models_for_aarch64() {
     meson(&["--cross-file", "aarch64.ini"]);
 }
 
-/// The example beside the rules, and repositories that stand for those of the network.
+/// The example beside the rules, with repositories that replace those of the network.
 struct Workspace(TempDir);
 
 impl Workspace {
@@ -122,18 +122,18 @@ impl Drop for Workspace {
         // The server would stay, with files in the folder.
         let root = format!("--output_user_root={}", self.0.path().join("out").display());
         let _ = Command::new("bazel").args([&root, "shutdown"]).current_dir(self.0.path().join("examples/bazel")).output();
-        // Bazel makes what it wrote read-only.
+        // Bazel makes its outputs read-only.
         let _ = Command::new("chmod").args(["-R", "u+w"]).arg(self.0.path()).status();
     }
 }
 
-/// The native rules by the names of rules_cc.
+/// Returns the native rules under the names of rules_cc.
 fn native() -> String {
     let rules = ["binary", "import", "library", "proto_library", "test", "toolchain", "toolchain_suite"];
     rules.iter().map(|rule| format!("cc_{rule} = native.cc_{rule}\n")).collect::<String>() + "fdo_profile = native.fdo_profile\n"
 }
 
-/// Copies a folder, with the files that its links name.
+/// Copies a folder, and the targets of its links.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
     done(Path::new("/"), "cp", [OsStr::new("-rL"), from.as_os_str(), to.as_os_str()]);

@@ -1,4 +1,4 @@
-//! ExecuTorch programs and bundles through the command line, and the plan that comes with them.
+//! ExecuTorch programs and bundles on the command line, and their memory plans.
 
 mod support;
 
@@ -34,7 +34,7 @@ fn portable_programs_verify_with_both_plans() {
     }
 }
 
-/// A bundle of this repository, and those of the corpus that no delegate but XNNPACK has a part in.
+/// Returns the bundles of this repository, and those of the corpus that use no delegate except XNNPACK.
 fn bundles() -> Vec<PathBuf> {
     let own = support::own("tests/models/executorch/perceptron.bpte");
     let mut recorded = support::models("executorch", "bpte");
@@ -53,7 +53,7 @@ fn bundles_verify() {
     }
 }
 
-/// A copy of a bundle with the highest byte of the first expected float changed: sign and exponent.
+/// Copies a bundle with one byte changed: the highest one of the first expected float, with sign and exponent.
 fn with_a_changed_value(path: &Path, folder: &Path) -> PathBuf {
     let mut bytes = std::fs::read(path).expect("the bundle can be read");
     let shared: Arc<dyn modelc::ir::data::Bytes> = Arc::new(bytes.clone());
@@ -66,7 +66,7 @@ fn with_a_changed_value(path: &Path, folder: &Path) -> PathBuf {
     changed
 }
 
-/// With one expected value changed a bundle does not verify, and says so with status 3.
+/// A bundle with one changed expected value does not verify, and exits with status 3.
 fn bundles_notice_a_changed_value() {
     for path in bundles() {
         let folder = tempfile::tempdir().expect("a folder for the changed bundle");
@@ -79,7 +79,7 @@ fn bundles_notice_a_changed_value() {
     }
 }
 
-/// One method of a bundle is tested alone; calls have their methods already.
+/// One method of a bundle can be tested alone; `--calls` is an error, because the cases have their methods.
 fn methods_of_bundles_are_chosen() {
     let path = support::own("tests/models/executorch/perceptron.bpte").display().to_string();
     assert_eq!(status(&modelc(&["verify", &path, "--method", "forward"]), "forward"), 0);
@@ -92,14 +92,14 @@ fn own(name: &str) -> String {
     support::own("tests/models/executorch").join(name).display().to_string()
 }
 
-/// What a command prints; it must end well.
+/// Returns the output of a command that must succeed.
 fn printed(arguments: &[&str]) -> String {
     let output = modelc(arguments);
     assert_eq!(status(&output, "modelc"), 0, "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Methods, graphs of delegates, the memory that the file plans beside ours, and lines of the source.
+/// `inspect` shows methods, graphs of delegates, the file's memory plan beside ours, and source lines.
 fn inspect_shows_what_a_program_says_of_itself() {
     let methods = printed(&["inspect", &own("methods.pte")]);
     for part in [
@@ -146,7 +146,7 @@ fn constant_methods_are_in_the_header() {
     assert!(!header.contains("NET_FORWARD_VALUE") && !header.contains("NET_MEAN_COUNT"));
 }
 
-/// Several methods over one state, called in turn: verified, and measured each for itself.
+/// Several methods that share a state are called in turn: verified, and measured separately.
 fn methods_are_called_in_turn() {
     let (model, inputs, expected) = (own("shared.pte"), own("shared.inputs.npz"), own("shared.expected.npz"));
     let calls = "add,read,add,replace,read,add";
@@ -181,7 +181,8 @@ fn methods_are_called_in_turn() {
     assert_eq!(status(&output, "a decoder"), 0, "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// A training export names its parameters by a method of strings, which the object lacks; where gradients and parameters begin is in the header.
+/// A training export lists its parameters in a method of strings, which the object lacks. The header has the indices of gradients and
+/// parameters.
 fn methods_of_strings_are_left_out_and_said() {
     let (path, folder) = (support::own("tests/models/executorch/training.pte"), tempfile::tempdir().expect("a folder"));
     let (path, object, report) = (path.display().to_string(), folder.path().join("net.o"), folder.path().join("net.json"));
@@ -202,7 +203,7 @@ fn methods_of_strings_are_left_out_and_said() {
     assert!(said.contains("MC0420") && said.contains("strings cannot be outputs"), "{said}");
 }
 
-/// The offsets in the arena of a program lowered with a plan.
+/// Returns the size of the arena and the offsets of tensors for a plan.
 fn offsets(path: &Path, plan: PlanSource) -> (u64, Vec<u64>) {
     let bytes = std::fs::read(path).expect("the program can be read");
     let module = pipeline::read(Arc::new(bytes), "model.pte", &LoadOptions::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -213,8 +214,8 @@ fn offsets(path: &Path, plan: PlanSource) -> (u64, Vec<u64>) {
 }
 
 fn the_plan_of_the_program_is_kept_to_the_byte() {
-    // Offsets of AllocationDetails in the file that fusion leaves alone: the results of relu, gelu and the last addmm of the MLP; of
-    // avg_pool2d and two relus, all in one place, of LeNet.
+    // Offsets of AllocationDetails in the file that fusion keeps. In the MLP: the results of relu, gelu and the last addmm. In LeNet:
+    // avg_pool2d and two relus, all at one offset.
     for (name, kept) in [("mlp", &[67_584, 5_120, 65_536][..]), ("lenet", &[192_000][..])] {
         let Some(path) = in_corpus(&format!("{name}.portable.pte")) else { return };
         let (arena, found) = offsets(&path, PlanSource::Program);

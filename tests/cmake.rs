@@ -1,6 +1,6 @@
-//! The CMake package in `cmake/`: projects outside the repository that configure, build, test, install and find what was installed.
+//! The CMake package in `cmake/`: external projects configure, build, test, install, and find the installed package.
 //!
-//! A tool that is missing is a failure; `cargo xtask setup` installs what the tests use.
+//! A missing tool is a failure; `cargo xtask setup` installs the tools.
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// A way to build: the generator, the configuration where it has several, and the toolchain file.
+/// A way to build: the generator, the configuration for generators with several, and the toolchain file.
 #[derive(Clone, Copy)]
 struct Way<'a> {
     generator: &'a str,
@@ -20,7 +20,7 @@ struct Way<'a> {
 const MAKE: Way = Way { generator: "Unix Makefiles", configuration: None, toolchain: None };
 const NINJA: Way = Way { generator: "Ninja", configuration: None, toolchain: None };
 const MULTI: Way = Way { generator: "Ninja Multi-Config", configuration: Some("Debug"), toolchain: None };
-/// What a project for aarch64 has: a toolchain file that says nothing of modelc.
+/// A project for aarch64 whose toolchain file does not mention modelc.
 const AARCH64: Way = Way { generator: "Ninja", configuration: None, toolchain: Some("aarch64.cmake") };
 
 fn source(name: &str) -> String {
@@ -36,7 +36,7 @@ fn define(variable: &str, value: &str) -> String {
 }
 
 fn tool(program: &str, arguments: &[String], folder: &Path) -> Output {
-    // A compiler that is installed here is not the one under test.
+    // An installed compiler is not the one under test.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).filter(|folder| !folder.join("modelc").exists());
     let path = std::env::join_paths(folders).expect("a part of PATH");
@@ -50,12 +50,12 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
 }
 
-/// What a tool says as one line: CMake wraps its messages.
+/// Returns the output of a tool as one line, because CMake wraps its messages.
 fn line(output: &Output) -> String {
     text(output).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Runs a tool that must succeed; what it says.
+/// Runs a tool that must succeed, and returns its output.
 fn done(program: &str, arguments: &[String], folder: &Path) -> String {
     let output = tool(program, arguments, folder);
     assert!(output.status.success(), "{program} {}\n{}", arguments.join(" "), text(&output));
@@ -67,7 +67,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 impl Way<'_> {
-    /// Configures the project `source` in the folder `build`; the definitions are CMake's.
+    /// Configures the project `source` in the folder `build` with CMake definitions.
     fn configure(self, source: &str, build: &str, definitions: &[String], folder: &Path) -> Output {
         let mut arguments = words(&format!("-S {source} -B {build}"));
         arguments.extend(["-G".into(), self.generator.into()]);
@@ -87,7 +87,7 @@ impl Way<'_> {
     }
 }
 
-/// What a project needs to find the package in this checkout.
+/// Returns the definitions with which a project finds the package in this checkout.
 fn package() -> Vec<String> {
     vec![
         define("modelc_DIR", &support::own("cmake").display().to_string()),
@@ -96,7 +96,7 @@ fn package() -> Vec<String> {
     ]
 }
 
-/// Builds, tests and installs the library project; another project finds what it installed.
+/// Builds, tests and installs the library project, which another project then finds.
 fn is_found_by_another_project(way: Way) {
     let folder = TempDir::new().expect("a folder");
     let root = folder.path().join("root").display().to_string();
@@ -176,7 +176,7 @@ fn several_machines_give_one_object_and_one_header() {
     }
 }
 
-/// What ModelcTarget.cmake says where these variables are set.
+/// Returns the result of ModelcTarget.cmake for some variables.
 fn target_of(settings: &str) -> (bool, String) {
     let arguments = [define("SETTINGS", settings), "-P".into(), source("targets.cmake")];
     let output = tool("cmake", &arguments, Path::new("."));
@@ -231,7 +231,7 @@ fn a_machine_that_cannot_be_told_names_the_variable() {
 fn a_missing_compiler_is_an_error_that_names_the_variable() {
     let folder = TempDir::new().expect("a folder");
     let nothing = define("MODELC_EXECUTABLE", "MODELC_EXECUTABLE-NOTFOUND");
-    // A copy of the package: beside that in the checkout there may be a compiler.
+    // The package is copied, because a compiler may be beside it in the checkout.
     fs::create_dir(folder.path().join("cmake")).expect("a folder");
     for file in fs::read_dir(support::own("cmake")).expect("the package").flatten() {
         fs::copy(file.path(), folder.path().join("cmake").join(file.file_name())).expect("a copy");

@@ -1,6 +1,5 @@
-//! Real models in the JIT's checking mode: caller's buffers, state and scratch memory against inaccessible pages or at odd
-//! addresses, and after every kernel all scratch bytes that the plan calls dead overwritten. The answers stay those of a plain run,
-//! bit for bit.
+//! Real models in the JIT's checking mode. Caller's buffers, state and scratch memory are at inaccessible pages or at odd addresses. After
+//! every kernel, all scratch bytes that are dead by the plan are overwritten. The results equal a plain run's bit for bit.
 
 mod support;
 
@@ -13,17 +12,17 @@ use std::path::Path;
 use std::sync::Arc;
 use support::harness::{self, Needs};
 
-/// Larger files say nothing new about addresses and take long.
+/// Size limit of files; larger ones test no other addresses and take long.
 const LARGEST_FILE: u64 = 700_000;
 
-/// Inputs that are the same in every run and hold every byte value.
+/// Returns inputs that are the same in every run and contain every byte value.
 fn inputs(lowered: &Lowered, method: usize) -> Vec<Vec<u8>> {
     let mut state = 0x9e37_79b9u32;
     let mut bytes = |count: u64, float: bool| -> Vec<u8> {
         (0..count)
             .map(|index| {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                // Floats of moderate size: the highest byte of each is that of a number near one.
+                // Floats of moderate size: the highest byte of each is from a number near one.
                 if float && index % 4 == 3 { 0x3e | (state >> 24 & 0x81) as u8 } else { (state >> 24) as u8 }
             })
             .collect()
@@ -32,7 +31,7 @@ fn inputs(lowered: &Lowered, method: usize) -> Vec<Vec<u8>> {
     ports.iter().map(|port| bytes(port.bytes, port.element == modelc::ir::ElementType::F32)).collect()
 }
 
-/// All outputs of two calls of every method.
+/// Returns all outputs of two calls of every method.
 fn answers(lowered: &Lowered, machine: &Machine, options: JitOptions) -> Result<Vec<Vec<Vec<u8>>>, String> {
     let jit = Jit::with_options(&lowered.program, machine, options).map_err(|error| error.to_string())?;
     let mut instance = jit.instance().map_err(|error| error.to_string())?;
@@ -44,7 +43,7 @@ fn answers(lowered: &Lowered, machine: &Machine, options: JitOptions) -> Result<
             instance.write_inputs(method, &slices).map_err(|error| error.to_string())?;
             let status = instance.run(method).map_err(|error| error.to_string())?;
             let mut outputs = instance.outputs(method);
-            // An index out of range may be refused, always alike; what is in the outputs then does not matter.
+            // An invalid index may be rejected, the same in each run; the contents of the outputs then do not matter.
             if status != 0 {
                 outputs = vec![status.to_le_bytes().to_vec()];
             }
@@ -54,7 +53,7 @@ fn answers(lowered: &Lowered, machine: &Machine, options: JitOptions) -> Result<
     Ok(all)
 }
 
-/// Whether a model was compiled and run; an error when the runs differ.
+/// Returns `true` if a model was compiled and run; an error if the runs differ.
 fn check(model: &Path, machine: &'static Machine) -> Result<bool, String> {
     let bytes = std::fs::read(model).map_err(|error| error.to_string())?;
     let Ok(module) = pipeline::read(Arc::new(bytes), "model", &modelc::frontend::LoadOptions::default()) else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! Real ExecuTorch programs through the interpreter, against outputs recorded with PyTorch.
+//! Real ExecuTorch programs in the interpreter, compared with recorded outputs of PyTorch.
 
 mod support;
 
@@ -20,15 +20,15 @@ fn programs_made_for_these_tests_match() {
     engines::all_match(support::models_in(&support::own("tests/models/executorch"), "pte"));
 }
 
-/// XNNPACK adds the floats of a window in an order of its own, gives sums the scale of the clamp after them and integer factors whatever their scales are,
-/// fuses the last product of scaled rows with the bias, and adds part of a difference to one of two pixels.
+/// XNNPACK sums windows of floats in its own order. It gives sums the scale of the clamp after them, and integer factors for any scales. It
+/// fuses the last product of scaled rows with the bias, and adds a part of a difference to one of two pixels.
 fn what_delegates_round_is_the_runtimes_to_the_bit() {
     let names =
         ["delegated_averages", "delegated_cancelled", "delegated_clamps", "delegated_pixels", "delegated_resizes", "delegated_sizes"];
     engines::all_equal(names.map(|name| support::own(&format!("tests/models/executorch/{name}.pte"))).to_vec());
 }
 
-/// Programs of the Cortex-M back end give what its kernels in Python give.
+/// Programs of the Cortex-M back end give the results of its Python kernels.
 fn operators_of_cortex_m_are_its_kernels_to_the_bit() {
     let names = ["elements", "former", "former_dsp", "image", "image_scalar", "last", "pools"];
     engines::all_equal(names.map(|name| support::own(&format!("tests/models/executorch/cortex_m_{name}.pte"))).to_vec());
@@ -65,7 +65,7 @@ fn constants_of_a_file_beside_the_program_are_found() {
         let outputs = interpreter.run(0, &arguments).unwrap();
         support::compare(&outputs[0], expected.output(call, 0).unwrap(), support::FLOAT_TOLERANCE).unwrap();
     }
-    // Cut or damaged anywhere, it is an error or other numbers, and no panic.
+    // A cut or damaged file gives an error or other numbers, and no panic.
     for cut in (0..bytes.len()).step_by(97).chain([bytes.len() - 1]) {
         let _ = load(vec![("cut.ptd".into(), bytes[..cut].to_vec().into())]);
     }
@@ -98,7 +98,7 @@ fn bundles_hold_a_program_and_cases_that_it_passes() {
     }
 }
 
-/// What the front end does not do yet. Every other portable program of the corpus loads and matches.
+/// Unsupported features of the front end. Every other portable program of the corpus loads and matches.
 const UNSUPPORTED: [&str; 2] = ["constants in another file", "a loop that ends depending on data"];
 
 fn every_other_portable_program_matches_or_names_what_is_missing() {
@@ -106,7 +106,7 @@ fn every_other_portable_program_matches_or_names_what_is_missing() {
         let programs = programs(folder, |name| name.ends_with(".portable"));
         let (mut matching, mut failures, count) = (0, Vec::new(), programs.len());
         for program in programs {
-            // Deep networks add up differences in the order of sums: MobileNet, with 52 convolutions, is at 1.1e-5.
+            // Deep networks accumulate differences in the order of sums: MobileNet, with 52 convolutions, is at 1.1e-5.
             match support::check_interpreted(&program, 2.0 * support::FLOAT_TOLERANCE) {
                 Ok(_) => matching += 1,
                 Err(error) if UNSUPPORTED.iter().any(|missing| error.contains(missing)) => {}
@@ -118,10 +118,10 @@ fn every_other_portable_program_matches_or_names_what_is_missing() {
     }
 }
 
-/// Files above this size are networks that the JIT is tried on.
+/// Size limit of files; larger ones are networks, which the JIT runs.
 const SMALL: u64 = 120_000;
 
-/// Graphs of the back end XNNPACK, against the runtime where it was recorded: integers without float functions between them are equal.
+/// Graphs of XNNPACK, compared with the recorded runtime: integers without float functions between them are equal.
 fn small_xnnpack_programs_match_or_name_what_is_missing() {
     for (folder, least) in [("executorch", 18), ("executorch_ops", 103)] {
         let programs = programs(folder, |name| name.ends_with(".xnnpack"));
@@ -139,7 +139,7 @@ fn small_xnnpack_programs_match_or_name_what_is_missing() {
     }
 }
 
-/// Graphs of the back end Vulkan, against PyTorch.
+/// Graphs of the Vulkan back end, compared with PyTorch.
 fn small_vulkan_programs_match() {
     let is_small = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|data| data.len() < SMALL);
     let (mut matching, mut failures) = (0, Vec::new());
@@ -156,7 +156,7 @@ fn small_vulkan_programs_match() {
     harness::at_least(matching, 15, "programs that match");
 }
 
-/// Dynamic inputs may be given a shape at compile time; one module a recorded shape.
+/// Dynamic inputs can get a shape at compile time; one module gets a recorded shape.
 fn a_dynamic_program_compiles_for_each_shape_chosen() {
     for program in programs("executorch", |name| name == "dyn_batch.portable") {
         let recorded = |what| support::recorded(&program, what).expect("the outputs are recorded");
@@ -176,7 +176,7 @@ fn a_dynamic_program_compiles_for_each_shape_chosen() {
     }
 }
 
-/// The memory plan of the file comes with the module: every value in it lies inside its area, and as large as its tensor.
+/// The module contains the file's memory plan: every value is inside its area, with the size of its tensor.
 fn the_plan_of_the_file_is_imported() {
     for program in programs("executorch", |name| matches!(name, "lenet.portable" | "cond.portable" | "mlp.portable" | "addmul.portable")) {
         let module = support::load(&program).expect("the program loads");

@@ -1,4 +1,4 @@
-//! Real models through the JIT, against recorded outputs.
+//! Real models in the JIT, compared with recorded outputs.
 
 mod support;
 
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::harness::{self, Needs};
 
-/// As for the interpreter: sums are taken in another order than the reference's.
+/// Tolerance as for the interpreter: sums have another order than the reference's.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
-/// What a model takes, and how far off its worst output is.
+/// Memory of a model, and the largest difference of its outputs.
 struct Report {
     worst: f64,
     plan: String,
@@ -22,9 +22,9 @@ struct Report {
     bytes: u64,
 }
 
-/// Why a model has no result to compare.
+/// Reason why a model has no result to compare.
 enum Failure {
-    /// Something in it is not compiled, and the error says so.
+    /// An unsupported feature, which the error names.
     Unsupported(String),
     Other(String),
 }
@@ -55,7 +55,7 @@ fn check(model: &Path, machine: &'static Machine, tolerance: f64) -> Result<Repo
     let mut worst = 0f64;
     let mut first = Vec::new();
     for call in 0..inputs.calls().max(1) + 1 {
-        // Once more from the start: variables have their first contents again.
+        // Once more from the start: variables are reset to their initial contents.
         let again = call == inputs.calls().max(1);
         let call = if again { 0 } else { call };
         if again {
@@ -87,7 +87,7 @@ fn check(model: &Path, machine: &'static Machine, tolerance: f64) -> Result<Repo
     Ok(Report { worst, plan: lowered.plans[0].to_string(), bytes })
 }
 
-/// Checks the models of a folder that have recorded outputs, at every CPU level that runs here; gives the bytes of each.
+/// Checks the models of a folder with recorded outputs, at every CPU level of this computer. Returns the bytes of each.
 fn check_all(mut models: Vec<PathBuf>) -> Vec<(String, u64)> {
     models.retain(|model| support::recorded(model, "expected.npz").is_ok());
     let (mut failures, mut sizes) = (Vec::new(), Vec::new());
@@ -109,8 +109,8 @@ fn check_all(mut models: Vec<PathBuf>) -> Vec<(String, u64)> {
     sizes
 }
 
-/// Memory that TFLite Micro's interpreter takes for the models that it runs: the arena that its Python package records (October 2026), which
-/// holds variables, inputs and outputs.
+/// Memory of TFLite Micro's interpreter for models that it can run: the arena that its Python package reports (October 2026). It includes
+/// variables, inputs and outputs.
 const INTERPRETER_MEMORY: &[(&str, u64)] = &[
     ("coral-tf2_mobilenet_v2_1.0_224_ptq", 1_665_776),
     ("dtln-model_1", 16_512),
@@ -143,8 +143,7 @@ const INTERPRETER_MEMORY: &[(&str, u64)] = &[
     ("tflm-person_detect", 85_264),
 ];
 
-/// What models take whose largest tensors are in the middle of chains: in bands of rows, about so much. It was 1,560 and 84 KB in whole
-/// tensors.
+/// Approximate memory of models whose largest tensors are in the middle of chains, in bands of rows.
 const IN_BANDS: &[(&str, u64)] = &[("coral-tf2_mobilenet_v2_1.0_224_ptq", 400_000), ("mlperftiny-vww_96_int8", 54_000)];
 
 fn every_real_model_matches_in_the_jit_and_takes_less_memory_than_an_interpreter() {
@@ -154,8 +153,8 @@ fn every_real_model_matches_in_the_jit_and_takes_less_memory_than_an_interpreter
     }
 }
 
-/// Networks whose layers a delegate has. Where activations are integers and no float function lies between them, sums and roundings are the runtime's, so
-/// only the float outputs' own rounding is allowed for.
+/// Networks whose layers are in a delegate. If activations are integers without float functions between them, sums and roundings equal the
+/// runtime's. So the tolerance is only for the rounding of the float outputs.
 fn networks_of_xnnpack_delegates_match_in_the_jit() {
     const NETWORKS: &[&str] = &[
         "dscnn_kws",
@@ -174,7 +173,7 @@ fn networks_of_xnnpack_delegates_match_in_the_jit() {
     harness::at_least(checked.len(), NETWORKS.len() * target::host_machines().len(), "networks");
 }
 
-/// Networks whose graphs are for a GPU, on the CPU.
+/// Networks with graphs for a GPU, on the CPU.
 fn networks_of_vulkan_delegates_match_in_the_jit() {
     const NETWORKS: &[&str] = &[
         "bert_tiny",
@@ -191,7 +190,7 @@ fn networks_of_vulkan_delegates_match_in_the_jit() {
     harness::at_least(checked.len(), NETWORKS.len() * target::host_machines().len(), "networks");
 }
 
-/// Recurrent operators and control flow in the variants that real models lack.
+/// Recurrent operators and control flow in variants that real models lack.
 fn recurrent_models_and_control_flow_match_in_the_jit() {
     let checked = check_all(support::models_in(&support::own("tests/models"), "tflite"));
     harness::at_least(checked.len(), 21 * target::host_machines().len(), "models");
@@ -212,22 +211,22 @@ fn failure(model: &Path, machine: &'static Machine) -> Option<String> {
     }
 }
 
-/// Models whose embedded weights may be larger than a tenth above what the file stores, in thousandths of that.
+/// Limits of the embedded weights of models that need more than a tenth above the file's bytes, in thousandths of these bytes.
 const EMBEDDED: &[(&str, u64)] = &[
-    // Its first layer has one input, padded to a group of as many as a product takes; all its weights are 300 bytes.
+    // Its first layer has one input, padded to the size of a group in a product; all its weights have 300 bytes.
     ("tflm-hello_world_int8", 1160),
-    // Tables of functions, one a kilobyte, and numbers of requantization are a part of so small models.
+    // Lookup tables of a kilobyte each, and requantization parameters, are a large part of such small models.
     ("tflm-micro_speech_quantized", 1120),
     ("tflm-mnist_lstm_int8", 1480),
-    // So are the numbers that one kernel reads in place of several kernels: some 2 KB here, and 7 KB of code less. The second shares its
-    // reductions, too: 1,344 B more, and 2,333 B of code less.
+    // Parameters with which one kernel replaces several are also included: about 2 KB here, for 7 KB less code. The second model also shares
+    // its reductions: 1,344 B more, for 2,333 B less code.
     ("tflm-keyword_scrambled", 1150),
     ("tflm-keyword_scrambled_8bit", 1490),
-    // Its last layer has three outputs of 3,920 numbers each, which are padded to four.
+    // Its last layer has three outputs of 3,920 weights each, which are padded to four.
     ("tflm-micro_speech_lstm", 1140),
 ];
 
-/// Bytes of the constants of a file, with scales, zero points, and the places in sparse ones.
+/// Returns the bytes of a file's constants, with scales, zero points, and indices of sparse ones.
 fn stored_bytes(file: &[u8]) -> u64 {
     let model =
         modelc::schema::tflite::root_as_model_with_opts(&modelc::schema::verifier_options(file.len()), file).expect("a sound model");
@@ -250,7 +249,7 @@ fn stored_bytes(file: &[u8]) -> u64 {
 }
 
 fn weights_are_as_small_as_stored() {
-    // Panels are padded to whole vectors, the last ones to short ones. All levels of an object read the same ones.
+    // Panels are padded to whole vectors, the last ones to short vectors. All levels of an object share them.
     let levels = ["x86-64-v2", "x86-64-v3", "x86-64-v4"].map(|level| modelc::machine::machine(level).expect("a level of that name"));
     let objects = [&levels[..1], &levels[1..2], &levels[2..], &levels[..]];
     let mut larger = Vec::new();

@@ -1,4 +1,4 @@
-//! Models as objects in a C program, here and under emulators, against recorded outputs; and equal, bit for bit, to the JIT.
+//! Models as objects in a C program, here and under emulators. Outputs match the record, and the JIT bit for bit.
 
 mod linked;
 mod support;
@@ -22,12 +22,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use support::harness::{self, Needs};
 
-/// As for the interpreter: sums are taken in another order than the reference's.
+/// Tolerance as for the interpreter: sums have another order than the reference's.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
 const HERE: Tools =
     Tools { target: "x86_64-linux-gnu", compiler: "cc", emulator: None, level: None, processor: None, is_shared: false, word: 8 };
-/// The oldest processor that runs the level: no later instruction does there.
+/// The oldest processor that has the level, so that later instructions fail there.
 const AARCH64: Tools = Tools {
     target: "aarch64-linux-gnu",
     compiler: "aarch64-linux-gnu-gcc",
@@ -37,7 +37,7 @@ const AARCH64: Tools = Tools {
 };
 const AARCH64_DOTPROD: Tools = Tools { level: Some("aarch64+dotprod"), processor: Some("cortex-a76"), ..AARCH64 };
 const RISCV64: Tools = Tools { target: "riscv64-linux-gnu", compiler: "riscv64-linux-gnu-gcc", emulator: Some("qemu-riscv64"), ..HERE };
-/// Vector registers of twice the length that the level asks for.
+/// Vector registers with twice the length that the level requires.
 const RISCV64_VECTORS: Tools = Tools { level: Some("rv64gcv"), processor: Some("rv64,v=true,vlen=256"), ..RISCV64 };
 
 /// Code for Cortex-M runs on processors of the A profile, which have its instructions, with guard pages as elsewhere.
@@ -51,11 +51,11 @@ const CORTEX_M4F: Tools = Tools {
 };
 const CORTEX_M3: Tools = Tools { target: "cortex-m3", ..CORTEX_M4F };
 
-/// Wine is no small thing to install: what needs it is tested where it is.
+/// Wine is large, so its tests run only if it is installed.
 const WINDOWS: Tools = Tools { target: "x86_64-w64-mingw32", compiler: "x86_64-w64-mingw32-gcc", emulator: Some("wine"), ..HERE };
 
-/// A sample of each kind for emulators, which are slow: dense, convolutions, depthwise convolutions; int8 and f32; variables,
-/// recurrence, resizing.
+/// A sample of each kind, because emulators are slow: dense layers, convolutions, depthwise convolutions; int8 and f32; variables, recurrence,
+/// resizing.
 const SAMPLE: &[&str] = &[
     "dtln-model_quant_1",
     "esphome-v2-vad",
@@ -69,13 +69,13 @@ const SAMPLE: &[&str] = &[
     "tflm-mnist_lstm_int8",
 ];
 
-/// Models of unsigned bytes for emulators, whose weights fit signed bytes or are moved, and whose images have few channels or many.
+/// Models of unsigned bytes for emulators. Their weights fit signed bytes or are shifted, and their images have few or many channels.
 const UNSIGNED: &[&str] = &["coral-mobilenet_quant_v1_224_head_layers", "coral-mobilenet_v1_0.5_160_quant", "tflm-person_detect"];
 
-/// Bytes of code that a CPU level of a model may have.
+/// Limit of the bytes of code of a CPU level of a model.
 const MOST_CODE: u64 = 512 << 10;
 
-/// Single operators that one program runs: enough that linking costs little.
+/// Number of single operators in one program: enough to make linking cheap.
 const OPERATORS_A_PROGRAM: usize = 40;
 
 fn runs_here() -> bool {
@@ -88,7 +88,7 @@ fn objects_answer_as_recorded_and_as_the_jit_does() {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
-/// Libraries that modelc writes itself, opened by the loaders of three instruction sets.
+/// Shared libraries of modelc's writer, loaded on three instruction sets.
 fn shared_libraries_answer_as_recorded_and_as_the_jit_does() {
     for tools in [HERE, AARCH64, RISCV64].into_iter().filter(|tools| tools.emulator.is_some() || runs_here()) {
         check_sample(Tools { is_shared: true, ..tools });
@@ -116,7 +116,7 @@ fn cortex_m4f_objects_answer_as_recorded() {
     check_sample(CORTEX_M4F);
 }
 
-/// A core without floating point: models of integers alone.
+/// Integer models on a core without floating point.
 fn cortex_m3_objects_of_integers_answer_as_recorded() {
     let models = models("tflite", |name| SAMPLE.contains(&name) && name.contains("int8"));
     harness::at_least(models.len(), 3, "models of integers");
@@ -128,12 +128,12 @@ fn riscv64_objects_answer_as_recorded() {
     check_sample(RISCV64);
 }
 
-/// What qemu 7.2 says when it stops at an instruction that begins a block of its translation, whatever the program computed: see
+/// Message of qemu 7.2 when it stops at the first instruction of a translation block, independent of the program's results: see
 /// `docs/cranelift.md`.
 const EMULATOR_FAULT: &str = "decode_save_opc: Assertion";
 
-/// The other level of riscv64: all of the sample, and every eighth operator, since the two other instruction sets run them all. Few
-/// operators share a program, for a fault of the emulator ends all of them.
+/// The other level of riscv64 runs the whole sample and every eighth operator, because other instruction sets run all operators. Few operators
+/// share a program, since a fault of the emulator ends all of them.
 fn riscv64_vectors_answer_as_recorded() {
     let operators: Vec<_> = models("tflite_ops", |_| true).into_iter().step_by(8).collect();
     for (models, in_one_program) in [(sample(), 1), (operators, 4)] {
@@ -178,7 +178,7 @@ fn riscv64_objects_of_single_operators_answer_as_recorded() {
     check_operators(RISCV64);
 }
 
-/// Other calling conventions, another object format.
+/// Other calling conventions, and another object format.
 fn windows_objects_answer_as_recorded() {
     check_sample(WINDOWS);
     check_operators(WINDOWS);
@@ -189,7 +189,7 @@ fn check_operators(tools: Tools) {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
-/// ExecuTorch programs whose extents are known only when the program runs: one object answers at all recorded sizes.
+/// ExecuTorch programs with run-time extents: one object serves all recorded sizes.
 #[test]
 fn executorch_programs_answer_at_every_recorded_size() {
     let Some(folder) = support::corpus("executorch") else { return };
@@ -201,21 +201,21 @@ fn executorch_programs_answer_at_every_recorded_size() {
     }
 }
 
-/// The models of a folder that have recorded outputs.
+/// Returns the models of a folder with recorded outputs.
 fn models(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut models = support::models(folder, "tflite");
     models.retain(|path| path.with_extension("expected.npz").exists() && wanted(&support::stem(path)));
     models
 }
 
-/// Checks models, this many in one program, on all cores. Gives what was refused as unsupported, and why.
+/// Checks models, `in_one_program` in each program, on all cores. Returns the unsupported models with the reasons.
 fn check_all(models: &[PathBuf], in_one_program: usize, tools: Tools) -> Vec<String> {
     let (failures, refused) = outcomes(models, in_one_program, tools);
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
     refused
 }
 
-/// Failures, and what was refused, of models that are checked.
+/// Returns the failures, and the unsupported models.
 fn outcomes(models: &[PathBuf], in_one_program: usize, tools: Tools) -> (Vec<String>, Vec<String>) {
     let programs: Vec<&[PathBuf]> = models.chunks(in_one_program).collect();
     let next = AtomicUsize::new(0);
@@ -243,12 +243,12 @@ fn text(error: &dyn std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// A model compiled, with its recorded inputs.
+/// A compiled model with its recorded inputs.
 struct Case<'p> {
     model: &'p Path,
     compiled: Compiled,
     calls: Calls,
-    /// The shared library, where the model is not linked as an object.
+    /// The shared library, if the model is not linked as an object.
     library: Option<Vec<u8>>,
 }
 
@@ -270,7 +270,7 @@ impl Case<'_> {
     }
 }
 
-/// Compiles models and runs them in one program; adds what fails, and what is refused, to the outcome.
+/// Compiles models and runs them in one program. Adds failures and unsupported models to the outcome.
 fn check(models: &[PathBuf], tools: Tools, (failures, refused): &mut (Vec<String>, Vec<String>)) {
     let mut cases = Vec::new();
     for (number, model) in models.iter().enumerate() {
@@ -306,7 +306,7 @@ fn check(models: &[PathBuf], tools: Tools, (failures, refused): &mut (Vec<String
     }
 }
 
-/// The levels of a model with more code than a level may have.
+/// Returns the levels of a model whose code exceeds the limit.
 fn too_much_code(case: &Case<'_>) -> Vec<String> {
     let levels = case.compiled.files.record.levels.split(',').zip(&case.compiled.files.record.footprint.level_code_bytes);
     let large = levels.filter(|(_, bytes)| **bytes > MOST_CODE);
@@ -315,7 +315,7 @@ fn too_much_code(case: &Case<'_>) -> Vec<String> {
 
 fn compile<'p>(model: &'p Path, name: &str, tools: Tools) -> Result<Case<'p>, Diagnostics> {
     let inputs = support::recorded(model, "inputs.npz")?;
-    // ExecuTorch programs say themselves what shapes their inputs may have.
+    // ExecuTorch programs contain the bounds of their inputs.
     let is_open = model.extension().is_some_and(|extension| extension == "tflite");
     let shapes = (0..).map_while(|index| Some((index, inputs.input(0, index)?.shape.clone()))).take_while(|_| is_open).collect();
     let (target, cpu) = (Some(tools.target.into()), tools.level.map(Into::into));
@@ -328,7 +328,7 @@ fn compile<'p>(model: &'p Path, name: &str, tools: Tools) -> Result<Case<'p>, Di
     Ok(Case { model, compiled, calls, library })
 }
 
-/// The recorded values of the inputs that operators must know the value of, as a user gives them with `--value`.
+/// Returns the recorded values of inputs whose values operators must know, as for `--value`.
 fn decided_values(model: &Path) -> Result<Vec<(usize, Vec<Number>)>, Diagnostics> {
     let module = support::load(model)?;
     let Some(method) = module.methods.first() else { return Ok(vec![]) };
@@ -349,14 +349,14 @@ fn number(bytes: &[u8], element: ElementType) -> Number {
     if element.is_float() { Number::Float(scalar.as_f64()) } else { Number::Integer(scalar.as_i64()) }
 }
 
-/// The inputs of each recorded call.
+/// Returns the inputs of each recorded call.
 fn recorded_inputs(inputs: &npz::Archive, method: &Method) -> Result<Calls, Diagnostics> {
     let mut calls = Vec::new();
     for call in 0..inputs.calls().max(1) {
         let mut arguments = Vec::new();
         for (index, port) in method.inputs.iter().enumerate() {
             let array = inputs.input(call, index).expect("every input is recorded");
-            // A recorded shape may be a smaller one than the largest that the model takes.
+            // A recorded shape may be smaller than the model's largest one.
             let shape = if has_shape(port) { &array.shape } else { &port.shape };
             arguments.push(npz::conform(array, port.element, shape, "in")?);
         }
@@ -377,8 +377,8 @@ fn compare(case: &Case<'_>, outputs: &Calls) -> Result<(), String> {
     Ok(())
 }
 
-/// What a program is told: first nothing; then that the CPU has one level and no better one, for each of the levels that runs here but the
-/// one that is chosen anyway; then, of a model alone, to run kernels in parts.
+/// Returns the configurations of a program. The first is the default. Others limit the CPU to each lower level that runs here. A program with
+/// one model also runs kernels in parallel parts.
 fn ways(cases: &[Case<'_>], tools: Tools) -> Vec<Way> {
     let mut ways = vec![Way::default()];
     let Some(case) = cases.first().filter(|_| tools.emulator.is_none()) else { return ways };
@@ -391,18 +391,18 @@ fn ways(cases: &[Case<'_>], tools: Tools) -> Vec<Way> {
     ways
 }
 
-/// Whether this computer has a level.
+/// Tests whether this computer has a level.
 fn runs(level: &Level) -> bool {
     required_features(level.machine) & !host_features() == 0
 }
 
-/// The level that `init` chooses on this computer, told what the CPU has or not.
+/// Returns the level that `init` chooses on this computer for given features.
 fn chosen(lowered: &Lowered, features: u64) -> Level<'_> {
     let told = |level: &Level| features == 0 || required_features(level.machine) & !features == 0;
     lowered.levels().into_iter().find(|level| runs(level) && told(level)).expect("this computer has one of the levels")
 }
 
-/// What runs here does what the JIT does on the same level alone, where the weights may lie in another order.
+/// Checks that the program matches the JIT on the same level alone, where weights may have another layout.
 fn equal_to_jit(case: &Case<'_>, outputs: &Calls, tools: Tools, way: Way) -> Result<(), String> {
     if tools.emulator.is_some() {
         return Ok(());
@@ -425,7 +425,7 @@ fn same_as_jit(jit: &Jit, calls: &Calls, outputs: &Calls) -> Result<(), String> 
     Ok(())
 }
 
-/// A model that TFLite runs with TensorFlow's operators linked in chooses its moves with a function of the program.
+/// A model that TFLite runs with TensorFlow's operators chooses its moves with a function of the program.
 fn a_game_draws_with_an_operator_of_the_program() {
     let Some(folder) = support::corpus("tflite") else { return };
     let model = folder.join("tfex-planestrike_tf_agents.tflite");
@@ -441,7 +441,7 @@ fn a_game_draws_with_an_operator_of_the_program() {
     }
 }
 
-/// Objects without weights, given those of a retrained model: other weights, other scales, other zero points.
+/// Objects with external weights of a retrained model: other weights, other scales, other zero points.
 fn weights_of_a_retrained_model_fit_the_object() {
     let Some(folder) = support::corpus("tflite") else { return };
     for model in ["mlperftiny-kws_ref_model.tflite", "mlperftiny-pretrainedResnet_quant.tflite", "tflm-person_detect.tflite"] {
@@ -470,15 +470,15 @@ fn retrain(model: &Path) -> Result<(), String> {
     if retrained == outputs {
         return Err("the outputs are the same".into());
     }
-    // The retrained model on its own, its weights known when it is compiled.
+    // The retrained model alone, with weights known at compile time.
     let (_, lowered) = compiling::lower(&Settings::new(), new, "new").map_err(|e| text(&e))?;
     let level = chosen(&lowered, 0);
     same_as_jit(&Jit::new(level.program, level.machine).map_err(|e| text(&e))?, &case.calls, &retrained)
 }
 
-/// Objects for this kind of computer.
+/// Requirement: objects for this kind of computer.
 const ON_LINUX: Needs = Needs::Tool("x86-64 with Linux", runs_here);
-/// Objects for Windows, and what runs them.
+/// Requirement: objects for Windows, and an emulator.
 const ON_WINE: Needs = Needs::Tool("wine with its C compiler", || cfg!(target_arch = "x86_64") && WINDOWS.present());
 
 fn main() -> std::process::ExitCode {

@@ -1,4 +1,4 @@
-//! Real models: their text reads back, and rewriting them changes no output.
+//! Real models: their text can be read back, and rewrites change no output.
 
 mod support;
 
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use support::harness::{self, Needs};
 
-/// Larger files are left to other tests, which do not run each model three times.
+/// Size limit of files; other tests cover larger ones without running each model three times.
 const LARGEST_FILE: u64 = 400_000;
 
-/// Rewrites may change the order of a float sum, whose terms are as large as the sum here; sixteen units in the last place are far more
-/// than a reordered sum of these models differs by.
+/// Rewrites may change the order of a float sum, whose terms are as large as the sum here. Sixteen units in the last place are far more than a
+/// reordered sum of these models differs by.
 const TOLERANCE: f64 = 16.0 * f32::EPSILON as f64;
 
 fn models(folder: &str, extension: &str) -> Vec<PathBuf> {
@@ -31,7 +31,7 @@ fn instructions(module: &Module) -> usize {
     module.functions.values().map(|function| function.body.len()).sum()
 }
 
-/// What is wrong with rewriting a model; nothing for one that a front end refuses.
+/// Returns an error if rewriting a model fails; succeeds for a model that a front end rejects.
 fn check(path: &Path) -> Result<(), String> {
     let Ok(mut module) = support::load(path) else { return Ok(()) };
     verify(&module).map_err(|error| error.to_string())?;
@@ -43,13 +43,13 @@ fn check(path: &Path) -> Result<(), String> {
     }
     drop(read);
     if !path.with_extension("inputs.npz").exists() {
-        // Nothing is recorded to run it on.
+        // No recorded inputs exist for it.
         passes::run_all(&mut module);
         return verify(&module).map(drop).map_err(|error| format!("rewritten: {error}"));
     }
     let method = &module.methods[0];
     let archive = support::recorded(path, "inputs.npz").map_err(|error| error.to_string())?;
-    // The first recorded call of a program with several methods may be of another one.
+    // The first recorded call of a program with several methods may use another method.
     let several = module.methods.len() > 1;
     let inputs = match support::arguments(&module, method, &archive, 0) {
         Err(_) if several => return Ok(()),

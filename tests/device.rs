@@ -1,4 +1,4 @@
-//! What a GPU does of programs: the device is played by the interpreter of kernels, so no GPU is needed.
+//! GPU parts of programs: the interpreter of kernels simulates the device, so no GPU is needed.
 
 mod residents;
 mod support;
@@ -18,20 +18,20 @@ use std::process::Command;
 use support::harness::{self, Needs};
 use support::program::Memory;
 
-/// Programs beyond this size take the interpreter too long, but for one.
+/// Size limit of programs for the interpreter, with one exception.
 const SMALL: u64 = 120_000;
 
-/// Workgroups that share a row sum in another order.
+/// Tolerance: workgroups that share a row sum in another order.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
-/// A larger program whose calls are short, of sizes that are known when it runs.
+/// A larger program with short calls, whose sizes are run-time extents.
 const OF_ANY_SIZE: &str = "llama_tiny_dyn_8da4w.vulkan";
 
 fn lowered(module: &Module, gpu: &'static Machine) -> Lowered {
     residents::lowered(module, gpu, false)
 }
 
-/// Every recorded call of a model with a device, and how far off the worst output is.
+/// Runs all recorded calls of a model with a device. Returns the largest difference.
 fn check(path: &Path, gpu: &'static Machine, needs_device: bool) -> Result<f64, String> {
     let mut module = support::load(path).map_err(|error| error.to_string())?;
     modelc::passes::run_all(&mut module);
@@ -46,7 +46,7 @@ fn check(path: &Path, gpu: &'static Machine, needs_device: bool) -> Result<f64, 
     support::check_runs(path, &module, &runs, support::delegate_tolerance(path))
 }
 
-/// Regions, dispatches and what the host does beside them.
+/// Describes regions, dispatches and the calls that stay on the host.
 fn described(path: &Path, lowered: &Lowered) -> String {
     let Some(device) = &lowered.program.device else { return format!("{}: no device", path.display()) };
     let steps = || device.regions.iter().flat_map(|region| &region.steps);
@@ -61,7 +61,7 @@ fn described(path: &Path, lowered: &Lowered) -> String {
         .map(|kernel| format!("{} {}", kernel.name, instructions(kernel, &[0], 16)))
         .collect();
     let calls_of: Vec<Vec<&Call>> = lowered.program.methods.iter().map(|method| calls(&method.steps)).collect();
-    // Of these the workgroups of the bound run, though they load an extent.
+    // These run the workgroups of the bound, although they load an extent.
     let loads = |kernel: &Kernel| kernel.buffers.iter().any(|data| data.name.starts_with("extent"));
     let at_bound: Vec<&str> = dispatches
         .iter()
@@ -85,7 +85,7 @@ fn described(path: &Path, lowered: &Lowered) -> String {
     )
 }
 
-/// Programs of which a part is for Vulkan.
+/// Returns the programs with a part for Vulkan.
 fn all_programs() -> Vec<PathBuf> {
     let mut programs = support::models("executorch", "pte");
     programs.retain(|path| support::stem(path).ends_with(".vulkan"));
@@ -104,7 +104,7 @@ fn programs_match_on_a_device_of_each_profile() {
     let mut matching = 0;
     for path in programs() {
         for gpu in GPUS {
-            // The device that binds least also plays one that may be absent.
+            // The device with the fewest bindings also simulates an optional one.
             for needs_device in [true, false].into_iter().take(if gpu.level == GPUS[0].level { 2 } else { 1 }) {
                 match check(&path, gpu, needs_device) {
                     Ok(_) => matching += 1,
@@ -117,7 +117,8 @@ fn programs_match_on_a_device_of_each_profile() {
     harness::at_least(matching, 60, "programs and profiles that match");
 }
 
-/// The regions of each program with the profile that binds least: submissions, as no region stands in a loop. They are one for all others.
+/// Number of regions of programs, if it is not one, for the profile with the fewest bindings. It is the number of submissions, since no region
+/// is in a loop.
 const REGIONS: [(&str, usize); 3] = [("intbool", 0), ("math", 2), ("multi_method", 3)];
 
 fn submissions_are_few() {
@@ -137,18 +138,18 @@ fn submissions_are_few() {
     assert!(others.is_empty(), "{}", others.join("\n"));
 }
 
-/// A program of run-time extents, all of whose operators are given to the device.
+/// A program with run-time extents whose operators are all on the device.
 struct Open {
     name: &'static str,
-    /// Its input of a size.
+    /// Makes its input of a given size.
     input: fn(u64) -> Tensor,
-    /// The largest size.
+    /// Largest size.
     bound: u64,
-    /// Sizes for which no workgroup that is counted has work.
+    /// Sizes for which no counted workgroup has work.
     none_for: &'static [u64],
 }
 
-/// Images are done eight at a time, and those that are left two at a time: counted workgroups do the pairs.
+/// Images are computed in blocks of eight, the remainder in blocks of two: counted workgroups compute the pairs.
 const OPEN: [Open; 2] = [
     Open { name: "dyn_batch.portable", input: images, bound: 8, none_for: &[1, 8] },
     Open { name: "dyn_seq.portable", input: tokens, bound: 32, none_for: &[] },
@@ -164,7 +165,7 @@ fn tokens(count: u64) -> Tensor {
     Tensor { element: ElementType::I64, shape: vec![2, count], bytes }
 }
 
-/// Every size within the bound: the same as without a device, by as many workgroups as the size needs.
+/// Every size up to the bound gives the same result as without a device, with only the necessary workgroups.
 fn every_size_runs_as_many_workgroups_as_it_needs() {
     for Open { name, input, bound, none_for } in OPEN {
         let path = support::corpus("executorch").expect("skipped without it").join(format!("{name}.pte"));
@@ -195,7 +196,7 @@ fn every_size_runs_as_many_workgroups_as_it_needs() {
     }
 }
 
-/// Every recorded call of a model on a device of Vulkan, and how far off the worst output is.
+/// Runs all recorded calls of a model on a Vulkan device. Returns the largest difference.
 fn on_device(path: &Path, gpu: &'static Machine) -> Result<f64, String> {
     let mut module = support::load(path).map_err(|error| error.to_string())?;
     modelc::passes::run_all(&mut module);
@@ -215,18 +216,18 @@ fn on_device(path: &Path, gpu: &'static Machine) -> Result<f64, String> {
     support::check_runs(path, &module, &runs, support::delegate_tolerance(path))
 }
 
-/// The programs that run on a device of Vulkan, those that take longest first, each with the profile.
+/// Returns the programs for a Vulkan device, the slowest first, each with its profile.
 fn on_devices() -> Vec<(PathBuf, &'static Machine)> {
     let mut programs: Vec<_> = all_programs().into_iter().map(|path| (path, &GPUS[0])).collect();
     programs.extend(support::marked::models());
     programs.retain(|(path, _)| harness::is_wanted(&support::stem(path)));
     let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
-    // Kernels of integers are the longest.
+    // Kernels of integers are the slowest.
     programs.sort_by_key(|(path, _)| std::cmp::Reverse((support::stem(path).contains("q8"), bytes(path))));
     programs
 }
 
-/// The child of the test below: prints how a program went.
+/// Runs one program for the test below, and prints the result.
 fn child(number: &str) -> std::process::ExitCode {
     let programs = on_devices();
     match number.parse().ok().and_then(|number: usize| programs.get(number)) {
@@ -239,7 +240,7 @@ fn child(number: &str) -> std::process::ExitCode {
     std::process::ExitCode::SUCCESS
 }
 
-/// What a child says that runs a program.
+/// Returns the output of a child that runs a program.
 fn said(number: usize) -> String {
     let mut child = Command::new(std::env::current_exe().expect("the test is a file"));
     assert!(support::vulkan::with_software_device(&mut child), "the test needs the device");
@@ -248,8 +249,8 @@ fn said(number: usize) -> String {
     format!("{}{}{end}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// All programs on Mesa's software device, the validation layer silent. The loader reads the environment, so children run them, two at a time: the
-/// device compiles the kernels of a program one after the other.
+/// Runs all programs on Mesa's software device; the validation layer must not complain. The loader reads the environment, so children run them,
+/// two at a time. The device compiles the kernels of a program one after the other.
 fn programs_match_on_vulkan() {
     let numbers: Vec<usize> = (0..on_devices().len()).collect();
     let texts = parallel::map(&numbers, |&number| said(number));
@@ -260,7 +261,7 @@ fn programs_match_on_vulkan() {
     harness::at_least(lines().filter(|line| line.starts_with("matches")).count(), 28, "programs that match");
 }
 
-/// Set in the processes that use the device: the number of a program.
+/// Environment variable of the processes that use the device: the number of a program.
 const CHILD: &str = "MODELC_TEST_CHILD";
 
 fn main() -> std::process::ExitCode {

@@ -1,4 +1,4 @@
-//! Messages for TFLite models that are wrong in one place each: made here, so that everything else about them is sound.
+//! Messages for TFLite models with a single error each: they are made here, so that everything else is valid.
 
 use flatbuffers::FlatBufferBuilder;
 use modelc::frontend::{LoadOptions, load};
@@ -32,7 +32,7 @@ struct OperatorPlan {
     options: bool,
 }
 
-/// A model of one convolution, int8, 4×4 pixels of 2 channels to 3 channels, then a RELU.
+/// A model with one int8 convolution, 4×4 pixels of 2 channels to 3 channels, then a RELU.
 #[derive(Clone)]
 struct Plan {
     version: u32,
@@ -156,7 +156,7 @@ fn message(bytes: Vec<u8>) -> String {
 
 type Change = fn(&mut Plan);
 
-/// What is wrong, and how to make it so.
+/// Errors by name, each with a function that introduces it.
 const CASES: &[(&str, Change)] = &[
     ("nothing", |_| {}),
     ("a schema version to come", |p| p.version = 4),
@@ -219,7 +219,7 @@ const CASES: &[(&str, Change)] = &[
     ("another type than is computed", |p| p.tensors[4].ty = TensorType::INT16),
 ];
 
-/// What a command says on standard error, and its exit status, in a folder with a model that is wrong.
+/// Returns the standard error and the exit status of a command, in a folder with an invalid model.
 fn said(folder: &std::path::Path, arguments: &[&str]) -> (String, Option<i32>) {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_modelc")).args(arguments).current_dir(folder).output();
     let output = output.expect("the compiler can be run");
@@ -270,7 +270,7 @@ fn messages_name_what_and_where() {
     insta::assert_snapshot!(text);
 }
 
-/// What can be said without compiling is said, and then what stands in the way.
+/// `inspect` prints everything that is known without compiling, and then the errors of compiling.
 #[test]
 fn inspect_lists_every_operator_of_a_model_that_does_not_compile() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,15 +1,15 @@
-//! The commands of README.md and `docs/`: each line of a block marked `sh` runs, and ends with the exit status that it promises.
+//! The commands of README.md and `docs/`: each line of a block marked `sh` runs, and ends with the documented exit status.
 //!
-//! The blocks of a page run in order, in a folder that holds the files that pages speak of (`FILES`). A block whose first line is a C comment with a
-//! file's name is written to that file. `# exit status N` after a command is its status; without it the status is 0. Commands of cargo are in
-//! blocks without a mark: `.ci/run` runs those of README.md.
+//! The blocks of a page run in order, in a folder with the files that pages mention (`FILES`). A block whose first line is a C comment with a
+//! file name is written to that file. `# exit status N` after a command is its status; the default is 0. Commands of cargo are in blocks
+//! without a mark; `.ci/run` runs those of README.md.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The files that commands name, and what stands for them.
+/// The files that commands name, with their substitutes.
 const FILES: &[(&str, &str)] = &[
     ("model.tflite", "examples/digits/digits_int8.tflite"),
     ("retrained.tflite", "examples/digits/digits_int8.tflite"),
@@ -20,14 +20,14 @@ const FILES: &[(&str, &str)] = &[
     ("model.bpte", "tests/models/executorch/perceptron.bpte"),
 ];
 
-/// What readers have made before: the object of README's first command, and outputs of other inputs.
+/// Commands whose results readers already have: the object of README's first command, and outputs of other inputs.
 const BEFORE: &[&str] = &["modelc model.tflite -o digits.o", "modelc run model.tflite --random 7 --outputs wrong.npz"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// README.md and the pages of `docs/`.
+/// Returns README.md and the pages of `docs/`.
 fn pages() -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join("docs")).expect("docs can be read").map(|entry| entry.expect("an entry").path());
     let mut pages: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect();
@@ -56,7 +56,7 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// A folder with the files, in which `modelc` is the compiler under test.
+/// A folder with the files. `modelc` is the compiler under test there.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -72,7 +72,7 @@ impl Folder {
         folder
     }
 
-    /// Runs a line; what is wrong if it does not end as it says.
+    /// Runs a line. Returns an error if it does not end as documented.
     fn run(&self, line: &str) -> Result<(), String> {
         let promised = line.rsplit_once("# exit status ").map_or(0, |(_, status)| status.trim().parse().expect("a status is a number"));
         let compiler = Path::new(env!("CARGO_BIN_EXE_modelc")).parent().expect("the compiler is in a folder");
@@ -108,7 +108,7 @@ fn commands_do_what_pages_say() {
     assert!(count >= 30, "{count} commands");
 }
 
-/// A command that is not run would go out of date unseen.
+/// Unmarked commands are not run and become outdated unnoticed.
 #[test]
 fn commands_stand_in_blocks_that_run() {
     for page in pages() {

@@ -1,4 +1,4 @@
-//! ExecuTorch programs whose extents are known only when the program runs: one object for all sizes.
+//! ExecuTorch programs with run-time extents: one object serves all sizes.
 
 mod support;
 
@@ -15,13 +15,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use support::harness::{self, Needs};
 
-/// Sums are taken in another order than PyTorch's; the rest is rounding of the mathematical functions.
+/// Tolerance: sums have another order than PyTorch's; the rest is rounding of the mathematical functions.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
 /// Input, dimension, bound.
 type Varying = &'static [(usize, usize, i64)];
 
-/// What varies of each program. All else was found to be fixed by its operators.
+/// Dynamic dimensions of each program. Operators fix all other extents.
 const VARYING: [(&str, Varying); 4] = [
     ("dyn_batch", &[(0, 0, 8)]),
     ("dyn_seq", &[(0, 1, 32)]),
@@ -87,7 +87,7 @@ fn every_recorded_size_matches_in_the_interpreter_and_in_the_jit() {
     }
 }
 
-/// Input tensors of a call: `sizes` are the extents that vary, one for all of a program; integers are tokens and positions.
+/// Makes the input tensors of a call. `size` is the dynamic extent, one for a program; integers are tokens and positions.
 fn inputs(name: &str, size: u64, position: i64, random: &mut Random) -> Vec<Tensor> {
     let mut floats = |shape: &[u64]| {
         let numbers = (0..shape.iter().product::<u64>()).map(|_| (random.bits() >> 40) as f32 / (1 << 23) as f32 - 1.0);
@@ -122,12 +122,12 @@ fn random_sizes_within_the_bound_match_the_interpreter() {
         let jit = Jit::new(&lowered.program, machine).unwrap_or_else(|error| panic!("{error}"));
         let (mut random, most) = (Random::new(7), varying[0].2 as usize);
         for round in 0..6 {
-            // A sequence of calls on one instance: caches fill from one to the next.
+            // A sequence of calls on one instance fills the caches.
             let mut instance = jit.instance().unwrap_or_else(|error| panic!("{error}"));
             let mut interpreter = Interpreter::new(&module);
             let mut position = 0;
             for call in 0..3 {
-                // The largest size once, and then what is left of a cache of 128.
+                // The largest size once, and then the rest of a cache of 128.
                 let room = most.min(128 - position as usize);
                 let size = if round == 0 && call == 0 { room } else { 1 + random.below(room) } as u64;
                 let inputs = inputs(name, size, position, &mut random);
@@ -158,11 +158,11 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
     let jit = Jit::new(&lowered_one.program, machine).unwrap_or_else(|error| panic!("{error}"));
     let mut instance = jit.instance().unwrap_or_else(|error| panic!("{error}"));
     let mut random = Random::new(1);
-    // As many tokens as positions, at most 127, and at least one.
+    // There are as many tokens as positions, at most 127 and at least one.
     let (three, two) = (inputs("llama_tiny_dyn", 3, 0, &mut random), inputs("llama_tiny_dyn", 2, 0, &mut random));
     refused(&mut instance, &[three[0].clone(), two[1].clone()], "MODELC_E_SHAPE");
     refused(&mut instance, &inputs("llama_tiny_dyn", 128, 0, &mut random), "MODELC_E_SHAPE");
-    // A position after the cache.
+    // A position after the end of the cache.
     refused(&mut instance, &inputs("llama_tiny_dyn", 2, 127, &mut random), "MODELC_E_INDEX");
 
     let (_, module) = sound("etllama_dyn", &LoadOptions::default());
@@ -179,7 +179,7 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
 fn bounds_narrow_and_shapes_fix() {
     let bound = |port, dimension, most| Bound { is_output: false, port, dimension, most };
     let narrow = LoadOptions { bounds: vec![bound(0, 1, 16)], ..LoadOptions::default() };
-    // The other input is as long: its bound follows.
+    // The other input has the same length, so its bound follows.
     let (path, module) = sound("llama_tiny_dyn", &narrow);
     let function = &module.functions[module.methods[0].function];
     let highs: Vec<i64> =

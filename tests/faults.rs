@@ -1,4 +1,4 @@
-//! Finding faults: a wrong kernel is found by name, and inner tensors are what the interpreter computes.
+//! Search for faults: a wrong kernel is found by name, and inner tensors match the interpreter.
 
 use modelc::bisect::{first_difference, separate_sources};
 use modelc::compare::{Difference, Tolerance, compare};
@@ -39,7 +39,7 @@ fn lowered() -> (Module, Program) {
     (module, lowered.program)
 }
 
-/// Makes a kernel store zeros where it last stores something: what it stores before may be padding.
+/// Makes a kernel store zeros in its last store; earlier ones may be padding.
 fn plant_fault(kernel: &mut Kernel) {
     let zero = Value::from_u32(kernel.types.len() as u32);
     let stored = store_zero(&mut kernel.body, zero).expect("the kernel stores something");
@@ -78,7 +78,7 @@ fn a_wrong_kernel_is_found_and_named() {
     for number in 0..count {
         let mut program = sound.clone();
         let call = calls(&sound.methods[0].steps)[number];
-        // The kernel of this call alone: others may share it.
+        // Only the kernel of this call changes, since other calls may share it.
         let mut kernel = program.kernels[call.kernel].clone();
         kernel.name = format!("planted{number}");
         plant_fault(&mut kernel);
@@ -90,7 +90,7 @@ fn a_wrong_kernel_is_found_and_named() {
         let finding = finding.unwrap_or_else(|| panic!("the fault in kernel {number} ({}) is not found", call.origin.schedule));
         assert_eq!((finding.kernel, finding.call), (format!("planted{number}"), 0));
         assert_eq!(finding.operators, call.origin.operators);
-        // A tensor that a kernel makes in two steps is called as the operator's result.
+        // A tensor that a kernel makes in two steps has the name of the operator's result.
         let written = &call.origin.results[0];
         let source = written.definition.map(|(source, _)| module.sources[source].tensor.clone());
         assert_eq!(Some(finding.tensor), written.name.clone().or(source));
@@ -107,7 +107,7 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// What the interpreter computes for each named tensor of the file.
+/// Returns the interpreter's value of each named tensor of the file.
 fn interpreted() -> BTreeMap<String, Tensor> {
     let module = frontend::load(Arc::new(bytes()), "digits", &LoadOptions::default()).expect("the example is sound");
     let mut values = BTreeMap::new();
@@ -148,7 +148,7 @@ fn taps_are_what_the_interpreter_computes() {
     }
     assert!(said.contains(": compiled") && found.tensors.contains_key("out0_0"), "{said}");
 
-    // One by name, on the screen; and one that is not there.
+    // One tensor by name, on the screen; and one that does not exist.
     let name = expected.keys().next().expect("a tensor");
     let output = modelc(&["run", &model, "--tap", name]);
     assert!(String::from_utf8_lossy(&output.stdout).contains(name.as_str()));
@@ -157,7 +157,7 @@ fn taps_are_what_the_interpreter_computes() {
 
 #[test]
 fn bisecting_a_sound_model_says_so() {
-    // Without and with branches, loops, recurrence and variables.
+    // Models without and with branches, loops, recurrence and variables.
     let small = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models");
     let names = ["if_plain", "if_var", "while_nested", "while_var", "lstm_basic", "seq_int_plain", "svdf_hyb", "rnnbi_f32_own"];
     let others = names.iter().map(|name| small.join(name).with_extension("tflite"));

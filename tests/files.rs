@@ -1,6 +1,6 @@
-//! Text tests: each `tests/files/*.mt` and `tests/schedules/*.mt` holds directives, a module, and below `;! ---` the expected output.
+//! Text tests: each `tests/files/*.mt` and `tests/schedules/*.mt` has directives, a module, and after `;! ---` the expected output.
 //!
-//! Directives, in the order in which they are carried out on the module:
+//! Directives are carried out in order:
 //!
 //! - `;! print`: the module's text;
 //! - `;! pass = NAME, …`: rewrites applied (`all` for the whole pipeline); with inputs given, outputs must stay the same;
@@ -8,7 +8,7 @@
 //! - `;! run`: the outputs on these inputs, or the error;
 //! - `;! kernels = LEVEL`: the schedule and the kernel of each call, for the machine of this name.
 //!
-//! A text that does not parse or verify has the error as its output. `MODELC_BLESS=1` rewrites the expectations.
+//! The output for a text that does not parse or verify is the error. `MODELC_BLESS=1` rewrites the expected outputs.
 
 use modelc::ir::text::{Constants, parse_module, parse_tensor, print_module, print_tensor};
 use modelc::ir::{Module, Tensor, interpret::Interpreter, verify};
@@ -53,7 +53,7 @@ fn check_folder(folder: &str) {
     assert!(failures.is_empty(), "MODELC_BLESS=1 accepts what is found:\n{failures}");
 }
 
-/// The first lines that differ.
+/// Formats the first lines that differ.
 fn difference(expected: &str, found: &str) -> String {
     let (mut expected, mut found) = (expected.lines(), found.lines());
     let mut number = 0;
@@ -137,7 +137,7 @@ fn outputs(module: &Module, inputs: &[Tensor]) -> String {
     }
 }
 
-/// What is printed parses to what prints the same.
+/// Checks that printed text parses to a module with the same text.
 fn check_round_trip(module: &Module) {
     let text = print_module(module, Constants::Whole);
     let again = parse_module(&text).unwrap_or_else(|e| panic!("what was printed does not parse: {e}\n{text}"));

@@ -1,4 +1,4 @@
-//! Damaged ExecuTorch files: every byte may be anything. Loading ends with a module or diagnostics, never a panic, and soon.
+//! Damaged ExecuTorch files with arbitrary bytes. Loading returns a module or diagnostics within a short time, and never panics.
 
 mod support;
 
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Small files with all that the front end reads: branches, loops, states, dimension orders, several methods, quantization.
+/// Small files that cover the front end: branches, loops, states, dimension orders, several methods, quantization.
 const FILES: [&str; 21] = [
     "addmul.portable.pte",
     "cond.portable.pte",
@@ -39,7 +39,7 @@ const FILES: [&str; 21] = [
     "dyn_batch.vulkan.pte",
 ];
 
-/// Programs of this repository, which are always there.
+/// Programs of this repository, which are always present.
 const OWN: [&str; 13] = [
     "branch.pte",
     "choices.pte",
@@ -62,7 +62,7 @@ fn files(names: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
     own.chain(recorded).map(|path| (path.clone(), std::fs::read(path).expect("the file can be read"))).collect()
 }
 
-/// Every eighth single-operator program, so that each family of operators meets damaged arguments.
+/// Returns every eighth single-operator program, so that each family of operators gets damaged arguments.
 fn operator_files() -> Vec<(PathBuf, Vec<u8>)> {
     let mut paths = support::models("executorch_ops", "pte");
     paths.retain(|path| !support::stem(path).ends_with(".vulkan"));
@@ -74,7 +74,7 @@ fn load(bytes: Vec<u8>) -> Result<Module, Diagnostics> {
     frontend::load(Arc::new(bytes), "damaged.pte", &LoadOptions::default())
 }
 
-/// Loads and, of what still loads, checks that it is sound IR.
+/// Loads a file. If it still loads, the module must be valid.
 fn survives(bytes: Vec<u8>, what: &dyn std::fmt::Display) {
     let begin = Instant::now();
     match load(bytes) {
@@ -113,7 +113,7 @@ fn damaged_bytes_never_panic() {
     }
 }
 
-/// Whole fields replaced by numbers that break arithmetic.
+/// Whole fields are replaced by numbers that cause overflow.
 #[test]
 fn damaged_words_never_panic() {
     const WORDS: [u32; 9] = [0, 1, 2, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0x0001_0000, 0x7FFF_FF00, 0xFFFF_FF80];
@@ -141,7 +141,7 @@ fn damaged_arguments_of_operators_never_panic() {
             if round % 2 == 0 {
                 damaged[at] = numbers.below(256) as u8;
             } else {
-                // Small changes keep the structure and break the meaning.
+                // Small changes keep the structure and change the meaning.
                 damaged[at] = damaged[at].wrapping_add([1, 2, 0xFF, 4, 0x80][numbers.below(5)]);
             }
             survives(damaged, &format!("{} round {round}", path.display()));
@@ -149,7 +149,7 @@ fn damaged_arguments_of_operators_never_panic() {
     }
 }
 
-/// Values changed along the schema: what still passes for a program, and means something else.
+/// Values are changed by the schema, so that the file stays a valid program with another meaning.
 #[test]
 fn damaged_values_never_panic() {
     let schema = FlatBuffer::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/program.fbs")).expect("the schema is sound");
@@ -163,7 +163,7 @@ fn damaged_values_never_panic() {
     }
 }
 
-/// Graphs of delegates changed along their schema, inside programs that are sound.
+/// Graphs of delegates are changed by their schema, inside valid programs.
 #[test]
 fn damaged_graphs_of_delegates_never_panic() {
     for (file, header, least) in [("xnnpack", b"XH00", 900), ("vulkan", b"VH00", 900)] {
@@ -173,7 +173,7 @@ fn damaged_graphs_of_delegates_never_panic() {
     }
 }
 
-/// Damages the graphs that have such a header; how often.
+/// Damages the graphs with this header. Returns the number of changes.
 fn damage_graphs(schema: &FlatBuffer, header: &[u8; 4]) -> usize {
     let mut tried = 0;
     for (path, bytes) in files(&FILES).into_iter().chain(operator_files()) {
@@ -190,7 +190,7 @@ fn damage_graphs(schema: &FlatBuffer, header: &[u8; 4]) -> usize {
     tried
 }
 
-/// Graphs for a device that are changed and still load: what the device then does is decided without a panic, and soon, and is made of sound modules.
+/// Changed graphs for a device that still load: the decisions for the device end soon and without a panic, and modules are valid.
 #[test]
 fn damaged_graphs_that_load_become_programs_of_a_device() {
     let schema = FlatBuffer::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/vulkan.fbs")).expect("the schema is sound");
@@ -230,12 +230,12 @@ fn damaged_graphs_that_load_become_programs_of_a_device() {
     assert!(made * 10 > tried, "only {made} of {tried} damaged graphs are for a device");
 }
 
-/// As many rounds as the environment says, to look further than a test has time to; or else so many.
+/// Returns the number of rounds: `MODELC_ROUNDS`, or `usual`.
 fn rounds(usual: usize) -> usize {
     std::env::var("MODELC_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
-/// Where the tables of delegates' graphs lie: a header with an identifier in it says so.
+/// Returns the ranges of the tables of delegates' graphs, which a header with an identifier locates.
 fn graphs_of_delegates(bytes: &[u8], identifier: &[u8; 4]) -> Vec<std::ops::Range<usize>> {
     let number = |at: usize| bytes.get(at..at + 4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")) as usize);
     let headers = bytes.windows(4).enumerate().filter(|(at, word)| *word == identifier && *at >= 4).map(|(at, _)| at - 4);
@@ -266,7 +266,7 @@ fn damaged_bundles_never_panic() {
         let mut numbers = Random::new(7);
         for round in 0..300 {
             let mut damaged = bytes.clone();
-            // Test cases and tables stand at both ends; weights fill the middle.
+            // Test cases and tables are at both ends; weights fill the middle.
             let at = if round % 2 == 0 {
                 numbers.below(damaged.len().min(1024))
             } else {
@@ -280,7 +280,7 @@ fn damaged_bundles_never_panic() {
     }
 }
 
-/// Cases changed along the schema: they agree, differ, or do not fit, and the command says so.
+/// Cases are changed by the schema: the command reports that they agree, differ, or do not fit.
 #[test]
 fn damaged_cases_end_with_a_verdict_or_an_error() {
     let schema = FlatBuffer::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/bundled_program.fbs")).expect("the schema is sound");

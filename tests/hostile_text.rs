@@ -1,4 +1,4 @@
-//! Damaged modules: parser, verifier, rewrites and interpreter answer with an error or go on, and never panic.
+//! Damaged modules: parser, verifier, rewrites and interpreter return an error or continue, and never panic.
 
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::random::{Options, Random, module};
@@ -8,7 +8,7 @@ use modelc::passes;
 use modelc_damage::damage_text;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// `MODELC_SEEDS` runs more of them.
+/// Returns the number of seeds: `MODELC_SEEDS`.
 fn seeds() -> u64 {
     std::env::var("MODELC_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1500)
 }
@@ -35,7 +35,7 @@ fn exercise(text: &str, inputs: &[Tensor]) -> bool {
     true
 }
 
-/// Whether any tensor, or the taps of any window, would take long.
+/// Tests whether a tensor, or a window's number of taps, is too large to compute in a short time.
 fn too_large(module: &Module) -> bool {
     let large = |ints: &[i64]| ints.iter().any(|&n| n > 1 << 12);
     module.functions.values().any(|function| {

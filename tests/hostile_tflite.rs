@@ -1,4 +1,4 @@
-//! Damaged TFLite files: whatever the bytes, the answer is a module that verifies or an error, never a panic or a hang.
+//! Damaged TFLite files: for any bytes, the result is a module that verifies or an error, never a panic or an endless loop.
 
 #[allow(dead_code, reason = "the fuzz targets use the rest")]
 #[path = "../fuzz/src/check.rs"]
@@ -9,16 +9,16 @@ use modelc::ir::random::Random;
 use modelc_damage::FlatBuffer;
 use std::path::{Path, PathBuf};
 
-/// Files above this size take too long to damage thousands of times.
+/// Size limit of files; larger ones take too long to damage thousands of times.
 const MAX_FILE: u64 = 24 << 10;
 
-/// How often each kind of damage is done; `MODELC_HOSTILE_ROUNDS` multiplies it.
+/// Returns the number of rounds of each kind of damage; `MODELC_HOSTILE_ROUNDS` multiplies it.
 fn rounds(count: usize) -> usize {
     let factor = std::env::var("MODELC_HOSTILE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     count * factor
 }
 
-/// Small models: this repository's, and where there is a corpus every seventh of its single-operator cases and its smallest real ones.
+/// Returns small models: this repository's, and from the corpus every seventh single-operator case and the smallest real models.
 fn files() -> Vec<Vec<u8>> {
     let mut paths = support::models_in(&support::own("tests/models"), "tflite");
     for (folder, step) in [("tflite_ops", 7), ("tflite", 1)] {
@@ -28,7 +28,7 @@ fn files() -> Vec<Vec<u8>> {
     paths.iter().map(|path| std::fs::read(path).expect("the model can be read")).collect()
 }
 
-/// Files that once made the compiler fail.
+/// Files that once crashed the compiler.
 #[test]
 fn what_was_found_stays_mended() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
@@ -46,7 +46,7 @@ fn what_was_found_stays_mended() {
     }
 }
 
-/// A convolution whose dilation takes its windows, and the padding, thousands of millions of elements beyond the image.
+/// A convolution whose dilation puts windows and padding billions of elements outside the image.
 #[test]
 fn windows_larger_than_any_memory_are_refused() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/windows_far_beyond_the_input.tflite");
@@ -77,8 +77,8 @@ fn flipped_bytes_never_panic() {
     }
 }
 
-/// Values changed along the schema: what still passes for a model, and means something else. Compiling takes far longer than
-/// reading, so it is done for one file in ten.
+/// Values are changed by the schema, so that the file stays a valid model with another meaning. Compiling takes far longer than reading, so one
+/// file in ten is compiled.
 #[test]
 fn damaged_values_never_panic() {
     let schema = FlatBuffer::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/tflite.fbs")).expect("the schema is sound");

@@ -1,8 +1,9 @@
-//! What holds for every kernel that schedules write, of the models of this repository and of random modules, for every machine: its text
-//! is read back, and passes leave what it computes.
+//! Properties of every kernel that schedules write, for every machine: its text is read back, and passes preserve its results. The kernels are
+//! those of this repository's models and of random modules.
 //!
-//! Each `tests/passes/*.kernel` holds a kernel, what is done to it (`; pass = NAME, …`, or `; narrow = LOW..HIGH, …, BUFFER: LOW..HIGH, …` with
-//! intervals of the first integer parameters and of the integers of buffers), and after `; ---` what becomes of it. `MODELC_BLESS=1` rewrites that.
+//! Each `tests/passes/*.kernel` has a directive and a kernel, and after `; ---` the expected result. A directive is `; pass = NAME, …`, or
+//! `; narrow = LOW..HIGH, …, BUFFER: LOW..HIGH, …`. The latter has intervals of the first integer parameters and of the integers of buffers.
+//! `MODELC_BLESS=1` rewrites the result.
 
 mod support;
 
@@ -21,7 +22,7 @@ use modelc::{passes, pipeline};
 use std::collections::HashSet;
 use support::program::Memory;
 
-/// The different kernels that modules become.
+/// Returns the distinct kernels of modules.
 fn kernels(modules: impl Iterator<Item = (String, Module)>) -> Vec<Kernel> {
     let mut known = HashSet::new();
     for (name, module) in modules {
@@ -33,7 +34,7 @@ fn kernels(modules: impl Iterator<Item = (String, Module)>) -> Vec<Kernel> {
     known.into_iter().collect()
 }
 
-/// The models of this repository.
+/// Returns the models of this repository.
 fn models() -> impl Iterator<Item = (String, Module)> {
     let folders = [("tests/models", "tflite"), ("tests/models/executorch", "pte"), ("examples/digits", "tflite")];
     let paths = folders.into_iter().flat_map(|(folder, extension)| support::models_in(&support::own(folder), extension));
@@ -43,13 +44,13 @@ fn models() -> impl Iterator<Item = (String, Module)> {
     })
 }
 
-/// `MODELC_SEEDS` runs more of them.
+/// Returns random modules; `MODELC_SEEDS` sets their number.
 fn random_modules() -> impl Iterator<Item = (String, Module)> {
     let seeds = std::env::var("MODELC_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
     (0..seeds).map(|seed| (format!("seed {seed}"), random::module(seed, &Options::default()).0))
 }
 
-/// The text is read back to what prints the same, and is equal but for what no text says.
+/// Checks that the text of a kernel is read back to a kernel with the same text. The kernels are equal except for fields that no text has.
 fn check_text(kernel: &Kernel) {
     let text = kernel.to_string();
     let parsed = parse_kernel(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -73,15 +74,15 @@ fn kernels_of_random_modules_parse() {
     kernels.iter().for_each(check_text);
 }
 
-/// What is done to kernels, by name.
+/// A change of kernels, by name.
 type Change = (&'static str, Box<dyn Fn(&Kernel) -> Kernel>);
 
-/// The passes that need nothing but the kernel, and the one that is for kernels whose parameters have become constants.
+/// Returns the passes that need only the kernel, and the one for kernels whose parameters became constants.
 fn passes() -> impl Iterator<Item = Pass> {
     PASSES.into_iter().chain([KNOWN])
 }
 
-/// Each pass, and all one after the other.
+/// Returns each pass alone, and all passes one after the other.
 fn changes() -> Vec<Change> {
     let mut changes: Vec<Change> = vec![("narrow", Box::new(|kernel| narrow(kernel, &Assumed::default())))];
     for pass in passes() {
@@ -92,14 +93,14 @@ fn changes() -> Vec<Change> {
     changes
 }
 
-/// The outputs of two calls, to the bit.
+/// Returns the outputs of two calls as bytes.
 fn outputs(program: &Program, inputs: &[Tensor]) -> Result<Vec<Vec<Vec<u8>>>, String> {
     let mut memory = Memory::new(program);
     (0..2).map(|_| memory.call(&program.methods[0], inputs)).collect()
 }
 
-/// Changed kernels keep the rules, are read back from their text, and compute the same. Returns whether there is something to compare: extents
-/// are set by a driver, and random numbers may be no counts of shifts.
+/// Checks that changed kernels are valid, are read back from their text, and compute the same. Returns `false` if nothing can be compared: a
+/// driver sets extents, and random numbers may be invalid shift counts.
 fn check_changes(name: &str, module: &Module, inputs: &[Tensor], machine: &'static modelc::machine::Machine) -> bool {
     let Ok(lowered) = pipeline::lower(module, name, lower::Options::new(machine)) else { return false };
     let mut program = lowered.program;
@@ -174,7 +175,7 @@ fn interval(text: &str) -> Interval {
     Interval { low: low.parse().expect("a number"), high: high.parse().expect("a number") }
 }
 
-/// What the directives of a test make of its kernel.
+/// Applies the directives of a test to its kernel, and returns the text.
 fn changed(test: &str) -> String {
     let mut kernel = parse_kernel(test).unwrap_or_else(|error| panic!("{error}\n{test}"));
     verify(&kernel).unwrap_or_else(|error| panic!("{error}\n{test}"));

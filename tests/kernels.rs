@@ -1,5 +1,5 @@
-//! Lowered programs run by the interpreter of kernels, for every machine, whether this computer can run its code or not: each kernel
-//! keeps the rules of its language, stays inside its buffers, and the outputs are those of the tensor interpreter.
+//! Lowered programs in the interpreter of kernels, for every machine, even if this computer cannot run its code. Each kernel is valid and stays
+//! inside its buffers, and outputs match the tensor interpreter.
 
 #[allow(dead_code, reason = "other tests use the rest")]
 mod chains;
@@ -21,7 +21,7 @@ use modelc::{passes, pipeline};
 use std::collections::BTreeMap;
 use support::program::Memory;
 
-/// What objects are made for: each machine alone, and all levels of an instruction set in one object.
+/// Returns the machines of each object: each machine alone, and all levels of an instruction set together.
 fn objects() -> Vec<Vec<&'static Machine>> {
     let mut objects: Vec<Vec<&Machine>> = MACHINES.iter().chain(MICROCONTROLLERS).map(|machine| vec![machine]).collect();
     for isa in [Isa::X86_64, Isa::Aarch64] {
@@ -30,12 +30,13 @@ fn objects() -> Vec<Vec<&'static Machine>> {
     objects
 }
 
-/// The levels of an object.
+/// Formats the levels of an object.
 fn names(machines: &[&Machine]) -> String {
     machines.iter().map(|machine| machine.level).collect::<Vec<_>>().join(",")
 }
 
-/// The module lowered for the levels of an object, each against the tensor interpreter. `Ok(Err(…))` says why it has no lowering.
+/// Lowers a module for the levels of an object, and compares each with the tensor interpreter. `Ok(Err(…))` is the reason why it has no
+/// lowering.
 fn check(module: &Module, inputs: &[Tensor], machines: &[&'static Machine]) -> Result<Result<(), String>, String> {
     let options = lower::Options::new(machines[0]);
     let lowered = match pipeline::lower_levels(module, "module", options, &machines[1..]) {
@@ -48,7 +49,7 @@ fn check(module: &Module, inputs: &[Tensor], machines: &[&'static Machine]) -> R
     Ok(Ok(()))
 }
 
-/// The module lowered for every object.
+/// Lowers and checks a module for every object.
 fn check_everywhere(module: &Module, input: &Tensor, what: &str) {
     for machines in objects() {
         let result = check(module, std::slice::from_ref(input), &machines);
@@ -56,7 +57,7 @@ fn check_everywhere(module: &Module, input: &Tensor, what: &str) {
     }
 }
 
-/// Two calls of a program against two of the tensor interpreter.
+/// Compares two calls of a program with two of the tensor interpreter.
 fn check_level(module: &Module, inputs: &[Tensor], program: &Program) -> Result<(), String> {
     for kernel in &program.kernels {
         verify(kernel).map_err(|error| format!("{error}\n{kernel}"))?;
@@ -75,7 +76,7 @@ fn check_level(module: &Module, inputs: &[Tensor], program: &Program) -> Result<
     Ok(())
 }
 
-/// `MODELC_SEEDS` runs more of them.
+/// Returns the number of seeds: `MODELC_SEEDS`.
 fn seeds() -> u64 {
     std::env::var("MODELC_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(3000)
 }
@@ -83,7 +84,7 @@ fn seeds() -> u64 {
 #[test]
 fn random_modules_match_the_tensor_interpreter() {
     let elements = vec![ElementType::F32, ElementType::I8, ElementType::I32, ElementType::Bool];
-    // These say nothing of shift counts outside the width, which random operands are; real models test them.
+    // These do not specify shift counts outside the width, which random operands contain; real models test them.
     let limited = |op: &ScalarOp| matches!(op, ScalarOp::RoundingDivideByPowerOfTwo | ScalarOp::Requantize(_));
     let scalar_operations = Options::exact_operations().into_iter().filter(|op| !limited(op)).collect();
     let operators = Options::exact_operators();
@@ -104,7 +105,7 @@ fn random_modules_match_the_tensor_interpreter() {
         println!("{count} times {why}");
     }
     println!("{good} match");
-    // A third did when this was written; fewer means that something is no longer compiled.
+    // A third compiled when this was written; fewer means that an operator is no longer compiled.
     assert!(good * 5 >= seeds(), "only {good} of {} modules are compiled: {unsupported:#?}", seeds());
 }
 
@@ -121,7 +122,7 @@ fn random_graphs_match_the_tensor_interpreter() {
     }
 }
 
-/// What is combined before it is stored is combined as if it were stored.
+/// Extremes of saturated values are the same whether the values are stored or not.
 #[test]
 fn extremes_of_what_saturates_match_on_every_machine() {
     for (name, module, input) in chains::extremes::modules() {
@@ -167,14 +168,14 @@ fn small_models_match_the_tensor_interpreter_on_every_machine() {
     }
 }
 
-/// SplitMix64.
+/// SplitMix64, as a function of the index.
 fn number(i: u64) -> u64 {
     let z = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z ^ (z >> 29)
 }
 
-/// Factors that differ from row to row are no factors of channels.
+/// Factors that differ between rows are not factors of channels.
 #[test]
 fn requantization_by_a_factor_an_element_matches_on_every_machine() {
     let shape = [3, 5];
@@ -197,11 +198,11 @@ fn requantization_by_a_factor_an_element_matches_on_every_machine() {
     }
 }
 
-/// Sums scaled by factors of binary64, halves away from zero: one for all or one a channel, with products that are rounded to halves and others just below
-/// them. To bytes, and to numbers of 16 bits, which are too many for thresholds.
+/// Sums scaled by binary64 factors, halves away from zero: one factor for all or one a channel. Some products are halves only after rounding,
+/// and others are just below halves. Results are bytes, and 16-bit numbers, which are too many for thresholds.
 #[test]
 fn sums_scaled_in_binary64_match_on_every_machine() {
-    // Products by the first three are halves, and by some they are halves only once they are rounded.
+    // Products by the first three are halves; for some, only after rounding.
     let factors = [0.5, 1.0 / 6.0, 0.1, 1.0 / 3.0, 3.5, 0.002_979_507_770_665_836, 1e-9, 1e-20];
     let sums = |i: u64| match i % 4 {
         0 => (number(i) >> 32) as i32,
@@ -247,12 +248,12 @@ fn sums_scaled_in_binary64_match_on_every_machine() {
     }
 }
 
-/// All pairs of bytes, scaled, added or subtracted, and scaled again, as quantized additions do it.
+/// All pairs of bytes, scaled, added or subtracted, and scaled again, as in quantized additions.
 #[test]
 fn sums_of_scaled_bytes_match_on_every_machine() {
     let shape = [256, 256];
     let half = (4, 1 << 30, 0, 1_098_017_566, -17);
-    // Scales that differ by little leave no numbers of binary32.
+    // Scales that differ by little cannot be represented in binary32.
     let alike = (-1, 2_144_018_359, -1, 1_074_999_088, -19);
     let cases = [
         (ScalarOp::Add, (1_623_821_475, -2, -128), half),
@@ -306,7 +307,7 @@ fn sums_of_scaled_bytes_match_on_every_machine() {
     }
 }
 
-/// The largest and smallest of narrow integers, of tensors, of numbers and of channels, alone and where arithmetic follows. They are taken as they are stored.
+/// Extremes of narrow integers, of tensors, of numbers and of channels, alone and before arithmetic. They are taken in the stored type.
 #[test]
 fn extremes_of_narrow_integers_match_on_every_machine() {
     let elements = [ElementType::I8, ElementType::U8, ElementType::I16, ElementType::U16];
@@ -345,8 +346,8 @@ fn extremes_of_narrow_integers_match_on_every_machine() {
     }
 }
 
-/// All pairs of bytes, multiplied and scaled, as quantized multiplications do it: of two tensors, and of a tensor with a gate of each channel. Results of one
-/// sign, and of both.
+/// All pairs of bytes, multiplied and scaled, as in quantized multiplications: of two tensors, and of a tensor with a gate of each channel.
+/// Results have one sign, or both.
 #[test]
 fn scaled_products_of_bytes_match_on_every_machine() {
     let cases = [(3, -128, 1_600_000_003, -7, 2, -128), (-128, -128, 1_098_017_566, -8, -128, -128), (-1, 5, 1 << 30, -5, 0, 0)];
@@ -394,8 +395,8 @@ fn scaled_products_of_bytes_match_on_every_machine() {
     }
 }
 
-/// Bytes with a sign and without are looked up, alone and beside arithmetic; a clamped sum is looked up too. Vectors of all lengths. Machines that look bytes
-/// up in registers take them as they are stored.
+/// Signed and unsigned bytes are looked up, alone and beside arithmetic; a clamped sum is looked up, too. Vectors have all lengths. Machines
+/// with tables in registers use the stored bytes.
 #[test]
 fn bytes_are_looked_up_on_every_machine() {
     for (element, first) in [(ElementType::I8, 128), (ElementType::U8, 0)] {
@@ -440,14 +441,14 @@ fn bytes_are_looked_up_on_every_machine() {
     }
 }
 
-/// The bytes of each output of a program.
+/// Returns the bytes of each output of a program.
 fn outputs(module: &Module, input: &Tensor, machine: &'static Machine) -> Vec<Vec<u8>> {
     let lowered = pipeline::lower(module, "module", lower::Options::new(machine)).expect("rows have a schedule");
     Memory::new(&lowered.program).call(&lowered.program.methods[0], std::slice::from_ref(input)).expect("a program that runs")
 }
 
-/// A softmax of floats, then scaled by an operand for each element of a row, and moved by one for each row and one number. Without the first maximum it
-/// has one sum more, and the maximum is an output.
+/// Makes a softmax of floats, scaled by an operand for each element of a row, and shifted by one for each row and by a scalar. Without the
+/// first maximum it has one more sum, and the maximum is an output.
 fn rows_of_floats(rows: u64, length: u64) -> Module {
     let mut module = Module::default();
     let numbers =
@@ -475,7 +476,7 @@ fn rows_of_floats(rows: u64, length: u64) -> Module {
     module
 }
 
-/// The power of each element, which may take the element's place, beside the greatest element.
+/// Makes a power of each element, which may overwrite the element, beside the greatest element.
 fn rows_in_place(rows: u64, length: u64) -> Module {
     let mut module = Module::default();
     let mut builder = FunctionBuilder::new(&mut module, "main");
@@ -493,7 +494,7 @@ fn rows_in_place(rows: u64, length: u64) -> Module {
     module
 }
 
-/// Differences of bytes from the greatest of a row looked up, and divided by their sum.
+/// Makes a lookup of the differences of bytes from the greatest of a row, divided by their sum.
 fn rows_of_bytes(element: ElementType, rows: u64, length: u64) -> Module {
     let mut module = Module::default();
     let table = module.add_constant(
@@ -527,7 +528,7 @@ fn rows_of_bytes(element: ElementType, rows: u64, length: u64) -> Module {
     module
 }
 
-/// Short rows lie side by side in lanes: some that fill vectors, some that do not, more than are computed at once, and fewer.
+/// Short rows are side by side in lanes: rows that fill vectors, rows that do not, and more or fewer rows than are computed at once.
 #[test]
 fn short_rows_match_on_every_machine() {
     for (rows, length) in [(70, 2), (9, 3), (64, 4), (33, 10), (16, 16), (75, 16), (40, 17), (20, 33), (35, 64)] {
@@ -544,7 +545,7 @@ fn short_rows_match_on_every_machine() {
     }
 }
 
-/// A row of floats alone gives the bits that it gives beside others.
+/// A row of floats alone gives the same bits as beside others.
 #[test]
 fn rows_side_by_side_give_the_bits_of_single_ones() {
     const ROWS: u64 = 21;
@@ -561,7 +562,7 @@ fn rows_side_by_side_give_the_bits_of_single_ones() {
     }
 }
 
-/// The best elements, in order: so few that a register has them, and more. Many are equal, and floats may be NaN.
+/// The best elements, in order: few enough for a register, and more. Many are equal, and floats may be NaN.
 #[test]
 fn best_elements_match_on_every_machine() {
     let elements = [ElementType::F32, ElementType::I8, ElementType::U8, ElementType::F16, ElementType::I64];
@@ -593,7 +594,7 @@ fn best_elements_match_on_every_machine() {
     }
 }
 
-/// Matrices are turned in squares, or their rows interleaved, by vectors as long as a machine picks lanes from.
+/// Matrices are transposed in squares, or their rows interleaved, with vectors as long as a machine selects lanes from.
 #[test]
 fn transposes_match_on_every_machine() {
     for element in [ElementType::I8, ElementType::I16, ElementType::F32, ElementType::I64] {
@@ -613,7 +614,7 @@ fn transposes_match_on_every_machine() {
     }
 }
 
-/// Rows with a border after each: as long as several vectors and a part of one, from within the operand, and too short for a vector.
+/// Rows with padding after each: as long as several vectors and a part of one, inside the operand, and too short for a vector.
 #[test]
 fn rows_with_a_border_match_on_every_machine() {
     for (columns, border, cut) in [(40, 5, 0), (64, 64, 0), (21, 1, 3), (3, 2, 0)] {
@@ -636,8 +637,8 @@ fn rows_with_a_border_match_on_every_machine() {
     }
 }
 
-/// Windows whose sums depend on the order by far more than rounding: large numbers of both signs, which leave nothing, and small ones that are lost
-/// beside them. A window has an even number of rows inside the input. The last is a loop, the others are written out.
+/// Windows whose sums depend strongly on the order: large numbers of both signs, which cancel, and small ones that are lost beside them. A
+/// window has an even number of rows inside the input. The last is a loop, the others are unrolled.
 #[test]
 fn windows_are_summed_nine_at_a_time_on_every_machine() {
     for (size, padding) in [([4, 3], 2), ([8, 7], 0), ([8, 9], 2)] {
@@ -655,7 +656,7 @@ fn windows_are_summed_nine_at_a_time_on_every_machine() {
         let nines = builder.window_in(input, Reduction::Sum, Summation::Nines, size.to_vec(), geometry.clone()).expect("a sum");
         let rows = builder.window(input, Reduction::Sum, size.to_vec(), geometry).expect("a sum");
         builder.finish_method("forward", vec![nines, rows]);
-        // Columns of large numbers whose signs turn from row to row.
+        // Columns of large numbers whose signs alternate between rows.
         let element = |i: u64| match (i / 5 % 16, i / 80 % 2) {
             (2 | 9, 0) => 3e7,
             (2 | 9, _) => -3e7,
@@ -669,7 +670,7 @@ fn windows_are_summed_nine_at_a_time_on_every_machine() {
     }
 }
 
-/// The largest and smallest of bytes stay bytes. Windows at the edges are loops, others are written out. Channels fill registers in part.
+/// Extremes of bytes stay bytes. Windows at the edges are loops, others are unrolled. Channels fill registers in part.
 #[test]
 fn windows_of_bytes_are_reduced_on_every_machine() {
     let geometry = |strides: [i64; 2], dilation: [i64; 2], padding: [i64; 2]| WindowGeometry {
@@ -709,7 +710,7 @@ fn windows_of_bytes_are_reduced_on_every_machine() {
     }
 }
 
-/// What overflows before a zero comes is no number, and what vanishes stays zero, however many lanes there are.
+/// A product that overflows before a zero is NaN, and one that underflows stays zero, for any number of lanes.
 #[test]
 fn products_of_floats_are_taken_in_order_on_every_machine() {
     let shape = [3, 2, 2, 20];
@@ -718,7 +719,7 @@ fn products_of_floats_are_taken_in_order_on_every_machine() {
     let input = builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None);
     let product = builder.reduce(input, Reduction::Product, vec![1, 3]).expect("a product");
     builder.finish_method("forward", vec![product]);
-    // Rows that overflow and then have a zero, that vanish and then grow, and that stay small.
+    // Rows that overflow and then have a zero, rows that underflow and then grow, and rows that stay small.
     let element = |i: u64| match (i / 80, i % 80) {
         (0, 3..8) => 1e30,
         (0, 19 | 39 | 59 | 79) => 0.0,

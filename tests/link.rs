@@ -1,4 +1,4 @@
-//! Objects and headers as C programs see them: compiled with `cc`, linked in every way, run here and under emulators.
+//! Objects and headers in C programs: compiled with `cc`, linked in every way, run here and under emulators.
 
 mod handmade;
 mod macho;
@@ -16,20 +16,20 @@ use tempfile::TempDir;
 
 const STRICT: &[&str] = &["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"];
 
-/// A way to compile C programs and to run them.
+/// A C compiler, and a way to run its programs.
 struct Toolchain {
     triple: &'static str,
     compiler: &'static str,
     emulator: Option<&'static str>,
-    /// Where the emulator finds the C library.
+    /// Folder of the C library for the emulator.
     libraries: &'static str,
-    /// The emulator's name of the processor, if it is not the default.
+    /// Name of the processor in the emulator, if it is not the default.
     processor: Option<&'static str>,
 }
 
 const NATIVE: Toolchain = Toolchain { triple: "x86_64-linux-gnu", compiler: "cc", emulator: None, libraries: "", processor: None };
 
-/// Other machines, under emulators.
+/// Toolchains of other machines, with emulators.
 static CROSS: [Toolchain; 2] = [
     Toolchain {
         triple: "aarch64-linux-gnu",
@@ -68,7 +68,7 @@ fn build(program: &Program, options: &ObjectOptions) -> ObjectFiles {
     modelc::emit::object(program, &model, options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Programs that the host's compiler makes do not run on another host; there, only the emulated ones are tested.
+/// Returns the host's toolchain, if its programs run on this computer. Otherwise only emulated ones are tested.
 fn native() -> Option<&'static Toolchain> {
     cfg!(all(target_arch = "x86_64", target_os = "linux")).then_some(&NATIVE)
 }
@@ -89,7 +89,7 @@ impl Bench {
         path
     }
 
-    /// Runs the compiler; its messages when it fails.
+    /// Runs the compiler. Returns its messages if it fails.
     fn try_compile(&self, source: &str, flags: &[&str], objects: &[&Path], output: &str) -> Result<PathBuf, String> {
         let output = self.path(output);
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
@@ -141,7 +141,7 @@ fn a_model_lives_its_life_linked_in_every_way() {
         let flags: Vec<_> = way.iter().chain(&["-DLACKING_FEATURES=1"]).copied().collect();
         let program = bench.compile("lifecycle.c", &flags, &[&net], &format!("lifecycle{number}"));
         bench.run(&program, &[]);
-        // The record stays, even where nobody refers to it and names are gone.
+        // The record stays, even if no code refers to it and names are stripped.
         let records = ModelRecord::find_all(&fs::read(program).unwrap());
         assert_eq!(records.iter().map(|r| (r.name.as_str(), r.model_sha256)).collect::<Vec<_>>(), [("net", [7; 32])], "{way:?}");
     }
@@ -163,7 +163,7 @@ fn an_object_holds_several_levels_and_uses_one() {
     names.sort_unstable();
     assert_eq!(names, ["x86-64-v2", "x86-64-v3", "x86-64-v4"]);
     assert!(files.record.footprint.level_code_bytes.len() == 3 && files.record.footprint.level_code_bytes.iter().all(|&bytes| bytes > 500));
-    // Only the functions that all levels share are not some level's.
+    // Only functions that all levels share belong to no level.
     let of_levels: u64 = files.record.footprint.level_code_bytes.iter().sum();
     let all = files.report["memory"]["code_bytes"].as_u64().unwrap();
     assert!(of_levels < all && all < of_levels + 4096, "{of_levels} of {all}");
@@ -196,7 +196,7 @@ fn cross_objects_run_under_emulators() {
     }
 }
 
-/// riscv64 with vectors, alone and beside the level without them: what `cpu_features` says is there is used.
+/// riscv64 with vectors, alone and beside the level without them: features in `cpu_features` are used.
 #[test]
 fn riscv64_vectors_are_a_level() {
     let tools = &RISCV64_VECTORS;
@@ -232,7 +232,7 @@ fn bare_metal_objects_are_those_of_their_instruction_set() {
     assert_eq!(header.e_flags(Endianness::Little) & elf::EF_RISCV_RVC, elf::EF_RISCV_RVC);
 }
 
-/// Every target's object, read back: its format and machine, nothing undefined, the entries, code and weights.
+/// Every target's object, read back: its format and machine, no undefined symbol, the entries, code and weights.
 #[test]
 fn objects_of_every_target_are_sound() {
     use object::{Architecture, BinaryFormat, Object, ObjectSection, ObjectSymbol};
@@ -260,10 +260,10 @@ fn objects_of_every_target_are_sound() {
                 assert!(symbol.is_some_and(|symbol| symbol.is_definition()), "{}: {name}", target.name);
             }
             assert!(file.symbols().skip(1).all(|symbol| !symbol.is_undefined()), "{} leaves a symbol undefined", target.name);
-            // Every reference of the code is to something in the file, and as many are there as the code has.
+            // All references of the code are to symbols in the file, and their number is the code's.
             let relocations: usize = file.sections().map(|section| section.relocations().count()).sum();
             assert!(relocations > 20, "{}: {relocations} relocations", target.name);
-            // The weights lie in the file as the program has them.
+            // The weights in the file are the program's.
             let weights = file.sections().find(|section| section.name().is_ok_and(|name| name.contains("weights"))).unwrap();
             assert_eq!(&weights.data().unwrap()[128..128 + 83], (0..83).collect::<Vec<u8>>(), "{}", target.name);
             assert_eq!(ModelRecord::find_all(&bytes), std::slice::from_ref(&files.record));
@@ -271,8 +271,8 @@ fn objects_of_every_target_are_sound() {
     }
 }
 
-/// The code of Mach-O objects, linked by LLVM's linker with everything dropped that nobody needs, lives its life in a program of this
-/// system; that of Apple's aarch64 in the emulator.
+/// The code of Mach-O objects, linked by LLVM's linker without unused parts, runs in a program of this system. Apple's aarch64 code runs in the
+/// emulator.
 #[test]
 fn linked_mach_o_code_runs() {
     let Some(linker) = macho::linker() else {
@@ -298,7 +298,7 @@ fn linked_mach_o_code_runs() {
     }
 }
 
-/// Lowers a module for each machine whose tools are here, and hands it on.
+/// Lowers a module for each machine with installed tools, and calls `check`.
 fn on_each_machine(module: &modelc::ir::Module, check: impl Fn(&Bench, &Program, &ObjectOptions)) {
     let tools = [("x86_64-linux-gnu", native()), ("aarch64-linux-gnu", Some(&CROSS[0])), ("riscv64-linux-gnu", Some(&CROSS[1]))];
     for (triple, tools) in tools {
@@ -337,7 +337,7 @@ fn a_dynamic_batch_and_sequence_are_as_the_caller_says() {
     });
 }
 
-/// What is wrong with a program whose custom operator has another symbol.
+/// Returns the error for a program whose custom operator has another symbol.
 fn build_error(program: &Program, options: &ObjectOptions, symbol: &str) -> modelc::diagnostic::Diagnostic {
     let mut program = program.clone();
     for step in &mut program.methods[0].steps {
@@ -371,7 +371,7 @@ fn weights_of_a_file_are_checked_and_used() {
     bench.run(&program, &[&bench.path("weights"), &bench.path("other")]);
     assert!(!files.object.to_vec().windows(83).any(|bytes| bytes.iter().copied().eq(0..83)), "the object holds weights");
 
-    // Another program is refused, and the message names where it begins to differ.
+    // Another program is rejected, and the message names the first difference.
     let mut changed = handmade::program();
     changed.kernels[1] = changed.kernels[8].clone();
     let error = modelc::emit::weights_for(&[level_of(&changed)], &record).unwrap_err();
@@ -392,7 +392,7 @@ fn headers_are_clean_in_c_and_cpp_two_models_to_a_file() {
     bench.run(&program, &[]);
     let flags = ["-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"];
     let compiled = bench.try_compile("two_models.c", &flags, &[], "two_models.o").unwrap_or_else(|error| panic!("{error}"));
-    // The header itself has no cast of C's.
+    // The header itself contains no C casts.
     let strict = [&flags[..], &["-Wold-style-cast"]].concat();
     bench.try_compile("headers_only.c", &strict, &[], "headers_only.o").unwrap_or_else(|error| panic!("{error}"));
     let cpp = Bench { tools: &Toolchain { triple: "", compiler: "c++", ..NATIVE }, ..bench };
@@ -489,7 +489,7 @@ fn a_mistake_in_a_program_is_an_error_that_names_the_operator() {
     }
 }
 
-/// No undefined symbol, no writable data, no global offset table, the stack mark.
+/// Checks for no undefined symbol, no writable data, no global offset table, and the mark of the stack.
 fn assert_self_contained(files: &ObjectFiles) {
     let data = &*files.object.to_vec();
     let endian = Endianness::Little;
@@ -516,10 +516,10 @@ fn assert_self_contained(files: &ObjectFiles) {
     }
 }
 
-/// Where the weights of [`large_model`] begin, and their bytes.
+/// Offset of the weights of [`large_model`], and their bytes.
 const LARGE: (u64, u64) = (4096, 9216 * 8192 * 4);
 
-/// A fully connected layer of 300 MB, the weights after the FlatBuffer, where large models have them.
+/// Makes a fully connected layer of 300 MB. The weights are after the FlatBuffer, as in large models.
 fn large_model(path: &Path) {
     use flatbuffers::FlatBufferBuilder;
     use modelc::schema::tflite::*;
@@ -563,7 +563,7 @@ fn large_model(path: &Path) {
     fs::File::options().write(true).open(path).unwrap().set_len(LARGE.0 + LARGE.1).unwrap();
 }
 
-/// Compiling holds the mapped model, one copy of the packed weights, and 200 MB at most, wherever the weights go.
+/// Compilation needs the mapped model, one copy of the packed weights, and at most 200 MB, for any place of the weights.
 #[test]
 fn compiling_a_large_model_holds_its_weights_once() {
     if native().is_none() {
@@ -578,7 +578,7 @@ fn compiling_a_large_model_holds_its_weights_once() {
         let mut child = command.spawn().unwrap();
         let mut peak = 0;
         let status = loop {
-            // The high-water mark only grows, so the last look at it is near the truth.
+            // The high-water mark only grows, so its last value is close to the final one.
             let text = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
             let kilobytes = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
             peak = kilobytes.unwrap_or(0).max(peak);

@@ -18,7 +18,7 @@ fn load(model: Vec<u8>) -> Result<Module, String> {
     load_bounded(model, &[])
 }
 
-/// The module where dimension `d` of input `i` is at most `n` and known only when it runs, for each `(i, d, n)`.
+/// Loads a module in which dimension `d` of input `i` is dynamic with bound `n`, for each `(i, d, n)`.
 fn load_bounded(model: Vec<u8>, open: &[(usize, usize, u64)]) -> Result<Module, String> {
     let bound = |&(port, dimension, most): &(usize, usize, u64)| Bound { is_output: false, port, dimension, most };
     let options = LoadOptions { bounds: open.iter().map(bound).collect(), ..LoadOptions::default() };
@@ -27,7 +27,7 @@ fn load_bounded(model: Vec<u8>, open: &[(usize, usize, u64)]) -> Result<Module, 
     Ok(module)
 }
 
-/// The module as the JIT runs it.
+/// Compiles a module with the JIT.
 fn compiled(module: &mut Module) -> Jit {
     passes::run_all(module);
     let machine = target::host_machine().expect("the host has a machine description");
@@ -45,7 +45,7 @@ fn tensor_i32(numbers: &[i32]) -> Tensor {
     Tensor { element: ElementType::I32, shape: vec![numbers.len() as u64], bytes }
 }
 
-/// SLICE of a 4 × 5 matrix by positions and sizes that the caller gives.
+/// Makes SLICE of a 4 × 5 matrix with positions and sizes from the caller.
 fn slice() -> Vec<u8> {
     let mut model = Made::default();
     let matrix = model.tensor(TensorType::FLOAT32, &[4, 5]);
@@ -86,7 +86,7 @@ fn a_size_of_minus_one_is_the_rest_also_when_it_is_read() {
     }
 }
 
-/// What a model gives, of which some extents are known only when it runs: in the interpreter, and compiled.
+/// Returns the result of a model with dynamic dimensions, which the interpreter and the JIT agree on.
 fn answer(model: &[u8], open: &[(usize, usize, u64)], inputs: &[Tensor]) -> Tensor {
     let mut module = load_bounded(model.to_vec(), open).expect("the model is sound");
     let interpreted = Interpreter::new(&module).run(0, inputs).unwrap_or_else(|error| panic!("{error}"));
@@ -125,7 +125,7 @@ fn a_box_is_written_into_as_many_rows_as_there_are() {
         let inputs = [tensor_f32(&[rows, 2], numbers), tensor_f32(&[1, 2], [-1.0, -2.0]), tensor_i32(&[from, 0])];
         assert_eq!(answer(&model, &[(0, 0, 6)], &inputs), tensor_f32(&[rows, 2], expected), "{rows} rows, from {from}");
     }
-    // A box of an extent that may be beyond the tensor's.
+    // A box whose extent may exceed the tensor's.
     let open = [(0, 0, 4), (1, 0, 3)];
     let start = tensor_i32(&[1, 0]);
     let boxed = |rows: u64, count: u64| {
@@ -141,7 +141,7 @@ fn a_box_is_written_into_as_many_rows_as_there_are() {
     assert!(instance.call_tensors(0, &[table, update, start]).is_err());
 }
 
-/// Integers of so many bits, some negative if they have a sign, packed.
+/// Makes packed integers of some width, partly negative if they are signed.
 fn tensor_packed(element: ElementType, shape: &[u64], step: u64) -> (Tensor, Vec<i8>) {
     let bits = element.bits();
     let number = |i: u64| {
@@ -202,7 +202,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models/signal")
 }
 
-/// `MODELC_BLESS=1` writes the files anew; `record.py` beside them then records what TFLite Micro answers.
+/// `MODELC_BLESS=1` rewrites the files; `record.py` beside them then records the outputs of TFLite Micro.
 #[test]
 fn models_of_signal_operators_are_those_that_were_recorded() {
     for (name, model) in made::signal::models() {
@@ -214,7 +214,7 @@ fn models_of_signal_operators_are_those_that_were_recorded() {
     }
 }
 
-/// What TFLite Micro answers, bit for bit where numbers are integers.
+/// The outputs of TFLite Micro, bit for bit for integers.
 #[test]
 fn signal_operators_answer_as_recorded() {
     let mut failures = Vec::new();
@@ -227,7 +227,7 @@ fn signal_operators_answer_as_recorded() {
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// All recorded calls in the interpreter, against the record, and compiled, against the interpreter; then once more from the start.
+/// Checks all recorded calls: the interpreter against the record, and the JIT against the interpreter, twice from the initial state.
 fn answers(path: &Path) -> Result<(), String> {
     let mut module = support::load(path).map_err(|error| error.to_string())?;
     modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
@@ -247,7 +247,7 @@ fn answers(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The error for one operator.
+/// Returns the error for one operator.
 fn refused(name: &str, entries: &[(&str, Number)], inputs: &[(TensorType, &[i32])], outputs: &[(TensorType, &[i32])]) -> String {
     let mut model = Made::default();
     let mut tensors = |list: &[(TensorType, &[i32])]| -> Vec<i32> { list.iter().map(|(ty, shape)| model.tensor(*ty, shape)).collect() };

@@ -1,11 +1,12 @@
-//! `docs/OPERATORS.md` is made from the tables of the compiler. `MODELC_BLESS=1 cargo test --test operators` writes it anew.
+//! `docs/OPERATORS.md` is generated from the tables of the compiler. `MODELC_BLESS=1 cargo test --test operators` writes it.
 
 use modelc::ir::OPS;
 use modelc::ir::ScalarOp;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Combinations of types that TFLite's reference kernels take, and why they are refused; those of whole operators are in the compiler.
+/// Combinations of types that TFLite's reference kernels accept and modelc rejects, with the reason. Rejected operators are listed in the
+/// compiler.
 const TYPES_REFUSED: &str = "\n\
 These combinations of types are errors, though the operator is supported and the reference kernels accept them:\n\n\
 - 16-bit activations with a 32-bit bias, if the options do not say so (`quantized_bias_type`). The reference reads such a bias as 64-bit numbers.\n\
@@ -15,7 +16,7 @@ These combinations of types are errors, though the operator is supported and the
 - complex128 in operators that move slices by index.\n\
 - Tensors of strings, in every operator.\n";
 
-/// Where reference kernels differ from each other, or from what they are meant to compute, and what modelc does.
+/// Decisions of modelc where reference kernels differ from each other, or from their documented purpose.
 const DECIDED: &str = "\n\
 ## Where kernels disagree\n\n\
 - Infinite results stay infinite, as in XNNPACK. LiteRT's builtin kernels give the largest finite number where the operator has a field for an \
@@ -28,10 +29,10 @@ optimized kernels; the reference kernels abort.\n\
 - DEQUANTIZE of constants in blocks multiplies by the scales of the blocks. LiteRT's built-in kernels multiply by 0, since such a tensor has no scale of its own.\n\
 - Of NaN in an XNNPACK delegate, maximum, minimum, pooling and clamps give what the runtime gives on x86.\n";
 
-/// The most characters of a line of names.
+/// Limit of the characters of a line of names.
 const LINE: usize = 120;
 
-/// Names with commas between, in lines.
+/// Formats names in lines, separated by commas.
 fn in_lines(names: &[impl AsRef<str>]) -> String {
     let mut text = String::new();
     let mut line = String::new();

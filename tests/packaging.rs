@@ -1,6 +1,6 @@
-//! What is installed and how it is released: the scripts of `packaging/`, the lists of dependencies, the workflows.
+//! Installation and release: the scripts of `packaging/`, the lists of dependencies, the workflows.
 //!
-//! `packaging/check.sh` does the same with the optimized program, and installs the packages in a fresh system: it takes half an hour.
+//! `packaging/check.sh` does the same with the optimized program, and installs the packages in a fresh system, which takes half an hour.
 
 mod support;
 
@@ -18,7 +18,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Crates that compile or link C.
 const BUILDERS_OF_C: [&str; 6] = ["cc", "cmake", "bindgen", "pkg-config", "pyo3", "openssl-sys"];
-/// As many crates of others as Cargo.lock may name.
+/// Limit of the external crates in Cargo.lock.
 const MOST_CRATES: usize = 130;
 
 fn is_there(program: &str) -> bool {
@@ -43,7 +43,7 @@ fn output(program: impl AsRef<Path>, arguments: &[&str]) -> Output {
     command.output().unwrap_or_else(|error| panic!("{}: {error}", program.display()))
 }
 
-/// Runs a program that must succeed; what it prints.
+/// Runs a program that must succeed, and returns its output.
 fn done(program: impl AsRef<Path>, arguments: &[&str]) -> String {
     let output = output(&program, arguments);
     let said = String::from_utf8_lossy(&output.stderr);
@@ -51,7 +51,7 @@ fn done(program: impl AsRef<Path>, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Runs a program that must fail; what it says.
+/// Runs a program that must fail, and returns its messages.
 fn refused(program: impl AsRef<Path>, arguments: &[&str]) -> String {
     let output = output(&program, arguments);
     assert!(!output.status.success(), "{} {} succeeds", program.as_ref().display(), arguments.join(" "));
@@ -70,7 +70,7 @@ fn shown(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }
 
-/// A folder with the tree of an installation in `tree`.
+/// Makes a folder with the tree of an installation in `tree`.
 fn installed() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     done(script("tree.sh"), &[MODELC, shown(&folder.path().join("tree"))]);
@@ -107,7 +107,7 @@ fn pages_of_the_manual_have_no_mistake() {
     }
 }
 
-/// The header of the runtime goes with those of models, in either order, in C and C++.
+/// The runtime's header and a model's header can be included in either order, in C and C++.
 fn the_common_header_goes_with_a_model_s() {
     let folder = installed();
     let include = folder.path().join("tree/include");
@@ -202,7 +202,7 @@ fn a_tag_names_the_version() {
     }
 }
 
-/// The packages of Cargo.lock.
+/// Returns the packages of Cargo.lock.
 fn locked() -> Vec<String> {
     let lock = text(own("Cargo.lock"));
     lock.lines().filter_map(|line| line.strip_prefix("name = \"")).map(|name| name.trim_end_matches('"').to_owned()).collect()
@@ -230,7 +230,7 @@ fn the_list_of_dependencies_is_that_of_the_program() {
 }
 
 fn dependencies_are_allowed() {
-    // The list of advisories is fetched, so `cargo deny check` in the workflow asks for it.
+    // The list of advisories needs a network, so `cargo deny check` in the workflow uses it.
     done("cargo-deny", &["--offline", "--locked", "check", "licenses", "bans", "sources"]);
 }
 
@@ -250,7 +250,7 @@ fn workflow_files() -> Vec<PathBuf> {
     [".github/workflows/test.yml", ".github/workflows/release.yml", ".github/actions/setup-modelc/action.yml"].map(own).to_vec()
 }
 
-/// What workflows call is there, and is tested here or by `packaging/check.sh`.
+/// Scripts that workflows call exist, and are tested here or by `packaging/check.sh`.
 fn workflows_call_scripts_that_are_tested() {
     let tested = text(own("tests/packaging.rs")) + &text(script("check.sh"));
     let mut called = BTreeSet::new();
@@ -284,7 +284,7 @@ fn scripts_have_no_mistake() {
     done("shellcheck", &scripts.iter().map(|path| shown(path)).collect::<Vec<_>>());
 }
 
-/// Packages of the program under test, which is large: the tools find no error in them.
+/// Packages of the program under test, which is large, have no errors according to the tools.
 fn debian_s_packages_have_no_error() {
     let folder = installed();
     let [tree, packages] = ["tree", "packages"].map(|name| folder.path().join(name));

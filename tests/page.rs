@@ -1,4 +1,4 @@
-//! The report's page, drawn by a browser: its script runs, everything in the report is in it, and names stay text.
+//! The report's page in a browser: its script runs, it shows everything in the report, and names stay text.
 
 mod support;
 
@@ -30,7 +30,7 @@ fn runs(program: &str, arguments: &[&str]) -> bool {
     Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Where npm's packages are: `npm install --prefix target/tools puppeteer-core@24 axe-core` puts them there.
+/// Returns the folder of npm's packages, to which `npm install --prefix target/tools puppeteer-core@24 axe-core` installs them.
 fn node_modules() -> PathBuf {
     std::env::var_os("MODELC_NODE_MODULES").map_or_else(|| own("target/tools/node_modules"), PathBuf::from)
 }
@@ -39,14 +39,14 @@ fn python() -> String {
     std::env::var("MODELC_EXPLORER_PYTHON").unwrap_or_else(|_| "python3".into())
 }
 
-/// The report of an example model.
+/// Returns the report of an example model.
 fn report() -> Value {
     let model = own("examples/digits/digits_int8.tflite");
     let bytes = std::fs::read(model).expect("the example can be read");
     report_of(&pipeline::read(Arc::new(bytes), "digits", &LoadOptions::default()).expect("the example is sound"))
 }
 
-/// The report of a module, compiled for aarch64.
+/// Returns the report of a module, compiled for aarch64.
 fn report_of(module: &Module) -> Value {
     let target = target::target("aarch64-linux-gnu").expect("a target");
     let machine = target::level(target, None).expect("its default level");
@@ -57,7 +57,7 @@ fn report_of(module: &Module) -> Value {
     files.report
 }
 
-/// A chain of products with a sum after every fourth, which reads what the chain was four products before.
+/// Makes a chain of products with a sum after every fourth, which reads the value before these four products.
 fn chain(products: usize) -> Module {
     const PRODUCT: &str = "{ left_zero_point = 0, right_zero_point = 0, accumulator = f32 }";
     const SUM: &str = "{ expression = (f32, f32) { n0: f32 = input 0 n1: f32 = input 1 n2: f32 = add n0, n1 return n2 } }";
@@ -86,7 +86,7 @@ fn chain(products: usize) -> Module {
     module
 }
 
-/// What a browser says with one more flag; the page is written to `folder`.
+/// Returns the output of a browser with one more flag; the page is written to `folder`.
 fn browse(folder: &Path, page: &str, flag: &str) -> String {
     let file = folder.join("page.html");
     std::fs::write(&file, page).expect("the page can be written");
@@ -108,7 +108,7 @@ fn a_browser_draws_every_tensor_and_kernel() {
     let report = report();
     let page = emit::html::page(&report);
     assert!(page.contains("default-src 'none'"), "the page may fetch nothing");
-    // Kernels are below their operators, folded.
+    // Kernels are folded below their operators.
     let unfolded = format!("{page}<script>document.querySelectorAll('.fold').forEach((button) => button.click());</script>");
     let dom = browse(folder.path(), &unfolded, "--dump-dom");
     assert!(dom.contains("data-drawn=\"true\""), "the script did not run to its end:\n{dom}");
@@ -130,11 +130,11 @@ fn a_browser_draws_every_tensor_and_kernel() {
     let png = std::fs::read(picture).expect("a picture");
     assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
     assert_eq!(&png[16..24], &[0, 0, 5, 0, 0, 0, 6, 64], "1280 by 1600");
-    // One colour all over would take a few kilobytes.
+    // A page of a single colour would take a few kilobytes.
     assert!(png.len() > 30_000, "{} bytes: the page is empty", png.len());
 }
 
-/// Names are the model's: markup in them stays what it is, text.
+/// Markup in the model's names stays text.
 fn names_stay_text() {
     const NAME: &str = "</script><img src=x onerror=\"document.body.id='broken'\">&lt;\u{202e}\u{0}<!-- \u{2028} '\"`";
     let folder = tempfile::tempdir().expect("a folder");
@@ -142,7 +142,7 @@ fn names_stay_text() {
     rename(&mut report, NAME);
     let dom = browse(folder.path(), &emit::html::page(&report), "--dump-dom");
     assert!(dom.contains("data-drawn=\"true\""), "{dom}");
-    // Markup in a text is escaped where the page is written out again, and in the data it was never markup.
+    // Markup in a text is escaped when the page is serialized, and it was never markup in the data.
     assert_eq!(dom.matches("<img").count(), dom.matches("aria-label=\"</script><img").count(), "{dom}");
     assert!(!dom.contains("id=\"broken\""));
     assert!(dom.contains("&lt;/script&gt;&lt;img"));
@@ -165,7 +165,7 @@ fn rename(value: &mut Value, name: &str) {
     }
 }
 
-/// A report with times, which are made up.
+/// Adds artificial times to a report.
 fn measured(mut report: Value) -> Value {
     let kernels: Vec<Value> = (0..report["kernels"].as_array().map_or(0, Vec::len))
         .map(|number| serde_json::json!({ "number": number, "median_ns": 500.0 + 10.0 * number as f64, "mean_ns": 600.0 }))
@@ -178,7 +178,7 @@ fn measured(mut report: Value) -> Value {
     report
 }
 
-/// The pages of a small model, of one with 1,000 operators, and of those of the corpus that are there.
+/// Writes the pages of a small model, of a model with 1,000 operators, and of models of the corpus, if there are any.
 fn pages(folder: &Path) -> Vec<PathBuf> {
     let mut pages = Vec::new();
     let large = report_of(&chain(800));
@@ -202,7 +202,7 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
     pages
 }
 
-/// Each page is drawn in a second, axe finds nothing in it, and the keyboard goes through its graph.
+/// Each page is drawn within a second, axe finds no errors, and the keyboard reaches every node of its graph.
 fn pages_are_fast_and_for_everybody() {
     let folder = tempfile::tempdir().expect("a folder");
     let pages = pages(folder.path());
@@ -220,7 +220,7 @@ fn pages_are_fast_and_for_everybody() {
     }
 }
 
-/// Model Explorer's own types take the graph and the times.
+/// Model Explorer's types accept the graph and the times.
 fn model_explorer_takes_graphs_and_times() {
     let folder = tempfile::tempdir().expect("a folder");
     let [graph, nodes] = ["graph.json", "nodes.json"].map(|name| folder.path().join(name));

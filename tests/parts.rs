@@ -1,4 +1,4 @@
-//! Kernels over run-time extents in parts: the same bits on any number of threads, in any order.
+//! Kernels over run-time extents in parallel parts: the same bits on any number of threads, in any order.
 
 mod support;
 
@@ -25,7 +25,7 @@ fn module(text: &str) -> Module {
     module
 }
 
-/// What a module computes alone is what it computes in parts. Gives the calls that may be cut where whatever can be is.
+/// Checks that a module computes the same in parts as on one thread. Returns the calls that can be divided if everything possible is.
 fn is_the_same_in_parts(text: &str, shapes: &[&[&[u64]]]) -> Vec<Call> {
     let (module, options) = (module(text), Options::new(host_machine().expect("a machine")));
     let alone = pipeline::lower(&module, "model", options).unwrap_or_else(|error| panic!("{error}"));
@@ -70,7 +70,7 @@ method "main" = @main {
     assert!(cut.iter().any(|call| call.origin.schedule.starts_with("attention")), "attention is not cut");
 }
 
-/// A chain of a depthwise layer, two pointwise ones and another depthwise one, and which of its tensors the method returns.
+/// Returns a chain of a depthwise layer, two pointwise layers and another depthwise layer. The method returns the tensors in `outputs`.
 fn chain(outputs: &[&str]) -> String {
     let constant = |number: usize, shape: [usize; 4]| {
         let numbers: Vec<String> = (0..shape.iter().product()).map(|i: usize| format!("{:?}", (i * 7 % 11) as f32 / 4.0 - 1.25)).collect();
@@ -94,7 +94,7 @@ fn chain(outputs: &[&str]) -> String {
     )
 }
 
-/// The steps of a module on some threads.
+/// Returns the steps of a module for some threads.
 fn steps(text: &str, threads: Threads) -> Vec<Step> {
     let options = Options { threads, ..Options::new(host_machine().expect("a machine")) };
     let mut lowered = pipeline::lower(&module(text), "model", options).unwrap_or_else(|error| panic!("{error}"));
@@ -103,7 +103,7 @@ fn steps(text: &str, threads: Threads) -> Vec<Step> {
 
 #[test]
 fn pointwise_layers_run_together_with_the_depthwise_one_before() {
-    // Nothing can be computed in bands where all tensors are returned.
+    // If all tensors are outputs, nothing can be computed in bands.
     let text = chain(&["v4", "v5", "v6", "v7"]);
     assert_eq!(is_the_same_in_parts(&text, &[&[&[1, 32, 4, 8]]]).len(), 4);
     let together = |threads: Threads| calls_together(&steps(&text, threads));

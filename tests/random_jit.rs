@@ -15,14 +15,14 @@ use modelc::machine::Machine;
 use modelc::program::calls_in_streams;
 use modelc::{passes, pipeline, target};
 
-/// Only sums of floats are not exact here, and they may be taken in another order; their terms are small numbers. The worst is a
-/// difference of large terms, of which a few units in the last place stay.
+/// Only sums of floats are inexact here, because their order may differ; their terms are small numbers. The worst case is a difference of large
+/// terms, which leaves a few units in the last place.
 const TOLERANCE: f64 = 1e-5;
 
-/// Modules that are drawn for a seed until one is compiled: about three of four are, and of those with dynamic extents half.
+/// Modules that are drawn for a seed until one compiles. About three of four do, and half of those with dynamic extents.
 const MOST_DRAWS: u64 = 256;
 
-/// `MODELC_SEEDS` runs more of them, `MODELC_FIRST_SEED` others.
+/// Returns the number of seeds: `MODELC_SEEDS`. `MODELC_FIRST_SEED` selects the first one.
 fn seeds() -> u64 {
     variable("MODELC_SEEDS").unwrap_or(250)
 }
@@ -31,8 +31,8 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// What the JIT computes in two calls of each method, in turn, of one instance; none when something in the module is not compiled yet. With all memory against
-/// guard pages and what is dead overwritten, it is the same to the bit.
+/// Returns the results of the JIT for two calls of each method, in turn, on one instance; `None` if the module has something unsupported. With
+/// guard pages and with dead memory overwritten, the bits must be the same.
 fn compiled(module: &Module, inputs: &[Tensor], options: lower::Options) -> Result<Option<Vec<Tensor>>, String> {
     let machine = options.machine;
     let lowered = match pipeline::lower(module, "random", options) {
@@ -64,7 +64,7 @@ fn called(lowered: &Lowered, inputs: &[Tensor], machine: &'static Machine, optio
     Ok(results)
 }
 
-/// Where a seed runs: half of them at the host's level, the others at every other level that the host runs, in turn.
+/// Returns the machine of a seed: the host's level for half of the seeds, and every other level that the host supports in turn.
 fn machine_of(seed: u64, host: &'static Machine) -> &'static Machine {
     let others: Vec<&'static Machine> = target::host_machines().into_iter().filter(|machine| machine.level != host.level).collect();
     match others.len() as u64 {
@@ -74,24 +74,24 @@ fn machine_of(seed: u64, host: &'static Machine) -> &'static Machine {
     }
 }
 
-/// What the interpreter computes in two calls of each method, in turn.
+/// Returns the results of the interpreter for two calls of each method, in turn.
 fn interpreted(module: &Module, inputs: &[Tensor]) -> Vec<Tensor> {
     let mut interpreter = Interpreter::new(module);
     let methods = (0..module.methods.len()).cycle().take(2 * module.methods.len());
     methods.flat_map(|method| interpreter.run(method, inputs).unwrap_or_else(|e| panic!("{e}"))).collect()
 }
 
-/// What differs for one seed; whether it could be compared at all.
+/// Returns an error for a difference of one seed, and `false` if the module cannot be compared.
 fn check(seed: u64, options: &Options, machine: &'static Machine) -> Result<bool, String> {
     let (module, inputs) = module(seed, options);
     compare_module(seed, module, &inputs, machine)
 }
 
-/// What differs for a module; whether it could be compared at all.
+/// Returns an error for a difference of a module, and `false` if the module cannot be compared.
 fn compare_module(seed: u64, mut module: Module, inputs: &[Tensor], machine: &'static Machine) -> Result<bool, String> {
     passes::run_all(&mut module);
     let explain = |error: String| format!("seed {seed} on {}: {error}\n{}", machine.level, print_module(&module, Constants::Whole));
-    // Every fourth is small code; a quarter is planned for little memory, and one without merges.
+    // Every fourth module is compiled for small code; a quarter is planned for little memory, and a quarter without merges.
     let goal = if seed % 4 == 3 { Goal::Size } else { Goal::Speed };
     let plan = [PlanSource::Own, PlanSource::Own, PlanSource::Smallest, PlanSource::Program][(seed / 4 % 4) as usize];
     let options = lower::Options { goal, plan, ..lower::Options::new(machine) };
@@ -102,7 +102,7 @@ fn compare_module(seed: u64, mut module: Module, inputs: &[Tensor], machine: &'s
     Ok(true)
 }
 
-/// Whether some input has an extent that is known when the program runs.
+/// Tests whether some input has a run-time extent.
 fn is_dynamic(module: &Module) -> bool {
     let function = &module.functions[module.methods[0].function];
     function.params.iter().filter_map(|&v| function.values[v].ty.as_tensor()).any(|ty| ty.static_shape().is_none())
@@ -131,7 +131,7 @@ fn compare(dynamic: bool) {
     let mut failures = Vec::new();
     let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
     for number in first..first + seeds() {
-        // The first module of the seed that is compiled.
+        // The first module of the seed that compiles.
         let drawn = (0..MOST_DRAWS).map(|draw| number + (draw << 40)).filter(|&seed| !dynamic || is_dynamic(&module(seed, &options).0));
         let mut outcomes = drawn.map(|seed| check(seed, &options, machine_of(seed, host)));
         match outcomes.find(|outcome| *outcome != Ok(false)) {
@@ -144,7 +144,7 @@ fn compare(dynamic: bool) {
     assert!(failures.is_empty(), "{} of {} fail; the first:\n{}", failures.len(), seeds(), failures[0]);
 }
 
-/// Chains are cut into bands wherever that makes the arena smaller, and threads compute bands side by side.
+/// Chains are cut into bands if that makes the arena smaller, and threads compute bands at the same time.
 #[test]
 fn chains_in_bands_compute_what_the_interpreter_computes() {
     let (smaller, in_streams) = compare_in_parts(|seed| {
@@ -157,7 +157,7 @@ fn chains_in_bands_compute_what_the_interpreter_computes() {
     assert!(in_streams * 16 > seeds(), "hardly any chain is in streams: {in_streams}");
 }
 
-/// Batches of matrices are computed one after the other wherever that makes the arena smaller, and on several threads side by side.
+/// Batches of matrices are computed one after the other if that makes the arena smaller, and at the same time on several threads.
 #[test]
 fn batches_one_by_one_compute_what_the_interpreter_computes() {
     let (smaller, in_streams) = compare_in_parts(chains::batches::module);
@@ -167,7 +167,7 @@ fn batches_one_by_one_compute_what_the_interpreter_computes() {
     assert!(in_streams * 25 > seeds(), "hardly any batch is in a stream: {in_streams}");
 }
 
-/// What is picked by constant positions is read where it lies.
+/// Gathers with constant positions are read in place.
 #[test]
 fn picked_images_compute_what_the_interpreter_computes() {
     let machine = target::host_machine().expect("the host has a machine description");
@@ -189,28 +189,28 @@ fn picked_images_compute_what_the_interpreter_computes() {
     assert!(unwritten * 4 > seeds(), "hardly anything is read where it lies: {unwritten}");
 }
 
-/// Programs that read tensors elsewhere than where they write, and write variables over what these are made of.
+/// Programs that read tensors through views, and overwrite variables whose old contents are still read.
 #[test]
 fn programs_of_views_compute_what_the_interpreter_computes() {
     let compared = compare_all(chains::views::module);
     assert_eq!(compared, seeds(), "some are not compiled");
 }
 
-/// Such programs with extents that are known only when they run.
+/// Such programs with run-time extents.
 #[test]
 fn programs_of_views_compute_what_the_interpreter_computes_where_extents_are_dynamic() {
     let compared = compare_all(chains::views::open);
     assert!(compared * 2 > seeds(), "only {compared} are compiled");
 }
 
-/// Convolutions of long rows, one after another, over what they read.
+/// Consecutive convolutions of long rows, which overwrite their operands.
 #[test]
 fn long_rows_compute_what_the_interpreter_computes() {
     let compared = compare_all(chains::rows::module);
     assert_eq!(compared, seeds(), "some are not compiled");
 }
 
-/// How many programs are compiled; all that are compute what the interpreter computes.
+/// Compares all programs that compile with the interpreter. Returns their number.
 fn compare_all(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> u64 {
     let host = target::host_machine().expect("the host has a machine description");
     let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
@@ -228,7 +228,7 @@ fn compare_all(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> u64 {
     compared
 }
 
-/// What is combined before it is stored is combined as if it were stored.
+/// Extremes of saturated values are the same whether the values are stored or not.
 #[test]
 fn extremes_of_what_saturates_are_those_of_the_interpreter() {
     let machine = target::host_machine().expect("the host has a machine description");
@@ -240,7 +240,7 @@ fn extremes_of_what_saturates_are_those_of_the_interpreter() {
     }
 }
 
-/// Graphs of element-wise work are merged into few kernels, which compute what the chains they are made of compute, to the bit.
+/// Graphs of element-wise work are merged into few kernels, with the bits of the unmerged chains.
 #[test]
 fn merged_graphs_compute_what_the_interpreter_computes() {
     let host = target::host_machine().expect("the host has a machine description");
@@ -253,7 +253,7 @@ fn merged_graphs_compute_what_the_interpreter_computes() {
         let explain = |error: String| format!("seed {seed}: {error}\n{}", print_module(&module, Constants::Whole));
         let machine = machine_of(seed, host);
         let own = lower::Options::new(machine);
-        // Nothing is merged for a plan of the file; this file has none.
+        // A plan of the file allows no merges; this file has no plan.
         let apart = lower::Options { plan: PlanSource::Program, ..own };
         let found = compiled(&module, &inputs, own).unwrap_or_else(|error| panic!("{}", explain(error)));
         let expected = compiled(&module, &inputs, apart).unwrap_or_else(|error| panic!("{}", explain(error)));
@@ -272,12 +272,12 @@ fn merged_graphs_compute_what_the_interpreter_computes() {
     assert!(fewer * 2 > seeds() && rows * 4 > seeds(), "hardly anything is merged: {fewer} have fewer kernels, {rows} work row by row");
 }
 
-/// Compares modules computed part by part with the interpreter, on one thread and on several. Gives how many take less memory than as a whole, and
-/// how many have streams.
+/// Compares modules computed in parts with the interpreter, on one thread and on several. Returns the number with a smaller arena, and the
+/// number with streams.
 fn compare_in_parts(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> (u64, u64) {
     let machine = target::host_machine().expect("the host has a machine description");
     let own = lower::Options { plan: PlanSource::Smallest, ..lower::Options::new(machine) };
-    // Nothing is cut for a plan of the file; this file has none.
+    // A plan of the file allows no cuts; this file has no plan.
     let whole = lower::Options { plan: PlanSource::Program, ..own };
     let side_by_side = lower::Options { plan: PlanSource::Own, ..own };
     let threads = Threads { count: 3, least_instructions: 0 };

@@ -1,7 +1,6 @@
-//! The generated readers: over real files, each of which verifies and can be read field by field, and
-//! over models made here, whole and damaged.
+//! The generated readers. Real files verify and can be read field by field. Models made here are read whole and damaged.
 //!
-//! Files are those of `MODELC_CORPUS`, else of `../shared/models`, else of `examples/`.
+//! Files are from `MODELC_CORPUS`, from `../shared/models`, or from `examples/`.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Write};
@@ -11,7 +10,7 @@ use std::path::{Path, PathBuf};
 use flatbuffers::{FlatBufferBuilder, InvalidFlatbuffer};
 use modelc::schema::{self, bundled_program, program, tflite};
 
-/// A writer that keeps nothing but the length of what it is given.
+/// A writer that only counts bytes.
 struct Length(usize);
 
 impl Write for Length {
@@ -21,14 +20,14 @@ impl Write for Length {
     }
 }
 
-/// Reads every field of `root`: its `Debug` form does.
+/// Reads every field of `root` through its `Debug` form.
 fn walk(root: &dyn fmt::Debug) -> usize {
     let mut length = Length(0);
     write!(length, "{root:?}").expect("a length takes any text");
     length.0
 }
 
-/// The folder with models.
+/// Returns the folder with models.
 fn corpus() -> PathBuf {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"));
     let beside = project.join("../shared/models");
@@ -39,7 +38,7 @@ fn corpus() -> PathBuf {
     }
 }
 
-/// All files below `folder` that end in `extension`, in order.
+/// Returns all files below `folder` with an extension, in order.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -74,7 +73,7 @@ fn check_tflite(file: &[u8]) {
 /// Verifies and walks an ExecuTorch program.
 fn check_program(file: &[u8]) {
     assert!(program::program_buffer_has_identifier(file));
-    // The header, if any, says at byte 16 where the FlatBuffer ends.
+    // The header, if any, has the end of the FlatBuffer at byte 16.
     let length = match file.get(8..12) {
         Some(b"eh00") => u64::from_le_bytes(file[16..24].try_into().expect("eight bytes")) as usize,
         _ => file.len(),
@@ -109,7 +108,7 @@ fn every_model_of_the_corpus_verifies_and_can_be_read() {
     assert!(checked > 0, "no models in {}", corpus.display());
 }
 
-/// What stands in a vtable where, known from the format's own tools.
+/// Offsets of vtable slots, known from the format's own tools.
 #[test]
 fn fields_stand_in_the_slots_of_the_format() {
     use tflite::{Buffer, Model, Operator, Tensor};
@@ -130,7 +129,7 @@ fn fields_stand_in_the_slots_of_the_format() {
     assert_eq!(tflite::BuiltinOperator(206).variant_name(), Some("STABLEHLO_COMPOSITE"));
 }
 
-/// Everything in a file moved so many bytes away from where its numbers were aligned; offsets are relative but for the first.
+/// Moves all bytes of a file by `by` bytes, so that its numbers are unaligned. All offsets except the first are relative.
 fn moved(file: &[u8], by: usize) -> Vec<u8> {
     let root = u32::from_le_bytes(file[..4].try_into().expect("four bytes")) + by as u32;
     [&root.to_le_bytes()[..], &file[4..8], &vec![0; by], &file[8..]].concat()
@@ -148,7 +147,7 @@ fn numbers_are_read_wherever_they_lie() {
     }
 }
 
-/// A model that uses what few files do: new operators, options of the second set, blocks, sparsity.
+/// Makes a model with rare features: new operators, options of the second set, blocks, sparsity.
 fn unusual_model() -> Vec<u8> {
     let mut builder = FlatBufferBuilder::new();
     let details = tflite::BlockwiseQuantizationArgs { scales: 3, zero_points: -1, block_size: 32 };
@@ -239,7 +238,7 @@ fn absent_options_have_the_defaults_of_the_format() {
     let empty = builder.start_table();
     let empty = builder.end_table(empty);
     builder.finish_minimal(empty);
-    // A table without fields is a table of every type.
+    // A table without fields is valid for every type.
     let file = builder.finished_data();
     let convolution = flatbuffers::root::<tflite::Conv2DOptions>(file).expect("a table");
     assert_eq!((convolution.dilation_w_factor(), convolution.stride_w(), convolution.padding()), (1, 0, tflite::Padding::SAME));
@@ -251,8 +250,7 @@ fn absent_options_have_the_defaults_of_the_format() {
     assert_eq!(flatbuffers::root::<tflite::Operator>(file).expect("a table").debug_metadata_index(), -1);
 }
 
-/// Every prefix and every flipped bit of one model, and some of a real one, is refused or read without
-/// a panic.
+/// Every prefix and every flipped bit of one model, and some of a real one, is rejected or read without a panic.
 #[test]
 fn damaged_models_never_panic() {
     let file = unusual_model();
@@ -269,18 +267,18 @@ fn damaged_models_never_panic() {
     let digits = fs::read(project.join("examples/digits/digits_int8.tflite")).expect("the example is there");
     let mut state = 1u64;
     for _ in 0..2000 {
-        // Knuth's linear congruential generator: the same places in every run.
+        // Knuth's linear congruential generator gives the same positions in every run.
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let place = (state >> 33) as usize % digits.len();
         let mut damaged = digits.clone();
         damaged[place] ^= 1 << ((state >> 30) % 8);
         accepted += read(&damaged).map_or(0, |model| walk(&model).min(1));
     }
-    // Changed numbers are as good as the originals.
+    // Changed numbers are valid, too.
     assert!(accepted > 100, "{accepted}");
 }
 
-/// 200,000 references to one string of a megabyte: to follow each would take minutes.
+/// 200,000 references to one string of a megabyte, which would take minutes to follow.
 #[test]
 fn a_file_that_repeats_itself_is_refused_at_once() {
     let mut builder = FlatBufferBuilder::new();

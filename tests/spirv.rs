@@ -1,6 +1,6 @@
-//! Kernels with grids as modules of SPIR-V: they are well formed for each profile, and a device leaves what the interpreter leaves.
+//! Kernels with grids as SPIR-V modules: they are valid for each profile, and a device computes the same as the interpreter.
 //!
-//! The reference validator and a device are used where the computer has them; elsewhere these tests are reported as ignored.
+//! The reference validator and a device are used if the computer has them; otherwise these tests are reported as ignored.
 
 mod grids;
 mod support;
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// The limits of a profile.
+/// Returns the limits of a profile.
 fn limits(machine: &Machine) -> &Gpu {
     match &machine.unit {
         Unit::Gpu(gpu) => gpu,
@@ -57,7 +57,7 @@ fn modules_are_read_back() {
     }
 }
 
-/// What the validator says of modules, one after the other.
+/// Checks a module with the validator.
 fn validate(words: &[u32], machine: &Machine, kernel: &Kernel) {
     let target = if machine.level.starts_with("vulkan1.3") { "vulkan1.3" } else { "vulkan1.1" };
     let mut command = Command::new("spirv-val");
@@ -83,7 +83,7 @@ fn modules_are_valid() {
     }
 }
 
-/// The kernels of this repository's models as a GPU's machine has them, with a grid of one position.
+/// Returns the kernels of this repository's models for a GPU's machine, with a grid of one position.
 fn kernels_of_models() -> Vec<Kernel> {
     let folders = [("tests/models", "tflite"), ("tests/models/executorch", "pte"), ("examples/digits", "tflite")];
     let paths = folders.into_iter().flat_map(|(folder, extension)| support::models_in(&support::own(folder), extension));
@@ -117,7 +117,7 @@ fn modules_of_models_are_valid() {
     harness::at_least(valid, 100.max(refused.len()), "modules");
 }
 
-/// Programs with parts for a GPU: all that these run on one is valid for each profile, and no kernel that was found for a device is refused.
+/// Modules of programs with GPU parts are valid for each profile, and no kernel for a device is rejected.
 fn modules_of_programs_are_valid() {
     let mut programs = support::models("executorch", "pte");
     programs.retain(|path| support::stem(path).ends_with(".vulkan"));
@@ -146,12 +146,12 @@ fn modules_of_programs_are_valid() {
     harness::at_least(known.len(), 300, "modules");
 }
 
-/// A kernel each of whose operands has a range of its own.
+/// Makes a kernel whose operands have separate ranges.
 fn alone(kernel: &Kernel) -> DeviceKernel {
     DeviceKernel::alone(kernel.clone())
 }
 
-/// The bits of infinity in the type of 16 bits whose floats a kernel makes; none where it makes none.
+/// Returns the bits of infinity in the 16-bit float type that a kernel produces; `None` if it produces none.
 fn infinity(kernel: &Kernel) -> Option<u16> {
     let makes = |made: ConvertOp| grids::has(&kernel.body, &|inst| matches!(inst, Inst::Convert { op, .. } if *op == made));
     if makes(ConvertOp::FloatToHalf) {
@@ -161,7 +161,7 @@ fn infinity(kernel: &Kernel) -> Option<u16> {
     makes(ConvertOp::Bitcast).then_some(0x7f80)
 }
 
-/// Whether two elements are equal; all that are no numbers are: which of them an operation gives, SPIR-V leaves open.
+/// Tests whether two elements are equal. All NaNs are equal, because SPIR-V does not specify which NaN an operation returns.
 fn equal(lane: Lane, infinity: Option<u16>, a: &[u8], b: &[u8]) -> bool {
     let is_nan = |bytes: &[u8]| match (lane, bytes) {
         (Lane::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).is_nan(),
@@ -171,7 +171,7 @@ fn equal(lane: Lane, infinity: Option<u16>, a: &[u8], b: &[u8]) -> bool {
     a == b || is_nan(a) && is_nan(b)
 }
 
-/// What a device leaves, compared with what the interpreter leaves.
+/// Compares the results of a device with the interpreter's.
 fn compare(case: &Case, machine: &Machine, device: &Device, words: &[u32]) -> Result<(), String> {
     let mut wanted = case.buffers.clone();
     interpret_grid(&case.kernel, &mut wanted, 1).map_err(|error| format!("{error}\n{}", case.kernel))?;
@@ -216,11 +216,11 @@ fn devices_run_kernels_of_models() {
     let mut random = grids::Random(5);
     let (mut count, mut wrong) = (0, Vec::new());
     let machines = || GPUS.iter().filter(|machine| device.has(limits(machine))).cycle();
-    // Every third: a device that is a CPU takes a while to compile them.
+    // Every third kernel only, because a software device compiles slowly.
     for (kernel, machine) in kernels_of_models().iter().step_by(3).zip(machines()) {
         let case = Case::new(kernel, &mut random);
         let Ok(words) = module(&alone(&case.kernel), limits(machine)) else { continue };
-        // Random numbers may be no indices.
+        // Random numbers may be invalid indices.
         if interpret_grid(&case.kernel, &mut case.buffers.clone(), 1).is_err() {
             continue;
         }

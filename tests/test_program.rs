@@ -1,4 +1,4 @@
-//! Tests in C that `--emit test` writes, linked with the object: they pass here and under emulators, and notice what is wrong.
+//! C tests of `--emit test`, linked with the object: they pass here and under emulators, and detect errors.
 
 mod support;
 
@@ -31,14 +31,14 @@ fn done(program: &str, arguments: &[&str], folder: &Path) {
     assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Writes object, header and test of a model as `net`.
+/// Writes object, header and test of a model with the name `net`.
 fn write(model: &Path, more: &[&str], tools: Tools, folder: &Path) {
     let model = model.display().to_string();
     let arguments = [&[&*model, "-o", "net.o", "--emit", "test=t.c", "--target", tools.target], more].concat();
     done(env!("CARGO_BIN_EXE_modelc"), &arguments, folder);
 }
 
-/// Links and runs a test; its status and what it says.
+/// Links and runs a test. Returns its status and its output.
 fn verdict(tools: Tools, folder: &Path) -> (Option<i32>, String) {
     let arguments = [&STRICT[..], &["-O2", "-static", "-Dmodelc_puts=puts", "t.c", "net.o", "-o", "program"]].concat();
     done(tools.compiler, &arguments, folder);
@@ -61,7 +61,7 @@ fn own(name: &str) -> PathBuf {
     support::own("tests/models/executorch").join(name)
 }
 
-/// The recorded calls of a model, as arguments: outputs of the runtime, where those are recorded.
+/// Returns the recorded calls of a model as arguments, with outputs of the runtime, if they are recorded.
 fn recorded(model: &Path) -> [String; 4] {
     let beside = |what: &str| model.with_extension(what);
     let runtime = beside("runtime.npz");
@@ -69,7 +69,7 @@ fn recorded(model: &Path) -> [String; 4] {
     ["--inputs".into(), beside("inputs.npz").display().to_string(), "--expected".into(), expected.display().to_string()]
 }
 
-/// Models of this repository and their recorded calls: states, extents that vary, binary64, truth values, int8, branches, several methods.
+/// Models of this repository with recorded calls: states, dynamic extents, binary64, truth values, int8, branches, several methods.
 const OWN: [&str; 10] = ["counter", "attention", "branch", "image", "indices", "wide", "delegated_rows", "decoder", "methods", "shared"];
 
 fn recorded_calls_pass(tools: Tools) {
@@ -94,7 +94,7 @@ fn recorded_calls_pass_on_riscv64() {
     recorded_calls_pass(RISCV64);
 }
 
-/// A program whose file plans three memory areas; two of them are the application's.
+/// A program whose file plans three memory areas, two of them provided by the application.
 fn memory_areas_pass() {
     let model = own("areas.pte");
     let calls = recorded(&model);
@@ -103,7 +103,7 @@ fn memory_areas_pass() {
     }
 }
 
-/// `init` refuses a configuration without the areas that the header names.
+/// `init` rejects a configuration without the areas in the header.
 fn init_asks_for_memory_areas() {
     let folder = tempfile::tempdir().expect("a folder");
     let model = own("areas.pte").display().to_string();
@@ -112,7 +112,7 @@ fn init_asks_for_memory_areas() {
     done("cc", &[&STRICT[..], &["-I.", &source, "net.o", "-o", "program"]].concat(), folder.path());
     let output = run(&folder.path().join("program").display().to_string(), &[], folder.path());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    // The least that the file's plan of the survivors needs: two results of relu beside each other, and a product's two.
+    // The minimum of the file's plan for the remaining tensors: two results of relu beside each other, and the two tensors of a product.
     let header = std::fs::read_to_string(folder.path().join("net.h")).expect("the header");
     assert!(header.contains("#define NET_AREA0_BYTES 480\n#define NET_AREA1_BYTES 1280\n"), "{header}");
     let said = run(env!("CARGO_BIN_EXE_modelc"), &["inspect", "program"], folder.path());
@@ -131,7 +131,7 @@ fn bundles_pass() {
     }
 }
 
-/// Methods that share a state, numbers as inputs and outputs, dimensions in another order, None among the outputs.
+/// Methods that share a state, scalar inputs and outputs, dimensions in another order, None among the outputs.
 fn programs_of_many_kinds_pass() {
     let Some(folder) = support::corpus("executorch") else { return };
     for name in ["multi_method", "mixed_io", "accum_mutable", "chlast_conv", "dyn_seq", "mlp_bf16", "mlp_f16", "intbool", "llm_tiny"] {
@@ -142,7 +142,7 @@ fn programs_of_many_kinds_pass() {
     }
 }
 
-/// Without archives the calls are made up, and the interpreter says what they give.
+/// Without archives the inputs are random, and the interpreter computes the expected outputs.
 fn made_up_calls_pass() {
     for name in ["counter", "attention", "delegated_int8", "tables"] {
         passes(&own(&format!("{name}.pte")), &[], HERE);
@@ -153,7 +153,7 @@ fn made_up_calls_pass() {
     passes(&support::own("examples/digits/digits_int8.tflite"), &["--inputs", &inputs], HERE);
 }
 
-/// The application hands over the weights.
+/// The application passes external weights.
 fn external_weights_pass() {
     let folder = tempfile::tempdir().expect("a folder");
     write(&support::own("examples/digits/digits_int8.tflite"), &["--weights", "external", "--name", "digits"], HERE, folder.path());
@@ -168,7 +168,7 @@ fn external_weights_pass() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// A value that is another by more than is allowed, and what the test says of it.
+/// A value outside the tolerance, and the message of the test about it.
 fn a_changed_value_fails() {
     let folder = tempfile::tempdir().expect("a folder");
     let model = own("attention.pte");
@@ -189,7 +189,7 @@ fn a_changed_value_fails() {
     }
 }
 
-/// A test needs one function beside the object's, whatever the compiler makes of its loops.
+/// A test needs one function beside the object's, independent of how the compiler treats its loops.
 fn tests_need_no_library() {
     let folder = tempfile::tempdir().expect("a folder");
     for model in ["wide.pte", "attention.pte"] {
@@ -206,7 +206,7 @@ fn tests_need_no_library() {
     }
 }
 
-/// What cannot be tested is refused, and nothing is written.
+/// Tests that cannot be written are rejected, and no file is written.
 fn what_does_not_fit_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let perceptron = own("perceptron.pte");

@@ -32,8 +32,8 @@ struct Grouping<'a> {
     /// Instructions without a kernel of their own: conversions of weights, transposes that contractions do themselves, gathers that
     /// element-wise work does in place.
     absorbed: FxHashSet<Inst>,
-    /// Values that moves pass on. A slice among them is copied instead of aliased. So the address of its destination is free at once, and the
-    /// sliced tensor can be freed.
+    /// Values that moves pass on. A slice among them is copied instead of aliased. So the address of its destination is available at once,
+    /// and the sliced tensor can be freed.
     handed_on: FxHashSet<Value>,
     /// Element-wise groups that wait for the window or reduction that reads them.
     prologues: FxHashMap<Value, Group>,

@@ -1,4 +1,4 @@
-//! What does not fit a method is an error with the code of the command line.
+//! Arguments that do not fit a method give errors with the codes of the command line.
 
 use super::{model, session};
 use modelc::{Array, ArrayView, ElementType, ErrorKind, Session, Settings};
@@ -39,11 +39,11 @@ fn type_rank_extents_and_number_are_checked() {
     assert_eq!(code(&mut session, &[]), "MC0510");
     assert_eq!(code(&mut session, &[fitting.clone(), fitting.clone()]), "MC0510");
     assert_eq!(session.call_method(1, std::slice::from_ref(&fitting)).unwrap_err().code(), "MC0512");
-    // An int32 array has as many bytes as a float32 one.
+    // An int32 array has as many bytes as a float32 array.
     let mut floats = super::session("svdf_f32_r2.tflite");
     let shape: Vec<u64> = floats.methods()[0].inputs[0].extents.iter().map(|range| *range.end()).collect();
     assert_eq!(code(&mut floats, &[zeros(ElementType::I32, &shape)]), "MC0503");
-    // A refused call leaves nothing behind.
+    // A rejected call has no effect.
     assert!(session.call(&[fitting]).is_ok());
 }
 

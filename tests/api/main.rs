@@ -1,4 +1,4 @@
-//! The public API: sessions give what was recorded, check their inputs, and work on the caller's memory.
+//! The public API: sessions return the recorded results, check their inputs, and work on the caller's memory.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -12,17 +12,17 @@ use modelc::compare::{Tolerance, compare};
 use modelc::{Array, ArrayView, Model, Session, Settings};
 use std::path::Path;
 
-/// A model of the repository.
+/// Opens a model of the repository.
 fn model(name: &str) -> Model {
     Model::open(support::own("tests/models").join(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The same, loaded.
+/// Opens and loads a model of the repository.
 fn session(name: &str) -> Session {
     model(name).load(&Settings::new()).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The arrays of recorded calls.
+/// Returns the arrays of recorded calls.
 fn recorded(path: &Path, what: &str, array: impl Fn(&modelc::npz::Archive, usize, usize) -> Option<Array>) -> Vec<Vec<Array>> {
     let archive = support::recorded(path, what).unwrap_or_else(|error| panic!("{error}"));
     let of_call = |call| (0..).map_while(|index| array(&archive, call, index)).collect();
@@ -33,14 +33,14 @@ fn inputs(path: &Path) -> Vec<Vec<Array>> {
     recorded(path, "inputs.npz", |archive, call, index| archive.input(call, index).cloned().map(Array::from))
 }
 
-/// Copies bytes to memory that is aligned to nothing.
+/// Copies bytes to unaligned memory.
 fn misaligned(bytes: &[u8]) -> Vec<u8> {
     let mut memory = vec![0; bytes.len() + 1];
     memory[1..].copy_from_slice(bytes);
     memory
 }
 
-/// Calls on arrays, on the caller's memory, and on memory that is not aligned give the same bytes.
+/// Checks that calls give the same bytes with arrays, with the caller's memory, and with unaligned memory.
 fn same_in_any_memory(session: &mut Session, method: usize, call: &[Array], expected: &[Array]) {
     let moved: Vec<Vec<u8>> = call.iter().map(|array| misaligned(array.bytes())).collect();
     let views = call.iter().zip(&moved).map(|(array, bytes)| ArrayView { bytes: &bytes[1..], ..array.view() });
@@ -56,7 +56,7 @@ fn same_in_any_memory(session: &mut Session, method: usize, call: &[Array], expe
     }
 }
 
-/// Outputs that agree with those recorded, in the calls of a model in order; none where the record is of several methods.
+/// Counts the outputs that agree with the recorded ones, over the calls of a model in order. Returns 0 if the record has several methods.
 fn agreeing(path: &Path, tolerance: f64) -> usize {
     let data = path.with_extension("ptd");
     let settings = if data.exists() { Settings::new().data(&data.to_string_lossy()) } else { Settings::new() };
@@ -93,11 +93,11 @@ fn sessions_give_what_was_recorded() {
     assert!(compared > 60, "{compared}");
 }
 
-/// Some have inputs that are numbers, dynamic dimensions, or channels in the last dimension.
+/// Some models have scalar inputs, dynamic dimensions, or channels in the last dimension.
 #[test]
 fn sessions_of_programs_give_what_was_recorded() {
     let Some(folder) = support::corpus("executorch") else { return };
-    // Delegates compute with other roundings than the record; other tests say how far off each may be.
+    // Delegates round differently than the record; other tests have their tolerances.
     let is_plain = |path: &std::path::PathBuf| support::stem(path).ends_with(".portable") && path.with_extension("inputs.npz").exists();
     let models = support::models_in(&folder, "pte").into_iter().filter(is_plain).step_by(2);
     let compared: usize = models.map(|path| agreeing(&path, support::tolerance(&path, support::FLOAT_TOLERANCE))).sum();

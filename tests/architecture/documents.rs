@@ -1,15 +1,15 @@
-//! What the documents promise of themselves: short sentences, and links that lead somewhere.
+//! Promises of the documents about themselves: short sentences, and valid links.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The most words of a sentence in `docs/ARCHITECTURE.md`, where a colon or a semicolon ends one too.
+/// Limit of the words of a sentence in `docs/ARCHITECTURE.md`, where a colon or a semicolon also ends a sentence.
 const MOST_WORDS: usize = 25;
-/// The most lines of that page.
+/// Limit of the lines of that page.
 const MOST_LINES: usize = 120;
-/// The most words of a sentence anywhere in README.md, `docs/` and `--help`, from stop to stop.
+/// Limit of the words of a sentence in README.md, `docs/` and `--help`, from full stop to full stop.
 const MOST_WORDS_ANYWHERE: usize = 30;
-/// The commands whose `--help` is read; the first is that of the compiler itself.
+/// Commands whose `--help` is checked; the first is the compiler itself.
 const COMMANDS: &[&[&str]] =
     &[&[], &["run"], &["bench"], &["verify"], &["inspect"], &["ops"], &["targets"], &["weights"], &["runtime"], &["completions"], &["man"]];
 
@@ -17,7 +17,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every document of the repository.
+/// Returns every document of the repository.
 fn documents() -> Vec<PathBuf> {
     let mut found = vec![];
     let mut folders = vec![root().to_owned()];
@@ -35,7 +35,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// README.md, CONTRIBUTING.md and the pages of `docs/`: what strangers read.
+/// Returns README.md, CONTRIBUTING.md and the pages of `docs/`, which are for strangers.
 fn pages() -> Vec<PathBuf> {
     let is_page = |path: &PathBuf| {
         let folder = path.parent().expect("a document is in a folder");
@@ -44,7 +44,7 @@ fn pages() -> Vec<PathBuf> {
     documents().into_iter().filter(is_page).collect()
 }
 
-/// The prose of a document: neither code nor the rows of tables. Items of lists and paragraphs start sentences.
+/// Returns the prose of a document, without code and table rows. Items of lists and paragraphs start sentences.
 fn prose(text: &str) -> String {
     let mut code = false;
     let line = |line: &&str| {
@@ -62,12 +62,12 @@ fn prose(text: &str) -> String {
     text.lines().filter(line).map(|line| if starts(line) { ".\n" } else { " " }.to_owned() + line).collect()
 }
 
-/// The sentences of prose, up to one of these characters, that have more words than they may.
+/// Returns the sentences with too many words; `ends` are the characters that end a sentence.
 fn too_long<'p>(prose: &'p str, ends: &[char], most: usize) -> Vec<&'p str> {
     let (mut long, mut first, mut end) = (vec![], 0, 0);
     for piece in prose.split_inclusive(ends) {
         end += piece.len();
-        // A dot inside a name or a number ends nothing.
+        // A dot inside a name or a number does not end a sentence.
         if prose[end..].starts_with(|c: char| !c.is_whitespace() && !"*)".contains(c)) {
             continue;
         }
@@ -79,7 +79,7 @@ fn too_long<'p>(prose: &'p str, ends: &[char], most: usize) -> Vec<&'p str> {
     long
 }
 
-/// What a command prints for `--help`, a paragraph a line.
+/// Returns the output of a command for `--help`, with each paragraph in one line.
 fn help(command: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_modelc")).args(command).arg("--help").output().expect("the compiler runs");
     assert!(output.status.success(), "{command:?} --help");
@@ -105,7 +105,7 @@ fn long_sentences_are_found() {
     assert_eq!(too_long(&prose(&list), &['.'], MOST_WORDS - 1).len(), 3);
 }
 
-/// Readers whose English is their third language read them.
+/// Some readers know English as their third language.
 #[test]
 fn sentences_that_strangers_meet_are_short() {
     let mut long = vec![];

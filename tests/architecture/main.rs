@@ -1,5 +1,5 @@
-//! Imports run downwards only: which floor of the compiler may use which. Inside a floor, files do not use each other in circles. What the
-//! documents promise of themselves holds too.
+//! Rules of architecture: floors import only lower floors, and files of a floor have no cycles. Promises of the documents about themselves are
+//! checked, too.
 
 mod comments;
 mod documents;
@@ -10,7 +10,7 @@ use modules::{Circles, File, Modules, floor};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// For each floor, what it may use beside itself, `diagnostic` and the entity crate. `docs/ARCHITECTURE.md` says why.
+/// Floors that each floor may use beside itself, `diagnostic` and the entity crate. `docs/ARCHITECTURE.md` has the reasons.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("cursor", &[]),
     ("ir", &["cursor"]),
@@ -73,7 +73,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("jit", &["codegen", "interface", "ir", "kernel", "machine", "program", "target"]),
 ];
 
-/// Floors without circles of files.
+/// Floors without cycles of files.
 const WITHOUT_CIRCLES: &[&str] = &[
     "api",
     "codegen",

@@ -1,46 +1,46 @@
-//! The compiler's modules, and which file a path leads to: through imports, and through what other modules re-export.
+//! The compiler's modules, and the file that defines a path: through imports and re-exports of other modules.
 
 use super::source::{Path, Scope, parse};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path as FilePath, PathBuf};
 
-/// Imports of imports are followed so far.
+/// Limit of the imports of imports that are followed.
 const MOST_STEPS: usize = 16;
 
-/// All modules of a crate, by their paths from its root.
+/// All modules of a crate, by path from its root.
 pub struct Modules {
     scopes: BTreeMap<Path, Module>,
 }
 
 struct Module {
-    /// Relative to the folder of the root.
+    /// Path relative to the folder of the root.
     file: PathBuf,
     scope: Scope,
 }
 
-/// The file and the names by which one file uses others.
+/// A file, with the names by which it uses other files.
 pub struct File {
-    /// Relative to the folder of the root.
+    /// Path relative to the folder of the root.
     pub path: PathBuf,
-    /// Each file that is used, with a path by which it is.
+    /// Files that are used, each with a path that uses it.
     pub uses: BTreeMap<PathBuf, String>,
-    /// Whether it only declares modules and re-exports from them.
+    /// `true` if the file only declares modules and re-exports from them.
     pub is_index: bool,
 }
 
 impl Modules {
-    /// The modules below the root file of a crate. `read` gives the text of a file, if there is one.
+    /// Loads the modules below the root file of a crate. `read` returns the text of a file, if it exists.
     ///
     /// # Errors
-    /// When a file is missing or is no Rust.
+    /// A message if a file is missing or is not Rust.
     pub fn load(root: &str, read: &impl Fn(&FilePath) -> Option<String>) -> Result<Self, String> {
         let mut modules = Self { scopes: BTreeMap::new() };
         modules.add_file(vec![], root.into(), PathBuf::new(), read)?;
         Ok(modules)
     }
 
-    /// A file whose modules are in `folder`.
+    /// Adds a file whose modules are in `folder`.
     fn add_file(&mut self, path: Path, file: PathBuf, folder: PathBuf, read: &impl Fn(&FilePath) -> Option<String>) -> Result<(), String> {
         let text = read(&file).ok_or_else(|| format!("there is no {}", file.display()))?;
         let scope = parse(&text).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -68,7 +68,7 @@ impl Modules {
         Ok(())
     }
 
-    /// Every file with what it uses, in the order of their paths.
+    /// Returns every file with its uses, sorted by path.
     pub fn files(&self) -> Vec<File> {
         let mut files: BTreeMap<&FilePath, File> = BTreeMap::new();
         for (path, module) in &self.scopes {
@@ -87,13 +87,13 @@ impl Modules {
         files.into_values().collect()
     }
 
-    /// The file that defines what a path names in a module; none for other crates.
+    /// Returns the file that defines a path in a module; `None` for other crates.
     fn file_of(&self, module: &[String], path: &[String]) -> Option<&FilePath> {
         let (Found::Module(target) | Found::ItemOf(target)) = self.resolve(module, path, MOST_STEPS)?;
         self.scopes.get(&target).map(|module| &*module.file)
     }
 
-    /// What a path names in a module.
+    /// Resolves a path in a module.
     fn resolve(&self, module: &[String], path: &[String], steps: usize) -> Option<Found> {
         let (first, rest) = path.split_first()?;
         let mut found = match first.as_str() {
@@ -112,7 +112,7 @@ impl Modules {
         Some(found)
     }
 
-    /// What a name is in a module: a module below it, an item, an import, or what `*` imports.
+    /// Resolves a name in a module: a child module, an item, an import, or a name that `*` imports.
     fn member(&self, module: &[String], name: &str, steps: usize) -> Option<Found> {
         let own = child(module, name);
         if self.scopes.contains_key(&own) {
@@ -133,11 +133,11 @@ impl Modules {
     }
 }
 
-/// What a path leads to.
+/// Target of a path.
 enum Found {
     /// A module.
     Module(Path),
-    /// Something that this module defines.
+    /// An item that this module defines.
     ItemOf(Path),
 }
 
@@ -149,18 +149,18 @@ fn parent(module: &[String]) -> Option<Path> {
     module.split_last().map(|(_, parent)| parent.to_vec())
 }
 
-/// The floor that a file is of: its first folder, or its name.
+/// Returns the floor of a file: its first folder, or its name.
 pub fn floor(file: &FilePath) -> String {
     file.components().next().map(|first| first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_string()).unwrap_or_default()
 }
 
-/// Circles among the files that a rule holds for.
+/// Cycles among the files of a rule.
 pub struct Circles<'a> {
     uses: BTreeMap<&'a FilePath, Vec<(&'a FilePath, &'a str)>>,
 }
 
 impl<'a> Circles<'a> {
-    /// Of some files and what they use among each other. A file that only declares and re-exports is in no circle.
+    /// Collects some files and their uses of each other. A file that only declares and re-exports is in no cycle.
     pub fn new(files: impl Iterator<Item = &'a File> + Clone) -> Self {
         let nodes: BTreeSet<&FilePath> = files.clone().filter(|file| !file.is_index).map(|file| &*file.path).collect();
         let uses_of = |file: &'a File| {
@@ -170,7 +170,7 @@ impl<'a> Circles<'a> {
         Self { uses: files.filter(|file| nodes.contains(&*file.path)).map(uses_of).collect() }
     }
 
-    /// A shortest circle through a file: each file, and the path by which it uses the next one.
+    /// Returns a shortest cycle through a file: each file, with the path by which it uses the next one.
     pub fn through(&self, start: &'a FilePath) -> Option<Vec<(&'a FilePath, &'a str)>> {
         let mut from: BTreeMap<&FilePath, (&FilePath, &str)> = BTreeMap::new();
         let mut next = vec![start];
@@ -239,7 +239,7 @@ mod tests {
         let circle = Circles::new(all.iter()).through(FilePath::new("a.rs")).unwrap();
         let by: Vec<(String, &str)> = circle.iter().map(|(file, by)| (file.display().to_string(), *by)).collect();
         assert_eq!(by, [("a.rs".to_string(), "b::g"), ("a/b.rs".to_string(), "super::f")]);
-        // Where the parent only declares and re-exports, the child does not use it.
+        // If the parent only declares and re-exports, the child does not use it.
         let texts = [
             ("lib.rs", "mod a;"),
             ("a.rs", "mod b; mod c; pub use c::f;"),

@@ -1,5 +1,5 @@
-//! What a source file declares, imports and names, read from its tokens: comments and strings are none, and what macros are given is read
-//! like other code. Code for tests alone is left out.
+//! Declarations, imports and names of a source file, read from its tokens. Comments and strings are ignored, and arguments of macros are read
+//! as code. Code for tests alone is left out.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::BTreeSet;
@@ -10,13 +10,13 @@ pub type Path = Vec<String>;
 /// A module: a file, or `mod x { … }` in one.
 #[derive(Default, Debug)]
 pub struct Scope {
-    /// Modules in files of their own: `mod x;`.
+    /// Modules in separate files: `mod x;`.
     pub declared: Vec<String>,
     /// Modules written in place.
     pub inline: Vec<(String, Scope)>,
     /// Names of functions, types, constants, macros; `impl` for implementations.
     pub items: BTreeSet<String>,
-    /// Imports, those inside functions too.
+    /// Imports, including those inside functions.
     pub uses: Vec<Use>,
     /// Paths of two segments or more elsewhere in the code.
     pub paths: BTreeSet<Path>,
@@ -25,16 +25,16 @@ pub struct Scope {
 /// One name of an import.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Use {
-    /// The name it has here; none for `*`.
+    /// The name in this module; `None` for `*`.
     pub name: Option<String>,
-    /// What is imported; of `*` the module.
+    /// The path of the import; for `*`, of the module.
     pub path: Path,
 }
 
 /// Reads a file.
 ///
 /// # Errors
-/// With the sentence of the lexer, when the text is no Rust.
+/// The message of the lexer if the text is not Rust.
 pub fn parse(text: &str) -> Result<Scope, String> {
     let tokens: TokenStream = text.parse().map_err(|error| format!("{error}"))?;
     let mut scope = Scope::default();
@@ -64,7 +64,7 @@ fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
     is_punct(tokens.get(at), ':') && is_punct(tokens.get(at + 1), ':')
 }
 
-/// Reads tokens of a scope. At the `top` are its items, elsewhere bodies, types and what macros are given.
+/// Reads the tokens of a scope. At the `top` are its items; elsewhere are bodies, types and arguments of macros.
 fn walk(tokens: &[TokenTree], scope: &mut Scope, top: bool) {
     let mut at = 0;
     while at < tokens.len() {
@@ -80,7 +80,7 @@ fn walk(tokens: &[TokenTree], scope: &mut Scope, top: bool) {
             continue;
         }
         at = match ident(tokens.get(at)).as_deref() {
-            // Where something may be seen is no use of it.
+            // A visibility is not a use of its path.
             Some("pub") => at + 1 + usize::from(group(tokens.get(at + 1), Delimiter::Parenthesis).is_some()),
             Some("use") => read_use(tokens, at + 1, scope),
             Some("mod") if top => read_module(tokens, at + 1, scope),
@@ -108,7 +108,7 @@ fn walk(tokens: &[TokenTree], scope: &mut Scope, top: bool) {
     }
 }
 
-/// Whether an attribute is `cfg(test)` or asks for more than that.
+/// Tests whether an attribute is `cfg(test)`, or requires that and more.
 fn is_for_tests(attribute: &[TokenTree]) -> bool {
     let named = |name| ident(attribute.first()).as_deref() == Some(name);
     let inside = group(attribute.get(1), Delimiter::Parenthesis).unwrap_or_default();
@@ -123,7 +123,7 @@ fn mentions(tokens: &[TokenTree], name: &str) -> bool {
     })
 }
 
-/// The place after an item: after the first `;` or `{ … }`.
+/// Returns the index after an item: after the first `;` or `{ … }`.
 fn behind_item(tokens: &[TokenTree], from: usize) -> usize {
     let ends = |at: &usize| is_punct(tokens.get(*at), ';') || group(tokens.get(*at), Delimiter::Brace).is_some();
     (from..tokens.len()).find(ends).map_or(tokens.len(), |at| at + 1)
@@ -144,14 +144,14 @@ fn read_module(tokens: &[TokenTree], at: usize, scope: &mut Scope) -> usize {
 
 fn read_use(tokens: &[TokenTree], at: usize, scope: &mut Scope) -> usize {
     let end = (at..tokens.len()).find(|&i| is_punct(tokens.get(i), ';')).unwrap_or(tokens.len());
-    // `impl Fn() + use<'a>` is no import.
+    // `impl Fn() + use<'a>` is not an import.
     if !is_punct(tokens.get(at), '<') {
         read_tree(&tokens[at..end], &[], &mut scope.uses);
     }
     end
 }
 
-/// A tree of imports after a prefix: `a::{self, b::c as d, e::*}`.
+/// Reads a tree of imports after a prefix: `a::{self, b::c as d, e::*}`.
 fn read_tree(tokens: &[TokenTree], prefix: &[String], uses: &mut Vec<Use>) {
     let mut path = prefix.to_vec();
     let mut at = 0;

@@ -35,7 +35,7 @@ impl Folder {
         self.command(arguments).output().expect("the command runs")
     }
 
-    /// Runs a command that must not do what it is told; gives what it says.
+    /// Runs a command that must fail. Returns its messages.
     pub fn refused(&self, arguments: &[&str]) -> String {
         let before = self.contents();
         let output = self.run(arguments);
@@ -45,7 +45,7 @@ impl Folder {
         said
     }
 
-    /// Runs a script of the shell, in which `$0` is modelc.
+    /// Runs a shell script, in which `$0` is modelc.
     pub fn shell(&self, script: &str) -> Output {
         let mut command = Command::new("sh");
         command.args(["-c", script, env!("CARGO_BIN_EXE_modelc")]).current_dir(self.0.path());
@@ -59,7 +59,7 @@ impl Folder {
         output
     }
 
-    /// Runs a command that must end with a status; gives what it says.
+    /// Runs a command that must end with a status. Returns its messages.
     pub fn fails(&self, status: i32, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let said = text(&output.stderr);
@@ -67,14 +67,14 @@ impl Folder {
         said
     }
 
-    /// The name, the shape and the scale of the model's input.
+    /// Returns name, shape and scale of the model's input.
     pub fn input(&self) -> (String, Vec<u64>, f64) {
         let input = json(&self.run(&["inspect", "m.tflite", "--json"]))["methods"][0]["inputs"][0].clone();
         let shape = input["shape"].as_array().expect("a shape").iter().map(|n| n.as_u64().expect("an extent")).collect();
         (input["name"].as_str().expect("a name").to_owned(), shape, input["scale"][0].as_f64().expect("a scale"))
     }
 
-    /// All files and what is in them.
+    /// Returns all files with their contents.
     pub fn contents(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let entries = fs::read_dir(self.0.path()).expect("the folder is read").map(|entry| entry.expect("an entry").path());
         let mut files: Vec<_> = entries.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read(path).expect("a file"))).collect();
@@ -83,12 +83,12 @@ impl Folder {
     }
 }
 
-/// Bytes as text.
+/// Converts bytes to text.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Standard output of a command that succeeded, as JSON.
+/// Parses the standard output of a successful command as JSON.
 pub fn json(output: &Output) -> serde_json::Value {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("standard output is JSON")

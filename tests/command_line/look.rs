@@ -1,4 +1,4 @@
-//! What people see: help that fits the screen, messages as they asked for, lists as JSON.
+//! Output for people: help that fits the screen, messages in the requested format, lists as JSON.
 
 use super::folder::{Folder, json, text};
 
@@ -34,7 +34,7 @@ fn messages_are_as_many_as_asked_for() {
     folder.fails(2, &["m.tflite", "-o", "n.o", "-q", "-v"]);
 }
 
-/// Colours are for terminals; who asks for none gets none there either.
+/// Colours are for terminals, unless the user disables them.
 #[test]
 fn files_have_no_colours() {
     let folder = Folder::new();
@@ -72,14 +72,14 @@ fn outputs_are_ranked_and_real() {
     };
     assert_eq!(ranks(&integers, "index"), ranks(&reals, "index"));
     assert!(ranks(&integers, "value").is_sorted_by(|a, b| a >= b) && ranks(&reals, "value").len() == 3);
-    // The file has what is shown.
+    // The file has the shown values.
     folder.done(&["run", "m.tflite", "--output-type", "f32", "--outputs", "out.npz"]);
     let archive = modelc::npz::Archive::read(&folder.at("out.npz")).expect("an archive");
     assert!(archive.tensors.values().all(|tensor| tensor.element == modelc::ElementType::F32));
     folder.fails(2, &["run", "m.tflite", "--top-k", "0"]);
 }
 
-/// A page is written by another option where there is no object.
+/// A page is written by another option if there is no object.
 #[test]
 fn limits_name_the_option_that_writes_a_page() {
     let folder = Folder::new();

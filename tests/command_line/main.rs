@@ -1,4 +1,4 @@
-//! The command line: what it refuses to write, how it ends, what it says of files that are no models.
+//! The command line: outputs that it rejects, its exit statuses, and its messages for files that are not models.
 
 mod advice;
 mod arrays;
@@ -71,7 +71,7 @@ fn a_neighbouring_header_of_the_user_stays() {
     folder.put("main.h", "#pragma once\n");
     let said = folder.refused(&["m.tflite", "-o", "main.o"]);
     assert!(said.contains("MC0714") && said.contains("--header"), "{said}");
-    // With another name for the header it works, and again over modelc's own.
+    // It works with another header name, and again over modelc's own header.
     for _ in 0..2 {
         let output = folder.run(&["m.tflite", "-o", "main.o", "--header", "net.h"]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -93,7 +93,7 @@ fn suffixes_are_kept_as_promises() {
     folder.refused(&["m.tflite", "--emit", "shared=net.o"]);
 }
 
-/// A library needs an operating system that has libraries; nothing is written for another one.
+/// A library needs an operating system with libraries; nothing is written for another target.
 #[test]
 fn libraries_are_of_targets_that_have_them() {
     let folder = Folder::new();
@@ -102,11 +102,11 @@ fn libraries_are_of_targets_that_have_them() {
     assert!(!folder.at("libnet.so").exists() && !folder.at("libnet.h").exists());
     folder.done(&["m.tflite", "-o", "libnet.so.1", "--name", "net", "--target", "riscv64-linux-gnu"]);
     assert!(fs::read(folder.at("libnet.so.1")).expect("it is there").starts_with(b"\x7fELF"));
-    // What modelc wrote as a library it replaces as one.
+    // A library replaces a library of modelc.
     folder.done(&["m.tflite", "-o", "libnet.so.1", "--name", "net"]);
 }
 
-/// Everything that is asked for is written, however often it is named.
+/// Every requested output is written, even if it is named repeatedly.
 #[test]
 fn all_outputs_are_written() {
     let folder = Folder::new();
@@ -118,7 +118,7 @@ fn all_outputs_are_written() {
     assert!(!folder.at("a.h").exists());
 }
 
-/// A reader of standard output that is gone before anything is written.
+/// The reader of standard output closes it before anything is written.
 #[cfg(unix)]
 fn nobody() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -159,7 +159,7 @@ fn a_closed_pipe_ends_quietly() {
     assert_eq!(wrong.code(), Some(1));
 }
 
-/// A measurement runs on the processors it is told to; one that does not exist is the user's mistake.
+/// A measurement runs on the given processors; a processor that does not exist is an error of the user.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_measurement_is_pinned() {
@@ -179,7 +179,7 @@ fn a_measurement_is_pinned() {
     }
 }
 
-/// Where results can be written to but are not, because the disk is full, say, that is an error.
+/// Results that cannot be written, for example because the disk is full, are an error.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_device_is_an_error() {
@@ -195,13 +195,13 @@ fn a_full_device_is_an_error() {
     }
 }
 
-/// The value of a macro of a header.
+/// Returns the value of a macro in a header.
 fn defined(header: &str, name: &str) -> u64 {
     let line = header.lines().find_map(|line| line.strip_prefix(&format!("#define {name} "))).unwrap_or_else(|| panic!("no {name}"));
     line.parse().unwrap_or_else(|_| panic!("{name} is {line}"))
 }
 
-/// A number as it is printed.
+/// Formats a number as the command line does.
 fn grouped(number: u64) -> String {
     modelc::plan::thousands(number)
 }
@@ -238,13 +238,13 @@ fn sizes_are_the_same_in_all_outputs() {
             assert!(said.contains(&format!(" {} B: ", grouped(defined(&header, "NET_ARENA_BYTES")))), "{said}");
             assert!(said.contains(&format!(" {} B: ", grouped(defined(&header, "NET_FLASH_BYTES")))), "{said}");
         }
-        // One hash, spelled in one way.
+        // One hash, in one spelling.
         let hash = object["compiled"][0]["abi_hash"].as_str().expect("digits").to_owned();
         assert!(hash.len() == 8 && report["abi_hash"] == hash.as_str() && header.contains(&format!("NET_ABI_HASH 0x{hash}u")), "{hash}");
     }
 }
 
-/// Flash is what the linker puts there: the code and the constants of the object, and nothing of its tables.
+/// Flash is the code and the constants of the object, without its symbol tables.
 #[test]
 fn flash_is_code_and_constants() {
     use object::{Object, ObjectSection, SectionKind};
@@ -273,10 +273,10 @@ fn a_command_that_is_misspelled_is_suggested() {
     }
     let output = folder.run(&["insepct", "m.tflite", "--message-format", "json"]);
     assert!(text(&output.stderr).starts_with("{\"code\":\"MC0801\""), "{}", text(&output.stderr));
-    // What other compilers have a command for.
+    // A command that other compilers have.
     let said = folder.refused(&["compile", "m.tflite"]);
     assert!(said.contains("no command and no model file called compile") && said.contains("`modelc m.tflite -o NET.o`"), "{said}");
-    // A file of such a name is a model.
+    // A file with such a name is a model.
     folder.put("insepct", fs::read(MODEL).expect("a model"));
     assert_eq!(folder.run(&["insepct", "-o", "net.o"]).status.code(), Some(0));
 }

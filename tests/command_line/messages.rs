@@ -1,11 +1,11 @@
-//! `--message-format json`: what a command did is JSON too. Sizes say for which CPU levels they are. Models come from standard input.
+//! `--message-format json`: results of commands as JSON. Sizes name their CPU levels. Models can come from standard input.
 
 use super::folder::{Folder, json, text};
 use serde_json::Value;
 use std::io::Write;
 use std::process::Stdio;
 
-/// All lines as JSON.
+/// Parses all lines as JSON.
 fn lines(bytes: &[u8]) -> Vec<Value> {
     text(bytes).lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"))).collect()
 }
@@ -47,7 +47,7 @@ fn a_difference_is_json_too() {
     assert_eq!((&verdict["differing"], &verdict["agrees"], &verdict["rows"][0]["output"]), (&1.into(), &false.into(), &"out0".into()));
 }
 
-/// The arena of an object serves all its CPU levels; a measurement has code for one.
+/// The arena of an object serves all its CPU levels; a measurement has code for one level.
 #[test]
 fn sizes_say_for_which_levels_they_are() {
     let folder = Folder::new();

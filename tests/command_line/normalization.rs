@@ -1,4 +1,4 @@
-//! What TFLite's metadata say of a model beside labels: mean and standard deviation, description, author and licence.
+//! TFLite's metadata other than labels: mean and standard deviation, description, author and licence.
 
 use super::folder::{Folder, json, text};
 use super::made::Made;
@@ -10,7 +10,7 @@ use modelc::schema::metadata::{
 use modelc::schema::tflite::{BuiltinOperator, TensorType};
 use std::fs;
 
-/// Metadata that normalize each input by its mean and standard deviation.
+/// Makes metadata that normalize each input by its mean and standard deviation.
 fn metadata(numbers: &[(&[f32], &[f32])]) -> Vec<u8> {
     let mut b = FlatBufferBuilder::new();
     let mut tensors = Vec::new();
@@ -31,7 +31,7 @@ fn metadata(numbers: &[(&[f32], &[f32])]) -> Vec<u8> {
     b.finished_data().to_vec()
 }
 
-/// A sum of as many inputs as are normalized.
+/// Makes a sum with an input for each normalization.
 fn model(numbers: &[(&[f32], &[f32])]) -> Vec<u8> {
     let mut made = Made::with_metadata("TFLITE_METADATA", metadata(numbers));
     let inputs: Vec<_> = numbers.iter().map(|_| made.tensor(TensorType::FLOAT32, &[1, 3])).collect();
@@ -65,7 +65,7 @@ fn headers_and_inspect_tell_how_inputs_are_normalized() {
     assert_eq!(inspected["about"]["license"], "MIT");
 }
 
-/// Numbers that no program could use are left out; the graph does not depend on them.
+/// Invalid numbers are left out; the graph does not depend on them.
 #[test]
 fn useless_numbers_are_left_out() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! `schemas/json/` describes all JSON that is written; real output fits it.
+//! `schemas/json/` describes all JSON outputs; real output matches it.
 
 use super::folder::{Folder, text};
 use serde_json::Value;
@@ -10,12 +10,12 @@ fn folder_of_schemas() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/json")
 }
 
-/// The file of a schema: `bench-1.json` for `modelc.bench/1`.
+/// Returns the file of a schema: `bench-1.json` for `modelc.bench/1`.
 fn file(schema: &str) -> PathBuf {
     folder_of_schemas().join(format!("{}.json", schema.trim_start_matches("modelc.").replace('/', "-")))
 }
 
-/// What a value breaks of the part of JSON Schema that the files use.
+/// Collects the violations of a schema, for the part of JSON Schema that the files use.
 fn mistakes(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
     let kind = match value {
         Value::Null => "null",
@@ -54,7 +54,7 @@ fn mistakes(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) 
     }
 }
 
-/// Everything that commands write as JSON.
+/// Returns all kinds of JSON that commands write.
 fn reports(folder: &Folder) -> Vec<Value> {
     let json = ["--message-format", "json"];
     let commands: [(&[&str], &[&str]); 17] = [
@@ -133,7 +133,7 @@ fn reports_are_as_their_schemas_say() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Asks PyPI's check-jsonschema, where it is installed.
+/// Validates with PyPI's check-jsonschema, if it is installed.
 fn checked_by_another(schema: &Path, folder: &Folder, name: &str, report: &Value) {
     let program = std::env::var_os("CHECK_JSONSCHEMA").unwrap_or_else(|| "check-jsonschema".into());
     folder.put(name, report.to_string());

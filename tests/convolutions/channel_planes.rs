@@ -1,4 +1,4 @@
-//! Convolutions of images whose channels lie in planes: the rows are staged from the planes, and no kernel transposes the image.
+//! Convolutions of images with channels in planes: rows are staged from the planes, and no kernel transposes the image.
 
 use super::super::{check_everywhere, check_level};
 use super::{at_v4, elements, marked, schedules, sums_of};
@@ -6,7 +6,7 @@ use modelc::ir::{ElementType, Extent, FunctionBuilder, Module, Tensor, TensorTyp
 use modelc::machine::{GPUS, MACHINES};
 use modelc::{lower, pipeline};
 
-/// A convolution of the transpose of planes.
+/// A convolution of transposed planes.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     element: ElementType,
@@ -16,9 +16,9 @@ struct Case {
     window: u64,
     stride: i64,
     padding: i64,
-    /// The rows of the image that are convolved.
+    /// The rows of the image in the convolution.
     rows: (u64, u64),
-    /// Whether the transpose is an output too.
+    /// `true` if the transpose is also an output.
     is_read: bool,
 }
 
@@ -70,7 +70,7 @@ impl Case {
         (module, Tensor { element: self.element, bytes, shape: shape.to_vec() })
     }
 
-    /// The schedules of its kernels at a level.
+    /// Returns the schedules of its kernels at a level.
     fn schedules(&self) -> Vec<String> {
         schedules(&at_v4(&self.module().0))
     }
@@ -119,7 +119,7 @@ fn no_kernel_transposes_what_convolutions_alone_read() {
     }
 }
 
-/// More planes are turned in squares, once; a window of one pixel stages nothing.
+/// More planes are transposed once, in square blocks. A window of one pixel needs no staging.
 #[test]
 fn other_images_are_transposed() {
     for case in [Case { channels: 5, ..PLAIN }, Case { window: 1, padding: 0, ..PLAIN }] {

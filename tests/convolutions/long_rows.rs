@@ -1,11 +1,11 @@
-//! Convolutions of a long row of pixels, which are computed in sections, and of images of one column, which are such rows.
+//! Convolutions of a long row of pixels, which are computed in sections, and of images with one column.
 
 use super::super::check_everywhere;
 use super::{at_v4, elements, schedules, sums_of};
 use modelc::ir::{ElementType, FunctionBuilder, Module, Tensor, TensorType, Type, Value, WindowGeometry};
 use modelc::program::Program;
 
-/// A convolution of a row, and another of its result, where its channels are as many and the sums are floats.
+/// A convolution of a row, and another one of its result, if it has the same number of channels and the sums are floats.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     element: ElementType,
@@ -19,7 +19,7 @@ struct Case {
     dilation: i64,
     input_dilation: i64,
     padding: (i64, i64),
-    /// Whether the pixels are rows of one column.
+    /// `true` if the image has one column.
     is_column: bool,
 }
 
@@ -78,7 +78,7 @@ impl Case {
         at_v4(&self.module().0)
     }
 
-    /// The schedules of its kernels at a level.
+    /// Returns the schedules of its kernels at a level.
     fn schedules(&self) -> Vec<String> {
         schedules(&self.program())
     }
@@ -92,23 +92,23 @@ fn cases() -> Vec<Case> {
         cases.extend([
             plain,
             Case { is_column: true, images: 2, ..plain },
-            // No padding, much of it, and of one side.
+            // No padding, much padding, and padding on one side.
             Case { padding: (0, 0), pixels: 100, ..plain },
             Case { padding: (300, 7), window: 9, ..plain },
             Case { padding: (0, 4), ..plain },
             // Whole sections of padding, before the row and after it.
             Case { padding: (200, 200), window: 9, pixels: 96, channels: 24, ..plain },
-            // Windows apart from each other, wide ones, some that meet no pixel of their neighbours.
+            // Windows with gaps, wide windows, and windows without common pixels.
             Case { stride: 2, outputs: 24, pixels: 192, ..plain },
             Case { stride: 3, window: 2, padding: (1, 0), pixels: 286, ..plain },
             Case { dilation: 7, padding: (14, 14), ..plain },
-            // The last section is cut short.
+            // The last section is shorter.
             Case { pixels: 389, outputs: 3, window: 3, padding: (1, 1), ..plain },
-            // Phases, as many pixels of each, and fewer of some.
+            // Phases with an equal number of pixels, and with fewer in some.
             Case { input_dilation: 2, padding: (3, 5), window: 8, ..plain },
             Case { input_dilation: 2, padding: (3, 4), window: 8, ..plain },
             Case { input_dilation: 4, padding: (5, 3), outputs: 2, pixels: 401, window: 7, ..plain },
-            // Groups, and a channel each.
+            // Grouped and depthwise convolutions.
             Case { groups: 2, images: 2, ..plain },
             Case { groups: 16, outputs: 16, ..plain },
             depthwise,
@@ -120,7 +120,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Two convolutions, of which the second overwrites what it reads.
+/// Two convolutions, of which the second overwrites its operand.
 const IN_PLACE: Case = Case { pixels: 640, channels: 16, outputs: 16, ..PLAIN };
 
 #[test]
@@ -150,7 +150,7 @@ fn the_result_of_a_long_row_takes_its_place() {
     }
 }
 
-/// A row of few pixels stays whole, and so does one that is a prime number of sections, where another step needs more memory.
+/// A row of few pixels is not cut. Neither is a row of a prime number of sections, if another step needs more memory.
 #[test]
 fn other_rows_are_staged_as_they_are() {
     for pixels in [60, 331] {
@@ -172,7 +172,7 @@ fn other_rows_are_staged_as_they_are() {
     }
 }
 
-/// Such rows are cut where they are what needs most memory.
+/// Such rows are cut if they need the most memory.
 #[test]
 fn rows_that_need_most_are_cut_into_short_sections() {
     for pixels in [60, 331] {

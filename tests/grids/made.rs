@@ -1,9 +1,9 @@
-//! Kernels of CPUs as grids of one position.
+//! CPU kernels as grids of one position.
 
 use super::*;
 use cranelift_entity::EntityRef;
 
-/// The same kernel, run at one position. `None` where it has integers, which no grid passes on.
+/// Converts a kernel to a grid of one position. `None` if it has integer parameters, which grids do not have.
 pub fn as_grid(kernel: &Kernel) -> Option<Kernel> {
     if kernel.integers > 0 {
         return None;
@@ -14,7 +14,7 @@ pub fn as_grid(kernel: &Kernel) -> Option<Kernel> {
     kernel.integers = 1;
     kernel.grid = Some(Grid { positions: 1, workgroup: 1 });
     if has(&kernel.body, &|inst| matches!(inst, Inst::FailIf { .. })) {
-        // After all others; nothing names buffers by their number from the end.
+        // The last buffer, because no code counts buffers from the end.
         kernel.buffers.push(BufferData { name: "status".into(), kind: BufferKind::Output, lane: Lane::I32, elements: 1, alignment: 4 });
     }
     Some(kernel)

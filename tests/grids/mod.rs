@@ -1,4 +1,4 @@
-//! Kernels with grids, of every instruction, and what they are given.
+//! Kernels with grids, with every instruction, and their buffers.
 
 mod made;
 mod operations;
@@ -18,8 +18,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// A kernel, its indices narrowed, and random numbers. Products that are added with one rounding are of small whole numbers: devices may make
-    /// two roundings of it. Products with 0 are of such numbers too: devices may make 0 of them, and infinity times 0 is no number.
+    /// Makes a case with narrowed indices and random numbers. Multiply-adds have small integers as operands, because devices may round twice.
+    /// Products with 0 have such operands, too, because devices may replace them by 0, and infinity times 0 is NaN.
     pub fn new(kernel: &Kernel, random: &mut Random) -> Self {
         let kernel = narrow(kernel, &Assumed::default());
         assert_eq!(verify(&kernel), Ok(()), "{kernel}");
@@ -32,14 +32,14 @@ impl Case {
     }
 }
 
-/// The constants of a region whose bits are 0.
+/// Returns the constants of a region whose bits are 0.
 fn zeros(region: &Region) -> Vec<Value> {
     let own = region.statements.iter().filter(|statement| matches!(statement.inst, Inst::Constant { bits: 0 }));
     let inner = region.statements.iter().flat_map(|statement| statement.inst.regions()).flat_map(zeros);
     own.flat_map(|statement| statement.results.iter().copied()).chain(inner).collect()
 }
 
-/// Whether some instruction of a region is of a kind.
+/// Tests whether some instruction of a region satisfies a condition.
 pub fn has(region: &Region, is: &dyn Fn(&Inst) -> bool) -> bool {
     region.statements.iter().any(|statement| is(&statement.inst) || statement.inst.regions().into_iter().any(|inner| has(inner, is)))
 }
@@ -52,12 +52,12 @@ fn contents(data: &BufferData, is_whole: bool, random: &mut Random) -> Vec<u8> {
     elements.flat_map(|bits| bits.to_le_bytes()[..data.lane.bytes() as usize].to_vec()).collect()
 }
 
-/// All of them.
+/// Returns all cases.
 pub fn cases() -> Vec<Case> {
     [operations::cases(), texts::cases()].into_iter().flatten().collect()
 }
 
-/// A small generator of numbers (xorshift), the same in every run.
+/// A small generator of random numbers (xorshift), the same in every run.
 pub struct Random(pub u64);
 
 impl Random {
@@ -72,7 +72,7 @@ impl Random {
         (self.next() >> 11) % limit
     }
 
-    /// Bits of a lane: every fourth is a number at an edge. No float is subnormal: devices may take those for 0.
+    /// Returns the bits of a lane; every fourth is an extreme number. No float is subnormal, because devices may replace these by 0.
     pub fn lane(&mut self, lane: Lane) -> u64 {
         const F32: [f32; 15] = [
             0.0,
@@ -96,7 +96,7 @@ impl Random {
         let bits = self.next();
         match lane {
             Lane::F32 if edge => u64::from(F32[pick].to_bits()),
-            // Numbers around those that convert to integers.
+            // Numbers near the limits of integers.
             Lane::F32 => u64::from(((bits as i32 >> (bits >> 40 & 31)) as f32 / 4.0).to_bits()),
             Lane::F64 => f64::from(bits as i32).to_bits(),
             _ => {

@@ -1,4 +1,4 @@
-//! Every operation on lanes, in vectors of every length, at places that are aligned and at places that are not.
+//! Every operation on lanes, with vectors of every length, at aligned and unaligned offsets.
 
 use super::{Case, Random};
 use modelc::kernel::BinaryOp::*;
@@ -6,15 +6,15 @@ use modelc::kernel::ConvertOp::{self, *};
 use modelc::kernel::{BufferKind, CompareOp, DotOp, Grid, HorizontalOp, KernelBuilder, Lane, Type, UnaryOp, Value};
 
 const POSITIONS: u64 = 12;
-/// Elements of a position: one for each lane of each vector length.
+/// Number of elements of a position: one for each lane of each vector length.
 const ROUND: i64 = 32;
 
-/// What a position does: lanes of vectors, and the first element of each.
+/// Returns the vectors of a position: the lanes and the first element of each.
 fn places(is_aligned: bool) -> Vec<(u16, i64)> {
     if is_aligned { vec![(16, 0), (8, 16), (4, 24), (2, 28), (1, 30), (1, 31)] } else { vec![(1, 0), (2, 1), (4, 3), (8, 7), (16, 15)] }
 }
 
-/// A kernel that applies `op` to elements of its inputs.
+/// Makes a kernel that applies `op` to elements of its inputs.
 fn lane_wise(
     name: &str,
     inputs: &[Lane],
@@ -42,7 +42,7 @@ fn lane_wise(
 
 const INTEGERS: [Lane; 3] = [Lane::I8, Lane::I16, Lane::I32];
 
-/// All cases.
+/// Returns all cases.
 pub fn cases() -> Vec<Case> {
     let random = &mut Random(7);
     let mut cases = Vec::new();
@@ -107,7 +107,7 @@ fn binary(cases: &mut Vec<Case>, random: &mut Random) {
     }
 }
 
-/// All quotients and remainders by a number.
+/// Combines all quotients and remainders by a constant.
 fn by_number(b: &mut KernelBuilder, a: Value, divisor: i64) -> Value {
     let ty = b.ty(a);
     let divisor = b.int(ty, divisor);
@@ -195,7 +195,7 @@ fn products(cases: &mut Vec<Case>, random: &mut Random) {
     for saturates in [false, true] {
         let name = format!("DoublingHighMul_{saturates}");
         cases.extend(lane_wise(&name, &two, lane, random, |b, v| {
-            // Both smallest only where it saturates.
+            // Two smallest factors only if the operation saturates.
             let ty = b.ty(v[0]);
             let one = b.int(ty, 1);
             let a = if saturates { v[0] } else { b.binary(Or, v[0], one) };
@@ -214,7 +214,7 @@ fn products(cases: &mut Vec<Case>, random: &mut Random) {
     cases.extend(lane_wise("Fma", &[Lane::F32; 3], Lane::F32, random, |b, v| b.fma(v[0], v[1], v[2])));
 }
 
-/// Sums of products of consecutive factors, of vectors and of groups that are repeated.
+/// Makes sums of products of consecutive factors, of vectors and of repeated groups.
 fn dot(op: DotOp, random: &mut Random) -> Case {
     let mut b = KernelBuilder::new(format!("Dot_{op:?}"));
     let group = u64::from(op.group());
@@ -236,7 +236,7 @@ fn dot(op: DotOp, random: &mut Random) -> Case {
     Case::new(&b.finish(), random)
 }
 
-/// Lanes that move, and reductions.
+/// Adds cases of moving lanes and of reductions.
 fn across(cases: &mut Vec<Case>, random: &mut Random) {
     for lane in [Lane::I8, Lane::I16, Lane::I32, Lane::F32] {
         for op in [HorizontalOp::Add, HorizontalOp::Max, HorizontalOp::Min] {

@@ -1,9 +1,9 @@
-//! Kernels of loops, branches, memory and failures.
+//! Kernels with loops, branches, memory and failures.
 
 use super::{Case, Random};
 use modelc::kernel::text::parse_kernels;
 
-/// All cases.
+/// Returns all cases.
 pub fn cases() -> Vec<Case> {
     let random = &mut Random(11);
     let kernels = parse_kernels(TEXTS).unwrap_or_else(|error| panic!("{error}"));

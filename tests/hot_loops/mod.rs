@@ -1,4 +1,4 @@
-//! The innermost loops of schedules, as instructions of machines with long vectors: sums stay in their registers from round to round.
+//! Innermost loops of schedules on machines with long vectors: sums stay in registers between iterations.
 
 use modelc::codegen::listing::{Listing, listing};
 use modelc::ir::WindowGeometry;
@@ -8,7 +8,7 @@ use modelc::machine::machine;
 use modelc::pipeline;
 use modelc::target::target;
 
-/// What a loop computes.
+/// Work of a loop.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     /// A convolution with a square window, in groups of this many channels.
@@ -29,7 +29,7 @@ fn bytes(ty: &TensorType) -> Vec<u8> {
     }
 }
 
-/// A square window of this many taps a side, an odd number, that gives images of the size they have.
+/// Makes a square window with an odd number of taps a side, which keeps the size of images.
 pub fn same_size(window: u64) -> WindowGeometry {
     let padding = vec![window as i64 / 2; 2];
     WindowGeometry {
@@ -41,7 +41,7 @@ pub fn same_size(window: u64) -> WindowGeometry {
     }
 }
 
-/// A module that does some work on floats or bytes.
+/// Makes a module with some work on floats or bytes.
 fn module(work: Work, element: ElementType) -> Module {
     let accumulator = if element == ElementType::F32 { ElementType::F32 } else { ElementType::I32 };
     let mut module = Module::default();
@@ -82,7 +82,7 @@ fn module(work: Work, element: ElementType) -> Module {
     module
 }
 
-/// The instructions of some work at a level of x86-64.
+/// Returns the instructions of some work at a level of x86-64.
 fn instructions(work: Work, element: ElementType, level: &str) -> String {
     let options = lower::Options::new(machine(level).expect("a level"));
     let lowered = pipeline::lower(&module(work, element), "module", options);
@@ -91,7 +91,7 @@ fn instructions(work: Work, element: ElementType, level: &str) -> String {
     listing(&lowered.levels()[0], target, Listing::Machine).expect("instructions")
 }
 
-/// The instructions of the innermost loop that has most of some instruction: a block that jumps to its own beginning.
+/// Returns the innermost loop with the most uses of an instruction: a block that jumps to its own start.
 fn hot_loop(text: &str, instruction: &str) -> Vec<String> {
     let loops = text.split("block_").filter_map(|block| {
         let (label, body) = block.split_once(":\n")?;
@@ -130,11 +130,12 @@ fn innermost_loops_of_schedules_stay_in_registers() {
                 let hot = hot_loop(&text, instruction);
                 let all = hot.join("\n");
                 assert!(!hot.is_empty(), "{what} has no loop with {instruction}:\n{text}");
-                // Weights of a depthwise convolution are widened once for many pixels, into an array on the stack; nothing is written there.
+                // Weights of a depthwise convolution are widened once for many pixels, into an array on the stack. The loop writes nothing
+                // there.
                 let is_widened = instruction == "vpmaddwd" && matches!(work, Work::Conv { groups: 2.., .. });
                 let stack = if is_widened { " [rsp" } else { "[rsp" };
                 assert!(!all.contains(stack), "{what} keeps something on the stack:\n{all}");
-                // Pixels of a depthwise tile begin with one vector of sums, which all but the last copy.
+                // Pixels of a depthwise tile start with one vector of sums, which all but the last pixel copy.
                 let begins = if matches!(work, Work::Conv { groups: 2.., .. }) { 8 } else { 0 };
                 let moves = hot.iter().filter(|line| line.starts_with("vmovaps")).count();
                 assert!(moves <= begins, "{what} moves {moves} registers:\n{all}");
@@ -156,7 +157,7 @@ fn windows_of_few_channels_share_what_they_load() {
 
 #[test]
 fn neighbouring_pixels_are_stored_together() {
-    // Eight sums of a pixel are half a vector.
+    // The eight sums of a pixel fill half a vector.
     let work = Work::Conv { window: 1, channels: 32, outputs: 8, groups: 1 };
     let text = instructions(work, ElementType::I8, "x86-64-v4");
     let stores = |register: &str| text.lines().filter(|line| line.contains("vmovups [") && line.contains(register)).count();
@@ -182,7 +183,7 @@ fn powers_of_two_are_one_product_where_the_machine_has_it() {
         let text = instructions(Work::Function(ScalarOp::Exp), ElementType::F32, level);
         let hot = hot_loop(&text, "vfmadd");
         let count = |instruction: &str| hot.iter().filter(|line| line.starts_with(instruction)).count();
-        // Of a register: nine fused products, and one with a power of two, or two after shifts.
+        // Register operands: nine fused products, and one with a power of two, or two after shifts.
         let registers = count("vmovups [");
         assert_eq!(count("vscalefps"), if scales { registers } else { 0 }, "{level}:\n{}", hot.join("\n"));
         assert_eq!(count("vfmadd"), 9 * registers, "{level}:\n{}", hot.join("\n"));

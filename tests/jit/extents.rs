@@ -1,4 +1,4 @@
-//! Extents that are known when the program runs.
+//! Run-time extents.
 
 use super::{lowered_text, numbers, schedules};
 use modelc::ir;
@@ -7,7 +7,7 @@ use modelc::jit::{Jit, JitOptions};
 use modelc::program::calls;
 use modelc::target::host_machine;
 
-/// The JIT against the interpreter, on inputs of several shapes in one instance; all memory against guard pages, dead memory overwritten.
+/// Compares the JIT with the interpreter, on inputs of several shapes on one instance. Memory has guard pages, and dead memory is overwritten.
 fn computes_what_the_interpreter_does(text: &str, shapes: &[&[&[u64]]]) {
     let (module, lowered) = lowered_text(text);
     let options = JitOptions { placement: Placement::AgainstGuard, live: Some(lowered.live.clone()), ..JitOptions::default() };
@@ -26,7 +26,7 @@ fn computes_what_the_interpreter_does(text: &str, shapes: &[&[&[u64]]]) {
     }
 }
 
-/// A convolution, a pooling, a dense layer and a normalization of as many images as come.
+/// A convolution, a pooling, a dense layer and a normalization of any number of images.
 const BATCH: &str = include_str!("../link/batch.mt");
 
 #[test]
@@ -50,8 +50,8 @@ fn wrong_shapes_are_refused() {
     assert_eq!(found.iter().map(|t| t.shape.clone()).collect::<Vec<_>>(), [[2, 2], [2, 3], [2, 3]]);
 }
 
-/// Attention over a sequence and a batch of any length: reshapes, transposes, products of matrices all of whose
-/// extents are dynamic, a softmax over a dynamic extent, the last element of each sequence.
+/// Attention with dynamic sequence and batch: reshapes, transposes, matrix products with only dynamic extents, a softmax over a dynamic extent,
+/// and the last element of each sequence.
 const SEQUENCE: &str = include_str!("../link/sequence.mt");
 
 #[test]
@@ -64,7 +64,7 @@ fn attention_over_a_dynamic_sequence() {
     assert!(schedules(&lowered).contains(&"row by row, n of n, 3 passes"), "the softmax is one kernel");
 }
 
-/// What is left of a row after whole vectors is computed together where lanes can be counted: rows of every length about those of vectors.
+/// The tail of a row is computed in one vector on machines with masked lanes; rows have every length around vector lengths.
 #[test]
 fn rows_end_anywhere() {
     let text = r#"func @main(v0: f32[3, v1]) {
@@ -97,7 +97,7 @@ fn rows_end_anywhere() {
     computes_what_the_interpreter_does(text, &inputs.iter().map(|inputs| &inputs[..]).collect::<Vec<_>>());
 }
 
-/// Blocks of rows, smaller blocks of what they leave, and single rows.
+/// Blocks of rows, smaller blocks for the remainder, and single rows.
 #[test]
 fn rows_of_a_product_come_in_blocks() {
     let weights: Vec<String> = (0..10 * 36).map(|i| format!("{:?}", (i * 37 % 19) as f32 * 0.37 - 3.1)).collect();
@@ -121,7 +121,7 @@ func @main(v0: f32[v1, 36]) {{
     assert_eq!(blocks, [16, 4, 1]);
 }
 
-/// Nobody measures an extent that can only be one number, and index arithmetic reads the number.
+/// An extent with only one possible value is not read at run time, and index arithmetic uses the value.
 #[test]
 fn an_extent_of_one_possible_value_is_a_number() {
     let text = r#"func @main(v0: f32[4, v1, v2]) {
@@ -139,7 +139,7 @@ fn an_extent_of_one_possible_value_is_a_number() {
     computes_what_the_interpreter_does(text, &[&[&[4, 3, 2]], &[&[4, 5, 2]], &[&[4, 1, 2]]]);
 }
 
-/// A result's extent that comes from a number and not from an operand: there are no slices to go by.
+/// A result's extent that comes from a scalar and not from an operand, so that no operand determines slices.
 #[test]
 fn top_k_takes_its_count_from_a_number() {
     let text = r#"func @main(v0: f32[6], v1: i32[]) {

@@ -1,4 +1,4 @@
-//! Where a program's memory lies, what is checked, what is counted, and operators that the application has.
+//! Modes of the JIT: placement of memory, checks, counters, and custom operators.
 
 use super::handmade::{self, LENGTH};
 use modelc::jit::custom::{CustomOperator, CustomTensor};
@@ -63,7 +63,7 @@ fn bad_calls_are_errors() {
     assert_eq!(outputs, [[1, 2]]);
 }
 
-/// Tensors of other types or shapes than a method takes are refused with the codes of the command line, although their bytes are as many.
+/// Tensors of other types or shapes than the method's are rejected with the codes of the command line, even with the same number of bytes.
 #[test]
 fn types_and_shapes_are_checked() {
     use modelc::ir::{ElementType, Tensor};
@@ -83,7 +83,7 @@ fn types_and_shapes_are_checked() {
     assert_eq!(outputs, [bytes, floats]);
 }
 
-/// `count_to` counts in a loop of this many rounds.
+/// `count_to` counts in a loop with this many iterations.
 #[test]
 fn a_loop_beyond_its_limit_is_aborted() {
     let program = modelc::program::Program { max_iterations: Some(4), ..handmade::program() };
@@ -109,7 +109,7 @@ fn dead_memory_is_poisoned_and_live_memory_is_not() {
     let checking = jit(JitOptions { live, placement: Placement::AgainstGuard, ..JitOptions::default() });
     checking.instance().unwrap().call(0, &[&bytes, &floats], &mut outputs).unwrap();
     assert_eq!(outputs, expected(1));
-    // One byte too few is seen in the answer.
+    // One byte too few changes the result.
     right[0][1] = vec![0..1, 1..LENGTH - 1];
     let checking = jit(JitOptions { live: Some(right), ..JitOptions::default() });
     checking.instance().unwrap().call(0, &[&bytes, &floats], &mut outputs).unwrap();
@@ -191,7 +191,7 @@ fn a_custom_operator_is_a_function_that_is_registered() {
     }
 }
 
-/// Small code is smaller on every target, takes no more memory, and computes the same integers.
+/// Small code is smaller on every target, needs no more memory, and computes the same integers.
 #[test]
 fn small_code_computes_the_same() {
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/digits/digits_int8.tflite");

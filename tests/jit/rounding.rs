@@ -1,4 +1,4 @@
-//! Where floats are rounded, and in what order they are summed and sorted.
+//! Rounding of floats, and the order in which they are summed and sorted.
 
 use super::{lowered_text, numbers, parsed, schedules};
 use modelc::ir;
@@ -7,7 +7,8 @@ use modelc::lower::{Options, PlanSource};
 use modelc::pipeline;
 use modelc::target::host_machine;
 
-/// A convolution of 4,608 products, each of whose bands has less than are added without fused operations: its sums are those of the whole.
+/// A convolution with 4,608 products, computed in bands. A band alone would have too few products for fused operations; its sums still equal
+/// those of the whole.
 #[test]
 fn a_small_convolution_in_bands_has_the_sums_of_the_whole() {
     let weights: Vec<String> = (0..72).map(|i| format!("{:?}", (i * 37 % 19) as f32 * 0.37 - 3.1)).collect();
@@ -34,7 +35,7 @@ func @main(v0: f32[1, 8, 8, 1]) {{
     assert_eq!(cut.1, whole.1);
 }
 
-/// Sums of floats of 16 bits are rounded where they are stored, as the interpreter rounds them.
+/// Sums of 16-bit floats are rounded when they are stored, as in the interpreter.
 #[test]
 fn sums_of_halves_are_rounded_where_they_are_stored() {
     for element in ["f16", "bf16"] {
@@ -69,7 +70,7 @@ fn sums_of_halves_are_rounded_where_they_are_stored() {
     }
 }
 
-/// The bits of half precision are not in the order of its numbers.
+/// The order of half-precision numbers differs from the order of their bits.
 #[test]
 fn top_k_orders_half_precision() {
     for (element, bits) in [
@@ -89,7 +90,7 @@ fn top_k_orders_half_precision() {
     }
 }
 
-/// A sum of 32 bits wraps before its bounds are taken, also where instructions that narrow could take the bounds of its operands.
+/// A 32-bit sum wraps before it is clamped, even if narrowing instructions could clamp its operands.
 #[test]
 fn sums_wrap_before_they_are_narrowed() {
     let bounds = [("i8", -128, 127), ("i8", -5, 127), ("u8", 0, 255), ("i16", -32768, 32767)];

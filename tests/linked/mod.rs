@@ -1,4 +1,4 @@
-//! Objects of models linked into one C program, which runs them here or under an emulator.
+//! Objects of models in one C program, which runs them here or under an emulator.
 
 use modelc::emit::{Image, ObjectFiles};
 use modelc::interface::has_shape;
@@ -9,27 +9,27 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A way to compile C programs and to run them.
+/// A C compiler, and a way to run its programs.
 #[derive(Clone, Copy)]
 pub struct Tools {
-    /// What models are compiled for.
+    /// Target of the models.
     pub target: &'static str,
     /// The C compiler.
     pub compiler: &'static str,
-    /// What runs the program, if this computer does not.
+    /// Emulator of the program, if this computer cannot run it.
     pub emulator: Option<&'static str>,
-    /// The CPU level, if it is not the default.
+    /// CPU level, if it is not the default.
     pub level: Option<&'static str>,
-    /// The emulator's name of the processor, if it is not the default.
+    /// Name of the processor in the emulator, if it is not the default.
     pub processor: Option<&'static str>,
-    /// Models are shared libraries.
+    /// `true` for shared libraries.
     pub is_shared: bool,
     /// Bytes of a `size_t`.
     pub word: usize,
 }
 
 impl Tools {
-    /// Whether compiler and emulator are there.
+    /// Tests whether compiler and emulator are installed.
     pub fn present(self) -> bool {
         let runs = |tool: &str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
         runs(self.compiler) && self.emulator.is_none_or(runs)
@@ -41,48 +41,48 @@ pub type Calls = Vec<Vec<Tensor>>;
 
 /// A model of the program.
 pub struct Linked<'a> {
-    /// What the object's symbols begin with: small letters and digits.
+    /// Prefix of the object's symbols: lower-case letters and digits.
     pub name: String,
     /// Object and header.
     pub files: &'a ObjectFiles,
-    /// The method that is called.
+    /// The method to call.
     pub method: &'a Method,
-    /// The shared library, to be linked in place of the object.
+    /// The shared library to link instead of the object.
     pub library: Option<Vec<u8>>,
-    /// Weights that are not in the object.
+    /// External weights.
     pub weights: Option<Vec<u8>>,
     /// Inputs of each call.
     pub calls: &'a Calls,
 }
 
 impl Linked<'_> {
-    /// The name of the file that is linked.
+    /// Returns the name of the linked file.
     pub fn file(&self) -> String {
         format!("{}.{}", self.name, if self.library.is_some() { "so" } else { "o" })
     }
 }
 
-/// What the program tells `init` of every model.
+/// Configuration that the program passes to `init` of every model.
 #[derive(Clone, Copy, Default)]
 pub struct Way {
-    /// What the CPU has; 0 for what `init` finds.
+    /// Features of the CPU; 0 for those that `init` detects.
     pub features: u64,
-    /// On how many threads kernels run in parts; 0 for one part after the other, the last first.
+    /// Number of threads for kernels; 0 runs parts one after the other, the last first.
     pub threads: Option<u32>,
 }
 
-/// The outputs of each call of each model.
+/// Returns the outputs of each call of each model.
 ///
 /// # Errors
-/// As [`run_each_way`].
+/// The errors of [`run_each_way`].
 pub fn run(models: &[Linked<'_>], tools: Tools) -> Result<Vec<Calls>, String> {
     Ok(run_each_way(models, tools, &[Way::default()])?.remove(0))
 }
 
-/// The outputs of each call of each model, for each way.
+/// Returns the outputs of each call of each model, for each configuration.
 ///
 /// # Errors
-/// When a tool is missing, or the program does not compile or ends with an error. The last model it names is the one.
+/// A message if a tool is missing, or if the program does not compile or fails. The last model in its output is the cause.
 pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result<Vec<Vec<Calls>>, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).map_err(|error| error.to_string());
@@ -96,7 +96,7 @@ pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result
             let extents: &[u64] = if has_shape(port) { &tensor.shape } else { &[] };
             extents.iter().for_each(|extent| inputs.extend(&extent.to_le_bytes()[..tools.word]));
             inputs.extend(&tensor.bytes);
-            // The program reads as much as the largest shape has.
+            // The program always reads the bytes of the largest shape.
             inputs.resize(inputs.len() + (port.bytes as usize).saturating_sub(tensor.bytes.len()), 0);
         }
     }
@@ -119,14 +119,14 @@ pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result
     ways.iter().map(run).collect()
 }
 
-/// The outputs of each call of each model, from what the program wrote.
+/// Parses the outputs of each call of each model from the output of the program.
 fn all_calls(models: &[Linked<'_>], mut outputs: &[u8], word: usize) -> Option<Vec<Calls>> {
     let all = models.iter().map(|model| model.calls.iter().map(|_| take(&mut outputs, &model.method.outputs, word)).collect());
     let all: Option<Vec<Calls>> = all.collect();
     all.filter(|_| outputs.is_empty())
 }
 
-/// The outputs of one call, from what the program wrote: the shape where it is known only then, and the whole buffer.
+/// Parses the outputs of one call: the shape, if it is dynamic, and the whole buffer.
 fn take(bytes: &mut &[u8], ports: &[Port], word: usize) -> Option<Vec<Tensor>> {
     let mut outputs = Vec::new();
     for port in ports {
@@ -145,7 +145,7 @@ fn take(bytes: &mut &[u8], ports: &[Port], word: usize) -> Option<Vec<Tensor>> {
     Some(outputs)
 }
 
-/// What `model.h` wants of one model, and `model.h`.
+/// Writes the definitions that `model.h` needs for one model, and includes `model.h`.
 fn buffers(model: &Linked<'_>) -> String {
     let (name, method) = (&model.name, model.method);
     let mut text = format!("#include \"{name}.h\"\n#define NAMED(rest) {name}##rest\n#define SIZED(rest) {}##rest\n", name.to_uppercase());
@@ -187,19 +187,19 @@ fn buffers(model: &Linked<'_>) -> String {
     text
 }
 
-/// A program of a file of `tests/link` and objects, whose headers lie in `folder`.
+/// Compiles a program of a file of `tests/link` with objects, whose headers are in `folder`.
 ///
 /// # Errors
-/// When the compiler is missing or says so.
+/// A message if the compiler is missing or fails.
 pub fn compile(folder: &Path, source: &str, objects: &[PathBuf], tools: Tools) -> Result<PathBuf, String> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
-    // Windows runs nothing without an ending; elsewhere it means nothing.
+    // Windows requires an extension; it has no effect elsewhere.
     let program = folder.join("program.exe");
     let mut command = Command::new(tools.compiler);
     command.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-pthread", "-I"]).arg(folder).arg("-I").arg(&sources);
     let is_library = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "so");
     command.arg(if objects.iter().any(is_library) { "-Wl,-rpath,$ORIGIN" } else { "-static" });
-    // Cores of the M profile have the instructions of others, but linkers take objects of one profile only.
+    // Cores of the M profile share instructions with others, but linkers accept objects of only one profile.
     command.args((tools.word == 4).then_some("-Wl,--no-warn-mismatch"));
     finish(command.arg(sources.join(source)).args(objects).arg("-o").arg(&program))?;
     Ok(program)
@@ -208,13 +208,13 @@ pub fn compile(folder: &Path, source: &str, objects: &[PathBuf], tools: Tools) -
 /// Runs a program.
 ///
 /// # Errors
-/// When the emulator is missing, or the program ends with another status than 0.
+/// A message if the emulator is missing, or if the program does not exit with status 0.
 pub fn execute(program: &Path, arguments: &[&Path], tools: Tools) -> Result<(), String> {
     let mut command = match tools.emulator {
         Some(emulator) => {
             let mut command = Command::new(emulator);
             command.envs(tools.processor.map(|name| ("QEMU_CPU", name))).arg(program);
-            // Where programs that are not static find the C library.
+            // The C library for dynamically linked programs.
             command.env("QEMU_LD_PREFIX", format!("/usr/{}", tools.target));
             command
         }
@@ -230,7 +230,7 @@ fn finish(command: &mut Command) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("{name}: {}: {}", output.status, said.trim_end())) }
 }
 
-/// The image of an object's weights file, if it has one.
+/// Returns the weights file of an object, if it has one.
 pub fn weights_of(files: &ObjectFiles) -> Option<Vec<u8>> {
     files.weights.as_ref().map(Image::to_vec)
 }

@@ -1,6 +1,5 @@
-//! Mach-O objects run without Apple's systems: LLVM's linker makes a library of one, and since the code of such a library needs nothing from
-//! outside and refers to itself by distances only, its bytes run wherever they lie at the start of a page. They are put into a program
-//! of this system as an array with the library's symbols.
+//! Mach-O objects without Apple's systems. LLVM's linker makes a library of one. Its code needs no imports and uses only relative addresses, so
+//! its bytes run at the start of any page. They become an array in a program of this system, with the library's symbols.
 
 use object::{Object, ObjectSegment, ObjectSymbol};
 use std::fmt::Write;
@@ -8,16 +7,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// LLVM's linker for Mach-O, under one of the names that distributions give it.
+/// Returns LLVM's linker for Mach-O, under one of its names in distributions.
 pub fn linker() -> Option<String> {
     let names = std::iter::once("ld64.lld".to_string()).chain((13..30).map(|version| format!("ld64.lld-{version}")));
     names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()))
 }
 
-/// Links an object to a library. `platform` is a name and the versions that the linker wants.
+/// Links an object to a library. `platform` has a name and the versions that the linker requires.
 ///
 /// # Errors
-/// With what the linker says.
+/// The message of the linker.
 pub fn library(linker: &str, architecture: &str, platform: [&str; 3], object: &Path) -> Result<Vec<u8>, String> {
     let library = object.with_extension("dylib");
     let mut command = Command::new(linker);
@@ -29,10 +28,10 @@ pub fn library(linker: &str, architecture: &str, platform: [&str; 3], object: &P
     fs::read(&library).map_err(|error| error.to_string())
 }
 
-/// An assembler file, in `folder`, of a library's code and data with its symbols.
+/// Writes a library's code and data with its symbols to an assembler file in `folder`.
 ///
 /// # Errors
-/// When the library is not one segment that is loaded as it lies in the file, beside the linker's own data.
+/// A message if the library is not a single segment that is loaded as it is in the file, beside the linker's own data.
 pub fn as_assembler(library: &[u8], folder: &Path) -> Result<PathBuf, String> {
     let file = object::File::parse(library).map_err(|error| error.to_string())?;
     let own = |name: &str| name != "__LINKEDIT";

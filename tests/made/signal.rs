@@ -1,4 +1,4 @@
-//! Models of TFLite Micro's signal operators. `tests/models/signal` holds them, with what the runtime answered.
+//! Models of TFLite Micro's signal operators. `tests/models/signal` has them, with recorded outputs of the runtime.
 
 use super::Number::{Bool, Int};
 use super::{Made, Number, options};
@@ -11,7 +11,7 @@ const U64: TensorType = TensorType::UINT64;
 const F32: TensorType = TensorType::FLOAT32;
 const BOOL: TensorType = TensorType::BOOL;
 
-/// A model of one operator on tensors that are all given or answered.
+/// Makes a model of one operator; all its tensors are inputs or outputs.
 fn one(name: &str, entries: &[(&str, Number)], inputs: &[(TensorType, &[i32])], outputs: &[(TensorType, &[i32])]) -> Vec<u8> {
     let mut model = Made::default();
     let mut tensors = |list: &[(TensorType, &[i32])]| -> Vec<i32> { list.iter().map(|(ty, shape)| model.tensor(*ty, shape)).collect() };
@@ -21,7 +21,7 @@ fn one(name: &str, entries: &[(&str, Number)], inputs: &[(TensorType, &[i32])], 
     model.finish(&inputs, &outputs)
 }
 
-/// A transform of `rows` lines of samples, and its inverse.
+/// Makes a Fourier transform of `rows` lines of samples, and its inverse.
 fn transforms(element: TensorType, length: i32, samples: i32, rows: i32) -> [Vec<u8>; 2] {
     let entries = [("T", Int(element.0.into())), ("fft_length", Int(length))];
     let spectrum = [rows, length + 2];
@@ -32,7 +32,7 @@ fn transforms(element: TensorType, length: i32, samples: i32, rows: i32) -> [Vec
     ]
 }
 
-/// A window over two frames.
+/// Makes a window over two frames.
 fn window() -> Vec<u8> {
     let mut model = Made::default();
     let (input, output) = (model.tensor(I16, &[2, 20]), model.tensor(I16, &[2, 20]));
@@ -42,7 +42,7 @@ fn window() -> Vec<u8> {
     model.finish(&[input], &[output])
 }
 
-/// Bands that overlap, one of them empty and one with negative weights, then square roots.
+/// Makes a filter bank of overlapping bands, one of them empty and one with negative weights, followed by square roots.
 fn filter_bank() -> Vec<u8> {
     let mut model = Made::default();
     let (energies, shift) = (model.tensor(U32, &[24]), model.tensor(I32, &[]));
@@ -98,7 +98,7 @@ fn overlap_add(element: TensorType, frames: i32) -> Vec<u8> {
     one("SignalOverlapAdd", &entries, &[(element, &[2, frames, 12])], &[(element, &[2, frames * 5])])
 }
 
-/// From 400 samples to features of four channels, as keyword spotting has them.
+/// Makes a model from 400 samples to features of four channels, as in keyword spotting.
 fn features() -> Vec<u8> {
     let mut model = Made::default();
     let samples = model.tensor(I16, &[400]);
@@ -128,7 +128,7 @@ fn features() -> Vec<u8> {
     model.finish(&[samples], &[logarithms])
 }
 
-/// Every model, by name.
+/// Returns every model by name.
 pub fn models() -> Vec<(String, Vec<u8>)> {
     let mut models: Vec<(String, Vec<u8>)> = Vec::new();
     let mut add = |name: &str, model: Vec<u8>| models.push((name.to_owned(), model));

@@ -1,4 +1,5 @@
-//! What need not cross to a device, which the interpreter of kernels plays: variables that live there, and outputs before they are written.
+//! Data that need not be transferred to a device, which is simulated by the interpreter of kernels: variables that live there, and unwritten
+//! outputs.
 
 use super::support;
 use super::support::harness::{self, Needs, Test};
@@ -11,7 +12,7 @@ use modelc::machine::{GPUS, MACHINES, Machine};
 use modelc::pipeline;
 use modelc::program::{Address, DeviceRegion, Variable, calls};
 
-/// The tests.
+/// The tests of this module.
 pub const TESTS: &[Test] = &[
     (
         "variables_that_the_host_does_not_touch_live_on_the_device",
@@ -23,13 +24,14 @@ pub const TESTS: &[Test] = &[
     ("outputs_do_not_enter_before_they_are_written", Needs::Corpus("executorch"), outputs_do_not_enter_before_they_are_written),
 ];
 
-/// A module with what a GPU does of it, where that is there in any case or need not be.
+/// Lowers a module with its GPU part, for a device that is required or optional.
 pub fn lowered(module: &Module, gpu: &'static Machine, needs_device: bool) -> Lowered {
     let options = Options { gpu: Some(gpu), needs_device, ..Options::new(&MACHINES[0]) };
     pipeline::lower(module, "model", options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Three methods with three variables of 96 bytes. "sum" adds x to each, and "again" to the first one. In "turn" the host takes x from the second one.
+/// Makes three methods with three variables of 96 bytes. "sum" adds x to each, and "again" to the first one. In "turn" the host subtracts x
+/// from the second one.
 fn module() -> Module {
     let numbers: Vec<String> = (0..24).map(|i| format!("{i}.5")).collect();
     let binary = |result: u32, operands: [u32; 2], operation: &str, source: u32| {
@@ -106,7 +108,7 @@ fn variables_that_the_host_does_not_touch_live_on_the_device() {
         assert_eq!((&device.residents, alike.variable_bytes), (&None, 3 * 96));
         let residents = own.residents.as_ref().expect("variables live there");
         assert_eq!((names(&residents.variables), names(&kept.variables)), (vec!["first", "third"], vec!["second"]));
-        // It is as far from a multiple of the alignment as before.
+        // Its offset keeps the same remainder by the alignment.
         assert_eq!((kept.variables[0].offset, kept.variable_bytes, residents.bytes()), (32, 32 + 96, 2 * 96));
         let crossing = |regions: &[DeviceRegion]| regions.iter().map(|region| region.bytes_in() + region.bytes_out()).sum::<u64>();
         assert!(crossing(own.regions_of_calls()) + 4 * 96 <= crossing(&device.regions));
@@ -124,11 +126,11 @@ fn variables_that_the_host_does_not_touch_live_on_the_device() {
     }
 }
 
-/// Decoders with the bytes of their caches, and those that then go in and out.
+/// Decoders with the bytes of their caches, which are otherwise transferred.
 const DECODERS: [(&str, u64); 3] =
     [("llama_tiny_dyn.vulkan", 65_536), ("llama_tiny_dyn_8da4w.vulkan", 65_536), ("llama_tiny_dyn.portable", 65_536)];
 
-/// A program of the corpus, all of which is for the device.
+/// Loads a program of the corpus with all operators on the device.
 fn program(name: &str) -> Module {
     let path = support::corpus("executorch").expect("skipped without it").join(format!("{name}.pte"));
     let mut module = support::load(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -153,7 +155,7 @@ fn caches_of_decoders_do_not_cross() {
     }
 }
 
-/// Bytes of scratch memory that are more than a few extents, tokens and a row of angles.
+/// Limit of scratch memory: more than a few extents, tokens and a row of angles.
 const LITTLE_SCRATCH: u64 = 8192;
 
 fn the_host_has_nothing_of_what_the_device_does() {
@@ -172,7 +174,7 @@ fn the_host_has_nothing_of_what_the_device_does() {
     }
 }
 
-/// Programs whose output has a run-time extent and is written by two calls: one for blocks of slices, one for the slices that are left.
+/// Programs whose output has a run-time extent and is written by two calls: one for blocks of slices, one for the remaining slices.
 const OF_BLOCKS: [&str; 3] = ["llama_tiny_dyn.vulkan", "llama_tiny_dyn_8da4w.vulkan", "dyn_batch.portable"];
 
 fn outputs_do_not_enter_before_they_are_written() {

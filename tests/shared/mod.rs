@@ -1,4 +1,4 @@
-//! Shared libraries: linked by the C compiler, and written without a linker.
+//! Shared libraries: those that the C compiler links, and those that modelc writes without a linker.
 
 use super::{ADVICE, Bench, CROSS, Toolchain, build, handmade, native, on_each_machine, options};
 use modelc::emit::{ModelInfo, ObjectFiles, ObjectOptions, shared_library};
@@ -10,10 +10,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What the linker is asked for: no undefined function, no text relocation, and no warning.
+/// Options of the linker: no undefined function, no text relocation, and no warning.
 const LINKED: [&str; 5] = ["-shared", "-nostdlib", "-Wl,-z,text", "-Wl,-z,defs", "-Wl,--fatal-warnings"];
 
-/// The library of a program in the folder of a bench, with its header.
+/// Writes the library of a program and its header into the folder of a bench.
 fn written(bench: &Bench, program: &Program, options: &ObjectOptions) -> (PathBuf, ObjectFiles) {
     let files = build(program, options);
     bench.add("net", &files);
@@ -24,7 +24,7 @@ fn written(bench: &Bench, program: &Program, options: &ObjectOptions) -> (PathBu
     (path, files)
 }
 
-/// The toolchains that are here, the native one first.
+/// Returns the installed toolchains, the native one first.
 fn toolchains() -> impl Iterator<Item = &'static Toolchain> {
     native().into_iter().chain(&CROSS)
 }
@@ -41,7 +41,7 @@ fn a_library_of_the_linker_holds_a_model() {
     bench.run(&program, &[]);
 }
 
-/// Opened by name as a scripting language does, and linked; with both tables of hashes.
+/// Libraries are opened by name, as scripting languages do, and linked, with both hash tables.
 #[test]
 fn a_library_without_a_linker_holds_a_model() {
     for tools in toolchains() {
@@ -68,7 +68,7 @@ fn a_library_calls_a_custom_operator_of_the_program() {
     });
 }
 
-/// What loaders read: nothing is both written and run, nothing is written after loading, no relocation changes code.
+/// Tables of loaders: no memory is both writable and executable, none is written after loading, and no relocation changes code.
 #[test]
 fn a_library_needs_no_writable_code() {
     for tools in toolchains() {
@@ -96,7 +96,7 @@ fn a_library_needs_no_writable_code() {
     }
 }
 
-/// The checker of elfutils, where it is installed.
+/// The checker of elfutils, if it is installed, finds no error.
 #[test]
 fn a_checker_finds_nothing_in_libraries() {
     for tools in toolchains() {
@@ -109,7 +109,7 @@ fn a_checker_finds_nothing_in_libraries() {
     }
 }
 
-/// Programs that were linked with one library do not start with that of another interface; retrained weights keep it.
+/// Programs linked with one library do not start with a library of another interface. Retrained weights keep the interface.
 #[test]
 fn the_version_is_that_of_the_interface() {
     let Some(tools) = native() else { return };

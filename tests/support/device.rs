@@ -1,25 +1,25 @@
-//! The device of a lowered program, played by the interpreter of kernels: positions run in an order drawn from a seed, and what is not copied to
-//! the device is not there.
+//! The device of a lowered program, simulated by the interpreter of kernels. Positions run in a random order from a seed, and the device only
+//! has the data that was copied to it.
 
 use super::program::write_changes;
 use modelc::kernel::interpret::interpret_grid;
 use modelc::program::{Bound, Crossing, Device, DeviceKernel, DeviceMemory, DeviceStep, Dispatch, Program};
 
-/// The memory of a device.
+/// Memory of a device.
 pub struct Memory {
     area: Vec<u8>,
     constants: Vec<u8>,
     staging: Vec<u8>,
-    /// Dispatches so far.
+    /// Number of dispatches so far.
     pub runs: u64,
-    /// The workgroups of those whose number was counted.
+    /// Number of workgroups of dispatches with a run-time count.
     pub groups: u64,
-    /// The most that these may have.
+    /// Limit of these workgroups.
     pub most_groups: u64,
 }
 
 impl Memory {
-    /// Before the first region. What may not be read before it is written holds other bytes than zeros.
+    /// Allocates the memory before the first region. Bytes that must not be read before they are written are not zero.
     pub fn new(device: &Device, program: &Program) -> Self {
         let mut constants = vec![0xa5; device.constant_bytes as usize];
         for constant in &device.constants {
@@ -30,7 +30,7 @@ impl Memory {
         Self { area, constants, staging, runs: 0, groups: 0, most_groups: 0 }
     }
 
-    /// What the host hands over before a region.
+    /// Copies data from the host before a region.
     pub fn enter(&mut self, crossing: &Crossing, bytes: &[u8]) {
         let bytes = if crossing.is_extent { &bytes[..4] } else { bytes };
         self.staging[crossing.staging as usize..][..bytes.len()].copy_from_slice(bytes);
@@ -39,20 +39,21 @@ impl Memory {
         self.area[crossing.device as usize..][..length].copy_from_slice(&staged);
     }
 
-    /// What the host takes over after a region.
+    /// Returns data for the host after a region.
     pub fn leave(&self, crossing: &Crossing) -> &[u8] {
         &self.area[crossing.device as usize..][..crossing.bytes as usize]
     }
 
-    /// The dispatches of a region, those between barriers from the last to the first: nothing promises another order.
+    /// Runs the dispatches of a region. Between barriers they run from last to first, because no order is guaranteed.
     ///
     /// # Errors
-    /// When a kernel goes wrong, two positions meet, or a dispatch reads a range that another one writes without a barrier between them.
+    /// A message if a kernel fails, if two positions write the same element, or if a dispatch reads a range that another one writes without a
+    /// barrier.
     pub fn run(&mut self, device: &Device, region: usize) -> Result<(), String> {
         self.area[..4].fill(0);
         let mut since: Vec<(Bound, bool)> = Vec::new();
         let mut waiting: Vec<&Dispatch> = Vec::new();
-        // What was written since counts were waited for.
+        // Ranges written since the last barrier for counts.
         let mut uncounted: Vec<Bound> = Vec::new();
         for step in &device.regions[region].steps {
             let dispatch = match step {
@@ -94,7 +95,7 @@ impl Memory {
         }
     }
 
-    /// Dispatches that wait for none of each other.
+    /// Runs dispatches that are independent of each other.
     fn dispatches(&mut self, device: &Device, waiting: &mut Vec<&Dispatch>) -> Result<(), String> {
         waiting.drain(..).rev().try_for_each(|dispatch| self.dispatch(device, dispatch))
     }
@@ -131,7 +132,7 @@ impl Memory {
         Ok(())
     }
 
-    /// How many workgroups a place says, which are one row in these programs.
+    /// Returns the number of workgroups at an offset; in these programs it is one row.
     fn groups(&self, place: u64) -> u64 {
         let words = self.area[place as usize..][..Dispatch::COUNT_BYTES as usize].chunks_exact(4);
         words.map(|word| u64::from(u32::from_le_bytes(word.try_into().unwrap_or_default()))).product()

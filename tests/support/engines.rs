@@ -1,4 +1,4 @@
-//! Recorded models in both engines: the interpreter against the record, the JIT against the interpreter.
+//! Recorded models in both engines: the interpreter is compared with the record, and the JIT with the interpreter.
 
 use super::harness;
 use modelc::ir::Module;
@@ -7,15 +7,15 @@ use modelc::lower::Options;
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
 
-/// Sums are taken in another order than the reference's; the rest is rounding of the mathematical functions.
+/// Tolerance: sums have another order than the reference's; the rest is rounding of the mathematical functions.
 const TOLERANCE: f64 = 1e-5;
 
-/// Every one of the models gives its recorded outputs, and the JIT computes what the interpreter does.
+/// Checks that all models give their recorded outputs, and that the JIT matches the interpreter.
 pub fn all_match(models: Vec<PathBuf>) {
     all_within(models, TOLERANCE);
 }
 
-/// The same to the last bit.
+/// Checks the same as [`all_match`], to the last bit.
 pub fn all_equal(models: Vec<PathBuf>) {
     all_within(models, 0.0);
 }
@@ -34,7 +34,7 @@ fn all_within(models: Vec<PathBuf>, tolerance: f64) {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// How far the interpreter is from the record, and the JIT from the interpreter.
+/// Returns the largest differences of the interpreter from the record, and of the JIT from the interpreter.
 fn both_engines(model: &Path, tolerance: f64) -> Result<(f64, f64), String> {
     let mut module = super::load(model).map_err(|error| error.to_string())?;
     modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
@@ -44,7 +44,7 @@ fn both_engines(model: &Path, tolerance: f64) -> Result<(f64, f64), String> {
     Ok((recorded, compiled(&module, &runs, tolerance)?))
 }
 
-/// How far the JIT is from what the interpreter computed.
+/// Returns the largest difference of the JIT from the interpreter's results.
 fn compiled(module: &Module, runs: &[super::Run], tolerance: f64) -> Result<f64, String> {
     let machine = target::host_machine().map_err(|error| error.to_string())?;
     let options = Options::new(machine);

@@ -1,26 +1,26 @@
-//! Test programs some of whose tests need what a computer may lack: recorded models, a cross compiler, an emulator.
+//! Test programs with tests that need optional things: recorded models, a cross compiler, an emulator.
 //!
-//! Rust's own harness knows of no test that turns out, when it starts, to have nothing to do: it would pass. These programs list their
-//! tests themselves, and one that lacks something is reported as ignored, with what it lacks.
+//! Rust's own harness passes a test that finds nothing to do. These programs list their tests themselves. A test that lacks something is
+//! reported as ignored, with the reason.
 
 use libtest_mimic::{Arguments, Trial};
 use std::process::ExitCode;
 
-/// What a test needs.
+/// Requirement of a test.
 #[derive(Clone, Copy)]
 pub enum Needs {
-    /// Nothing but this repository.
+    /// This repository alone.
     Nothing,
     /// A folder of the recorded models; see [`super::corpus`].
     Corpus(&'static str),
-    /// Something else, which is there or not: a compiler, an emulator.
+    /// A tool that may be present: a compiler, an emulator.
     Tool(&'static str, fn() -> bool),
-    /// Both of two.
+    /// Two requirements.
     Both(&'static Needs, &'static Needs),
 }
 
 impl Needs {
-    /// What is not there of it.
+    /// Returns the missing part of the requirement.
     fn missing(self) -> Option<String> {
         match self {
             Self::Nothing => None,
@@ -31,17 +31,17 @@ impl Needs {
     }
 }
 
-/// A test of a program: its name, what it needs, and what it does.
+/// A test: its name, its requirement, and its function.
 pub type Test = (&'static str, Needs, fn());
 
-/// Runs the tests as the arguments of this process ask, which are those of Rust's own harness.
+/// Runs the tests that the process arguments select; they are those of Rust's harness.
 pub fn run(tests: &[Test]) -> ExitCode {
     let arguments = Arguments::from_args();
     let trial = |&(name, needs, test): &Test| {
         let missing = needs.missing();
         let kind = missing.clone().unwrap_or_default();
         let body = move || {
-            // With `--ignored` the test runs all the same.
+            // With `--ignored` the test runs in any case.
             test();
             Ok(())
         };
@@ -50,19 +50,19 @@ pub fn run(tests: &[Test]) -> ExitCode {
     libtest_mimic::run(&arguments, tests.iter().map(trial).collect()).exit_code()
 }
 
-/// Says how far a long test is, if `MODELC_VERBOSE` is set: this harness captures nothing.
+/// Prints the progress of a long test, if `MODELC_VERBOSE` is set; this harness captures no output.
 pub fn progress(line: impl FnOnce() -> String) {
     if std::env::var_os("MODELC_VERBOSE").is_some() {
         println!("{}", line());
     }
 }
 
-/// Whether `MODELC_ONLY`, if it is set, is a part of a case's name: the one to run of many.
+/// Tests whether a case is selected: its name contains `MODELC_ONLY`, or that is not set.
 pub fn is_wanted(name: &str) -> bool {
     std::env::var("MODELC_ONLY").map_or(true, |only| name.contains(&only))
 }
 
-/// Fails if fewer cases were found than there must be; with `MODELC_ONLY` there may be any number.
+/// Fails if fewer cases were found than required; with `MODELC_ONLY`, any number is accepted.
 pub fn at_least(found: usize, least: usize, what: &str) {
     assert!(found >= least || std::env::var_os("MODELC_ONLY").is_some(), "only {found} {what}, there must be {least}");
 }

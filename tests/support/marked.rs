@@ -1,10 +1,10 @@
-//! Models that say nothing of a device, and are given to one.
+//! Models without GPU marks whose operators are all assigned to the device.
 
 use modelc::machine::{GPUS, Machine};
 use std::path::{Path, PathBuf};
 
-/// Models all of whose operators are given to the device: floats, integers of a float model's inputs and of their own, run-time extents. Each with the
-/// number of the profile that it runs with on a device; bytes that lie in words are in the first.
+/// Models with all operators on the device: floats, quantized inputs of float models, integer models, run-time extents. Each has the number of
+/// its profile on a device. The first profile stores bytes in words.
 const MARKED: [(&str, usize); 8] = [
     ("dyn_batch.portable", 1),
     ("dyn_seq.portable", 1),
@@ -13,7 +13,7 @@ const MARKED: [(&str, usize); 8] = [
     ("mlperftiny-pretrainedResnet_quant", 2),
     ("mlperftiny-kws_ref_model", 1),
     ("tflm-keyword_scrambled_8bit", 0),
-    // Workgroups copy rows of its products to memory that they share.
+    // Workgroups copy rows of its products to shared memory.
     ("support-mobilenet_v1_0.25_224_1_default_1", 2),
 ];
 
@@ -22,12 +22,12 @@ fn profile(path: &Path) -> Option<&'static Machine> {
     MARKED.iter().find(|(name, _)| *name == stem).map(|(_, number)| &GPUS[*number])
 }
 
-/// Whether a model is one of these.
+/// Tests whether a model is one of these.
 pub fn is_marked(path: &Path) -> bool {
     profile(path).is_some()
 }
 
-/// These, as far as they are here, each with its profile.
+/// Returns the models that are present, each with its profile.
 pub fn models() -> Vec<(PathBuf, &'static Machine)> {
     let models = [super::models("tflite", "tflite"), super::models("executorch", "pte")].concat();
     models.into_iter().filter_map(|path| profile(&path).map(|machine| (path, machine))).collect()

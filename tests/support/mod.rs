@@ -1,4 +1,4 @@
-//! Shared by tests: finding recorded models, running them, comparing results.
+//! Helpers of several tests: they find recorded models, run them, and compare results.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -21,24 +21,25 @@ use modelc::npz::{self, Archive};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A folder of recorded models: below `MODELC_CORPUS`, or `../shared/models` beside the project. Tests that need one say so; see [`harness`].
+/// Returns a folder of recorded models: below `MODELC_CORPUS`, or `../shared/models` beside the project. Tests that need one declare it; see
+/// [`harness`].
 pub fn corpus(folder: &str) -> Option<PathBuf> {
     let root = std::env::var_os("MODELC_CORPUS").map(PathBuf::from);
     let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models"));
     Some(root.join(folder)).filter(|path| path.is_dir())
 }
 
-/// A folder of this repository.
+/// Returns the path of a folder of this repository.
 pub fn own(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
 }
 
-/// The models of a folder of the corpus, in order; none where there is no corpus.
+/// Returns the models of a folder of the corpus, in order; none without a corpus.
 pub fn models(folder: &str, extension: &str) -> Vec<PathBuf> {
     corpus(folder).map_or_else(Vec::new, |folder| models_in(&folder, extension))
 }
 
-/// The files of a folder that end in an extension and are wanted (see [`harness::is_wanted`]), in order.
+/// Returns the files of a folder with an extension that are selected (see [`harness::is_wanted`]), in order.
 pub fn models_in(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder can be read");
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -47,12 +48,12 @@ pub fn models_in(folder: &Path, extension: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// A model's name: that of its file, without the extension.
+/// Returns a model's name: its file name without extension.
 pub fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Loads a model; what a `.tflite` leaves open of its inputs is as recorded.
+/// Loads a model. Extents and values that a `.tflite` leaves open are taken from the record.
 pub fn load(path: &Path) -> Result<Module, Diagnostics> {
     let bytes = std::fs::read(path).expect("the model can be read");
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -68,48 +69,49 @@ pub fn load(path: &Path) -> Result<Module, Diagnostics> {
     frontend::load(Arc::new(bytes), &name, &options)
 }
 
-/// Models whose outputs were recorded with other kernels than the reference's, and how far off they may be.
+/// Models whose outputs were recorded with other kernels than the reference's, with their tolerances.
 ///
-/// The reference kernels refuse selfie_segmentation for its last operator but one, so XNNPACK's outputs are recorded. Without the last two
-/// operators LiteRT runs it with both: XNNPACK's result is 6.6e-6 of the largest value away from the reference's, ours 5.5e-7. What follows
-/// is a sum of sixteen products and a logistic function. The largest output, 0.0022, is that of -6.117 for the reference
-/// (computed in binary64 from there) and for us, and of -6.1169 for XNNPACK; at such an argument the function magnifies an absolute difference
-/// into the same relative one. So we are 1.3e-5 of the largest output from the reference, and XNNPACK is 2.1e-4.
+/// The reference kernels reject selfie_segmentation for its second-to-last operator, so XNNPACK's outputs are recorded. Without the last two
+/// operators LiteRT runs it with both. XNNPACK's result then differs by 6.6e-6 of the largest value from the reference's, and ours by 5.5e-7.
 ///
-/// PyTorch answers for the MobileNet, whose 52 convolutions add up differences in the order of sums: 1.1e-5.
+/// The last two operators are a sum of sixteen products and a logistic function. The largest output, 0.0022, has the argument -6.117 for the
+/// reference (computed in binary64 from there) and for us, and -6.1169 for XNNPACK. There the function turns an absolute difference into an
+/// equal relative one. So our distance from the reference is 1.3e-5 of the largest output, and XNNPACK's is 2.1e-4.
+///
+/// PyTorch's outputs are recorded for the MobileNet, whose 52 convolutions accumulate differences in the order of sums: 1.1e-5.
 const OTHER_KERNELS: &[(&str, f64)] = &[("mediapipe-selfie_segmentation", 2.5e-4), ("mobilenet_v2_w35_96.vulkan", 2e-5)];
 
-/// Delegates that bring rows to integers when the program runs, and how far off they may be on a level without fused products. The runtime, whose outputs
-/// are recorded, fuses them. Where products and sums are rounded one by one, a float next to the middle between two integers goes to the other one:
-/// one step of a row, which is 4.9e-3 of the largest output here. Levels that fuse are equal to 2e-7.
+/// Delegates that quantize rows at run time, with their tolerances on a level without fused multiply-adds. The recorded runtime fuses them.
+/// Without fusion, a float near the middle between two integers can be rounded to the other one. This is one step of a row: 4.9e-3 of the
+/// largest output here. Levels with fusion match to 2e-7.
 const NOT_FUSED: &[(&str, f64)] = &[("vit_small_d8.xnnpack", 1e-2)];
 
-/// The same as [`tolerance`] on a level.
+/// Returns the [`tolerance`] for a CPU level.
 pub fn tolerance_on(level: &Machine, model: &Path, usual: f64) -> f64 {
     let usual = tolerance(model, usual);
     let stem = stem(model);
     NOT_FUSED.iter().find(|(name, _)| !level.fma && *name == stem).map_or(usual, |&(_, tolerance)| tolerance)
 }
 
-/// How far off the floats of a model may be: `usual`, unless other kernels than the reference's were recorded.
+/// Returns the tolerance for the floats of a model: `usual`, unless other kernels than the reference's were recorded.
 pub fn tolerance(model: &Path, usual: f64) -> f64 {
     let stem = model.file_stem().unwrap_or_default().to_string_lossy();
     OTHER_KERNELS.iter().find(|(name, _)| *name == stem).map_or(usual, |&(_, tolerance)| tolerance)
 }
 
-/// How far off floats may be, as a part of the largest: the order of sums differs.
+/// Tolerance of floats, relative to the largest one: the order of sums differs.
 pub const FLOAT_TOLERANCE: f64 = 1e-5;
 
-/// How far off a program with a delegate may be.
+/// Returns the tolerance for a program with a delegate.
 pub fn delegate_tolerance(program: &Path) -> f64 {
     match stem(program).as_str() {
-        // The exporter writes GELU by its tanh for the delegate's GELU by erf: the record is PyTorch's, which differs by 1.7e-4.
+        // The exporter expresses GELU with tanh for the delegate's GELU with erf: the record is PyTorch's, which differs by 1.7e-4.
         "gelu.gelu_f32_tanh_approximation.xnnpack" => 3e-4,
         // binary16 inside: each of the three layers rounds.
         "mlp_f16.xnnpack" => 2e-3,
-        // Rows are quantized when the program runs. The call of seven rows is equal; those of one row differ, which is not explained yet.
+        // Rows are quantized at run time. The call of seven rows is equal; calls of one row differ, which is not explained yet.
         "llm_tiny_ptd.xnnpack" => 1e-2,
-        // The exporter leaves out that activations are brought to integers and back; PyTorch's own answer to the graph is ours, to 1e-5.
+        // The exporter omits the quantization of activations; PyTorch's result for the graph equals ours to 1e-5.
         "addmul_q8.vulkan" => 3e-2,
         "mlp_vkd8.vulkan" => 3e-3,
         // binary16 inside.
@@ -118,25 +120,25 @@ pub fn delegate_tolerance(program: &Path) -> f64 {
     }
 }
 
-/// The recorded inputs or outputs beside a model.
+/// Reads the recorded inputs or outputs beside a model.
 pub fn recorded(model: &Path, what: &str) -> Result<Archive, Diagnostic> {
     Archive::read(&model.with_extension(what))
 }
 
-/// A call of a method, and what the interpreter computes.
+/// A call of a method, with the results of the interpreter.
 pub struct Run {
     pub method: usize,
     pub arguments: Vec<Tensor>,
     pub outputs: Vec<Tensor>,
 }
 
-/// Every recorded call of a model in the interpreter, one after another.
+/// Runs all recorded calls of a model in the interpreter, in order.
 pub fn interpreted(model: &Path, module: &Module) -> Result<Vec<Run>, String> {
     let mut interpreter = Interpreter::new(module);
     run_with(model, module, |method, arguments| interpreter.run(method, arguments).map_err(|error| error.to_string()))
 }
 
-/// Every recorded call of a model, one after another, as `run` does it.
+/// Runs all recorded calls of a model with `run`, in order.
 pub fn run_with(
     model: &Path,
     module: &Module,
@@ -156,7 +158,7 @@ pub fn run_with(
     Ok(runs)
 }
 
-/// Runs every recorded call of a model through the interpreter and compares; says how far off the worst output is.
+/// Runs all recorded calls of a model in the interpreter and compares. Returns the largest difference.
 pub fn check_interpreted(model: &Path, tolerance: f64) -> Result<f64, String> {
     let module = load(model).map_err(|error| error.to_string())?;
     modelc::ir::verify::verify(&module).map_err(|error| format!("verifier: {error}"))?;
@@ -164,13 +166,13 @@ pub fn check_interpreted(model: &Path, tolerance: f64) -> Result<f64, String> {
     check_runs(model, &module, &runs, tolerance)
 }
 
-/// The recorded outputs: those of the format's own runtime where it differs from the framework by design.
+/// Reads the recorded outputs: the format's own runtime's, if it differs from the framework by design.
 pub fn answers(model: &Path) -> Result<Archive, Diagnostic> {
     let of_runtime = model.with_extension("runtime.npz").exists();
     recorded(model, if of_runtime { "runtime.npz" } else { "expected.npz" })
 }
 
-/// Compares what runs computed with what is recorded; says how far off the worst output is.
+/// Compares the results of runs with the record. Returns the largest difference.
 pub fn check_runs(model: &Path, module: &Module, runs: &[Run], tolerance: f64) -> Result<f64, String> {
     let expected = answers(model).map_err(|error| error.to_string())?;
     let tolerance = self::tolerance(model, tolerance);
@@ -186,7 +188,7 @@ pub fn check_runs(model: &Path, module: &Module, runs: &[Run], tolerance: f64) -
     Ok(worst)
 }
 
-/// The recorded inputs of a call as a method takes them.
+/// Returns the recorded inputs of a call in the types of a method.
 pub fn arguments(module: &Module, method: &Method, inputs: &Archive, call: usize) -> Result<Vec<Tensor>, String> {
     let function = &module.functions[method.function];
     let mut arguments = Vec::new();
@@ -201,7 +203,7 @@ pub fn arguments(module: &Module, method: &Method, inputs: &Archive, call: usize
     Ok(arguments)
 }
 
-/// The method of each recorded call, from the `.json` beside a model; none where there is no such file.
+/// Returns the method of each recorded call, from the `.json` beside a model; empty without such a file.
 fn methods_of_calls(model: &Path) -> Vec<String> {
     let Ok(text) = std::fs::read_to_string(model.with_extension("json")) else { return Vec::new() };
     let json: serde_json::Value = serde_json::from_str(&text).expect("the description of the calls is JSON");
@@ -209,7 +211,8 @@ fn methods_of_calls(model: &Path) -> Vec<String> {
     calls.iter().map(|call| call["method"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// Integers must be equal; floats may differ by `tolerance` of the largest recorded magnitude. Gives the largest such ratio.
+/// Compares tensors. Integers must be equal; floats may differ by `tolerance` of the largest recorded magnitude. Returns the largest such
+/// ratio.
 pub fn compare(found: &Tensor, expected: &Tensor, tolerance: f64) -> Result<f64, String> {
     match modelc::compare::compare(found, expected, Tolerance { relative: tolerance, absolute: 0.0 }) {
         Difference::None { worst } => Ok(worst),
@@ -217,8 +220,8 @@ pub fn compare(found: &Tensor, expected: &Tensor, tolerance: f64) -> Result<f64,
     }
 }
 
-/// A TFLite model as it might come out of another training: other integers as weights, other scales, other zero points, the same
-/// operators. Tensors of one scale keep one scale, and what an operator fixes (1/256, zero points at the end of the range) stays.
+/// Changes a TFLite model as another training might: other integers as weights, other scales, other zero points, the same operators. Tensors
+/// that share a scale still do. Constants that operators require stay, such as 1/256, and zero points at the end of the range.
 pub fn retrained(model: &[u8]) -> Vec<u8> {
     use modelc::schema::tflite;
     let options = modelc::schema::verifier_options(model.len());

@@ -1,11 +1,11 @@
-//! Lowered programs run by the interpreter of kernels.
+//! Lowered programs in the interpreter of kernels.
 
 use modelc::ir::Tensor;
 use modelc::kernel::BufferKind;
 use modelc::kernel::interpret::interpret;
 use modelc::program::{Address, Call, Method, Port, PortExtent, Program, Step, Together, calls};
 
-/// A part of a call that runs together with others.
+/// Returns a part of a call that runs together with others.
 fn part(call: &Call, run: &Together, number: u64) -> Call {
     let mut call = call.clone();
     let of_round = call.integers[1] as u64 / run.rounds;
@@ -16,7 +16,7 @@ fn part(call: &Call, run: &Together, number: u64) -> Call {
     call
 }
 
-/// Memory of one instance, and of one call.
+/// Memory of one instance and of one call.
 pub struct Memory<'p> {
     program: &'p Program,
     constants: Vec<Vec<u8>>,
@@ -25,12 +25,12 @@ pub struct Memory<'p> {
     areas: Vec<Vec<u8>>,
     inputs: Vec<Vec<u8>>,
     outputs: Vec<Vec<u8>>,
-    /// The device, where the program has one that is not left alone.
+    /// The device, if the program has one and it is used.
     pub device: Option<super::device::Memory>,
 }
 
 impl<'p> Memory<'p> {
-    /// Before the first call.
+    /// Allocates the memory before the first call.
     pub fn new(program: &'p Program) -> Self {
         let constants: Vec<Vec<u8>> = program.constants.iter().map(|blob| blob.data.bytes().to_vec()).collect();
         let mut variables = vec![0; program.variable_bytes as usize];
@@ -42,7 +42,7 @@ impl<'p> Memory<'p> {
         Self { program, constants, variables, scratch: vec![], areas: vec![], inputs: vec![], outputs: vec![], device: None }
     }
 
-    /// The same, with a device that does what is for it.
+    /// Allocates the memory with a device that runs the GPU part.
     pub fn with_device(program: &'p Program) -> Self {
         let mut device = program.device.as_deref().map(|device| super::device::Memory::new(device, program));
         if let (Some(memory), Some(device)) = (&mut device, &program.device)
@@ -53,8 +53,8 @@ impl<'p> Memory<'p> {
         Self { device, ..Self::new(program) }
     }
 
-    /// Calls a method. What may not be read before it is written holds other bytes than zeros, and so does what is beyond inputs that are smaller
-    /// than they may be.
+    /// Calls a method. Bytes that must not be read before they are written are not zero. Neither are the bytes after inputs that are smaller
+    /// than their bound.
     pub fn call(&mut self, method: &Method, inputs: &[Tensor]) -> Result<Vec<Vec<u8>>, String> {
         let full = |(tensor, port): (&Tensor, &Port)| {
             let mut bytes = tensor.bytes.clone();
@@ -83,7 +83,7 @@ impl<'p> Memory<'p> {
         Ok(outputs)
     }
 
-    /// An extent.
+    /// Reads an extent.
     fn number(&mut self, cell: Address) -> Result<i64, String> {
         Ok(i64::from_le_bytes(self.at(cell, 8)?.try_into().unwrap_or_default()))
     }
@@ -100,7 +100,7 @@ impl<'p> Memory<'p> {
                         done?;
                     }
                 },
-                // Parts in another order than theirs.
+                // The parts run in another order.
                 Step::Together(run) => {
                     for number in (0..u64::from(run.most)).rev() {
                         for call in calls(&run.calls) {
@@ -143,7 +143,7 @@ impl<'p> Memory<'p> {
         Ok(())
     }
 
-    /// A kernel, once or for each block of slices.
+    /// Runs a kernel once, or once for each block of slices.
     fn call_kernel(&mut self, call: &Call) -> Result<(), String> {
         let Some(slices) = &call.slices else { return self.kernel(call, &call.arguments) };
         let mut count = 1;
@@ -176,7 +176,7 @@ impl<'p> Memory<'p> {
         if status == 0 { Ok(()) } else { Err(format!("{} returns {status}", kernel.name)) }
     }
 
-    /// Some bytes of an area.
+    /// Returns bytes of a memory area.
     fn at(&mut self, address: Address, bytes: usize) -> Result<&mut [u8], String> {
         let (area, offset) = match address {
             Address::Scratch(offset) | Address::Moving(_, offset) => (&mut self.scratch, offset),
@@ -194,8 +194,8 @@ impl<'p> Memory<'p> {
     }
 }
 
-/// Writes the bytes of a buffer that a kernel has changed. The interpreter gives each buffer memory of its own: where two of them share memory, one
-/// that the kernel only reads must not bring back what was there before.
+/// Writes the bytes of a buffer that a kernel has changed. The interpreter copies each buffer. If two buffers alias, one that the kernel only
+/// reads must not restore old bytes.
 pub fn write_changes(memory: &mut [u8], before: &[u8], after: &[u8]) {
     for ((byte, _), &new) in memory.iter_mut().zip(before).zip(after).filter(|((_, old), new)| old != new) {
         *byte = new;

@@ -1,4 +1,4 @@
-//! A device with Vulkan that runs one kernel at a time, where the computer has one. The validation layer listens where it is installed.
+//! A Vulkan device that runs one kernel at a time, if the computer has one. The validation layer is active if it is installed.
 
 use super::harness::Needs;
 use ash::vk;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-/// The first file of a folder whose name begins so.
+/// Returns the first file of a folder whose name has a prefix.
 fn installed(folder: &str, begins: &str) -> Option<PathBuf> {
     let entries = Path::new(folder).read_dir().ok()?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -17,18 +17,19 @@ fn installed(folder: &str, begins: &str) -> Option<PathBuf> {
     paths.into_iter().next()
 }
 
-/// What [`with_software_device`] needs.
+/// Requirement of [`with_software_device`].
 pub const SOFTWARE_DEVICE: Needs =
     Needs::Tool("software device of Vulkan with its validation layer", || with_software_device(&mut Command::new("true")));
 
-/// Lets a process see Mesa's software device, no other one, and the validation layer, which prints. False where they are not installed.
+/// Makes Mesa's software device the only one of a process, and enables the validation layer, which prints. Returns `false` if they are not
+/// installed.
 pub fn with_software_device(command: &mut Command) -> bool {
     let driver = installed("/usr/share/vulkan/icd.d", "lvp_icd");
     let layer = installed("/usr/share/vulkan/explicit_layer.d", "VkLayer_khronos_validation");
     let (Some(driver), Some(_)) = (driver, layer) else { return false };
     command
         .env("VK_DRIVER_FILES", driver)
-        // Compiling takes the device far longer than running what it has compiled.
+        // Compiling a kernel takes the device far longer than running it.
         .env("GALLIVM_PERF", "nopt")
         .env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
         .env("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT");
@@ -37,20 +38,20 @@ pub fn with_software_device(command: &mut Command) -> bool {
 
 const LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// What a driver has that tells what came of a module.
+/// Name of the driver extension with statistics of a compiled module.
 const STATISTICS: &CStr = ash::khr::pipeline_executable_properties::NAME;
 
-/// What the layer has said. It calls back from any thread.
+/// Messages of the layer, which calls back from any thread.
 type Said = Mutex<Vec<String>>;
 
-/// What listens to the layer, and what was heard.
+/// The callback of the layer, with its messages.
 struct Listener {
     utils: ash::ext::debug_utils::Instance,
     messenger: vk::DebugUtilsMessengerEXT,
     said: Box<Said>,
 }
 
-/// A module as a device has it.
+/// A module compiled by a device.
 struct Pipeline {
     module: vk::ShaderModule,
     sets: [vk::DescriptorSetLayout; 1],
@@ -58,7 +59,7 @@ struct Pipeline {
     pipeline: vk::Pipeline,
 }
 
-/// A device and what is needed to run a kernel on it.
+/// A device, with everything needed to run a kernel on it.
 pub struct Device {
     // Fields are dropped in this order, the library last.
     device: ash::Device,
@@ -66,21 +67,21 @@ pub struct Device {
     _entry: ash::Entry,
     queue: vk::Queue,
     family: u32,
-    /// None where nothing can run: a driver that compiles for a device which is not there.
+    /// `None` if kernels cannot run: a driver that compiles for an absent device.
     memory_type: Option<u32>,
     properties: vk::PhysicalDeviceProperties,
     has_narrow_storage: bool,
     has_byte_dots: bool,
-    /// Where the validation layer is installed.
+    /// The validation layer, if it is installed.
     listener: Option<Listener>,
-    /// Where the driver tells what came of a module.
+    /// Statistics of compiled modules, if the driver has them.
     told: Option<ash::khr::pipeline_executable_properties::Device>,
-    /// What the driver calls it.
+    /// Name from the driver.
     pub name: String,
 }
 
 impl Device {
-    /// A device, one that is a CPU if there is one: its arithmetic is the same on every computer. `None` without a library or a device.
+    /// Finds a device. A CPU is preferred, because its arithmetic is the same on every computer. `None` without a library or a device.
     pub fn find() -> Option<Self> {
         // SAFETY: loading libvulkan runs the initialisers of the library that the system has under this name.
         let entry = unsafe { ash::Entry::load() }.ok()?;
@@ -161,7 +162,7 @@ impl Device {
         }
     }
 
-    /// Whether it has what a profile asserts.
+    /// Tests whether the device has the features of a profile.
     pub fn has(&self, gpu: &Gpu) -> bool {
         let limits = &self.properties.limits;
         limits.max_compute_work_group_invocations >= gpu.invocations
@@ -173,7 +174,7 @@ impl Device {
             && (self.has_byte_dots || !gpu.byte_dots)
     }
 
-    /// Runs a module on buffers, each at the binding of its number, and reads them back.
+    /// Runs a module on buffers, each at the binding of its index, and reads them back.
     pub fn run(&self, words: &[u32], groups: [u32; 3], buffers: &mut [Vec<u8>]) -> Result<(), String> {
         self.heard();
         // SAFETY: handles are used while their parents live; structures that calls read live until these return; the queue is waited for before
@@ -184,7 +185,7 @@ impl Device {
         if heard.is_empty() { Ok(()) } else { Err(heard.join("\n")) }
     }
 
-    /// What the validation layer has said since this was asked.
+    /// Returns the messages of the validation layer since the last call.
     fn heard(&self) -> Vec<String> {
         self.listener.as_ref().map_or_else(Vec::new, |listener| std::mem::take(&mut *listener.said.lock().unwrap()))
     }
@@ -263,7 +264,7 @@ impl Device {
         }
     }
 
-    /// Makes a pipeline of a module that binds so many buffers.
+    /// Makes a pipeline of a module with a given number of bindings.
     unsafe fn pipeline(&self, words: &[u32], bindings: usize, flags: vk::PipelineCreateFlags) -> Result<Pipeline, vk::Result> {
         let device = &self.device;
         // SAFETY: as of the caller.
@@ -294,12 +295,12 @@ impl Device {
         }
     }
 
-    /// Whether the driver says what it makes of a module.
+    /// Tests whether the driver has statistics of modules.
     pub fn tells(&self) -> bool {
         self.told.is_some()
     }
 
-    /// What the driver says of a module that binds so many buffers once it is compiled: numbers with the driver's names for them. `None` where it says nothing.
+    /// Returns the driver's statistics of a module after compilation: numbers with the driver's names. `None` if it has none.
     pub fn statistics(&self, words: &[u32], bindings: usize) -> Option<Result<Vec<(String, u64)>, String>> {
         let told = self.told.as_ref()?;
         // SAFETY: handles are used while their parents live; structures that calls read live until these return.
@@ -315,7 +316,7 @@ impl Device {
     }
 }
 
-/// A statistic that is a whole number, with its name.
+/// Returns a statistic that is an integer, with its name.
 fn statistic(found: &vk::PipelineExecutableStatisticKHR<'_>) -> Option<(String, u64)> {
     let name = found.name_as_c_str().ok()?.to_string_lossy().into_owned();
     // SAFETY: the format says which of the numbers is there.
@@ -359,7 +360,7 @@ impl Listener {
     }
 }
 
-/// What the layer calls.
+/// Callback of the layer.
 unsafe extern "system" fn listen(
     _: vk::DebugUtilsMessageSeverityFlagsEXT,
     _: vk::DebugUtilsMessageTypeFlagsEXT,

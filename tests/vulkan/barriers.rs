@@ -1,6 +1,6 @@
-//! Barriers of recorded programs: where any one of them is left out, the validation layer hears of a hazard.
+//! Barriers of recorded programs: without any one of them, the validation layer reports a hazard.
 //!
-//! The layer follows commands when they are recorded, so the programs are opened and not run.
+//! The layer follows commands while they are recorded, so the programs are opened and not run.
 
 use super::software::printed;
 use crate::support;
@@ -29,13 +29,13 @@ pub const CHILDREN: [(&str, fn()); 1] = [(CHILD, child_leaves_out_a_barrier)];
 
 const CHILD: &str = "child_leaves_out_a_barrier";
 
-/// Tells a child which program, and which of its barriers.
+/// Environment variable with the program of a child, and the barrier to leave out.
 const LEFT_OUT: &str = "MODELC_TEST_LEFT_OUT";
 
-/// An image network, and programs of run-time extents.
+/// An image network, and programs with run-time extents.
 const PROGRAMS: [&str; 3] = ["mobilenet_v2_w35_96.vulkan", "llama_tiny_dyn.vulkan", "dyn_seq.portable"];
 
-/// As many barriers of a program are left out, one at a time.
+/// Limit of the barriers of a program that are left out, one at a time.
 const MOST: usize = 12;
 
 fn program(name: &str) -> Program {
@@ -49,7 +49,7 @@ fn program(name: &str) -> Program {
     pipeline::lower(&module, "model", options).unwrap_or_else(|error| panic!("{name}: {error}")).program
 }
 
-/// Where barriers are: the region, and the step in it.
+/// Returns the barriers: the region of each, and the step in it.
 fn barriers(device: &Device) -> Vec<(usize, usize)> {
     let of_region = |number: usize| {
         let steps = device.regions[number].steps.iter().enumerate();
@@ -58,8 +58,8 @@ fn barriers(device: &Device) -> Vec<(usize, usize)> {
     (0..device.regions.len()).flat_map(of_region).collect()
 }
 
-/// Whether the layer can miss a barrier: a range is read after it that is written before, or the other way round. Where kernels on both sides write
-/// a range, the layer takes the writes for ones of different elements, and then looks at nothing else of the range.
+/// Tests whether the layer can miss a barrier: only if one side reads a range and the other writes it. If kernels on both sides write a range,
+/// the layer assumes that they write different elements, and ignores the range.
 fn is_missed(device: &Device, (region, step): (usize, usize)) -> bool {
     let steps = &device.regions[region].steps;
     let is_between = |step: &&DeviceStep| **step != DeviceStep::Barrier;
@@ -81,7 +81,7 @@ fn is_missed(device: &Device, (region, step): (usize, usize)) -> bool {
     steps[step] == DeviceStep::CountBarrier || is_read || is_written
 }
 
-/// Some numbers below a count, from the first to the last, as far apart as they can be.
+/// Returns some numbers below a count, from first to last, as far apart as possible.
 fn spread(count: usize) -> Vec<usize> {
     let some = count.min(MOST);
     (0..some).map(|number| number * (count - 1) / some.saturating_sub(1).max(1)).collect()

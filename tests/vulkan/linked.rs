@@ -1,4 +1,4 @@
-//! The program as C programs have it: an object and its header, linked and run here or in emulators.
+//! The program in C: an object and its header, linked, and run here or in emulators.
 
 use super::instances::inputs;
 use super::program::{expected, options, program};
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Programs for this computer.
+/// Requirement for programs on this computer.
 pub const HERE: Needs =
     Needs::Tool("x86-64 with Linux and its C compiler", || cfg!(all(target_arch = "x86_64", target_os = "linux")) && answers("cc"));
 const HERE_WITH_DEVICE: Needs = Needs::Both(&HERE, &SOFTWARE_DEVICE);
 const AARCH64: Needs = Needs::Tool("C compiler and emulator for aarch64", || answers("aarch64-linux-gnu-gcc") && answers("qemu-aarch64"));
 const RISCV64: Needs = Needs::Tool("C compiler and emulator for riscv64", || answers("riscv64-linux-gnu-gcc") && answers("qemu-riscv64"));
 
-/// Whether there is a program of this name.
+/// Tests whether a program is installed.
 fn answers(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
 }
@@ -38,12 +38,12 @@ pub const TESTS: &[Test] = &[
 
 const STRICT: [&str; 6] = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"];
 
-/// A file of these tests.
+/// Returns the path of a file of these tests.
 pub fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vulkan").join(name)
 }
 
-/// The object of the program for a target.
+/// Makes the object of the program for a target.
 fn object(triple: &str, gpu: GpuOptions) -> ObjectFiles {
     let target = target(triple).unwrap();
     let options = ObjectOptions { gpu, ..ObjectOptions::new("net", target, level(target, None).unwrap()) };
@@ -51,7 +51,7 @@ fn object(triple: &str, gpu: GpuOptions) -> ObjectFiles {
     modelc::emit::object(&program(), &model, &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Writes the object of the program and its header to a folder, and the runtime's where the object leaves it out. Gives the objects.
+/// Writes the object of the program and its header to a folder, and the runtime's if the object does not contain it. Returns the objects.
 pub fn objects(folder: &Path, triple: &str, gpu: GpuOptions) -> Vec<PathBuf> {
     let target = target(triple).unwrap();
     let runtime = (gpu.runtime == RuntimePlace::Linked).then(|| {
@@ -69,13 +69,13 @@ pub fn objects(folder: &Path, triple: &str, gpu: GpuOptions) -> Vec<PathBuf> {
     written.collect()
 }
 
-/// Runs a compiler, which must have nothing to say.
+/// Runs a compiler, which must print no message.
 pub fn compile(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A C program of these tests with the object for a target.
+/// Builds a C program of these tests with the object for a target.
 fn linked((main, triple, compiler): (&str, &str, &str), gpu: GpuOptions, flags: &[&str]) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let objects = objects(folder.path(), triple, gpu);
@@ -94,15 +94,15 @@ fn linked((main, triple, compiler): (&str, &str, &str), gpu: GpuOptions, flags: 
     (folder, program)
 }
 
-/// A program, the target it is for, and its compiler.
+/// A program, its target, and its compiler.
 const MAIN: (&str, &str, &str) = ("main.c", "x86_64-linux-gnu", "cc");
 
-/// What the program answers.
+/// Returns the expected output of the program.
 fn expected_lines() -> String {
     expected(&inputs(-2.0)).iter().map(|y| format!("{y}\n")).collect()
 }
 
-/// The first line of a program's output, and its answers as this test prints numbers.
+/// Splits a program's output into its first line and its results, as this test prints numbers.
 fn told(text: &str) -> (String, String) {
     let mut lines = text.lines().skip_while(|line| !line.ends_with(']'));
     let first = lines.next().unwrap_or_default().to_owned();
@@ -127,18 +127,18 @@ pub fn the_runtime_can_be_an_object_of_its_own() {
 }
 
 pub fn a_c_program_brings_its_own_device() {
-    // The object finds no library by itself, and takes a device that is a CPU because it is given.
+    // The object does not load a library, and accepts a software device because the application provides it.
     let gpu = GpuOptions { loader: LoaderChoice::Host, ..options(false) };
     let (_folder, program) = linked(("own_device.c", MAIN.1, MAIN.2), gpu, &[]);
     let text = printed(&mut Command::new(&program));
     assert_silent(&text);
     let (first, found) = told(&text);
-    // Constants, two calls of two regions, and the wait before all is freed.
+    // Constants, two calls of two regions, and the wait before everything is freed.
     assert!(first.starts_with("0 1 6 6 [llvmpipe"), "{text}");
     assert_eq!(found, expected_lines());
 }
 
-/// Without a library: status and answers of the program where a device is required, and where not.
+/// Checks status and output of the program without a library, if a device is required and if not.
 fn without_a_library(triple: &str, compiler: &str, emulator: Option<&str>) {
     for required in [false, true] {
         let (_folder, program) = linked(("main.c", triple, compiler), options(required), &["-static", "-DWITHOUT_LIBRARY"]);

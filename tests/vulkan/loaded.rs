@@ -1,5 +1,5 @@
-//! Objects in shared libraries, whose runtime finds a library of Vulkan by itself: one that this test answers for, or one that is damaged. The
-//! loader of libraries reads the environment, so each test runs a child as a process of its own.
+//! Objects in shared libraries whose runtime loads a library of Vulkan: a mock of this test, or a damaged one. The dynamic loader reads the
+//! environment, so each test runs a child process.
 
 use super::instances::{assert_clean, assert_told, inputs};
 use super::linked::{HERE, compile, objects, source};
@@ -30,10 +30,10 @@ pub const CHILDREN: [(&str, fn()); 5] = [
     ("child_finds_no_library", child_finds_no_library),
 ];
 
-/// Where the parent has put what its child loads.
+/// Environment variable with the folder of the libraries for a child.
 const FOLDER: &str = "MODELC_TEST_FOLDER";
 
-/// Runs a child that finds a library of Vulkan made by `library` in its folder.
+/// Runs a child that finds a library of Vulkan, made by `library`, in its folder.
 fn child(name: &str, library: impl FnOnce(&Path)) {
     let folder = tempfile::tempdir().unwrap();
     let shared = |command: &mut Command, to: &Path| compile(command.args(["-shared", "-fPIC", "-o"]).arg(to));
@@ -48,12 +48,12 @@ fn child(name: &str, library: impl FnOnce(&Path)) {
     assert!(output.status.success(), "{text}");
 }
 
-/// The library with the program.
+/// Returns the name of the library with the program.
 fn model(required: bool) -> &'static str {
     if required { "librequired.so" } else { "libauto.so" }
 }
 
-/// Makes a library of Vulkan for which this test answers.
+/// Makes a library of Vulkan that calls this test's mock.
 fn answered(folder: &Path) {
     let to = folder.join("libvulkan.so.1");
     compile(Command::new("cc").args(["-shared", "-fPIC", "-Wl,-soname,libvulkan.so.1", "-o"]).arg(to).arg(source("library.c")));
@@ -98,7 +98,7 @@ unsafe extern "C" {
 /// `RTLD_NOW`
 const NOW: c_int = 2;
 
-/// Opens a library, which stays.
+/// Opens a library, which stays loaded.
 fn open(path: &Path) -> *mut c_void {
     let name = CString::new(path.to_str().unwrap()).unwrap();
     // SAFETY: the name is a string of C; the libraries are those that the parent has made, without initialisers.
@@ -107,7 +107,7 @@ fn open(path: &Path) -> *mut c_void {
     library
 }
 
-/// The address of a function.
+/// Returns the address of a function.
 fn function(library: *mut c_void, name: &CStr) -> *mut c_void {
     // SAFETY: the library is open, and the name a string of C.
     let address = unsafe { dlsym(library, name.as_ptr()) };
@@ -120,7 +120,7 @@ type Forward = unsafe extern "C" fn(*mut u8, *const [*const f32; 1], *const [*mu
 type Deinit = unsafe extern "C" fn(*mut u8);
 type Gpu = unsafe extern "C" fn(*mut u8, *mut Info) -> i32;
 
-/// What `modelc_gpu_info` begins with.
+/// The first fields of `modelc_gpu_info`.
 #[repr(C)]
 struct Info {
     struct_size: u32,
@@ -131,7 +131,7 @@ struct Info {
     rest: [u32; 70],
 }
 
-/// The program, loaded.
+/// The loaded program.
 struct Net {
     init: Init,
     forward: Forward,
@@ -149,7 +149,7 @@ fn folder() -> PathBuf {
 }
 
 impl Net {
-    /// The program, and the pretended Vulkan behind the library.
+    /// Loads the program, and connects the library to the mock Vulkan.
     fn pretending(required: bool) -> Self {
         let answer = function(open(Path::new("libvulkan.so.1")), c"answer_with");
         // SAFETY: the function is that of `library.c`, and takes what answers for `vkGetInstanceProcAddr`.
@@ -181,7 +181,7 @@ impl Net {
         unsafe { (self.deinit)(arena.0.as_mut_ptr()) }
     }
 
-    /// The status of a call, and what it answers.
+    /// Returns the status of a call, and its results.
     fn forward(&self, arena: &mut Arena, x: &[f32]) -> (i32, Vec<f32>) {
         let mut y = vec![0.0; x.len()];
         // SAFETY: the structures hold the addresses of as many numbers as the model takes and gives.
@@ -189,7 +189,7 @@ impl Net {
         (status, y)
     }
 
-    /// Whether the device runs, and the call that failed with its result.
+    /// Returns `true` if the device runs, and the call that failed with its result.
     fn told(&self, arena: &mut Arena) -> (bool, Option<(String, i32)>) {
         let mut info =
             Info { struct_size: size_of::<Info>() as u32, runs: 7, result: 7, reserved: 7, failed: std::ptr::null(), rest: [0; 70] };
@@ -245,7 +245,7 @@ fn child_is_refused() {
     }
 }
 
-/// What is alive of each kind.
+/// Returns the kinds of objects that are alive.
 fn alive() -> Vec<&'static str> {
     let mut kinds: Vec<&str> = world(|world| world.alive.values().copied().collect());
     kinds.sort_unstable();
@@ -261,7 +261,7 @@ fn child_initialises_twice() {
         assert!(once.contains(&"device"), "{once:?}");
         assert_eq!(net.init(&mut arena), 0);
         assert_eq!((alive(), net.told(&mut arena)), (once, (true, None)));
-        // A device that is lost is made anew too.
+        // A lost device is made again, too.
         pretend::fail_next(1, -4);
         net.forward(&mut arena, &inputs(0.0));
         assert_eq!(net.init(&mut arena), 0);
@@ -288,7 +288,7 @@ fn child_copies_its_state() {
         assert_eq!((alive(), world(|world| world.submissions)), (before, submissions), "the device is that of the first");
         assert_eq!(net.forward(&mut arena, &x).0, 0);
         assert_eq!(world(|world| world.submissions), submissions + 2);
-        // A new instance where a copy was.
+        // A new instance at the address of a copy.
         let mut copy = arena.clone();
         assert_eq!(net.init(&mut copy), 0);
         assert!(net.told(&mut copy).0 && net.told(&mut arena).0);

@@ -1,15 +1,15 @@
-//! Modules of SPIR-V written by hand: what a kernel of the tests does on a device.
+//! Handwritten SPIR-V modules: the kernels of the tests on a device.
 
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use rspirv::spirv;
 
-/// Elements of every buffer.
+/// Number of elements of every buffer.
 pub const LENGTH: u32 = 64;
-/// Positions of a workgroup.
+/// Number of positions of a workgroup.
 const WORKGROUP: u32 = 16;
 
-/// What a kernel does with its position's element of each input.
+/// Operation of a kernel on its position's element of each input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
     /// x + w
@@ -20,13 +20,13 @@ pub enum Work {
     Check,
 }
 
-/// A builder with the types that all modules have.
+/// A builder with the types that all modules use.
 struct Module {
     b: Builder,
     uint: u32,
     float: u32,
     void: u32,
-    /// Pointers to buffers, by the type of their elements.
+    /// Pointer types of buffers, by element type.
     blocks: Vec<(u32, u32)>,
 }
 
@@ -40,7 +40,7 @@ impl Module {
         Self { b, uint, float, void, blocks: vec![] }
     }
 
-    /// The type of pointers to storage buffers of elements of a type.
+    /// Returns the type of pointers to storage buffers with an element type.
     fn block(&mut self, element: u32) -> u32 {
         if let Some((_, pointer)) = self.blocks.iter().find(|(known, _)| *known == element) {
             return *pointer;
@@ -56,7 +56,7 @@ impl Module {
         pointer
     }
 
-    /// A storage buffer of elements of a type, at a binding.
+    /// Adds a storage buffer with an element type, at a binding.
     fn buffer(&mut self, element: u32, binding: u32) -> u32 {
         let pointer = self.block(element);
         let variable = self.b.variable(pointer, None, spirv::StorageClass::StorageBuffer, None);
@@ -72,7 +72,7 @@ impl Module {
     }
 }
 
-/// The module of a kernel, with as many bindings as [`bindings`] says.
+/// Returns the module of a kernel, with the number of bindings of [`bindings`].
 pub fn module(work: Work) -> Vec<u32> {
     let mut m = Module::new();
     let vector = m.b.type_vector(m.uint, 3);
@@ -112,7 +112,7 @@ pub fn module(work: Work) -> Vec<u32> {
     m.b.module().assemble()
 }
 
-/// Stores the status of a failed index.
+/// Stores the status of an invalid index if `x` is negative.
 fn fail_below_zero(m: &mut Module, x: u32, status: u32) {
     let zero = m.b.constant_bit32(m.float, 0);
     let truth = m.b.type_bool();
@@ -129,7 +129,7 @@ fn fail_below_zero(m: &mut Module, x: u32, status: u32) {
     m.b.begin_block(Some(after)).unwrap();
 }
 
-/// How many buffers a kernel has: the inputs, the output, the status.
+/// Returns the number of buffers of a kernel: the inputs, the output, the status.
 pub fn bindings(work: Work) -> usize {
     match work {
         Work::Sum | Work::Check => 3,
@@ -137,7 +137,7 @@ pub fn bindings(work: Work) -> usize {
     }
 }
 
-/// The workgroups of every dispatch.
+/// Returns the workgroups of every dispatch.
 pub fn groups() -> [u32; 3] {
     [LENGTH / WORKGROUP, 1, 1]
 }

@@ -1,65 +1,65 @@
-//! A Vulkan that computes nothing: it counts calls, fails at one of them, and knows what was made and not freed.
+//! A mock Vulkan that computes nothing: it counts calls, fails at one of them, and tracks objects that were made and not freed.
 //!
-//! What it is asked for it looks up in the world of the thread. Mistakes of the caller are kept, for nothing may unwind through its callers.
+//! Its functions use the world of the thread. Mistakes of the caller are collected, because no panic may unwind through it.
 
 use ash::vk;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 
-/// What there is of a Vulkan.
+/// State of the mock.
 #[derive(Default)]
 pub struct World {
-    /// The number of the call that fails, the first being 1.
+    /// Number of the call that fails, from 1.
     pub fails_at: u32,
-    /// What that call gives.
+    /// Result of that call.
     pub result: i32,
-    /// Calls so far that may fail.
+    /// Number of calls so far that may fail.
     pub calls: u32,
-    /// The name of the call that failed.
+    /// Name of the call that failed.
     pub failed: Option<String>,
-    /// What is alive, by its handle.
+    /// Kinds of the objects that are alive, by handle.
     pub alive: BTreeMap<u64, &'static str>,
-    /// What the caller did wrong.
+    /// Mistakes of the caller.
     pub mistakes: Vec<String>,
-    /// What the device is.
+    /// Properties of the device.
     pub device: Properties,
-    /// Host memory that is mapped, by the handle of the device's.
+    /// Mapped host memory, by the handle of the device memory.
     mapped: BTreeMap<u64, Vec<u64>>,
-    /// Submissions so far.
+    /// Number of submissions.
     pub submissions: u32,
-    /// Recorded dispatches whose workgroups memory tells.
+    /// Number of recorded dispatches whose workgroups are read from memory.
     pub indirect: u32,
     last: u64,
 }
 
-/// What the pretended device is.
+/// Properties of the mock device.
 #[derive(Clone, Copy)]
 pub struct Properties {
     /// Storage buffers of a stage.
     pub storage_buffers: u32,
-    /// Whether it has elements of 8 and 16 bits.
+    /// `true` if it has elements of 8 and 16 bits.
     pub narrow: bool,
-    /// Whether it is a CPU.
+    /// `true` if it is a CPU.
     pub is_cpu: bool,
-    /// Whether the staging memory is coherent.
+    /// `true` if the staging memory is coherent.
     pub is_coherent: bool,
-    /// What memory of the host there is.
+    /// Kind of memory that the host sees.
     pub host_memory: HostMemory,
     /// Minor version of Vulkan 1.
     pub version: u32,
-    /// Bits of its timestamps; 0 where it has none.
+    /// Number of valid bits of its timestamps; 0 without timestamps.
     pub timestamp_bits: u32,
 }
 
-/// What memory of a device the host sees.
+/// Device memory that the host sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostMemory {
-    /// Memory that it reads fast, and other memory that is coherent.
+    /// Memory that the host reads fast, and other memory that is coherent.
     All,
-    /// The first of these alone.
+    /// Only the memory that the host reads fast.
     Cached,
-    /// None.
+    /// No memory.
     Nothing,
 }
 
@@ -81,17 +81,17 @@ thread_local! {
     static WORLD: RefCell<World> = RefCell::default();
 }
 
-/// Begins a new world, whose call of a number fails with a result.
+/// Starts a new world, in which the call with a given number fails.
 pub fn begin(fails_at: u32, result: i32, device: Properties) {
     WORLD.with_borrow_mut(|world| *world = World { fails_at, result, device, last: 0x1000, ..World::default() });
 }
 
-/// The world as it is.
+/// Reads the world.
 pub fn world<T>(look: impl FnOnce(&World) -> T) -> T {
     WORLD.with_borrow(look)
 }
 
-/// From now on the call that is as many after this one fails.
+/// Makes the call fail that is `after` calls after this one.
 pub fn fail_next(after: u32, result: i32) {
     WORLD.with_borrow_mut(|world| (world.fails_at, world.result) = (world.calls + after, result));
 }
@@ -110,7 +110,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// The way to the pretended library.
+    /// Makes a host with access to the mock library.
     pub fn library() -> Self {
         let get_instance_proc_addr = (find as *const ()).cast();
         Self {
@@ -125,20 +125,20 @@ impl Host {
         }
     }
 
-    /// A device of the application in the pretended library: instance, physical device, device and queue.
+    /// Makes a host with a device of the application in the mock library: instance, physical device, device and queue.
     pub fn device() -> Self {
         let [instance, device] = ["instance", "device"].map(|kind| WORLD.with_borrow_mut(|world| world.make(kind)));
         Self { queue_family: 1, handles: [instance, 0x77, device, 0x99], ..Self::library() }
     }
 
-    /// Its address, as the configuration takes it.
+    /// Returns the address for the configuration.
     pub fn address(&self) -> *const u8 {
         std::ptr::from_ref(self).cast()
     }
 }
 
 impl World {
-    /// Counts a call; gives the error with which it fails.
+    /// Counts a call. Returns the error with which it fails.
     fn count(&mut self, name: &str) -> Option<i32> {
         self.calls += 1;
         if self.calls != self.fails_at {
@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    /// Frees one; 0 is nothing.
+    /// Frees an object; 0 is no object.
     fn free(&mut self, handle: u64, kind: &'static str) {
         if handle != 0 {
             self.expect(handle, kind);
@@ -173,7 +173,7 @@ fn counted(name: &str) -> i32 {
     WORLD.with_borrow_mut(|world| world.count(name)).unwrap_or(0)
 }
 
-/// Writes a handle, or what is no handle where the call fails.
+/// Writes a handle, or an invalid one if the call fails.
 fn give(name: &str, kind: &'static str, out: *mut u64) -> i32 {
     WORLD.with_borrow_mut(|world| {
         let failure = world.count(name);
@@ -184,7 +184,7 @@ fn give(name: &str, kind: &'static str, out: *mut u64) -> i32 {
     })
 }
 
-/// Functions that make something of a device, and those that free it.
+/// Functions that make an object of a device, and functions that free it.
 macro_rules! objects {
     ($($create:ident $destroy:ident $kind:literal)*) => {$(
         extern "C" fn $create(device: u64, _: *const c_void, _: *const c_void, out: *mut u64) -> i32 {
@@ -389,7 +389,7 @@ extern "C" fn wait_idle(_: u64) -> i32 {
     0
 }
 
-/// `vkGetInstanceProcAddr` and `vkGetDeviceProcAddr`. They give the functions that free instance and device whatever happens.
+/// Resolves functions, as `vkGetInstanceProcAddr` and `vkGetDeviceProcAddr` do. The functions that free instance and device always succeed.
 ///
 /// # Safety
 /// `name` is a string of C.

@@ -1,6 +1,6 @@
-//! A program part of which is for a device, written by hand: y = ((x + w)² + 1)² − 1 + w, the squares and sums of each half a region.
+//! A handwritten program with a GPU part: y = ((x + w)² + 1)² + w. Each square is in a region of its own.
 //!
-//! The first region leaves (x + w)², the CPU adds 1, the second region squares that and adds w.
+//! The first region computes (x + w)². The CPU adds 1. The second region squares the result and adds w.
 
 use super::modules::{self, LENGTH, Work};
 use modelc::codegen::vulkan::{GpuOptions, Modules};
@@ -17,18 +17,18 @@ const BYTES: u64 = 4 * LENGTH as u64;
 /// The kernels of the device.
 const WORKS: [Work; 3] = [Work::Sum, Work::Square, Work::Check];
 
-/// The weights.
+/// Returns the weights.
 pub fn weights() -> Vec<f32> {
     (0..LENGTH).map(|i| i as f32 * 0.25 - 3.0).collect()
 }
 
-/// What the program answers.
+/// Returns the expected results of the program.
 pub fn expected(x: &[f32]) -> Vec<f32> {
     let square = |v: f32| v * v;
     x.iter().zip(weights()).map(|(x, w)| square(square(x + w) + 1.0) + w).collect()
 }
 
-/// A kernel of the CPU: `write` gives the result of each element of two inputs.
+/// Makes a CPU kernel; `write` computes the result for each element of two inputs.
 fn kernel(name: &str, write: impl Fn(&mut KernelBuilder, [modelc::kernel::Value; 2]) -> modelc::kernel::Value) -> Kernel {
     let mut b = KernelBuilder::new(name);
     let buffers = [("x", BufferKind::Input), ("w", BufferKind::Input), ("y", BufferKind::Output)]
@@ -113,7 +113,7 @@ fn device() -> Device {
     }
 }
 
-/// The program, changed.
+/// Returns the program with a change.
 pub fn changed(change: impl FnOnce(&mut Device)) -> Program {
     let mut device = device();
     change(&mut device);
@@ -158,12 +158,12 @@ pub fn changed(change: impl FnOnce(&mut Device)) -> Program {
     }
 }
 
-/// The program.
+/// Returns the program.
 pub fn program() -> Program {
     changed(|_| {})
 }
 
-/// The same, whose first region takes the workgroups of its last dispatch from memory.
+/// Returns the program with a first region that reads the workgroups of its last dispatch from memory.
 pub fn counted() -> Program {
     changed(|device| {
         let steps = &mut device.regions[0].steps;
@@ -174,7 +174,7 @@ pub fn counted() -> Program {
     })
 }
 
-/// The same, whose first region also looks for numbers below 0, and then fails.
+/// Returns the program with a first region that also fails for numbers below 0.
 pub fn checked() -> Program {
     changed(|device| {
         let status = Bound { memory: DeviceMemory::Area, offset: 0, bytes: 4 };
@@ -183,7 +183,7 @@ pub fn checked() -> Program {
     })
 }
 
-/// The same with a variable v that lives on the device, in place of w in the first sum. It is w² at first, and x² after a call.
+/// Returns the program with a variable v on the device, in place of w in the first sum. It starts as w², and is x² after a call.
 pub fn keeping() -> Program {
     changed(|device| {
         let variable = Variable { name: "v".into(), offset: 1024, bytes: BYTES, initial: Some(0) };
@@ -200,14 +200,14 @@ pub fn keeping() -> Program {
     })
 }
 
-/// What that one answers where the variable is the square of what it was made from.
+/// Returns the expected results of that program if the variable is the square of `from`.
 pub fn expected_keeping(x: &[f32], from: &[f32]) -> Vec<f32> {
     let square = |v: f32| v * v;
     let of_one = |((x, from), w): ((&f32, &f32), f32)| square(square(x + square(*from)) + 1.0) + w;
     x.iter().zip(from).zip(weights()).map(of_one).collect()
 }
 
-/// Options with the kernels of the device.
+/// Returns options with the kernels of the device.
 pub fn options(required: bool) -> GpuOptions {
     let modules = Modules { words: WORKS.map(modules::module).into(), groups: vec![modules::groups(); WORKS.len()] };
     GpuOptions { required, modules: Some(Arc::new(modules)), ..GpuOptions::default() }

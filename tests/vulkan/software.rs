@@ -1,5 +1,5 @@
-//! Programs on Mesa's software device. Vulkan's loader reads the environment, and the validation layer prints, so each test runs a child as a
-//! process of its own.
+//! Programs on Mesa's software device. Vulkan's loader reads the environment and the validation layer prints, so each test runs a child
+//! process.
 
 use super::instances::{info, inputs, jit, measured, on_device_of, run};
 use super::pretend::Host;
@@ -24,7 +24,7 @@ pub const TESTS: &[Test] = &[
     ),
 ];
 
-/// Set to the name of a child in its process.
+/// Environment variable with the name of a child, in its process.
 pub const CHILD: &str = "MODELC_TEST_CHILD";
 
 /// The children, with their names.
@@ -38,13 +38,13 @@ pub const CHILDREN: [(&str, fn()); 7] = [
     ("child_keeps_variables", child_keeps_variables),
 ];
 
-/// What a child prints.
+/// Returns the output of a child.
 fn child(name: &str) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     printed(command.env(CHILD, name))
 }
 
-/// What a program prints that sees the software device and no other.
+/// Returns the output of a program that sees only the software device.
 pub fn printed(command: &mut Command) -> String {
     assert!(with_software_device(command), "the test needs the device");
     let cache = tempfile::tempdir().unwrap();
@@ -54,7 +54,7 @@ pub fn printed(command: &mut Command) -> String {
     text
 }
 
-/// The validation layer has said nothing.
+/// Checks that the validation layer reported nothing.
 pub fn assert_silent(text: &str) {
     assert!(!text.contains("Validation") && !text.contains("VUID") && !text.contains("SYNC-HAZARD"), "{text}");
 }
@@ -93,7 +93,7 @@ fn child_keeps_variables() {
         for _ in 0..2 {
             assert_eq!(run(&mut one, &first), expected_keeping(&first, &weights()));
             assert_eq!(run(&mut one, &second), expected_keeping(&second, &first));
-            // Each instance has its own.
+            // Each instance has its own variable.
             assert_eq!(run(&mut two, &third), expected_keeping(&third, &weights()));
             assert_eq!(run(&mut one, &third), expected_keeping(&third, &second));
             one.reset().unwrap();

@@ -34,8 +34,8 @@ impl Totals {
     }
 }
 
-/// Runs `cargo test --release --workspace` with `arguments`, all test programs even after a failure. Ends with the line `N passed, N failed, N
-/// skipped`.
+/// Runs `cargo test --release --workspace` with `arguments`, all test programs even after a failure. Ends with the line
+/// `N passed, N failed, N skipped`.
 ///
 /// # Errors
 /// A message if the setup fails, if cargo cannot be run, or if a test fails.

@@ -10,27 +10,27 @@ use crate::chains::Random;
 use modelc::ir::builder::FunctionBuilder;
 use modelc::ir::{ElementType, Extent, Func, Scalar, State, Value};
 
-/// A function in the making. All its tensors have as many elements.
+/// A function under construction. All its tensors have the same number of elements.
 pub struct Program<'m> {
     pub builder: FunctionBuilder<'m>,
     pub random: Random,
     pub element: ElementType,
-    /// The product of the extents that are known.
+    /// The product of the static extents.
     pub count: u64,
-    /// Extents of every tensor that are known only when the program runs, and the least that each is.
+    /// Run-time extents of every tensor, each with its least value.
     pub opens: Vec<(Extent, u64)>,
     pub states: Vec<State>,
-    /// It is there where there may be variables, branches and loops.
+    /// Effect token; present if variables, branches and loops are allowed.
     pub token: Option<Value>,
     pub values: Vec<Value>,
-    /// One in which the order of sums shows nothing, so that the place of its greatest element is the same everywhere.
+    /// A tensor in which the order of sums has no effect, so that the position of its greatest element is unique.
     pub exact: Value,
-    /// How many functions this one is inside of.
+    /// Nesting depth of this function.
     pub depth: u32,
 }
 
 impl Program<'_> {
-    /// Makes up to twenty operators and ends the function. Gives it with how many of its results are tensors.
+    /// Adds up to twenty operators and ends the function. Returns it with the number of its results that are tensors.
     pub fn finished(mut self) -> (Func, usize) {
         for _ in 0..4 + self.below(17) {
             self.next();
@@ -59,7 +59,7 @@ impl Program<'_> {
         self.builder.tensor(value).shape.clone()
     }
 
-    /// An extent that is known.
+    /// Returns a static extent.
     fn extent_of(&self, value: Value, axis: usize) -> u64 {
         self.shape_of(value)[axis].as_static().expect("an extent that is known")
     }
@@ -68,12 +68,12 @@ impl Program<'_> {
         if self.shape_of(value) == shape { value } else { self.builder.reshape(value, shape.to_vec()).expect("as many elements") }
     }
 
-    /// A tensor of known extents in one dimension.
+    /// Reshapes a tensor of static extents to one dimension.
     fn flat(&mut self, value: Value) -> Value {
         self.reshaped(value, &[Extent::Static(self.count)])
     }
 
-    /// One of the values made so far, often a late one, often as another shape.
+    /// Selects a value, often a recent one, and often reshapes it.
     fn pick(&mut self) -> Value {
         let first = if self.below(2) == 0 { self.values.len().saturating_sub(3) } else { 0 };
         let values = self.values.clone();
@@ -86,13 +86,13 @@ impl Program<'_> {
         self.reshaped(value, &shape)
     }
 
-    /// One of the values in the shape of another.
+    /// Selects a value in the shape of another one.
     fn pick_like(&mut self, value: Value) -> Value {
         let (other, shape) = (self.pick(), self.shape_of(value));
         self.reshaped(other, &shape)
     }
 
-    /// One more operator.
+    /// Adds one more operator.
     fn next(&mut self) {
         let value = self.pick();
         let shape = self.shape_of(value);
@@ -128,7 +128,7 @@ impl Program<'_> {
         self.values.push(made);
     }
 
-    /// Elements along one axis.
+    /// Slices elements along one axis.
     fn part(&mut self, value: Value, axis: usize, start: u64, size: impl Into<Size>, stride: i64) -> Value {
         self.part_from(value, axis, Extent::Static(start), size, stride)
     }
@@ -145,7 +145,7 @@ impl Program<'_> {
         if self.element == ElementType::F32 { Scalar::f32(-1.5) } else { Scalar::int(self.element, 3) }
     }
 
-    /// One position along an axis.
+    /// Slices one position along an axis.
     fn one(&mut self, value: Value, axis: usize) -> Value {
         let shape = self.shape_of(value);
         let least = shape[axis].as_static().unwrap_or_else(|| self.least(shape[axis]));
@@ -153,14 +153,14 @@ impl Program<'_> {
         self.part(value, axis, start, 1, 1)
     }
 
-    /// A tensor of one dimension in which the order of sums shows nothing.
+    /// Returns a one-dimensional tensor in which the order of sums has no effect.
     fn exact(&mut self) -> Value {
         let value = if self.element == ElementType::F32 { self.exact } else { self.pick() };
         self.flat(value)
     }
 }
 
-/// How many elements a part has along its axis.
+/// Number of elements of a part along its axis.
 struct Size(Extent);
 
 impl From<u64> for Size {

@@ -1,22 +1,22 @@
-//! FlatBuffers damaged along their schema: most results still pass the reader's structural check and break the meaning.
+//! Damage to FlatBuffers by their schema: most results still pass the reader's structural check and have another meaning.
 
 use modelc_schema::{Error, Schema, Site, SiteKind};
 use std::path::Path;
 
-/// Values changed at most in one file, and values looked at.
+/// Limit of the values changed in one file, and of the values inspected.
 const MOST_CHANGES: usize = 4;
 const MOST_SITES: usize = 20_000;
 
-/// Damages files of one schema.
+/// Damage to files of one schema.
 pub struct FlatBuffer {
     schema: Schema,
 }
 
 impl FlatBuffer {
-    /// For files of the schema at `path`.
+    /// Reads the schema at `path`.
     ///
     /// # Errors
-    /// When there is no such schema or it is wrong.
+    /// An error if there is no such schema, or if it is invalid.
     pub fn new(path: &Path) -> Result<Self, Error> {
         Ok(Self { schema: Schema::read(path)? })
     }
@@ -35,7 +35,7 @@ impl FlatBuffer {
                 SiteKind::Tag => random(140) as u64,
                 SiteKind::Offset => offset(file, site, &sites, random),
                 SiteKind::Length => length(read(file, site), random),
-                // Absent, as a rule: then the field has its default.
+                // Usually absent, so that the field has its default.
                 SiteKind::Slot => pick(&[0, 0, 0, 4, read(file, site).wrapping_add(4)], random),
             };
             write(file, site, value);
@@ -57,9 +57,9 @@ fn pick(values: &[u64], random: &mut dyn FnMut(usize) -> usize) -> u64 {
     values[random(values.len())]
 }
 
-/// The value of another site that is like this one.
+/// Returns the value of a similar site.
 fn another(file: &[u8], site: Site, sites: &[Site], random: &mut dyn FnMut(usize) -> usize) -> u64 {
-    // A few tries instead of a list: most kinds have many.
+    // A few tries instead of a list, because most kinds have many sites.
     let candidates = (0..24).map(|_| sites[random(sites.len())]);
     let like = |other: &Site| other.kind == site.kind && other.width == site.width && other.at != site.at;
     let found: Vec<Site> = candidates.filter(like).collect();
@@ -91,7 +91,7 @@ fn float(file: &[u8], site: Site, random: &mut dyn FnMut(usize) -> usize) -> u64
     }
 }
 
-/// The distance to what another field of the same kind refers to. Distances are unsigned, so that must lie further on.
+/// Returns the distance to the target of another field of the same kind. Distances are unsigned, so the target must be after the site.
 fn offset(file: &[u8], site: Site, sites: &[Site], random: &mut dyn FnMut(usize) -> usize) -> u64 {
     let target = |other: Site| other.at as u64 + read(file, other);
     let candidates = (0..64).map(|_| sites[random(sites.len())]);

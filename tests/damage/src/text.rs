@@ -1,12 +1,12 @@
-//! Texts of the tensor language with words changed.
+//! Damage to texts of the tensor language: words are changed.
 
-/// Numbers that replace others: small ones that may fit, and ones that overflow.
+/// Replacements for numbers: small ones that may fit, and ones that overflow.
 const NUMBERS: &[&str] = &["0", "1", "2", "3", "4", "7", "-1", "-2", "255", "65536", "2147483647", "4294967296", "-9223372036854775808"];
 
-/// What ends a word.
+/// Characters that end a word.
 const ENDS: [char; 8] = [' ', ',', '[', ']', '\n', '=', '(', ')'];
 
-/// A text with one to three words changed.
+/// Changes one to three words of a text.
 pub fn damage_text(text: &str, random: &mut dyn FnMut(usize) -> usize) -> String {
     let mut words: Vec<String> = text.split_inclusive(ENDS).map(str::to_owned).collect();
     if words.is_empty() {
@@ -22,7 +22,7 @@ pub fn damage_text(text: &str, random: &mut dyn FnMut(usize) -> usize) -> String
             1 => rest,
             _ if core.parse::<f64>().is_ok() => NUMBERS[random(NUMBERS.len())].to_owned() + &rest,
             _ => {
-                // A value, node or constant in the place of another.
+                // A value, node or constant replaces another one.
                 let name = core.trim_end_matches(|c: char| c.is_ascii_digit());
                 let number: u64 = core[name.len()..].parse().unwrap_or(0);
                 format!("{name}{}{rest}", number.saturating_add(4).saturating_sub(random(8) as u64))

@@ -1,4 +1,4 @@
-//! Operators that compute: element by element, reductions, windows, products.
+//! Operators that compute: element-wise ones, reductions, windows, products.
 
 use super::Program;
 use crate::chains::narrowed;
@@ -7,7 +7,7 @@ use modelc::ir::operators::Scan;
 use modelc::ir::{ElementType, ExpressionBuilder, Extent, NanRule, Reduction, Scalar, ScalarOp, Search, TensorType, Value, WindowGeometry};
 
 impl Program<'_> {
-    /// Where the greatest element is, everywhere.
+    /// Combines each element with the index of the greatest element.
     pub fn searched(&mut self, value: Value, axis: usize) -> Value {
         let place = self.builder.arg_reduce(value, Search::Max, axis, ElementType::I32).expect("one of its dimensions");
         let mut e = ExpressionBuilder::new(&[ElementType::I32]);
@@ -23,7 +23,7 @@ impl Program<'_> {
         self.builder.scan(value, scan).expect("extremes so far")
     }
 
-    /// An extreme everywhere, or beside what it is of.
+    /// Adds a reduction to an extreme, alone or together with its operand.
     pub fn reduced(&mut self, value: Value, axis: usize) -> Value {
         let reduction = self.one_of(&[Reduction::Max, Reduction::Min]);
         let extreme = self.builder.reduce(value, reduction, vec![axis]).expect("one of its dimensions");
@@ -34,14 +34,14 @@ impl Program<'_> {
         self.builder.broadcast(extreme, shape).expect("one position")
     }
 
-    /// The elements as an image, all of whose extents but the first are a shape's last.
+    /// Reshapes the elements to an image, whose extents except the first are the last ones of a shape.
     fn image(&mut self, value: Value) -> Value {
         let mut image = vec![Extent::Static(1); 3];
         image.extend(self.shape_of(value));
         while image.len() > 4 && image[0] == Extent::Static(1) {
             image.remove(0);
         }
-        // What is too much is one with its neighbour.
+        // Surplus dimensions are merged with their neighbours.
         while image.len() > 4 {
             let Some(at) = (1..image.len()).find(|&at| matches!(image[at - 1..=at], [Extent::Static(_), Extent::Static(_)])) else { break };
             let [one, other] = [at - 1, at].map(|d| image[d].as_static().unwrap_or(1));
@@ -59,13 +59,13 @@ impl Program<'_> {
         made.unwrap_or_else(|_| self.map(&[value]))
     }
 
-    /// How many windows there are, where that is known only when the program runs.
+    /// Returns the number of windows in each dimension, if some of them are run-time extents.
     fn positions_of(&self, image: Value) -> Vec<Extent> {
         let shape = self.shape_of(image);
         if shape[1..shape.len() - 1].iter().all(|n| n.as_static().is_some()) { vec![] } else { shape[1..shape.len() - 1].to_vec() }
     }
 
-    /// A product with a constant, or with another tensor where that is a square.
+    /// Multiplies with a constant, or with another tensor if that is square.
     pub fn product(&mut self, value: Value) -> Value {
         let shape = self.shape_of(value);
         let (Some(accumulator), Some(inner)) = (self.accumulator(), shape[shape.len() - 1].as_static()) else { return self.map(&[value]) };
@@ -93,7 +93,7 @@ impl Program<'_> {
         self.builder.literal(TensorType::of(self.element, shape), bytes).expect("a literal fits its own type")
     }
 
-    /// Each channel by itself, or all of them.
+    /// Adds a depthwise or a full convolution.
     pub fn convolved(&mut self, value: Value) -> Value {
         let Some(accumulator) = self.accumulator() else { return self.map(&[value]) };
         let image = self.image(value);
@@ -109,7 +109,7 @@ impl Program<'_> {
         }
     }
 
-    /// What sums are taken in, of elements that products take.
+    /// Returns the type of sums of products; `None` for elements without products.
     fn accumulator(&self) -> Option<ElementType> {
         match self.element {
             ElementType::F32 => Some(ElementType::F32),
@@ -118,7 +118,7 @@ impl Program<'_> {
         }
     }
 
-    /// Sums as elements, now and then with another tensor.
+    /// Converts sums to elements, sometimes combined with another tensor.
     fn brought_back(&mut self, sums: Value) -> Value {
         let mut operands = vec![sums];
         if self.below(2) == 0 {
@@ -127,7 +127,7 @@ impl Program<'_> {
         if self.element == ElementType::I8 { narrowed(&mut self.builder, &operands) } else { self.map(&operands) }
     }
 
-    /// One or two tensors, and a part of one.
+    /// Maps one or two tensors, and a part of one.
     pub fn mapped(&mut self, value: Value, axis: usize) -> Value {
         let mut operands = vec![value];
         if self.below(4) != 0 {
@@ -140,7 +140,7 @@ impl Program<'_> {
         self.map(&operands)
     }
 
-    /// An expression in which no operand is like another.
+    /// Adds an expression in which all operands have different roles.
     pub fn map(&mut self, operands: &[Value]) -> Value {
         let mut e = ExpressionBuilder::new(&vec![self.element; operands.len()]);
         let mut value = e.input(0);
@@ -160,7 +160,7 @@ impl Program<'_> {
     }
 }
 
-/// Windows, one around each pixel, that reach so far.
+/// Makes windows around each pixel with a given reach.
 fn around(reach: i64, positions: Vec<Extent>) -> WindowGeometry {
     let padding_high = if positions.is_empty() { vec![reach; 2] } else { vec![0; 2] };
     WindowGeometry {

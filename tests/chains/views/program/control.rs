@@ -1,4 +1,4 @@
-//! Branches and loops around functions of tensors.
+//! Branches and loops with functions of tensors.
 
 use super::Program;
 use crate::chains::Random;
@@ -6,7 +6,7 @@ use modelc::ir::builder::FunctionBuilder;
 use modelc::ir::{Comparison, ElementType, ExpressionBuilder, Extent, Func, Node, Scalar, ScalarOp, TensorType, Type, Value};
 
 impl Program<'_> {
-    /// One of two functions of some tensors, or one a few times.
+    /// Adds a branch between two functions of some tensors, or a loop of a few iterations.
     pub fn within(&mut self) {
         let Some(token) = self.token else { return };
         let operands: Vec<Value> = (0..1 + self.below(2)).map(|_| self.pick()).collect();
@@ -24,7 +24,7 @@ impl Program<'_> {
         self.values.extend(results);
     }
 
-    /// Whether the first element of a tensor is negative.
+    /// Computes a condition: the first element of a tensor is negative.
     fn condition(&mut self) -> Value {
         let exact = self.exact();
         let first = self.part(exact, 0, 0, 1, 1);
@@ -35,14 +35,14 @@ impl Program<'_> {
         self.compared(scalar, e, number, 0)
     }
 
-    /// Whether a number made of a scalar is less than another.
+    /// Computes a condition: a number made of a scalar is less than `bound`.
     fn compared(&mut self, scalar: Value, mut e: ExpressionBuilder, number: Node, bound: i64) -> Value {
         let bound = e.constant(Scalar::int(ElementType::I32, bound));
         let less = e.op(ScalarOp::Compare(Comparison::Less), &[number, bound]).expect("numbers of one type");
         self.builder.map(&[scalar], e.finish(vec![less])).expect("one number")
     }
 
-    /// Whether a loop has not run a few rounds.
+    /// Makes the condition of a loop with at most a few iterations.
     fn head(&mut self, operands: &[Value]) -> Func {
         let rounds = self.below(4) as i64;
         let mut head = self.inside(operands, true);
@@ -53,7 +53,7 @@ impl Program<'_> {
         head.builder.finish(vec![less])
     }
 
-    /// A function of tensors and a token to as many of the same types; where it is `counted`, one of a count too, which it raises.
+    /// Makes a function of tensors and a token with results of the same types. With `counted`, it also takes a count and increments it.
     fn function(&mut self, operands: &[Value], counted: bool) -> Func {
         let shapes: Vec<Vec<Extent>> = operands.iter().map(|&operand| self.shape_of(operand)).collect();
         let mut inner = self.inside(operands, counted);
@@ -76,7 +76,7 @@ impl Program<'_> {
         inner.builder.finish(results)
     }
 
-    /// The beginning of a function of tensors and a token; where it is `counted`, of a count before them.
+    /// Starts a function of tensors and a token; with `counted`, of a count before them.
     fn inside(&mut self, operands: &[Value], counted: bool) -> Program<'_> {
         let types: Vec<TensorType> = operands.iter().map(|&v| self.builder.tensor(v).clone()).collect();
         let random = Random(self.random.next());

@@ -1,10 +1,10 @@
-//! Operators that move elements: joins of parts, borders, what positions pick, variables.
+//! Operators that move elements: concatenations of parts, padding, gathers, variables.
 
 use super::Program;
 use modelc::ir::{Combination, ElementType, Extent, Interval, Order, Scatter, Search, TensorType, Value};
 
 impl Program<'_> {
-    /// What is in front moved to the end.
+    /// Moves the first positions to the end.
     pub fn rolled(&mut self, value: Value, axis: usize) -> Value {
         let extent = self.extent_of(value, axis);
         let cut = 1 + self.below(extent - 1);
@@ -12,7 +12,7 @@ impl Program<'_> {
         self.builder.concat(&parts, axis).expect("parts of one tensor")
     }
 
-    /// One part as often as it fits, and what another tensor has.
+    /// Repeats one part as often as it fits, and fills the rest from another tensor.
     pub fn repeated(&mut self, value: Value, axis: usize) -> Value {
         let extent = self.extent_of(value, axis);
         let size = 1 + self.below(extent / 2);
@@ -29,7 +29,7 @@ impl Program<'_> {
         self.builder.concat(&parts, axis).expect("parts that fit")
     }
 
-    /// Parts of two tensors, or two parts of one.
+    /// Concatenates parts of two tensors, or two parts of one.
     pub fn joined(&mut self, value: Value, axis: usize) -> Value {
         let extent = self.extent_of(value, axis);
         let other = if self.below(2) == 0 { value } else { self.pick_like(value) };
@@ -39,7 +39,7 @@ impl Program<'_> {
         self.builder.concat(&parts, axis).expect("parts that fit")
     }
 
-    /// A part with a border.
+    /// Pads a part.
     pub fn padded(&mut self, value: Value, axis: usize) -> Value {
         let amount = 1 + self.below(self.extent_of(value, axis) - 1) as i64;
         let amount = if self.below(2) == 0 { amount } else { -amount };
@@ -51,7 +51,7 @@ impl Program<'_> {
         self.builder.pad_to(value, low, high, border, padded).expect("a border of this type")
     }
 
-    /// A part with a border that mirrors it.
+    /// Pads a part with a mirrored border.
     pub fn mirrored(&mut self, value: Value, axis: usize) -> Value {
         let extent = self.extent_of(value, axis);
         let amount = 1 + self.below(extent / 2);
@@ -74,14 +74,14 @@ impl Program<'_> {
         self.builder.transpose(value, permutation).expect("a permutation")
     }
 
-    /// One position everywhere.
+    /// Repeats one position everywhere.
     pub fn spread(&mut self, value: Value, axis: usize) -> Value {
         let one = self.one(value, axis);
         let shape = self.shape_of(value);
         self.builder.broadcast(one, shape).expect("one position")
     }
 
-    /// Even positions, then odd ones.
+    /// Puts even positions before odd ones.
     pub fn apart(&mut self, value: Value, axis: usize) -> Value {
         let extent = self.extent_of(value, axis);
         let parts = [self.part(value, axis, 0, extent.div_ceil(2), 2), self.part(value, axis, 1, extent / 2, 2)];
@@ -99,7 +99,7 @@ impl Program<'_> {
         self.builder.gather(value, positions, axis, 0).expect("positions along a dimension")
     }
 
-    /// Parts of a tensor, or of itself, put elsewhere.
+    /// Scatters parts of a tensor into another one, or into itself.
     pub fn scattered(&mut self, value: Value, axis: usize) -> Value {
         let extent = self.extent_of(value, axis);
         let other = if self.below(2) == 0 { value } else { self.pick_like(value) };
@@ -111,7 +111,7 @@ impl Program<'_> {
         self.builder.scatter([value, positions, updates], scatter).expect("updates of this size")
     }
 
-    /// A run of two joined tensors, from where the greatest element of one is.
+    /// Slices two concatenated tensors at the index of the greatest element of one.
     pub fn found(&mut self, value: Value) -> Value {
         let flat = self.flat(value);
         let other = self.pick_like(flat);
@@ -128,7 +128,7 @@ impl Program<'_> {
         self.builder.top_k(value, order, shape[shape.len() - 1]).expect("all of them")[0]
     }
 
-    /// What a variable holds; often something else is stored before or after.
+    /// Reads a variable; often another value is stored before or after.
     pub fn remembered(&mut self, value: Value) -> Value {
         let (Some(mut token), [_, ..]) = (self.token, &self.states[..]) else { return self.map(&[value]) };
         let states = self.states.clone();

@@ -1,22 +1,22 @@
-//! What is done along an extent that is known only when the program runs.
+//! Operations along a run-time extent.
 
 use super::Program;
 use modelc::ir::{Extent, IndexOperation, Value};
 
 impl Program<'_> {
-    /// The least that an open extent is.
+    /// Returns the least value of a run-time extent.
     pub fn least(&self, extent: Extent) -> u64 {
         self.opens.iter().find(|(open, _)| *open == extent).map_or(1, |(_, least)| *least)
     }
 
-    /// An open extent without some positions.
+    /// Subtracts positions from a run-time extent.
     fn without(&mut self, extent: Extent, positions: u64) -> Extent {
         let Extent::Value(index) = extent else { return extent };
         let positions = self.builder.index_constant(positions as i64).expect("a number");
         Extent::Value(self.builder.index_binary(IndexOperation::Subtract, index, positions).expect("numbers"))
     }
 
-    /// Positions along an open axis moved by some, and what comes in their place from this tensor or another.
+    /// Shifts positions along a dynamic axis; the gap is filled from this tensor or from another one.
     pub fn shifted(&mut self, value: Value, axis: usize) -> Value {
         let extent = self.shape_of(value)[axis];
         let least = self.least(extent);
@@ -39,7 +39,7 @@ impl Program<'_> {
         self.builder.concat_to(&parts, axis, extent).expect("parts that fit")
     }
 
-    /// Something else that is done along an open axis.
+    /// Applies another operation along a dynamic axis.
     pub fn moved(&mut self, value: Value, axis: usize) -> Value {
         match self.below(5) {
             0 => self.spread(value, axis),
