@@ -26,14 +26,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The commit that `cargo package` records.
+/// Returns the commit that `cargo package` recorded.
 fn packaged_commit() -> Option<String> {
     let record = fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let (_, rest) = record.split_once("\"sha1\": \"")?;
     rest.split('"').next().map(str::to_owned)
 }
 
-/// The commit of this checkout. Only optimized builds ask for it, as each commit then makes the compiler be built again.
+/// Returns the commit of this checkout. Only optimized builds use it, because each new commit then rebuilds the compiler.
 fn checked_out_commit() -> Option<String> {
     if env::var("PROFILE").ok()? != "release" || !Path::new(".git").exists() {
         return None;

@@ -1,6 +1,6 @@
-//! The public API: a [`Model`] is a file, a [`Session`] runs it, [`Compiled`](crate::Compiled) is what it is compiled to.
+//! The public API: a [`Model`] is a file, a [`Session`] runs it, and [`Compiled`](crate::Compiled) is its compiled form.
 //!
-//! The command line is built on the same parts. What only it needs is hidden in the documentation.
+//! The command line uses the same parts. Items that only it needs are hidden in the documentation.
 
 mod aligned;
 mod array;

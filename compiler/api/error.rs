@@ -3,9 +3,9 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind};
 use std::fmt;
 
-/// Errors with their place in the model and the next step. All unsupported operators of a model come in one error.
+/// Errors with their location in the model and the next step. All unsupported operators of a model are in one error.
 ///
-/// The accessors are those of the first entry; [`Error::all`] has the others. Codes keep their meaning: `docs/DIAGNOSTICS.md` lists them.
+/// The accessors refer to the first entry; [`Error::all`] has the others. Codes keep their meaning: `docs/DIAGNOSTICS.md` lists them.
 ///
 /// ```
 /// let error = modelc::Model::open("missing.tflite").unwrap_err();
@@ -20,57 +20,57 @@ impl Error {
         self.0.0.first()
     }
 
-    /// The code: `MC0502`.
+    /// Returns the code: `MC0502`.
     pub fn code(&self) -> String {
         self.first().map_or_else(String::new, |first| first.code.to_string())
     }
 
-    /// Whose fault it is.
+    /// Returns whose fault it is.
     pub fn kind(&self) -> Kind {
         self.first().map_or(Kind::Bug, Diagnostic::kind)
     }
 
-    /// One sentence without a full stop.
+    /// Returns the message: one sentence without a full stop.
     pub fn message(&self) -> &str {
         self.first().map_or("", |first| &first.message)
     }
 
-    /// The file, as its path was given.
+    /// Returns the file, with the path as it was given.
     pub fn file(&self) -> Option<&str> {
         self.first()?.location.file.as_deref()
     }
 
-    /// The method or subgraph.
+    /// Returns the method or subgraph.
     pub fn method(&self) -> Option<&str> {
         self.first()?.location.function.as_deref()
     }
 
-    /// The position and the name of the operator.
+    /// Returns position and name of the operator.
     pub fn operator(&self) -> Option<(u32, &str)> {
         self.first()?.location.operator.as_ref().map(|(index, name)| (*index, name.as_str()))
     }
 
-    /// The name of the tensor.
+    /// Returns the name of the tensor.
     pub fn tensor(&self) -> Option<&str> {
         self.first()?.location.tensor.as_deref()
     }
 
-    /// Names what would have been right.
+    /// Returns the expected input.
     pub fn expected(&self) -> Option<&str> {
         self.first()?.expected.as_deref()
     }
 
-    /// Names what was found instead.
+    /// Returns the actual input.
     pub fn found(&self) -> Option<&str> {
         self.first()?.found.as_deref()
     }
 
-    /// The next step.
+    /// Returns the next step.
     pub fn help(&self) -> Option<&str> {
         self.first()?.help.as_deref()
     }
 
-    /// Each entry as an error of its own, the first one too.
+    /// Returns every entry as a separate error, including the first one.
     pub fn all(&self) -> impl Iterator<Item = Self> + '_ {
         self.0.0.iter().map(|diagnostic| Self::from(diagnostic.clone()))
     }

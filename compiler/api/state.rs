@@ -1,4 +1,4 @@
-//! The variables that a model keeps from call to call, saved.
+//! Saved variables of a model, which it keeps between calls.
 
 use crate::diagnostic::Diagnostic;
 use crate::interface::E_STATE;
@@ -6,7 +6,7 @@ use crate::jit::check_status;
 use crate::program::Program;
 use sha2::{Digest, Sha256};
 
-/// The variables of a session at one time. It fits sessions of the same model and settings, made by the same version of modelc.
+/// The variables of a session at one time. They fit sessions of the same model and settings, made by the same version of modelc.
 ///
 /// ```
 /// # fn main() -> Result<(), modelc::Error> {
@@ -25,25 +25,25 @@ pub struct State(Vec<u8>);
 const HASH_BYTES: usize = 8;
 
 impl State {
-    /// The bytes of [`State::as_bytes`]. [`Session::set_state`](crate::Session::set_state) checks them.
+    /// Makes a state from the bytes of [`State::as_bytes`]. [`Session::set_state`](crate::Session::set_state) checks them.
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes, to be stored.
+    /// Returns the bytes, to be stored.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Variables with the hash of what they belong to.
+    /// Makes a state of variables, with the hash of their layout.
     pub(super) fn new(hash: u64, variables: &[u8]) -> Self {
         Self([&hash.to_le_bytes(), variables].concat())
     }
 
-    /// The variables.
+    /// Returns the variables.
     ///
     /// # Errors
-    /// MC0513 if they are of another model.
+    /// MC0513 if they belong to another model.
     pub(super) fn variables(&self, hash: u64, bytes: usize) -> Result<&[u8], Diagnostic> {
         match self.0.split_first_chunk::<HASH_BYTES>() {
             Some((own, variables)) if u64::from_le_bytes(*own) == hash && variables.len() == bytes => Ok(variables),
@@ -52,7 +52,7 @@ impl State {
     }
 }
 
-/// The hash of the names and places of a program's variables.
+/// Returns a hash of the names and offsets of a program's variables.
 pub(super) fn layout_hash(program: &Program) -> u64 {
     let mut hash = Sha256::new();
     for variable in &program.variables {

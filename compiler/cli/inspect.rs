@@ -1,4 +1,4 @@
-//! `modelc inspect FILE`: a model, or an object or executable that holds one.
+//! `modelc inspect FILE`: a model, or an object or executable that contains one.
 
 mod contents;
 mod gpu;
@@ -62,10 +62,10 @@ impl Arguments {
     }
 }
 
-/// Shows what a file contains.
+/// Shows the contents of a file.
 ///
 /// # Errors
-/// Whatever is wrong with the file. What can be said of a model that cannot be compiled is printed before that.
+/// Any diagnostic about the file. Facts about a model that cannot be compiled are printed first.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let file = &arguments.file;
     let files = Files::new(arguments.common.inputs().chain(arguments.compare.as_deref()).chain([file.as_str()]));
@@ -104,10 +104,10 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
             }
             within_limits(arguments, [(&compiled.files.record, &compiled.lowered.peaks[..])])
         }
-        // A mistake on the command line says nothing of the model.
+        // A mistake on the command line is no property of the model.
         Err(errors) if errors.0.iter().any(|error| error.kind() == Kind::Usage) => Err(errors),
         Err(errors) => {
-            // Of a file that is no sound model nothing can be listed, and the errors say why.
+            // An invalid model has no listing; the errors tell the reason.
             if let Ok(listing) = listing(&errors) {
                 print(&if arguments.wants_json() { format!("{:#}\n", listing.to_json()) } else { listing.text(detail) })?;
             }
@@ -196,7 +196,7 @@ fn model_text(listing: &Listing, compiled: &Compiled, detail: Detail) -> String 
     text
 }
 
-/// Bytes that a method's kernels read and write, each call counted once.
+/// Returns the bytes that a method's kernels read and write, each call counted once.
 fn bytes_moved(method: &Method) -> u64 {
     calls(&method.steps).iter().map(|call| call.origin.bytes).sum()
 }

@@ -1,21 +1,21 @@
-//! Ctrl-C, and the signals that ask a process to end: temporary files are removed, and a measurement ends with what it has.
+//! Ctrl-C, and signals that end a process: temporary files are removed, and a measurement ends early with its results.
 
 use crate::emit::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set while the command ends by itself when it is asked to.
+/// `true` while the command can end itself on request.
 static ENDS_ITSELF: AtomicBool = AtomicBool::new(false);
-/// Set when it was asked to.
+/// `true` after the request.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// The exit status of a process that SIGINT ended, as shells give it.
+/// Exit status of a process that SIGINT ended, as shells report it.
 const INTERRUPTED: i32 = 130;
 
 /// Handles signals from now on.
 pub fn handle() {
-    // Where the system has no signals to handle, or somebody else does, the process ends as it would have.
+    // If the system has no such signals, or another handler exists, the process ends as by default.
     let _ = ctrlc::set_handler(|| {
-        // The second time nothing is waited for.
+        // The second signal ends the process at once.
         if ENDS_ITSELF.load(Ordering::SeqCst) && !ASKED.swap(true, Ordering::SeqCst) {
             return;
         }
@@ -24,11 +24,11 @@ pub fn handle() {
     });
 }
 
-/// A stretch of work that asks [`is_asked`] from time to time, and ends itself.
+/// A period of work that calls [`is_asked`] regularly, and ends itself.
 pub struct Measuring;
 
 impl Measuring {
-    /// Begins one.
+    /// Begins such a period.
     pub fn begin() -> Self {
         ENDS_ITSELF.store(true, Ordering::SeqCst);
         Self
@@ -41,7 +41,7 @@ impl Drop for Measuring {
     }
 }
 
-/// Says that the work is to end.
+/// Tells that the work should end.
 pub fn is_asked() -> bool {
     ASKED.load(Ordering::SeqCst)
 }

@@ -1,19 +1,19 @@
-//! A line that shows how long the work takes, on a terminal.
+//! A line on a terminal with the duration of the work.
 
 use super::console;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Work below this is over before somebody wonders.
+/// Duration below which no line is shown.
 const QUICK: Duration = Duration::from_millis(500);
 /// Time between two lines.
 const STEP: Duration = Duration::from_millis(200);
 
-/// Does work, and tells how long it takes: while it lasts on a terminal, and afterwards with `--verbose`.
+/// Runs some work and shows its duration: meanwhile on a terminal, and afterwards with `--verbose`.
 pub fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
-    // Folders would leave no room for the time.
+    // Folders would leave no space for the time.
     let shown = console::shows_progress().then(|| Shown::new(what.replace(folder_of(what), ""), start));
     let done = work();
     drop(shown);
@@ -21,15 +21,15 @@ pub fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The folder in front of a file's name, at the end of a text.
+/// Returns the folder of the file whose path ends a text.
 fn folder_of(text: &str) -> &str {
     let path = text.split_once(' ').map_or("", |(_, path)| path);
     path.rfind('/').map_or("", |end| &path[..=end])
 }
 
-/// The line, which is gone when this is dropped.
+/// The line, which disappears when this is dropped.
 struct Shown {
-    /// Dropped first: the other end then stops.
+    /// Sender that is dropped first, so that the other end stops.
     over: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -37,7 +37,7 @@ struct Shown {
 impl Shown {
     fn new(what: String, start: Instant) -> Self {
         let (over, waiting) = channel();
-        // Without a thread there is no line, which is no harm.
+        // Without a thread there is no line, which does no harm.
         let thread = std::thread::Builder::new().spawn(move || show(&what, start, &waiting)).ok();
         Self { over: Some(over), thread }
     }
@@ -47,7 +47,7 @@ impl Drop for Shown {
     fn drop(&mut self) {
         self.over = None;
         if let Some(thread) = self.thread.take() {
-            // It does not panic.
+            // The thread does not panic.
             let _ = thread.join();
         }
     }

@@ -1,19 +1,19 @@
-//! `modelc --version --verbose`: what tells one build from another, and what this computer can run.
+//! `modelc --version --verbose`: identification of a build, and the levels that this computer can run.
 
 use crate::interface::ABI;
 use crate::target;
 use std::ffi::OsString;
 
-/// The commit that was built: given to the build, recorded in the package, or asked of git by an optimized build.
+/// The commit of the build: given to the build, recorded in the package, or from git in an optimized build.
 const COMMIT: Option<&str> = option_env!("MODELC_COMMIT");
 
-/// Recognises a command line that asks for the long version and nothing else.
+/// Recognizes a command line that only asks for the long version.
 pub fn is_asked(given: &[OsString]) -> bool {
     let words: Vec<&str> = given.iter().skip(1).map(|word| word.to_str().unwrap_or_default()).collect();
     matches!(words[..], ["--version" | "-V", "--verbose"] | ["--verbose", "--version" | "-V"])
 }
 
-/// The long version, a name and a value a line.
+/// Returns the long version, with a name and a value in each line.
 pub fn text() -> String {
     let target = target::host().map_or("none", |target| target.name);
     let level = target::host_machine().map_or("none", |machine| machine.level);

@@ -1,6 +1,6 @@
-//! Whose fault a diagnostic is.
+//! Kinds of diagnostics: whose fault an error is.
 
-/// Whose fault an error is.
+/// Party whose fault an error is.
 ///
 /// ```
 /// assert_eq!(modelc::ErrorKind::Unsupported.name(), "unsupported");
@@ -9,7 +9,7 @@
 pub enum Kind {
     /// The model or data file breaks its own format or contradicts itself.
     Invalid,
-    /// The model is sound but uses what this compiler does not do.
+    /// The model is valid but uses a feature that this compiler does not support.
     Unsupported,
     /// A file could not be read or written.
     Io,
@@ -20,7 +20,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word in messages and JSON.
+    /// Returns the word in messages and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Invalid => "invalid",

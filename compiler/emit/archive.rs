@@ -1,10 +1,10 @@
-//! Static libraries of one object, deterministic: no time, no owner. GNU's form of `ar`, which Microsoft's linker reads too,
-//! or BSD's, which Apple's does.
+//! Static libraries of one object, without time and owner. The format is GNU's form of `ar`, which Microsoft's linker also reads, or BSD's,
+//! which Apple's linker reads.
 
 use super::image::Image;
 use crate::target::ObjectFormat;
 
-/// An archive of one object, whose index lists its global symbols as the object spells them.
+/// Makes an archive of one object. Its index lists the object's global symbols, as the object spells them.
 pub fn archive(format: ObjectFormat, member: &str, object: &Image, symbols: &[String]) -> Image {
     match format {
         ObjectFormat::Elf | ObjectFormat::Coff => gnu(member, object, symbols),
@@ -16,7 +16,7 @@ const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER_BYTES: usize = 60;
 
 fn gnu(member: &str, object: &Image, symbols: &[String]) -> Image {
-    // Names longer than a header's field stand in a member of their own.
+    // A name that is longer than the header's field is in a separate member.
     let short = member.len() < 16 && !member.contains('/');
     let long_names = if short { String::new() } else { format!("{}/\n", member.replace('/', "_")) };
     let member_name = if short { format!("{member}/") } else { "/0".into() };
@@ -33,7 +33,7 @@ fn gnu(member: &str, object: &Image, symbols: &[String]) -> Image {
     archive
 }
 
-/// The number of symbols, the offset of the member that defines each, their names; numbers are big-endian.
+/// Returns the index: the number of symbols, the offset of each symbol's member, and the names. Numbers are big-endian.
 fn gnu_index(symbols: &[String], member: u32) -> Vec<u8> {
     let mut index = (symbols.len() as u32).to_be_bytes().to_vec();
     for _ in symbols {
@@ -51,7 +51,7 @@ fn bsd(member: &str, object: &Image, symbols: &[String]) -> Image {
     let offset = MAGIC.len() + HEADER_BYTES + (bsd_name(index_name).len() + bsd_index(symbols, 0).len()).next_multiple_of(8);
     let mut archive = Image::from(MAGIC.to_vec());
     for (name, contents) in [(index_name, bsd_index(symbols, offset as u32).into()), (member, object.clone())] {
-        // The name stands before the contents and counts as part of them.
+        // The name is before the contents and counts as part of them.
         let padded = bsd_name(name);
         let mut named = Image::from(padded.clone());
         named.append(&contents);
@@ -61,14 +61,15 @@ fn bsd(member: &str, object: &Image, symbols: &[String]) -> Image {
     archive
 }
 
-/// A name with zeros after it, so long that the object after it is aligned.
+/// Returns a name with zeros after it, so that the object after it is aligned.
 fn bsd_name(name: &str) -> Vec<u8> {
     let mut bytes = name.as_bytes().to_vec();
     bytes.resize(bytes.len().next_multiple_of(8), 0);
     bytes
 }
 
-/// The bytes of the table, a position of a name and of a member for each symbol; the bytes of the names, the names. Little-endian.
+/// Returns the index: the bytes of the table, an offset of the name and of the member for each symbol, the bytes of the names, the names.
+/// Numbers are little-endian.
 fn bsd_index(symbols: &[String], member: u32) -> Vec<u8> {
     let mut names = Vec::new();
     let mut index = (8 * symbols.len() as u32).to_le_bytes().to_vec();
@@ -86,7 +87,7 @@ fn bsd_index(symbols: &[String], member: u32) -> Vec<u8> {
     index
 }
 
-/// A member: name, time, owner, group, mode, size in fields of fixed width, then the contents, padded to even.
+/// Adds a member: name, time, owner, group, mode and size in fields of fixed width, then the contents, padded to an even length.
 fn add(archive: &mut Image, name: &str, contents: Image) {
     let header = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, "100644", contents.len());
     debug_assert_eq!(header.len(), HEADER_BYTES);

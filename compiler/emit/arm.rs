@@ -1,6 +1,6 @@
-//! The build attributes of objects for Arm's M profile ("Addenda to, and Errata in, the ABI for the Arm Architecture"): what linkers compare.
+//! The build attributes of objects for Arm's M profile ("Addenda to, and Errata in, the ABI for the Arm Architecture"), which linkers compare.
 //!
-//! No entry passes floats, so objects fit programs of every float ABI.
+//! Entries have no float parameters, so objects fit programs with any float ABI.
 
 use crate::kernel::Lane;
 use crate::program::Program;
@@ -18,11 +18,11 @@ const TAG_ABI_HARD_FP_USE: u8 = 27;
 const TAG_ABI_VFP_ARGS: u8 = 28;
 const TAG_CPU_UNALIGNED_ACCESS: u8 = 34;
 
-/// An architecture as the attributes number it.
+/// Properties of an architecture in the attributes.
 struct Architecture {
     levels: &'static [&'static str],
     architecture: u8,
-    /// The floating-point unit: VFPv4 or that of Armv8, each with 16 registers of 64 bits.
+    /// The floating-point unit: VFPv4 or Armv8's, each with 16 registers of 64 bits.
     floats: u8,
 }
 
@@ -34,14 +34,14 @@ const ARCHITECTURES: &[Architecture] = &[
     Architecture { levels: &["cortex-m33"], architecture: 17, floats: 8 },
 ];
 
-/// The section of an object for a level.
+/// Returns the section of an object for a level.
 pub fn attributes(level: &str, program: &Program) -> Option<Vec<u8>> {
     let row = ARCHITECTURES.iter().find(|row| row.levels.contains(&level))?;
-    // 2: Thumb-2. 3: what the architecture has, which is how compilers mark Armv8-M.
+    // 2 is Thumb-2. 3 is the architecture's own set, with which compilers mark Armv8-M.
     let thumb = if row.architecture > 16 { 3 } else { 2 };
     let mut tags = vec![(TAG_CPU_ARCH, row.architecture), (TAG_CPU_ARCH_PROFILE, b'M'), (TAG_THUMB_ISA_USE, thumb)];
     if row.floats > 0 && has_floats(program) {
-        // The unit has binary32 alone.
+        // The unit has only binary32.
         tags.extend([(TAG_FP_ARCH, row.floats), (TAG_ABI_HARD_FP_USE, 1)]);
     }
     tags.extend([(TAG_ABI_ALIGN_PRESERVED, 1), (TAG_ABI_VFP_ARGS, 3), (TAG_CPU_UNALIGNED_ACCESS, 1)]);
@@ -54,7 +54,8 @@ fn has_floats(program: &Program) -> bool {
     types.any(|ty| matches!(ty.lane, Lane::F32 | Lane::F64))
 }
 
-/// A section of attributes of a whole file, as ELF has them for Arm and RISC-V. The lengths count themselves, the inner one its tag too.
+/// Returns a section of attributes of a whole file, in the common format of Arm and RISC-V. Lengths include themselves, and the inner one also
+/// its tag.
 pub(super) fn section(vendor: &[u8], tags: &[u8]) -> Vec<u8> {
     let mut bytes = vec![b'A'];
     bytes.extend((vendor.len() as u32 + tags.len() as u32 + 9).to_le_bytes());

@@ -1,17 +1,17 @@
 //! Constant methods in C: methods without inputs whose outputs are the same in every call.
 //!
-//! `get_dim`, a number, is `NET_GET_DIM_VALUE`. Several numbers, or the elements of a tensor, are `NET_GET_ENDS_VALUES` and
-//! `NET_GET_ENDS_COUNT`. The method's function is there as for every method.
+//! `get_dim`, a scalar, is `NET_GET_DIM_VALUE`. Several scalars, or the elements of a tensor, are `NET_GET_ENDS_VALUES` and
+//! `NET_GET_ENDS_COUNT`. The method also has a function, like every method.
 
 use super::header::c_type;
 use crate::ir::{ElementType, Scalar};
 use crate::program::{Method, Port};
 use std::fmt::Write;
 
-/// Elements above which a tensor is left to the method: a header is read by people.
+/// Limit of the elements in the header, because people read it; larger tensors are only returned by the method.
 const MOST_ELEMENTS: usize = 4096;
 
-/// Declares the values of a constant method; nothing for another one. `upper` is `NET_GET_DIM`.
+/// Declares the values of a constant method; writes nothing for other methods. `upper` is `NET_GET_DIM`.
 pub fn declare(text: &mut String, method: &Method, upper: &str) {
     let Some(element) = element(method) else { return };
     let numbers: Vec<String> = method.outputs.iter().flat_map(numbers).collect();
@@ -30,7 +30,7 @@ pub fn declare(text: &mut String, method: &Method, upper: &str) {
     let _ = writeln!(text, "static const {} {upper}_VALUES[{upper}_COUNT] = {{ {} }};", c_type(element), numbers.join(", "));
 }
 
-/// The type that all outputs of a constant method have, if C has numbers of it.
+/// Returns the common type of all outputs of a constant method, if C has numbers of it.
 fn element(method: &Method) -> Option<ElementType> {
     let first = method.outputs.first()?.element;
     let plain = first.bits() >= 8 && !matches!(first, ElementType::F16 | ElementType::Bf16 | ElementType::C64 | ElementType::C128);
@@ -38,7 +38,7 @@ fn element(method: &Method) -> Option<ElementType> {
     (plain && constant).then_some(first)
 }
 
-/// The elements of an output as C writes them.
+/// Returns the elements of an output as C literals.
 fn numbers(port: &Port) -> Vec<String> {
     let size = (port.element.bits() / 8).max(1) as usize;
     let bytes = port.value.as_ref().map_or(&[][..], |value| value.bytes());
@@ -46,7 +46,7 @@ fn numbers(port: &Port) -> Vec<String> {
     bytes.chunks_exact(size).map(number).collect()
 }
 
-/// A number as C99 and C++17 read it back, with no library.
+/// Formats a number so that C99 and C++17 read it back exactly, without a library.
 fn literal(number: Scalar) -> String {
     let element = number.element();
     if element.is_float() {
@@ -55,7 +55,7 @@ fn literal(number: Scalar) -> String {
         return match value {
             _ if value.is_nan() => format!("(0.0{suffix} / 0.0{suffix})"),
             _ if value.is_infinite() => format!("({}1.0{suffix} / 0.0{suffix})", if value < 0.0 { "-" } else { "" }),
-            // The shortest decimal of the type's own precision.
+            // The shortest decimal in the type's own precision.
             _ if element == ElementType::F32 => format!("{:?}f", value as f32),
             _ => format!("{value:?}"),
         };

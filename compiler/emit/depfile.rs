@@ -1,6 +1,6 @@
-//! Dependency files in the syntax of Make, which Ninja and CMake read too.
+//! Dependency files in the syntax of Make, which Ninja and CMake also read.
 
-/// A rule that says `target` depends on `inputs`, and an empty rule for each input, so that a deleted one is no error.
+/// Returns a rule that makes `target` depend on `inputs`, and an empty rule for each input, so that a deleted input is no error.
 pub fn depfile(target: &str, inputs: &[&str]) -> String {
     let mut text = format!("{}:", escape(target));
     for input in inputs {
@@ -14,7 +14,7 @@ pub fn depfile(target: &str, inputs: &[&str]) -> String {
     text
 }
 
-/// Recognises a dependency file as [`depfile`] writes them.
+/// Recognizes a dependency file of [`depfile`].
 pub fn is_own(text: &str) -> bool {
     let Some((rule, rest)) = text.split_once("\n\n") else { return false };
     let mut lines = rule.split(" \\\n  ");

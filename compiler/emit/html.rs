@@ -1,7 +1,7 @@
-//! The report as a page: one file without references to others, so that it can be mailed and kept.
+//! The report as a page: one file without references to other files, so that it can be mailed and kept.
 //!
-//! The page carries the report as JSON, and its script draws it. Names come from model files: they reach the page as JSON with every
-//! `<` escaped, and the script sets them as text, never as markup. The page's policy forbids it to load anything.
+//! The page contains the report as JSON, and its script draws it. Names come from model files. They are in the JSON with every `<` escaped, and
+//! the script inserts them as text, never as markup. The page's policy forbids it to load anything.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ const SCRIPT: &str = concat!(
     include_str!("html/script.js"),
 );
 
-/// The page of a report of schema `modelc.report/1`.
+/// Returns the page of a report of schema `modelc.report/1`.
 pub fn page(report: &Value) -> String {
     // Nothing inside the script element can end it.
     let data = report.to_string().replace('<', "\\u003c");

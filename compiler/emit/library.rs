@@ -7,10 +7,10 @@ use crate::diagnostic::Diagnostic;
 use crate::ir::Module;
 use crate::program::Program;
 
-/// The shared library of a program, which programs ask for by a name. `module` is what the program was lowered from.
+/// Writes the shared library of a program, which programs load by a name. `module` is the source of the program.
 ///
 /// # Errors
-/// A usage diagnostic for a target without shared libraries that are written.
+/// A usage diagnostic if shared libraries of the target cannot be written.
 pub fn shared_library(
     (program, module): (&Program, &Module),
     model: &ModelInfo,

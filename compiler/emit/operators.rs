@@ -1,4 +1,4 @@
-//! The report by operator: kernels that compute the same operators are one row.
+//! The report by operator: kernels that compute the same operators form one row.
 
 use super::graph::Nodes;
 use super::report::constants_bytes;
@@ -7,7 +7,7 @@ use crate::program::{Program, by_operator, calls};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Adds the rows of all methods to a report that has its kernels.
+/// Adds the rows of all methods to a report that already has its kernels.
 pub fn add(report: &mut Value, program: &Program, module: &Module) {
     let nodes = Nodes::new(module);
     let mut rows = Vec::new();
@@ -36,7 +36,7 @@ pub fn add(report: &mut Value, program: &Program, module: &Module) {
     report["operators"] = rows.into();
 }
 
-/// Bytes of the functions of some kernel calls, each counted once.
+/// Returns the bytes of the functions of some kernel calls, each counted once.
 fn code_bytes(report: &Value, calls: &[usize]) -> u64 {
     let kernels = calls.iter().map(|&call| &report["kernels"][call]);
     let functions: BTreeMap<_, _> = kernels.map(|kernel| (kernel["symbol"].as_str(), kernel["code_bytes"].as_u64().unwrap_or(0))).collect();

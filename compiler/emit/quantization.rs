@@ -4,8 +4,8 @@ use crate::ir::{ElementType, Quantization};
 use crate::program::Port;
 use std::fmt::Write;
 
-/// The shared conversions: TFLite's rounding (to nearest, halves away from zero) without libm. The product of a scale and a
-/// difference of up to 24 bits is rounded once, as in TFLite's double arithmetic.
+/// The shared conversions, with TFLite's rounding (to nearest, halves away from zero) and without libm. The product of a scale and a difference
+/// of up to 24 bits is rounded once, as in TFLite's double arithmetic.
 pub const SHARED: &str = "\
 #ifdef __cplusplus
 #define MODELC_CAST(type, value) static_cast<type>(value)
@@ -28,8 +28,8 @@ static inline int32_t modelc_quantize(float value, float scale, int32_t zero_poi
 }
 ";
 
-/// The quantization of a port, and the range of its elements. Nothing for ports that are not quantized to 16 bits or less, or whose parameters no
-/// language can write.
+/// Returns the quantization of a port, and the range of its elements. `None` for ports that are not quantized to 16 bits or less, or whose
+/// parameters no language can write.
 pub fn writable(port: &Port) -> Option<(&Quantization, (i128, i128))> {
     let quantization = port.quantization.as_ref()?;
     let is_finite = !quantization.scales.is_empty() && quantization.scales.iter().all(|s| s.is_finite() && *s > 0.0);
@@ -37,7 +37,8 @@ pub fn writable(port: &Port) -> Option<(&Quantization, (i128, i128))> {
     (is_finite && quantization.zero_points.len() == quantization.scales.len()).then_some((quantization, port.element.integer_range()?))
 }
 
-/// Macros and functions of one port; `lower` is `net_forward_in0`, `upper` is `NET_FORWARD_IN0`. Nothing for ports without [`writable`] parameters.
+/// Declares macros and functions of one port; `lower` is `net_forward_in0`, `upper` is `NET_FORWARD_IN0`. Writes nothing for ports without
+/// [`writable`] parameters.
 pub fn declare(text: &mut String, port: &Port, lower: &str, upper: &str) {
     let (Some((quantization, (low, high))), Some(ty)) = (writable(port), c_type(port.element)) else {
         return;
@@ -70,7 +71,7 @@ fn parameters(text: &mut String, quantization: &Quantization, upper: &str, per_c
     };
 }
 
-/// The type of one element on its own; packed numbers have a byte each.
+/// Returns the type of a single element; packed numbers have a byte each.
 fn c_type(element: ElementType) -> Option<&'static str> {
     match element {
         ElementType::I2 | ElementType::I4 | ElementType::I8 => Some("int8_t"),

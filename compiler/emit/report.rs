@@ -1,4 +1,4 @@
-//! The report: what a model became, as JSON. Fields are only added within `modelc.report/1`; units are in names.
+//! The report of a compilation, as JSON. Within `modelc.report/1`, fields are only added; names contain the units.
 
 use super::gpu;
 use super::graph;
@@ -16,7 +16,7 @@ use crate::program::{
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The report of compiled programs, one a CPU level, whose object takes `object_bytes`. Kernels are those of the preferred level.
+/// Returns the report of compiled programs, one for each CPU level. The object has `object_bytes`, and the kernels are of the preferred level.
 pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord, object_bytes: u64) -> Value {
     let program = levels[0].program;
     let level = |(number, name): (usize, &&str)| {
@@ -58,7 +58,7 @@ pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel,
     report
 }
 
-/// The function of each kernel call at a CPU level, in the order of the calls. The levels differ in nothing else.
+/// Returns the function of each kernel call at a CPU level, in the order of the calls. The levels differ in nothing else.
 fn level_kernels(levels: &[Level<'_>], compiled: &CompiledModel, number: usize) -> Vec<Value> {
     let first: usize = levels[..number].iter().map(|level| level.program.kernels.len()).sum();
     let kernel = |call: &Call| {
@@ -73,14 +73,14 @@ fn level_kernels(levels: &[Level<'_>], compiled: &CompiledModel, number: usize) 
     levels[number].program.methods.iter().flat_map(|method| calls(&method.steps)).map(kernel).collect()
 }
 
-/// Adds what the model's file says: its graphs, the kernels by operator, and the memory that it plans.
+/// Adds facts of the model's file: its graphs, the kernels by operator, and its memory plan.
 pub fn add_model(report: &mut Value, program: &Program, module: &Module, record: &ModelRecord) {
     graph::add(report, program, module);
     operators::add(report, program, module);
     add_plans(report, program, module, record);
 }
 
-/// Adds to each method of a report what it needs with its arguments, and what the model's file plans for that; and the methods that are not there.
+/// Adds to each method its memory with arguments and the file's plan for it. Also adds the methods that were left out.
 fn add_plans(report: &mut Value, program: &Program, module: &Module, record: &ModelRecord) {
     let planned = module.imported_plan.iter().flat_map(|plan| &plan.methods);
     for (number, method) in program.methods.iter().enumerate() {
@@ -113,7 +113,7 @@ fn method_report(method: &Method, identifier: &str) -> Value {
     report
 }
 
-/// Bytes of scratch memory as callers give it: a multiple of the alignment.
+/// Rounds scratch memory up to the alignment, as callers provide it.
 fn whole(bytes: u64) -> u64 {
     bytes.next_multiple_of(ALIGNMENT)
 }
@@ -131,7 +131,7 @@ fn map_report(map: &MemoryMap) -> Value {
     })
 }
 
-/// Bytes of the constants that calls read, each counted once.
+/// Returns the bytes of the constants that calls read, each counted once.
 pub fn constants_bytes<'c>(program: &Program, calls: impl IntoIterator<Item = &'c Call>) -> u64 {
     let constant = |address: &Address| if let Address::Constant(number, _) = address { Some(*number as usize) } else { None };
     let distinct: BTreeSet<usize> = calls.into_iter().flat_map(|call| &call.arguments).filter_map(constant).collect();
@@ -152,7 +152,7 @@ fn port_report(port: &Port) -> Value {
     report
 }
 
-/// One kernel call; `number` is what `on_kernel` gets.
+/// Returns one kernel call; `number` is the argument of `on_kernel`.
 fn call_report(program: &Program, compiled: &CompiledModel, method: &Method, call: &Call, number: usize) -> Value {
     let function = &compiled.functions[call.kernel];
     let operators: Vec<_> = call.origin.operators.iter().map(|(index, name)| json!({ "index": index, "name": name })).collect();

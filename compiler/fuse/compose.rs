@@ -3,10 +3,10 @@
 use super::group::{Epilogue, Group};
 use crate::ir::{ElementType, ExpressionBuilder, Function, Node, Value};
 
-/// Expressions do not grow beyond this many nodes; longer chains become several kernels.
+/// Limit of the nodes of an expression; longer chains become several kernels.
 pub(super) const MAX_NODES: usize = 512;
 
-/// The work of `first` followed by that of `second`, which may read results of it. `kept` are the results.
+/// Composes the work of two groups; `second` may read results of `first`. `kept` are the results of the new expression.
 pub(super) fn composed(function: &Function, first: &Group, second: &Group, kept: &[Value]) -> Epilogue {
     let mut operands = first.epilogue.as_ref().map_or_else(|| first.outputs.clone(), |e| e.operands.clone());
     let own = operands.len();

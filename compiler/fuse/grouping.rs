@@ -1,10 +1,10 @@
-//! Grouping in its two steps.
+//! Grouping in two steps: chains, then merges.
 
 use super::flow::Flow;
 use super::{Fusions, Grouped, chains, graph, uses_of};
 use crate::ir::Module;
 
-/// Cuts a method into groups. Chains become groups whatever happens; of these, those merge that `fusions` lets merge.
+/// Cuts a method into groups. Chains always become groups; then the merges that `fusions` allows are made.
 pub fn group(flow: Flow, module: &Module, fusions: &Fusions) -> Grouped {
     let uses = uses_of(&flow);
     let mut nodes = chains::chains(&flow, module, &uses);

@@ -1,4 +1,4 @@
-//! Two groups as one: element-wise work after or beside other such work, epilogues, rows.
+//! Ways to merge two groups: element-wise work after or beside other element-wise work, epilogues, rows.
 
 use super::Rowwise;
 use super::compose::composed;
@@ -8,7 +8,7 @@ use crate::ir::{Inst, Value};
 use rustc_hash::FxHashMap;
 
 impl Line<'_> {
-    /// Element-wise work after other such work, or as the epilogue of a root.
+    /// Merges element-wise work with earlier element-wise work, or with a root as its epilogue.
     pub(super) fn elements(&self, first: Number, second: Number) -> Option<Group> {
         let (one, other) = (self.group(first), self.group(second));
         let root_takes = one.root.is_none_or(|root| takes_epilogue(self.function.insts[root].op()) && !other.picks(self.function));
@@ -24,7 +24,7 @@ impl Line<'_> {
         Some(Group { epilogue, insts, outputs, ..one.clone() })
     }
 
-    /// Reductions along rows, and work on the same rows.
+    /// Merges reductions along rows with work on the same rows.
     pub(super) fn rows(&self, first: Number, second: Number) -> Option<Group> {
         let (one, other) = (self.group(first), self.group(second));
         let rowwise = Rowwise::joined(self.function, one, other)?;
@@ -32,20 +32,20 @@ impl Line<'_> {
         Some(Group { rowwise: Some(rowwise), insts, outputs, ..Group::default() })
     }
 
-    /// The instructions of two groups, and those of their results that others read.
+    /// Returns the instructions of two groups, and the results that are read elsewhere.
     fn united(&self, one: &Group, other: &Group) -> (Vec<Inst>, Vec<Value>) {
         let insts = [&one.insts[..], &other.insts].concat();
         let outputs = self.stored(&insts, one.outputs.iter().chain(&other.outputs));
-        // Results that nobody reads stay the results of a group that has no others.
+        // Unread results stay if the group has no other results.
         if outputs.is_empty() { (insts, other.outputs.clone()) } else { (insts, outputs) }
     }
 
-    /// Element-wise work beside other such work.
+    /// Merges two groups of element-wise work that read the same values.
     pub(super) fn siblings(&self, first: Number, second: Number) -> Option<Group> {
         if self.group(first).root.is_some() { None } else { self.elements(first, second) }
     }
 
-    /// The values that others than some instructions read.
+    /// Returns the values that instructions outside `insts` read.
     fn stored<'v>(&self, insts: &[Inst], values: impl Iterator<Item = &'v Value>) -> Vec<Value> {
         let mut inside: FxHashMap<Value, usize> = FxHashMap::default();
         for value in insts.iter().flat_map(|&inst| self.function.uses(inst)) {

@@ -1,17 +1,17 @@
-//! Grouping: which instructions become one kernel.
+//! Grouping: selection of the instructions that become one kernel.
 //!
 //! A [`Group`] is a connected piece of the graph with one loop structure. It is one of these:
-//! - a **root** (contraction, window, reduction) with an **epilogue**: one expression over the root's result and other tensors of its
-//!   shape or broadcast to it, with as many results as others read;
-//! - such an expression alone, with any number of results;
-//! - a window or reduction that computes what it reads by another expression, its **prologue**;
+//! - a **root** (contraction, window, reduction) with an **epilogue**: one expression over the root's result and other tensors of its shape or
+//!   broadcast to it, with one or more results;
+//! - an expression alone, with any number of results;
+//! - a window or reduction that computes its operand with another expression, its **prologue**;
 //! - **rows** ([`Rowwise`]): reductions along the last dimension, and element-wise work on the same rows and on their results, in the order in
 //!   which each row takes them;
 //! - an instruction of any other kind alone, such as data movement.
 //!
-//! Groups are made in two steps. [`chains`] lets a root absorb the map that is the only reader of its result, and that map the next one; this
-//! never needs more memory. [`graph`] then merges groups where one reads what the other computes, or both read one tensor.
-//! A merge may keep operands live for longer, so each has a name ([`Merge`]) by which whoever plans memory can leave it out ([`Fusions`]).
+//! Groups are made in two steps. In [`chains`], a root absorbs the map that is the only reader of its result, then the next such map; this
+//! never needs more memory. In [`graph`], two groups merge if one reads results of the other, or if both read one tensor. A merge may keep
+//! operands live for longer. So each has a name ([`Merge`]), by which the memory planner can leave it out ([`Fusions`]).
 
 pub mod band;
 pub mod bands;

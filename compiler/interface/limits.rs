@@ -1,16 +1,16 @@
-//! The largest memory that a compiled model may ask its caller for.
+//! Limits of the memory that a compiled model may require.
 
 use super::Interface;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::program::{Port, Program};
 
-/// More than any machine has: a terabyte.
+/// Limit in bytes, more than any machine has: a terabyte.
 const MOST: u64 = 1 << 40;
 
 /// Checks that a target can hold the arena, each memory area and each buffer of a model.
 ///
 /// # Errors
-/// MC0711 where one is larger than the target's address space, or than a terabyte.
+/// MC0711 if one is larger than the target's address space, or than a terabyte.
 pub fn check(interface: &Interface, program: &Program) -> Result<(), Diagnostic> {
     let most = if interface.layout.pointer < 8 { 1 << (8 * interface.layout.pointer) } else { MOST };
     let arena = interface.state_bytes.saturating_add(interface.scratch_bytes);

@@ -1,12 +1,12 @@
-//! Imported offsets: whether they contradict one another.
+//! Conflicts between imported offsets.
 
 use std::collections::BTreeMap;
 
 use super::problem::Block;
 
-/// Two fixed blocks, by index, that use the same byte at the same instant; `None` where there are none.
+/// Returns two fixed blocks, by index, that use the same byte at the same instant; `None` if there are none.
 ///
-/// One pass through time, over a map of the ranges in use that stay disjoint.
+/// It is one pass through time, with a map of the ranges in use, which are disjoint.
 pub(super) fn conflict(blocks: &[Block]) -> Option<(usize, usize)> {
     // (instant, whether a range starts, its start, its end, its block); ranges end before others start.
     let mut events: Vec<(u64, bool, u64, u64, usize)> = Vec::new();

@@ -37,7 +37,7 @@ impl Draft {
         self.0.steps.last_mut().unwrap()
     }
 
-    /// Plans and checks.
+    /// Plans a request and checks the plan.
     fn plan(&self) -> Plan {
         let plan = plan(&self.0).unwrap();
         check(&self.0, &plan).unwrap();
@@ -45,7 +45,7 @@ impl Draft {
     }
 }
 
-/// Numbers that look random and are the same everywhere.
+/// Pseudo-random numbers, the same on every computer.
 struct Random(u64);
 
 impl Random {
@@ -71,7 +71,7 @@ fn chain_needs_its_largest_neighbours() {
     assert_eq!(plan.to_string(), "arena 600 B = lower bound (optimal for this order)");
 }
 
-/// A variable `v` that is read, computed anew in its own place and kept.
+/// Makes a variable `v` that is read, recomputed in its own place and kept.
 fn variable() -> (Draft, [TensorId; 3]) {
     let mut draft = Draft::default();
     let old = draft.placed(Place::State, 64);
@@ -265,7 +265,7 @@ fn live_bytes_after_a_step() {
     assert_eq!(live(3), []);
 }
 
-/// A request with views, scratch, pairs in place, alignments and fan-out.
+/// Makes a request with views, scratch, pairs in place, alignments and fan-out.
 fn random_request(random: &mut Random, steps: u64) -> Request {
     let mut draft = Draft::default();
     let mut written: Vec<TensorId> = Vec::new();
@@ -364,7 +364,7 @@ fn reject_mutants(request: &Request, plan: &Plan) -> u32 {
     mutants.len() as u32
 }
 
-/// The least height by trying every order of putting blocks on one another.
+/// Returns the least height, by trying every order of stacking blocks.
 fn brute_force(blocks: &[Block]) -> u64 {
     fn go(blocks: &[Block], sections: &Sections, offsets: &mut Vec<Option<u64>>, height: u64, best: &mut u64) {
         if height >= *best {
@@ -420,7 +420,7 @@ fn exact_equals_brute_force() {
     assert!(above_bound > 20, "only {above_bound} problems need a proof");
 }
 
-/// The least peak by trying every order.
+/// Returns the least peak, by trying every order.
 fn least_peak(request: &Request) -> u64 {
     fn go(request: &Request, order: &mut Vec<usize>, best: &mut u64) {
         if order.len() == request.steps.len() {
@@ -441,7 +441,7 @@ fn least_peak(request: &Request) -> u64 {
     best
 }
 
-/// The most bytes live at a step, for requests without views and pairs.
+/// Returns the most bytes live at a step, for requests without views and pairs.
 fn simple_peak(request: &Request) -> u64 {
     let mut peak = 0;
     for index in 0..request.steps.len() {
@@ -476,7 +476,7 @@ fn order_has_the_least_peak() {
         assert_eq!(found.peak_before, simple_peak(&draft.0), "case {case}");
         assert_eq!(found.peak, least_peak(&draft.0), "case {case}");
         improved += u32::from(found.peak < found.peak_before);
-        // The order is one that can run: nothing is read before it is written.
+        // The order is valid: nothing is read before it is written.
         let sorted = Draft(draft.0.reordered(&found.steps));
         assert_eq!(sorted.plan().lower_bound, found.peak, "case {case}");
         let (steps, plan) = plan_reordered(&draft.0).unwrap();
@@ -515,7 +515,7 @@ fn order_moves_nothing_across_a_barrier() {
     assert_eq!(order(&draft.0).unwrap().steps, [0, 1, 2, 3]);
 }
 
-/// Blocks of which some are fixed where a packing of all has them.
+/// Some blocks are fixed at their offsets in a packing of all blocks.
 #[test]
 fn fixed_blocks_are_packed_around() {
     let mut random = Random(4);
@@ -526,7 +526,7 @@ fn fixed_blocks_are_packed_around() {
             let end = start + 1 + random.below(4);
             let mut block = Block::new(start, end, 1 + random.below(20));
             if random.below(3) == 0 {
-                // A pause, in which others may use the memory.
+                // A pause, in which other blocks may use the memory.
                 block.segments.push(Segment { start: end, end: end + 1, bytes: 0 });
                 block.segments.push(Segment { start: end + 1, end: end + 2, bytes: 1 + random.below(20) });
             }
@@ -575,8 +575,8 @@ fn csv_round_trips() {
     assert_eq!(csv::parse(&huge).unwrap_err().line, 3);
 }
 
-/// MiniMalloc's challenging instances are solved at capacity. They are found through `MODELC_CORPUS`, else in `../shared/models`; without
-/// them there is nothing to test here.
+/// MiniMalloc's challenging instances are solved at capacity. They are in `MODELC_CORPUS` or `../shared/models`; without them this test does
+/// nothing.
 #[test]
 fn challenging_instances_fit() {
     const CAPACITY: u64 = 1 << 20;
@@ -599,7 +599,7 @@ fn challenging_instances_fit() {
     }
 }
 
-/// A search that is stopped again and again ends as one that is not.
+/// A search that is stopped repeatedly has the same result as one that is not.
 #[test]
 fn searches_go_on_where_they_were_stopped() {
     let mut random = Random(7);

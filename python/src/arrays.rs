@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyByteArrayMethods};
 
-/// The memory of a Python object, which lives as long as this does.
+/// The memory of a Python object, which stays valid as long as this value.
 pub struct Input {
     buffer: PyUntypedBuffer,
     element: ElementType,
@@ -14,8 +14,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// The buffer of an object and its shape, which buffers of single numbers lack: dense, in row-major order, of numbers in this machine's order of
-    /// bytes.
+    /// Makes an input from an object's buffer and a shape, because a buffer of a single number has none. The buffer must be dense, in row-major
+    /// order, with numbers in this machine's byte order.
     pub fn new((object, shape): &(Bound<'_, PyAny>, Vec<u64>)) -> PyResult<Self> {
         let buffer = PyUntypedBuffer::get(object)?;
         if !buffer.is_c_contiguous() {
@@ -27,7 +27,7 @@ impl Input {
         Ok(Self { buffer, element, shape: shape.clone() })
     }
 
-    /// The array.
+    /// Returns the array.
     pub fn view(&self) -> ArrayView<'_> {
         let (start, bytes) = (self.buffer.buf_ptr().cast::<u8>().cast_const(), self.buffer.len_bytes());
         // SAFETY: the buffer is dense, was exported for reading, and is released when this value is dropped. As everywhere in Python's array
@@ -37,7 +37,7 @@ impl Input {
     }
 }
 
-/// The element type of a format of Python's `struct`.
+/// Returns the element type of a format of Python's `struct`.
 fn element(format: &str, bytes: usize) -> Option<ElementType> {
     let letter = format.trim_start_matches(['@', '=', if cfg!(target_endian = "little") { '<' } else { '>' }]);
     Some(match (letter, bytes) {
@@ -59,7 +59,7 @@ fn element(format: &str, bytes: usize) -> Option<ElementType> {
     })
 }
 
-/// Memory for an output, which Python owns.
+/// Memory of an output, which Python owns.
 pub struct Output {
     array: Py<PyByteArray>,
     start: *mut u8,
@@ -70,20 +70,20 @@ pub struct Output {
 unsafe impl Send for Output {}
 
 impl Output {
-    /// Zeros.
+    /// Allocates zeros.
     pub fn new(py: Python<'_>, bytes: usize) -> PyResult<Self> {
         let array = PyByteArray::new_with(py, bytes, |_| Ok(()))?;
         let start = array.data();
         Ok(Self { array: array.unbind(), start, bytes })
     }
 
-    /// The memory.
+    /// Returns the memory.
     pub fn memory(&mut self) -> &mut [u8] {
         // SAFETY: the array has these bytes, is not resized while this value has it, and nobody else has seen it.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.bytes) }
     }
 
-    /// The array, for Python.
+    /// Returns the array for Python.
     pub fn into_array(self) -> Py<PyByteArray> {
         self.array
     }

@@ -1,4 +1,4 @@
-//! Compiled models as Python sees them.
+//! Compiled models in Python.
 
 use crate::error::guarded;
 use crate::ports::{Signature, signatures};
@@ -7,12 +7,12 @@ use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-/// The files that a model is compiled to.
+/// The files of a compiled model.
 #[pyclass(frozen, module = "modelc")]
 pub struct Compiled(Mutex<modelc::Compiled>);
 
 impl Compiled {
-    /// Holds what compiling gave.
+    /// Wraps a compiled model.
     pub fn new(compiled: modelc::Compiled) -> Self {
         Self(Mutex::new(compiled))
     }

@@ -1,4 +1,4 @@
-//! Errors as exceptions with the fields of a diagnostic.
+//! Conversion of errors to exceptions with the fields of a diagnostic.
 
 use modelc::diagnostic::{Diagnostic, codes};
 use pyo3::create_exception;
@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 create_exception!(modelc, Error, PyException, "What is wrong with a model, an option or an array.");
 
-/// The exception of an error.
+/// Returns the exception of an error.
 pub fn exception(py: Python<'_>, error: &modelc::Error) -> PyErr {
     let exception = Error::new_err(error.to_string());
     let value = exception.value(py);
@@ -30,7 +30,7 @@ pub fn exception(py: Python<'_>, error: &modelc::Error) -> PyErr {
             return failed;
         }
     }
-    // Of an entry by itself there are none.
+    // A single entry has no others.
     let others: Vec<_> = error.all().skip(1).map(|error| self::exception(py, &error).into_value(py)).collect();
     value.setattr("others", others).err().unwrap_or(exception)
 }
@@ -43,7 +43,7 @@ pub fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, modelc:
     }
 }
 
-/// The exception where modelc stopped unexpectedly.
+/// Returns the exception for an unexpected stop of modelc.
 pub fn stopped(py: Python<'_>) -> PyErr {
     let error = Diagnostic::new(codes::STOPPED, "modelc stopped unexpectedly");
     exception(py, &error.help("please report this, with the message above and the model if you can share it").into())

@@ -18,13 +18,14 @@ fn compile(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<compiled::Compi
     Ok(compiled::Compiled::new(compiled))
 }
 
-/// Runs the command line; its exit status.
+/// Runs the command line and returns its exit status.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| embedded::run(&arguments))
 }
 
-/// The options of compiling, or of loading: name, whether it takes a value, whether it may be given several times, its values, and its help.
+/// Returns the options of compiling, or of loading. Each has its name, two flags (it takes a value, it may be repeated), its values, and its
+/// help.
 #[pyfunction]
 fn options(command: &str) -> Vec<(String, bool, bool, Vec<String>, String)> {
     let list = if command == "load" { embedded::load_options() } else { embedded::compile_options() };
@@ -32,13 +33,13 @@ fn options(command: &str) -> Vec<(String, bool, bool, Vec<String>, String)> {
     list.into_iter().map(row).collect()
 }
 
-/// The features of this computer's CPU, as libraries are told them where they cannot find them out; 0 where they can.
+/// Returns the CPU features to pass to libraries that cannot detect them; 0 where they can.
 #[pyfunction]
 fn _cpu_features() -> u64 {
     if cfg!(target_arch = "x86_64") { 0 } else { modelc::target::host_features() }
 }
 
-/// The meaning of a status of ABI 1.
+/// Returns the meaning of a status of ABI 1.
 #[pyfunction]
 fn _explain(status: i32) -> &'static str {
     modelc::interface::STATUSES.iter().find(|(_, known, _)| *known == status).map_or("unknown status", |(.., meaning)| *meaning)

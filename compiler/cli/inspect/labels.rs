@@ -1,17 +1,17 @@
-//! The lists of labels that a file has for its inputs and outputs.
+//! The file's lists of labels for its inputs and outputs.
 
 use crate::cli::output::{grouped, table};
 use crate::frontend::survey::LabelFile;
 use serde_json::{Value, json};
 
-/// Labels of a list that are shown.
+/// Limit of the labels shown of a list.
 const SHOWN: usize = 5;
 
 fn port(list: &LabelFile) -> String {
     format!("{}{}", if list.is_output { "out" } else { "in" }, list.port)
 }
 
-/// The lists as text; nothing where there are none.
+/// Formats the lists as text; empty if there are none.
 pub fn text(lists: &[LabelFile]) -> String {
     let row = |list: &LabelFile| {
         let first: Vec<&str> = list.labels.iter().take(SHOWN).map(String::as_str).collect();
@@ -22,7 +22,7 @@ pub fn text(lists: &[LabelFile]) -> String {
     if lists.is_empty() { String::new() } else { format!("\nlabels\n{}", table(&lists.iter().map(row).collect::<Vec<_>>(), &[2])) }
 }
 
-/// The lists as JSON.
+/// Returns the lists as JSON.
 pub fn json(lists: &[LabelFile]) -> Vec<Value> {
     lists.iter().map(|list| json!({ "port": port(list), "file": list.file, "locale": list.locale, "labels": list.labels })).collect()
 }

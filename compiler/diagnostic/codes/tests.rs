@@ -1,4 +1,4 @@
-//! The registry: numbers, sentences, the page made of it, and that nothing in it is unused.
+//! The registry: numbers, sentences, the page made from it, and a check that all its codes are used.
 
 use super::{CODES, Code};
 use std::fmt::Write;

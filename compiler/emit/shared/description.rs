@@ -10,7 +10,7 @@ use crate::ir::{self, Module};
 use crate::program::{ALIGNMENT, Method, Port, PortExtent, Program};
 use serde_json::{Value, json};
 
-/// The description of a compiled model. `module` has the order of dimensions of the model file.
+/// Returns the description of a compiled model. `module` has the order of dimensions in the model file.
 pub fn description(program: &Program, module: &Module, model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord) -> String {
     let interface = &compiled.interface;
     let methods = program.methods.iter().zip(&interface.methods).enumerate();
@@ -54,7 +54,8 @@ fn method(method: &Method, names: &MethodInterface, source: Option<&ir::Method>)
     })
 }
 
-/// A port: `shape` is that of the buffer, at most where `dynamic` says so; `dim_order` the dimension of the model's tensor that each one is.
+/// Describes a port. `shape` is the buffer's; for an extent with `dynamic` it is the bound. `dim_order` has the model tensor's dimension for
+/// each one.
 fn port(port: &Port, field: &Field, source: Option<&ir::Port>, (number, extents): (usize, &[PortExtent])) -> Value {
     let mut json = json!({
         "name": port.name,

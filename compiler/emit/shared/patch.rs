@@ -1,8 +1,8 @@
-//! Distances written into instructions. The formulas are those of the psABIs of the three instruction sets.
+//! Distances in instructions. The formulas are from the psABIs of the three instruction sets.
 
 use crate::codegen::RelocationKind;
 
-/// Bytes of a page of aarch64's ADRP, whatever the pages of memory are.
+/// Bytes of a page of aarch64's ADRP, independent of the pages of memory.
 const ADRP_PAGE: u64 = 4096;
 
 /// Writes the distance to `target` into the instruction at `at`, whose own address is `place`. For the lower part of a distance on riscv64, `place`
@@ -32,7 +32,7 @@ pub fn patch(kind: RelocationKind, code: &mut [u8], at: usize, target: u64, plac
         }
         RelocationKind::RiscvHigh => set(code, at, UPPER, upper(distance)?)?,
         RelocationKind::RiscvLow => set(code, at, LOWER, lower(distance))?,
-        // No library has these.
+        // No library has these relocations.
         RelocationKind::ThumbCall | RelocationKind::ThumbLow | RelocationKind::ThumbHigh => return None,
     }
     Some(())
@@ -43,7 +43,7 @@ const UPPER: u32 = 0xffff_f000;
 /// The bits of a 12-bit immediate.
 const LOWER: u32 = 0xfff0_0000;
 
-/// The upper part of a distance, rounded so that the lower one, which is signed, completes it.
+/// Returns the upper part of a distance, rounded so that the signed lower part completes it.
 fn upper(distance: i64) -> Option<u32> {
     let rounded = distance.checked_add(0x800)?;
     fits(rounded >> 12, 20).then_some(rounded as u32 & UPPER)
@@ -73,7 +73,7 @@ mod tests {
         patch(kind, &mut code, 0, target, place).map(|()| u32::from_le_bytes(code))
     }
 
-    /// The encodings are those of the GNU assembler and linker.
+    /// The encodings are from the GNU assembler and linker.
     #[test]
     fn distances_are_where_the_instructions_have_them() {
         use RelocationKind::*;

@@ -1,4 +1,4 @@
-//! A header of C++17: the instance as a class, ports as spans.
+//! A C++17 header: the instance is a class, and ports are spans.
 
 use super::port::{Method, Passing, Port};
 use super::{Wrapped, gpu};
@@ -7,13 +7,13 @@ use crate::interface::STATUSES;
 use crate::ir::ElementType;
 use std::fmt::Write;
 
-/// The place of the C header's name.
+/// Placeholder for the C header's name.
 pub(super) const HEADER: &str = "{{HEADER}}";
 
-/// The part of the header that depends on numbers and names alone.
+/// The part of the header that depends only on numbers and names.
 const TEMPLATE: &str = include_str!("template.hpp.txt");
 
-/// Names that a method may not have, for the header has them itself.
+/// Reserved names that a method must not have, because the header defines them.
 const RESERVED: &[&str] = &[
     "arena",
     "state",
@@ -29,7 +29,7 @@ const RESERVED: &[&str] = &[
     "stack_bytes",
 ];
 
-/// The header of a compiled model, with [`HEADER`] for the C header's name.
+/// Returns the header of a compiled model, with [`HEADER`] for the C header's name.
 pub fn header(wrapped: &Wrapped<'_>) -> String {
     let methods = wrapped.methods(RESERVED);
     let name = &wrapped.interface.name;
@@ -47,13 +47,13 @@ pub fn header(wrapped: &Wrapped<'_>) -> String {
     wrapped.filled(TEMPLATE, &parts)
 }
 
-/// A status as an enumerator: `null` for `MODELC_E_NULL`.
+/// Returns a status as an enumerator: `null` for `MODELC_E_NULL`.
 fn status((name, _, meaning): &(&str, i32, &str)) -> String {
     let short = name.trim_start_matches("MODELC_").trim_start_matches("E_").to_ascii_lowercase();
     format!("  {short} = {name}, /* {meaning} */\n")
 }
 
-/// Ports of a method, and a function that hands them to C.
+/// Returns the ports of a method, and a function that passes them to C.
 fn namespace(model: &str, method: &Method<'_>) -> String {
     let mut text = format!("\n/* Ports of method {}. */\nnamespace {} {{\n", comment(method.source), method.name);
     method.ports().for_each(|port| constants(&mut text, port));
@@ -67,7 +67,7 @@ fn namespace(model: &str, method: &Method<'_>) -> String {
     text
 }
 
-/// Elements as a span counts them: the two parts of a complex number are two.
+/// Returns the elements in a span: a complex number has two.
 fn elements(port: &Port<'_>) -> u64 {
     if is_complex(port) { 2 * port.elements() } else { port.elements() }
 }
@@ -98,7 +98,7 @@ fn field(text: &mut String, port: &Port<'_>, is_input: bool) {
     }
 }
 
-/// The function that checks spans, and calls an entry of C.
+/// Writes the function that checks spans, and calls a C entry.
 fn call(text: &mut String, model: &str, method: &Method<'_>) {
     let c_name = method.c_name;
     let parameter = |ports: &[Port<'_>], name: &'static str| if ports.is_empty() { "" } else { name };
@@ -122,7 +122,7 @@ modelc::status call(const inputs &{}, outputs &{}, Entry entry) noexcept {{
     text.push_str("  return result;\n}\n");
 }
 
-/// Checks a port, and puts it into the struct of C.
+/// Writes code that checks a port, and puts it into the C struct.
 fn hand_over(text: &mut String, port: &Port<'_>, from: &str) {
     let name = &port.field;
     let ty = c_type(port.source.element);
@@ -151,13 +151,13 @@ fn hand_over(text: &mut String, port: &Port<'_>, from: &str) {
     };
 }
 
-/// Copies a shape.
+/// Returns code that copies a shape.
 fn copied(to: &str, from: &str, port: &Port<'_>) -> String {
     let (name, rank) = (&port.field, port.source.shape.len());
     format!("for (std::size_t i = 0; i < {rank}; i++) {to}.{name}_shape[i] = {from}.{name}_shape[i];")
 }
 
-/// Takes a number or a shape out of the struct of C.
+/// Writes code that takes a number or a shape from the C struct.
 fn take_back(text: &mut String, port: &Port<'_>) {
     let name = &port.field;
     let _ = match port.passing() {
@@ -167,7 +167,7 @@ fn take_back(text: &mut String, port: &Port<'_>) {
     };
 }
 
-/// A method of an instance, which may be handed scratch memory.
+/// Returns a method of an instance; with `is_split`, the caller provides scratch memory.
 fn forwarder((model, space): (&str, &str), method: &Method<'_>, is_split: bool) -> String {
     let (name, c_name) = (&method.name, method.c_name);
     let (entry, parameter, capture, more) = match is_split {

@@ -1,7 +1,7 @@
-//! Wrappers: the C interface of a compiled model as a safe interface of another language.
+//! Wrappers: safe interfaces of other languages for the C interface of a compiled model.
 //!
-//! Each language has a template, whose parts in `{{braces}}` are filled in here, and a text for each method. Names, counts and checks are the same
-//! in all of them, so they are worked out once: [`Method`] and [`Port`].
+//! Each language has a template with parts in `{{braces}}`, which are filled in here, and a text for each method. Names, counts and checks are
+//! the same in all languages, so they are computed once: [`Method`] and [`Port`].
 
 mod cpp;
 mod gpu;
@@ -17,17 +17,17 @@ use crate::interface::Interface;
 use crate::program::Program;
 use port::Method;
 
-/// The interface as a module of Rust without `std`.
+/// Returns the interface as a Rust module without `std`.
 pub fn rust_module(program: &Program, model: &ModelInfo, files: &ObjectFiles) -> String {
     rust::module(&Wrapped::new(program, model, files))
 }
 
-/// The interface as a header of C++17, which includes the C header by a name.
+/// Returns the interface as a C++17 header, which includes the C header by a name.
 pub fn cpp_header(program: &Program, model: &ModelInfo, files: &ObjectFiles, header: &str) -> String {
     cpp::header(&Wrapped::new(program, model, files)).replace(cpp::HEADER, &super::header::string(header))
 }
 
-/// A compiled model that is wrapped.
+/// A compiled model to wrap.
 struct Wrapped<'a> {
     program: &'a Program,
     model: &'a ModelInfo,
@@ -52,7 +52,7 @@ impl<'a> Wrapped<'a> {
         }
     }
 
-    /// The methods, under names that a language takes: a reserved one gets `_`s at its end.
+    /// Returns the methods, with names that a language accepts: a reserved name gets `_` at its end.
     fn methods(&self, reserved: &[&str]) -> Vec<Method<'_>> {
         let c_names = || self.interface.methods.iter().map(|method| &*method.identifier);
         let is_taken = |name: &str| reserved.contains(&name) || c_names().any(|other| other == name);
@@ -67,12 +67,12 @@ impl<'a> Wrapped<'a> {
         methods.map(|(method, interface)| Method::new(method, &interface.identifier, free(&interface.identifier))).collect()
     }
 
-    /// Tells whether a copy of the state holds all of an instance: nothing on a GPU, and no memory area.
+    /// Tells whether a copy of the state contains the whole instance: no state is on a GPU or in a memory area.
     fn has_snapshots(&self) -> bool {
         self.program.device.is_none() && self.record.footprint.area_bytes.is_empty()
     }
 
-    /// A template with its parts, and then the numbers of the model, in place of their names.
+    /// Returns a template with its parts, and then the numbers of the model, in place of their names.
     fn filled(&self, template: &str, parts: &[(&str, String)]) -> String {
         let footprint = &self.record.footprint;
         let numbers = [
@@ -92,7 +92,7 @@ impl<'a> Wrapped<'a> {
     }
 }
 
-/// A template with a text in place of a name in braces.
+/// Replaces a name in braces by a text.
 fn fill(template: &str, name: &str, text: &str) -> String {
     template.replace(&format!("{{{{{name}}}}}"), text)
 }

@@ -1,9 +1,10 @@
-//! Matrices of a batch one after the other: memory for one matrix of the large tensors of attention instead of all of them.
+//! Batches: the large tensors of attention need memory for one matrix, or a few, instead of all.
 //!
-//! A batched product of matrices, and what is done to its result matrix by matrix (masks, softmax, another product), needs nothing of the
-//! other matrices of the batch: the heads of attention know nothing of each other. So such a region can compute its result batch by batch. The
-//! batches of the result are joined into one tensor and those of the operands are slices, neither of which moves a byte, and what is in between,
-//! the scores, lives only as long as one batch. Nothing is computed twice.
+//! A batched matrix product, and the operators that process its result matrix by matrix (masks, softmax, another product), do not mix
+//! matrices. For example, the heads of attention are independent. So such a region can compute its result batch by batch.
+//!
+//! The batches of the result are concatenated, and the batches of the operands are slices; neither moves a byte. The scores in between live for
+//! one batch only. Nothing is computed twice.
 
 mod region;
 mod split;

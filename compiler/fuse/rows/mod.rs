@@ -1,12 +1,12 @@
-//! Chains in bands of rows: memory for a few rows of the large tensors in the middle of a chain instead of all of them.
+//! Chains in bands of rows: the large tensors in the middle of a chain need memory for a few rows only.
 //!
-//! A convolution, window, border or element-wise operator needs, for some rows of its result, some rows of its operand and nothing else. So does
-//! what moves elements within groups of rows.
-//! So a chain of them (expand, filter, project) can compute its result band by band. The bands of the result are joined
-//! into one tensor and those of the first operand are slices, neither of which moves a byte, and what is in between lives only as long as one band.
-//! Rows that two bands need are computed twice; [`Split::extra_work`] says how much that is.
+//! For some rows of its result, a convolution, window, padding or element-wise operator needs only some rows of its operand. The same holds for
+//! operators that move elements within groups of rows. So a chain of them (expand, filter, project) can compute its result band by band.
 //!
-//! [`candidates`] finds the chains worth it by their tensors' sizes; whoever plans memory decides which of them to [`apply`].
+//! The bands of the result are concatenated, and the bands of the first operand are slices; neither moves a byte. Tensors in between live for
+//! one band only. Rows that two bands need are computed twice; [`Split::extra_work`] counts them.
+//!
+//! [`candidates`] finds suitable chains by the sizes of their tensors; the memory planner decides which ones to [`apply`].
 
 mod chain;
 mod choose;

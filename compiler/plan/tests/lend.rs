@@ -1,8 +1,8 @@
-//! Tensors in callers' buffers for results.
+//! Tensors in callers' result buffers.
 
 use super::*;
 
-/// A request's plan with places lent by all its outputs, checked. The buffers are at multiples of 16, and so is what tensors need.
+/// Plans a request in which all outputs lend their buffers, and checks the plan. Buffers and tensors are aligned to 16 bytes.
 fn lent(draft: &Draft) -> Option<Lent> {
     let outputs = (0..).zip(&draft.0.tensors).filter(|(_, tensor)| tensor.place == Place::Output);
     let lenders: Vec<Lender> = outputs.map(|(number, _)| Lender { output: TensorId(number), alignment: 16 }).collect();
@@ -11,7 +11,7 @@ fn lent(draft: &Draft) -> Option<Lent> {
     Some(lent)
 }
 
-/// `input` → a → b → c → `output`.
+/// Makes `input` → a → b → c → `output`.
 fn chain() -> (Draft, [TensorId; 3], TensorId) {
     let mut draft = Draft::default();
     let (input, output) = (draft.placed(Place::Input, 100), draft.placed(Place::Output, 448));
@@ -41,7 +41,7 @@ fn a_result_may_be_computed_in_place() {
     let Lent { request, plan } = lent(&draft).unwrap();
     let views = [a, b, c].map(|tensor| request.tensors[tensor.index()].view_of);
     assert_eq!(views, [Some((output, 0)), None, Some((output, 0))], "both of 300 bytes and more; `b` is there with each of them");
-    // The bound knows of bytes only: 160 of `b` and `c` are more than the buffer holds.
+    // The bound only counts bytes: the 160 bytes of `b` and `c` that exceed the buffer.
     assert_eq!((plan.arena_bytes, plan.lower_bound), (208, 160));
 }
 

@@ -1,8 +1,7 @@
-//! The model to Rust.
+//! Generation of Rust from the model.
 //!
-//! The text goes into a module by `include!`, so it has no inner attributes; the module allows what
-//! generated code needs (see `compiler/schema.rs`). Everything from elsewhere is named by its full
-//! path, because a schema may well declare a table called `String` or `Vector`.
+//! The text is included in a module by `include!`, so it has no inner attributes; the module allows what generated code needs (see
+//! `compiler/schema.rs`). All items from elsewhere have their full path, because a schema may declare a table named `String` or `Vector`.
 
 mod enums;
 mod roots;
@@ -13,7 +12,7 @@ mod writers;
 use crate::model::{Element, FieldKind, Module, Reference};
 use crate::names;
 
-/// The text of the module.
+/// Returns the text of the module.
 pub(crate) fn generate(module: &Module) -> String {
     let mut text = format!("// Generated from {}.fbs; edits are lost.\n", module.name);
     for declared in &module.enums {
@@ -46,13 +45,13 @@ fn push(text: &mut String, depth: usize, lines: &str) {
     }
 }
 
-/// The path of a type from within `module`.
+/// Returns the path of a type from within `module`.
 fn path(module: &Module, reference: &Reference) -> String {
     let name = names::identifier(&reference.name);
     if reference.module == module.name { name } else { format!("super::{}::{name}", names::identifier(&reference.module)) }
 }
 
-/// The Rust type of an element as it lies in a vector: what `flatbuffers::Vector` is over.
+/// Returns the Rust type of a vector's elements: the parameter of `flatbuffers::Vector`.
 fn element_type(module: &Module, element: &Element) -> String {
     match element {
         Element::Scalar(scalar) => scalar.rust().to_string(),
@@ -64,7 +63,7 @@ fn element_type(module: &Module, element: &Element) -> String {
     }
 }
 
-/// The Rust type of a field's value: a scalar or enum itself, otherwise what its offset leads to.
+/// Returns the Rust type of a field's value: a scalar or enum, or the target of the field's offset.
 fn value_type(module: &Module, kind: &FieldKind) -> String {
     match kind {
         FieldKind::Scalar { scalar, .. } => scalar.rust().to_string(),
@@ -78,7 +77,7 @@ fn value_type(module: &Module, kind: &FieldKind) -> String {
     }
 }
 
-/// The default of a scalar or enum field; `None` for a field behind an offset.
+/// Returns the default of a scalar or enum field; `None` for a field behind an offset.
 fn default_value(module: &Module, kind: &FieldKind) -> Option<String> {
     match kind {
         FieldKind::Scalar { default, .. } => Some(default.clone()),
@@ -87,7 +86,7 @@ fn default_value(module: &Module, kind: &FieldKind) -> Option<String> {
     }
 }
 
-/// The constant that holds the place of field `name` in a vtable.
+/// Returns the name of the constant with the vtable offset of field `name`.
 fn slot(name: &str) -> String {
     format!("VT_{}", names::upper_snake_case(name))
 }

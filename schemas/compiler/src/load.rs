@@ -1,4 +1,4 @@
-//! A schema and everything it includes.
+//! Loading of a schema and everything it includes.
 
 use std::path::{Path, PathBuf};
 
@@ -10,13 +10,13 @@ use crate::syntax::File;
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
-    /// The file's stem: the name of the module made from it.
+    /// The file's stem: the name of its module.
     pub(crate) module: String,
     pub(crate) file: File,
 }
 
-/// Reads and parses `path`, then its includes, each once; `path` comes first. Files that include
-/// each other are fine: only names are taken from an include.
+/// Reads and parses `path`, then its includes, each once; `path` comes first. Files may include each other, because only names are taken from
+/// an include.
 pub(crate) fn load(path: &Path, read: &dyn Fn(&Path) -> std::io::Result<String>) -> Result<Vec<Source>, Error> {
     let mut sources = vec![source(path, path, Position::START, read)?];
     let mut done = 0;
@@ -33,7 +33,7 @@ pub(crate) fn load(path: &Path, read: &dyn Fn(&Path) -> std::io::Result<String>)
     Ok(sources)
 }
 
-/// Reads one file; that it cannot be read is an error at `position` of `from`.
+/// Reads one file; a failure is an error at `position` of `from`.
 fn source(path: &Path, from: &Path, position: Position, read: &dyn Fn(&Path) -> std::io::Result<String>) -> Result<Source, Error> {
     let text = read(path).map_err(|error| Error::new(from, position, format!("cannot read {}: {error}", path.display())))?;
     let module = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_string();

@@ -1,6 +1,6 @@
-//! Names of a schema as names of Rust.
+//! Conversion of names in a schema to Rust names.
 
-/// Words that cannot be used as an identifier in Rust 2024.
+/// Words that cannot be identifiers in Rust 2024.
 const KEYWORDS: &[&str] = &[
     "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else", "enum",
     "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override",
@@ -8,12 +8,12 @@ const KEYWORDS: &[&str] = &[
     "use", "virtual", "where", "while", "yield",
 ];
 
-/// `name`, with `_` after it if Rust keeps the word for itself.
+/// Returns `name`, with `_` after it if it is a keyword of Rust.
 pub(crate) fn identifier(name: &str) -> String {
     if KEYWORDS.contains(&name) { format!("{name}_") } else { name.to_string() }
 }
 
-/// `Conv2DOptions` → `conv2d_options`, `LSTMOptions` → `lstm_options`; snake case stays as it is.
+/// Converts `Conv2DOptions` to `conv2d_options`, and `LSTMOptions` to `lstm_options`; snake case stays as it is.
 ///
 /// A word starts at a capital after a small letter, and at a capital before a small letter unless
 /// one has just started.
@@ -33,7 +33,7 @@ pub(crate) fn snake_case(name: &str) -> String {
     snake
 }
 
-/// `snake_case` in capitals, for constants.
+/// Converts to `snake_case` in capitals, for constants.
 pub(crate) fn upper_snake_case(name: &str) -> String {
     snake_case(name).to_ascii_uppercase()
 }

@@ -1,4 +1,4 @@
-//! Tokens to syntax.
+//! Parsing of tokens to syntax.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) fn parse(file: &Path, source: &str) -> Result<File, Error> {
 
 struct Parser<'a> {
     file: &'a Path,
-    /// Closed by [`Token::End`], which is never stepped over.
+    /// Tokens with [`Token::End`] at the end, which is never skipped.
     tokens: Vec<Located>,
     next: usize,
     namespace: String,
@@ -141,7 +141,7 @@ impl Parser<'_> {
         Declaration { namespace: self.namespace.clone(), name, kind }
     }
 
-    /// `(name, name: value, …)`, or nothing.
+    /// Parses `(name, name: value, …)`, or nothing.
     fn attributes(&mut self) -> Result<Vec<Attribute>, Error> {
         let mut attributes = Vec::new();
         if !self.accept('(') {
@@ -158,7 +158,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A comma, which may be missing before the closing brace.
+    /// Parses a comma, which may be missing before the closing brace.
     fn comma_or_close(&mut self) -> Result<(), Error> {
         if self.peek() == &Token::Symbol('}') {
             return Ok(());
@@ -191,7 +191,7 @@ impl Parser<'_> {
         Ok(Name { text, position })
     }
 
-    /// A name without points.
+    /// Parses a name without points.
     fn name(&mut self, expected: &str) -> Result<Name, Error> {
         let position = self.position();
         let Token::Identifier(text) = self.peek().clone() else {
@@ -201,7 +201,7 @@ impl Parser<'_> {
         Ok(Name { text, position })
     }
 
-    /// A name, possibly qualified.
+    /// Parses a name, possibly qualified.
     fn path(&mut self, expected: &str) -> Result<Name, Error> {
         let mut path = self.name(expected)?;
         while self.accept('.') {

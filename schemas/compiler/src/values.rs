@@ -1,9 +1,9 @@
-//! Literals to values of a scalar type.
+//! Conversion of literals to values of a scalar type.
 
 use crate::model::Scalar;
 use crate::syntax::Literal;
 
-/// The integer that `literal` writes, within the range of `scalar`; otherwise what is wrong.
+/// Returns the integer of `literal`, within the range of `scalar`; an error message otherwise.
 pub(crate) fn integer(literal: &Literal, scalar: Scalar) -> Result<i128, String> {
     let name = scalar.rust();
     let written = as_written(literal);
@@ -21,7 +21,7 @@ pub(crate) fn integer(literal: &Literal, scalar: Scalar) -> Result<i128, String>
     Ok(value)
 }
 
-/// The default that `literal` writes for a field of type `scalar`, as Rust; otherwise what is wrong.
+/// Returns the default value `literal` for a field of type `scalar`, as Rust; an error message otherwise.
 pub(crate) fn scalar_default(literal: &Literal, scalar: Scalar) -> Result<String, String> {
     let word = literal.text.as_str();
     match scalar {
@@ -56,7 +56,7 @@ fn float_default(literal: &Literal, scalar: Scalar) -> Result<String, String> {
     Ok(format!("{value:?}"))
 }
 
-/// The default of a field that gives none, as Rust.
+/// Returns the default of a field without an explicit one, as Rust.
 pub(crate) fn zero(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::Bool => "false",

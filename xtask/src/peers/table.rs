@@ -4,10 +4,10 @@ use super::suites::Suite;
 use super::{Group, Row, geometric_mean};
 use std::collections::BTreeSet;
 
-/// Columns of figures: the longest head and a space.
+/// Width of columns of figures: the longest heading and a space.
 const CELL: usize = 17;
 
-/// One row as a line: microseconds of each contender, then how many times as long as ours the others take.
+/// Formats one row as a line: microseconds of each contender, then the others' times relative to ours.
 pub fn line(suite: &Suite, row: &Row) -> String {
     let times = row.latency.iter().map(|latency| latency.as_ref().map_or_else(|_| "-".to_owned(), |time| format!("{:.1}", time / 1e3)));
     let ratios =
@@ -18,7 +18,7 @@ pub fn line(suite: &Suite, row: &Row) -> String {
     format!("{:<52.52}{mark} {:<19}{cells}{spread:>9.2}", row.name, row.group.name())
 }
 
-/// The whole table with means and notes.
+/// Formats the whole table with means and notes.
 pub fn table(suite: &Suite, rows: &[Row], conditions: &str) -> String {
     let mut text = format!("{conditions}\n\n");
     let (contenders, peers) = (suite.contenders.iter(), suite.contenders[1..].iter());

@@ -1,10 +1,10 @@
-//! Open enums, and unions' tags, which are open enums too.
+//! Open enums, and tags of unions, which are open enums too.
 
 use super::{push, verifiers};
 use crate::model::{Enum, Module, Scalar, Union};
 use crate::names;
 
-/// The newtype of `declared`.
+/// Writes the newtype of `declared`.
 pub(super) fn enumeration(text: &mut String, declared: &Enum) {
     let base = declared.base.rust();
     let doc = format!("Enum `{}`: any `{base}`, with the values that the schema knows.", declared.name);
@@ -12,7 +12,7 @@ pub(super) fn enumeration(text: &mut String, declared: &Enum) {
     newtype(text, &doc, &declared.name, declared.base, &members);
 }
 
-/// The tag of `declared`, with the check of the value it announces.
+/// Writes the tag of `declared`, with the check of its value.
 pub(super) fn union(text: &mut String, module: &Module, declared: &Union) {
     let doc = format!("The tag of union `{}`: any `u8`, with those that the schema knows.", declared.name);
     let mut members = vec![("NONE", 0)];

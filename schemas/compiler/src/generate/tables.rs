@@ -1,10 +1,10 @@
-//! Tables: the view, its accessors, its `Debug` form.
+//! Tables: the view, its accessors, and its `Debug` form.
 
 use super::{default_value, path, push, slot, value_type, verifiers};
 use crate::model::{Element, Field, FieldKind, Module, Reference, Scalar, Table, UnionMember};
 use crate::names;
 
-/// The reader of `table`.
+/// Writes the reader of `table`.
 pub(super) fn table(text: &mut String, module: &Module, table: &Table) {
     view(text, table);
     push(text, 0, &format!("\nimpl<'a> {}<'a> {{", names::identifier(&table.name)));
@@ -93,7 +93,7 @@ pub fn {name}(&self) -> ::core::option::Option<{value}> {{
     push(text, 1, &body);
 }
 
-/// The tag, the bare value, and the value as each of the tables it may be.
+/// Writes accessors of the tag, of the bare value, and of the value as each of the possible tables.
 fn union(text: &mut String, module: &Module, field: &Field, union: &Reference, members: &[UnionMember]) {
     let tag = path(module, union);
     let name = names::identifier(&field.name);
@@ -158,7 +158,7 @@ impl<'a> ::core::fmt::Debug for {}<'a> {{
     push(text, 0, "        fields.finish()\n    }\n}");
 }
 
-/// A statement that adds a field. Bytes are weights more often than not: their number will do.
+/// Returns a statement that adds a field to the `Debug` form. Only the number of bytes is shown, because they are usually weights.
 fn debug_field(module: &Module, field: &Field) -> String {
     let label = &field.name;
     let name = names::identifier(label);

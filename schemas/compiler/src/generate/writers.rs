@@ -1,10 +1,10 @@
-//! Writers of tables: for tests and for tools that make models.
+//! Writers of tables, for tests and for tools that make models.
 
 use super::{default_value, path, push, slot, value_type};
 use crate::model::{Field, FieldKind, Module, Table};
 use crate::names;
 
-/// The arguments of `table`, their defaults, and `create`.
+/// Writes the arguments of `table`, their defaults, and `create`.
 pub(super) fn writer(text: &mut String, module: &Module, table: &Table) {
     let name = names::identifier(&table.name);
     let has_lifetime =
@@ -26,7 +26,7 @@ impl<'a> {name}<'a> {{
         let start = builder.start_table();"
         ),
     );
-    // Widest first, so that no padding is needed between fields.
+    // The widest fields come first, so that no padding is needed between fields.
     let mut fields: Vec<&Field> = table.fields.iter().collect();
     fields.sort_by_key(|field| std::cmp::Reverse(width(&field.kind)));
     for field in &fields {
@@ -99,7 +99,7 @@ fn store(module: &Module, field: &Field) -> String {
     }
 }
 
-/// Bytes that a field takes in its table.
+/// Returns the bytes of a field in its table.
 fn width(kind: &FieldKind) -> usize {
     match kind {
         FieldKind::Scalar { scalar, .. } => scalar.size(),
