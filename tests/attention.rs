@@ -1,5 +1,5 @@
-//! Attention beside the interpreter: heads that share keys, positions, one query and many, caches that fit a core's cache and that do not, keys and
-//! values of every type.
+//! Attention compared with the interpreter: heads that share keys, positions, one query and many, caches larger and smaller than a core's
+//! cache, keys and values of every type.
 
 use modelc::compare::{Difference, Tolerance, compare};
 use modelc::ir::ElementType;
@@ -11,7 +11,7 @@ use modelc::lower::{Lowered, Options};
 use modelc::target::host_machine;
 use modelc::{ir, pipeline};
 
-/// Attention of up to three queries to the keys before a position and their own.
+/// Attention of up to three queries to the keys before a position and at the queries.
 #[derive(Clone, Copy)]
 struct Case {
     heads: u64,
@@ -20,7 +20,8 @@ struct Case {
     room: u64,
 }
 
-/// The one goes by key, for it reads more than 256 KB even of bytes: three heads share one of keys, and the depth is no whole number of vectors.
+/// The large case iterates over keys, because it reads more than 256 KB even for bytes. Three heads share keys, and the depth is no multiple of
+/// a vector.
 const LARGE: Case = Case { heads: 24, groups: 8, depth: 36, room: 1000 };
 const SMALL: Case = Case { heads: 4, groups: 4, depth: 16, room: 40 };
 
@@ -28,7 +29,7 @@ const SMALL: Case = Case { heads: 4, groups: 4, depth: 16, room: 40 };
 const ELEMENTS: [ElementType; 4] = [ElementType::F32, ElementType::F16, ElementType::Bf16, ElementType::I8];
 
 impl Case {
-    /// Queries, keys and values whose number of queries is dynamic; the position of the first is a number.
+    /// Returns a module of queries, keys and values, with a dynamic number of queries; the position of the first is a scalar.
     fn text(&self, position: u64, element: ElementType) -> String {
         let Self { heads, groups, depth, room } = self;
         let (mut parameters, mut operands, mut inputs) = (String::new(), String::new(), String::new());
@@ -70,7 +71,7 @@ method "main" = @main {{
     }
 }
 
-/// Eighths, or bytes.
+/// Makes multiples of one eighth, or bytes.
 fn numbers(shape: &[u64], seed: u64, element: ElementType) -> ir::Tensor {
     let count = shape.iter().product::<u64>();
     let mut bytes = Vec::new();
@@ -95,7 +96,7 @@ fn lowered(text: &str) -> (ir::Module, Lowered) {
     (module, lowered)
 }
 
-/// An instance all of whose memory lies against guard pages, and whose dead memory is overwritten.
+/// Makes an instance with guard pages around its memory, in which dead memory is overwritten.
 fn checking(lowered: &Lowered) -> Instance {
     let options = JitOptions { placement: Placement::AgainstGuard, live: Some(lowered.live.clone()), ..JitOptions::default() };
     let jit = Jit::with_options(&lowered.program, host_machine().unwrap(), options).unwrap_or_else(|error| panic!("{error}"));
@@ -129,7 +130,7 @@ fn a_query_has_the_same_bits_alone_and_among_others_unless_it_goes_by_key() {
             let first = &found[0].bytes[..(case.heads * case.depth * 4) as usize];
             ir::Tensor { element: ElementType::F32, shape: vec![case.heads, case.depth], bytes: first.to_vec() }
         };
-        // By key the weights of 31 keys and their sums are added in another order.
+        // By key, the weights of 31 keys and their sums are added in another order.
         let is_by_key = case.heads == LARGE.heads;
         let relative = if is_by_key { 31.0 * f64::from(f32::EPSILON) } else { 0.0 };
         let difference = compare(&of(1), &of(3), Tolerance { relative, absolute: 0.0 });
@@ -137,7 +138,7 @@ fn a_query_has_the_same_bits_alone_and_among_others_unless_it_goes_by_key() {
     }
 }
 
-/// More than three blocks of keys, and a part of a fourth, that nothing is seen of.
+/// More than three blocks of keys, and a part of a fourth, which are all masked.
 #[test]
 fn blocks_that_are_masked_weigh_nothing() {
     let Case { heads, groups, depth, room } = LARGE;
@@ -176,7 +177,7 @@ fn large_caches_are_read_key_by_key() {
         assert!(large.iter().any(|schedule| schedule.ends_with("one key by key")), "{element}: {large:?}");
         assert!(small.iter().any(|schedule| schedule.starts_with("attention")), "{element}: {small:?}");
         assert!(!small.iter().any(|schedule| schedule.contains("key by key")), "{element}: {small:?}");
-        // Nothing but attention: caches are not widened in memory.
+        // Only attention remains: caches are not widened in memory.
         assert!(large.len() <= 2, "{element}: {large:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Custom operators of TFLite files, each in a model made here, on numbers whose results follow from the operator's definition.
+//! Custom operators of TFLite files, each in a model made here, with inputs whose results follow from the operator's definition.
 
 use flatbuffers::FlatBufferBuilder;
 use modelc::frontend::{LoadOptions, load};
@@ -10,7 +10,7 @@ use modelc::schema::tflite::{
 };
 use std::sync::Arc;
 
-/// A model of one custom operator; all its tensors are binary32, and its inputs those of the model.
+/// Makes a model of one custom operator with binary32 tensors, whose inputs are the model's.
 fn model(name: &str, options: &[u8], inputs: &[&[i32]], outputs: &[&[i32]]) -> Vec<u8> {
     let mut b = FlatBufferBuilder::new();
     let mut tensors = Vec::new();
@@ -57,7 +57,7 @@ fn run(model: Vec<u8>, inputs: &[(&[u64], &[f32])]) -> Vec<Vec<f32>> {
     outputs.iter().map(numbers).collect()
 }
 
-/// The structure of pooling parameters: padding (1 same, 2 valid), strides and window (width, height), activation.
+/// Makes the structure of pooling parameters: padding (1 same, 2 valid), strides and window (width, height), activation.
 fn pooling(numbers: [i32; 6]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }
@@ -91,14 +91,14 @@ const DETECTION: &str = "6d61785f646574656374696f6e73006d61785f636c61737365735f7
 fn detections(regular: bool) -> Vec<Vec<f32>> {
     let mut options: Vec<u8> =
         (0..DETECTION.len()).step_by(2).map(|i| u8::from_str_radix(&DETECTION[i..i + 2], 16).expect("two digits")).collect();
-    // Values stand in the order of their names, 8 bytes each, in front of 11 types and 3 bytes; this is the eighth.
+    // Values are in the order of their names, 8 bytes each, before 11 types and 3 bytes; this is the eighth.
     let values = options.len() - 3 - 11 - 11 * 8;
     options[values + 7 * 8] = u8::from(regular);
     let outputs: [&[i32]; 4] = [&[1, 3, 4], &[1, 3], &[1, 3], &[1]];
     let bytes = model("TFLite_Detection_PostProcess", &options, &[&[1, 3, 4], &[1, 3, 3], &[3, 4]], &outputs);
-    // Encodings of zero give the anchors themselves: two that overlap by 0.81, one apart.
+    // Encodings of zero give the anchors themselves: two that overlap by 0.81, and a separate one.
     let anchors = [0.5, 0.5, 1.0, 1.0, 0.5, 0.5, 0.9, 0.9, 2.0, 2.0, 1.0, 1.0];
-    // Background and two classes for each.
+    // Scores of background and two classes for each anchor.
     let scores = [0.0, 0.9, 0.1, 0.0, 0.8, 0.3, 0.0, 0.2, 0.7];
     run(bytes, &[(&[1, 3, 4], &[0.0; 12]), (&[1, 3, 3], &scores), (&[3, 4], &anchors)])
 }

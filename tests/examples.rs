@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Fails with what the example printed; a missing tool is a failure too, whose message says how to install it.
+/// Runs an example; a failure shows its output. A missing tool is a failure, too, and its message tells how to install it.
 fn example(name: &str) {
     let modelc = Path::new(env!("CARGO_BIN_EXE_modelc"));
     let builds = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples");

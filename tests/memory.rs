@@ -1,7 +1,7 @@
-//! `docs/MEMORY.md` is what the models of the corpus need and how products of programs are taken. `MODELC_BLESS=1 cargo test --test memory` writes it
-//! anew.
+//! `docs/MEMORY.md` lists the memory of the corpus's models, and the types of their products. `MODELC_BLESS=1 cargo test --test memory`
+//! rewrites it.
 //!
-//! Read the difference: a product of bytes that becomes one of floats, or a model that needs more, is seen here and in no output.
+//! Read the difference: it shows products of bytes that become products of floats, and models that need more memory. No output shows this.
 
 mod support;
 
@@ -24,7 +24,7 @@ const HEAD_OF_TFLITE: &str = "\n## Memory of the TFLite corpus\n\n\
      The last column is the arena that TFLite Micro takes, where it was measured.\n\n\
      | model | arena | stack | code | TFLite Micro's arena |\n|---|--:|--:|--:|--:|\n";
 
-/// Arenas of TFLite Micro in bytes, by the end of the model's name.
+/// Arenas of TFLite Micro in bytes, by suffix of the model's name.
 const MICRO_ARENAS: [(&str, u64); 8] = [
     ("vww_96_int8", 103_680),
     ("pretrainedResnet_quant", 55_984),
@@ -36,10 +36,10 @@ const MICRO_ARENAS: [(&str, u64); 8] = [
     ("tf2_mobilenet_v2_1.0_224_ptq", 1_665_776),
 ];
 
-/// Larger files take long, and have small twins.
+/// Size limit of files; larger ones take long, and have small variants.
 const LARGEST_FILE: u64 = 24 << 20;
 
-/// Programs that say where their inputs and outputs are.
+/// Returns the programs whose file has offsets of inputs and outputs.
 fn programs() -> Vec<PathBuf> {
     let mut programs = support::models("executorch", "pte");
     programs.retain(|path| {
@@ -49,7 +49,7 @@ fn programs() -> Vec<PathBuf> {
     programs
 }
 
-/// Kernels of products whose first operand is floats, and of others.
+/// Counts the kernels of products whose first operand is floats, and the others.
 fn products(method: &Method, kernels: &[modelc::kernel::Kernel]) -> [usize; 2] {
     let names = program::calls(&method.steps).into_iter().map(|call| kernels[call.kernel].name.as_str());
     let products: Vec<&str> = names.filter(|name| ["conv_", "matmul_"].iter().any(|form| name.contains(form))).collect();
@@ -58,7 +58,7 @@ fn products(method: &Method, kernels: &[modelc::kernel::Kernel]) -> [usize; 2] {
     [floats, products.len() - floats]
 }
 
-/// The rows of a program, one a method.
+/// Returns the rows of a program, one for each method.
 fn rows(path: &Path) -> Result<String, String> {
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -70,7 +70,7 @@ fn rows(path: &Path) -> Result<String, String> {
     let (module, lowered) = modelc::compile::lower(&settings, Arc::new(bytes), &file).map_err(|error| error.to_string())?;
     let program = &lowered.program;
     let mut text = String::new();
-    // Others give constants.
+    // Methods without inputs return constants.
     for (number, method) in program.methods.iter().enumerate().filter(|(_, method)| !method.inputs.is_empty()) {
         let planned = module.imported_plan.iter().flat_map(|plan| plan.methods.get(number)).flat_map(|plan| plan.area_bytes.clone());
         let memory = MethodMemory::new(method, program.variable_bytes, &planned.collect::<Vec<_>>());
@@ -83,7 +83,7 @@ fn rows(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// The row of a TFLite model.
+/// Returns the row of a TFLite model.
 fn row_of_tflite(path: &Path) -> Result<String, String> {
     let settings = Settings::new().target("x86_64-unknown-linux-gnu").cpu("x86-64-v3");
     let compiled = Model::open(path).and_then(|model| model.compile(&settings)).map_err(|error| error.to_string())?;
@@ -93,7 +93,7 @@ fn row_of_tflite(path: &Path) -> Result<String, String> {
     Ok(format!("| {name} | {arena} | {stack} | {code} | {micro} |\n"))
 }
 
-/// Appends the rows of some models. Gives how many there are.
+/// Appends the rows of some models. Returns their number.
 fn append(text: &mut String, models: Vec<PathBuf>, rows: impl Fn(&Path) -> Result<String, String>) -> usize {
     let mut count = 0;
     for path in models {
@@ -108,7 +108,7 @@ fn append(text: &mut String, models: Vec<PathBuf>, rows: impl Fn(&Path) -> Resul
     count
 }
 
-/// Rows of a text by their names, which are the cells before the first number, and their numbers.
+/// Parses the rows of a text into names, which are the cells before the first number, and numbers.
 fn figures(text: &str) -> Vec<(String, Vec<u64>)> {
     let of = |line: &str| {
         let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
@@ -118,7 +118,7 @@ fn figures(text: &str) -> Vec<(String, Vec<u64>)> {
     text.lines().filter(|line| line.starts_with("| ")).map(of).collect()
 }
 
-/// Rows of which a figure is larger than it was.
+/// Returns the rows in which a figure increased.
 fn grown(found: &str, wanted: &str) -> Vec<String> {
     let before = figures(found);
     let is_larger = |(name, now): &(String, Vec<u64>)| {

@@ -1,4 +1,4 @@
-//! Random modules: they verify, their text reads back, and no rewrite changes what they compute.
+//! Random modules: they verify, their text can be read back, and no rewrite changes their results.
 
 use modelc::ir::random::{Options, module};
 use modelc::ir::text::{Constants, parse_module, print_module};
@@ -6,19 +6,19 @@ use modelc::ir::{ElementType, Module, OPS, Tensor, interpret::Interpreter, verif
 use modelc::passes;
 use std::collections::HashSet;
 
-/// `MODELC_SEEDS` runs more of them.
+/// Returns the seeds; `MODELC_SEEDS` sets their number.
 fn seeds() -> std::ops::Range<u64> {
     0..std::env::var("MODELC_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(600)
 }
 
-/// Seeds of modules in which rare rewrites find something: `shifted` in one of 300, `epilogues` in one of 10,000.
+/// Seeds of modules in which rare rewrites apply: `shifted` in one of 300, `epilogues` in one of 10,000.
 const RARE: [u64; 2] = [718, 16606];
 
 fn text(module: &Module) -> String {
     print_module(module, Constants::Whole)
 }
 
-/// Two runs in a row, so that states show.
+/// Runs a module twice in a row, so that states have an effect.
 fn run(module: &Module, inputs: &[Tensor]) -> Vec<Tensor> {
     let mut interpreter = Interpreter::new(module);
     let mut run = || interpreter.run(0, inputs).unwrap_or_else(|e| panic!("{e}\n{}", text(module)));
@@ -27,7 +27,7 @@ fn run(module: &Module, inputs: &[Tensor]) -> Vec<Tensor> {
     outputs
 }
 
-/// Bits, with all NaN made one: rewrites may change which of two NaN operands a result carries.
+/// Returns the bits, with a single pattern for all NaNs: rewrites may change which of two NaN operands a result has.
 fn comparable(tensors: &[Tensor]) -> Vec<(ElementType, Vec<u64>, Vec<u8>)> {
     tensors.iter().map(|t| (t.element, t.shape.clone(), canonical(t))).collect()
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask replay`: a compiler beside itself differs in nothing, and a kernel whose bytes differ is named.
+//! `cargo xtask replay`: a compiler has no differences from itself, and a kernel with different bytes is named.
 
 use std::path::{Path, PathBuf};
 use xtask::replay::compare::{self, Comparison};

@@ -1,4 +1,4 @@
-//! Scratch memory that follows from the extents a caller gives: calls that get what they ask for and no more compute what the interpreter does.
+//! Scratch memory that depends on the extents of a call: calls that get exactly the memory they ask for match the interpreter.
 
 use modelc::compare::{Difference, Tolerance, compare};
 use modelc::ir::interpret::Interpreter;
@@ -28,15 +28,15 @@ fn lowered(module: &Module, plan: PlanSource) -> Lowered {
     pipeline::lower(module, "model", options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// An instance whose calls get the last bytes before a guard page, no more than they ask for; what is dead is overwritten, and what is before the
-/// scratch memory must stay.
+/// Makes an instance whose calls get only the scratch bytes that they ask for, before a guard page. Dead memory is overwritten, and bytes
+/// before the scratch memory must stay.
 fn checking(lowered: &Lowered) -> Instance {
     let options = JitOptions { placement: Placement::AgainstGuard, live: Some(lowered.live.clone()), ..JitOptions::default() };
     let jit = Jit::with_options(&lowered.program, host_machine().unwrap(), options).unwrap_or_else(|error| panic!("{error}"));
     jit.instance().unwrap()
 }
 
-/// Compares calls with the interpreter. Gives the scratch memory of each.
+/// Compares calls with the interpreter. Returns the scratch memory of each.
 fn is_right(text: &str, shapes: &[&[&[u64]]]) -> Vec<u64> {
     let module = module(text);
     let lowered = lowered(&module, PlanSource::Own);

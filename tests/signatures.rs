@@ -21,13 +21,13 @@ const CODES: [BuiltinOperator; 5] = [
     BuiltinOperator::READ_VARIABLE,
     BuiltinOperator::ASSIGN_VARIABLE,
 ];
-/// The signatures, and the subgraph that each names. The second and the third are one subgraph.
+/// The signatures, and the subgraph of each. The second and the third share a subgraph.
 const SIGNATURES: [(&str, u32); 3] = [("push back", 0), ("peek", 1), ("init", 1)];
 
-/// An operator: position of its code, inputs, outputs.
+/// An operator: index of its code, inputs, outputs.
 type Step<'a> = (u32, &'a [i32], &'a [i32]);
 
-/// A subgraph of the tensors 0 (a handle) and 1 to 3 (four floats each), whose input is 1.
+/// Makes a subgraph with input 1 and the tensors 0 (a handle) and 1 to 3 (four floats each).
 fn subgraph<'a>(b: &mut FlatBufferBuilder<'a>, output: i32, steps: &[Step<'_>]) -> WIPOffset<SubGraph<'a>> {
     let mut tensors = Vec::new();
     for (name, shape, type_) in [
@@ -56,7 +56,7 @@ fn subgraph<'a>(b: &mut FlatBufferBuilder<'a>, output: i32, steps: &[Step<'_>]) 
     SubGraph::create(b, &SubGraphArgs { tensors, operators, inputs, outputs, ..Default::default() })
 }
 
-/// `push back` gives its input twice and keeps that; `peek` and `init` give what is kept, times their input.
+/// Makes a model. `push back` returns its input twice and keeps that; `peek` and `init` return the kept value times their input.
 fn model() -> Vec<u8> {
     let mut b = FlatBufferBuilder::new();
     let push = subgraph(&mut b, 3, &[(0, &[1, 1], &[3]), (2, &[], &[0]), (4, &[0, 3], &[])]);
@@ -96,7 +96,7 @@ const CALLS: [(&str, [f32; 4], [f32; 4]); 5] = [
     ("init", [1.0, 1.0, 1.0, 7.0], [1.0, 0.5, 0.0, 14.0]),
 ];
 
-/// An archive of the inputs, or of the outputs; with the names of the methods, if asked.
+/// Makes an archive of the inputs, or of the outputs; with `named`, also of the methods.
 fn archive(letters: &str, named: bool, numbers: impl Fn(usize) -> [f32; 4]) -> Vec<u8> {
     let mut archive = Archive::default();
     for (call, (method, _, _)) in CALLS.iter().enumerate() {
@@ -147,7 +147,7 @@ fn calls_go_to_the_signature_that_is_named() {
     }
 }
 
-/// Each signature is a function; names that are no identifiers, or taken, are made ones that are free.
+/// Every signature is a function. A name that is no identifier, or is taken, is changed to a free one.
 #[test]
 fn each_signature_is_a_function_in_c() {
     let compiled =

@@ -1,4 +1,4 @@
-//! The runtime that runs regions on a device of Vulkan: Mesa's software device with the validation layer, a device of the application, and
+//! The runtime that runs regions on a Vulkan device: Mesa's software device with the validation layer, a device of the application, and
 //! libraries that fail.
 
 mod support;

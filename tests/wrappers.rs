@@ -1,4 +1,4 @@
-//! Wrappers in Rust and C++: strict compilers take them for every kind of interface, and programs that use them get the right answers.
+//! Wrappers in Rust and C++: strict compilers accept them for every kind of interface, and programs that use them get the right answers.
 
 use modelc::emit::{ModelInfo, ObjectOptions};
 use std::fs;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 const STRICT_CPP: &[&str] =
     &["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wold-style-cast", "-Wno-missing-field-initializers", "-Werror"];
 
-/// A model with options, each of which makes an interface of another kind.
+/// Models with options, each for another kind of interface.
 const INTERFACES: &[(&str, &[&str])] = &[
     ("tests/models/composite.tflite", &["--bound", "in0.0=4"]),
     ("tests/models/composite.tflite", &["--weights", "external"]),
@@ -29,7 +29,7 @@ fn root() -> PathBuf {
     env!("CARGO_MANIFEST_DIR").into()
 }
 
-/// Runs a command; fails with what it printed.
+/// Runs a command; a failure shows its output.
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -37,7 +37,7 @@ fn run(command: &mut Command) -> String {
     text(&output.stdout)
 }
 
-/// A folder with an object of a model, called `net`, and its wrappers.
+/// Makes a folder with an object of a model, named `net`, and its wrappers.
 fn compiled(model: &str, options: &[&str]) -> TempDir {
     let folder = TempDir::new().expect("a folder");
     let mut command = Command::new(env!("CARGO_BIN_EXE_modelc"));
@@ -46,7 +46,7 @@ fn compiled(model: &str, options: &[&str]) -> TempDir {
     folder
 }
 
-/// Compiles a program of Rust with an object.
+/// Compiles a Rust program with an object.
 fn rust_program(folder: &Path, source: &str) -> PathBuf {
     let program = folder.join("rust");
     fs::write(folder.join("main.rs"), source).expect("a file");
@@ -55,7 +55,7 @@ fn rust_program(folder: &Path, source: &str) -> PathBuf {
     program
 }
 
-/// Compiles a program of C++ with an object.
+/// Compiles a C++ program with an object.
 fn cpp_program(folder: &Path, standard: &str, source: &str) -> PathBuf {
     let program = folder.join(format!("cpp{standard}"));
     fs::write(folder.join("main.cpp"), source).expect("a file");

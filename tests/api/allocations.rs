@@ -6,11 +6,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// Allocations of this thread.
+    /// Number of allocations of this thread.
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which counts.
+/// The system's allocator with a counter.
 struct Counting;
 
 #[global_allocator]
@@ -30,7 +30,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Allocations of the second call of a model on zeros of some shapes.
+/// Counts the allocations of a model's second call, with zeros of some shapes.
 fn allocations(name: &str, settings: &Settings, shapes: &[&[u64]]) -> usize {
     let mut session = model(name).load(settings).unwrap_or_else(|error| panic!("{error}"));
     let method = session.methods()[0].clone();

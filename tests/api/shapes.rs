@@ -1,4 +1,4 @@
-//! Shapes and values that a file leaves open are those of the call.
+//! Shapes and values that a file leaves open are taken from the call.
 
 use super::{inputs, model, session, support};
 use modelc::{Array, Settings};

@@ -1,10 +1,10 @@
-//! Random products of batches of matrices, and what attention does to their results.
+//! Random products of batches of matrices, with operators of attention on their results.
 
 use super::{Random, narrowed};
 use modelc::ir::builder::FunctionBuilder;
 use modelc::ir::{ElementType, ExpressionBuilder, Extent, Module, Reduction, Scalar, Tensor, TensorType, Type, Value};
 
-/// A product of matrices in a batch, up to six operators on its result, and another product, all of bytes; and inputs for it.
+/// Makes a batched matrix product, up to six operators on its result, and another product, all of bytes; and inputs for it.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
     let mut random = Random(seed);
     let [batches, heads] = [1 + random.below(4), 1 + random.below(5)];
@@ -44,14 +44,14 @@ impl Attention<'_> {
         self.builder.tensor(value).static_shape().expect("all is static")
     }
 
-    /// One more input.
+    /// Adds an input.
     fn input(&mut self, shape: &[u64]) -> Value {
         let bytes = self.random.bytes(shape.iter().product());
         self.inputs.push(Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes });
         self.builder.param(Type::Tensor(TensorType::of(ElementType::I8, shape)), format!("input {}", self.inputs.len()))
     }
 
-    /// An input whose matrices, or rows, are one for each batch and head, or for fewer.
+    /// Adds an input with matrices or rows for each batch and head, or broadcast over some.
     fn broadcast(&mut self, shape: &[u64]) -> Value {
         let all = [self.batches, self.heads];
         let mut leading = all.map(|extent| if self.random.below(3) == 0 { 1 } else { extent }).to_vec();
@@ -74,7 +74,7 @@ impl Attention<'_> {
         self.builder.map(&[value], e.finish(vec![wide])).expect("bytes")
     }
 
-    /// One more operator.
+    /// Adds an operator.
     fn next(&mut self, value: Value) -> Value {
         let shape = self.shape(value);
         let last = shape.len() - 1;
@@ -102,7 +102,7 @@ impl Attention<'_> {
                 permutation.swap(last - 1, last);
                 self.builder.transpose(value, permutation).expect("a permutation")
             }
-            // Nothing that works matrix by matrix.
+            // An operator that does not work matrix by matrix.
             5 => {
                 let mut low = vec![0; shape.len()];
                 low[last] = self.random.below(3) as i64;

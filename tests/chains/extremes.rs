@@ -1,10 +1,10 @@
-//! Extremes of narrow integers that are computed on the way, by work that ends with saturation, and the work that reads them.
+//! Extremes of narrow integers that are computed before they are stored, in work that ends with saturation, and the work that reads them.
 
 use super::Random;
 use modelc::ir::builder::FunctionBuilder;
 use modelc::ir::{ElementType, ExpressionBuilder, Module, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value, WindowGeometry};
 
-/// Over what an extreme is taken.
+/// Region of an extreme.
 #[derive(Clone, Copy, Debug)]
 enum Over {
     Windows,
@@ -13,8 +13,8 @@ enum Over {
     Image,
 }
 
-/// The greatest and least elements of each narrow type over everything there is, as they are and with work after them, with their inputs:
-/// 32-bit integers, of which most saturate.
+/// Returns modules of the greatest and least elements of each narrow type over every region, alone and with work after them. Inputs are 32-bit
+/// integers, most of which saturate.
 pub fn modules() -> impl Iterator<Item = (String, Module, Tensor)> {
     use ElementType as E;
     let kinds = [Over::Windows, Over::Rows, Over::Columns, Over::Image]
@@ -64,7 +64,7 @@ fn module((over, reduction): (Over, Reduction), element: ElementType, goes_on: b
     (name, module, Tensor { element: ElementType::I32, shape: shape.to_vec(), bytes })
 }
 
-/// Element-wise work on one tensor.
+/// Adds element-wise work on one tensor.
 fn map(
     builder: &mut FunctionBuilder<'_>,
     operand: Value,

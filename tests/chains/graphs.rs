@@ -1,10 +1,10 @@
-//! Random graphs of element-wise work: diamonds, siblings, reductions along rows whose results go back into the rows, several results.
+//! Random graphs of element-wise work: diamonds, siblings, reductions along rows with results that are used on the same rows, several results.
 
 use super::{Random, filter, narrowed, pointwise};
 use modelc::ir::builder::FunctionBuilder;
 use modelc::ir::{ElementType, ExpressionBuilder, Module, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
 
-/// A graph of up to twelve operators on an image of bytes or of floats, with up to four results, and an image.
+/// Makes a graph of up to twelve operators on an image of bytes or floats, with up to four results, and an image.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
     let mut random = Random(seed);
     let is_float = random.below(2) == 0;
@@ -37,19 +37,19 @@ struct Graph<'m> {
     random: Random,
     is_float: bool,
     channels: u64,
-    /// Tensors of the image's size, and with one number a row.
+    /// Tensors of the image's size, and tensors with one number a row.
     elements: Vec<Value>,
     numbers: Vec<Value>,
 }
 
 impl Graph<'_> {
-    /// One of the values made so far, often a late one.
+    /// Selects a value, often a recent one.
     fn pick(&mut self, list: &[Value]) -> Value {
         let first = if self.random.below(2) == 0 { list.len().saturating_sub(3) } else { 0 };
         list[first + self.random.below((list.len() - first) as u64) as usize]
     }
 
-    /// One more operator.
+    /// Adds an operator.
     fn next(&mut self) {
         let elements = self.elements.clone();
         let numbers = self.numbers.clone();
@@ -86,7 +86,7 @@ impl Graph<'_> {
         }
     }
 
-    /// The last dimension reduced; sums of bytes are taken in 32 bits.
+    /// Reduces the last dimension; bytes are summed in 32 bits.
     fn reduced(&mut self, operand: Value) -> Value {
         let kind = [Reduction::Max, Reduction::Min, Reduction::Sum][self.random.below(3) as usize];
         if self.is_float || kind != Reduction::Sum {
@@ -100,7 +100,7 @@ impl Graph<'_> {
         narrowed(&mut self.builder, &[sums])
     }
 
-    /// The mean of some tensors or, now and then, of floats what it is after an operation that takes long.
+    /// Adds the mean of some tensors; for floats, sometimes after an expensive operation.
     fn map(&mut self, operands: &[Value]) -> Value {
         if !self.is_float {
             return narrowed(&mut self.builder, operands);

@@ -1,5 +1,5 @@
-//! Random chains of operators that work row by row, regions that work batch by batch, images that are picked from, graphs of element-wise
-//! work, extremes of what saturates, convolutions of long rows, and programs of views.
+//! Random chains of operators that work row by row, regions that work batch by batch, gathered images, graphs of element-wise work, extremes of
+//! saturated values, convolutions of long rows, and programs of views.
 
 pub mod batches;
 pub mod extremes;
@@ -11,7 +11,7 @@ pub mod views;
 use modelc::ir::{ElementType, ExpressionBuilder, Extent, Module, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
 use modelc::ir::{FunctionBuilder, WindowGeometry};
 
-/// SplitMix64, as everywhere where a test needs numbers that look random and are the same everywhere.
+/// SplitMix64, the pseudo-random numbers of most tests, the same on every computer.
 struct Random(u64);
 
 impl Random {
@@ -32,14 +32,14 @@ impl Random {
     }
 }
 
-/// A chain of up to seven operators on an image of bytes, and an image.
+/// Makes a chain of up to seven operators on an image of bytes, and an image.
 pub fn module(seed: u64) -> (Module, Tensor) {
     let mut random = Random(seed);
     let shape = [1, 12 + random.below(30), 3 + random.below(9), 1 + random.below(9)];
     let mut module = Module::default();
     let mut builder = FunctionBuilder::new(&mut module, "main");
     let input = builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), "image".to_owned());
-    // A caller's buffer is free, so the chain starts from a tensor in memory.
+    // A caller's buffer takes no arena, so the chain starts from a tensor in memory.
     let mut value = next(&mut builder, &mut random, input, 0);
     for _ in 0..2 + random.below(5) {
         let kind = random.below(11);
@@ -50,7 +50,7 @@ pub fn module(seed: u64) -> (Module, Tensor) {
     (module, Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes })
 }
 
-/// One more operator, or the same value where the image has become too small for it.
+/// Adds an operator; returns the same value if the image has become too small for it.
 fn next(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value, kind: u64) -> Value {
     let shape = builder.tensor(value).static_shape().expect("chains are static");
     let channels = shape[3];
@@ -91,21 +91,21 @@ fn next(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value, ki
     built.filter(fits).unwrap_or(value)
 }
 
-/// Two by two pixels of every pixel, which has them side by side.
+/// Moves channels to pixels: each pixel becomes two by two pixels.
 fn pixels_of_channels(builder: &mut FunctionBuilder<'_>, value: Value) -> Option<Value> {
     let shape = builder.tensor(value).static_shape()?;
     let (rows, columns, channels) = (shape[1], shape[2], shape[3] / 4);
     rearranged(builder, value, &[rows, columns, 2, 2, channels], &[1, 2 * rows, 2 * columns, channels])
 }
 
-/// One pixel of two by two, side by side.
+/// Moves pixels to channels: two by two pixels become one.
 fn channels_of_pixels(builder: &mut FunctionBuilder<'_>, value: Value) -> Option<Value> {
     let shape = builder.tensor(value).static_shape()?;
     let (rows, columns, channels) = (shape[1] / 2, shape[2] / 2, shape[3]);
     rearranged(builder, value, &[rows, 2, columns, 2, channels], &[1, rows, columns, 4 * channels])
 }
 
-/// The elements as this many rows of something, whose second and third dimensions change places.
+/// Reshapes the elements to rows, swaps the second and third dimension of each, and reshapes them to an image.
 fn rearranged(builder: &mut FunctionBuilder<'_>, value: Value, apart: &[u64], image: &[u64]) -> Option<Value> {
     let extents = |shape: &[u64]| shape.iter().map(|&n| Extent::Static(n)).collect();
     let apart = builder.reshape(value, extents(apart)).ok()?;
@@ -116,13 +116,13 @@ fn rearranged(builder: &mut FunctionBuilder<'_>, value: Value, apart: &[u64], im
 fn geometry(random: &mut Random, size: i64) -> WindowGeometry {
     let mut pair = |limit: u64, from: i64| vec![from + random.below(limit) as i64, from];
     let (strides, dilation) = (pair(2, 1), pair(2, 1));
-    // A window that sees only border has no greatest element.
+    // A window of padding alone has no greatest element.
     let reach = (size.max(1) as u64).min(3);
     let (padding_low, padding_high) = (pair(reach, 0), pair(reach, 0));
     WindowGeometry { strides, dilation, padding_low, padding_high, ..WindowGeometry::default() }
 }
 
-/// A convolution of rows, and its sums brought back to bytes. One channel in a group, or all in one.
+/// Adds a convolution of rows, with sums converted to bytes. A group has one channel, or all.
 fn convolution(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value, groups: u64) -> Option<Value> {
     let channels = builder.tensor(value).static_shape()?[3];
     let size = [1, 2, 3, 5][random.below(4) as usize];
@@ -152,7 +152,7 @@ fn filter(builder: &mut FunctionBuilder<'_>, random: &mut Random, shape: [u64; 4
     builder.literal(TensorType::of(ElementType::I8, &shape), bytes).expect("a literal fits its own type")
 }
 
-/// The value with another tensor of its shape, of a row, or of a channel.
+/// Combines the value with another tensor of its shape, of a row, or of a channel.
 fn joined(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value) -> Value {
     let mut shape: [u64; 4] = builder.tensor(value).static_shape().expect("chains are static").try_into().expect("images");
     match random.below(3) {
@@ -164,7 +164,7 @@ fn joined(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Value) 
     narrowed(builder, &[value, other])
 }
 
-/// The sum of tensors, shifted and saturated to bytes.
+/// Adds tensors, shifts the sum, and saturates it to bytes.
 fn narrowed(builder: &mut FunctionBuilder<'_>, operands: &[Value]) -> Value {
     let types: Vec<ElementType> = operands.iter().map(|&v| builder.tensor(v).element).collect();
     let mut e = ExpressionBuilder::new(&types);

@@ -1,10 +1,10 @@
-//! Random images whose rows and columns are picked by constant positions, and what blends them.
+//! Random images with gathers of rows and columns at constant positions, and blends of them.
 
 use super::{Random, narrowed};
 use modelc::ir::builder::FunctionBuilder;
 use modelc::ir::{ElementType, Module, Reduction, Tensor, TensorType, Type, Value};
 
-/// Up to four tensors picked from one or two images of bytes, blended, and used once more; and the images.
+/// Makes up to four tensors that are gathered from one or two images of bytes, blended, and used once more; and the images.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
     let mut random = Random(seed);
     let rank = 2 + random.below(3) as usize;
@@ -14,7 +14,7 @@ pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
     let images: Vec<Value> = (0..1 + random.below(2))
         .map(|i| {
             let image = builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), format!("image {i}"));
-            // A caller's buffer is free, so one comes from a tensor in memory.
+            // A caller's buffer takes no arena, so one image comes from a tensor in memory.
             if i == 0 { image } else { narrowed(&mut builder, &[image, image]) }
         })
         .collect();
@@ -24,7 +24,7 @@ pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
         let image = images[random.below(images.len() as u64) as usize];
         blended.push(picked(&mut builder, &mut random, image, &resized));
     }
-    // Nothing of the size of the result but what is picked, or one more.
+    // Only gathered tensors have the size of the result, or one more.
     if random.below(4) == 0 {
         blended.push(literal(&mut builder, &mut random, &resized));
     }
@@ -56,7 +56,8 @@ fn literal(builder: &mut FunctionBuilder<'_>, random: &mut Random, shape: &[u64]
     builder.literal(TensorType::of(ElementType::I8, shape), bytes).expect("a literal fits its own type")
 }
 
-/// An image brought to a shape dimension by dimension, by positions in any order; some dimensions that have their extent already are left out.
+/// Gathers an image to a shape, dimension by dimension, with positions in any order. Some dimensions that already have their extent are
+/// skipped.
 fn picked(builder: &mut FunctionBuilder<'_>, random: &mut Random, image: Value, resized: &[u64]) -> Value {
     let mut value = image;
     for (axis, &extent) in resized[..resized.len() - 1].iter().enumerate() {

@@ -1,10 +1,11 @@
-//! Random convolutions of long rows of pixels, one after another, whose results meet what they were made of: sections of rows and of their padding.
+//! Random consecutive convolutions of long rows of pixels, with results that are combined with their operands: sections of rows and of their
+//! padding.
 
 use super::{Random, narrowed};
 use modelc::ir::builder::FunctionBuilder;
 use modelc::ir::{ElementType, ExpressionBuilder, Module, Scalar, ScalarOp, Tensor, TensorType, Type, Value, WindowGeometry};
 
-/// Up to four convolutions of a row, or of a column, of up to 700 pixels; and a row.
+/// Makes up to four convolutions of a row, or of a column, of up to 700 pixels; and a row.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
     let mut random = Random(seed);
     let element = [ElementType::F32, ElementType::I8, ElementType::I8][random.below(3) as usize];
@@ -57,7 +58,7 @@ impl Chain<'_> {
         self.builder.tensor(value).static_shape().expect("all is static")
     }
 
-    /// A convolution, unless no pixel or too many would be left of the row.
+    /// Adds a convolution, unless the row would become empty or too long.
     fn next(&mut self, value: Value) -> Option<Value> {
         let channels = *self.shape_of(value).last()?;
         let dividing: Vec<u64> = [1, 1, 2, channels].into_iter().filter(|&n| channels.is_multiple_of(n)).collect();
@@ -79,7 +80,7 @@ impl Chain<'_> {
         (1..2000).contains(&pixels).then_some(sums)
     }
 
-    /// Steps, distances and padding along a row, and how far its pixels are apart.
+    /// Makes stride, dilation and padding along a row, and the dilation of its pixels.
     fn geometry(&mut self, window: i64) -> (WindowGeometry, Vec<i64>) {
         let along = |n: i64, one: i64, is_column: bool| if is_column { vec![n, one] } else { vec![n] };
         let (stride, dilation) = (self.one_of(&[1, 1, 1, 2, 3, 4]), self.one_of(&[1, 1, 1, 2, 3, 16]));
@@ -98,7 +99,7 @@ impl Chain<'_> {
         (geometry, along(apart, 1, is_column))
     }
 
-    /// Sums as elements, and what an earlier tensor of their shape has.
+    /// Converts sums to elements, and combines them with an earlier tensor of their shape.
     fn beside(&mut self, sums: Value, values: &[Value]) -> Value {
         let shape = self.shape_of(sums);
         let like: Vec<Value> = values.iter().copied().filter(|&value| self.shape_of(value) == shape).collect();

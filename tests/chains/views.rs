@@ -1,5 +1,5 @@
-//! Random programs that read tensors at other places than they write: views, slices, joins, transposed and picked tensors, windows, products,
-//! and variables that are written over what they are made of.
+//! Random programs that read tensors at other positions than they write: views, slices, concatenations, transposes, gathers, windows, products.
+//! Variables are overwritten by values computed from them.
 
 mod program;
 
@@ -8,11 +8,11 @@ use modelc::ir::builder::FunctionBuilder;
 use modelc::ir::{ElementType, Extent, Func, Interval, Method, Module, Port, Scalar, State, StateData, Tensor, TensorType, Type, Value};
 use program::Program;
 
-/// Numbers of elements that every tensor of a program has: many divisors, full vectors and tails.
+/// Numbers of elements of a program's tensors: they have many divisors, and give full vectors and tails.
 const COUNTS: [u64; 10] = [8, 12, 24, 36, 48, 60, 64, 96, 144, 240];
 
-/// A program of up to twenty operators on tensors of one number of elements, with up to two variables and up to four results, and its inputs.
-/// Now and then a second method has the same inputs and variables.
+/// Makes a program of up to twenty operators on tensors with the same number of elements, and its inputs. It has up to two variables and up to
+/// four results. Sometimes a second method has the same inputs and variables.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
     let mut random = Random(seed);
     let element = element(&mut random);
@@ -38,7 +38,7 @@ pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
     (module, tensors.collect())
 }
 
-/// Such a program whose tensors have one or two extents more that are known only when it runs.
+/// Makes such a program whose tensors also have one or two run-time extents.
 pub fn open(seed: u64) -> (Module, Vec<Tensor>) {
     let mut random = Random(seed);
     let element = element(&mut random);
@@ -47,7 +47,7 @@ pub fn open(seed: u64) -> (Module, Vec<Tensor>) {
     let mut builder = FunctionBuilder::new(&mut module, "forward");
     let ranges: Vec<Interval> = (0..1 + random.below(2)).map(|_| interval(&mut random)).collect();
     let sizes: Vec<u64> = ranges.iter().map(|range| size_in(&mut random, *range)).collect();
-    // The first input tells the extents.
+    // The first input determines the extents.
     let known: Vec<Extent> = ranges.iter().map(|range| Extent::Static(range.high as u64)).collect();
     let first = builder.param(Type::Tensor(TensorType::new(element, [&known[..], &[Extent::Static(count)]].concat())), None);
     let opens: Vec<Extent> = ranges.iter().enumerate().map(|(d, range)| Extent::Value(builder.measure(first, d, *range))).collect();
@@ -86,13 +86,13 @@ fn interval(random: &mut Random) -> Interval {
     Interval { low, high: low + random.below(9) as i64 }
 }
 
-/// An extent in an interval, often one of its ends.
+/// Selects an extent in an interval, often one of its ends.
 fn size_in(random: &mut Random, range: Interval) -> u64 {
     let inside = range.low as u64 + random.below((range.high - range.low) as u64 + 1);
     [range.low as u64, range.high as u64, inside, inside][random.below(4) as usize]
 }
 
-/// A variable, with first contents or without.
+/// Adds a variable, with or without initial contents.
 fn state(module: &mut Module, random: &mut Random, element: ElementType, count: u64) -> State {
     let ty = TensorType::new(element, shape(random, count, &[]));
     let initial = (random.below(2) == 0).then(|| module.add_constant(ty.clone(), numbers(random, element, count).into()));
@@ -100,7 +100,7 @@ fn state(module: &mut Module, random: &mut Random, element: ElementType, count: 
     module.states.push(StateData { name, ty, initial })
 }
 
-/// Small numbers.
+/// Makes small numbers.
 fn numbers(random: &mut Random, element: ElementType, count: u64) -> Vec<u8> {
     let number = |random: &mut Random| {
         let number = random.next() as i8;
@@ -112,7 +112,7 @@ fn numbers(random: &mut Random, element: ElementType, count: u64) -> Vec<u8> {
     (0..count).flat_map(|_| number(random).to_bytes()).collect()
 }
 
-/// One to four extents whose product is a number of elements, and those that are open in between.
+/// Makes a shape of one to four extents with a given product, with the dynamic extents in between.
 fn shape(random: &mut Random, count: u64, opens: &[Extent]) -> Vec<Extent> {
     let mut left = count;
     let mut shape = Vec::new();

@@ -1,4 +1,4 @@
-//! Advice: every `help:` that names a command is one that works.
+//! Advice: every command in a `help:` works.
 
 use super::folder::{Folder, text};
 use super::made::Made;
@@ -14,7 +14,7 @@ fn custom(name: &str) -> Vec<u8> {
     made.finish(&[x], &[y])
 }
 
-/// A folder in which the mistakes below can be made.
+/// Makes a folder for the mistakes below.
 fn folder() -> Folder {
     let folder = Folder::new();
     fs::copy(folder.at("m.tflite"), folder.at("b.tflite")).expect("a second model");
@@ -27,7 +27,7 @@ fn folder() -> Folder {
     folder
 }
 
-/// Mistakes, their exit status, and what is said of them.
+/// Mistakes, their exit status, and parts of their messages.
 const MISTAKES: &[(&[&str], i32, &[&str])] = &[
     (&["foo"], 2, &["no command and no model file called foo", "`modelc --help`"]),
     (&["version"], 2, &["did you mean `modelc --version`?"]),
@@ -61,7 +61,7 @@ const MISTAKES: &[(&[&str], i32, &[&str])] = &[
     (&["run", "m.tflite", "--message-format", "yaml"], 2, &["json"]),
 ];
 
-/// The commands in the help of a message: `modelc …` between grave accents.
+/// Returns the commands in the help of a message: `modelc …` between grave accents.
 fn advised(said: &str) -> Vec<String> {
     let help = said.lines().skip_while(|line| !line.trim_start().starts_with("help:")).collect::<Vec<_>>().join(" ");
     commands(&help)
@@ -72,7 +72,7 @@ fn commands(text: &str) -> Vec<String> {
     quoted.filter_map(|quoted| quoted.strip_prefix("modelc ").map(str::to_owned)).collect()
 }
 
-/// A command that names no more than itself says how it is used.
+/// Splits a command. A command of a single word gets `--help`.
 fn arguments(command: &str) -> Vec<&str> {
     let mut words: Vec<&str> = command.split_whitespace().collect();
     if let [one] = words[..]
@@ -101,7 +101,7 @@ fn every_command_of_a_help_works() {
     assert!(tried > 10, "{tried} commands");
 }
 
-/// The lists that helps name, and the commands in the source that no message above has: with files for the words that stand for some.
+/// Commands in other helps, and in the source, that no message above contains. Files replace their placeholders.
 #[test]
 fn every_command_of_the_source_works() {
     let folder = folder();
@@ -111,7 +111,7 @@ fn every_command_of_the_source_works() {
     for file in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("compiler")) {
         let source = fs::read_to_string(file).expect("a source file");
         let code = source.split("#[cfg(test)]").next().unwrap_or_default();
-        // Comments and what is put together when the message is made are left out.
+        // Comments, and texts that are composed at run time, are left out.
         let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
         known.extend(lines.flat_map(commands).filter(|command| !command.contains(['{', '<', '…'])));
     }

@@ -1,4 +1,4 @@
-//! Arrays that users give: how they may be called, and what is said of those that do not fit.
+//! Arrays of users: their accepted names, and messages about arrays that do not fit.
 
 use super::folder::{Folder, text};
 use modelc::ir::{ElementType, Tensor};
@@ -9,7 +9,7 @@ fn archive(arrays: &[(&str, &Tensor)]) -> Vec<u8> {
     Archive { tensors, ..Archive::default() }.to_bytes().expect("an archive")
 }
 
-/// An input of the model, and the output that it gives.
+/// Returns an input of the model, and its output.
 fn call(folder: &Folder) -> (Tensor, Tensor) {
     let shape = folder.input().1;
     let bytes = (0..shape.iter().product::<u64>()).map(|n| n as u8).collect();

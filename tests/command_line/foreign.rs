@@ -3,7 +3,7 @@
 use super::folder::{Folder, text};
 use std::fs;
 
-/// Commands, and the file that each writes.
+/// Commands, each with the file that it writes.
 const WRITING: &[(&[&str], &str)] = &[
     (&["m.tflite", "-o", "w.o"], "w.o"),
     (&["m.tflite", "-o", "w.a"], "w.a"),

@@ -1,4 +1,4 @@
-//! Ctrl-C: nothing half written is left, and a measurement prints what it has.
+//! Ctrl-C: no partial file is left, and a measurement prints its results so far.
 
 #![cfg(unix)]
 
@@ -19,7 +19,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The object is written beside its place while the header, a pipe that nobody writes to, is looked at.
+/// The object is written to a temporary file while the header, a pipe without a writer, is checked.
 #[test]
 fn an_interrupt_leaves_no_temporary_file() {
     for (signal, status) in [("-INT", 130), ("-TERM", 130)] {

@@ -71,7 +71,7 @@ fn labels_are_shown_and_in_the_header() {
     assert!(!fs::read_to_string(folder.at("plain.h")).expect("a header").contains("_LABELS"));
 }
 
-/// Labels that cannot be read are none, and no error: the graph does not depend on them.
+/// Labels that cannot be read are ignored without an error, because the graph does not depend on them.
 #[test]
 fn damaged_labels_are_none() {
     let folder = Folder::new();

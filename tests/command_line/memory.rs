@@ -1,8 +1,8 @@
-//! Sizes that options and models name: what there is no memory for is an error before anything is allocated, and never an abort.
+//! Sizes from options and models: a size without memory for it is an error before anything is allocated, and never an abort.
 
 use super::folder::{Folder, text};
 
-/// More than any machine has; a batch of which each slice takes 64 bytes of input and some kilobytes of arena.
+/// Bounds beyond any machine: a batch with 64 bytes of input and a few kilobytes of arena for each slice.
 const BOUNDS: [&str; 2] = ["in0.0=99999999999", "in0.0=100000000"];
 
 #[cfg(target_os = "linux")]
@@ -22,7 +22,7 @@ fn a_bound_beyond_memory_is_an_error_at_once() {
     }
 }
 
-/// An arena of more than a terabyte is no number for a header.
+/// An arena of more than a terabyte cannot be in a header.
 #[test]
 fn an_arena_beyond_any_machine_is_an_error() {
     let folder = Folder::new();
@@ -35,7 +35,7 @@ fn an_arena_beyond_any_machine_is_an_error() {
     folder.done(&["m.tflite", "-o", "n.o", "--bound", "in0.0=1000000"]);
 }
 
-/// Under a limit of the process's memory, whatever fits runs, and the rest is an error: here the file says how much that is.
+/// With a limit on the process's memory, everything that fits runs, and the rest is an error. Here the file determines the size.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_size_ends_in_the_allocator_s_abort() {

@@ -1,4 +1,4 @@
-//! Reports beside the object: graphs, traces, times, and what differs from earlier ones.
+//! Reports beside the object: graphs, traces, times, and differences from earlier ones.
 
 use super::folder::{Folder, json, text};
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// The operators of the file are all there, with their parameters; kernels and rows name them.
+/// All operators of the file are present, with their parameters; kernels and rows refer to them.
 #[test]
 fn the_report_has_the_graph_of_the_file() {
     let folder = Folder::new();
@@ -38,7 +38,7 @@ fn the_report_has_the_graph_of_the_file() {
     assert_eq!(items(&graph["graphs"][0]["nodes"]).len(), operators.len() + 2);
 }
 
-/// Each operator leads to calls, each call to functions, and each function to bytes of the object whose hash is right.
+/// Operators refer to calls, calls to functions, and functions to bytes of the object with the right hash.
 #[test]
 fn a_trace_leads_from_operators_to_bytes() {
     let folder = Folder::new();
@@ -103,7 +103,7 @@ fn measured_reports_have_times() {
     assert!(fs::read_to_string(folder.at("page.html")).expect("a page").contains("peaks"));
 }
 
-/// Names are in the header, where the struct has them beside the numbers, and the command line knows them.
+/// Names are in the header, where the struct has them beside the numbers, and the command line accepts them.
 #[test]
 fn ports_have_the_names_that_users_give() {
     let folder = Folder::new();
@@ -130,7 +130,7 @@ fn ports_have_the_names_that_users_give() {
     assert!(folder.refused(&["m.tflite", "-o", "x.o", "--port-name", "in3=image"]).contains("does not have"));
 }
 
-/// The runtime for GPUs opens Vulkan's library by a function that Android keeps in a library of another name.
+/// The GPU runtime opens Vulkan's library by a function that is in a differently named library on Android.
 #[test]
 fn libraries_for_android_ask_for_its_own() {
     let folder = Folder::new();

@@ -1,9 +1,9 @@
-//! Weights and images of the largest bytes: sums of two products fill 16 bits, or leave them if both weights are the smallest byte.
+//! Weights and images of extreme bytes: sums of two products fill 16 bits, or overflow if both weights are the smallest byte.
 
 use super::super::{check_everywhere, hot_loops};
 use modelc::ir::{ElementType, FunctionBuilder, Module, Tensor, TensorType, Type};
 
-/// A convolution, in groups of this many channels, of an image of one byte with weights of two bytes in turn.
+/// Makes a convolution, in groups of `groups` channels, of an image of one byte with two alternating weights.
 fn convolution(window: u64, groups: u64, image: i8, weights: [i8; 2]) -> (Module, Tensor) {
     let (channels, outputs) = (44, 44);
     let mut module = Module::default();

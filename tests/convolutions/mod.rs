@@ -1,4 +1,4 @@
-//! Convolutions of all kinds, for every machine: windows, groups, sparse weights, weights that are moved, panels that are no whole vectors.
+//! Convolutions of all kinds, for every machine: windows, groups, sparse weights, shifted weights, panels that are no multiple of a vector.
 
 mod channel_planes;
 mod extremes;
@@ -13,7 +13,7 @@ use modelc::machine::{GPUS, Isa, MACHINES, Machine, machine};
 use modelc::program::{Program, Step, calls};
 use modelc::{passes, pipeline};
 
-/// A convolution of weights of which the file leaves out seven of eight, with `groups` and `input_dilation`.
+/// Makes a convolution whose file stores one of eight weights, with `groups` and `input_dilation`.
 fn sparse_convolution(stored: ElementType, groups: u64, input_dilation: i64) -> (Module, Vec<Tensor>) {
     let element = if stored == ElementType::I8 { ElementType::I8 } else { ElementType::F32 };
     let accumulator = if element == ElementType::I8 { ElementType::I32 } else { ElementType::F32 };
@@ -74,7 +74,7 @@ fn sparse_weights_stay_sparse_on_every_machine() {
     }
 }
 
-/// A convolution of an image that its window covers, so that there is one output pixel, with weights in binary16.
+/// Makes a convolution with binary16 weights, of an image with the size of the window, so that there is one output pixel.
 fn one_window() -> (Module, Tensor) {
     let (channels, outputs) = (24, 52);
     let mut module = Module::default();
@@ -117,7 +117,7 @@ fn weights_that_one_window_reads_are_widened_as_they_are_loaded() {
     }
 }
 
-/// A depthwise convolution of bytes, and its input: windows of two to five rows, strides, padding and numbers of channels of all kinds.
+/// Makes a depthwise convolution of bytes with its input: windows of two to five rows, and various strides, padding and numbers of channels.
 fn depthwise(seed: u64) -> (Module, Tensor) {
     let pick = |salt: u64, from: &[u64]| from[(number(seed + (salt << 40)) % from.len() as u64) as usize];
     let element = if seed % 4 == 3 { ElementType::U8 } else { ElementType::I8 };
@@ -164,7 +164,7 @@ fn depthwise_windows_match_on_every_machine() {
     assert!(paired > 20, "{paired} are computed from rows in pairs");
 }
 
-/// Floats of few channels, of which neighbouring pixels share a vector, and of many; rows of even and odd length.
+/// Floats of few channels, with neighbouring pixels in one vector, and of many channels; rows of even and odd length.
 #[test]
 fn depthwise_windows_of_floats_match_on_every_machine() {
     for (channels, width, stride) in [(4, 9, 1), (8, 16, 1), (8, 33, 1), (8, 12, 2), (16, 19, 1), (24, 10, 2), (32, 7, 1), (48, 14, 1)] {
@@ -189,16 +189,16 @@ fn depthwise_windows_of_floats_match_on_every_machine() {
     }
 }
 
-/// A convolution of bytes, 1×1 or 3×3 with a channel each, requantized with a scale a channel around 2^(−31 − shift), for every fourth seed
-/// multiplied and requantized once more, and its input.
+/// Makes a convolution of bytes with its input, 1×1 or depthwise 3×3. It is requantized with a scale a channel around 2^(−31 − shift). For
+/// every fourth seed, it is multiplied and requantized once more.
 fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwise: bool) -> (Module, Tensor) {
-    // Channels that fill vectors of every length, and ones that do not.
+    // Channels that fill vectors of every length, and channels that do not.
     let channels = if !depthwise { 9 } else { [20, 64][seed as usize % 2] };
     let outputs = if depthwise { channels } else { 20 };
     let (window, groups, depth) = if depthwise { (3, channels, 1) } else { (1, 1, channels) };
     let mut module = Module::default();
     let mut builder = FunctionBuilder::new(&mut module, "main");
-    // So many results that roundings towards zero pay.
+    // Enough results to make rounding towards zero worthwhile.
     let shape = [1, 8, 7, channels];
     let image = builder.param(Type::Tensor(TensorType::of(ElementType::I8, &shape)), None);
     let random = |count: u64, salt: u64| (0..count).map(move |i| number(i + (salt << 20) + (seed << 32)));
@@ -239,7 +239,7 @@ fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwis
 
 #[test]
 fn requantized_convolutions_match_on_every_machine() {
-    // Scales from 1 to 2⁻¹⁴, by the sequences for large and small ones; results that may be negative, and ones that may not.
+    // Scales from 1 to 2⁻¹⁴, for the sequences of large and small scales; results with and without negative numbers.
     for seed in 0..48 {
         let rule = if seed % 3 == 2 { RequantizeRule::TfliteSingle } else { RequantizeRule::TfliteDouble };
         let (shift, least) = ((seed % 14) as i32, if seed % 2 == 0 { -128 } else { -7 });
@@ -252,7 +252,7 @@ fn requantized_convolutions_match_on_every_machine() {
     }
 }
 
-/// Convolutions of one image that differ in zero points and in what is added to their sums, one a channel or one for all.
+/// Makes convolutions of one image that differ in zero points and in the addends of their sums, one a channel or one for all.
 fn alike(count: i64) -> (Module, Tensor) {
     let (channels, outputs) = (12, 40);
     let mut module = Module::default();
@@ -298,7 +298,7 @@ fn kernels_that_differ_in_numbers_are_one() {
     }
 }
 
-/// A convolution of bytes, and an image for it.
+/// Makes a convolution of bytes, with an image.
 fn of_bytes(
     element: ElementType,
     [shape, filter]: [[u64; 4]; 2],
@@ -316,7 +316,7 @@ fn of_bytes(
     (module, Tensor { element, bytes: bytes(shape.iter().product(), 2), shape: shape.to_vec() })
 }
 
-/// A convolution of bytes without sign, the weights from 0 to 255 with a zero point.
+/// Makes a convolution of unsigned bytes, with weights from 0 to 255 and a zero point.
 fn unsigned(window: u64, [channels, outputs, dilation]: [u64; 3], zero_point: i64) -> (Module, Tensor) {
     let mut geometry = hot_loops::same_size(window);
     geometry.dilation[1] = dilation as i64;
@@ -326,13 +326,14 @@ fn unsigned(window: u64, [channels, outputs, dilation]: [u64; 3], zero_point: i6
 
 #[test]
 fn products_of_weights_that_are_moved_match_on_every_machine() {
-    // Segments shorter and longer than a vector, unrolled and in loops; one that does not pay; a zero point from which no signed byte leads to all.
+    // Segments shorter and longer than a vector, unrolled and in loops; one that is too small; a zero point from which signed bytes cannot
+    // reach all weights.
     let cases =
         [(1, [300, 24, 1], 120), (3, [21, 40, 1], 1), (3, [8, 17, 1], 255), (7, [5, 9, 2], 130), (1, [8, 8, 1], 130), (3, [16, 16, 1], 0)];
     for (number, (window, sizes, zero_point)) in cases.into_iter().enumerate() {
         let (module, image) = unsigned(window, sizes, zero_point);
         check_everywhere(&module, &image, &format!("case {number}"));
-        // The level that multiplies bytes, and those that read its panels as pairs.
+        // The level that multiplies bytes, and the levels that read its panels as pairs.
         for isa in [Isa::X86_64, Isa::Aarch64] {
             let moved = of_levels(&module, isa, "lacking");
             assert!(moved.iter().all(|(_, moved)| *moved == (number < 4)), "case {number}: {moved:?}");
@@ -340,7 +341,7 @@ fn products_of_weights_that_are_moved_match_on_every_machine() {
     }
 }
 
-/// A single pixel is staged in chunks, and its bytes are added as they are in the input, the last ones in part of a vector.
+/// A single pixel is staged in chunks. Its bytes are summed directly from the input, the tail in part of a vector.
 #[test]
 fn moved_weights_of_a_single_pixel_match_on_every_machine() {
     for channels in [260, 300, 511, 512] {
@@ -351,7 +352,7 @@ fn moved_weights_of_a_single_pixel_match_on_every_machine() {
     }
 }
 
-/// Levels of an instruction set in one program for all of them, and whether a kernel of each has a text.
+/// Lowers for all levels of an instruction set in one program. Tells for each level if one of its kernels contains a text.
 fn of_levels(module: &Module, isa: Isa, text: &str) -> Vec<(&'static str, bool)> {
     let levels: Vec<&Machine> = MACHINES.iter().filter(|machine| machine.isa() == Some(isa)).collect();
     let lowered = pipeline::lower_levels(module, "module", lower::Options::new(levels[0]), &levels[1..]).expect("a schedule");
@@ -359,14 +360,14 @@ fn of_levels(module: &Module, isa: Isa, text: &str) -> Vec<(&'static str, bool)>
     lowered.levels().iter().map(|level| (level.machine.level, has(level.program))).collect()
 }
 
-/// Panels of a group are padded to what all groups have together: their pixels do not lie side by side.
+/// Panels of a group are padded to the size of all groups together, and their pixels are not contiguous.
 #[test]
 fn groups_of_one_channel_match_on_every_machine() {
     let (module, image) = of_bytes(ElementType::I8, [[1, 5, 9, 4], [2, 3, 3, 2]], hot_loops::same_size(3), 2, (-3, 0));
     check_everywhere(&module, &image, "groups");
 }
 
-/// Blocks of channels that are whole vectors at some levels, beside channels that are left, under windows of five rows.
+/// Blocks of channels that are whole vectors at some levels, beside a remainder, under windows of five rows.
 #[test]
 fn depthwise_blocks_beside_others_match_on_every_machine() {
     for channels in [24, 40, 72, 144] {
@@ -376,7 +377,8 @@ fn depthwise_blocks_beside_others_match_on_every_machine() {
     }
 }
 
-/// Images of few pixels, whose rows are one row so that weights are read once: rows that are cut into several tiles, strides, panels of fewer channels.
+/// Images of few pixels, whose rows form one row, so that weights are read once: rows cut into several tiles, strides, panels of fewer
+/// channels.
 #[test]
 fn images_of_few_pixels_match_on_every_machine() {
     let strided = |stride: i64| WindowGeometry { strides: vec![stride; 2], ..hot_loops::same_size(3) };
@@ -394,7 +396,7 @@ fn images_of_few_pixels_match_on_every_machine() {
     }
 }
 
-/// Windows of more than four rows: pairs are taken in fours, and a pair that is left together with the one of the next column.
+/// Windows of more than four rows: pairs are taken in fours, and a remaining pair is combined with one of the next column.
 #[test]
 fn depthwise_windows_of_many_rows_match_on_every_machine() {
     let cases = [
@@ -427,7 +429,7 @@ fn depthwise_windows_of_many_rows_match_on_every_machine() {
     }
 }
 
-/// A depthwise convolution of bytes without sign, the weights from 0 to 255 with a zero point.
+/// Makes a depthwise convolution of unsigned bytes, with weights from 0 to 255 and a zero point.
 fn depthwise_unsigned(window: [u64; 2], channels: u64, (stride, dilation): (i64, i64), zero_point: i64) -> (Module, Tensor) {
     let geometry = WindowGeometry {
         strides: vec![stride; 2],
@@ -441,7 +443,8 @@ fn depthwise_unsigned(window: [u64; 2], channels: u64, (stride, dilation): (i64,
 
 #[test]
 fn depthwise_weights_that_are_moved_match_on_every_machine() {
-    // Blocks whose weights stay in registers and others, windows that leave rows and columns out; a zero point from which no signed byte leads to all.
+    // Blocks with weights in registers and others, windows that omit rows and columns; a zero point from which signed bytes cannot reach all
+    // weights.
     let cases = [
         ([3, 3], 32, (1, 1), 120),
         ([3, 3], 64, (2, 1), 255),
@@ -467,7 +470,7 @@ fn depthwise_weights_that_are_moved_match_on_every_machine() {
     }
 }
 
-/// The module with all of it given to a device.
+/// Assigns a whole module to a device.
 fn marked(mut module: Module) -> Module {
     let (function, operator_name, tensor) = ("main".into(), "conv".into(), "sums".into());
     let source = module.sources.push(SourceData { function, operator: 0, operator_name, tensor, gpu: true });
@@ -475,18 +478,18 @@ fn marked(mut module: Module) -> Module {
     module
 }
 
-/// A module lowered for x86-64-v4 alone.
+/// Lowers a module for x86-64-v4 alone.
 fn at_v4(module: &Module) -> Program {
     let v4 = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
     pipeline::lower(module, "module", lower::Options::new(v4)).expect("a schedule").program
 }
 
-/// The schedules of the kernels of a program's first method.
+/// Returns the schedules of the kernels of a program's first method.
 fn schedules(program: &Program) -> Vec<String> {
     calls(&program.methods[0].steps).iter().map(|call| call.origin.schedule.clone()).collect()
 }
 
-/// Numbers of floats between -2 and 2, or of bytes.
+/// Makes floats between -2 and 2, or bytes.
 fn elements(element: ElementType, count: u64, salt: u64) -> Vec<u8> {
     let numbers = (0..count).map(|i| number(i + (salt << 20)) as i8);
     match element {
@@ -495,7 +498,7 @@ fn elements(element: ElementType, count: u64, salt: u64) -> Vec<u8> {
     }
 }
 
-/// The zero points of an image and its filter, and what sums are held in.
+/// Returns the zero points of an image and its filter, and the type of sums.
 fn sums_of(element: ElementType) -> ((i64, i64), ElementType) {
     match element {
         ElementType::F32 => ((0, 0), ElementType::F32),
@@ -504,7 +507,7 @@ fn sums_of(element: ElementType) -> ((i64, i64), ElementType) {
     }
 }
 
-/// A convolution to some output channels, of floats or bytes; the image has rows of odd length.
+/// Makes a convolution to some output channels, of floats or bytes; the image has rows of odd length.
 fn to_channels(element: ElementType, window: u64, [channels, outputs, groups]: [u64; 3]) -> (Module, Tensor) {
     let mut module = Module::default();
     let mut builder = FunctionBuilder::new(&mut module, "main");
@@ -519,7 +522,7 @@ fn to_channels(element: ElementType, window: u64, [channels, outputs, groups]: [
     (module, Tensor { element, bytes, shape: shape.to_vec() })
 }
 
-/// Panels of part of a vector, and two pixels in one vector: in loops and unrolled, an odd number of pixels, groups.
+/// Panels of part of a vector, and two pixels in one vector: in loops and unrolled, with an odd number of pixels, in groups.
 #[test]
 fn output_channels_that_fill_no_vector_match_on_every_machine() {
     let cases = [
@@ -541,8 +544,8 @@ fn output_channels_that_fill_no_vector_match_on_every_machine() {
     }
 }
 
-/// Depthwise convolutions with several output channels for each input channel: their number is a power of two, is none, and is longer than a vector.
-/// Elements are repeated as vectors, where a machine has any.
+/// Depthwise convolutions with several output channels for each input channel: a power of two, another number, and more than a vector. Elements
+/// are repeated as vectors on machines with vectors.
 #[test]
 fn channels_that_are_repeated_match_on_every_machine() {
     for (channels, repeat) in [(1, 8), (3, 2), (3, 5), (2, 40)] {
@@ -557,7 +560,7 @@ fn channels_that_are_repeated_match_on_every_machine() {
     }
 }
 
-/// Floats of few output channels: several of k side by side, the last of an odd number alone. What no window covers may be no number.
+/// Floats of few output channels: several steps of k side by side, the last of an odd number alone. Pixels outside all windows may be NaN.
 #[test]
 fn floats_of_few_output_channels_match_on_every_machine() {
     let cases = [
@@ -582,7 +585,7 @@ fn floats_of_few_output_channels_match_on_every_machine() {
     }
 }
 
-/// Machines without vectors and those with narrow ones read the panels of a device that multiplies bytes.
+/// Machines without vectors, or with narrow ones, read the panels of a device that multiplies bytes.
 #[test]
 fn every_machine_reads_the_panels_of_a_device() {
     for sizes in [[5, 6, 1], [8, 12, 1]] {

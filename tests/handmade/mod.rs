@@ -1,5 +1,5 @@
-//! A small program written by hand that has one of everything: constants, variables, scratch memory, branches, loops, numbers
-//! as arguments, an error status, a method without inputs.
+//! A small handwritten program with one of everything: constants, variables, scratch memory, branches, loops, scalar arguments, an error
+//! status, a method without inputs.
 
 use modelc::ir::{Data, ElementType, PortNotes, Quantization};
 use modelc::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, Kernel, KernelBuilder, Lane, Type, Value};
@@ -10,7 +10,7 @@ pub const LENGTH: u64 = 37;
 /// Scratch bytes of `forward`.
 pub const FORWARD_SCRATCH: u64 = LENGTH;
 
-/// A kernel that does the same to every element of its buffers; the last buffer is written.
+/// Makes a kernel with the same operation on every element of its buffers; the last buffer is written.
 fn elementwise(name: &str, lanes: &[Lane], length: u64, body: impl Fn(&mut KernelBuilder, &[Value]) -> Value) -> Kernel {
     let mut b = KernelBuilder::new(name);
     let last = lanes.len() - 1;
@@ -192,7 +192,7 @@ fn methods() -> Vec<Method> {
     ]
 }
 
-/// The program.
+/// Returns the program.
 pub fn program() -> Program {
     let blob = |name: &str, bytes: Vec<u8>| Blob { name: name.into(), data: Data::from(bytes) };
     Program {

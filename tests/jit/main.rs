@@ -14,7 +14,7 @@ use modelc::pipeline;
 use modelc::program::calls;
 use modelc::target::host_machine;
 
-/// A module in the text form. Where it has no methods, one calls its last function.
+/// Parses a module. If it has no methods, one is added for its last function.
 fn parsed(text: &str) -> Module {
     let mut module = parse_module(text).unwrap_or_else(|error| panic!("{error}"));
     if module.methods.is_empty() {
@@ -31,7 +31,7 @@ fn parsed(text: &str) -> Module {
     module
 }
 
-/// A module in the text form, and what it is lowered to for this computer.
+/// Parses a module, and lowers it for this computer.
 fn lowered_text(text: &str) -> (Module, Lowered) {
     let module = parsed(text);
     let options = Options::new(host_machine().unwrap());
@@ -43,7 +43,7 @@ fn lowered(text: &str) -> Lowered {
     lowered_text(text).1
 }
 
-/// The schedules of a method's kernel calls.
+/// Returns the schedules of a method's kernel calls.
 fn schedules(lowered: &Lowered) -> Vec<&str> {
     calls(&lowered.program.methods[0].steps).iter().map(|call| call.origin.schedule.as_str()).collect()
 }

@@ -1,4 +1,4 @@
-//! States and tables that are written where they lie, and positions and values from the caller that are checked before anything is.
+//! States and tables that are updated in place, and positions and values from the caller that are checked first.
 
 use super::{bytes, floats, lowered, lowered_text, numbers, parsed, schedules};
 use modelc::ir;
@@ -38,7 +38,7 @@ func @main(v0: f32[1, 8], v1: i32[1], v2: effect) {
     assert_eq!(floats(&outputs[0]), [7.0; 8]);
 }
 
-/// Rows of a cache that come from the cache itself: what is read is a part of what is written, and is not overwritten first.
+/// Rows of a cache that come from the cache itself: the operand is a part of the result, and is not overwritten first.
 #[test]
 fn a_cache_takes_its_own_rows() {
     let text = r#"state0 "cache": f32[4, 8]
@@ -64,7 +64,7 @@ func @main(v0: f32[1, 8], v1: i32[2], v2: effect) {
     }
 }
 
-/// A recurrent sum over five time steps: each step reads a row, adds it to what it carries, and writes a row of the output.
+/// A recurrent sum over five time steps: each step reads a row, adds it to the carried value, and writes a row of the output.
 #[test]
 fn time_steps_run_in_place() {
     let lowered = lowered(
@@ -112,7 +112,7 @@ func @main(v0: f32[5, 3]) {
 }
 "#,
     );
-    // What is carried starts with three copies; then the condition, and four kernels a round.
+    // Three copies initialize the carried values; then follow the condition, and four kernels an iteration.
     let schedules = schedules(&lowered);
     let copies = schedules.iter().filter(|schedule| schedule.starts_with("copy")).count();
     assert!(schedules.len() == 8 && copies == 3, "{schedules:?}");
@@ -125,7 +125,7 @@ func @main(v0: f32[5, 3]) {
     assert_eq!(floats(&outputs[0]), sums.concat());
 }
 
-/// Positions from the caller: inside, a slice is copied; outside, the call ends before anything is written.
+/// Positions from the caller: inside the tensor, a slice is copied; outside, the call ends before anything is written.
 #[test]
 fn a_slice_from_a_position_of_the_caller_is_checked() {
     let lowered = lowered(
@@ -153,7 +153,7 @@ fn a_slice_from_a_position_of_the_caller_is_checked() {
     }
 }
 
-/// A table with two rows replaced, then picked again; the table itself is seen only through its sums.
+/// A table with two rows replaced, then gathered again; only its sums are used otherwise.
 const TABLE: &str = r#"
 func @main(v0: f32[4, 2], v1: i32[2], v2: f32[2, 2]) {
   v3 = map v0 {
@@ -182,7 +182,7 @@ fn indices_of_the_data_are_checked_before_anything_is_written() {
         instance.call(0, &[&table, &rows, &updates], &mut outputs).map(|()| outputs)
     };
     assert_eq!(call([3, 1]).unwrap(), [updates.clone(), bytes(&[52.0, 76.0])]);
-    // Of two updates of one row the last one stays.
+    // The last of two updates of one row wins.
     assert_eq!(call([2, 2]).unwrap(), [bytes(&[30.0, 40.0, 30.0, 40.0]), bytes(&[52.0, 68.0])]);
     for rows in [[0, 4], [-1, 0], [i32::MAX, 0], [1, i32::MIN]] {
         let error = call(rows).unwrap_err();
@@ -199,8 +199,8 @@ fn a_table_that_dies_is_updated_in_place() {
     assert_eq!(lowered.plans[0].arena_bytes, 32);
 }
 
-/// Two products of the pixels of an image, the second of which needs a sum over the whole image that the first makes, so that neither is computed
-/// in bands. The second stages its rows and writes them where they were.
+/// Two products of an image's pixels. The second needs a sum over the whole image that the first makes, so neither is computed in bands. The
+/// second stages its rows and overwrites them.
 #[test]
 fn a_product_of_pixels_overwrites_the_largest_tensor() {
     let weights: Vec<String> = floats(&numbers(&[40, 40], 3).bytes).iter().map(|w| format!("{w:?}")).collect();
@@ -243,7 +243,7 @@ func @main(v0: f32[1, 12, 16, 40]) {{
     }
 }
 
-/// An input that had to be known when compiling is compared before anything else happens.
+/// An input with a value known at compile time is compared first.
 #[test]
 fn a_call_with_another_value_than_the_known_one_ends() {
     let text = r#"func @main(v0: i32[3], v1: i16[2]) {

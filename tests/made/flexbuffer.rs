@@ -1,4 +1,4 @@
-//! FlexBuffers of one map from names to numbers, as the options of custom operators are.
+//! FlexBuffers of one map from names to numbers, the format of custom operators' options.
 
 /// A value of the map.
 #[derive(Clone, Copy)]
@@ -9,12 +9,12 @@ pub enum Number {
     Bool(bool),
 }
 
-/// Kinds of values, by their number in a type byte, each four bytes wide.
+/// Kinds of values in a type byte, for values of four bytes.
 const INT: u8 = 1 << 2 | 2;
 const BOOL: u8 = 26 << 2 | 2;
 const MAP: u8 = 9 << 2 | 2;
 
-/// The map of these names and numbers.
+/// Writes the map of these names and numbers.
 pub fn options(entries: &[(&str, Number)]) -> Vec<u8> {
     let mut entries = entries.to_vec();
     entries.sort_by_key(|(name, _)| *name);
@@ -47,7 +47,7 @@ pub fn options(entries: &[(&str, Number)]) -> Vec<u8> {
         }
     }
     bytes.extend(entries.iter().map(|(_, number)| if matches!(number, Number::Int(_)) { INT } else { BOOL }));
-    // The root: how far back its values are, its kind, and its width.
+    // The root: the distance back to its values, its kind, and its width.
     let back = bytes.len() - values;
     bytes.extend([u8::try_from(back).expect("few entries"), MAP, 1]);
     bytes

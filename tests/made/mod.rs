@@ -29,7 +29,7 @@ struct Step {
     options: Vec<u8>,
 }
 
-/// A model of one subgraph in the making. Tensors go by their numbers.
+/// A model of one subgraph under construction. Tensors are identified by number.
 #[derive(Default)]
 pub struct Made {
     tensors: Vec<Record>,
@@ -39,40 +39,40 @@ pub struct Made {
 }
 
 impl Made {
-    /// A model with an entry of metadata.
+    /// Makes a model with an entry of metadata.
     pub fn with_metadata(name: &str, bytes: Vec<u8>) -> Self {
         Self { metadata: Some((name.to_owned(), bytes)), ..Self::default() }
     }
 
-    /// A tensor that is computed, or given by the caller.
+    /// Adds a tensor that is computed, or provided by the caller.
     pub fn tensor(&mut self, element: TensorType, shape: &[i32]) -> i32 {
         self.constant(element, shape, vec![])
     }
 
-    /// A constant of little-endian bytes.
+    /// Adds a constant of little-endian bytes.
     pub fn constant(&mut self, element: TensorType, shape: &[i32], data: Vec<u8>) -> i32 {
         self.tensors.push(Record { element, shape: shape.to_vec(), data });
         self.tensors.len() as i32 - 1
     }
 
-    /// A constant list of 16-bit integers.
+    /// Adds a constant list of 16-bit integers.
     pub fn constant_i16(&mut self, numbers: &[i16]) -> i32 {
         let bytes = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
         self.constant(TensorType::INT16, &[numbers.len() as i32], bytes)
     }
 
-    /// A built-in operator without options.
+    /// Adds a built-in operator without options.
     pub fn built_in(&mut self, code: BuiltinOperator, inputs: &[i32], outputs: &[i32]) {
         self.steps.push(Step { code, name: String::new(), inputs: inputs.to_vec(), outputs: outputs.to_vec(), options: vec![] });
     }
 
-    /// A custom operator.
+    /// Adds a custom operator.
     pub fn custom(&mut self, name: &str, options: Vec<u8>, inputs: &[i32], outputs: &[i32]) {
         let step = Step { code: BuiltinOperator::CUSTOM, name: name.into(), inputs: inputs.to_vec(), outputs: outputs.to_vec(), options };
         self.steps.push(step);
     }
 
-    /// The file of the model with these inputs and outputs.
+    /// Returns the file of the model with these inputs and outputs.
     pub fn finish(&self, inputs: &[i32], outputs: &[i32]) -> Vec<u8> {
         let mut b = FlatBufferBuilder::new();
         let mut buffers = vec![Buffer::create(&mut b, &BufferArgs::default())];

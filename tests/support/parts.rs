@@ -1,4 +1,4 @@
-//! Kernels in parts: whatever may be cut is, and parts run on any number of threads, and one after the other in any order.
+//! Kernels in parallel parts: all possible kernels are divided, and parts run on any number of threads, or one after the other in any order.
 
 use modelc::diagnostic::Kind;
 use modelc::ir::{Module, Tensor};
@@ -6,11 +6,11 @@ use modelc::jit::{Jit, JitOptions, Order};
 use modelc::lower::{Options, Threads};
 use modelc::pipeline;
 
-/// Threads that memory is planned for.
+/// Number of threads for which memory is planned.
 const PLANNED: u32 = 3;
 
-/// Compares what a module computes in parts with what it computes without, bit for bit: the outputs of calls with the same inputs, one after
-/// the other, of each method in turn. Gives the number of kernel calls that may be cut.
+/// Compares a module in parts with the expected outputs, bit for bit. Every method is called several times with the same inputs. Returns the
+/// number of kernel calls that may be divided.
 pub fn check_in_parts(module: &Module, options: Options, inputs: &[Tensor], expected: &[Vec<Tensor>]) -> Result<usize, String> {
     let threads = Threads { count: PLANNED, least_instructions: 0 };
     let lowered = match pipeline::lower(module, "model", Options { threads, ..options }) {
@@ -18,7 +18,7 @@ pub fn check_in_parts(module: &Module, options: Options, inputs: &[Tensor], expe
         Err(error) if error.0.iter().all(|d| d.kind() == Kind::Unsupported) => return Ok(0),
         Err(error) => return Err(error.to_string()),
     };
-    // Where memory that is no longer needed is overwritten after each call, every call is by itself; else calls run together.
+    // If dead memory is overwritten after each call, calls run separately; otherwise some run together.
     let live = Some(lowered.live.clone());
     for live in [live, None] {
         let calls = if live.is_some() { "each call by itself" } else { "calls together" };

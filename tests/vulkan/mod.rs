@@ -1,4 +1,4 @@
-//! Programs part of which is for a device, what tests need to run them, and the tests.
+//! Programs with a part for a device, helpers to run them, and the tests.
 
 pub mod barriers;
 mod instances;

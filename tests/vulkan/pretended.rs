@@ -1,4 +1,4 @@
-//! Programs in the JIT on a pretended Vulkan that fails.
+//! Programs in the JIT on a mock Vulkan that fails.
 
 use super::instances::{assert_clean, assert_told, info, inputs, jit, measured, on_device_of, run};
 use super::pretend::{self, Host, HostMemory, Properties, world};
@@ -6,7 +6,7 @@ use super::program::{changed, counted, expected, keeping, program};
 use crate::support::harness::{Needs, Test};
 use modelc::machine::GPUS;
 
-/// The pretended library has the convention of C, which generated code has too but on Windows.
+/// Requirement: the mock has C's calling convention, which generated code uses except on Windows.
 const CAN_PRETEND: Needs = Needs::Tool("convention of C as on Unix", || cfg!(unix));
 
 /// The tests.
@@ -56,7 +56,7 @@ pub fn whichever_call_fails_the_cpu_does_the_work_and_nothing_is_left() {
 }
 
 pub fn whichever_call_fails_a_required_device_is_missed_and_nothing_is_left() {
-    // What gives variables their first contents is one more region, which runs.
+    // The initialization of variables is one more region.
     for (program, submissions) in [(program(), 1), (keeping(), 2)] {
         let (jit, host) = (jit(&program, true), Host::library());
         for number in 1.. {
@@ -159,7 +159,7 @@ pub fn a_device_that_is_lost_in_a_call_is_not_asked_again() {
         let found = info(&mut instance);
         assert!(!found.runs);
         assert_told(found.failed);
-        // Only what comes first can be done again at once.
+        // Only failures before the wait allow another attempt at once.
         match after {
             1..=3 => assert_eq!(run(&mut instance, &x), expected(&x)),
             _ => assert!(answer.unwrap_err().message.contains("MODELC_E_GPU")),

@@ -1,4 +1,4 @@
-//! Calls a model of two inputs, of which one has up to four rows.
+//! Calls a model of two inputs, one of them with up to four rows.
 
 mod net;
 

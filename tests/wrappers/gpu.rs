@@ -1,4 +1,4 @@
-//! Asks which side runs a model: the processor, as the program has no Vulkan.
+//! Queries the side that runs a model: the processor, because the program has no Vulkan.
 
 mod net;
 

@@ -1,4 +1,4 @@
-//! Goes back to an earlier state of a model that counts, also with scratch memory of its own.
+//! Restores an earlier state of a model that counts, also with separate scratch memory.
 
 mod net;
 

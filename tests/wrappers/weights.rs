@@ -1,10 +1,10 @@
-//! Hands weights over, first those of another model.
+//! Passes weights to a model, first those of another model.
 
 mod net;
 
 use net::{Arena, Error, Model, forward};
 
-/// Bytes at a multiple of 64.
+/// Copies bytes to an address that is a multiple of 64.
 fn aligned(bytes: &[u8]) -> &'static [u8] {
     let memory = vec![0; bytes.len() + 63].leak();
     let start = memory.as_ptr().align_offset(64);
