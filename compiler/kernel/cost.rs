@@ -1,20 +1,20 @@
-//! What a kernel costs, as far as its text tells: instructions of a machine with vectors of a size. It is no time; that about as many run
-//! in a nanosecond on one machine as on another is what callers may rely on.
+//! Cost estimate of a kernel: the number of instructions, for vectors of a given size. It is not a time, but it is comparable across machines: about
+//! the same number runs in a nanosecond.
 
 use super::indices::Indices;
 use super::intervals::{Assumed, Interval};
 use super::*;
 
-/// Rounds of a loop that repeats while something is true.
+/// Assumed rounds of a loop that repeats while a mask is true.
 const UNKNOWN_ROUNDS: u64 = 8;
 
-/// Instructions that loops need themselves, each round.
+/// Instructions of the loop itself per round.
 const PER_ROUND: u64 = 2;
 
-/// What looking up a register of bytes costs.
+/// Instructions of a table lookup with a register of byte indices.
 const OF_BYTES: u64 = 24;
 
-/// The instructions of a kernel whose integer parameters are these.
+/// Returns the instruction estimate of a kernel with these integer parameters.
 pub fn instructions(kernel: &Kernel, parameters: &[i64], vector_bytes: u64) -> u64 {
     let parameters = parameters.iter().map(|&number| Interval::number(number)).collect();
     let assumed = Assumed { parameters, ..Assumed::default() };
@@ -48,7 +48,7 @@ impl Count<'_> {
         }
     }
 
-    /// The registers of the widest value of an instruction.
+    /// Returns the number of registers of the instruction's widest value.
     fn registers(&self, results: &[Value], inst: &Inst) -> u64 {
         let bytes = |value: &Value| {
             let ty = self.kernel.ty(*value);
@@ -59,7 +59,7 @@ impl Count<'_> {
     }
 }
 
-/// What an instruction costs beside a sum.
+/// Returns the cost of an instruction relative to an addition.
 fn weight(inst: &Inst) -> u64 {
     match inst {
         Inst::Binary { op: BinaryOp::FloatDiv, .. } => 4,

@@ -4,23 +4,23 @@ use super::instructions::{Inst, Region};
 use super::types::{Buffer, Lane, Type, Value};
 use cranelift_entity::EntityRef;
 
-/// What a buffer is.
+/// The kind of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BufferKind {
-    /// A pointer parameter, only read; nothing writes it while the kernel runs.
+    /// A pointer parameter that is only read. Nothing writes its memory while the kernel runs.
     Input,
-    /// A pointer parameter, written and perhaps read.
+    /// A pointer parameter that is written, and perhaps read.
     Output,
-    /// A pointer parameter to scratch memory, contents undefined on entry.
+    /// A pointer parameter to scratch memory. Its contents are undefined on entry.
     Scratch,
-    /// An array on the kernel's stack, contents undefined on entry.
+    /// An array on the kernel's stack. Its contents are undefined on entry.
     Local,
-    /// An array that the positions of a workgroup share, contents undefined on entry. In kernels with grids only.
+    /// An array that the positions of a workgroup share, only in kernels with grids. Its contents are undefined on entry.
     Shared,
 }
 
 impl BufferKind {
-    /// Whether a pointer to it is passed.
+    /// Tests whether callers pass a pointer for the buffer.
     pub fn is_parameter(self) -> bool {
         !matches!(self, Self::Local | Self::Shared)
     }
@@ -31,59 +31,59 @@ impl BufferKind {
 pub struct BufferData {
     /// Name in listings.
     pub name: String,
-    /// What it is.
+    /// The kind of the buffer.
     pub kind: BufferKind,
     /// The lane type of its elements.
     pub lane: Lane,
-    /// Number of elements; every access stays inside. Reads may be proven against `elements` only.
+    /// Number of elements. Every access stays inside, and reads are proven against this number.
     pub elements: u64,
-    /// Known alignment of its first element in bytes.
+    /// Known alignment of the first element, in bytes.
     pub alignment: u32,
 }
 
 impl BufferData {
-    /// Bytes of its elements.
+    /// Returns the size of the buffer in bytes.
     pub fn bytes(&self) -> u64 {
         self.elements * u64::from(self.lane.bytes())
     }
 }
 
-/// A body that is run once for every position, in any order and at the same time.
+/// A grid: the body runs once for every position, in any order and at the same time.
 ///
-/// The kernel has one integer, the position: a number below `positions`. A workgroup is a run of positions that starts at a multiple of
-/// `workgroup`. Two positions never meet in an element that one of them writes, except in words that only fail sets, and in a workgroup where
-/// there is a barrier between.
+/// The kernel has one integer parameter, the position: a number below `positions`. A workgroup is a run of positions that starts at a multiple of
+/// `workgroup`. Two positions never access an element that one of them writes. There are two exceptions: words that only failures set, and accesses
+/// in a workgroup with a barrier between them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Grid {
-    /// How many positions there are.
+    /// Number of positions.
     pub positions: u64,
-    /// Positions of a workgroup.
+    /// Number of positions in a workgroup.
     pub workgroup: u32,
 }
 
 impl Grid {
-    /// Workgroups in a row at most, on every device. More of them are several rows.
+    /// Maximum number of workgroups in a row, on every device. A larger grid has several rows.
     pub const MOST_GROUPS: u32 = 65_535;
 
-    /// How many workgroups have all positions.
+    /// Returns the number of workgroups.
     pub fn groups(&self) -> u64 {
         self.positions.div_ceil(self.workgroup.max(1).into())
     }
 }
 
-/// A kernel: one function of pointers, then 64-bit integers, to a status (0 is good).
+/// A kernel: one function of pointers and then 64-bit integers, which returns a status. 0 is success.
 ///
-/// One with a grid returns nothing. Where it has [`Inst::FailIf`], its last pointer parameter is an output of one i32, to which a position
-/// that fails writes its status before it ends; the others go on.
+/// A kernel with a grid returns nothing. If it has [`Inst::FailIf`], its last pointer parameter is an output of one i32. A position that fails writes
+/// its status there and ends; the others continue.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Kernel {
     /// Name in listings and, with the model's prefix, of the symbol.
     pub name: String,
-    /// Buffers; those that are parameters come in this order.
+    /// Buffers. The parameters among them are passed in this order.
     pub buffers: Vec<BufferData>,
     /// Number of 64-bit integer parameters, the first parameters of `body`.
     pub integers: usize,
-    /// How often the body is run, for machines that run many at the same time. CPUs refuse a kernel that has one.
+    /// Grid of the kernel, for machines that run many positions at the same time. CPUs refuse a kernel with a grid.
     pub grid: Option<Grid>,
     /// Types of all values.
     pub types: Vec<Type>,
@@ -92,33 +92,33 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The type of a value.
+    /// Returns the type of a value.
     pub fn ty(&self, value: Value) -> Type {
         self.types[value.index()]
     }
 
-    /// A buffer's data.
+    /// Returns the data of a buffer.
     pub fn buffer(&self, buffer: Buffer) -> &BufferData {
         &self.buffers[buffer.index()]
     }
 
-    /// Whether it has a [`Inst::FailIf`].
+    /// Tests whether the kernel has a [`Inst::FailIf`].
     pub fn may_fail(&self) -> bool {
         self.statements().any(|statement| matches!(statement.inst, Inst::FailIf { .. }))
     }
 
-    /// Whether it has a [`Inst::Barrier`].
+    /// Tests whether the kernel has a [`Inst::Barrier`].
     pub fn has_barrier(&self) -> bool {
         self.statements().any(|statement| statement.inst == Inst::Barrier)
     }
 
-    /// Where a kernel with a grid that may fail stores its status: the last pointer parameter, an output of one i32.
+    /// Returns the status buffer of a kernel with a grid that may fail: the last pointer parameter, an output of one i32.
     pub fn status(&self) -> Option<Buffer> {
         let (status, data) = self.pointer_params().last().filter(|_| self.grid.is_some() && self.may_fail())?;
         (data.kind == BufferKind::Output && data.lane == Lane::I32 && data.elements == 1).then_some(status)
     }
 
-    /// Buffers that are pointer parameters, in order.
+    /// Returns the buffers that are pointer parameters, in order.
     pub fn pointer_params(&self) -> impl Iterator<Item = (Buffer, &BufferData)> {
         self.buffers.iter().enumerate().filter(|(_, b)| b.kind.is_parameter()).map(|(i, b)| (Buffer::new(i), b))
     }

@@ -1,20 +1,21 @@
-//! What is the same at all positions of a workgroup: numbers, what is computed of those alone, and the number of the workgroup itself.
+//! Uniformity analysis: values that are equal at all positions of a workgroup. They are constants, the number of the workgroup, and results computed
+//! only from these.
 
 use super::*;
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
-/// Values of a kernel with a grid that all positions of a workgroup which compute them have in common.
+/// Values of a kernel with a grid that are equal at all positions of a workgroup that compute them.
 pub struct Equal<'k> {
     kernel: &'k Kernel,
-    /// How many positions a workgroup has, and which value is the position.
+    /// Number of positions in a workgroup, and the value that is the position.
     position: Option<(u64, Value)>,
     numbers: FxHashMap<Value, u64>,
     values: EntitySet<Value>,
 }
 
 impl<'k> Equal<'k> {
-    /// Those of a kernel.
+    /// Analyses a kernel.
     pub fn of(kernel: &'k Kernel) -> Self {
         let position = kernel.grid.map(|grid| u64::from(grid.workgroup)).zip(kernel.body.params.first().copied());
         let mut equal = Self { kernel, position, numbers: FxHashMap::default(), values: EntitySet::new() };
@@ -22,7 +23,7 @@ impl<'k> Equal<'k> {
         equal
     }
 
-    /// Whether a value is one of them.
+    /// Tests whether a value is uniform.
     pub fn contains(&self, value: Value) -> bool {
         self.values.contains(value)
     }
@@ -46,13 +47,13 @@ impl<'k> Equal<'k> {
         }
     }
 
-    /// Whether an instruction gives all positions the same.
+    /// Tests whether an instruction gives the same result at all positions.
     fn gives_equals(&self, inst: &Inst) -> bool {
         let is_only_read = inst.buffer().is_none_or(|buffer| self.kernel.buffer(buffer).kind == BufferKind::Input);
         is_only_read && inst.operands().into_iter().all(|value| self.contains(value)) || self.is_number_of_group(inst)
     }
 
-    /// Whether it is the number of the workgroup, or that of several which follow each other.
+    /// Tests whether an instruction computes the number of the workgroup, or of a run of several workgroups.
     fn is_number_of_group(&self, inst: &Inst) -> bool {
         let (&Inst::Binary { op: BinaryOp::UnsignedDiv, a, b }, Some((workgroup, position))) = (inst, self.position) else { return false };
         a == position && self.numbers.get(&b).is_some_and(|by| *by > 0 && by.is_multiple_of(workgroup))

@@ -1,6 +1,6 @@
-//! The footprint of a range of a kernel in parts: which elements of its tensors it may read and write, as far as indices tell. Of each buffer it
-//! is one run of elements for reads and one for writes, in which there may be others that are not touched. The sizes of buffers bound nothing
-//! here: one kernel serves calls of several extents, and its buffers have the sizes of the smallest.
+//! The footprint of a range of a kernel in parts: the elements of its tensors that it may read and write, as far as indices tell. Each buffer has one
+//! run of elements for reads and one for writes. A run may contain elements that are not accessed. Buffer sizes do not limit the runs: one kernel
+//! serves calls with several extents, and its buffers have the smallest size.
 
 use super::indices::Indices;
 use super::intervals::{Assumed, Interval};
@@ -9,21 +9,21 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Terms of an index that are looked at.
+/// Maximum number of terms in an index that is analysed.
 const MOST_TERMS: usize = 16;
 
-/// Elements of a buffer that may be touched.
+/// Elements of a buffer that a kernel may access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Touched {
     /// The buffer.
     pub buffer: Buffer,
-    /// Whether they are written; else they are read.
+    /// `true` if the elements are written, `false` if they are read.
     pub writes: bool,
-    /// The elements; to the end of all numbers where indices do not tell.
+    /// Range of elements. It ends at `u64::MAX` if the indices do not bound it.
     pub elements: Range<u64>,
 }
 
-/// What a kernel touches of its inputs and outputs whose integer parameters are these.
+/// Returns the footprint of a kernel with these integer parameters, in its inputs and outputs.
 pub fn footprint(kernel: &Kernel, parameters: &[i64]) -> Vec<Touched> {
     let parameters = parameters.iter().map(|&number| Interval::number(number)).collect();
     let indices = Indices::assuming(kernel, &Assumed { parameters, ..Assumed::default() }, MOST_TERMS);
@@ -36,9 +36,9 @@ pub fn footprint(kernel: &Kernel, parameters: &[i64]) -> Vec<Touched> {
 struct Search<'k> {
     kernel: &'k Kernel,
     indices: Indices,
-    /// What the scalar masks are computed from.
+    /// Definitions of the scalar masks.
     masks: FxHashMap<Value, &'k Inst>,
-    /// By the number of the buffer and whether it is written.
+    /// Elements by the number of the buffer and whether they are written.
     found: BTreeMap<(u32, bool), Range<u64>>,
 }
 
@@ -69,12 +69,12 @@ impl<'k> Search<'k> {
         }
     }
 
-    /// Whether a loop between two numbers has no round.
+    /// Tests whether a loop certainly has no rounds.
     fn is_empty(&self, start: Value, end: Value) -> bool {
         self.indices.interval(end).high <= self.indices.interval(start).low
     }
 
-    /// What a scalar mask is, where that is known.
+    /// Returns the truth of a scalar mask, if it is known.
     fn truth(&self, mask: Value) -> Option<bool> {
         match **self.masks.get(&mask)? {
             Inst::Compare { op, a, b } if self.kernel.ty(a).lane.is_integer() => {
@@ -100,7 +100,7 @@ impl<'k> Search<'k> {
                 let Interval { low, high } = self.indices.interval(run.index);
                 let low = low.saturating_add(run.offset);
                 let end = high.saturating_add(run.offset).saturating_add(run.elements.into());
-                // Nothing of a buffer lies before its first element.
+                // Buffers have no elements before the first.
                 let inside = |place: i64| u64::try_from(place).unwrap_or(0);
                 let end = if high == i64::MAX { u64::MAX } else { inside(end) };
                 (inside(low)..end, run.stores)
@@ -112,7 +112,7 @@ impl<'k> Search<'k> {
     }
 }
 
-/// Whether a comparison holds for all integers of two intervals, or for none.
+/// Decides a comparison of two intervals: `Some` if it holds for all integers or for none.
 fn compare(op: CompareOp, a: Interval, b: Interval) -> Option<bool> {
     let always = |is: bool, is_not: bool| if is { Some(true) } else { is_not.then_some(false) };
     match op {
@@ -134,7 +134,7 @@ mod tests {
     use crate::kernel::passes::parts::in_parts;
     use crate::kernel::text::parse_kernel;
 
-    /// What a kernel in parts touches of its rounds, reads of the first buffer and writes of the second.
+    /// Returns the elements that a range of rounds accesses: reads of the first buffer and writes of the second.
     fn touched(text: &str, rounds: [i64; 2]) -> [Range<u64>; 2] {
         let kernel = parse_kernel(text).expect("a kernel");
         let cut = in_parts(&kernel, false).expect("rounds that are apart").kernel;

@@ -1,16 +1,17 @@
-//! What indices are: sums of a number and of multiples of values that are no sums themselves, which are loop counters, parameters and all
-//! that is computed in another way. The verifier proves accesses by them, back ends make addresses of them.
+//! Affine expressions of indices: a constant plus multiples of loop counters, parameters and other scalars. The verifier proves accesses with them,
+//! and back ends build addresses from them.
 //!
-//! An index is a scalar integer of 64 bits, or of 32 where a machine wants that. A sum holds in the arithmetic of the kernel, which wraps. Where its numbers would not fit 64 bits a value is a sum of nothing but itself.
+//! An index is a scalar integer of 64 bits, or of 32 bits on some machines. A sum is exact in the kernel's wrapping arithmetic. If a number of the
+//! sum exceeds 64 bits, the value counts as a term of its own.
 
 use super::intervals::{self, Assumed, Interval};
 use super::types::signed;
 use super::*;
 use cranelift_entity::EntityRef;
 
-/// What sums are made of.
+/// A term of a sum.
 pub trait Term: Copy + Eq {
-    /// Its place in a sum.
+    /// Returns the sort key of the term.
     fn order(self) -> usize;
 }
 
@@ -20,32 +21,32 @@ impl Term for Value {
     }
 }
 
-/// A number plus multiples of terms, in order, none twice and no factor 0.
+/// An affine sum: a constant plus multiples of terms. The terms are sorted and unique, and no factor is 0.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sum<T> {
     /// Terms with their factors.
     pub terms: Vec<(T, i64)>,
-    /// The number.
+    /// The constant.
     pub constant: i64,
 }
 
 impl<T: Term> Sum<T> {
-    /// A number.
+    /// Makes a constant.
     pub fn number(constant: i64) -> Self {
         Self { terms: vec![], constant }
     }
 
-    /// One term.
+    /// Makes a sum of one term.
     pub fn term(term: T) -> Self {
         Self { terms: vec![(term, 1)], constant: 0 }
     }
 
-    /// The number that it is, if it has no terms.
+    /// Returns the constant, if the sum has no terms.
     pub fn as_number(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
 
-    /// This and another sum times a number, unless a number is beyond 64 bits.
+    /// Adds `factor` times another sum. Returns `None` if a number exceeds 64 bits.
     pub fn plus(&self, other: &Self, factor: i64) -> Option<Self> {
         let mut sum = self.clone();
         sum.constant = sum.constant.checked_add(other.constant.checked_mul(factor)?)?;
@@ -60,53 +61,53 @@ impl<T: Term> Sum<T> {
         Some(sum)
     }
 
-    /// This times a number.
+    /// Multiplies the sum by a number.
     pub fn times(&self, factor: i64) -> Option<Self> {
         Self::number(0).plus(self, factor)
     }
 
-    /// The same sum of other terms; two terms may become one.
+    /// Replaces the terms of the sum. Two terms may become the same term.
     pub fn map<U: Term>(&self, mut change: impl FnMut(T) -> Option<U>) -> Option<Sum<U>> {
         let start = Some(Sum::number(self.constant));
         self.terms.iter().fold(start, |sum, &(term, factor)| sum?.plus(&Sum::term(change(term)?), factor))
     }
 }
 
-/// What is known of a value.
+/// Facts about a value.
 #[derive(Clone, Debug)]
 struct Known {
-    /// The sum that a scalar index is, unless it is one of itself alone.
+    /// The sum that defines a scalar index; `None` if the value is a term.
     sum: Option<Sum<Value>>,
-    /// Between what a scalar integer lies, with its sign.
+    /// Signed range of a scalar integer.
     interval: Interval,
-    /// Whether both ends of the interval are taken, whatever other counters are: it is a counter with constant bounds.
+    /// `true` for counters with constant bounds, which take both ends of the interval regardless of other counters.
     takes_ends: bool,
-    /// The largest power of two known to divide it, as an exponent.
+    /// Exponent of the largest known power of two that divides the value.
     multiple: u32,
 }
 
-/// The exponent for 0, which every power divides.
+/// The exponent for 0, which every power of two divides.
 const OF_ZERO: u32 = 32;
 
-/// The indices of a kernel.
+/// The affine analysis of a kernel's indices.
 pub struct Indices {
     known: Vec<Known>,
     most_terms: usize,
 }
 
 impl Indices {
-    /// Nothing is known of any value yet. A sum of more terms than `most_terms` counts as a term.
+    /// Makes an analysis that knows nothing yet. A sum of more than `most_terms` terms counts as a term.
     pub fn new(types: &[Type], most_terms: usize) -> Self {
         let unknown = |ty: &Type| Known { sum: None, interval: Interval::of_type(*ty), takes_ends: false, multiple: 0 };
         Self { known: types.iter().map(unknown).collect(), most_terms }
     }
 
-    /// Those of a verified kernel.
+    /// Analyses a verified kernel.
     pub fn of(kernel: &Kernel, most_terms: usize) -> Self {
         Self::assuming(kernel, &Assumed::default(), most_terms)
     }
 
-    /// Those of a verified kernel whose callers keep something of its arguments.
+    /// Analyses a verified kernel whose callers promise facts about its arguments.
     pub fn assuming(kernel: &Kernel, assumed: &Assumed, most_terms: usize) -> Self {
         let mut indices = Self::new(&kernel.types, most_terms);
         for (param, interval) in kernel.body.params.iter().zip(&assumed.parameters) {
@@ -152,7 +153,7 @@ impl Indices {
         }
     }
 
-    /// What is loaded lies where callers keep it.
+    /// Bounds a loaded scalar by the range that callers promise.
     fn load(&mut self, value: Value, ty: Type, inst: &Inst, assumed: &Assumed) {
         if let Inst::Load { buffer, .. } = inst
             && ty.lanes == 1
@@ -162,7 +163,7 @@ impl Indices {
         }
     }
 
-    /// What a loop carries is what it begins with, or what a round yields, whatever that was given. Returns whether this says something.
+    /// Bounds carried values: each is an initial value or a yielded one. Returns true if an interval becomes narrower.
     fn carry(&mut self, (starts, params): (&[Value], &[Value]), yields: &[Value], results: &[Value]) -> bool {
         let mut narrower = false;
         for (((start, param), last), result) in starts.iter().zip(params).zip(yields).zip(results) {
@@ -177,14 +178,14 @@ impl Indices {
         narrower
     }
 
-    /// The results of a branch are what either side yields.
+    /// Bounds the results of a branch by the yields of both sides.
     fn join(&mut self, results: &[Value], then: &Region, otherwise: &Region) {
         for ((result, a), b) in results.iter().zip(&then.yields).zip(&otherwise.yields) {
             self.known[result.index()].interval = self.interval(*a).union(self.interval(*b));
         }
     }
 
-    /// A value counts from one value to below another.
+    /// Records that a value counts from `start` to below `end`.
     pub fn count(&mut self, counter: Value, start: Value, end: Value, step: i64) {
         let (first, beyond) = (self.interval(start), self.interval(end));
         let multiple = self.multiple(start).min(step.trailing_zeros());
@@ -192,7 +193,7 @@ impl Indices {
         let interval = match numbers {
             Some((start, end)) => {
                 let steps = (i128::from(end) - 1 - i128::from(start)).div_euclid(i128::from(step));
-                // The last value is below the end.
+                // The last value of the counter is below the end.
                 Interval { low: start, high: (i128::from(start) + steps * i128::from(step)) as i64 }
             }
             None => Interval { low: first.low, high: beyond.high.saturating_sub(1).max(first.low) },
@@ -202,7 +203,7 @@ impl Indices {
         }
     }
 
-    /// A value is the position of a grid, all of which are run.
+    /// Records that a value is the position of a grid. All positions run.
     pub fn count_positions(&mut self, position: Value, grid: Grid) {
         let high = i64::try_from(grid.positions).unwrap_or(i64::MAX).saturating_sub(1);
         if let Some(known) = self.known.get_mut(position.index()) {
@@ -210,7 +211,7 @@ impl Indices {
         }
     }
 
-    /// A value of a type is the result of an instruction without regions.
+    /// Records that a value is the result of an instruction without regions.
     pub fn define(&mut self, value: Value, ty: Type, inst: &Inst) {
         if ty.lanes != 1 || !ty.lane.is_integer() {
             return;
@@ -248,31 +249,31 @@ impl Indices {
             low = low.checked_add(ends[0].min(ends[1]))?;
             high = high.checked_add(ends[0].max(ends[1]))?;
         }
-        // A sum that wraps lies anywhere.
+        // The interval of a sum that may wrap is unknown.
         Some(Interval { low: low.try_into().ok()?, high: high.try_into().ok()? })
     }
 
-    /// The sum that a scalar index is; at least one of itself.
+    /// Returns the sum of a scalar index. A term is the sum of itself.
     pub fn sum(&self, value: Value) -> Sum<Value> {
         self.composed(value).cloned().unwrap_or_else(|| Sum::term(value))
     }
 
-    /// The sum that a scalar index is, if it is made of other values or a number.
+    /// Returns the sum of a scalar index, or `None` if the value is a term.
     pub fn composed(&self, value: Value) -> Option<&Sum<Value>> {
         self.known[value.index()].sum.as_ref()
     }
 
-    /// The number that a scalar index is.
+    /// Returns the constant value of a scalar index, if it is known.
     pub fn number(&self, value: Value) -> Option<i64> {
         self.composed(value).and_then(Sum::as_number)
     }
 
-    /// Between what a scalar integer lies, with its sign.
+    /// Returns the signed range of a scalar integer.
     pub fn interval(&self, value: Value) -> Interval {
         self.known[value.index()].interval
     }
 
-    /// Whether both ends of the interval of a scalar index are taken, if the loops around it run for all values of their counters.
+    /// Tests whether a scalar index takes both ends of its interval, if the loops around it run for all values of their counters.
     pub fn takes_ends(&self, value: Value) -> bool {
         match self.composed(value) {
             Some(sum) => sum.terms.iter().all(|(term, _)| self.known[term.index()].takes_ends),
@@ -280,13 +281,13 @@ impl Indices {
         }
     }
 
-    /// The largest power of two known to divide a scalar index, as an exponent; [`Indices::multiple_of_terms`] and the number.
+    /// Returns the exponent of the largest known power of two that divides a scalar index, its constant included.
     pub fn multiple(&self, value: Value) -> u32 {
         let constant = self.composed(value).map_or(0, |sum| sum.constant);
         self.multiple_of_terms(value).min(exponent(constant))
     }
 
-    /// The same without the number of its sum.
+    /// Returns the exponent as [`Indices::multiple`] does, but ignores the constant of the sum.
     pub fn multiple_of_terms(&self, value: Value) -> u32 {
         let of_term = |&(term, factor): &(Value, i64)| self.known[term.index()].multiple.saturating_add(exponent(factor));
         match self.composed(value) {
@@ -296,7 +297,7 @@ impl Indices {
     }
 }
 
-/// The largest power of two that divides a number, as an exponent.
+/// Returns the exponent of the largest power of two that divides a number.
 pub fn exponent(value: i64) -> u32 {
     if value == 0 { OF_ZERO } else { value.trailing_zeros() }
 }

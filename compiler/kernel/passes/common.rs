@@ -1,14 +1,14 @@
-//! An instruction that computes what one before it has computed, in the same region or one around it, is gone: its result is the other's.
-//! Loads are such instructions where nothing writes their buffer while the kernel runs.
+//! Common subexpression elimination. An instruction is removed if the same region, or one around it, already computed the same result. This includes
+//! loads from buffers that nothing writes while the kernel runs.
 //!
-//! This is for scalars. Vectors stay: the schedule has counted their registers, and one that is kept for a second use may cost what is more
-//! than a load. Constants stay too; a back end knows best whether one costs a register.
+//! Only scalars are merged. Schedules have counted the registers of their vectors: keeping a vector for a second use may cost more than a second
+//! load. Constants stay, too: a back end knows best whether a constant deserves a register.
 
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
-/// The pass.
+/// Runs the pass.
 pub(super) fn run(kernel: &mut Kernel) {
     let mut body = std::mem::take(&mut kernel.body);
     let values: Vec<Value> = (0..kernel.types.len()).map(Value::new).collect();
@@ -19,13 +19,13 @@ pub(super) fn run(kernel: &mut Kernel) {
 struct Merge<'k> {
     /// The kernel without its body.
     kernel: &'k Kernel,
-    /// What has been computed in each open region.
+    /// Instructions already computed in each open region.
     scopes: Vec<FxHashMap<(Inst, Type), Value>>,
-    /// The first constant of a type and bits.
+    /// The first constant of each type and bit pattern.
     constants: FxHashMap<(Type, u64), Value>,
-    /// The value that takes each value's place.
+    /// Replacement of each value.
     results: Vec<Value>,
-    /// The first of the values that are equal to each value.
+    /// The first of all values that are equal to each value.
     classes: Vec<Value>,
 }
 
@@ -37,7 +37,7 @@ impl Merge<'_> {
         self.scopes.pop();
     }
 
-    /// Renames the operands of a statement, and says whether it stays.
+    /// Renames the operands of a statement, and returns whether the statement stays.
     fn keeps(&mut self, statement: &mut Statement) -> bool {
         statement.inst.operands_mut().into_iter().for_each(|operand| *operand = self.results[operand.index()]);
         statement.inst.regions_mut().into_iter().for_each(|inner| self.region(inner));
@@ -61,13 +61,14 @@ impl Merge<'_> {
         true
     }
 
-    /// Whether an instruction gives the same scalar wherever it stands.
+    /// Tests whether an instruction gives the same scalar at any place.
     fn is_repeatable(&self, inst: &Inst, ty: Type) -> bool {
         let is_constant = |buffer: Buffer| self.kernel.buffer(buffer).kind == BufferKind::Input;
         ty.lanes == 1 && inst.regions().is_empty() && inst.buffer().is_none_or(is_constant)
     }
 
-    /// What equal instructions have in common. Operands of integers are in order where it does not matter; of floats a NaN may differ by it.
+    /// Returns the instruction in a form that equal instructions share. Operands of commutative integer operations are ordered; for floats the order
+    /// may decide which NaN results.
     fn class_of(&self, inst: &Inst) -> Inst {
         let mut class = inst.clone();
         class.operands_mut().into_iter().for_each(|operand| *operand = self.classes[operand.index()]);

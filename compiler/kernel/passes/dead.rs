@@ -1,14 +1,16 @@
-//! Instructions whose results nothing uses are gone, loads and whole loops among them. Stores, failures and barriers stay, and what they need.
+//! Dead code elimination. It removes instructions and whole loops whose results are unused, loads included. Stores, failures and barriers stay, and
+//! so do their operands.
 
 use crate::kernel::*;
 use cranelift_entity::EntitySet;
 
-/// The pass.
+/// Runs the pass.
 pub(super) fn run(kernel: &mut Kernel) {
     sweep(&mut kernel.body, &mut EntitySet::new());
 }
 
-/// From the end to the start uses come before definitions, but for what loops hand to their next round. That counts as used.
+/// Removes unused statements from the end to the start, so that uses come before definitions. Values that a loop yields to its next round count as
+/// used.
 fn sweep(region: &mut Region, used: &mut EntitySet<Value>) {
     used.extend(region.yields.iter().copied());
     let mut kept = Vec::with_capacity(region.statements.len());

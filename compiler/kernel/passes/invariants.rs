@@ -1,6 +1,6 @@
-//! What is the same in every round of a loop is computed before it. That is what has operands from outside only and cannot go wrong:
-//! no load, which may be inside its buffer only where the loop runs, and no shift by a number that is not known. Constants stay where they
-//! are used, and so does what is converted from them; a back end knows best whether one costs a register.
+//! Loop-invariant code motion. An instruction moves before the loop if its operands come from outside and it cannot go wrong. Loads stay: their index
+//! may be inside the buffer only if the loop runs. Shifts by a value stay, too. Constants and conversions of constants stay at their uses; a back end
+//! knows best whether they deserve a register.
 
 use super::common;
 use crate::kernel::*;
@@ -8,13 +8,13 @@ use cranelift_entity::{EntityRef, EntitySet};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
-/// The pass.
+/// Runs the pass.
 pub(super) fn run(kernel: &mut Kernel) {
     hoist(kernel, None);
 }
 
-/// The same for integer quotients and remainders alone, and for what they are computed from; what is computed a second time is gone first. A
-/// processor takes as long for one as for ten other instructions, so it is worth its register. Other kernels stay as they are.
+/// Hoists only integer quotients and remainders, and the values they are computed from. Common subexpressions are merged first. A division takes as
+/// long as ten other instructions, so its result is worth a register. Kernels without divisions do not change.
 pub(super) fn quotients(kernel: &mut Kernel) {
     if divisions(kernel).is_empty() {
         return;
@@ -32,14 +32,14 @@ pub(super) fn quotients(kernel: &mut Kernel) {
     hoist(kernel, Some(wanted));
 }
 
-/// The integer quotients and remainders of a kernel that are scalars.
+/// Returns the scalar results of the kernel's integer divisions and remainders.
 fn divisions(kernel: &Kernel) -> Vec<Value> {
     let divides = |statement: &&Statement| matches!(statement.inst, Inst::Binary { op, .. } if op.is_division());
     let results = kernel.statements().filter(divides).flat_map(|statement| statement.results.iter().copied());
     results.filter(|&result| kernel.ty(result).lanes == 1).collect()
 }
 
-/// Computes before loops what is the same in all rounds, if it is among what is wanted.
+/// Moves invariants before their loops: all of them, or only the `wanted` ones.
 fn hoist(kernel: &mut Kernel, wanted: Option<EntitySet<Value>>) {
     let mut constants = EntitySet::new();
     for statement in kernel.statements() {
@@ -55,15 +55,15 @@ fn hoist(kernel: &mut Kernel, wanted: Option<EntitySet<Value>>) {
 
 struct Hoist {
     constants: EntitySet<Value>,
-    /// What may leave loops, if not everything may.
+    /// Values that may leave loops; `None` allows all.
     wanted: Option<EntitySet<Value>>,
-    /// How many loops are around the definition of each value.
+    /// Number of loops around the definition of each value.
     defined: Vec<usize>,
     types: Vec<Type>,
 }
 
 impl Hoist {
-    /// A region with some loops around it. What leaves a loop goes before it, and perhaps further on.
+    /// Hoists from the loops of a region, which itself has `loops` loops around it. A statement that leaves one loop may leave the next one, too.
     fn region(&mut self, region: &mut Region, loops: usize) {
         region.params.iter().for_each(|param| self.defined[param.index()] = loops);
         let mut statements = Vec::with_capacity(region.statements.len());
@@ -86,7 +86,7 @@ impl Hoist {
         statement.results.iter().for_each(|result| self.defined[result.index()] = loops);
     }
 
-    /// The statements of a loop's body that go before it, in the region with `loops` loops around it, and those that stay.
+    /// Splits the body of a loop into statements that move before it and statements that stay. The loop itself has `loops` loops around it.
     fn split(&mut self, body: Vec<Statement>, loops: usize) -> (Vec<Statement>, Vec<Statement>) {
         let (mut outside, mut inside) = (vec![], vec![]);
         for mut statement in body {
@@ -116,7 +116,7 @@ impl Hoist {
         is_safe && self.wanted.as_ref().is_none_or(is_wanted) && operands.iter().all(is_outside)
     }
 
-    /// Constants of the loop's body that a statement which leaves it needs are defined again before it.
+    /// Defines again, before the loop, the constants of its body that a hoisted statement uses.
     fn bring_constants(&mut self, statement: &mut Statement, outside: &mut Vec<Statement>, inside: &[Statement], loops: usize) {
         for operand in statement.inst.operands_mut() {
             if self.defined[operand.index()] <= loops {

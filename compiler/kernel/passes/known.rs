@@ -1,14 +1,14 @@
-//! What constants decide is decided: integers computed from constants are constants, an `if` whose condition is known is its branch, and a loop
-//! of one round is its body. A loop of none hands on what it was given.
+//! Constant folding. Integers computed from constants become constants. An `if` with a known condition becomes one of its branches. A loop of one
+//! round becomes its body. A loop of no rounds becomes its initial values.
 //!
-//! This is for scalar integers and masks. Floats stay, for what they give is for the machine to say.
+//! Only scalar integers and masks are folded. Float results depend on the machine.
 
 use crate::kernel::interpret::lane;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
-/// The pass.
+/// Runs the pass.
 pub(super) fn run(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let results = (0..kernel.types.len()).map(Value::new).collect();
@@ -18,9 +18,9 @@ pub(super) fn run(kernel: &mut Kernel) {
 struct Known<'k> {
     /// The kernel without its body.
     kernel: &'k Kernel,
-    /// The bits of what is known.
+    /// Bits of the known values.
     numbers: FxHashMap<Value, u64>,
-    /// The value that takes each value's place.
+    /// Replacement of each value.
     results: Vec<Value>,
 }
 
@@ -41,7 +41,7 @@ impl Known<'_> {
         }
     }
 
-    /// The statement that is left; none where what it stands for is in the list, or is another value.
+    /// Resolves a statement and returns it. Returns `None` if other statements or values have replaced it.
     fn decided(&mut self, mut statement: Statement, into: &mut Vec<Statement>) -> Option<Statement> {
         let Statement { results, inst } = &mut statement;
         match inst {
@@ -82,7 +82,7 @@ impl Known<'_> {
         Some(statement)
     }
 
-    /// The statements of a region, whose parameters are these values and whose yields are some results.
+    /// Appends the statements of a region. `params` replace its parameters, and its yields replace `results`.
     fn inline(&mut self, region: Region, params: &[Value], results: &[Value], into: &mut Vec<Statement>) {
         self.rename(&region.params, params);
         self.statements(region.statements, into);
@@ -96,7 +96,7 @@ impl Known<'_> {
         }
     }
 
-    /// How often a loop runs.
+    /// Returns the number of rounds of a loop, if its bounds are known.
     fn rounds(&self, ends: [Value; 2], step: i64) -> Option<i64> {
         let [start, end] = ends.map(|value| self.signed(value));
         let distance = end?.checked_sub(start?)?.max(0);
@@ -107,7 +107,7 @@ impl Known<'_> {
         self.numbers.get(&value).map(|&bits| types::signed(self.kernel.ty(value).lane, bits))
     }
 
-    /// The bits of a result of this type.
+    /// Returns the bits of an instruction's result, if they are known.
     fn number(&self, inst: &Inst, ty: Type) -> Option<u64> {
         if ty.lanes != 1 || ty.lane.is_float() {
             return None;
@@ -127,7 +127,7 @@ impl Known<'_> {
     }
 }
 
-/// Whether an operation means something for all operands: divisors and counts of shifts may be what no machine takes.
+/// Tests whether an operation is defined for all operands. Divisions and shifts are not.
 fn is_total(op: BinaryOp) -> bool {
     use BinaryOp::*;
     matches!(op, Add | Sub | Mul | And | Or | Xor | SignedMin | SignedMax | UnsignedMin | UnsignedMax)

@@ -1,6 +1,6 @@
-//! From kernel to kernel: what every back end would do otherwise, once. Each pass has its file and states what it keeps.
+//! Passes: rewrites of a kernel that every back end would need otherwise. Each pass has its own file, which states what it preserves.
 //!
-//! A pass takes a verified kernel and leaves a verified one, which computes the same bits; debug builds check the first.
+//! A pass turns a verified kernel into a verified kernel that computes the same bits. Debug builds verify the result.
 
 mod common;
 mod dead;
@@ -16,34 +16,35 @@ pub use narrow::narrow;
 use super::Kernel;
 use super::verify::verify;
 
-/// A pass.
+/// A pass over a kernel.
 pub struct Pass {
-    /// Its name, as tests of the text call it.
+    /// Name in tests of the text form.
     pub name: &'static str,
-    /// What it does.
+    /// Rewrites a kernel in place.
     pub run: fn(&mut Kernel),
 }
 
-/// All passes that need nothing but the kernel, in the order in which they are of use.
+/// All passes that need nothing except the kernel, in a useful order.
 pub const PASSES: [Pass; 4] = [COMMON, INVARIANTS, QUOTIENTS, DEAD];
 
-/// Scalars that are computed a second time are gone.
+/// Removes scalar instructions that repeat an earlier computation.
 pub const COMMON: Pass = Pass { name: "common", run: common::run };
 
-/// What is the same in every round of a loop is computed before it.
+/// Computes loop invariants before the loop.
 pub const INVARIANTS: Pass = Pass { name: "invariants", run: invariants::run };
 
-/// Divisions of integers that are the same in every round of a loop are made before it.
+/// Computes loop-invariant integer divisions before the loop.
 pub const QUOTIENTS: Pass = Pass { name: "quotients", run: invariants::quotients };
 
-/// Instructions whose results nothing uses are gone.
+/// Removes instructions whose results are unused.
 pub const DEAD: Pass = Pass { name: "dead", run: dead::run };
 
-/// What constants decide is decided. For kernels whose parameters have become constants; schedules write down no decision that is made.
+/// Resolves conditions, bounds and integers that are constant. It serves kernels whose parameters became constants: schedules write no decision that
+/// is already made.
 pub const KNOWN: Pass = Pass { name: "known", run: known::run };
 
 impl Pass {
-    /// The kernel that a pass makes of a verified one.
+    /// Returns the kernel that the pass makes of a verified kernel.
     ///
     /// # Panics
     /// In debug builds, if the pass breaks a rule of the language.
@@ -52,10 +53,10 @@ impl Pass {
         self.after(kernel.clone())
     }
 
-    /// The same, where the kernel is not needed any more.
+    /// Does the same as [`Pass::of`], but consumes the kernel.
     ///
     /// # Panics
-    /// As [`Pass::of`].
+    /// Panics as [`Pass::of`] does.
     #[must_use]
     pub fn after(&self, mut kernel: Kernel) -> Kernel {
         let before = cfg!(debug_assertions).then(|| kernel.clone());

@@ -1,31 +1,32 @@
-//! Kernels that differ in numbers only become one that reads them from memory. What is a constant in all of them stays one.
+//! Merges kernels that differ only in numbers. The merged kernel reads these numbers from memory. A number that is equal in all kernels stays a
+//! constant.
 
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
-/// How numbers are read.
+/// The way in which a machine reads numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// Bytes that a number has in memory: a vector that repeats it, which instructions read as they read constants, without a register for it.
+    /// Bytes of a number in memory. The number fills a vector, so that an instruction can read it as an operand, without a register.
     pub stored: u32,
-    /// Whether a shift whose count is read is one instruction.
+    /// `true` if a shift by a loaded count is one instruction.
     pub shifts_by_lane: bool,
 }
 
-/// A number in a kernel: what may differ in kernels that become one.
+/// A number of a kernel, which may differ between kernels that are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Number {
     lane: Lane,
     bits: u64,
 }
 
-/// The lane types of numbers, each of which has a buffer of its own; wide ones first, so that all are aligned.
+/// Lane types of numbers. Each has its own buffer. Wide types come first, so that all buffers are aligned.
 const LANES: [Lane; 6] = [Lane::I64, Lane::F64, Lane::I32, Lane::F32, Lane::I16, Lane::I8];
 
-/// A kernel without its name and its numbers, and these in the order of the statements. Sizes of buffers are numbers too, for kernels of
-/// the same statements need the same of them.
+/// Returns the kernel without its name and numbers, and the numbers in the order of the statements. Buffer sizes are left out, too, unless a gather
+/// clamps its indices: the statements alone determine which elements are needed.
 pub fn outline(kernel: &Kernel, reading: Reading) -> (Kernel, Vec<Number>) {
     let mut outline = kernel.clone();
     let mut numbers = Vec::new();
@@ -47,8 +48,8 @@ pub fn outline(kernel: &Kernel, reading: Reading) -> (Kernel, Vec<Number>) {
     (outline, numbers)
 }
 
-/// The number in a statement, if it may as well be read. Indices are what bounds are proven with; a shift whose count is read takes an
-/// instruction that not every machine has.
+/// Returns the number of a statement, if it can be loaded instead. Index constants cannot: bounds are proven with them. A loaded shift count needs an
+/// instruction that only some machines have.
 fn number_of(kernel: &Kernel, statement: &Statement, reading: Reading) -> Option<Number> {
     let [result] = statement.results[..] else { return None };
     let ty = kernel.ty(result);
@@ -61,17 +62,17 @@ fn number_of(kernel: &Kernel, statement: &Statement, reading: Reading) -> Option
     }
 }
 
-/// What kernels that become one read. Numbers that are equal to each other in every kernel have one place.
+/// Places of the numbers that a merged kernel reads. Numbers that are equal to each other in every kernel share a place.
 pub struct Slots {
-    /// For each number of the outline, its place in the buffer of its lane type, if it is read.
+    /// Place of each number of the outline, in the buffer of its lane type. `None` if it stays a constant.
     of_numbers: Vec<Option<usize>>,
-    /// For each lane type that there is, the numbers of the outline, one a place.
+    /// Lane types in use, each with one number of the outline for every place.
     places: Vec<(Lane, Vec<usize>)>,
     reading: Reading,
 }
 
 impl Slots {
-    /// Of kernels of one outline, with their numbers.
+    /// Assigns places for kernels with equal outlines. `members` are these kernels with their numbers.
     pub fn new(members: &[(&Kernel, &[Number])], reading: Reading) -> Self {
         let column = |i: usize| members.iter().map(|(_, numbers)| numbers[i]).collect::<Vec<_>>();
         let mut places = LANES.map(|lane| (lane, Vec::new()));
@@ -94,17 +95,17 @@ impl Slots {
         Self { of_numbers, places, reading }
     }
 
-    /// How many numbers are read.
+    /// Returns how many numbers are read.
     pub fn len(&self) -> usize {
         self.places.iter().map(|(_, list)| list.len()).sum()
     }
 
-    /// Whether the kernels differ in nothing but what no instruction reads.
+    /// Tests whether all numbers are equal in all kernels.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Where each buffer of numbers begins in [`Slots::contents`], in bytes. They are the last parameters of [`Slots::kernel`].
+    /// Returns the byte offset of each buffer in [`Slots::contents`]. These buffers are the last parameters of [`Slots::kernel`].
     pub fn starts(&self) -> Vec<u64> {
         let starts = self.places.iter().scan(0, |offset, (_, list)| {
             let start = *offset;
@@ -114,7 +115,7 @@ impl Slots {
         starts.collect()
     }
 
-    /// The numbers of a kernel, buffer after buffer.
+    /// Returns the numbers of one kernel as bytes, buffer after buffer.
     pub fn contents(&self, numbers: &[Number]) -> Vec<u8> {
         let mut bytes: Vec<u8> = Vec::new();
         for (lane, list) in &self.places {
@@ -124,10 +125,11 @@ impl Slots {
         bytes
     }
 
-    /// The kernel that does for all.
+    /// Returns the merged kernel, which replaces all members.
     pub fn kernel(&self, members: &[(&Kernel, &[Number])]) -> Kernel {
         let mut kernel = members[0].0.clone();
-        // Reads may be proven against the smallest. A call of a longer range goes further in its own tensors.
+        // Each buffer gets its smallest size among the members, so that accesses are proven for all. Calls for larger tensors reach further in their
+        // own tensors.
         for (i, buffer) in kernel.buffers.iter_mut().enumerate() {
             buffer.elements = members.iter().map(|(member, _)| member.buffers[i].elements).min().unwrap_or(0);
         }
@@ -150,7 +152,7 @@ impl Slots {
     }
 }
 
-/// Puts loads in the place of constants.
+/// Replaces constants by loads.
 struct Reader<'a, N> {
     types: &'a mut Vec<Type>,
     buffers: &'a FxHashMap<Lane, Buffer>,
@@ -158,7 +160,7 @@ struct Reader<'a, N> {
     start: Value,
     /// Bytes of a place.
     stored: u32,
-    /// The numbers that are still to come, and which of them are read.
+    /// The remaining numbers, each with its place if it is read.
     numbers: N,
 }
 
@@ -186,7 +188,7 @@ impl<'a, N: Iterator<Item = (&'a Number, &'a Option<usize>)>> Reader<'_, N> {
         region.statements = statements;
     }
 
-    /// The instruction that gives a number in this many lanes, which may be more than a place has.
+    /// Returns the instruction that yields a number in all lanes. A vector with more lanes than a place is joined from halves.
     fn read(&mut self, statements: &mut Vec<Statement>, lane: Lane, place: usize, lanes: u16) -> Inst {
         let per_place = (self.stored / lane.bytes()) as u16;
         let mut held = lanes.min(per_place);
@@ -215,7 +217,7 @@ mod tests {
     use crate::kernel::interpret::interpret;
     use crate::kernel::verify::verify;
 
-    /// A sum, a product and a shift of eight numbers, with numbers of its own.
+    /// Builds a kernel: a sum, a product and a shift of eight numbers, with the given constants.
     fn scaled(name: &str, plus: i64, times: i64, shift: u8) -> Kernel {
         let mut b = KernelBuilder::new(name);
         let x = b.buffer("x", BufferKind::Input, Lane::I32, 8, 4);
@@ -253,7 +255,7 @@ mod tests {
         for (kernel, numbers) in &members {
             assert_eq!(run(&one, &[slots.contents(numbers)]), run(kernel, &[]), "{}", kernel.name);
         }
-        // Where counts cannot be read, kernels of other counts are others.
+        // If shift counts cannot be read, kernels with different counts differ.
         let fixed = Reading { shifts_by_lane: false, ..reading };
         assert_ne!(outline(&kernels[0], fixed).0, outline(&kernels[1], fixed).0);
     }

@@ -1,10 +1,10 @@
-//! A kernel with a loop whose rounds have nothing to do with each other becomes one that does a range of these rounds: it has two integers,
-//! the first round of a range and the first after it. Ranges that together are all rounds do what the kernel did, in any order, and at the same
-//! time.
+//! Splits a kernel into parts, if it has a loop with independent rounds. The new kernel computes a range of these rounds. Its two integer parameters
+//! are the first round of the range and the first round after it. Ranges that cover all rounds give the same result as the kernel, in any order and
+//! at the same time.
 //!
-//! Rounds are apart where each writes elements that no other writes or reads. The indices of all accesses tell: they grow with the counter by
-//! more than what a round reaches over, and the loops around grow them by more than the whole loop reaches over. What follows the loop, the
-//! rest of a row say, is done with the last round.
+//! Rounds are independent if each writes only elements that no other round writes or reads. The indices of all accesses prove this. Per round they
+//! grow by at least the span that one round accesses. Per round of a loop around, they grow by at least the span of the whole loop. Statements after
+//! the loop, such as the rest of a row, run with the last round.
 
 use super::super::indices::{Indices, Sum};
 use super::super::visit::Run;
@@ -13,21 +13,22 @@ use cranelift_entity::EntityRef;
 use rustc_hash::FxHashSet;
 use smallvec::smallvec;
 
-/// Rounds that are enough for any number of threads that is worth it: loops inside are not looked at then.
+/// A number of rounds that is enough for any useful number of threads. Loops inside are not searched then.
 const MANY_ROUNDS: i64 = 8;
 
-/// Terms of an index that are looked at.
+/// Maximum number of terms in an index that is analysed.
 const MOST_TERMS: usize = 16;
 
-/// A kernel that does a range of rounds.
+/// A kernel that computes a range of rounds.
 pub struct InParts {
     /// The kernel.
     pub kernel: Kernel,
-    /// How many rounds there are.
+    /// Total number of rounds.
     pub rounds: u64,
 }
 
-/// The kernel in parts, if it has a loop for it. `writes_scratch_first` says that each round writes what it reads of scratch memory.
+/// Returns the kernel split into parts, or `None` if it has no suitable loop. `writes_scratch_first` promises that each round writes scratch memory
+/// before it reads it.
 pub fn in_parts(kernel: &Kernel, writes_scratch_first: bool) -> Option<InParts> {
     if kernel.integers > 0 {
         return None;
@@ -43,14 +44,14 @@ pub fn in_parts(kernel: &Kernel, writes_scratch_first: bool) -> Option<InParts> 
     Some(InParts { kernel, rounds: u64::try_from(rounds).ok()? })
 }
 
-/// A loop whose rounds are apart.
+/// A loop with independent rounds.
 struct Found {
-    /// The statements that lead to it, the outermost first: each is the number of one among its region's.
+    /// Position of a statement in its region, for each loop on the path, outermost first.
     path: Vec<usize>,
     rounds: i64,
 }
 
-/// A loop over known numbers.
+/// A loop with constant bounds.
 #[derive(Clone, Copy)]
 struct Counted {
     counter: Value,
@@ -65,18 +66,18 @@ struct Search<'k> {
     writes_scratch_first: bool,
 }
 
-/// An access of memory that outlives the kernel.
+/// An access to memory that outlives the kernel.
 struct Access {
     buffer: Buffer,
     index: Value,
     offset: i64,
-    /// Elements.
+    /// Number of elements.
     reach: i64,
     stores: bool,
 }
 
 impl Search<'_> {
-    /// Looks for loops in a region whose work begins with a loop. `around` are the loops around.
+    /// Searches a region whose first access to an output is inside a loop. `around` are the enclosing loops.
     fn region(&self, region: &Region, path: &mut Vec<usize>, around: &mut Vec<Counted>, found: &mut Vec<Found>) {
         let Some(number) = region.statements.iter().position(|statement| self.works(&statement.inst)) else { return };
         let Inst::For { start, end, step, carried, body } = &region.statements[number].inst else { return };
@@ -99,14 +100,14 @@ impl Search<'_> {
         path.pop();
     }
 
-    /// Whether an instruction reads or writes what outlives the kernel.
+    /// Tests whether an instruction accesses an output, which outlives the kernel.
     fn works(&self, inst: &Inst) -> bool {
         let writes_tensor = |buffer: Buffer| self.kernel.buffer(buffer).kind == BufferKind::Output;
         let inside = |region: &&Region| region.statements.iter().any(|statement| self.works(&statement.inst));
         inst.buffer().is_some_and(writes_tensor) || inst.regions().iter().any(inside)
     }
 
-    /// Whether the rounds of a loop with this body are apart, and from the statements that follow it.
+    /// Tests whether the rounds of a loop are independent of each other and of the statements after the loop.
     fn rounds_are_apart(&self, (body, rest): (&Region, &[Statement]), counted: Counted, around: &[Counted]) -> bool {
         if !self.writes_scratch_first && self.stores_scratch(body) || self.scratch_goes_on(body) {
             return false;
@@ -129,15 +130,15 @@ impl Search<'_> {
             let (Some(inside), Some(after)) = (of(&accesses), of(&after)) else { return false };
             are_apart(&inside, &after, counted, around)
         };
-        // What is only read lies where another one is written, perhaps in elements of another size: they are seen as one, in bytes.
+        // A buffer that is only read may overlap a buffer that is written, with elements of another size. All are treated as one buffer of bytes.
         if !buffers.iter().all(|&buffer| is_written(buffer)) {
             return are_apart(&|access| Some(i64::from(self.kernel.buffer(access.buffer).lane.bytes())));
         }
         buffers.iter().all(|&buffer| are_apart(&|access| (access.buffer == buffer).then_some(1)))
     }
 
-    /// How much an access moves from round to round, of the loop and of those around it, the innermost first; and from where to where it
-    /// reaches beside that.
+    /// Returns the place of an access: its growth per round of each loop, innermost first, and the range that it covers otherwise. `unit` scales
+    /// elements. Returns `None` on overflow.
     fn reach(&self, access: &Access, unit: i64, counted: Counted, around: &[Counted]) -> Option<Reach> {
         let sum: Sum<Value> = self.indices.sum(access.index);
         let loops: Vec<Counted> = std::iter::once(counted).chain(around.iter().rev().copied()).collect();
@@ -158,7 +159,7 @@ impl Search<'_> {
         Some(Reach { growth, low, high })
     }
 
-    /// All accesses of memory that outlives the kernel; false if one is at places that are not known.
+    /// Collects all accesses to outputs. Returns false if the place of one is unknown.
     fn accesses(&self, statements: &[Statement], list: &mut Vec<Access>) -> bool {
         for Statement { inst, .. } in statements {
             if !inst.regions().into_iter().all(|inner| self.accesses(&inner.statements, list)) {
@@ -171,7 +172,7 @@ impl Search<'_> {
         true
     }
 
-    /// Whether a region writes memory that ends with the kernel.
+    /// Tests whether a region writes scratch memory or local arrays.
     fn stores_scratch(&self, region: &Region) -> bool {
         region.statements.iter().any(|statement| {
             let own = matches!(statement.inst, Inst::Store { buffer, .. } if self.is_scratch(buffer));
@@ -183,7 +184,7 @@ impl Search<'_> {
         matches!(self.kernel.buffer(buffer).kind, BufferKind::Scratch | BufferKind::Local)
     }
 
-    /// Whether memory that the body of a loop writes is accessed outside of it too.
+    /// Tests whether scratch memory that the loop's body writes is accessed outside the body, too.
     fn scratch_goes_on(&self, body: &Region) -> bool {
         let mut written = FxHashSet::default();
         body.for_each(&mut |inst| {
@@ -203,16 +204,16 @@ impl Search<'_> {
     }
 }
 
-/// Where an access is.
+/// The place of an access.
 struct Reach {
-    /// How much it moves from round to round, of the loop and of those around it, the innermost first.
+    /// Distance from one round to the next, for the loop and the loops around it, innermost first.
     growth: Vec<i128>,
-    /// From where to where it reaches beside that.
+    /// Range of elements or bytes in round 0 of each loop, `high` excluded.
     low: i128,
     high: i128,
 }
 
-/// Whether accesses in different rounds of a loop are apart, and from those that come after its last round.
+/// Tests whether accesses of different rounds are disjoint from each other, and from the accesses `after` the last round.
 fn are_apart(inside: &[Reach], after: &[Reach], counted: Counted, around: &[Counted]) -> bool {
     let Some(first) = inside.first() else { return true };
     let growth = &first.growth;
@@ -226,14 +227,14 @@ fn are_apart(inside: &[Reach], after: &[Reach], counted: Counted, around: &[Coun
     if growth[0] < high - low {
         return false;
     }
-    // A counter begins at its first number, from which all is counted here.
+    // The counter begins at `first`, and these positions are relative to counter 0.
     let end = high + growth[0] * i128::from(counted.rounds - 1) + growth[0] / i128::from(counted.step) * i128::from(counted.first);
     if after.iter().any(|reach| reach.low < end) {
         return false;
     }
     let begin = low + growth[0] / i128::from(counted.step) * i128::from(counted.first);
     let mut span = after.iter().map(|reach| reach.high).max().unwrap_or(end).max(end) - begin;
-    // In another round of a loop around, the same round of this one is of the same part, whatever it touches.
+    // Equal rounds of this loop belong to the same part, in any round of a loop around it. So they may overlap.
     for (outer, &growth) in around.iter().rev().zip(&growth[1..]) {
         if growth == 0 {
             continue;
@@ -246,7 +247,7 @@ fn are_apart(inside: &[Reach], after: &[Reach], counted: Counted, around: &[Coun
     true
 }
 
-/// Makes the loop at the end of a path go over a range of its rounds.
+/// Changes the loop at the end of a path to run over a range of its rounds.
 fn cut(kernel: &mut Kernel, path: &[usize], rounds: i64) {
     let Some((&last, outer)) = path.split_last() else { return };
     let mut values = Values { types: std::mem::take(&mut kernel.types) };
@@ -265,7 +266,7 @@ fn cut(kernel: &mut Kernel, path: &[usize], rounds: i64) {
         let scaled = values.binary(&mut before, BinaryOp::Mul, round, factor);
         values.binary(&mut before, BinaryOp::Add, scaled, *start)
     });
-    // The last round of all may be the part of a step.
+    // The last round may be shorter than a step.
     *end = values.binary(&mut before, BinaryOp::SignedMin, beyond, *end);
     *start = first;
     let rest = region.statements.split_off(last + 1);
@@ -281,7 +282,7 @@ fn cut(kernel: &mut Kernel, path: &[usize], rounds: i64) {
     kernel.types = values.types;
 }
 
-/// New values of a kernel.
+/// Makes new values of a kernel.
 struct Values {
     types: Vec<Type>,
 }
@@ -321,7 +322,7 @@ mod tests {
     use crate::kernel::text::parse_kernel;
     use crate::kernel::verify::verify;
 
-    /// The rounds of the loop that a kernel is cut by. Parts in any order leave in the last buffer what the kernel does.
+    /// Returns the number of rounds of the split loop. Checks that parts in any order leave the same last buffer as the kernel.
     fn rounds(text: &str) -> Option<u64> {
         let kernel = parse_kernel(text).expect("a kernel");
         let cut = in_parts(&kernel, false)?;
@@ -392,7 +393,7 @@ mod tests {
         };
         assert_eq!(over(0, "y"), Some(16));
         assert_eq!(over(1, "y"), None);
-        // It may lie where y does.
+        // `x` may overlap `y`.
         assert_eq!((over(0, "x"), over(4, "x")), (Some(16), None));
         let sum = "kernel @k(x: input i32[64] align 4, y: output i32[1] align 4) {
           for %1 in 0..64 step 1 {

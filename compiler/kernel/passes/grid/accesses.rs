@@ -1,4 +1,4 @@
-//! Accesses of memory that positions share, as places that move with the counters of the loops around them.
+//! Accesses to memory that positions share. The place of an access is affine in the counters of the loops around it.
 
 use super::super::super::indices::{Indices, Sum};
 use super::super::super::intervals::Assumed;
@@ -9,42 +9,42 @@ use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Terms of an index that are looked at.
+/// Maximum number of terms in an index that is analysed.
 const MOST_TERMS: usize = 16;
 
-/// More rounds are of an extent that has no bound.
+/// Upper limit of rounds. A loop with more rounds has an extent without a bound.
 const MOST_ROUNDS: i64 = 1 << 40;
 
-/// What no index reaches.
+/// A distance that no index reaches.
 const ANYWHERE: i128 = 1 << 90;
 
-/// A loop whose counter begins at a known number, or at one that is computed before all loops.
+/// A loop whose counter begins at a constant, or at a value computed before all loops.
 #[derive(Clone, Debug)]
 pub struct Counted {
-    /// Its first number.
+    /// Initial value of the counter.
     pub first: Sum<Value>,
-    /// What a round adds.
+    /// Increment per round.
     pub step: i64,
-    /// Rounds at most.
+    /// Maximum number of rounds.
     pub rounds: i64,
-    /// Where the number of rounds is known when the kernel runs: the value that the counter stays below.
+    /// The value that the counter stays below, if the number of rounds is known only at run time.
     pub end: Option<Value>,
 }
 
-/// The loops of a kernel by their counters, and what its indices are.
+/// The loops of a kernel by their counters, and the analysis of its indices.
 pub struct Loops<'k> {
     pub kernel: &'k Kernel,
     indices: Indices,
     counted: FxHashMap<Value, Counted>,
     /// Parameters, and values that are computed before all loops.
     before_loops: FxHashSet<Value>,
-    /// Operations of two values by their results.
+    /// Operations with two operands, by their results.
     binaries: FxHashMap<Value, (BinaryOp, Value, Value)>,
-    /// By number of the buffer its memory, its first byte there, and whether others are there too: these are counted in bytes.
+    /// Memory of each buffer, by its number.
     memories: Vec<Memory>,
 }
 
-/// Where a buffer is.
+/// The place of a buffer: the number of its memory and its first byte there. If other buffers share the memory, its accesses are counted in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     number: usize,
@@ -52,29 +52,29 @@ struct Memory {
     is_shared: bool,
 }
 
-/// An access of memory that positions share.
+/// An access to memory that positions share.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Access {
-    /// Accesses of other memory never meet this one.
+    /// Number of the memory. Accesses to different memories never meet.
     pub memory: usize,
-    /// Whether it writes.
+    /// `true` for a store.
     pub stores: bool,
-    /// Products of values that are computed before all loops, and how much it moves with each.
+    /// Products of values computed before all loops, each with the factor by which it moves the access.
     pub fixed: Vec<(Monomial, i128)>,
-    /// Values that may be others in each round, and how much it moves with each.
+    /// Values that may differ between rounds, each with the factor by which it moves the access.
     pub others: Vec<(Value, i128)>,
-    /// From where to where it reaches in the first rounds of all loops, where all these values are 0.
+    /// Start of the range in the first rounds of all loops, if all these values are 0.
     pub low: i128,
-    /// See `low`.
+    /// End of this range; see `low`.
     pub high: i128,
-    /// The counters of the loops around it, and how much it moves with a round of each.
+    /// Counters of the loops around the access, each with the distance that one round moves it.
     pub growth: Vec<(Value, i128)>,
-    /// Of some of them, how much more it moves with a round: by products of values that are computed before all loops.
+    /// Additional distances per round of some counters: a factor times a product of values computed before all loops.
     pub scaled: Vec<(Value, Monomial, i128)>,
 }
 
 impl<'k> Loops<'k> {
-    /// Those of a verified kernel whose pointer parameters are at some places.
+    /// Analyses the loops of a verified kernel. `places` says where its pointer parameters are.
     pub fn of(kernel: &'k Kernel, assumed: &Assumed, places: &Places) -> Self {
         let indices = Indices::assuming(kernel, assumed, MOST_TERMS);
         let results = kernel.body.statements.iter().flat_map(|statement| &statement.results);
@@ -103,39 +103,39 @@ impl<'k> Loops<'k> {
         }
     }
 
-    /// The numbers from one value to another at most.
+    /// Returns an upper bound of `end - start`, if it fits 64 bits.
     fn span(&self, start: Value, end: Value) -> Option<i64> {
         let all = self.indices.interval(end).high.checked_sub(self.indices.interval(start).low);
         let rest = self.multiple_below(start).filter(|&(all, _)| all == end || self.sum(all) == self.sum(end)).map(|(_, unit)| unit - 1);
         [all, rest].into_iter().flatten().min()
     }
 
-    /// The sum that a scalar index is.
+    /// Returns the affine sum of a scalar index.
     pub fn sum(&self, value: Value) -> Sum<Value> {
         self.indices.sum(value)
     }
 
-    /// The number that a scalar index is.
+    /// Returns the constant value of a scalar index, if it is known.
     pub fn number(&self, value: Value) -> Option<i64> {
         self.indices.number(value)
     }
 
-    /// The operation of two values that gives a value.
+    /// Returns the operation with two operands that computes a value.
     pub fn binary(&self, value: Value) -> Option<(BinaryOp, Value, Value)> {
         self.binaries.get(&value).copied()
     }
 
-    /// The loop of a counter, if it begins at a number that is known before all loops.
+    /// Returns the loop of a counter, if its initial value is known before all loops.
     pub fn counted(&self, counter: Value) -> Option<&Counted> {
         self.counted.get(&counter)
     }
 
-    /// Whether positions share a buffer, which some of them may write.
+    /// Tests whether positions share a buffer that some of them may write.
     pub fn is_shared(&self, buffer: Buffer) -> bool {
         matches!(self.kernel.buffer(buffer).kind, BufferKind::Output | BufferKind::Scratch)
     }
 
-    /// Adds the accesses of shared memory in statements, inside loops with these counters. None where one is at a place that no index tells.
+    /// Adds the accesses to shared memory in statements, inside loops with these counters. Returns `None` if the index of one is unknown.
     pub fn accesses(&self, statements: &[Statement], around: &mut Vec<Value>, list: &mut Vec<Access>) -> Option<()> {
         for statement in statements {
             let counters = if let Inst::For { body, .. } = &statement.inst { Some(body.params[0]) } else { None };
@@ -151,13 +151,13 @@ impl<'k> Loops<'k> {
         Some(())
     }
 
-    /// Between what a value lies.
+    /// Returns the range of a value.
     pub fn interval(&self, value: Value) -> [i128; 2] {
         let interval = self.indices.interval(value);
         [interval.low.into(), interval.high.into()]
     }
 
-    /// Between what a product of values times a factor lies.
+    /// Returns the range of a product of values times a factor.
     fn reach(&self, monomial: &Monomial, factor: i128) -> [i128; 2] {
         monomial.iter().fold([factor, factor], |ends, &value| {
             let corners = ends.map(|end| self.interval(value).map(|of_value| end.saturating_mul(of_value).clamp(-ANYWHERE, ANYWHERE)));
@@ -166,7 +166,7 @@ impl<'k> Loops<'k> {
         })
     }
 
-    /// A sum of values that are computed before all loops, with those that are products taken apart.
+    /// Writes a sum of values computed before all loops as a polynomial. Values that are products are expanded.
     pub fn polynomial(&self, sum: &Sum<Value>) -> Polynomial {
         let mut all = Polynomial::number(sum.constant.into());
         for &(term, factor) in &sum.terms {
@@ -181,12 +181,12 @@ impl<'k> Loops<'k> {
         all
     }
 
-    /// Whether all that a value is a sum of is computed before all loops.
+    /// Tests whether all terms of a value are computed before all loops.
     fn is_fixed(&self, value: Value) -> bool {
         self.sum(value).terms.iter().all(|(term, _)| self.before_loops.contains(term))
     }
 
-    /// By how much more than another access one moves with values that are the same for all rounds.
+    /// Returns the range of the distance from one access to another that values fixed for all rounds cause.
     pub fn apart(&self, a: &Access, b: &Access) -> [i128; 2] {
         let mut difference = Polynomial::default();
         b.fixed.iter().for_each(|(monomial, factor)| difference.add(monomial.clone(), *factor));
@@ -217,7 +217,7 @@ impl<'k> Loops<'k> {
         Some(Some(access))
     }
 
-    /// Moves an access by a sum times a product. None where a value that is not known before all loops is multiplied by one that is.
+    /// Moves an access by a sum times a product. Returns `None` if a value that is unknown before all loops would get a symbolic factor.
     fn move_by(&self, access: &mut Access, sum: &Sum<Value>, monomial: &Monomial, factor: i128) -> Option<()> {
         let constant = i128::from(sum.constant) * factor;
         match &monomial[..] {
@@ -235,7 +235,7 @@ impl<'k> Loops<'k> {
                 } else {
                     access.scaled.push((term, monomial.clone(), of_round));
                 }
-                // Where a counter begins has no counters.
+                // The initial value of a counter depends on no counters.
                 self.move_by(access, &counted.first, monomial, factor)?;
             } else if let Some((BinaryOp::Mul, a, b)) = self.binary(term)
                 && (self.is_fixed(a) || self.is_fixed(b))
@@ -256,7 +256,7 @@ impl<'k> Loops<'k> {
     }
 }
 
-/// Where the buffers of a kernel are; those of its own are alone.
+/// Returns the places of a kernel's buffers. A buffer of its own has a memory of its own.
 fn memories(kernel: &Kernel, places: &Places) -> Vec<Memory> {
     let mut left = places.iter();
     let place = |(number, data): (usize, &BufferData)| {

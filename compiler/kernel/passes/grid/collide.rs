@@ -1,42 +1,43 @@
-//! Whether two accesses can be of one element: a search for rounds of the loops around them in which they are.
+//! Test for whether two accesses can touch one element: a search for rounds of the loops around them in which they do.
 //!
-//! Where accesses lie is linear in rounds and in other values, each between known numbers. The search takes the loop that moves them most, tries the rounds
-//! that the others can still make up for, and goes on with the next loop. Loops of tensors have few such rounds, mostly one.
+//! The place of an access is linear in rounds and in other values, all of them bounded. The search starts with the loop that moves the accesses most.
+//! It tries the rounds for which the other loops can still close the distance, and continues with the next loop. Loops over tensors have few such
+//! rounds, mostly one.
 
 use super::super::super::types::Value;
 use super::accesses::{Access, Loops};
 
-/// What of the rounds of a loop around both accesses.
+/// The relation between the rounds of two accesses, for a loop around both.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Rounds {
-    /// Any two.
+    /// Any two rounds.
     Any,
-    /// Twice the same.
+    /// Equal rounds.
     Same,
-    /// Two that differ.
+    /// Two different rounds.
     Differ,
 }
 
-/// Steps of a search, after which two accesses count as if they met.
+/// Maximum number of search steps. After these, two accesses are assumed to meet.
 const MOST_STEPS: u32 = 4096;
 
-/// A loop of the search: `growth` times a number from `low` to `high`.
+/// A variable of the search: `growth` times a number from `low` to `high`.
 #[derive(Clone, Copy)]
 struct Dimension {
     growth: i128,
     low: i128,
     high: i128,
-    /// Whether the number is not 0.
+    /// `true` if the number must not be 0.
     differs: bool,
 }
 
 impl Loops<'_> {
-    /// Whether two accesses can meet, one of them a store, in rounds that keep to what is said of each loop around both.
+    /// Tests whether two accesses, at least one a store, can touch the same element. `rounds` gives the relation of rounds for each loop around both.
     pub fn meet(&self, a: &Access, b: &Access, rounds: impl Fn(Value) -> Rounds) -> bool {
         a.memory == b.memory && (a.stores || b.stores) && self.may_be_equal(a, b, &rounds)
     }
 
-    /// Whether two accesses can be of one place.
+    /// Tests whether two accesses can touch the same place.
     fn may_be_equal(&self, a: &Access, b: &Access, rounds: &impl Fn(Value) -> Rounds) -> bool {
         let is_symbolic = |access: &Access| !access.fixed.is_empty() || !access.scaled.is_empty();
         if (is_symbolic(a) || is_symbolic(b)) && (self.is_before(a, b) || self.is_before(b, a)) {
@@ -75,13 +76,13 @@ impl Loops<'_> {
             let [low, high] = self.interval(value);
             add(-factor, low, high, false);
         }
-        // What does not move them is free, unless it would have to differ and has one round.
+        // A variable that does not move the accesses is free. If it must differ but has only one round, nothing can meet.
         if dimensions.iter().any(|d| d.differs && d.low == 0 && d.high == 0) {
             return false;
         }
         dimensions.retain(|dimension| dimension.growth != 0);
         dimensions.sort_by_key(|dimension| (std::cmp::Reverse(dimension.growth), dimension.differs));
-        // Those that move them alike are one, unless they say more than between which numbers they are.
+        // Variables with the same growth become one, unless one of them must not be 0.
         dimensions.dedup_by(|next, kept| {
             let is_one = next.growth == kept.growth && !next.differs && !kept.differs;
             if is_one {
@@ -101,7 +102,7 @@ struct Search {
 }
 
 impl Search {
-    /// Whether the sum of the loops from one on can lie between two numbers.
+    /// Tests whether the variables from `from` on can sum to a number between `low` and `high`.
     fn finds(&mut self, from: usize, low: i128, high: i128) -> bool {
         let Some(&Dimension { growth, low: first, high: last, differs }) = self.dimensions.get(from) else { return low <= 0 && 0 <= high };
         self.steps += 1;

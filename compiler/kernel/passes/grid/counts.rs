@@ -1,8 +1,8 @@
-//! How many workgroups of a grid have something to do, where loops end at numbers that are known when the kernel runs.
+//! The number of workgroups that a grid needs if its loops end at numbers known only at run time.
 //!
-//! A grid has positions for the most rounds. Those of an outermost loop's last rounds have the highest numbers, so that a dispatch may leave them
-//! out. What a loop ends at is computed from numbers in memory, which another kernel can load before: one of a single position, that does nothing but this
-//! arithmetic and stores how many workgroups there are in each direction.
+//! A grid has positions for the maximum number of rounds. The last rounds of an outermost loop have the highest numbers, so a dispatch can leave them
+//! out. The end of a loop is computed from numbers in memory. Another kernel, with a single position, loads these first: it repeats only this
+//! arithmetic, and stores the number of workgroups in each direction.
 
 use super::super::super::verify::verify;
 use super::super::{COMMON, DEAD, KNOWN};
@@ -15,33 +15,33 @@ use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
-/// Words of a count: workgroups in each direction.
+/// Words of a count: one for each direction.
 const WORDS: u64 = 3;
 
-/// How the workgroups that a stage needs follow from the rounds of a loop.
+/// The computation of a stage's number of workgroups from the rounds of a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counts {
-    /// Computes the rounds, and yields them. Its buffers are those of the kernel that the stage is of.
+    /// Kernel that computes the rounds and yields them. It has the buffers of the stage's original kernel.
     rounds: Kernel,
     share: Share,
 }
 
-/// What the rounds of a loop are of a grid.
+/// The relation between the rounds of a loop and the workgroups of a grid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Share {
-    /// The most rounds.
+    /// Maximum number of rounds.
     most: u64,
-    /// Positions before those of the loop, which need not fill a workgroup.
+    /// Number of positions before the loop's positions. They need not fill a workgroup.
     before: u64,
-    /// Positions of each round.
+    /// Positions of one round.
     of_round: u64,
-    /// How many of them are a workgroup.
+    /// Positions of one workgroup.
     in_group: u64,
-    /// As many workgroups are needed for each of these.
+    /// Factor: the workgroups are needed this many times.
     times: u64,
-    /// Workgroups before.
+    /// Number of workgroups before the loop's workgroups.
     groups_before: u64,
-    /// Workgroups at least: one where something is checked.
+    /// Minimum number of workgroups: 1 if the kernel checks something.
     least: u64,
 }
 
@@ -52,7 +52,7 @@ impl Default for Share {
 }
 
 impl Counts {
-    /// Of items that are done at the same time, of which the last one has the last positions.
+    /// Returns the count for items that run at the same time. The last item has the last positions.
     pub fn of_items(loops: &Loops<'_>, items: &[Item]) -> Option<Self> {
         let (last, before) = items.split_last()?;
         let of_last = Self::of_item(loops, last)?;
@@ -60,14 +60,14 @@ impl Counts {
         Some(Self { share: Share { before, ..of_last.share }, ..of_last })
     }
 
-    /// Of one item alone.
+    /// Returns the count for one item.
     pub fn of_item(loops: &Loops<'_>, item: &Item) -> Option<Self> {
         let (counter, most) = outermost(loops, item)?;
         let of_round = item.positions() / most;
         Self::new(loops, counter, Share { most, of_round, in_group: WORKGROUP.into(), ..Share::default() })
     }
 
-    /// Of chains, of which the last one has the last workgroups.
+    /// Returns the count for chains. The last chain has the last workgroups.
     pub fn of_chains(loops: &Loops<'_>, chains: &[Chain]) -> Option<Self> {
         let (last, before) = chains.split_last()?;
         let of_last = Self::of_chain(loops, last)?;
@@ -75,7 +75,7 @@ impl Counts {
         Some(Self { share: Share { groups_before, ..of_last.share }, ..of_last })
     }
 
-    /// Of one chain alone.
+    /// Returns the count for one chain.
     pub fn of_chain(loops: &Loops<'_>, chain: &Chain) -> Option<Self> {
         let &Digit { rounds, is_uniform, counter } = &chain.digits[chain.open?];
         let share = if is_uniform {
@@ -94,11 +94,11 @@ impl Counts {
         Some(Self { rounds: kernel, share: Share { least: loops.kernel.may_fail().into(), ..share } })
     }
 
-    /// The kernel that stores the count of a grid, and for its pointer parameters but the last, which is the count, the numbers of those of the kernel
-    /// that the stage is of.
+    /// Returns the kernel that stores the count of a grid. Its last pointer parameter is the count. For each other parameter, the list has the number
+    /// of the original kernel's parameter.
     ///
     /// # Panics
-    /// In debug builds, if it breaks a rule of the language.
+    /// In debug builds, if the kernel breaks a rule of the language.
     pub fn kernel(&self, grid: &Grid) -> (Kernel, Vec<usize>) {
         let mut kernel =
             Kernel { name: "counts".into(), integers: 1, grid: Some(Grid { positions: 1, workgroup: 1 }), ..self.rounds.clone() };
@@ -121,7 +121,7 @@ impl Counts {
     }
 }
 
-/// The outermost loop of an item that is positions, and its most rounds, if only what runs knows them.
+/// Returns the outermost loop of an item that becomes positions, and its maximum number of rounds, if its end is known only at run time.
 fn outermost(loops: &Loops<'_>, item: &Item) -> Option<(Value, u64)> {
     let mut region = &loops.kernel.body;
     let mut item = item;
@@ -132,19 +132,19 @@ fn outermost(loops: &Loops<'_>, item: &Item) -> Option<(Value, u64)> {
         if *rounds > 1 {
             return loops.counted(counter)?.end.map(|_| (counter, *rounds));
         }
-        // Every position runs this one.
+        // Every position runs all rounds of this loop.
         let Tree::Items(items) = inside else { return None };
         let [only] = &items[..] else { return None };
         (region, item) = (body, only);
     }
 }
 
-/// Whether the rounds of a counter's loop are known when the kernel runs, and can be computed before.
+/// Tests whether the rounds of a counter's loop are known only at run time, and can be computed before the stage.
 pub fn can_count(loops: &Loops<'_>, counter: Value) -> bool {
     loops.counted(counter).is_some_and(|counted| counted.end.is_some()) && Slice::new(loops).rounds(counter).is_some()
 }
 
-/// The list with the largest element last of those whose workgroups can be counted.
+/// Moves the largest element whose workgroups can be counted to the end of the list.
 pub fn ordered<T>(mut list: Vec<T>, counts: impl Fn(&T) -> Option<Counts>, size: impl Fn(&T) -> u64) -> Vec<T> {
     let counted = (0..list.len()).filter(|&number| counts(&list[number]).is_some());
     if let Some(number) = counted.max_by_key(|&number| (size(&list[number]), number)) {
@@ -154,12 +154,12 @@ pub fn ordered<T>(mut list: Vec<T>, counts: impl Fn(&T) -> Option<Counts>, size:
     list
 }
 
-/// Statements of a kernel that compute some of its values from nothing but numbers of buffers that are only read.
+/// A backward slice: statements that compute some values from constants and read-only buffers alone.
 struct Slice<'k> {
     loops: &'k Loops<'k>,
     definitions: FxHashMap<Value, &'k Statement>,
     ends: FxHashMap<Value, (Value, Value, i64)>,
-    /// What is computed, with the kernel's names.
+    /// The slice, with the kernel's value names.
     kernel: Kernel,
 }
 
@@ -176,7 +176,7 @@ impl<'k> Slice<'k> {
         Self { loops, definitions, ends: from.statements().filter_map(end).collect(), kernel }
     }
 
-    /// The rounds of the loop of a counter; below 0 where it ends before it begins.
+    /// Computes the number of rounds of a counter's loop; 0 if it ends before it begins.
     fn rounds(&mut self, counter: Value) -> Option<Value> {
         let &(start, end, step) = self.ends.get(&counter)?;
         self.value(start)?;
@@ -189,7 +189,7 @@ impl<'k> Slice<'k> {
         Some(rounds)
     }
 
-    /// Computes a value.
+    /// Adds the statements that compute a value. Returns `None` if the slice may not contain one of them.
     fn value(&mut self, value: Value) -> Option<()> {
         if self.kernel.body.statements.iter().any(|statement| statement.results.contains(&value)) {
             return Some(());
@@ -217,13 +217,13 @@ impl<'k> Slice<'k> {
     }
 }
 
-/// Adds statements to the body of a kernel.
+/// Appends statements to the body of a kernel.
 struct Writer {
     kernel: Kernel,
 }
 
 impl Writer {
-    /// Stores the count that follows from the rounds, in rows as long as those of the grid.
+    /// Stores the count that follows from the rounds. Several rows of workgroups have the length of the grid's rows.
     fn store(&mut self, rounds: Value, share: &Share, grid: &Grid) {
         let rounds = self.with(BinaryOp::SignedMin, rounds, share.most);
         let positions = self.with(BinaryOp::Mul, rounds, share.of_round);
@@ -251,7 +251,7 @@ impl Writer {
         }
     }
 
-    /// A number that is not negative divided by another one, rounded up.
+    /// Divides a non-negative number by a constant and rounds up.
     fn quotient(&mut self, number: Value, by: u64) -> Value {
         if by == 1 {
             return number;

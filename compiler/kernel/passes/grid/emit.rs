@@ -1,4 +1,4 @@
-//! Writes what one position does: which rounds it is follows from its number by divisions.
+//! Writes the code of one position. Divisions of its number give its rounds.
 
 use super::WORKGROUP;
 use super::accesses::Loops;
@@ -13,19 +13,19 @@ use smallvec::smallvec;
 pub struct Writer<'k> {
     loops: &'k Loops<'k>,
     types: Vec<Type>,
-    /// What values of the kernel are here.
+    /// New name of each value of the kernel.
     names: FxHashMap<Value, Value>,
-    /// The rounds of the loops of a chain that are still to be entered, the outermost last.
+    /// Round numbers of a chain's remaining loops, outermost last.
     rounds: Vec<Value>,
 }
 
 impl<'k> Writer<'k> {
-    /// For the kernel of some loops.
+    /// Makes a writer for the kernel of these loops.
     pub fn new(loops: &'k Loops<'k>) -> Self {
         Self { loops, types: vec![], names: FxHashMap::default(), rounds: vec![] }
     }
 
-    /// The body that does items of the kernel's body, and the types of its values.
+    /// Returns a body that computes items of the kernel's body, and the types of its values.
     pub fn body(mut self, items: &[Item]) -> (Region, Vec<Type>) {
         let position = self.value(Type::INDEX);
         let mut statements = Vec::new();
@@ -33,7 +33,7 @@ impl<'k> Writer<'k> {
         (Region { params: vec![position], statements, yields: vec![] }, self.types)
     }
 
-    /// The body that does chains of loops in the kernel's body, each by workgroups of its own, and the types of its values.
+    /// Returns a body that computes chains of loops, each with its own workgroups, and the types of its values.
     pub fn chains(mut self, chains: &[Chain]) -> (Region, Vec<Type>) {
         let position = self.value(Type::INDEX);
         let mut statements = Vec::new();
@@ -44,7 +44,7 @@ impl<'k> Writer<'k> {
         (Region { params: vec![position], statements, yields: vec![] }, self.types)
     }
 
-    /// What a lane of a workgroup does of a chain.
+    /// Writes the part of a chain that one lane of a workgroup computes.
     fn chain(&mut self, chain: &Chain, [group, lane]: [Value; 2], out: &mut Vec<Statement>) {
         let [uniform, group] = if chain.is_uniform_low() {
             let [high, low] = self.divided(group, chain.uniform(), out);
@@ -74,12 +74,12 @@ impl<'k> Writer<'k> {
         out.push(Statement { results: smallvec![], inst: Inst::If { condition, then, otherwise: Region::default() } });
     }
 
-    /// The items that a position is in.
+    /// Writes the item that a position belongs to.
     fn items(&mut self, region: &Region, items: &[Item], position: Value, out: &mut Vec<Statement>) {
         self.one_of(items, position, out, &Item::positions, &|writer, item, position, out| writer.item(region, item, position, out));
     }
 
-    /// Finds the element of a list that a number belongs to, and its offset there. Each element takes `count` numbers.
+    /// Writes the element of a list that a number belongs to, with the offset inside it. Each element takes `count` numbers.
     fn one_of<T, C, W>(&mut self, list: &[T], number: Value, out: &mut Vec<Statement>, count: &C, write: &W)
     where
         C: Fn(&T) -> u64,
@@ -97,7 +97,7 @@ impl<'k> Writer<'k> {
         self.names.clone_from(&known);
         let mut otherwise = Vec::new();
         let left = self.binary(BinaryOp::Sub, number, numbers, &mut otherwise);
-        // It is no less than 0 here, which intervals do not tell: they know no conditions.
+        // The difference is not negative in this branch. The maximum states this for the interval analysis, which ignores conditions.
         let left = self.binary(BinaryOp::SignedMax, left, 0, &mut otherwise);
         self.one_of(rest, left, &mut otherwise, count, write);
         self.names = known;
@@ -105,7 +105,7 @@ impl<'k> Writer<'k> {
         out.push(Statement { results: smallvec![], inst: Inst::If { condition, then, otherwise } });
     }
 
-    /// A number divided by another one, and what is left.
+    /// Returns the quotient and the remainder of a division by a constant.
     fn divided(&mut self, number: Value, by: u64, out: &mut Vec<Statement>) -> [Value; 2] {
         if by == 1 {
             return [number, self.number(0, out)];
@@ -149,7 +149,7 @@ impl<'k> Writer<'k> {
         }
     }
 
-    /// A loop that every position runs, with the rounds inside that are its own.
+    /// Writes a loop that every position runs, with only the position's own rounds inside.
     fn repeated(&mut self, statement: &Statement, tree: &Tree, position: Value, out: &mut Vec<Statement>) {
         let Inst::For { start, end, step, body, .. } = &statement.inst else { return };
         let (start, end) = (self.name(*start), self.name(*end));
@@ -184,7 +184,7 @@ impl<'k> Writer<'k> {
         self.names[&value]
     }
 
-    /// A new value for one of the kernel.
+    /// Makes a new value for a value of the kernel.
     fn copy_of(&mut self, value: Value) -> Value {
         let copy = self.value(self.loops.kernel.ty(value));
         self.names.insert(value, copy);

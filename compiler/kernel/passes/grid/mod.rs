@@ -1,19 +1,19 @@
-//! A kernel for a machine that runs many positions at the same time: the rounds of its loops become positions of grids.
+//! Conversion of a kernel for a machine that runs many positions at the same time. Rounds of its loops become positions of grids.
 //!
-//! Schedules write loops. Rounds that never meet in an element, one of them writing it, can run in any order and at the same time. Where accesses
-//! lie tells which do (`collide.rs`). Nested loops multiply; loops that follow each other and do not meet add up, such as whole vectors and the
-//! rest of a row. Those that do meet are stages, a kernel each, which run one after another. What several positions need, and nothing but
-//! computing or reading gives, each of them does for itself.
+//! Schedules write loops. Rounds can run in any order, and at the same time, if no two of them access an element that one writes. The places of
+//! accesses decide this (`collide.rs`). The positions of nested loops multiply. Independent loops in a row add up, for example whole vectors and the
+//! rest of a row. Dependent loops become stages: kernels that run one after another. Values that several positions need are computed by each of them,
+//! if this takes only arithmetic and loads.
 //!
-//! Before that kernels are brought to forms that hide fewer such rounds (`normal.rs`).
+//! First, kernels are rewritten into forms in which more rounds are independent (`normal.rs`).
 //!
-//! Which rounds are in one workgroup is free; those are that read the same (`uniform.rs`).
+//! The rounds of one workgroup can be chosen freely: they are rounds that read the same places (`uniform.rs`).
 //!
-//! Where a loop ends at a number that is known when the kernel runs, there are positions for the most rounds, and those beyond its end do nothing. A
-//! kernel of its own computes how many workgroups are needed (`counts.rs`).
+//! If a loop ends at a number known only at run time, there are positions for the maximum number of rounds. Those beyond its end do nothing. A
+//! separate kernel computes how many workgroups are needed (`counts.rs`).
 //!
-//! A kernel of no such loop is one position. It is right, and slow. Where positions are few and go through long rows, workgroups take their place
-//! (`team.rs`). Where lanes of a workgroup read rows that lie apart, they copy these together first (`staged/`).
+//! A kernel without such a loop has one position. It is correct, but slow. Few positions with long rows become workgroups (`team.rs`). If the lanes
+//! of a workgroup read distant rows, they first copy these to shared memory (`staged/`).
 
 mod accesses;
 mod collide;
@@ -43,36 +43,36 @@ pub use team::team;
 use tree::{Item, Planner};
 use uniform::Chain;
 
-/// Positions of a workgroup: what runs well on most devices, and all of them allow.
+/// Positions of a workgroup: a number that runs well on most devices, and that all of them allow.
 pub const WORKGROUP: u32 = 64;
 
-/// What workgroups in two dimensions of 65,535, the least that devices allow, and indices of 32 bits have room for.
+/// Maximum number of positions: they fit 65,535 workgroups in each of two dimensions, the minimum that devices allow, and 32-bit indices.
 const MOST_POSITIONS: u64 = 1 << 30;
 
-/// A kernel with a grid that does a part of a kernel.
+/// A kernel with a grid that computes a part of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stage {
     /// The kernel.
     pub kernel: Kernel,
-    /// For each of its pointer parameters the number of that of the kernel it is of; none for the status, which comes last.
+    /// Number of the original kernel's pointer parameter, for each pointer parameter. `None` for the status, which comes last.
     pub pointers: Vec<Option<usize>>,
-    /// How many workgroups it needs, where that follows from numbers that it loads.
+    /// Computation of the number of workgroups, if it depends on loaded numbers.
     pub counts: Option<Counts>,
 }
 
-/// Where pointer parameters are: for each the number of a memory, and its first byte there. What lies in different memories never overlaps.
+/// Place of each pointer parameter: the number of its memory, and its first byte there. Different memories never overlap.
 pub type Places = Vec<(usize, u64)>;
 
-/// Each of `parameters` pointer parameters in memory of its own.
+/// Puts each of `parameters` pointer parameters into a memory of its own.
 pub fn apart(parameters: usize) -> Places {
     (0..parameters).map(|number| (number, 0)).collect()
 }
 
-/// Kernels with grids that one after another do what a verified kernel does whose integer parameters are these, and of whose buffers something is
-/// assumed. None where there would be more positions than grids have.
+/// Splits a verified kernel with these integer parameters into kernels with grids, which run one after another. `assumed` are facts about its
+/// buffers. Returns `None` if a grid would have too many positions.
 ///
 /// # Panics
-/// In debug builds, if one breaks a rule of the language.
+/// In debug builds, if a kernel breaks a rule of the language.
 pub fn stages(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Places) -> Option<Vec<Stage>> {
     let kernel = with_numbers(kernel, integers);
     let mut planner = Planner::new(&kernel, assumed, places);
@@ -81,7 +81,7 @@ pub fn stages(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Pla
     stages.iter().all(is_grid).then(|| stages.iter().map(|items| stage(&kernel, &planner, items)).collect())
 }
 
-/// The kernel with its integer parameters as constants, and what follows from them.
+/// Replaces the integer parameters of a kernel by constants, and simplifies it.
 fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
     let mut kernel = kernel.clone();
     let constant =
@@ -94,14 +94,14 @@ fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
     normal::without_rests(&mut kernel);
     (KNOWN.run)(&mut kernel);
     normal::loops_outward(&mut kernel);
-    // What loops begin and end at is then computed before all of them where it can be: rounds that are known when the kernel runs are told apart by it.
+    // Loop bounds are then computed before all loops, where possible. The analysis of run-time rounds depends on this.
     if has_open_loops(&kernel) {
         (INVARIANTS.run)(&mut kernel);
     }
     kernel
 }
 
-/// Whether some loop begins or ends at what is known when the kernel runs.
+/// Tests whether some loop begins or ends at a value known only at run time.
 fn has_open_loops(kernel: &Kernel) -> bool {
     let constants = kernel.statements().filter(|statement| matches!(statement.inst, Inst::Constant { .. }));
     let known: FxHashSet<Value> = constants.flat_map(|statement| &statement.results).copied().collect();
@@ -134,7 +134,7 @@ fn stage(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Stage {
     Stage { kernel: written, pointers, counts }
 }
 
-/// Removes buffers that nothing touches, and adds the status if it may fail. Gives what the pointer parameters were.
+/// Removes unused buffers, and adds the status if the kernel may fail. Returns the old numbers of the pointer parameters.
 fn only_used(kernel: &mut Kernel) -> Vec<Option<usize>> {
     let used: FxHashSet<Buffer> = kernel.statements().filter_map(|statement| statement.inst.buffer()).collect();
     let params = kernel.pointer_params().map(|(buffer, _)| buffer).enumerate();

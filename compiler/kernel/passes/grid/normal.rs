@@ -1,17 +1,17 @@
-//! Forms of a kernel in which more rounds are found to be apart. They compute the same.
+//! Rewrites of a kernel after which more rounds are found to be independent. Results do not change.
 //!
-//! A loop in a branch is one around the branch: `if c { for … { … } }` is `for … { if c { … } }`, so its rounds are positions together with those of
-//! the loops around. What is left of a counter that goes by multiples is 0, so that its accesses are sums of counters.
+//! A loop in a branch moves around the branch: `if c { for … { … } }` becomes `for … { if c { … } }`. Its rounds become positions together with the
+//! rounds of the outer loops. The remainder of a counter that counts in multiples becomes 0, so that indices are affine in counters.
 
 use crate::kernel::indices::Indices;
 use crate::kernel::*;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
-/// As many terms as sums of the indices have at most where multiples are looked for.
+/// Maximum number of terms of the sums in which multiples are found.
 const MOST_TERMS: usize = 8;
 
-/// `x & (2ᵏ - 1)` is 0 where 2ᵏ divides `x`.
+/// Replaces `x & (2ᵏ - 1)` by 0 if 2ᵏ divides `x`.
 pub fn without_rests(kernel: &mut Kernel) {
     let indices = Indices::of(kernel, MOST_TERMS);
     let mut body = std::mem::take(&mut kernel.body);
@@ -28,7 +28,7 @@ pub fn without_rests(kernel: &mut Kernel) {
     kernel.body = body;
 }
 
-/// Loops in branches become loops around them, where a branch is one loop.
+/// Moves loops out of branches: each branch must be one loop or empty.
 pub fn loops_outward(kernel: &mut Kernel) {
     let mut body = std::mem::take(&mut kernel.body);
     outward(&mut body);
@@ -55,14 +55,14 @@ fn outward(region: &mut Region) {
     }
 }
 
-/// What a branch does.
+/// The content of a branch.
 #[derive(PartialEq, Eq)]
 enum Arm {
-    /// Nothing.
+    /// No effect.
     Nothing,
-    /// One loop that hands nothing on, whose ends are known or computed outside.
+    /// One loop that carries no values, with bounds that are constant or computed outside.
     Loop,
-    /// Something else.
+    /// Anything else.
     Other,
 }
 
@@ -81,7 +81,8 @@ impl Arm {
     }
 }
 
-/// Writes the loop of a branch with the branch in it. All else that the branch computes is in there too: it may load what only the branch may.
+/// Writes the loop of a branch with the branch inside. The other statements of the branch move inside, too: a load may be valid only under the
+/// condition.
 fn around(arm: Region, condition: Value, is_then: bool, out: &mut Vec<Statement>) {
     let Some(number) = arm.statements.iter().position(|statement| statement.inst.has_effect()) else { return };
     let mut statements = arm.statements;

@@ -1,27 +1,27 @@
-//! Places that grow with rounds by products of extents that are known when the kernel runs: rows of a tensor whose row is such an extent, say.
+//! Places that move per round by products of run-time extents, such as rows of a tensor whose row length is an extent.
 //!
-//! Such a place is a number of two digits: whole strides, and what is left, which is less than a stride in all rounds. Two are equal where both
-//! digits are, so whether accesses meet is asked of each digit alone. A digit may have such a stride inside again.
+//! Such a place is a number with two digits: whole strides, and a remainder that is less than a stride in all rounds. Two places are equal if both
+//! digits are equal. So accesses meet only if they meet in each digit. A digit may contain a smaller stride again.
 
 use super::accesses::{Access, Counted, Loops};
 use crate::kernel::{BinaryOp, Value};
 
-/// Values that are multiplied, in order; none for 1.
+/// Factors of a product, sorted; empty for 1.
 pub type Monomial = Vec<Value>;
 
-/// A sum of products, each once.
+/// A sum of products, in which each product occurs once.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Polynomial(Vec<(Monomial, i128)>);
 
 impl Polynomial {
-    /// A number.
+    /// Makes a constant.
     pub fn number(number: i128) -> Self {
         let mut sum = Self::default();
         sum.add(vec![], number);
         sum
     }
 
-    /// Adds a product.
+    /// Adds `factor` times a product.
     pub fn add(&mut self, monomial: Monomial, factor: i128) {
         match self.0.iter_mut().find(|known| known.0 == monomial) {
             Some(known) => known.1 += factor,
@@ -30,25 +30,25 @@ impl Polynomial {
         self.0.retain(|known| known.1 != 0);
     }
 
-    /// Adds another one times a product.
+    /// Adds another polynomial times a product.
     pub fn add_times(&mut self, other: &Self, monomial: &Monomial, factor: i128) {
         other.0.iter().for_each(|(of_other, times)| self.add(product(of_other, monomial), times * factor));
     }
 
-    /// Its products.
+    /// Returns the products with their factors.
     pub fn terms(&self) -> &[(Monomial, i128)] {
         &self.0
     }
 }
 
-/// A product of two.
+/// Multiplies two products.
 pub fn product(a: &Monomial, b: &Monomial) -> Monomial {
     let mut all = [&a[..], &b[..]].concat();
     all.sort_unstable();
     all
 }
 
-/// What is left of a product after another one, if that is a part of it.
+/// Divides a product by another one. Returns `None` if this leaves a rest.
 fn quotient(monomial: &Monomial, by: &Monomial) -> Option<Monomial> {
     let mut left = monomial.clone();
     for value in by {
@@ -57,7 +57,7 @@ fn quotient(monomial: &Monomial, by: &Monomial) -> Option<Monomial> {
     Some(left)
 }
 
-/// A stride: a product of extents times a number.
+/// A stride: a product of extents times a constant.
 #[derive(Clone, PartialEq, Eq)]
 struct Stride {
     monomial: Monomial,
@@ -65,7 +65,8 @@ struct Stride {
 }
 
 impl Loops<'_> {
-    /// Both digits of two accesses for the largest stride for which they have some.
+    /// Splits two accesses into digits, with the largest stride for which this is possible. Returns the pair of high digits and the pair of low
+    /// digits.
     pub fn digits(&self, a: &Access, b: &Access) -> Option<[[Access; 2]; 2]> {
         let mut strides: Vec<Stride> = Vec::new();
         for (_, monomial, factor) in a.scaled.iter().chain(&b.scaled) {
@@ -81,7 +82,7 @@ impl Loops<'_> {
         })
     }
 
-    /// The digits of an access.
+    /// Splits an access into its high digit, in strides, and its low digit. Returns `None` if the low digit may exceed a stride.
     fn split(&self, access: &Access, Stride { monomial, factor }: &Stride) -> Option<(Access, Access)> {
         let digit = |of: &Monomial, times: i128| quotient(of, monomial).filter(|_| times % factor == 0).map(|left| (left, times / factor));
         let none = |list: &[(Value, i128)]| list.iter().map(|&(counter, _)| (counter, 0)).collect();
@@ -107,7 +108,7 @@ impl Loops<'_> {
         self.is_below(&low, monomial, *factor).then_some((high, low))
     }
 
-    /// Whether an access reaches from 0 on to less than a stride, in all rounds.
+    /// Tests whether an access stays between 0 and a stride in all rounds.
     fn is_below(&self, access: &Access, monomial: &Monomial, factor: i128) -> bool {
         let mut stride = Polynomial::default();
         stride.add(monomial.clone(), factor);
@@ -116,7 +117,7 @@ impl Loops<'_> {
         begins && self.ends(access).iter().any(|end| self.is_at_most(end, &stride))
     }
 
-    /// Whether an access ends before another one begins, in all rounds of both.
+    /// Tests whether an access ends before another one begins, in all rounds of both.
     pub fn is_before(&self, a: &Access, b: &Access) -> bool {
         let mut start = Polynomial::number(b.low);
         b.fixed.iter().for_each(|(of, times)| start.add(of.clone(), *times));
@@ -124,8 +125,8 @@ impl Loops<'_> {
         grows && self.ends(a).iter().any(|end| self.is_at_most(end, &start))
     }
 
-    /// Where an access ends at most, in two ways: loops that end at a multiple end there, or at what that is the last multiple up to. None where it
-    /// goes down with rounds.
+    /// Returns upper bounds of an access's end. If a loop ends at a multiple, one bound uses this end, the other the value that was rounded down. A
+    /// bound is left out if the access moves down with rounds.
     fn ends(&self, access: &Access) -> Vec<Polynomial> {
         [false, true].into_iter().filter_map(|is_whole| self.end(access, is_whole)).collect()
     }
@@ -152,11 +153,11 @@ impl Loops<'_> {
         self.is_natural(&left)
     }
 
-    /// By how much a counter is more than its first number at most. `is_whole` says that an end that is a multiple is taken as that.
+    /// Returns the maximum of a counter relative to its initial value. With `is_whole`, an end that was rounded down to a multiple is used itself.
     fn beyond_first(&self, counted: &Counted, is_whole: bool) -> Polynomial {
         let Some(end) = counted.end else { return Polynomial::number(i128::from(counted.rounds - 1) * i128::from(counted.step)) };
         let starts_at_0 = counted.first.as_number() == Some(0);
-        // Whole steps end at the last multiple, one step before the end.
+        // A loop of whole steps that ends at a multiple has its last round one step before the end.
         let multiple = self.multiple_below(end).filter(|(_, unit)| starts_at_0 && unit % counted.step == 0);
         let short = if multiple.is_some() { counted.step } else { 1 };
         let end = multiple.filter(|_| !is_whole).map_or(end, |(all, _)| all);
@@ -166,7 +167,7 @@ impl Loops<'_> {
         beyond
     }
 
-    /// Whether a polynomial is never negative: with each value as what it is more than its least, no product is taken away.
+    /// Tests whether a polynomial is never negative. Each value is written as its minimum plus a non-negative rest; then no factor may be negative.
     fn is_natural(&self, polynomial: &Polynomial) -> bool {
         let mut shifted = Polynomial::default();
         for (monomial, factor) in polynomial.terms() {
@@ -186,7 +187,7 @@ impl Loops<'_> {
         shifted.terms().iter().all(|&(_, factor)| factor >= 0)
     }
 
-    /// The value up to which another one is the last multiple of a unit, and the unit, if it is computed as that.
+    /// Recognizes a value that is another value rounded down to a multiple. Returns the other value and the unit.
     pub fn multiple_below(&self, value: Value) -> Option<(Value, i64)> {
         let unit = |value: Value| self.number(value).filter(|&unit| unit > 0);
         let (all, unit) = match self.binary(value)? {

@@ -1,8 +1,8 @@
-//! Rows by whole workgroups: where there are few positions and each of them goes through a long row, the lanes of a workgroup do that together.
+//! Rows by whole workgroups. If few positions each process a long row, the lanes of a workgroup process it together.
 //!
-//! A loop whose rounds only meet in what it carries is shared out with a stride: each lane takes every n-th round, of n lanes. What is carried is then partial: lanes put it
-//! into memory of the workgroup, and a tree makes it one. All else each lane computes for itself, and the first one stores. The order of sums is
-//! another one than that of a single position.
+//! Rounds of a loop that depend only on its carried values are dealt out: with n lanes, each lane takes every n-th round. Carried values are then
+//! partial sums. Lanes store them in shared memory, and a tree combines them. Every lane computes everything else itself, and the first lane stores.
+//! The order of sums differs from a single position's.
 
 use super::super::super::intervals::{Assumed, Interval};
 use super::super::super::verify::verify;
@@ -14,19 +14,19 @@ use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 
-/// As many positions are enough for every GPU.
+/// Number of positions that is enough for every GPU.
 const ENOUGH: u64 = 1024;
-/// Shorter rows are not worth the barriers.
+/// Minimum rounds of a row that is worth the barriers.
 const LEAST_ROUNDS: i64 = 16;
-/// Lanes of a workgroup at most, and at least.
+/// Allowed numbers of lanes in a workgroup.
 const LANES: std::ops::RangeInclusive<u64> = 8..=super::WORKGROUP as u64;
-/// What workgroups of all devices have for sums.
+/// Shared memory for sums that all devices have.
 const SHARED_BYTES: u64 = 16 << 10;
 
-/// A kernel with a grid in which workgroups take the place of positions, if that is better. Its pointer parameters are at some places.
+/// Rewrites a kernel with a grid so that workgroups replace positions, if that is better. `places` says where its pointer parameters are.
 ///
 /// # Panics
-/// In debug builds, if it breaks a rule of the language.
+/// In debug builds, if the new kernel breaks a rule of the language.
 pub fn team(kernel: &Kernel, places: &Places) -> Option<Kernel> {
     let grid = kernel.grid.filter(|grid| grid.positions < ENOUGH)?;
     let is_own = |data: &BufferData| matches!(data.kind, BufferKind::Local | BufferKind::Shared);
@@ -36,7 +36,7 @@ pub fn team(kernel: &Kernel, places: &Places) -> Option<Kernel> {
     let steps = Plan::new(kernel, grid, places)?.steps()?;
     let cut = || steps.iter().filter_map(|step| if let Step::Cut { rounds, sums, .. } = step { Some((*rounds, sums)) } else { None });
     let rounds = cut().map(|(rounds, _)| rounds).max().filter(|&rounds| rounds >= LEAST_ROUNDS)?;
-    // Of a sum a lane and half as many have room: see `Writer::tree`.
+    // The memory holds the sums of all lanes and half as many again; see `Writer::tree`.
     let bytes = |sums: &Vec<Sum>| sums.iter().map(|sum| 4 * u64::from(sum.ty.lanes)).sum::<u64>();
     let lane_bytes = cut().map(|(_, sums)| bytes(sums)).max().unwrap_or(0);
     let mut lanes = 1u64 << (rounds as u64).min(*LANES.end()).ilog2();
@@ -51,7 +51,7 @@ pub fn team(kernel: &Kernel, places: &Places) -> Option<Kernel> {
     Some(written)
 }
 
-/// What a loop carries: it begins at the operation's neutral number at each lane.
+/// A carried value that is a reduction. Each lane begins with the operation's neutral element.
 #[derive(Clone, Copy, Debug)]
 struct Sum {
     op: BinaryOp,
@@ -59,22 +59,22 @@ struct Sum {
     neutral: u64,
 }
 
-/// What is done with a statement of the body.
+/// The way in which a statement of the body is run.
 enum Step {
-    /// Each lane does it.
+    /// Every lane runs it.
     All,
-    /// The first lane does it.
+    /// Only the first lane runs it.
     First,
-    /// A loop with this first round and number of rounds. One lane does each round.
+    /// A loop from `first` with a number of rounds. Each round runs on one lane.
     Cut { rounds: i64, first: i64, sums: Vec<Sum> },
-    /// Before it, lanes wait for each other.
+    /// A step with a barrier before it.
     Wait(Box<Step>),
 }
 
-/// Finds what can be done by lanes.
+/// Finds statements that lanes can share.
 struct Plan<'k> {
     kernel: &'k Kernel,
-    /// What all lanes of a workgroup have in common, values of the body itself, is computed before all loops.
+    /// Loops of the kernel. Values of the body itself count as fixed: all lanes of a workgroup share them.
     loops: Loops<'k>,
 }
 
@@ -85,7 +85,7 @@ impl<'k> Plan<'k> {
         Some(Self { kernel, loops: Loops::of(kernel, &assumed, places) })
     }
 
-    /// What is done with each statement; nothing where some of it cannot be shared out.
+    /// Returns the step of each statement, or `None` if one of them cannot be shared.
     fn steps(&self) -> Option<Vec<Step>> {
         let mut open: Vec<Access> = Vec::new();
         let mut steps = Vec::new();
@@ -108,7 +108,7 @@ impl<'k> Plan<'k> {
         Some(list)
     }
 
-    /// Whether two accesses of lanes can meet; in rounds of a loop that differ, where one is given.
+    /// Tests whether accesses of two lanes can meet. With a counter, only different rounds of its loop count.
     fn meet(&self, a: &Access, b: &Access, counter: Option<Value>) -> bool {
         self.loops.meet(a, b, |other| if Some(other) == counter { Rounds::Differ } else { Rounds::Any })
     }
@@ -124,7 +124,7 @@ impl<'k> Plan<'k> {
         }
     }
 
-    /// The loop as one whose rounds lanes do, if these meet in nothing but sums.
+    /// Returns the step that deals out a loop's rounds, if these depend on each other only through reductions.
     fn cut(&self, statement: &Statement, carried: &[Value], body: &Region) -> Option<Step> {
         let counter = body.params[0];
         let counted = self.loops.counted(counter).filter(|counted| counted.end.is_none() && counted.rounds > 1)?;
@@ -136,7 +136,7 @@ impl<'k> Plan<'k> {
     }
 }
 
-/// What a loop does with the value that it carries at a number, if that is one operation, in whatever order of rounds.
+/// Returns the reduction of a loop's carried value, if one operation computes it and the order of rounds does not matter.
 fn sum(kernel: &Kernel, body: &Region, number: usize) -> Option<Sum> {
     let (param, last) = (body.params[number + 1], body.yields[number]);
     let ty = kernel.ty(param);
@@ -150,7 +150,7 @@ fn sum(kernel: &Kernel, body: &Region, number: usize) -> Option<Sum> {
         let op = match statement.inst {
             Inst::Binary { op: op @ (BinaryOp::Add | BinaryOp::Mul), a, b } if (a == chain) != (b == chain) => op,
             Inst::Binary { op: BinaryOp::Sub, a, b } if a == chain && b != chain => BinaryOp::Add,
-            // Of these the first operand is the one that is kept.
+            // For these operations, the running value must be the first operand.
             Inst::Binary { op, a, b } if a == chain && b != chain => op,
             Inst::Fma { a, b, c, rounding: Rounding::Nearest } if c == chain && a != chain && b != chain => BinaryOp::Add,
             Inst::Dot { accumulator, a, b, .. } if accumulator == chain && a != chain && b != chain => BinaryOp::Add,
@@ -163,7 +163,7 @@ fn sum(kernel: &Kernel, body: &Region, number: usize) -> Option<Sum> {
         links.push(statement.results[0]);
     }
     let op = found.filter(|_| links.last() == Some(&last))?;
-    // Nobody but the next link has a link, and nobody but the end has the last one.
+    // Each link is used only by the next link, and the last one only by the yield.
     let is_used_once = |link: &Value| {
         let inside = body.statements.iter().filter(|statement| uses(statement, *link)).count();
         inside + body.yields.iter().filter(|value| *value == link).count() == 1
@@ -174,13 +174,13 @@ fn sum(kernel: &Kernel, body: &Region, number: usize) -> Option<Sum> {
     Some(Sum { op, ty, neutral: neutral(op, ty)? })
 }
 
-/// Whether a statement, or one inside it, has a value as an operand.
+/// Tests whether a statement, or a statement inside it, uses a value as an operand.
 fn uses(statement: &Statement, value: Value) -> bool {
     let inside = |region: &&Region| region.yields.contains(&value) || region.statements.iter().any(|statement| uses(statement, value));
     statement.inst.operands().contains(&value) || statement.inst.regions().iter().any(inside)
 }
 
-/// The bits that change nothing, of operations that can be done in any order on lanes of 32 bits.
+/// Returns the neutral element of an operation that allows any order, for 32-bit lanes.
 fn neutral(op: BinaryOp, ty: Type) -> Option<u64> {
     let is_float = match ty.lane {
         Lane::F32 => true,
@@ -202,14 +202,14 @@ fn neutral(op: BinaryOp, ty: Type) -> Option<u64> {
     Some(bits.into())
 }
 
-/// Writes the kernel.
+/// Writes the kernel of workgroups.
 struct Writer<'k> {
     from: &'k Kernel,
     kernel: Kernel,
     lanes: u64,
-    /// The number of a position in its workgroup.
+    /// Number of the position in its workgroup.
     lane: Value,
-    /// Memory of the workgroup for sums, by their number in a loop.
+    /// Shared memory for sums, by their number in a loop.
     shared: Vec<Buffer>,
 }
 
@@ -225,7 +225,7 @@ impl<'k> Writer<'k> {
         let position = self.value(Type::INDEX);
         let mut out = Vec::new();
         let lanes = self.number(self.lanes as i64, &mut out);
-        // The row has the name that the position had.
+        // The row takes the name of the old position.
         let row = Inst::Binary { op: BinaryOp::UnsignedDiv, a: position, b: lanes };
         out.push(Statement { results: self.from.body.params.clone().into(), inst: row });
         self.lane = self.push(Type::INDEX, Inst::Binary { op: BinaryOp::UnsignedRem, a: position, b: lanes }, &mut out);
@@ -252,7 +252,7 @@ impl<'k> Writer<'k> {
         }
     }
 
-    /// Statements for the lanes below a number.
+    /// Runs statements only on lanes below a number.
     fn only_below(&mut self, number: Value, statements: Vec<Statement>, out: &mut Vec<Statement>) {
         let compare = Inst::Compare { op: CompareOp::Less, a: self.lane, b: number };
         let condition = self.push(Type::scalar(Lane::Mask), compare, out);
@@ -260,7 +260,7 @@ impl<'k> Writer<'k> {
         out.push(Statement { results: smallvec![], inst: Inst::If { condition, then, otherwise: Region::default() } });
     }
 
-    /// A loop shared out with a stride: each lane does every n-th round, of n lanes.
+    /// Deals out a loop's rounds: with n lanes, each lane runs every n-th round.
     fn cut(&mut self, statement: &Statement, (rounds, first): (i64, i64), sums: &[Sum], out: &mut Vec<Statement>) {
         let Inst::For { step, carried, body, .. } = &statement.inst else { return };
         let end = self.number(rounds, out);
@@ -284,7 +284,7 @@ impl<'k> Writer<'k> {
         }
     }
 
-    /// The sums of all lanes from those of each. A lane of the upper half reads beyond the lanes, where nobody takes what it finds.
+    /// Combines the partial sums of all lanes. Lanes of the upper half read unused memory beyond the sums; their results are never read.
     fn tree(&mut self, partial: &[Value], sums: &[Sum], out: &mut Vec<Statement>) -> Vec<Value> {
         let places: Vec<(Buffer, Value)> = sums
             .iter()
@@ -322,12 +322,12 @@ impl<'k> Writer<'k> {
             self.push(sum.ty, load, out)
         });
         let whole = whole.collect();
-        // The memory serves the next loop too.
+        // The next loop uses this memory, too.
         barrier(out);
         whole
     }
 
-    /// Memory for a sum of each lane, and half as many.
+    /// Returns shared memory for one sum of each lane, and half as many again.
     fn memory(&mut self, number: usize, sum: &Sum) -> Buffer {
         let elements = (self.lanes + self.lanes / 2) * u64::from(sum.ty.lanes);
         let fits = |buffer: &&Buffer| self.kernel.buffer(**buffer).lane == sum.ty.lane;

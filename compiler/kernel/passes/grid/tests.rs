@@ -1,4 +1,4 @@
-//! Kernels written as text, run in any order of their positions.
+//! Tests with kernels written as text, which run their positions in any order.
 
 mod counts;
 mod staged;
@@ -8,17 +8,17 @@ use super::*;
 use crate::kernel::interpret::{interpret, interpret_grid};
 use crate::kernel::text::parse_kernel;
 
-/// The stages of a kernel whose operands do not overlap.
+/// Returns the stages of a kernel whose operands do not overlap.
 fn stages_of(kernel: &Kernel) -> Vec<Stage> {
     stages(kernel, &[], &Assumed::default(), &apart(kernel.pointer_params().count())).expect("few positions")
 }
 
-/// Memory for the pointer parameters of a kernel, each byte or element by its number.
+/// Makes the contents of a kernel's pointer parameters; `of` gives the bytes of one.
 fn memory(kernel: &Kernel, of: impl Fn(&BufferData) -> Vec<u8>) -> Vec<Vec<u8>> {
     kernel.pointer_params().map(|(_, data)| of(data)).collect()
 }
 
-/// The positions of each stage of a kernel. Run in any order, they leave what the kernel leaves.
+/// Returns the number of positions of each stage. Checks that they leave the kernel's results in any order.
 fn positions(text: &str) -> Vec<u64> {
     let kernel = parse_kernel(text).expect("a kernel");
     let stages = stages_of(&kernel);
@@ -58,7 +58,7 @@ fn nested_loops_multiply_and_the_rest_of_a_row_is_one_more() {
     assert_eq!(positions(text), [5 * (2 + 3)]);
 }
 
-/// Rows of an image with a border: those inside are copied, and the branch that does not copy may not load.
+/// Rows of an image with a border. Rows inside are copied; the branch that does not copy must not load.
 #[test]
 fn loops_in_branches_are_positions_with_the_loops_around() {
     let text = "kernel @k(x: input f32[24] align 4, y: output f32[80] align 4) {
@@ -105,7 +105,7 @@ fn counters_of_panels_have_no_rest() {
     assert_eq!(positions(&text.replace("and %1, 3", "and %1, 7").replace("mul %3, 8", "mul %3, 0")), [8], "half of the panels have a rest");
 }
 
-/// Panels outside and rows inside: the outer loop moves stores less than the inner one does.
+/// Panels outside and rows inside: the outer loop moves stores less than the inner loop does.
 #[test]
 fn a_tile_of_several_rows_is_one_position() {
     let text = "kernel @k(x: input f32[96] align 4, y: output f32[96] align 4) {
@@ -152,7 +152,7 @@ fn what_meets_is_a_stage_of_its_own_or_one_position() {
         }
       }
     }";
-    // All rows are summed by each position, for its column.
+    // Each position sums all rows of its column.
     assert_eq!(positions(sum), [5]);
     let backwards = "kernel @k(y: output i32[64] align 4) {
       for %1 in 0..60 step 1 {
@@ -180,7 +180,7 @@ fn what_is_computed_once_is_computed_by_all() {
     assert_eq!(positions(text), [32]);
 }
 
-/// What is the same for all rounds moves all of them alike; where two move differently they may meet.
+/// Values computed before the loops move all rounds by the same distance. Accesses that move by different distances may meet.
 #[test]
 fn values_from_before_loops_move_all_rounds_alike() {
     let of = |from: &str| {
@@ -201,7 +201,7 @@ fn values_from_before_loops_move_all_rounds_alike() {
     assert_eq!(of("8"), [1]);
 }
 
-/// What is left of a row after whole vectors begins where these end, and has fewer rounds than a vector has lanes.
+/// The rest of a row begins at the end of the whole vectors, and has fewer rounds than a vector has lanes.
 #[test]
 fn the_rest_of_a_run_time_extent_is_positions() {
     let of = |whole: &str| {
@@ -224,11 +224,11 @@ fn the_rest_of_a_run_time_extent_is_positions() {
     assert_eq!(of("%2: i64 = and %1, -4"), [3 + 3]);
     assert_eq!(of("%3: i64 = unsigned_div %1, 4 %2: i64 = mul %3, 4"), [3 + 3]);
     assert_eq!(of("%3: i64 = unsigned_rem %1, 4 %2: i64 = sub %1, %3"), [4 + 3]);
-    // Of what is not computed as a multiple it is not known how much is left, nor whether the last vector ends there.
+    // This end is not computed as a multiple. So the length of the rest is unknown, and the last vector may reach into it.
     assert_eq!(of("%3: i64 = and %1, 7 %2: i64 = unsigned_min %3, %1"), [2, 15]);
 }
 
-/// Rows at places that are read: which rows is not known at all, but elements of a row stay apart, whatever row they are in.
+/// Rows at loaded places. The row is unknown, but different elements of a row never meet.
 #[test]
 fn elements_of_scattered_rows_are_positions() {
     let of = |row: u64| {
@@ -251,11 +251,11 @@ fn elements_of_scattered_rows_are_positions() {
         ))
     };
     assert_eq!(of(8), [2]);
-    // Rows that begin within others have elements in common.
+    // Rows that overlap have common elements.
     assert_eq!(of(4), [1]);
 }
 
-/// A transpose between two extents, one of which is known when the kernel runs: rows of the result are as long as that.
+/// A transpose with two extents, one known only at run time. It is the row length of the result.
 #[test]
 fn rows_of_run_time_extents_are_positions() {
     let of = |stride: &str, row: u64| {
@@ -280,15 +280,15 @@ fn rows_of_run_time_extents_are_positions() {
             }}"
         ))
     };
-    // In whole workgroups, the loop that ends at the extent outside, so that those beyond its end can be left out.
+    // The loop to the extent becomes the outer one, in whole workgroups, so that those beyond its end can be left out.
     assert_eq!(of("%2", 2), [(4 * 15u64).next_multiple_of(64)]);
-    // Elements that overlap within a row.
+    // Elements overlap within a row.
     assert_eq!(of("%2", 1), [4]);
-    // Rows that overlap.
+    // Rows overlap.
     assert_eq!(of("%1", 2), [1]);
 }
 
-/// Pairs of rows of each head, and the row that is left: where pairs end is computed in each head's round, and is the same in all of them.
+/// Pairs of rows of each head, and the remaining row. The end of the pairs is computed in each head's round, with the same result.
 #[test]
 fn rows_in_pairs_are_positions_of_each_head() {
     let text = "kernel @k(n: input i64[1] align 8, x: input i32[64] align 4, y: output i32[64] align 4) {
@@ -311,11 +311,11 @@ fn rows_in_pairs_are_positions_of_each_head() {
         }
       }
     }";
-    // Each in whole workgroups, so that those beyond the extent can be left out.
+    // Both parts take whole workgroups, so that those beyond the extent can be left out.
     assert_eq!(positions(text), [(4 * 7u64).next_multiple_of(64) + 4u64.next_multiple_of(64)]);
 }
 
-/// Places in a tensor of two run-time extents, whose product is a stride.
+/// Places in a tensor with two run-time extents; their product is a stride.
 #[test]
 fn two_run_time_extents_are_two_digits() {
     let text = "kernel @k(n: input i64[2] align 8, y: output i32[512] align 4) {
@@ -348,8 +348,8 @@ fn two_run_time_extents_are_two_digits() {
     assert_eq!(positions(text), [(4 * 3 * 15u64).next_multiple_of(64)], "in whole workgroups");
 }
 
-/// Two results, one of which may lie where the operand is: what lies elsewhere is not in the way, and rows may be overwritten where each position
-/// has read its own.
+/// Two results, one of which may overlap the operand. Other memory does not matter, and rows may be overwritten after their own position has read
+/// them.
 #[test]
 fn tensors_in_one_memory_meet_where_they_overlap() {
     let kernel = parse_kernel(
@@ -374,13 +374,13 @@ fn tensors_in_one_memory_meet_where_they_overlap() {
     };
     assert_eq!(positions(vec![(0, 0), (1, 0), (2, 0)]), [8]);
     assert_eq!(positions(vec![(0, 0), (0, 0), (1, 0)]), [8]);
-    // Rows are written where the row before, or the one after, is read.
+    // Each row is written while another position reads it: the position of the row before or after.
     assert_eq!(positions(vec![(0, 0), (0, 32), (1, 0)]), [1]);
     assert_eq!(positions(vec![(0, 0), (0, 0), (0, 0)]), [1]);
     assert_eq!(positions(vec![(0, 0), (1, 0), (0, 256)]), [8]);
 }
 
-/// Rows of x by panels of w: each position multiplies a row by eight columns, and workgroups have rows of one panel.
+/// Rows of x by panels of w. Each position multiplies a row by eight columns, and a workgroup has rows of one panel.
 #[test]
 fn lanes_of_a_workgroup_read_the_same_weights() {
     let of = |rows: u64, panels: u64, rest: &str| {
@@ -418,20 +418,21 @@ fn lanes_of_a_workgroup_read_the_same_weights() {
         let kernel = parse_kernel(text).expect("a kernel");
         stages_of(&kernel)[0].kernel.to_string()
     };
-    // 130 rows are three workgroups a panel.
+    // 130 rows are three workgroups for each panel.
     assert_eq!(positions(&of(130, 9, "")), [9 * 192]);
     let text = grid(&of(130, 9, ""));
     let quotient = text.lines().find(|line| line.contains("unsigned_div")).expect("a quotient");
     assert!(quotient.ends_with("unsigned_div %0, 64"), "{text}");
-    // What comes after the panels of a row is the work of other workgroups.
+    // Other workgroups do the work after the panels of a row.
     let rest = "%20: i64 = add %3, 72 %21: f32 = load x[%2] store y[%20], %21";
     assert_eq!(positions(&of(130, 9, rest)), [9 * 192 + 192]);
-    // Rows fill a workgroup badly, or positions are few: they are in the order of the loops.
+    // If rows fill workgroups badly, or positions are few, positions have the order of the loops.
     assert_eq!(positions(&of(9, 130, "")), [9 * 130]);
     assert_eq!(positions(&of(100, 9, "")), [900]);
 }
 
-/// Columns that fill no tile, as a schedule for parts writes them: a loop around of one round, whole tiles up to a limit, and a rest on a condition.
+/// Columns that do not fill whole tiles, as a schedule for parts writes them: an outer loop of one round, whole tiles up to a limit, and a
+/// conditional rest.
 #[test]
 fn whole_tiles_and_their_rest_are_positions() {
     let text = "kernel @k(x: input f32[72] align 4, y: output f32[72] align 4, %0: i64, %1: i64) {

@@ -1,4 +1,4 @@
-//! What of a region becomes a position.
+//! The division of a region into positions.
 
 use super::super::super::intervals::Assumed;
 use super::Places;
@@ -8,38 +8,39 @@ use crate::kernel::*;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
-/// Positions that keep every GPU busy: loops inside are positions too only where what every position computes for itself has no loop.
+/// Number of positions that keeps every GPU busy. With so many, inner loops become positions only if no loop precedes them that every position would
+/// repeat.
 const ENOUGH: u64 = 256;
 
 /// A region as positions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Tree {
-    /// All of it is one position.
+    /// The whole region is one position.
     Whole,
-    /// Items that have nothing to do with each other.
+    /// Independent items.
     Items(Vec<Item>),
 }
 
-/// Statements of a region that are done by positions of their own.
+/// Statements of a region that have their own positions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item {
-    /// Which statements; they are preceded by those that they need.
+    /// Range of the statements. Statements that they need run before them.
     pub statements: Range<usize>,
-    /// The loop that they are, unless all are one position.
+    /// The loop, if the item is a loop with positions; `None` for a single position.
     pub nest: Option<Nest>,
 }
 
 /// A loop as positions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Nest {
-    /// Rounds that are positions; one where every position runs all rounds.
+    /// Number of rounds that are positions; 1 if every position runs all rounds.
     pub rounds: u64,
-    /// The loop's body.
+    /// The body of the loop.
     pub body: Tree,
 }
 
 impl Tree {
-    /// How many positions there are.
+    /// Returns the number of positions.
     pub fn positions(&self) -> u64 {
         match self {
             Self::Whole => 1,
@@ -49,28 +50,28 @@ impl Tree {
 }
 
 impl Item {
-    /// How many positions there are.
+    /// Returns the number of positions.
     pub fn positions(&self) -> u64 {
         self.nest.as_ref().map_or(1, |nest| nest.rounds.saturating_mul(nest.body.positions()))
     }
 }
 
-/// Finds positions.
+/// Divides a kernel into positions.
 pub struct Planner<'k> {
     pub loops: Loops<'k>,
-    /// The counters of the loops around that are positions.
+    /// Counters of the enclosing loops whose rounds are positions.
     positions: Vec<Value>,
-    /// The counters of all loops around.
+    /// Counters of all enclosing loops.
     around: Vec<Value>,
 }
 
 impl<'k> Planner<'k> {
-    /// For a verified kernel whose callers keep what is assumed, and whose pointer parameters are at some places.
+    /// Makes a planner for a verified kernel whose callers keep what is assumed. `places` says where its pointer parameters are.
     pub fn new(kernel: &'k Kernel, assumed: &Assumed, places: &Places) -> Self {
         Self { loops: Loops::of(kernel, assumed, places), positions: vec![], around: vec![] }
     }
 
-    /// The kernel's body as items that run one after another, each list at the same time.
+    /// Divides the kernel's body into stages that run one after another. The items of a stage run at the same time.
     pub fn stages(&mut self) -> Vec<Vec<Item>> {
         let body = &self.loops.kernel.body;
         let mut stages: Vec<Vec<Item>> = Vec::new();
@@ -88,7 +89,7 @@ impl<'k> Planner<'k> {
         stages
     }
 
-    /// Whether a stage needs what another has in memory of its own, or what it has read before the other wrote.
+    /// Tests whether items depend on each other outside of shared memory: through local arrays, or through values loaded before another stage writes.
     fn hands_on(&self, body: &Region, stages: &[Vec<Item>]) -> bool {
         let items: Vec<&Item> = stages.iter().flatten().collect();
         let locals = |range: &Range<usize>| {
@@ -122,7 +123,7 @@ impl<'k> Planner<'k> {
         found
     }
 
-    /// A region as positions, where there are `outer` already.
+    /// Divides a region into positions. `outer` is the number of positions around it.
     fn tree(&mut self, region: &Region, outer: u64) -> Tree {
         let ranges = self.split(region);
         let is_dear = |range: &Range<usize>| {
@@ -145,7 +146,7 @@ impl<'k> Planner<'k> {
         if items.iter().all(|item| item.nest.is_none()) { Tree::Whole } else { Tree::Items(items) }
     }
 
-    /// The work of a region in order: loops that may be positions one by one, what is between them together.
+    /// Divides the work of a region, in order. Each loop that may become positions is a range; the statements between two loops are one.
     fn split(&self, region: &Region) -> Vec<Range<usize>> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut is_open = false;
@@ -160,7 +161,7 @@ impl<'k> Planner<'k> {
             }
             is_open = !is_loop;
         }
-        // What only fails is done by all that comes after it.
+        // Statements that only fail are run by all later ranges instead.
         let stores = |range: &Range<usize>| region.statements[range.clone()].iter().any(|statement| stores(&statement.inst));
         if ranges.iter().any(stores) {
             ranges.retain(stores);
@@ -168,7 +169,7 @@ impl<'k> Planner<'k> {
         ranges
     }
 
-    /// The loop that a range of statements is, if its rounds are known and hand nothing on.
+    /// Returns the counter, rounds and body of a range, if it is a loop with counted rounds that carries nothing.
     fn candidate<'r>(&self, region: &'r Region, range: &Range<usize>) -> Option<(Value, i64, &'r Region)> {
         let [Statement { inst: Inst::For { carried, body, .. }, .. }] = &region.statements[range.clone()] else { return None };
         let counter = body.params[0];
@@ -176,7 +177,7 @@ impl<'k> Planner<'k> {
         Some((counter, rounds, body))
     }
 
-    /// The loop as positions, if any of its rounds or of those inside are.
+    /// Returns the loop as positions, if its rounds or rounds inside it are positions.
     fn nest(&mut self, region: &Region, range: &Range<usize>, outer: u64) -> Option<Nest> {
         let (counter, most, body) = self.candidate(region, range)?;
         let is_apart = most > 1 && self.is_apart(region, range, counter, body);
@@ -186,7 +187,7 @@ impl<'k> Planner<'k> {
         let tree = self.tree(body, outer.saturating_mul(rounds));
         self.around.pop();
         self.positions.truncate(self.positions.len() - usize::from(is_apart));
-        // A loop that every position runs holds nothing but the loop that is cut.
+        // A loop that every position runs may contain only the loop that is divided.
         let tree = match tree {
             Tree::Items(items) if !is_apart && items.len() > 1 => Tree::Whole,
             tree => tree,
@@ -194,7 +195,7 @@ impl<'k> Planner<'k> {
         (is_apart || tree != Tree::Whole).then_some(Nest { rounds, body: tree })
     }
 
-    /// Whether no two rounds of a loop meet, nor a round with what all of them compute for themselves.
+    /// Tests whether different rounds of a loop are independent of each other, and of the values that each position computes before it.
     fn is_apart(&self, region: &Region, range: &Range<usize>, counter: Value, body: &Region) -> bool {
         if self.has_local(body, &(0..body.statements.len())) && !self.keeps_locals(body) {
             return false;
@@ -219,7 +220,7 @@ impl<'k> Planner<'k> {
         !inside.iter().any(pairs) && !before.iter().any(read_before)
     }
 
-    /// Whether two lists of work meet in some rounds of the loops around that are no positions.
+    /// Tests whether two ranges can meet, in any rounds of the enclosing loops that are not positions.
     fn meet(&self, region: &Region, one: &Range<usize>, other: &Range<usize>) -> bool {
         let all = |range: &Range<usize>| {
             let mut list = Vec::new();
@@ -235,12 +236,12 @@ impl<'k> Planner<'k> {
         one.iter().any(|a| other.iter().any(|b| self.loops.meet(a, b, of)))
     }
 
-    /// Whether work touches an array of the kernel's own.
+    /// Tests whether a range accesses a local array of the kernel.
     fn has_local(&self, region: &Region, range: &Range<usize>) -> bool {
         self.reads_local(&region.statements[range.clone()])
     }
 
-    /// Whether the arrays that a loop's body touches are touched nowhere else.
+    /// Tests whether local arrays that a loop's body accesses are accessed nowhere else.
     fn keeps_locals(&self, body: &Region) -> bool {
         let count = |statements: &[Statement], buffer: Buffer| {
             let mut number = 0;
@@ -256,7 +257,7 @@ impl<'k> Planner<'k> {
     }
 }
 
-/// The statements that a range needs, itself among them, in order: what defines its operands, and what may fail before it.
+/// Returns the statements that a range needs, in order: its own, the definitions of its operands, and earlier statements that may fail.
 pub fn needed(region: &Region, range: &Range<usize>) -> Vec<usize> {
     let mut wanted = FxHashSet::default();
     let mut numbers: Vec<usize> = Vec::new();
@@ -280,13 +281,13 @@ fn want(statement: &Statement, wanted: &mut FxHashSet<Value>) {
     }
 }
 
-/// Whether an instruction writes memory.
+/// Tests whether an instruction writes memory.
 fn stores(inst: &Inst) -> bool {
     let inside = |region: &&Region| region.statements.iter().any(|statement| stores(&statement.inst));
     matches!(inst, Inst::Store { .. }) || inst.regions().iter().any(inside)
 }
 
-/// Calls `visit` for all instructions of statements.
+/// Calls `visit` for each instruction in the statements.
 fn each(statements: &[Statement], visit: &mut impl FnMut(&Inst)) {
     statements.iter().for_each(|statement| statement.for_each(visit));
 }

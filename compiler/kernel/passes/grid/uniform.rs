@@ -1,9 +1,9 @@
-//! Which positions are a workgroup: those that read the same places.
+//! Choice of the positions of a workgroup: positions that read the same places.
 //!
-//! The rounds of nested loops are digits of a position's number, and any of them may be the low ones. A product of matrices reads weights that all
-//! rows share, and rows that all panels share. Where a workgroup has positions of one panel, its lanes read every weight at one place, which follows
-//! from the number of the workgroup: it is uniform, and a device reads it once for all lanes. So the digits that move most of what is read are
-//! the low ones, and each round of the others begins with a new workgroup. Lanes after the last low digit have nothing to do.
+//! The rounds of nested loops are digits of a position's number, and any of them may be the low digits. A product of matrices reads weights that all
+//! rows share, and rows that all panels share. If a workgroup has positions of one panel, all its lanes read each weight at the same place. This
+//! place follows from the number of the workgroup: it is uniform, and a device reads it once for all lanes. So the low digits are those that move
+//! most of the words that are read. Each round of the other digits begins with a new workgroup, and lanes after the last low digit are idle.
 
 use super::accesses::Loops;
 use super::counts;
@@ -12,54 +12,54 @@ use super::{MOST_POSITIONS, WORKGROUP};
 use crate::kernel::*;
 use rustc_hash::FxHashMap;
 
-/// With fewer positions devices are not full, and lanes of long rows are better employed otherwise (`team.rs`).
+/// Minimum number of positions. With fewer, devices are not full, and lanes do better by sharing long rows (`team.rs`).
 const LEAST_POSITIONS: u64 = 1024;
 
-/// How much more often a loop inside a position reads than what stands outside.
+/// Assumed number of rounds of a loop inside a position, relative to code outside it.
 const ROUNDS: u64 = 8;
 
-/// Shares of idle lanes are counted in parts of this.
+/// Denominator for shares of idle lanes.
 const SCALE: u64 = 64;
 
-/// Digits at most: sets of them are bits.
+/// Maximum number of digits; a set of digits is a bit mask.
 const MOST_DIGITS: usize = 16;
 
-/// Loops inside each other down to what a position does.
+/// Nested loops, down to the code of one position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Chain {
-    /// The loops: each is the only item of the one around.
+    /// The loops: each one is the only item of the loop around it.
     pub item: Item,
-    /// What they are of a position's number, outermost first.
+    /// The digits of a position's number, outermost loop first.
     pub digits: Vec<Digit>,
-    /// The digit whose loop's end is known when the kernel runs, if there is one: its last rounds have the last workgroups.
+    /// The digit whose loop ends at a run-time number. Its last rounds have the last workgroups.
     pub open: Option<usize>,
 }
 
 /// A loop as a digit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Digit {
-    /// How many rounds it has.
+    /// Number of rounds.
     pub rounds: u64,
-    /// Whether all lanes of a workgroup are in one round.
+    /// `true` if all lanes of a workgroup are in the same round.
     pub is_uniform: bool,
     /// The loop's counter.
     pub counter: Value,
 }
 
 impl Chain {
-    /// Whether the rounds of the uniform digits are the low part of a workgroup's number. They are the high part elsewhere, so that workgroups that
-    /// follow each other read the same; but where the open digit is of lanes, its last rounds then are not together.
+    /// Tests whether the uniform digits are the low part of a workgroup's number. Otherwise they are the high part, so that consecutive workgroups
+    /// read the same places. If the open digit belongs to lanes, this would scatter its last rounds.
     pub fn is_uniform_low(&self) -> bool {
         self.open.is_some_and(|digit| !self.digits[digit].is_uniform) && self.uniform() > 1
     }
 
-    /// The numbers of the digits, the one that changes most often first.
+    /// Returns the numbers of the digits, fastest first.
     pub fn low_first(&self) -> Vec<usize> {
         let others = (0..self.digits.len()).rev().filter(|&digit| Some(digit) != self.open);
         others.chain(self.open).collect()
     }
 
-    /// Rounds of the uniform digits.
+    /// Returns the number of rounds of all uniform digits together.
     pub fn uniform(&self) -> u64 {
         self.product(true)
     }
@@ -68,23 +68,23 @@ impl Chain {
         self.digits.iter().filter(|digit| digit.is_uniform == is_uniform).map(|digit| digit.rounds).product()
     }
 
-    /// Lanes that have something to do in each round of the uniform digits.
+    /// Returns the number of busy lanes in each round of the uniform digits.
     pub fn lanes(&self) -> u64 {
         self.product(false)
     }
 
-    /// Workgroups of each round of the uniform digits.
+    /// Returns the number of workgroups in each round of the uniform digits.
     pub fn groups_of_round(&self) -> u64 {
         self.lanes().div_ceil(WORKGROUP.into())
     }
 
-    /// All workgroups.
+    /// Returns the number of workgroups.
     pub fn groups(&self) -> u64 {
         self.uniform() * self.groups_of_round()
     }
 }
 
-/// Items as chains, if some of them are better off so, or if only then what is beyond a loop's end can be left out.
+/// Returns items as chains, if this makes some of them faster, or if it is necessary to leave out the positions beyond a loop's end.
 pub fn chains(loops: &Loops<'_>, items: &[Item]) -> Option<Vec<Chain>> {
     let is_many = items.iter().map(Item::positions).fold(0, u64::saturating_add) >= LEAST_POSITIONS;
     let chains: Vec<Chain> = items.iter().flat_map(paths).map(|item| chain(loops, item, is_many)).collect();
@@ -95,7 +95,7 @@ pub fn chains(loops: &Loops<'_>, items: &[Item]) -> Option<Vec<Chain>> {
     (fits && chains.iter().any(|chain| has_uniform(chain) || is_open_inside(chain))).then_some(chains)
 }
 
-/// An item whose loops have several items inside as one for each of these.
+/// Splits an item so that each loop contains one item.
 fn paths(item: &Item) -> Vec<Item> {
     let Some(Nest { rounds, body: Tree::Items(inside) }) = &item.nest else { return vec![item.clone()] };
     let around =
@@ -103,7 +103,7 @@ fn paths(item: &Item) -> Vec<Item> {
     inside.iter().flat_map(paths).map(around).collect()
 }
 
-/// The chain of a path, with the digits that are uniform where there are many positions.
+/// Returns the chain of a path. If there are many positions, it chooses the uniform digits.
 fn chain(loops: &Loops<'_>, item: Item, is_many: bool) -> Chain {
     let mut reads = Reads::default();
     reads.item(&loops.kernel.body, &item);
@@ -113,13 +113,13 @@ fn chain(loops: &Loops<'_>, item: Item, is_many: bool) -> Chain {
     if reads.rounds.len() > MOST_DIGITS || !is_many {
         return best;
     }
-    // Lanes compute with all that is read, each or together. Idle ones take the time of both.
+    // The cost is the words that differ between lanes, plus half of all words for the computation. Idle lanes increase both.
     let all = reads.moved_by(u32::MAX);
     let price = |low: u32, chain: &Chain| {
         let lanes = chain.groups_of_round() * u64::from(WORKGROUP);
         (reads.moved_by(low) + all / 2).saturating_mul(lanes * SCALE / chain.lanes().max(1))
     };
-    // What a tenth is saved by is not worth another order.
+    // An order must save a tenth to be chosen.
     let mut least = (all + all / 2).saturating_mul(SCALE * 9 / 10);
     for &(low, _) in reads.words.iter().filter(|(low, _)| *low != 0) {
         let digits: Vec<Digit> =
@@ -133,19 +133,19 @@ fn chain(loops: &Loops<'_>, item: Item, is_many: bool) -> Chain {
     best
 }
 
-/// What a position reads, by the digits that move it.
+/// Words that a position reads, by the digits that move their places.
 #[derive(Default)]
 struct Reads {
-    /// The rounds of each digit, and its counter.
+    /// Rounds and counter of each digit.
     rounds: Vec<(u64, Value)>,
-    /// The digits that a value depends on.
+    /// Set of digits that a value depends on.
     digits: FxHashMap<Value, u32>,
-    /// Sets of digits, and the words that are read at places that depend on these.
+    /// Number of words read, for each set of digits that their places depend on.
     words: Vec<(u32, u64)>,
 }
 
 impl Reads {
-    /// The words that depend on any of some digits.
+    /// Returns the number of words whose places depend on any of these digits.
     fn moved_by(&self, digits: u32) -> u64 {
         self.words.iter().filter(|(moved, _)| moved & digits != 0).map(|(_, words)| words).sum()
     }
@@ -175,7 +175,7 @@ impl Reads {
         self.digits.get(&value).copied().unwrap_or(0)
     }
 
-    /// Statements that run so often in a position.
+    /// Counts the words of statements that run `often` times in a position.
     fn region(&mut self, region: &Region, often: u64) {
         region.statements.iter().for_each(|statement| self.statement(statement, often));
     }
@@ -202,7 +202,7 @@ impl Reads {
     }
 }
 
-/// Words that an instruction reads, as elements: how wide these are is the same for all that a position multiplies.
+/// Returns the number of elements that an instruction reads. Their width does not matter: it is the same for all operands of a product.
 fn words(inst: &Inst) -> u64 {
     match inst {
         Inst::Load { active, .. } => u64::from(*active),

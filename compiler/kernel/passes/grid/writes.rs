@@ -1,55 +1,55 @@
-//! Statements that compute one new value each.
+//! Helpers that write statements with one new value each.
 
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 
-/// What adds values to a kernel, and statements that define them to a list.
+/// A writer that adds values to a kernel, and their definitions to a list.
 pub trait Writes {
-    /// The types of the kernel's values.
+    /// Returns the types of the kernel's values.
     fn types(&mut self) -> &mut Vec<Type>;
 
-    /// A new value.
+    /// Makes a value.
     fn value(&mut self, ty: Type) -> Value {
         self.types().push(ty);
         Value::new(self.types().len() - 1)
     }
 
-    /// What an instruction gives.
+    /// Appends an instruction and returns its result.
     fn push(&mut self, ty: Type, inst: Inst, out: &mut Vec<Statement>) -> Value {
         let result = self.value(ty);
         out.push(Statement { results: smallvec![result], inst });
         result
     }
 
-    /// An index that is a number.
+    /// Appends a constant index.
     fn number(&mut self, number: i64, out: &mut Vec<Statement>) -> Value {
         self.push(Type::INDEX, Inst::Constant { bits: number as u64 }, out)
     }
 
-    /// An operation on an index and a number.
+    /// Appends an operation on an index and a constant.
     fn binary(&mut self, op: BinaryOp, a: Value, b: i64, out: &mut Vec<Statement>) -> Value {
         let b = self.number(b, out);
         self.binary_of(op, a, b, out)
     }
 
-    /// An operation on two indices.
+    /// Appends an operation on two indices.
     fn binary_of(&mut self, op: BinaryOp, a: Value, b: Value, out: &mut Vec<Statement>) -> Value {
         self.push(Type::INDEX, Inst::Binary { op, a, b }, out)
     }
 
-    /// An index times a number.
+    /// Appends an index times a constant.
     fn scaled(&mut self, value: Value, factor: i64, out: &mut Vec<Statement>) -> Value {
         if factor == 1 { value } else { self.binary(BinaryOp::Mul, value, factor, out) }
     }
 
-    /// An index and a number.
+    /// Appends an index plus a constant.
     fn moved(&mut self, value: Value, by: i64, out: &mut Vec<Statement>) -> Value {
         if by == 0 { value } else { self.binary(BinaryOp::Add, value, by, out) }
     }
 }
 
-/// The positions of a workgroup wait for each other.
+/// Appends a barrier: the positions of a workgroup wait for each other.
 pub fn barrier(out: &mut Vec<Statement>) {
     out.push(Statement { results: smallvec![], inst: Inst::Barrier });
 }

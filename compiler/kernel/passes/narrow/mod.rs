@@ -1,8 +1,8 @@
-//! Indices of 64 bits become indices of 32 bits where these do, for machines with registers of 32 bits.
+//! Narrows 64-bit indices to 32 bits if this is safe, for machines with 32-bit registers.
 //!
-//! They do for a value that lies in 32 bits, sign included, and for one of which only the low half is wanted: what an access takes as its
-//! index lies inside a buffer, so the low half of that says all, and the low half of a sum, a product or a bitwise operation follows from the
-//! low halves of its operands. What remains has 64 bits; where both meet there is a conversion.
+//! A value is narrowed if it fits 32 bits with its sign, or if only its low 32 bits are used. The index of an access is such a use: the access is
+//! inside its buffer. The low half of a sum, a product or a bitwise operation depends only on the low halves of its operands. All other values keep
+//! 64 bits, and conversions connect both kinds.
 
 mod rewrite;
 mod widths;
@@ -12,11 +12,11 @@ use crate::kernel::intervals::Assumed;
 use crate::kernel::verify::verify;
 use widths::Widths;
 
-/// The kernel with narrow indices, which computes the same bits as a verified one whose callers keep what is assumed. Its integer parameters, and the
-/// extents that it loads, keep their 64 bits. The position of a grid does not.
+/// Returns the kernel with narrow indices. It computes the same bits as the verified kernel, if callers keep what is assumed. Integer parameters and
+/// loaded extents keep their 64 bits; the position of a grid does not.
 ///
 /// # Panics
-/// In debug builds, if it breaks a rule of the language.
+/// In debug builds, if the result breaks a rule of the language.
 #[must_use]
 pub fn narrow(kernel: &Kernel, assumed: &Assumed) -> Kernel {
     let mut narrowed = rewrite::rewrite(kernel, &Widths::of(kernel, assumed));

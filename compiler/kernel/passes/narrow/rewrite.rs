@@ -1,4 +1,4 @@
-//! The kernel with the widths that were found.
+//! Rewrites the kernel with the widths that the analysis found.
 
 use super::widths::{Want, Widths};
 use crate::kernel::*;
@@ -9,7 +9,7 @@ use smallvec::smallvec;
 /// A scalar of 32 bits.
 const NARROW: Type = Type::scalar(Lane::I32);
 
-/// The kernel with narrow values, and conversions where they meet others.
+/// Returns the kernel with narrow values, and with conversions between narrow and wide values.
 pub(super) fn rewrite(kernel: &Kernel, widths: &Widths<'_>) -> Kernel {
     let values = (0..kernel.types.len()).map(Value::new);
     let narrow = |value: Value| if widths.is_narrow(value) { NARROW } else { kernel.ty(value) };
@@ -24,7 +24,7 @@ struct Rewriting<'k> {
     kernel: &'k Kernel,
     widths: &'k Widths<'k>,
     types: Vec<Type>,
-    /// The value that takes each value's place.
+    /// Replacement of each value.
     renamed: Vec<Value>,
     /// Bits of constant indices.
     constants: FxHashMap<Value, u64>,
@@ -58,10 +58,10 @@ impl Rewriting<'_> {
             if let Inst::ShiftConstant { op: BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned, count, .. } = &mut inst
                 && self.widths.is_narrow(result)
             {
-                // Of numbers that lie in 32 bits, and are not negative where zeros come in, the sign is left.
+                // The operand fits 32 bits. For unsigned shifts it is not negative. So a count above 31 leaves only the sign, as 31 does.
                 *count = (*count).min(31);
             }
-            // A conversion between what has one width now is none.
+            // A conversion between values of equal width is dropped.
             if let Inst::Convert { op: ConvertOp::SignExtend | ConvertOp::ZeroExtend | ConvertOp::Wrap, a } = inst
                 && self.types[a.index()] == self.types[result.index()]
             {
@@ -72,7 +72,7 @@ impl Rewriting<'_> {
         to.push(Statement { results: results.clone(), inst });
     }
 
-    /// A value as it is wanted, converted if it has another width.
+    /// Returns a value in the wanted width, converted if necessary.
     fn operand(&mut self, value: Value, want: Want, to: &mut Vec<Statement>) -> Value {
         let is_narrow = self.widths.is_narrow(value);
         let renamed = self.renamed[value.index()];

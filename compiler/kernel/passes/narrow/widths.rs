@@ -1,27 +1,27 @@
-//! Which 64-bit scalars need 32 bits.
+//! Analysis of which 64-bit scalars need only 32 bits.
 
 use crate::kernel::indices::Indices;
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 
-/// What an operand is wanted as.
+/// The width in which an operand is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Want {
-    /// Its low 32 bits; they are all of it, or all that counts.
+    /// The low 32 bits. They are the whole value, or the only bits that matter.
     Low,
     /// All 64 bits.
     Full,
 }
 
-/// What is known of each value.
+/// Facts about the width of a value.
 #[derive(Clone, Copy)]
 struct Width {
-    /// It lies in 32 bits.
+    /// `true` if the value fits 32 bits.
     fits: bool,
-    /// Its definition can give 32 bits.
+    /// `true` if the definition can compute 32 bits.
     can: bool,
-    /// Only its low half is wanted.
+    /// `true` if only the low half is used.
     is_low: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Widths<'k> {
 }
 
 impl<'k> Widths<'k> {
-    /// Of a verified kernel whose callers keep what is assumed.
+    /// Analyses a verified kernel whose callers keep what is assumed.
     pub fn of(kernel: &'k Kernel, assumed: &Assumed) -> Self {
         let indices = Indices::assuming(kernel, assumed, usize::MAX);
         let width = |(i, ty): (usize, &Type)| {
@@ -42,7 +42,7 @@ impl<'k> Widths<'k> {
         let widths = kernel.types.iter().enumerate().map(width).collect();
         let mut widths = Self { kernel, widths };
         if kernel.grid.is_some() {
-            // Unlike a parameter, which callers pass with 64 bits.
+            // Callers pass parameters as 64 bits. The position is not passed by a caller.
             kernel.body.params.iter().for_each(|position| widths.widths[position.index()].can = true);
         }
         widths.definitions(&kernel.body, &indices);
@@ -50,7 +50,7 @@ impl<'k> Widths<'k> {
         widths
     }
 
-    /// Whether a value has 32 bits instead of 64.
+    /// Tests whether a value gets 32 bits instead of 64.
     pub fn is_narrow(&self, value: Value) -> bool {
         let Width { fits, can, is_low } = self.widths[value.index()];
         can && (fits || is_low)
@@ -60,13 +60,13 @@ impl<'k> Widths<'k> {
         self.widths[value.index()].fits
     }
 
-    /// Finds what can be computed with 32 bits.
+    /// Finds values that can be computed in 32 bits.
     fn definitions(&mut self, region: &Region, indices: &Indices) {
         for Statement { results, inst } in &region.statements {
             match inst {
                 Inst::For { start, end, step, body, .. } => {
                     if let Some(&counter) = body.params.first() {
-                        // Beyond the end by a step is the last number that is counted to.
+                        // The counter's last value may be one step beyond the end.
                         let last = indices.interval(*end).high.checked_add(*step);
                         let counts = last.is_some_and(|last| Interval::number(last).fits(Lane::I32));
                         let can = counts && self.fits(*start) && self.fits(*end);
@@ -86,7 +86,7 @@ impl<'k> Widths<'k> {
         }
     }
 
-    /// A carried value and its last are of one width.
+    /// Gives a carried value and its last value the same width.
     fn carried(&mut self, params: &[Value], results: &[Value]) {
         for (param, result) in params.iter().zip(results) {
             let fits = self.fits(*param) && self.fits(*result);
@@ -97,7 +97,7 @@ impl<'k> Widths<'k> {
         }
     }
 
-    /// Whether an instruction gives 32 bits of its result when it gets its operands as [`Widths::wants`] says.
+    /// Tests whether an instruction can compute a 32-bit result from operands as [`Widths::wants`] requires.
     fn computes(&self, inst: &Inst, result: Value) -> bool {
         match inst {
             Inst::Constant { .. } | Inst::Select { .. } => true,
@@ -112,12 +112,12 @@ impl<'k> Widths<'k> {
         }
     }
 
-    /// Whether an operand is an index of 64 bits.
+    /// Tests whether a value is a 64-bit index.
     fn is_index(&self, value: Value) -> bool {
         self.kernel.ty(value) == Type::INDEX
     }
 
-    /// Finds values of which more than the low half is wanted. Returns whether there was one, after which others may be.
+    /// Finds values whose upper half is used. Returns true if a fact changed; callers then repeat.
     fn uses(&mut self, region: &Region, yields: &[Want]) -> bool {
         let mut changed = false;
         for (&value, &want) in region.yields.iter().zip(yields) {
@@ -140,7 +140,7 @@ impl<'k> Widths<'k> {
         want == Want::Full && std::mem::replace(is_low, false)
     }
 
-    /// What a loop carries has one width inside and after it.
+    /// Gives a carried value the same width inside and after the loop.
     fn agree(&mut self, Statement { results, inst }: &Statement) -> bool {
         let params = match inst {
             Inst::For { body, .. } => body.params.get(1..).unwrap_or_default(),
@@ -161,7 +161,7 @@ impl<'k> Widths<'k> {
         if self.is_narrow(value) { Want::Low } else { Want::Full }
     }
 
-    /// What the yields of a statement's regions are wanted as.
+    /// Returns the width in which each yield of a statement's regions is used.
     pub fn yields(&self, Statement { results, inst }: &Statement) -> Vec<Vec<Want>> {
         let of_results: Vec<Want> = results.iter().map(|&result| self.like(result)).collect();
         match inst {
@@ -172,7 +172,7 @@ impl<'k> Widths<'k> {
         }
     }
 
-    /// What the operands of a statement are wanted as, in their order. It matters for indices only.
+    /// Returns the width in which each operand of a statement is used. It matters only for indices.
     pub fn wants(&self, statement: &Statement) -> Vec<Want> {
         let Statement { results, inst } = statement;
         let count = inst.operands().len();
@@ -196,12 +196,12 @@ impl<'k> Widths<'k> {
         }
     }
 
-    /// A conversion to fewer bits takes a value as it is.
+    /// Returns the width for the operand of a truncation: a value that can be narrow is taken as it is.
     fn wrapped(&self, value: Value) -> Want {
         if self.is_index(value) && self.widths[value.index()].can { Want::Low } else { Want::Full }
     }
 
-    /// The low half of an index says all where the elements of the buffer, less the offset, lie in 32 bits.
+    /// Returns the width of an access's index. The low half is enough if all possible values of the index fit 32 bits.
     fn of_place(&self, buffer: Buffer, offset: i64) -> Want {
         let elements = i64::try_from(self.kernel.buffer(buffer).elements).unwrap_or(i64::MAX);
         let ends = offset.checked_neg().map(|first| (first, first.saturating_add(elements)));

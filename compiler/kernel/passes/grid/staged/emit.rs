@@ -1,4 +1,4 @@
-//! Writes what a workgroup does: it copies a chunk of rows, and then goes through the rounds of that.
+//! Writes the code of a workgroup: it copies a chunk of rows, and then runs the rounds of this chunk.
 
 use super::super::writes::{Writes, barrier};
 use super::rows::{Rows, Staged};
@@ -6,34 +6,34 @@ use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 
-/// Where positions end under a condition that not all of a workgroup meet: an index is below a number.
+/// A condition that ends the positions beyond a limit: an index is below a number.
 #[derive(Clone, Copy)]
 pub struct Guard {
     /// The condition.
     pub condition: Value,
-    /// The index.
+    /// The index that is compared.
     pub own: Value,
-    /// What it is below.
+    /// The upper limit, excluded.
     pub count: i64,
 }
 
-/// Where the lanes of a workgroup have said that their rows begin: sums of multiples of values, each divided by a number.
+/// Row starts that lanes have already stored: affine sums of values, each in units of a number of elements.
 pub type Said = Vec<(Vec<(Value, i64)>, i64)>;
 
-/// Adds to a kernel.
+/// Adds statements and buffers to a kernel.
 pub struct Emitter {
     kernel: Kernel,
     lanes: i64,
-    /// The number of a position in its workgroup, and what computes it.
+    /// Number of the position in its workgroup; `head` computes it.
     lane: Value,
     head: Vec<Statement>,
-    /// Arrays of the workgroup: where rows begin, and copies of rows, by their numbers.
+    /// Shared arrays, by number: row starts in `places`, copies of rows in `copies`.
     places: Vec<Buffer>,
     copies: Vec<Buffer>,
 }
 
 impl Emitter {
-    /// For a kernel whose workgroups have so many positions.
+    /// Makes an emitter for a kernel with `lanes` positions in a workgroup.
     pub fn new(kernel: &Kernel, lanes: u32) -> Self {
         let mut emitter =
             Self { kernel: kernel.clone(), lanes: lanes.into(), lane: Value::new(0), head: vec![], places: vec![], copies: vec![] };
@@ -42,7 +42,7 @@ impl Emitter {
         Self { head, ..emitter }
     }
 
-    /// The kernel with these statements, and the bytes that its workgroups share.
+    /// Returns the kernel with these statements, and the bytes that a workgroup shares.
     pub fn finish(mut self, statements: Vec<Statement>) -> (Kernel, u64) {
         self.kernel.body.statements = [self.head, statements].concat();
         let shared = self.kernel.buffers.iter().filter(|data| data.kind == BufferKind::Shared);
@@ -50,7 +50,8 @@ impl Emitter {
         (self.kernel, bytes)
     }
 
-    /// The statements before a guard with an index that is never beyond the last one that meets the condition.
+    /// Writes the statements before a guard. The guard's index is clamped to the last one that meets the condition; the condition uses the original
+    /// index.
     pub fn clamped(&mut self, before: &[Statement], guard: Guard, out: &mut Vec<Statement>) {
         let beyond = self.value(self.kernel.ty(guard.own));
         for statement in before {
@@ -71,7 +72,7 @@ impl Emitter {
         }
     }
 
-    /// A loop with chunks of its rows copied.
+    /// Writes a loop that first copies each chunk of its rows.
     pub fn staged(&mut self, statement: &Statement, staged: &Staged, said: &mut Said, out: &mut Vec<Statement>) {
         let Inst::For { carried, body, .. } = &statement.inst else { return };
         let places = self.say(staged, said, out);
@@ -99,7 +100,7 @@ impl Emitter {
         out.push(Statement { results: statement.results.clone(), inst });
     }
 
-    /// Each lane says where its rows begin, unless it has. Gives where it is said.
+    /// Stores the start of each lane's rows, unless it is already stored. Returns the arrays of starts.
     fn say(&mut self, staged: &Staged, said: &mut Said, out: &mut Vec<Statement>) -> Vec<Buffer> {
         let before = said.len();
         let mut numbers = vec![];
@@ -132,7 +133,7 @@ impl Emitter {
         out.push(Statement { results: smallvec![], inst });
     }
 
-    /// Memory for a copy: all lanes' first rows, then their second ones.
+    /// Returns shared memory for a copy: the first rows of all lanes, then the second rows, and so on.
     fn copy_of(&mut self, number: usize, rows: &Rows, pitch: i64) -> Buffer {
         let lane = self.kernel.buffer(rows.buffer).lane;
         let elements = self.lanes * pitch * rows.starts.len() as i64;
@@ -153,7 +154,7 @@ impl Emitter {
         Buffer::new(self.kernel.buffers.len() - 1)
     }
 
-    /// Copies the chunk of each row that begins at a number of the counter.
+    /// Copies a chunk of each row, from the counter's value `first` on.
     fn copy(&mut self, staged: &Staged, [places, copies]: [&[Buffer]; 2], first: Value, out: &mut Vec<Statement>) {
         for ((rows, &places), &copy) in staged.rows.iter().zip(places).zip(copies) {
             let of_row = staged.length / rows.unit;
@@ -181,7 +182,7 @@ impl Emitter {
         }
     }
 
-    /// What a lane copies as its n-th task of as many as a row has parts: which lane's row, as an index and a number, and which part of it.
+    /// Returns the n-th copy of a lane, where each row has `of_row` parts: the lane whose row it copies, as an index and a constant, and the part.
     fn task(&mut self, number: i64, of_row: i64, out: &mut Vec<Statement>) -> (Value, i64, Value) {
         let is_whole = self.lanes % of_row == 0;
         let (task, further) =
@@ -190,7 +191,7 @@ impl Emitter {
         (row, further, part)
     }
 
-    /// The rounds of a chunk, whose loads are from the copies.
+    /// Writes the rounds of a chunk, which load from the copies.
     fn products(
         &mut self,
         body: &Region,
@@ -203,7 +204,7 @@ impl Emitter {
         let [start, end] = [0, staged.length].map(|number| self.number(number, out));
         let counter = self.value(Type::INDEX);
         let mut inner = body.clone();
-        // The counter of the loop keeps its name for all else.
+        // The loop's counter keeps its name for all other uses.
         let sum = |result, a| Statement { results: smallvec![result], inst: Inst::Binary { op: BinaryOp::Add, a, b: counter } };
         let mut sums = vec![sum(inner.params[0], first)];
         for (rows, &copy) in staged.rows.iter().zip(copies) {

@@ -1,28 +1,28 @@
-//! What indices are at each lane of a workgroup, where they follow from the position alone.
+//! Values of indices at each lane of a workgroup, if they follow from the position alone.
 
 use crate::kernel::interpret::lane;
 use crate::kernel::*;
 use rustc_hash::FxHashMap;
 
-/// Bytes of a line of a cache: those of most devices have as many or more.
+/// Bytes of a cache line. Most devices have lines of this size or longer.
 const LINE: i64 = 64;
 
-/// What indices are made of.
+/// Operations that indices consist of.
 const OPERATIONS: [BinaryOp; 7] =
     [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::SignedMax, BinaryOp::SignedMin, BinaryOp::UnsignedDiv, BinaryOp::UnsignedRem];
 
 /// The lanes of the first workgroup of a kernel.
 pub struct Lanes<'k> {
     definitions: FxHashMap<Value, &'k Inst>,
-    /// What counters begin at.
+    /// Initial value of each counter.
     starts: FxHashMap<Value, Value>,
     position: Value,
-    /// How many lanes there are.
+    /// Number of lanes.
     pub count: i64,
 }
 
 impl<'k> Lanes<'k> {
-    /// Those of a kernel with a grid; none where it has no position.
+    /// Analyses a kernel with a grid. Returns `None` if the kernel has no position.
     pub fn of(kernel: &'k Kernel, grid: Grid) -> Option<Self> {
         let (mut definitions, mut starts) = (FxHashMap::default(), FxHashMap::default());
         for Statement { results, inst } in kernel.statements() {
@@ -35,7 +35,7 @@ impl<'k> Lanes<'k> {
         Some(Self { definitions, starts, position, count: grid.workgroup.into() })
     }
 
-    /// A sum of multiples of values, at each lane and in the first round of all loops.
+    /// Returns an affine sum at each lane, in the first round of all loops.
     pub fn sums(&self, terms: &[(Value, i64)]) -> Option<Vec<i64>> {
         let sum =
             |lane| terms.iter().try_fold(0i64, |sum, &(term, factor)| Some(sum.wrapping_add(self.at(term, lane)?.wrapping_mul(factor))));
@@ -60,7 +60,7 @@ impl<'k> Lanes<'k> {
     }
 }
 
-/// How many lines lanes touch that load some elements of a number of bytes, each from where it says.
+/// Returns the number of cache lines that lanes touch. Each loads `elements` elements of `bytes` bytes from its own place.
 pub fn lines(places: impl Iterator<Item = i64>, elements: i64, bytes: i64) -> i64 {
     let mut touched: Vec<i64> = places
         .flat_map(|place| {

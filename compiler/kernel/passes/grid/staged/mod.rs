@@ -1,28 +1,28 @@
 //! Rows of products by way of memory that a workgroup shares.
 //!
-//! A position of a product of matrices goes through rows of its own, an element of each in a round. So do the other lanes of its workgroup, whose rows
-//! lie a row's length apart: each load of a round touches as many cache lines as there are lanes. Here a workgroup brings a chunk of all its
-//! lanes' rows into shared memory first, neighbouring lanes neighbouring words, and the rounds of the chunk read that:
+//! A position of a matrix product reads its own rows, an element of each per round. The rows of the other lanes lie a row length apart. So each load
+//! of a round touches as many cache lines as there are lanes. This pass first copies a chunk of all lanes' rows to shared memory. Neighbouring lanes
+//! copy neighbouring words, and the rounds of the chunk read the copy:
 //!
 //! ```text
 //! each lane: places[lane] = where its rows begin; barrier
 //! for chunk in rows { copy by all lanes; barrier; for round in chunk { products as before, from the copy }; barrier }
 //! ```
 //!
-//! **Which loads** (`rows.rs`). Those of a loop at the level to which all positions of a workgroup come, with numbers for its ends and no loops inside, whose
-//! index is the loop's counter, a number, and values from before the loop. What these values are does not matter, padding and strides are in them already:
-//! each lane says where its rows begin. Nothing that the kernel writes is copied.
+//! **Loads that qualify** (`rows.rs`). The loop is one that all positions of a workgroup reach, with constant bounds and no loops inside. The index
+//! of the load is the loop's counter, plus a constant, plus values from before the loop. These values may be anything, padding and strides included:
+//! each lane states where its rows begin. Buffers that the kernel writes are not copied.
 //!
-//! **How much** (`rows.rs`). A chunk is a part of the loop's rounds that leaves no rest, the longest whose copy leaves room for [`WORKGROUPS`] workgroups.
-//! A row has one word more than it needs if that number is even, so that lanes which read the same element of their rows are in different banks.
+//! **Length of a chunk** (`rows.rs`). A chunk divides the loop's rounds evenly. It is the longest one that leaves room for [`WORKGROUPS`] workgroups.
+//! Rows have an odd number of words, so that lanes that read the same element of their rows use different banks.
 //!
-//! **When** (`rows.rs`). Which lines of a cache the lanes of a workgroup touch follows from the kernel. Rows are copied where lanes so touch at most half as many lines,
-//! and make at most half as many loads, 16 bytes each; and where each load is a factor of at least 8 products, for the way through shared memory costs time
-//! too. Rows that all lanes share stay as they are: those are read at one place.
+//! **Profit** (`rows.rs`). The kernel determines which cache lines the lanes of a workgroup touch. Rows are copied if this halves both the lines and
+//! the loads, which are 16 bytes each. Each load must also be a factor of at least 8 products, because shared memory costs time, too. Rows that all
+//! lanes share are not copied, since they are read at one place.
 //!
-//! **Positions beyond the end** come to every barrier: they go along as the last position does, and what comes after the last loop they leave out.
+//! **Positions beyond the end** reach every barrier. They repeat the work of the last position, and skip the statements after the last loop.
 //!
-//! Sums are taken as before and in the same order, so bits are the same.
+//! The sums and their order do not change, so results have the same bits.
 
 mod emit;
 mod lanes;
@@ -41,17 +41,17 @@ use rows::{Finder, Staged};
 use rustc_hash::FxHashSet;
 use smallvec::smallvec;
 
-/// So many workgroups are to have room in the shared memory of one: some compute while others wait for what they copy.
+/// Number of workgroups that must fit the shared memory of one: some compute while others wait for their copies.
 const WORKGROUPS: u64 = 3;
 
-/// Terms of an index that are looked at.
+/// Maximum number of terms in an index that is analysed.
 const MOST_TERMS: usize = 16;
 
-/// A kernel with a grid whose workgroups copy rows to memory that they share, if that is better. Its pointer parameters are at some places, and a
-/// workgroup shares so many bytes at most.
+/// Rewrites a kernel with a grid so that its workgroups copy rows to shared memory, if that is better. `places` says where its pointer parameters
+/// are. A workgroup shares at most `shared_bytes`.
 ///
 /// # Panics
-/// In debug builds, if it breaks a rule of the language.
+/// In debug builds, if the new kernel breaks a rule of the language.
 pub fn staged(kernel: &Kernel, places: &Places, shared_bytes: u64) -> Option<Kernel> {
     let grid = kernel.grid.filter(|grid| grid.positions.is_multiple_of(grid.workgroup.into()))?;
     let is_shared = |data: &BufferData| data.kind == BufferKind::Shared;
@@ -82,10 +82,10 @@ pub fn staged(kernel: &Kernel, places: &Places, shared_bytes: u64) -> Option<Ker
     Some(written)
 }
 
-/// A pointer parameter, its memory, and from where to where it is there.
+/// A pointer parameter, the number of its memory, and its range of bytes there.
 type Param = (Buffer, usize, [u64; 2]);
 
-/// The buffers that share memory with one that the kernel writes, those among them.
+/// Returns the buffers that the kernel writes, and those that overlap one of these.
 fn changed(kernel: &Kernel, places: &Places) -> FxHashSet<Buffer> {
     let params: Vec<Param> = kernel
         .pointer_params()
@@ -98,7 +98,7 @@ fn changed(kernel: &Kernel, places: &Places) -> FxHashSet<Buffer> {
     params.iter().filter(is_changed).map(|param| param.0).chain(alone).collect()
 }
 
-/// What is done with a kernel.
+/// The pass over one kernel.
 struct Pass<'k> {
     kernel: &'k Kernel,
     equal: Equal<'k>,
@@ -106,7 +106,7 @@ struct Pass<'k> {
 }
 
 impl Pass<'_> {
-    /// Statements to which all positions of a workgroup come; none where nothing of them is staged.
+    /// Rewrites statements that all positions of a workgroup reach. Returns `None` if no loop among them is staged.
     fn together(&self, statements: &[Statement], emitter: &mut Emitter) -> Option<Vec<Statement>> {
         let (last, before) = statements.split_last()?;
         if let Inst::If { condition, then, otherwise } = &last.inst {
@@ -128,7 +128,7 @@ impl Pass<'_> {
         self.flat(&[], statements, None, emitter)
     }
 
-    /// The condition of a last statement that has nothing on its other side, if it is that an index of before is below a number.
+    /// Returns the guard of a last statement: a branch with an empty other side, whose condition is that an earlier index is below a constant.
     fn guard(&self, last: &Statement, before: &[Statement]) -> Option<Guard> {
         let Inst::If { condition, otherwise, .. } = &last.inst else { return None };
         let defined = |value: Value| before.iter().find(|statement| statement.results[..] == [value]);
@@ -138,12 +138,12 @@ impl Pass<'_> {
         is_own.then_some(Guard { condition: *condition, own: a, count })
     }
 
-    /// Statements of which loops are staged, some under no condition and then some under a guard.
+    /// Stages loops among statements: `before` is unconditional, and `inside` may be under a guard.
     fn flat(&self, before: &[Statement], inside: &[Statement], guard: Option<Guard>, emitter: &mut Emitter) -> Option<Vec<Statement>> {
         let loops: Vec<Option<Staged>> = inside.iter().map(|statement| self.finder.find(statement)).collect();
         let last = loops.iter().rposition(Option::is_some)?;
         let (along, after) = inside.split_at(last + 1);
-        // What positions beyond the end do as well must do nothing, and see nothing that others write.
+        // Positions beyond the end run these statements, too. So they must have no effect, and must not read what others write.
         let is_harmless = |statement: &Statement| !statement.inst.has_effect() && !self.reads_changed(statement);
         if !before.iter().chain(along).all(is_harmless) {
             return None;
@@ -170,7 +170,7 @@ impl Pass<'_> {
         Some(out)
     }
 
-    /// Whether a statement, or one inside it, reads what the kernel writes.
+    /// Tests whether a statement, or one inside it, reads memory that the kernel writes. Local arrays do not count.
     fn reads_changed(&self, statement: &Statement) -> bool {
         let mut found = false;
         statement.for_each(&mut |inst| {

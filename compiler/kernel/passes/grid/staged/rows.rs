@@ -1,54 +1,54 @@
-//! Which loads of a loop go by way of shared memory, in chunks of how many rounds.
+//! Choice of the loads that go through shared memory, and of the rounds in a chunk.
 
 use super::lanes::{Lanes, lines};
 use crate::kernel::indices::Indices;
 use crate::kernel::*;
 use rustc_hash::FxHashSet;
 
-/// Bytes of a word, which is the least that is copied.
+/// Bytes of a word, the smallest unit of a copy.
 const WORD: i64 = 4;
 
-/// Bytes that are copied at once where rows begin at multiples of as many.
+/// Bytes of one copy, if rows begin at multiples of this size.
 const QUAD: i64 = 16;
 
-/// Chunks whose rows have fewer bytes are not worth their barriers.
+/// Minimum bytes of a row in a chunk that is worth its barriers.
 const LEAST_BYTES: i64 = 16;
 
-/// Products that each load must be a factor of: fewer take less time than to write it to shared memory and to read it there.
+/// Minimum number of products that use a load. Fewer take less time than the way through shared memory.
 const LEAST_PRODUCTS: i64 = 8;
 
-/// A load of a loop's round.
+/// A load in a loop's round.
 #[derive(Clone, Copy)]
 struct Load {
-    /// Its statement in the loop's body.
+    /// Number of its statement in the loop's body.
     statement: usize,
-    /// What is added to where its row begins.
+    /// Constant distance from the start of its row.
     added: i64,
-    /// How many elements it has.
+    /// Number of elements.
     elements: i64,
-    /// Of how many sums a product with it is a part, or of as many groups of products.
+    /// Number of sums, or of groups of products, to which the load contributes.
     products: i64,
 }
 
-/// Rows of a buffer that the rounds of a loop go through.
+/// Rows of a buffer that the rounds of a loop read.
 pub struct Rows {
     /// The buffer.
     pub buffer: Buffer,
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     bytes: i64,
-    /// Where the rows of a lane begin: multiples of values from before the loop.
+    /// Start of a lane's rows: multiples of values from before the loop.
     pub base: Vec<(Value, i64)>,
-    /// The same at each lane of the first workgroup.
+    /// This start at each lane of the first workgroup.
     places: Vec<i64>,
     loads: Vec<Load>,
-    /// What is added for each row of a lane: in a round elements from there on are read.
+    /// Constant offset of each row of a lane.
     pub starts: Vec<i64>,
-    /// Elements that are copied at once.
+    /// Elements of one copy.
     pub unit: i64,
 }
 
 impl Rows {
-    /// Finds the rows that the loads read, where a round goes so many elements further.
+    /// Finds the rows that the loads read, where each round advances by `step` elements.
     fn find_starts(&mut self, step: i64) {
         self.loads.sort_by_key(|load| load.added);
         for load in &self.loads {
@@ -58,24 +58,24 @@ impl Rows {
         }
     }
 
-    /// Finds how many elements are copied at once, of rows of so many that begin where a counter does.
+    /// Finds the number of elements in one copy, for rows of `length` elements whose counter begins at `start`.
     fn find_unit(&mut self, length: i64, start: i64) {
         let factors = self.base.iter().map(|(_, factor)| factor);
         let begins = factors.chain(&self.starts).chain([&length, &start]);
         self.unit = if begins.into_iter().all(|number| number * self.bytes % QUAD == 0) { QUAD } else { WORD } / self.bytes;
     }
 
-    /// Elements from a row of so many to the next one in shared memory: words of an odd number, so that lanes are in different banks.
+    /// Returns the distance between two rows of `length` elements in shared memory. It is an odd number of words, so that lanes use different banks.
     pub fn pitch(&self, length: i64) -> i64 {
         ((length * self.bytes / WORD) | 1) * WORD / self.bytes
     }
 
-    /// Bytes of shared memory for the rows of a lane of which a chunk has so many elements, and for where they begin.
+    /// Returns the shared memory of a lane's rows, with `length` elements each in a chunk, and of their start.
     fn bytes_of_lane(&self, length: i64) -> i64 {
         self.starts.len() as i64 * self.pitch(length) * self.bytes + WORD
     }
 
-    /// The loads: the statement in the loop's body, which row it reads, and how far from where that is in a round.
+    /// Returns the loads: the statement in the loop's body, the row, and the distance from the row's place in this round.
     pub fn loads(&self) -> impl Iterator<Item = (usize, usize, i64)> {
         self.loads.iter().map(|load| (load.statement, self.row(load), load.added - self.starts[self.row(load)]))
     }
@@ -85,36 +85,36 @@ impl Rows {
     }
 }
 
-/// A loop whose loads go by way of shared memory.
+/// A loop whose loads go through shared memory.
 pub struct Staged {
-    /// The first and the last number of the loop's counter, and what a round adds.
+    /// Initial value of the loop's counter.
     pub start: i64,
-    /// See `start`.
+    /// End of the counter, excluded.
     pub end: i64,
-    /// See `start`.
+    /// Increment per round.
     pub step: i64,
     /// Elements of each row in a chunk.
     pub length: i64,
-    /// What is copied.
+    /// Rows that are copied.
     pub rows: Vec<Rows>,
 }
 
-/// Finds loops to stage.
+/// Finds loops whose loads are worth copying.
 pub struct Finder<'k> {
     /// The kernel.
     pub kernel: &'k Kernel,
-    /// Its indices.
+    /// Analysis of its indices.
     pub indices: Indices,
-    /// What they are at each lane.
+    /// Values of indices at each lane.
     pub lanes: Lanes<'k>,
-    /// Buffers whose memory is written.
+    /// Buffers whose memory the kernel writes.
     pub changed: FxHashSet<Buffer>,
-    /// Bytes of shared memory at most.
+    /// Maximum bytes of shared memory.
     pub bytes: u64,
 }
 
 impl Finder<'_> {
-    /// The loop that a statement is, if some of its loads are better staged.
+    /// Returns the loop of a statement, if staging improves some of its loads.
     pub fn find(&self, statement: &Statement) -> Option<Staged> {
         let Inst::For { start, end, step, body, .. } = &statement.inst else { return None };
         let (start, end, step) = (self.indices.number(*start)?, self.indices.number(*end)?, *step);
@@ -123,7 +123,7 @@ impl Finder<'_> {
             return None;
         }
         let mut staged = Staged { start, end, step, length: 0, rows: self.rows(body, [start, step]) };
-        // What is not better has no room, which leaves more to the others.
+        // Rows that do not profit are dropped, which leaves more room to the others.
         loop {
             let count = staged.rows.len();
             staged.length = self.length(&staged)?;
@@ -141,7 +141,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The rows that a loop's body goes through. Those that all lanes share are read at one place: that is one load for all of them.
+    /// Returns the rows that a loop's body reads. Rows that all lanes share are left out: one load serves all lanes.
     fn rows(&self, body: &Region, [start, step]: [i64; 2]) -> Vec<Rows> {
         let inside: FxHashSet<Value> = body.params.iter().chain(body.statements.iter().flat_map(|inner| &inner.results)).copied().collect();
         let mut all: Vec<Rows> = Vec::new();
@@ -170,7 +170,7 @@ impl Finder<'_> {
         all
     }
 
-    /// The buffer of a load that nothing writes, its index and number, and how many elements it has.
+    /// Returns the buffer, index, offset and number of elements of a load, if nothing writes its buffer.
     fn load(&self, inst: &Inst) -> Option<(Buffer, (Value, i64), i64)> {
         let (buffer, index, offset, elements) = match *inst {
             Inst::Load { buffer, index, offset, active, mask: None } => (buffer, index, offset, active.into()),
@@ -183,7 +183,7 @@ impl Finder<'_> {
         is_read.then_some((buffer, (index, offset), elements))
     }
 
-    /// The elements of a row in a chunk: as many as have room, and leave no rest.
+    /// Returns the longest length of a chunk that has room and divides the rounds evenly.
     fn length(&self, Staged { start, end, step, rows, .. }: &Staged) -> Option<i64> {
         let rounds = (end - start) / step;
         let of_lane = |length: i64| rows.iter().map(|rows| rows.bytes_of_lane(length)).sum::<i64>();
@@ -193,14 +193,14 @@ impl Finder<'_> {
         lengths.take_while(is_long).find(has_room)
     }
 
-    /// The lanes of all that a round computes of a value.
+    /// Returns the number of lanes of all results that a round computes from a value.
     fn products(&self, body: &Region, value: Value) -> i64 {
         let uses = body.statements.iter().filter(|inner| inner.inst.operands().contains(&value));
         uses.flat_map(|inner| &inner.results).map(|&result| i64::from(self.kernel.ty(result).lanes)).sum()
     }
 
-    /// Whether it is better to copy the rows of a chunk: lanes touch at most half as many lines of a cache and make at most half as many loads, and
-    /// what is copied is used often enough.
+    /// Tests whether it is better to copy the rows of a chunk. Lanes must touch at most half as many cache lines, make at most half as many loads,
+    /// and use the copies often enough.
     fn is_better(&self, rows: &Rows, length: i64, step: i64) -> bool {
         let rounds = length / step;
         let copies = length / rows.unit * rows.starts.len() as i64;
@@ -208,7 +208,7 @@ impl Finder<'_> {
         is_used && 2 * copies <= rows.loads.len() as i64 * rounds && 2 * self.copied_lines(rows, length) <= self.own_lines(rows) * rounds
     }
 
-    /// The lines that lanes touch in a round, each of its own rows: what it loads of a row in a round is together.
+    /// Returns the number of cache lines that lanes touch in a round without copies. Loads of one row in a round are contiguous.
     fn own_lines(&self, rows: &Rows) -> i64 {
         let of_row = |(number, start): (usize, &i64)| {
             let loads = rows.loads.iter().filter(|load| rows.row(load) == number);
@@ -218,7 +218,7 @@ impl Finder<'_> {
         rows.starts.iter().enumerate().map(of_row).sum()
     }
 
-    /// The lines that lanes touch when they copy a chunk together.
+    /// Returns the number of cache lines that lanes touch when they copy a chunk together.
     fn copied_lines(&self, rows: &Rows, length: i64) -> i64 {
         let of_row = length / rows.unit;
         let of_copy = |(start, number): (i64, i64)| {

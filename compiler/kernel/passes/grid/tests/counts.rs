@@ -1,18 +1,18 @@
-//! How many workgroups a run-time extent needs.
+//! Tests of the number of workgroups that a run-time extent needs.
 
 use super::*;
 
-/// The most that the extent of the kernels below is.
+/// Maximum of the extent in the kernels below.
 const MOST: i64 = 300;
 
-/// Stages of a kernel whose first operand is an extent.
+/// Returns the stages of a kernel whose first operand is an extent.
 fn open_stages(kernel: &Kernel) -> Vec<Stage> {
     let elements = [(0, crate::kernel::intervals::Interval { low: 0, high: MOST })].into();
     let assumed = Assumed { elements, ..Assumed::default() };
     stages(kernel, &[], &assumed, &apart(kernel.pointer_params().count())).expect("few positions")
 }
 
-/// The workgroups that the count of a stage gives for an extent.
+/// Returns the number of workgroups that a stage's count gives for an extent.
 fn counted(counts: &Counts, grid: &Grid, extent: i64) -> [u32; 3] {
     let (kernel, pointers) = counts.kernel(grid);
     assert_eq!(pointers, [0], "{kernel}");
@@ -21,7 +21,7 @@ fn counted(counts: &Counts, grid: &Grid, extent: i64) -> [u32; 3] {
     [0, 4, 8].map(|at| u32::from_le_bytes(buffers[1][at..][..4].try_into().expect("a word")))
 }
 
-/// What some workgroups of a kernel with a grid leave.
+/// Returns the buffers after the first workgroups of a kernel with a grid.
 fn left_by(kernel: &Kernel, groups: u64, mut buffers: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let mut kernel = kernel.clone();
     if let Some(grid) = &mut kernel.grid {
@@ -33,7 +33,7 @@ fn left_by(kernel: &Kernel, groups: u64, mut buffers: Vec<Vec<u8>>) -> Vec<Vec<u
     buffers
 }
 
-/// For each extent the workgroups that the only stage of a kernel needs: with one less, something is missing.
+/// Returns the workgroups that a kernel's only stage needs for each extent. Checks that one workgroup less leaves the result incomplete.
 fn needed_for(text: &str, extents: &[i64]) -> Vec<u64> {
     let kernel = parse_kernel(text).unwrap_or_else(|error| panic!("{error}"));
     let [Stage { kernel: of_stage, counts, .. }] = &open_stages(&kernel)[..] else { panic!("one stage") };
@@ -77,7 +77,7 @@ fn a_loop_that_ends_at_an_extent_needs_its_workgroups() {
 
 #[test]
 fn positions_of_other_loops_come_before() {
-    // Vectors first, and what is left of the row: the longer loop has the last positions.
+    // The row has whole vectors and a rest. The longer loop has the last positions.
     let text = "kernel @k(n: input i64[1] align 8, y: output i32[300] align 4) {
       %0: i64 = load n[0]
       %1: i64 = and %0, -4
@@ -96,7 +96,7 @@ fn positions_of_other_loops_come_before() {
     assert_eq!([0, 4, 244, 248, 300].map(|extent| counted(counts, &grid, extent)[0]), [1, 1, 1, 2, 2]);
 }
 
-/// Rows of a product of matrices by tiles of four, panels inside: workgroups have rows of one panel.
+/// Rows of a matrix product in tiles of four, with panels inside: a workgroup has rows of one panel.
 #[test]
 fn workgroups_of_one_panel_are_counted_by_rows() {
     let text = |panels: u64, rows: u64| {
@@ -124,12 +124,12 @@ fn workgroups_of_one_panel_are_counted_by_rows() {
             panels * rows
         )
     };
-    // 20 panels of 300 rows: each has five workgroups, of which the size needs the first ones.
+    // Each of the 20 panels has 300 rows, which are five workgroups. The extent determines how many of the first ones run.
     let panels = 20;
     assert_eq!(needed_for(&text(panels, 300), &[0, 1, 64, 65, 300]), [0, panels, panels, 2 * panels, 5 * panels]);
 }
 
-/// The loop inside ends at the extent: its rounds are the slow part of a position's number, whatever stands around.
+/// The inner loop ends at the extent. Its rounds are the slowest digit of a position's number, whatever loop is around it.
 #[test]
 fn a_loop_inside_others_is_counted() {
     let text = "kernel @k(n: input i64[1] align 8, y: output i32[1200] align 4) {

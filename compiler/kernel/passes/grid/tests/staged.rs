@@ -1,29 +1,29 @@
-//! Rows by way of memory that a workgroup shares.
+//! Tests of rows that go through shared memory.
 
 use super::*;
 
-/// Bytes that workgroups share.
+/// Bytes that a workgroup shares.
 const SHARED: u64 = 32 << 10;
 
-/// A product of matrices.
+/// A matrix product.
 #[derive(Clone, Copy)]
 struct Product {
-    /// Rows, in tiles of four.
+    /// Number of rows, in tiles of four.
     pixels: u64,
-    /// The inner dimension, and what a round of it takes: elements that are bytes where they are several.
+    /// Inner dimension. A round takes `group` elements, which are bytes if there are several.
     depth: u64,
     group: u64,
-    /// Columns, in panels of so many vectors of four.
+    /// Number of columns, in panels of `vectors` vectors of four.
     outputs: u64,
     vectors: u64,
-    /// Elements from one row to the next.
+    /// Distance between rows, in elements.
     stride: u64,
 }
 
 const FLOATS: Product = Product { pixels: 2048, depth: 16, group: 1, outputs: 32, vectors: 4, stride: 16 };
 
 impl Product {
-    /// As a kernel of four rows and a panel in a round. Each value has its number.
+    /// Returns the text of a kernel with four rows and a panel per round. Each value has its own number.
     fn text(self) -> String {
         let Self { pixels, depth, group, outputs, vectors, stride } = self;
         let (lane, sum) = if group == 1 { ("f32", "f32x4") } else { ("i8", "i32x4") };
@@ -74,13 +74,13 @@ impl Product {
         )
     }
 
-    /// The only stage, and the same with rows copied if that is better.
+    /// Returns the only stage, and the same stage with copied rows if that is better.
     fn staged(self) -> (Stage, Option<Kernel>) {
         of(&self.text())
     }
 }
 
-/// The stage of a kernel with rows copied, if that is better, and whether it leaves the bits that the stage leaves, in any order.
+/// Returns the stage of a kernel, and the same stage with copied rows if that is better.
 fn of(text: &str) -> (Stage, Option<Kernel>) {
     let kernel = parse_kernel(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let stages = stages_of(&kernel);
@@ -104,7 +104,7 @@ fn leaves_the_same(stage: &Stage, staged: &Kernel) {
     }
 }
 
-/// The arrays that a workgroup shares, with their elements.
+/// Returns the shared arrays of a kernel with their numbers of elements.
 fn shared(kernel: &Kernel) -> Vec<(&str, u64)> {
     let arrays = kernel.buffers.iter().filter(|data| data.kind == BufferKind::Shared);
     arrays.map(|data| (data.name.as_str(), data.elements)).collect()
@@ -112,12 +112,12 @@ fn shared(kernel: &Kernel) -> Vec<(&str, u64)> {
 
 #[test]
 fn workgroups_copy_chunks_of_their_rows() {
-    // 512 positions in each of two panels.
+    // There are two panels with 512 positions each.
     let (stage, staged) = FLOATS.staged();
     let staged = staged.expect("lanes are rows apart");
     leaves_the_same(&stage, &staged);
     assert_eq!(staged.grid, stage.kernel.grid);
-    // Of four rows a lane eight words, and one so that their number is odd.
+    // Each lane copies eight words of four rows. A ninth word makes the distance odd.
     assert_eq!(shared(&staged), [("places0", 64), ("rows0", 64 * 4 * 9)]);
 }
 
@@ -126,7 +126,7 @@ fn bytes_are_copied_as_words() {
     let (stage, staged) = Product { depth: 32, group: 4, stride: 48, ..FLOATS }.staged();
     let staged = staged.expect("lanes are rows apart");
     leaves_the_same(&stage, &staged);
-    // All of the eight words that a row has are one chunk.
+    // The eight words of a row are one chunk.
     assert_eq!(shared(&staged), [("places0", 64), ("rows0", 64 * 4 * 36)]);
 }
 
@@ -138,29 +138,29 @@ fn positions_beyond_the_end_go_along() {
     assert!(stage.kernel.grid.is_some_and(|grid| grid.positions > 275 * 4));
 }
 
-/// The rule: lanes that copy together touch at most half the lines and make half the loads, and what they copy is used often.
+/// The rule: lanes that copy together touch at most half the lines and make at most half the loads, and they use the copies often.
 #[test]
 fn rows_are_copied_where_lanes_are_apart() {
     let is_staged = |product: Product| product.staged().1.is_some();
     assert!(is_staged(FLOATS));
-    // Four rows of a lane follow each other: their 16 words are a line that the lane reads alone.
+    // The four rows of a lane are contiguous: their 16 words are a line that only this lane reads.
     assert!(is_staged(Product { stride: 4, depth: 4, ..FLOATS }));
     // All lanes read the same row.
     assert!(!is_staged(Product { stride: 0, ..FLOATS }));
-    // Rounds whose number has no part that has room.
+    // No divisor of the number of rounds has room.
     assert!(!is_staged(Product { depth: 37, stride: 40, ..FLOATS }));
-    // Of bytes too.
+    // Bytes follow the same rule.
     assert!(!is_staged(Product { depth: 32, group: 4, stride: 36, ..FLOATS }));
-    // Four products for each load.
+    // Each load contributes to eight products, then to only four.
     assert!(is_staged(Product { vectors: 2, ..FLOATS }));
     assert!(!is_staged(Product { vectors: 1, ..FLOATS }));
-    // Rows that do not begin at multiples of 16 bytes: they are copied word by word.
+    // Rows do not begin at multiples of 16 bytes, so they are copied word by word.
     assert!(!is_staged(Product { stride: 17, ..FLOATS }));
-    // Few positions.
+    // There are few positions.
     assert!(!is_staged(Product { pixels: 64, ..FLOATS }));
 }
 
-/// What the kernel writes, or what lies in the same memory, is not copied.
+/// Buffers that the kernel writes, or that share memory with such a buffer, are not copied.
 #[test]
 fn what_is_written_is_not_copied() {
     let (stage, _) = FLOATS.staged();
@@ -171,7 +171,7 @@ fn what_is_written_is_not_copied() {
     assert!(staged(&stage.kernel, &apart(3), 4 << 10).is_none_or(|kernel| shared(&kernel).is_empty()), "there is no room");
 }
 
-/// Workgroups of other loops of the kernel do as before.
+/// Workgroups of the kernel's other loops do not change.
 #[test]
 fn one_chain_of_several_is_staged() {
     let text = FLOATS.text();

@@ -1,13 +1,13 @@
-//! Rows that workgroups share out.
+//! Tests of rows that workgroups share.
 
 use super::*;
 
-/// What workgroups do of a stage of such a kernel, if they do it.
+/// Returns the kernel of workgroups for a stage, if there is one.
 fn team_of(Stage { kernel, .. }: &Stage) -> Option<Kernel> {
     team(kernel, &apart(kernel.pointer_params().count()))
 }
 
-/// The kernel by workgroups, and how far what it leaves is from what the single positions leave: floats of one output.
+/// Returns the kernel of workgroups, and the largest difference from the results of single positions. The outputs are floats.
 fn by_workgroups(text: &str) -> (Kernel, f32) {
     let kernel = parse_kernel(text).expect("a kernel");
     let [stage] = &stages_of(&kernel)[..] else { panic!("one stage") };
@@ -26,7 +26,7 @@ fn by_workgroups(text: &str) -> (Kernel, f32) {
     (team, worst)
 }
 
-/// The largest number of a row, what is left of each, their sum, and each divided by it: three loops that hand on memory and sums.
+/// The maximum of a row, differences from it, their sum, and quotients by the sum: three loops that pass on memory and sums.
 const ROWS: &str = "kernel @k(x: input f32[600] align 4, y: output f32[600] align 4, z: output f32[6] align 4) {
   for %1 in 0..6 step 1 {
     %2: i64 = mul %1, 100
@@ -68,7 +68,7 @@ fn workgroups_take_rows_where_these_are_few_and_long() {
     let (team, worst) = by_workgroups(ROWS);
     assert_eq!(team.grid, Some(Grid { positions: 6 * 64, workgroup: 64 }), "as many lanes as the longest loop keeps busy");
     assert!(team.has_barrier() && team.buffers.iter().any(|data| data.kind == BufferKind::Shared));
-    // Sums are taken in another order: a few units in the last place of numbers of this size.
+    // The order of sums differs, by a few units in the last place of numbers of this size.
     assert!(worst < 1e-5, "{worst}");
 }
 
