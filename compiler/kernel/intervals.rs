@@ -1,52 +1,52 @@
-//! Between what integers lie. An interval is of the number that the bits of a lane are with their sign.
+//! Interval analysis: the range of each integer. Intervals are of signed numbers.
 
 use super::types::signed;
 use super::*;
 use std::collections::BTreeMap;
 
-/// All integers from one to another.
+/// All integers from `low` to `high`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interval {
-    /// The smallest.
+    /// The smallest number.
     pub low: i64,
-    /// The largest.
+    /// The largest number.
     pub high: i64,
 }
 
 impl Interval {
-    /// One number.
+    /// Makes the interval of one number.
     pub fn number(number: i64) -> Self {
         Self { low: number, high: number }
     }
 
-    /// The number that it is, if it is one.
+    /// Returns the number, if the interval contains only one.
     pub fn as_number(self) -> Option<i64> {
         (self.low == self.high).then_some(self.low)
     }
 
-    /// What the lanes of a type can hold; that of 64-bit integers for lanes that are none.
+    /// Returns the range of a type's lanes. Lanes that are not integers get the range of 64-bit integers.
     pub fn of_type(ty: Type) -> Self {
         if ty.lane.is_integer() { Self::of_lane(ty.lane) } else { Self::of_lane(Lane::I64) }
     }
 
-    /// What a lane of integers can hold.
+    /// Returns the range of an integer lane.
     fn of_lane(lane: Lane) -> Self {
         let unused = 64 - 8 * lane.bytes();
         Self { low: i64::MIN >> unused, high: i64::MAX >> unused }
     }
 
-    /// The smallest interval around both.
+    /// Returns the smallest interval that contains both.
     pub fn union(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// Whether a lane can hold all of it.
+    /// Tests whether a lane can hold all numbers of the interval.
     pub fn fits(self, lane: Lane) -> bool {
         let all = Self::of_lane(lane);
         all.low <= self.low && self.high <= all.high
     }
 
-    /// Whether no number has a sign.
+    /// Tests whether no number is negative.
     pub fn is_natural(self) -> bool {
         self.low >= 0
     }
@@ -55,7 +55,7 @@ impl Interval {
         Self { low: change(self.low), high: change(self.high) }
     }
 
-    /// The corners of an operation that grows or shrinks along each operand, if they fit a lane.
+    /// Returns the range of an operation that is monotonic in each operand, from its corners. Returns `None` if the range does not fit a lane.
     fn corners(self, other: Self, lane: Lane, op: impl Fn(i128, i128) -> i128) -> Option<Self> {
         let ends = |interval: Self| [i128::from(interval.low), i128::from(interval.high)];
         let corners = ends(self).map(|a| ends(other).map(|b| op(a, b)));
@@ -66,17 +66,17 @@ impl Interval {
     }
 }
 
-/// What callers keep of a kernel's arguments.
+/// Facts about a kernel's arguments that its callers guarantee.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Assumed {
-    /// Between what its integer parameters lie; those that are missing may be anything.
+    /// Ranges of the integer parameters. A missing parameter may be any number.
     pub parameters: Vec<Interval>,
-    /// Between what the integers of some of its buffers lie, by the number of the buffer.
+    /// Ranges of the integers in some buffers, by the number of the buffer.
     pub elements: BTreeMap<usize, Interval>,
 }
 
 impl Assumed {
-    /// What holds of two calls.
+    /// Returns the facts that hold for two calls.
     #[must_use]
     pub fn of_both(&self, other: &Self) -> Self {
         let parameters = self.parameters.iter().zip(&other.parameters).map(|(a, b)| a.union(*b)).collect();
@@ -85,7 +85,7 @@ impl Assumed {
     }
 }
 
-/// Between what the scalar integer result of an instruction without regions lies, given its operands.
+/// Returns the range of the scalar integer result of an instruction without regions. `interval` gives the ranges of its operands.
 pub fn of_result(inst: &Inst, lane: Lane, interval: impl Fn(Value) -> Interval) -> Interval {
     let all = Interval::of_lane(lane);
     match *inst {
@@ -110,11 +110,11 @@ fn of_binary(op: BinaryOp, lane: Lane, a: Interval, b: Interval) -> Option<Inter
         BinaryOp::ShiftRightUnsigned if naturals && b.high < 64 => a.corners(b, lane, |a, b| a >> b),
         BinaryOp::SignedDiv if b.low > 0 => a.corners(b, lane, |a, b| a / b),
         BinaryOp::UnsignedDiv if naturals && b.low > 0 => a.corners(b, lane, |a, b| a / b),
-        // A divisor of 0 gives 0.
+        // A remainder by 0 is 0.
         BinaryOp::UnsignedRem if naturals => Some(Interval { low: 0, high: a.high.min((b.high - 1).max(0)) }),
         BinaryOp::SignedRem if naturals => Some(Interval { low: 0, high: a.high.min((b.high - 1).max(0)) }),
         BinaryOp::SignedRem if b.low > 0 => Some(Interval { low: (1 - b.high).max(a.low.min(0)), high: (b.high - 1).min(a.high.max(0)) }),
-        // Down to a multiple of a power of two.
+        // This mask rounds down to a multiple of a power of two.
         BinaryOp::And if b.as_number().is_some_and(|mask| mask < 0 && mask.unsigned_abs().is_power_of_two()) => Some(a.map(|n| n & b.low)),
         BinaryOp::And if a.is_natural() || b.is_natural() => {
             let high = |interval: Interval| if interval.is_natural() { interval.high } else { i64::MAX };
@@ -182,7 +182,7 @@ mod tests {
         Ok(i64::from(buffers[0][0] as i8))
     }
 
-    /// All bytes of some intervals under all operations.
+    /// All bytes in several intervals, under all operations.
     #[test]
     fn intervals_hold_what_is_computed() {
         let ends = [-128, -127, -5, -1, 0, 1, 3, 7, 100, 127];

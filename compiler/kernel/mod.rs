@@ -1,8 +1,8 @@
-//! The kernel language: what one kernel does to memory, in loops, scalars and vectors of N lanes.
+//! The kernel language: it describes what one kernel does to memory, with loops, scalars and vectors of N lanes.
 //!
-//! A [`Kernel`] is structured SSA: regions nest, loops carry values, and every access names its buffer. Schedules write it with
-//! [`KernelBuilder`]; back ends select instructions, allocate registers and encode, and decide nothing else. A vector may
-//! have more lanes than a register: the back end splits it, so the same kernel text serves 128, 256 and 512 bits.
+//! A [`Kernel`] is structured SSA: regions nest, loops carry values, and every access names its buffer. Schedules write kernels with
+//! [`KernelBuilder`]. Back ends only select instructions, allocate registers and encode. A vector may have more lanes than a register, because the
+//! back end splits it. So the same kernel text serves 128, 256 and 512 bits.
 
 pub mod builder;
 pub mod cost;

@@ -53,8 +53,8 @@ pub enum BinaryOp {
     FloatMinIgnore,
     /// IEEE maxNum; a number beats NaN.
     FloatMaxIgnore,
-    /// a · 2ᵇ of binary32, rounded once, for an integer b of at most 1000 in magnitude or a NaN (else unspecified). Only for machines on which it
-    /// is one instruction.
+    /// a · 2ᵇ of binary32, rounded once. b is an integer of at most 1000 in magnitude, or NaN; other results are unspecified. It is only for machines
+    /// on which it is one instruction.
     FloatScale,
     /// Signed sum that is known to fit (else unspecified).
     SignedAddInRange,
@@ -65,7 +65,7 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// Whether it is a quotient or a remainder of integers.
+    /// Tests whether the operation is an integer quotient or remainder.
     pub fn is_division(self) -> bool {
         matches!(self, Self::SignedDiv | Self::UnsignedDiv | Self::SignedRem | Self::UnsignedRem)
     }
@@ -94,12 +94,12 @@ pub enum UnaryOp {
     CountLeadingZeros,
 }
 
-/// Which of the two floats beside a number takes its place.
+/// The direction in which a float result is rounded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Rounding {
-    /// The nearest, or of two the one with an even last bit.
+    /// To the nearest float; a tie goes to the float with an even last bit.
     Nearest,
-    /// The one nearer to zero.
+    /// To the neighbour nearer to zero.
     TowardZero,
 }
 
@@ -134,7 +134,7 @@ pub enum ConvertOp {
     HalfToFloat,
     /// Binary32 to the bits of a binary16 in 16-bit integer lanes, to nearest even; NaN becomes quiet.
     FloatToHalf,
-    /// The same bits, same lane width.
+    /// Reinterpretation of the bits as another type of the same lane width.
     Bitcast,
     /// A mask to an integer: 0 or 1.
     MaskToInteger,
@@ -175,22 +175,22 @@ pub enum DotOp {
 }
 
 impl DotOp {
-    /// The type of both factors of a dot product of this many sums.
+    /// Returns the type of both factors of a dot product with this many sums.
     pub const fn operand_type(self, lanes: u16) -> Type {
         Type::vector(self.factor_lane(), lanes.saturating_mul(self.group()))
     }
 
-    /// The lane type of the factors.
+    /// Returns the lane type of the factors.
     pub const fn factor_lane(self) -> Lane {
         if matches!(self, Self::Signed16) { Lane::I16 } else { Lane::I8 }
     }
 
-    /// The lane type of the sums.
+    /// Returns the lane type of the sums.
     pub const fn sum_lane(self) -> Lane {
         if matches!(self, Self::UnsignedSigned8To16) { Lane::I16 } else { Lane::I32 }
     }
 
-    /// Products that a sum takes.
+    /// Returns the number of products in a sum.
     pub const fn group(self) -> u16 {
         match self {
             Self::UnsignedSigned8 | Self::Signed8 => 4,
@@ -198,7 +198,7 @@ impl DotOp {
         }
     }
 
-    /// Whether a is unsigned.
+    /// Tests whether `a` is unsigned.
     pub const fn has_unsigned_factor(self) -> bool {
         matches!(self, Self::UnsignedSigned8 | Self::UnsignedSigned8To16)
     }
@@ -216,7 +216,7 @@ pub enum HorizontalOp {
 }
 
 impl HorizontalOp {
-    /// The operation on two lanes, of floats or of integers.
+    /// Returns the operation on two lanes of floats or integers.
     pub fn of_two(self, floats: bool) -> BinaryOp {
         match (self, floats) {
             (Self::Add, _) => BinaryOp::Add,
@@ -228,10 +228,10 @@ impl HorizontalOp {
     }
 }
 
-/// What an indexed access does with an index outside the buffer.
+/// The treatment of an index outside the buffer, in an indexed access.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Bounds {
-    /// The schedule has proved that there is none; affine accesses are of this kind.
+    /// The schedule has proved that all indices are inside. Affine accesses are of this kind.
     Proven,
     /// The index is clamped into the buffer.
     Clamp,

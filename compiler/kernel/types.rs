@@ -13,10 +13,10 @@ entity_impl!(Value, "%");
 pub struct Buffer(u32);
 entity_impl!(Buffer, "b");
 
-/// The type of one lane. Integers have no sign; operations do.
+/// The type of one lane. Integer types have no sign; the operations are signed or unsigned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Lane {
-    /// A truth value; how wide it is in a register is the back end's affair. Never in memory.
+    /// A truth value. It is never in memory, and the back end chooses its width in a register.
     Mask,
     /// 8-bit integer.
     I8,
@@ -33,7 +33,7 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// Bytes in memory; 0 for masks, which are never in memory.
+    /// Returns the bytes of a lane in memory; 0 for masks, which are never in memory.
     pub fn bytes(self) -> u32 {
         match self {
             Self::Mask => 0,
@@ -44,19 +44,19 @@ impl Lane {
         }
     }
 
-    /// Whether it is binary32 or binary64.
+    /// Tests whether the lane is binary32 or binary64.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64)
     }
 
-    /// Whether it is an integer.
+    /// Tests whether the lane is an integer.
     pub fn is_integer(self) -> bool {
         !self.is_float() && self != Self::Mask
     }
 }
 
-/// The type of a value: `lanes` of one lane type. One lane is a scalar. A vector may be longer than the machine's registers
-/// (the back end splits it) or shorter (it lives in the low lanes of one); lane counts are powers of two.
+/// The type of a value: `lanes` of one lane type. One lane is a scalar, and lane counts are powers of two. A vector may be longer than a register:
+/// the back end splits it. A shorter vector is in the low lanes of a register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Type {
     /// The type of each lane.
@@ -66,31 +66,31 @@ pub struct Type {
 }
 
 impl Type {
-    /// A 64-bit integer scalar: indices, counts. Schedules write no others; where registers have 32 bits, a pass narrows them.
+    /// A 64-bit integer scalar, for indices and counts. Schedules write no other index type; a pass narrows them for 32-bit registers.
     pub const INDEX: Self = Self::scalar(Lane::I64);
 
-    /// Whether it is that of an index: a scalar integer of 64 bits, or of 32.
+    /// Tests whether the type is an index type: a scalar integer of 64 or 32 bits.
     pub const fn is_index(self) -> bool {
         self.lanes == 1 && matches!(self.lane, Lane::I32 | Lane::I64)
     }
 
-    /// A scalar.
+    /// Makes a scalar type.
     pub const fn scalar(lane: Lane) -> Self {
         Self { lane, lanes: 1 }
     }
 
-    /// A vector.
+    /// Makes a vector type.
     pub const fn vector(lane: Lane, lanes: u16) -> Self {
         Self { lane, lanes }
     }
 
-    /// The same lanes of another type.
+    /// Returns the type with the same number of lanes, of another lane type.
     pub const fn with_lane(self, lane: Lane) -> Self {
         Self { lane, lanes: self.lanes }
     }
 }
 
-/// The bits of an integer lane as a signed number.
+/// Returns the bits of an integer lane as a signed number.
 pub(super) fn signed(lane: Lane, bits: u64) -> i64 {
     let unused = 64 - 8 * lane.bytes().clamp(1, 8);
     (bits << unused) as i64 >> unused

@@ -1,11 +1,11 @@
-//! What an instruction reads and what it holds.
+//! Visitors: the operands, regions and buffers of instructions.
 
 use super::{Bounds, Buffer, Inst, Kernel, Region, Statement, Value, Values};
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 
 impl Kernel {
-    /// All its regions, in no order.
+    /// Returns all regions of the kernel, in no particular order.
     pub fn regions(&self) -> impl Iterator<Item = &Region> {
         let mut left = vec![&self.body];
         std::iter::from_fn(move || {
@@ -15,28 +15,28 @@ impl Kernel {
         })
     }
 
-    /// The statements of all its regions, in no order.
+    /// Returns the statements of all regions, in no particular order.
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
         self.regions().flat_map(|region| &region.statements)
     }
 
-    /// Whether it reads a buffer.
+    /// Tests whether the kernel reads a buffer.
     pub fn reads(&self, buffer: Buffer) -> bool {
         self.statements().any(|statement| statement.inst.buffer() == Some(buffer) && !matches!(statement.inst, Inst::Store { .. }))
     }
 
-    /// Whether it writes a buffer.
+    /// Tests whether the kernel writes a buffer.
     pub fn writes(&self, buffer: Buffer) -> bool {
         self.statements().any(|statement| matches!(statement.inst, Inst::Store { buffer: written, .. } if written == buffer))
     }
 
-    /// Whether indices outside a buffer mean its ends.
+    /// Tests whether the kernel clamps indices of a buffer to its ends.
     pub fn clamps(&self, buffer: Buffer) -> bool {
         let clamps = |inst: &Inst| matches!(inst, Inst::Gather { bounds: Bounds::Clamp, .. }) && inst.buffer() == Some(buffer);
         self.statements().any(|statement| clamps(&statement.inst))
     }
 
-    /// Keeps some of its buffers; nothing touches the others. Those that are left have the numbers before theirs.
+    /// Removes buffers that are not kept, and renumbers the others. No instruction may access a removed buffer.
     pub fn retain_buffers(&mut self, keeps: impl Fn(Buffer) -> bool) {
         let mut left = 0;
         let mut places = Vec::with_capacity(self.buffers.len());
@@ -55,7 +55,7 @@ impl Kernel {
         });
     }
 
-    /// Makes accesses of a buffer go to elements of another one, or of itself, this many further on.
+    /// Redirects accesses of `buffer` to `to`, which may be the same buffer, and moves them by a number of elements.
     pub fn move_accesses(&mut self, buffer: Buffer, to: Buffer, elements: i64) {
         self.body.for_each_statement_mut(&mut |statement| {
             if statement.inst.buffer() != Some(buffer) {
@@ -71,26 +71,26 @@ impl Kernel {
     }
 }
 
-/// Elements that lie side by side, as an instruction reads or writes them.
+/// Consecutive elements that an instruction reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// Where the first is, and what is added to that.
+    /// Index of the first element, without the offset.
     pub index: Value,
-    /// See `index`.
+    /// Constant that is added to the index.
     pub offset: i64,
-    /// How many there are.
+    /// Number of elements.
     pub elements: u16,
-    /// Whether they are written.
+    /// `true` if the elements are written.
     pub stores: bool,
 }
 
 impl Region {
-    /// Calls `visit` for the instructions of all statements and of the regions that they hold.
+    /// Calls `visit` for the instructions of all statements, and of the regions inside them.
     pub fn for_each<'r>(&'r self, visit: &mut impl FnMut(&'r Inst)) {
         self.statements.iter().for_each(|statement| statement.for_each(visit));
     }
 
-    /// Calls `change` for all statements, those of regions after the one that holds them.
+    /// Calls `change` for all statements. A statement comes before the statements of its regions.
     pub fn for_each_statement_mut(&mut self, change: &mut impl FnMut(&mut Statement)) {
         for statement in &mut self.statements {
             change(statement);
@@ -102,7 +102,7 @@ impl Region {
 }
 
 impl Statement {
-    /// Calls `visit` for its instruction and those of the regions that it holds.
+    /// Calls `visit` for the statement's instruction and the instructions of its regions.
     pub fn for_each<'s>(&'s self, visit: &mut impl FnMut(&'s Inst)) {
         visit(&self.inst);
         self.inst.regions().into_iter().for_each(|inner| inner.for_each(visit));
@@ -110,13 +110,14 @@ impl Statement {
 }
 
 impl Inst {
-    /// Whether it does something besides giving results.
+    /// Tests whether an instruction has an effect besides its results.
     pub fn has_effect(&self) -> bool {
         let inside = |region: &&Region| region.statements.iter().any(|statement| statement.inst.has_effect());
         matches!(self, Self::Store { .. } | Self::FailIf { .. } | Self::Barrier) || self.regions().iter().any(inside)
     }
 
-    /// The elements that it may read or write, if they lie side by side: all accesses but gathers. A mask may leave some out.
+    /// Returns the elements that the instruction may access, if they are consecutive. This holds for all accesses except gathers. A mask may leave
+    /// some out.
     pub fn run(&self) -> Option<Run> {
         let (index, offset, elements, stores) = match *self {
             Self::Load { index, offset, active, .. } => (index, offset, active, false),
@@ -128,7 +129,7 @@ impl Inst {
         Some(Run { index, offset, elements, stores })
     }
 
-    /// The values it reads itself, without those that its regions read.
+    /// Returns the values that the instruction itself reads, without the values that its regions read.
     pub fn operands(&self) -> Values {
         match self {
             Self::Constant { .. } | Self::Barrier => smallvec![],
@@ -160,7 +161,7 @@ impl Inst {
         }
     }
 
-    /// [`Inst::operands`], to be changed.
+    /// Returns mutable references to [`Inst::operands`].
     pub fn operands_mut(&mut self) -> Vec<&mut Value> {
         match self {
             Self::Constant { .. } | Self::Barrier => vec![],
@@ -192,7 +193,7 @@ impl Inst {
         }
     }
 
-    /// The regions it holds.
+    /// Returns the regions of the instruction.
     pub fn regions(&self) -> Vec<&Region> {
         match self {
             Self::For { body, .. } | Self::Loop { body, .. } => vec![body],
@@ -201,7 +202,7 @@ impl Inst {
         }
     }
 
-    /// The regions it holds, to be changed.
+    /// Returns the regions of the instruction as mutable references.
     pub fn regions_mut(&mut self) -> Vec<&mut Region> {
         match self {
             Self::For { body, .. } | Self::Loop { body, .. } => vec![body],
@@ -210,7 +211,7 @@ impl Inst {
         }
     }
 
-    /// The buffer it reads or writes.
+    /// Returns the buffer that the instruction reads or writes.
     pub fn buffer(&self) -> Option<Buffer> {
         match self {
             Self::Load { buffer, .. }
@@ -222,7 +223,7 @@ impl Inst {
         }
     }
 
-    /// The buffer it reads or writes, to be changed.
+    /// Returns the buffer that the instruction reads or writes, as a mutable reference.
     pub fn buffer_mut(&mut self) -> Option<&mut Buffer> {
         match self {
             Self::Load { buffer, .. }
@@ -234,7 +235,7 @@ impl Inst {
         }
     }
 
-    /// The index and the offset of what it reads or writes, to be changed.
+    /// Returns the index and the offset of an access, as mutable references.
     pub fn place_mut(&mut self) -> Option<(&mut Value, &mut i64)> {
         match self {
             Self::Load { index, offset, .. }

@@ -34,7 +34,7 @@ fn sums_of_counters_are_followed() {
     assert!(indices.takes_ends(back) && !indices.takes_ends(moved));
     assert_eq!(indices.interval(j), Interval { low: 0, high: i64::MAX - 1 });
     assert_eq!((indices.multiple(i), indices.multiple(j), indices.multiple_of_terms(back), indices.multiple(back)), (0, 3, 2, 0));
-    // With fewer terms the sum of two counters is a term.
+    // With a limit of one term, the sum of two counters is a term.
     let short = Indices::of(&kernel, 1);
     assert!(short.composed(moved).is_none_or(|sum| sum.terms.len() == 1));
     assert_eq!(short.sum(i), Sum::term(i));
@@ -82,7 +82,7 @@ fn loads_lie_where_callers_keep_them() {
     assert_eq!(Indices::of(&kernel, ALL).interval(sum), Interval::of_type(Type::INDEX));
 }
 
-/// Numbers for random kernels.
+/// A generator of numbers for random kernels.
 struct Random(u64);
 
 impl Random {
@@ -96,7 +96,7 @@ impl Random {
     }
 }
 
-/// Adds random scalar 64-bit integers made of those that there are.
+/// Adds random scalar 64-bit integers that are computed from the existing ones.
 fn grow(b: &mut KernelBuilder, random: &mut Random, values: &mut Vec<Value>) {
     for _ in 0..6 {
         let numbers = [0, 1, -1, 3, 4, 12, -7, 1 << 40, i64::MAX, i64::MIN];
@@ -117,8 +117,8 @@ fn grow(b: &mut KernelBuilder, random: &mut Random, values: &mut Vec<Value>) {
     }
 }
 
-/// A kernel of loops in which random indices are computed and, with the terms they are said to be sums of, stored. Returns the values of
-/// the innermost loop.
+/// Makes a kernel of loops that computes random indices. It stores them together with the terms of their sums. Returns the values of the innermost
+/// loop.
 fn random_kernel(random: &mut Random) -> (Kernel, Vec<Value>) {
     let mut b = KernelBuilder::new("random");
     let n = b.integer();
@@ -138,7 +138,7 @@ fn random_kernel(random: &mut Random) -> (Kernel, Vec<Value>) {
                 let zero = b.index(0);
                 b.store(output, zero, place as i64, value);
             }
-            // What the rounds before the last stored is seen too.
+            // An early exit leaves the stores of earlier rounds, so these are checked, too.
             let (first, second) = (b.index(1), b.index(random.pick(&[0, 1])));
             let leaves = b.compare(CompareOp::Equal, i, second);
             b.fail_if(leaves, 1);
@@ -150,7 +150,7 @@ fn random_kernel(random: &mut Random) -> (Kernel, Vec<Value>) {
     (b.finish(), values)
 }
 
-/// What a value is said to be is what the interpreter computes.
+/// The interpreter computes the values that the analysis states.
 #[test]
 fn sums_and_intervals_are_what_is_computed() {
     let mut random = Random(7);
@@ -211,6 +211,6 @@ fn what_loops_carry_lies_between_its_start_and_its_yields() {
     assert_eq!(indices.interval(body.params[1]), Interval { low: 0, high: 27 });
     assert_eq!(indices.interval(outer.results[0]), Interval { low: 0, high: 27 });
     assert_eq!(indices.interval(inner.params[0]), Interval { low: 0, high: 26 });
-    // This one grows from round to round.
+    // This value grows from round to round.
     assert_eq!(indices.interval(body.params[2]), Interval::of_type(Type::INDEX));
 }

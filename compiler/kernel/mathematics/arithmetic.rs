@@ -1,23 +1,23 @@
-//! What a machine's instructions do at once, and sums of products with it.
+//! The fast instructions of a machine, and polynomials that use them.
 
 use super::{add_constant, constant};
 use crate::kernel::{KernelBuilder, Value};
 
-/// What the instructions of a machine do at once. Functions take the shortest way that these allow. Their errors keep the documented bounds either way,
-/// but the last bits of a result differ.
+/// Instructions that a machine has. Functions use the shortest form that these allow. The error bounds hold for every form, but the last bits of
+/// results differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Arithmetic {
-    /// A product and a sum, with one rounding ([`KernelBuilder::fma`]).
+    /// `true` for fused products and sums: one instruction with one rounding ([`KernelBuilder::fma`]).
     pub fused: bool,
-    /// A product with a power of two for each lane ([`crate::kernel::BinaryOp::FloatScale`]).
+    /// `true` for products with a power of two for each lane ([`crate::kernel::BinaryOp::FloatScale`]).
     pub scales: bool,
 }
 
 impl Arithmetic {
-    /// Only separate products and sums.
+    /// Separate products and sums only.
     pub const PLAIN: Self = Self { fused: false, scales: false };
 
-    /// x · y + z.
+    /// Computes x · y + z.
     pub(super) fn multiply_add(self, b: &mut KernelBuilder, x: Value, y: Value, z: Value) -> Value {
         if self.fused {
             return b.fma(x, y, z);
@@ -26,13 +26,13 @@ impl Arithmetic {
         b.add(z, product)
     }
 
-    /// x · c + z.
+    /// Computes x · c + z.
     pub(super) fn add_multiple(self, b: &mut KernelBuilder, x: Value, c: f64, z: Value) -> Value {
         let c = constant(b, x, c);
         self.multiply_add(b, x, c, z)
     }
 
-    /// c₀ + c₁x + c₂x² + …, by Horner's rule.
+    /// Computes c₀ + c₁x + c₂x² + … by Horner's rule.
     pub(super) fn polynomial(self, b: &mut KernelBuilder, x: Value, coefficients: &[f64]) -> Value {
         let (last, rest) = coefficients.split_last().expect("a polynomial has a coefficient");
         let mut sum = constant(b, x, *last);

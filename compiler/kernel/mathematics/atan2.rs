@@ -4,10 +4,10 @@ use super::{add_constant, constant, integer_lane, polynomial, with_sign};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
-/// atan t = t + t³ p(t²) for |t| ≤ √2 − 1, with a relative error of 2⁻²⁸ before rounding.
+/// Coefficients of p in atan t = t + t³ p(t²) for |t| ≤ √2 − 1, with a relative error of 2⁻²⁸ before rounding.
 const SHORT: &[f64] =
     &[-0.333_333_313_465_118_4, 0.199_995_398_521_423_34, -0.142_639_562_487_602_23, 0.107_437_312_602_996_83, -0.064_519_278_705_120_09];
-/// The same with a relative error of 2⁻⁶².
+/// Coefficients of this p with a relative error of 2⁻⁶².
 const LONG: &[f64] = &[
     -0.333_333_333_333_333_3,
     0.199_999_999_999_998_04,
@@ -23,8 +23,8 @@ const LONG: &[f64] = &[
     0.016_285_756_855_221_028,
 ];
 
-/// The angle between the positive first axis and the point (x, y), in −π..=π, of binary32 or binary64 lanes, within 3 ulp. Zeros and
-/// infinities are as in C99: their signs choose the quadrant.
+/// Computes the angle between the positive first axis and the point (x, y), in −π..=π, within 3 ulp. Lanes are binary32 or binary64. Zeros and
+/// infinities follow C99: their signs choose the quadrant.
 pub fn atan2(b: &mut KernelBuilder, y: Value, x: Value) -> Value {
     let (across, along) = (b.unary(UnaryOp::Abs, y), b.unary(UnaryOp::Abs, x));
     let steep = b.compare(CompareOp::Greater, across, along);
@@ -39,24 +39,24 @@ pub fn atan2(b: &mut KernelBuilder, y: Value, x: Value) -> Value {
     let angle = mirrored(b, is_negative, angle, consts::PI, 1.224_646_799_147_353_2e-16);
     let angle = with_sign(b, angle, y);
     let sum = b.add(x, y);
-    // Infinities of both signs have no sum either, but compare equal to themselves.
+    // The sum detects NaN, but infinities of opposite signs have no sum either. They compare equal to themselves.
     let known = b.compare(CompareOp::Equal, x, x);
     let also = b.compare(CompareOp::Equal, y, y);
     let both = b.binary(BinaryOp::And, known, also);
     b.select(both, angle, sum)
 }
 
-/// atan(small ÷ large) for 0 ≤ small ≤ large.
+/// Computes atan(small ÷ large) for 0 ≤ small ≤ large.
 fn angle_of_ratio(b: &mut KernelBuilder, small: Value, large: Value) -> Value {
     let (zero, one) = (constant(b, small, 0.0), constant(b, small, 1.0));
     let quotient = b.binary(BinaryOp::FloatDiv, small, large);
-    // 0 ÷ 0 counts as 0, ∞ ÷ ∞ as 1.
+    // 0 ÷ 0 counts as 0, and ∞ ÷ ∞ as 1.
     let infinity = constant(b, small, f64::INFINITY);
     let diagonal = b.compare(CompareOp::Equal, small, infinity);
     let quotient = b.select(diagonal, one, quotient);
     let nowhere = b.compare(CompareOp::Equal, large, zero);
     let quotient = b.select(nowhere, zero, quotient);
-    // Beyond half of 45° the angle is counted from 45°.
+    // Above 22.5° the angle is computed relative to 45°.
     let limit = constant(b, small, consts::SQRT_2 - 1.0);
     let upper = b.compare(CompareOp::Greater, quotient, limit);
     let (below, above) = (b.sub(quotient, one), b.add(quotient, one));
@@ -71,7 +71,7 @@ fn angle_of_ratio(b: &mut KernelBuilder, small: Value, large: Value) -> Value {
     b.select(upper, raised, angle)
 }
 
-/// `whole + rest − angle` where a mask says so: a constant of the lanes' precision, and what it lacks.
+/// Computes `whole + rest − angle` where the mask is true. `whole` is rounded to the lanes' precision, and `rest` is its error.
 fn mirrored(b: &mut KernelBuilder, mask: Value, angle: Value, whole: f64, rest: f64) -> Value {
     let rest = if b.ty(angle).lane == Lane::F64 { rest } else { whole - f64::from(whole as f32) };
     let rest = constant(b, angle, rest);

@@ -4,7 +4,7 @@ use super::quadrant::{sine_by_fused, sine_of_magnitude};
 use super::{Arithmetic, is_wide, wide};
 use crate::kernel::{KernelBuilder, Value};
 
-/// cos x, within 2 ulp; infinities give NaN.
+/// Computes cos x within 2 ulp. Infinities give NaN.
 pub fn cos(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     if is_wide(b, x) {
         return wide::cos(b, x);

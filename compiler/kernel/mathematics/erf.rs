@@ -3,12 +3,12 @@
 use super::{Arithmetic, constant, exp, is_wide, wide, with_sign};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
 
-/// Below this magnitude the polynomial is taken: above it, 1 − erfc x cancels little.
+/// Upper limit of the polynomial. Above it, 1 − erfc x cancels little.
 const SMALL: f64 = 0.92;
-/// From here on the result is 1 in binary32.
+/// Argument from which the result is 1 in binary32.
 const ONE_FROM: f64 = 4.0;
 
-/// The error function, 2/√π ∫₀ˣ e^(−t²) dt, within 2 ulp; keeps the sign of zero.
+/// Computes the error function, 2/√π ∫₀ˣ e^(−t²) dt, within 2 ulp. The sign of zero is kept.
 pub fn erf(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     if is_wide(b, x) {
         return wide::erf(b, x);
@@ -22,7 +22,7 @@ pub fn erf(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     with_sign(b, result, x)
 }
 
-/// x + x p(x²) for 0 ≤ x ≤ 0.92, with a relative error of 2⁻²⁶ before rounding.
+/// Computes x + x p(x²) for 0 ≤ x ≤ 0.92, with a relative error of 2⁻²⁶ before rounding.
 fn erf_small(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let square = b.mul(x, x);
     let p = arithmetic.polynomial(
@@ -40,7 +40,7 @@ fn erf_small(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     arithmetic.multiply_add(b, x, p, x)
 }
 
-/// 1 − e^(x q(x)), where x q(x) is ln(erfc x) for x ≥ 0.92, with an absolute error of 2⁻²⁸ in the result before rounding.
+/// Computes 1 − e^(x q(x)) for x ≥ 0.92, where x q(x) is ln(erfc x). The absolute error of the result is 2⁻²⁸ before rounding.
 fn erf_large(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let bound = constant(b, x, ONE_FROM);
     let x = b.binary(BinaryOp::FloatMinFirst, x, bound);

@@ -5,14 +5,14 @@ use super::reciprocal::negative_reciprocal;
 use super::{Arithmetic, add_constant, constant, is_wide, wide};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
-/// From here on the result is 0 in binary32.
+/// Argument from which the result is 0 in binary32.
 const ZERO_FROM: f64 = 10.1;
-/// The argument that the polynomial's variable has its zero at.
+/// Argument at which the polynomial's variable is 0.
 const CENTRE: f64 = 3.0;
-/// The argument for the polynomial by fused products, whose last products are smaller than its constant term.
+/// Argument at which the variable of the fused polynomial is 0. With it, the last products are smaller than the constant term.
 const FUSED_CENTRE: f64 = 1.5;
 
-/// 1 − erf x, within 6 ulp where the result is normal; tiny results have an error of 2⁻¹⁴⁸ more.
+/// Computes 1 − erf x within 6 ulp if the result is normal. Denormal results may have an additional error of 2⁻¹⁴⁸.
 pub fn erfc(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     if is_wide(b, x) {
         return wide::erfc(b, x);
@@ -33,7 +33,7 @@ pub fn erfc(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     b.select(is_left, left, right)
 }
 
-/// e^(−x²) for 0 ≤ x ≤ 10.1. The square of x with its last twelve bits cut is exact; what they add to the exponent is small, so that five terms
+/// Computes e^(−x²) for 0 ≤ x ≤ 10.1. The last twelve bits of x are cut, so that the square is exact. Their part of the exponent is small: five terms
 /// of its series are enough.
 fn exp_of_negative_square(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let bits = b.convert(ConvertOp::Bitcast, x, Lane::I32);
@@ -49,7 +49,7 @@ fn exp_of_negative_square(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Valu
     b.mul(power, factor)
 }
 
-/// e^(x²) erfc x for 0 ≤ x ≤ 10.1: p(t) ÷ (1 + 2x) with t = (x − 3) ÷ (x + 3), with a relative error of 2⁻²⁸ before rounding.
+/// Computes e^(x²) erfc x for 0 ≤ x ≤ 10.1 as p(t) ÷ (1 + 2x) with t = (x − 3) ÷ (x + 3). The relative error is 2⁻²⁸ before rounding.
 fn scaled_complement(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let numerator = add_constant(b, x, -CENTRE);
     let denominator = add_constant(b, x, CENTRE);
@@ -76,7 +76,7 @@ fn scaled_complement(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) ->
     b.binary(BinaryOp::FloatDiv, p, divisor)
 }
 
-/// e^(−x²) for 0 ≤ x ≤ 10.1. A fused product finds what the rounded square lacks, which is so small that two terms of its series are enough.
+/// Computes e^(−x²) for 0 ≤ x ≤ 10.1. A fused product finds the rounding error of the square. It is so small that two terms of its series are enough.
 fn fused_power(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let square = b.mul(x, x);
     let negated = b.unary(UnaryOp::Neg, x);
@@ -85,7 +85,8 @@ fn fused_power(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value
     b.fma(power, excess, power)
 }
 
-/// e^(x²) erfc x for 0 ≤ x ≤ 10.1: p(t) ÷ (x + 1.5) with t = (x − 1.5) ÷ (x + 1.5), of one reciprocal, with a relative error of 2⁻²⁵·⁹ before rounding.
+/// Computes e^(x²) erfc x for 0 ≤ x ≤ 10.1 as p(t) ÷ (x + 1.5) with t = (x − 1.5) ÷ (x + 1.5). It needs one reciprocal. The relative error is 2⁻²⁵·⁹
+/// before rounding.
 fn fused_ratio(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let divisor = add_constant(b, x, FUSED_CENTRE);
     let negated = negative_reciprocal(b, divisor);

@@ -5,12 +5,12 @@ use super::{Arithmetic, add_constant, constant, is_wide, mul_constant, wide};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
 use std::f64::consts;
 
-/// The smallest normal number.
+/// The smallest normal number of binary32.
 const SMALLEST_NORMAL: f64 = f32::MIN_POSITIVE as f64;
-/// The bits of √½: mantissas are taken from there to √2, so that the logarithm is smallest where the exponent is 0.
+/// The bits of √½. Mantissas are from √½ to √2, so that the logarithm is smallest for exponent 0.
 const ROOT_OF_HALF: i64 = 0x3f35_04f3;
 
-/// ln x, within 1 ulp, denormal operands too; ±0 gives −∞, negative numbers NaN.
+/// Computes ln x within 1 ulp, also for denormal operands. ±0 gives −∞, and negative numbers give NaN.
 pub fn log(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     if is_wide(b, x) {
         return wide::log(b, x);
@@ -27,7 +27,7 @@ pub fn log(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     b.select(ordinary, result, special)
 }
 
-/// A positive number as a mantissa in √½..√2 and an exponent of two.
+/// Splits a positive number into a mantissa in √½..√2 and an exponent of two.
 fn split(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
     let smallest = constant(b, x, SMALLEST_NORMAL);
     let denormal = b.compare(CompareOp::Less, x, smallest);
@@ -49,8 +49,7 @@ fn split(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
     (b.convert(ConvertOp::Bitcast, mantissa, Lane::F32), exponent)
 }
 
-/// n ln 2 + ln(1 + f): f − f²/2 + f³ p(f) has a relative error of 2⁻²⁶·⁷ before rounding, and the exact part of n ln 2 is added
-/// last.
+/// Computes n ln 2 + ln(1 + f). The part f − f²/2 + f³ p(f) has a relative error of 2⁻²⁶·⁷ before rounding. The exact part of n ln 2 is added last.
 fn log_of_product(b: &mut KernelBuilder, arithmetic: Arithmetic, f: Value, n: Value) -> Value {
     let p = arithmetic.polynomial(
         b,

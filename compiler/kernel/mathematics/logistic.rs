@@ -4,7 +4,7 @@ use super::exp::exp_of_negative;
 use super::{Arithmetic, add_constant, constant};
 use crate::kernel::{BinaryOp, KernelBuilder, Value};
 
-/// 1 / (1 + e⁻ˣ), of binary32 or binary64, within 3 ulp where the result is normal; results below 2⁻¹²⁸ or 2⁻¹⁰²⁴ are 0.
+/// Computes 1 / (1 + e⁻ˣ) within 3 ulp if the result is normal. Results below 2⁻¹²⁸ (binary32) or 2⁻¹⁰²⁴ (binary64) are 0.
 pub fn logistic(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let power = exp_of_negative(b, arithmetic, x);
     let denominator = add_constant(b, power, 1.0);

@@ -1,15 +1,15 @@
-//! Mathematics written out as kernel instructions: polynomials, integer tricks on exponents, no tables, no library.
+//! Mathematical functions as kernel instructions: polynomials and integer operations on exponents, without tables or a library.
 //!
-//! Every function takes binary32 or binary64 lanes (or those that it names), any number of them, and gives as many; for binary64 most go to
-//! `wide/`, and errors are those given there. Errors are in units of the last place (ulp) of
-//! the true result, and hold in round-to-nearest with denormals on. Tests measure the errors over the whole range with the
-//! kernel interpreter. A NaN operand gives NaN unless said otherwise.
+//! Functions take any number of binary32 or binary64 lanes, unless they name others, and return as many lanes. Most binary64 functions are in
+//! `wide/`, which states their errors. Errors are in units of the last place (ulp) of the true result. They hold in round-to-nearest with denormals
+//! on. Tests measure them over the whole range with the kernel interpreter. A NaN operand gives NaN unless stated otherwise.
 //!
-//! Functions that take an [`Arithmetic`] use fused products and sums where it has them. So their results have the same bits on all machines with fused
-//! products, whatever the lanes, and other bits on the others. All other functions use separate products and sums, and have the same bits everywhere.
+//! Functions with an [`Arithmetic`] use fused products and sums if the machine has them. Their results have equal bits on all machines with fused
+//! products, for any number of lanes, and other bits on machines without. All other functions use separate products and sums. They have equal bits
+//! everywhere.
 //!
-//! Polynomials, and quotients of them, are minimax fits (Remez exchange) whose coefficients were rounded to the working precision one by one, the
-//! others fitted again after each.
+//! Polynomials, and quotients of polynomials, are minimax fits (Remez exchange). Coefficients were rounded to the working precision one by one, and
+//! the others were fitted again after each.
 
 mod arithmetic;
 mod atan2;
@@ -53,50 +53,50 @@ pub use tanh::tanh;
 
 use super::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
 
-/// 1.5 · 2⁵²: a binary64 added to it is rounded to an integer that stands in the low bits of the sum.
+/// 1.5 · 2⁵². A binary64 plus this is rounded to an integer in the low bits of the sum.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// Whether a value's lanes are binary64.
+/// Tests whether a value's lanes are binary64.
 fn is_wide(b: &KernelBuilder, x: Value) -> bool {
     b.ty(x).lane == Lane::F64
 }
 
-/// A float constant of the type of `like`.
+/// Makes a float constant of the type of `like`.
 fn constant(b: &mut KernelBuilder, like: Value, value: f64) -> Value {
     let ty = b.ty(like);
     b.float(ty, value)
 }
 
-/// c₀ + c₁x + c₂x² + …, by separate products and sums.
+/// Computes c₀ + c₁x + c₂x² + … by separate products and sums.
 fn polynomial(b: &mut KernelBuilder, x: Value, coefficients: &[f64]) -> Value {
     Arithmetic::PLAIN.polynomial(b, x, coefficients)
 }
 
-/// x + c.
+/// Computes x + c.
 fn add_constant(b: &mut KernelBuilder, x: Value, c: f64) -> Value {
     let c = constant(b, x, c);
     b.add(x, c)
 }
 
-/// x · c.
+/// Computes x · c.
 fn mul_constant(b: &mut KernelBuilder, x: Value, c: f64) -> Value {
     let c = constant(b, x, c);
     b.mul(x, c)
 }
 
-/// A value held between two bounds. It stands first in both comparisons, so that NaN passes.
+/// Clamps a value between two bounds. It is the first operand of both comparisons, so that NaN stays NaN.
 fn between(b: &mut KernelBuilder, x: Value, bottom: f64, top: f64) -> Value {
     let (top, bottom) = (constant(b, x, top), constant(b, x, bottom));
     let x = b.binary(BinaryOp::FloatMinFirst, x, top);
     b.binary(BinaryOp::FloatMaxFirst, x, bottom)
 }
 
-/// The integer lane of as many bits as a float's.
+/// Returns the integer lane with the width of a float's lane.
 fn integer_lane(b: &KernelBuilder, x: Value) -> Lane {
     if b.ty(x).lane == Lane::F64 { Lane::I64 } else { Lane::I32 }
 }
 
-/// A value that is not negative, with the sign of another.
+/// Gives a non-negative value the sign of another value.
 fn with_sign(b: &mut KernelBuilder, magnitude: Value, sign: Value) -> Value {
     let (float, integer) = (b.ty(sign).lane, integer_lane(b, sign));
     let integers = b.ty(sign).with_lane(integer);

@@ -1,4 +1,4 @@
-//! bfloat16: its bits in the low half of i32 lanes, and the binary32 numbers that they stand for.
+//! Conversions of bfloat16, whose bits are in the low half of i32 lanes, and of binary32.
 
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value};
 
@@ -14,14 +14,14 @@ fn plus(b: &mut KernelBuilder, x: Value, n: i64) -> Value {
     b.add(x, n)
 }
 
-/// Whether the bits of a binary32 without its sign are those of a NaN.
+/// Tests whether the bits of a binary32, without its sign, are a NaN.
 fn is_nan(b: &mut KernelBuilder, bits: Value) -> Value {
     let ty = b.ty(bits);
     let infinity = b.int(ty, 0x7f80_0000);
     b.compare(CompareOp::Greater, bits, infinity)
 }
 
-/// `bits` shifted right by `count`, rounded to nearest, ties to even.
+/// Shifts `bits` right by `count` and rounds to nearest, ties to even.
 fn shift_to_nearest(b: &mut KernelBuilder, bits: Value, count: u8) -> Value {
     let odd = b.shift(BinaryOp::ShiftRightUnsigned, bits, count);
     let odd = and(b, odd, 1);
@@ -30,13 +30,13 @@ fn shift_to_nearest(b: &mut KernelBuilder, bits: Value, count: u8) -> Value {
     b.shift(BinaryOp::ShiftRightUnsigned, nudged, count)
 }
 
-/// The numbers that bfloat16 bits stand for.
+/// Converts the bits of bfloat16 numbers to binary32.
 pub fn f32_of_bf16(b: &mut KernelBuilder, bits: Value) -> Value {
     let bits = b.shift(BinaryOp::ShiftLeft, bits, 16);
     b.convert(ConvertOp::Bitcast, bits, Lane::F32)
 }
 
-/// The bfloat16 nearest to each number, ties to even, as bits in the low half of i32 lanes.
+/// Converts numbers to the nearest bfloat16, ties to even, as bits in the low half of i32 lanes.
 pub fn bf16_of_f32(b: &mut KernelBuilder, x: Value) -> Value {
     let bits = b.convert(ConvertOp::Bitcast, x, Lane::I32);
     let size = and(b, bits, i64::from(i32::MAX));
@@ -49,8 +49,8 @@ pub fn bf16_of_f32(b: &mut KernelBuilder, x: Value) -> Value {
     b.select(unknown, nan, rounded)
 }
 
-/// Binary64 numbers as binary32 that round to any narrower float as the binary64 would: towards zero, the last bit set if anything was
-/// cut ("round to odd").
+/// Converts binary64 to binary32 by rounding to odd: towards zero, and the last bit is set if anything was cut. A further conversion to a narrower
+/// float then rounds as if from binary64.
 pub fn f32_to_odd(b: &mut KernelBuilder, x: Value) -> Value {
     let nearest = b.convert(ConvertOp::Demote, x, Lane::F32);
     let back = b.convert(ConvertOp::Promote, nearest, Lane::F64);

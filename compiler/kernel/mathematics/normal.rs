@@ -5,13 +5,13 @@ use super::{Arithmetic, add_constant, between, constant, erf, is_wide, mul_const
 use crate::kernel::{BinaryOp, KernelBuilder, UnaryOp, Value};
 use std::f64::consts::FRAC_1_SQRT_2;
 
-/// From here on the result is 1 in binary32.
+/// Argument from which the result is 1 in binary32.
 const ONE_FROM: f64 = 5.449_996;
 
-/// ½ (1 + erf(x ÷ √2)), with an absolute error of 2⁻²² in binary32: it is 0 and 1 beyond ±5.45, and never below 0 or above 1. In
-/// binary64 it is the sum.
+/// Computes ½ (1 + erf(x ÷ √2)). In binary32 the absolute error is 2⁻²². The result is 0 and 1 beyond ±5.45, and never below 0 or above 1. In
+/// binary64 it is computed by this formula.
 ///
-/// GELU is x times this. Half of the operations of [`erf`] do, since numbers close to 0 are not told apart.
+/// GELU is x times this function. It takes half of the operations of [`erf`], since it does not distinguish numbers close to 0.
 pub fn normal_cdf(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let half = constant(b, x, 0.5);
     if is_wide(b, x) {
@@ -27,8 +27,7 @@ pub fn normal_cdf(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Va
     b.binary(BinaryOp::FloatMaxFirst, sum, zero)
 }
 
-/// x p(x²) / q(x²), which is Φ(x) − ½ for |x| ≤ 5.45, where no rounding takes it further from the truth than 3.8 · 2⁻²⁴, and ½ at the
-/// bound.
+/// Computes Φ(x) − ½ for |x| ≤ 5.45 as x p(x²) / q(x²). With rounding, the error is at most 3.8 · 2⁻²⁴. At the bound the result is ½.
 fn difference_from_half(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let square = b.mul(x, x);
     let p = arithmetic.polynomial(

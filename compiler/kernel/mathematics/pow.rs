@@ -4,15 +4,15 @@ use super::special::with_sign_of_power;
 use super::{add_constant, between, constant, is_wide, polynomial, wide};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
-/// 1.5 · 2⁵²: a number added to it is rounded to an integer that stands in the low bits of the sum.
+/// 1.5 · 2⁵². A number plus this is rounded to an integer in the low bits of the sum.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
-/// 2⁵²: an integer below it, or-ed into its bits, is added.
+/// 2⁵². A smaller integer is added to it by a bitwise or.
 const INTEGER: f64 = 4_503_599_627_370_496.0;
-/// Results beyond 2 to this power, or below 2 to minus it, are ∞ and 0 in binary32.
+/// Exponent beyond which results are ∞ or 0 in binary32.
 const LARGEST_POWER: f64 = 160.0;
 
-/// xʸ, within 1 ulp, in binary64 inside. Overflows to ∞; denormal results are correct. Special operands are as in C99: 1ʸ and x⁰ are 1 even for
-/// NaN, a negative number to a power that is no integer is NaN, and zeros and infinities keep their sign for odd powers.
+/// Computes xʸ within 1 ulp, by binary64 arithmetic. It overflows to ∞, and denormal results are correct. Special operands follow C99. 1ʸ and x⁰ are
+/// 1 even for NaN. A negative number to a power that is not an integer is NaN. Zeros and infinities keep their sign for odd powers.
 pub fn pow(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     if is_wide(b, x) {
         return wide::pow(b, x, y);
@@ -26,9 +26,9 @@ pub fn pow(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     b.select(is_one, one, signed)
 }
 
-/// |x|ʸ.
+/// Computes |x|ʸ.
 fn power_of_magnitude(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
-    // Finite powers, so that 0, the logarithm of 1, times them is 0.
+    // Powers are made finite, so that their product with 0, the logarithm of 1, is 0.
     let y = between(b, y, f64::from(f32::MIN), f64::from(f32::MAX));
     let y = b.convert(ConvertOp::Promote, y, Lane::F64);
     let x = b.unary(UnaryOp::Abs, x);
@@ -39,7 +39,7 @@ fn power_of_magnitude(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     b.convert(ConvertOp::Demote, power, Lane::F32)
 }
 
-/// log₂ x for binary64 lanes that hold 0, +∞, NaN or magnitudes of binary32 numbers, with a relative error of 2⁻⁴⁵.
+/// Computes log₂ x with a relative error of 2⁻⁴⁵, for binary64 lanes that hold 0, +∞, NaN or magnitudes of binary32 numbers.
 fn log2(b: &mut KernelBuilder, x: Value) -> Value {
     let (mantissa, exponent) = split(b, x);
     let numerator = add_constant(b, mantissa, -1.0);
@@ -70,13 +70,13 @@ fn log2(b: &mut KernelBuilder, x: Value) -> Value {
     b.select(ordinary, result, special)
 }
 
-/// A positive binary64 number as a mantissa in √½..√2 and an exponent of two.
+/// Splits a positive binary64 number into a mantissa in √½..√2 and an exponent of two.
 fn split(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
     let one = 1f64.to_bits() as i64;
     let root_of_half = std::f64::consts::FRAC_1_SQRT_2.to_bits() as i64;
     let bits = b.convert(ConvertOp::Bitcast, x, Lane::I64);
     let integers = b.ty(bits);
-    // Numbers from √½ of the next power of two on get the exponent of that power.
+    // A number of at least √½ times the next power of two gets the exponent of that power.
     let lift = b.int(integers, one - root_of_half);
     let lifted = b.add(bits, lift);
     let biased = b.shift(BinaryOp::ShiftRightUnsigned, lifted, 52);
@@ -91,7 +91,7 @@ fn split(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
     (b.convert(ConvertOp::Bitcast, mantissa, Lane::F64), exponent)
 }
 
-/// 2ᵗ for binary64 lanes, with a relative error of 2⁻²⁹; powers beyond ±160 give 2^±160.
+/// Computes 2ᵗ of binary64 lanes, with a relative error of 2⁻²⁹. Powers beyond ±160 give 2^±160.
 fn exp2(b: &mut KernelBuilder, t: Value) -> Value {
     let t = between(b, t, -LARGEST_POWER, LARGEST_POWER);
     let rounded = add_constant(b, t, ROUNDER);

@@ -1,15 +1,15 @@
-//! Reciprocals by products and sums: a division of 512 bits takes as long as thirty of these on many machines, and nothing else of its kind meanwhile.
+//! Reciprocals by products and sums. On many machines a 512-bit division takes as long as thirty of these, and blocks other divisions meanwhile.
 
 use super::{constant, integer_lane};
 use crate::kernel::{ConvertOp, KernelBuilder, Value};
 
-/// Bits of −2¹²⁷: less the bits of d, they are those of −1/d, where mantissas are taken for logarithms.
+/// Bits of −2¹²⁷. Minus the bits of d, they approximate the bits of −1/d, since a mantissa approximates a logarithm.
 const NEGATED: i64 = 0xff00_0000_u32 as i32 as i64;
 
-/// −1/d, within 1 ulp, of binary32 numbers from 1 to 2¹²⁵, by fused products.
+/// Computes −1/d within 1 ulp by fused products, for binary32 numbers from 1 to 2¹²⁵.
 ///
-/// The first guess y is linear between powers of two, so that −dy is in 1..=1.125. A polynomial of it, whose relative error is 2⁻¹⁴·², corrects y, and a
-/// step of Newton's method the result. All is negated, since the language has no fused product that is subtracted.
+/// The first guess y is linear between powers of two, so that −dy is in 1..=1.125. A polynomial of −dy corrects y to a relative error of 2⁻¹⁴·². A
+/// step of Newton's method corrects the result. Everything is negated, since the language has no fused product that is subtracted.
 pub fn negative_reciprocal(b: &mut KernelBuilder, d: Value) -> Value {
     let float = b.ty(d).lane;
     let bits = b.convert(ConvertOp::Bitcast, d, integer_lane(b, d));

@@ -3,13 +3,13 @@
 use super::{constant, is_wide, mul_constant, wide, with_sign};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
-/// Bits of a quotient that one step finds: with the 24 bits of a divisor they stay exact in binary64.
+/// Bits of a quotient that one step finds. Their product with the 24 bits of a divisor is exact in binary64.
 const BITS: i32 = 28;
-/// Quotients of two binary32 numbers are below 2 to ten times [`BITS`].
+/// Number of steps. Quotients of two binary32 numbers are below 2 to ten times [`BITS`].
 const STEPS: i32 = 10;
 
-/// x − n · y for the whole number n next to x ÷ y towards zero, exact, with the sign of x (C's `fmod`). A zero divisor and
-/// an infinite dividend give NaN, an infinite divisor gives x.
+/// Computes x − n · y exactly, where n is x ÷ y rounded towards zero (C's `fmod`). The result has the sign of x. A zero divisor or an infinite
+/// dividend gives NaN, and an infinite divisor gives x.
 pub fn remainder(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     if is_wide(b, x) {
         return wide::remainder(b, x, y);
@@ -19,7 +19,7 @@ pub fn remainder(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
         b.convert(ConvertOp::Promote, x, Lane::F64)
     };
     let (mut rest, divisor) = (magnitude(b, x), magnitude(b, y));
-    // Long division: multiples of ever smaller shifted divisors go.
+    // Long division subtracts multiples of smaller and smaller shifted divisors.
     for step in (0..STEPS).rev() {
         let shifted = mul_constant(b, divisor, f64::powi(2.0, BITS * step));
         rest = divided(b, rest, shifted);
@@ -34,7 +34,7 @@ pub fn remainder(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     b.select(whole, x, result)
 }
 
-/// x less as many times y as fit, for a quotient of at most [`BITS`] bits; the quotient may be rounded up to one too many.
+/// Subtracts from x as many times y as fit, for a quotient of at most [`BITS`] bits. The quotient may be one too large, which is corrected.
 fn divided(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     let quotient = b.binary(BinaryOp::FloatDiv, x, y);
     let times = b.unary(UnaryOp::Trunc, quotient);

@@ -3,7 +3,7 @@
 use super::constant;
 use crate::kernel::{BinaryOp, KernelBuilder, UnaryOp, Value};
 
-/// 1/√x in two correctly rounded steps, within 2 ulp (1.5 measured, as the error of the root may count double); ±0 gives ±∞, negative numbers NaN.
+/// Computes 1/√x in two correctly rounded steps, within 2 ulp: the error of the root may count double. ±0 gives ±∞, and negative numbers give NaN.
 pub fn rsqrt(b: &mut KernelBuilder, x: Value) -> Value {
     let root = b.unary(UnaryOp::Sqrt, x);
     let one = constant(b, x, 1.0);

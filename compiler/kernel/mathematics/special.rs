@@ -1,9 +1,9 @@
-//! Results of special operands, of binary32 and binary64 lanes alike.
+//! Results for special operands, for binary32 and binary64 lanes.
 
 use super::{constant, integer_lane, mul_constant};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, UnaryOp, Value};
 
-/// The logarithm of 0, +∞, negative numbers and NaN.
+/// Returns the logarithm of 0, +∞, negative numbers and NaN.
 pub fn log_of_special(b: &mut KernelBuilder, x: Value, zero: Value) -> Value {
     let nan = constant(b, x, f64::NAN);
     let pole = constant(b, x, f64::NEG_INFINITY);
@@ -13,7 +13,8 @@ pub fn log_of_special(b: &mut KernelBuilder, x: Value, zero: Value) -> Value {
     b.select(is_zero, pole, rest)
 }
 
-/// A power of a magnitude, made negative where x is (zeros too) and y is odd, and NaN where x is negative and finite and y is no integer.
+/// Gives a power of a magnitude its sign. It is negated if x is negative, −0 included, and y is odd. It is NaN if x is negative and finite, and y is
+/// not an integer.
 pub fn with_sign_of_power(b: &mut KernelBuilder, magnitude: Value, x: Value, y: Value) -> Value {
     let whole = b.unary(UnaryOp::Trunc, y);
     let half = mul_constant(b, y, 0.5);

@@ -5,12 +5,12 @@ use super::{Arithmetic, add_constant, constant, is_wide, wide, with_sign};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
-/// From this magnitude on, 1 − 2 / (e²ˣ + 1) cancels little; below it the polynomial of x is taken.
+/// Magnitude from which 1 − 2 / (e²ˣ + 1) cancels little. Below it, a polynomial of x is used.
 const LARGE: f64 = 0.625;
-/// From here on the result is 1 in binary32.
+/// Argument from which the result is 1 in binary32.
 const ONE_FROM: f64 = 9.1;
 
-/// The hyperbolic tangent, within 2 ulp; keeps the sign of zero.
+/// Computes the hyperbolic tangent within 2 ulp. The sign of zero is kept.
 pub fn tanh(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     if is_wide(b, x) {
         return wide::tanh(b, x);
@@ -19,13 +19,13 @@ pub fn tanh(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let small = tanh_small(b, arithmetic, magnitude);
     let large = if arithmetic.fused { tanh_of_power(b, arithmetic, magnitude) } else { tanh_large(b, arithmetic, magnitude) };
     let bound = constant(b, x, LARGE);
-    // NaN takes the polynomial, which keeps it.
+    // NaN takes the polynomial, which returns NaN.
     let is_large = b.compare(CompareOp::GreaterEqual, magnitude, bound);
     let result = b.select(is_large, large, small);
     with_sign(b, result, x)
 }
 
-/// x + x³ p(x²) for 0 ≤ x ≤ 0.625, with a relative error of 2⁻²⁷·⁷ before rounding.
+/// Computes x + x³ p(x²) for 0 ≤ x ≤ 0.625, with a relative error of 2⁻²⁷·⁷ before rounding.
 fn tanh_small(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let square = b.mul(x, x);
     let p = arithmetic.polynomial(
@@ -43,7 +43,7 @@ fn tanh_small(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value 
     arithmetic.multiply_add(b, cube, p, x)
 }
 
-/// 1 − 2 / (e²ˣ + 1) for x from 0.625 on.
+/// Computes 1 − 2 / (e²ˣ + 1) for x from 0.625 on.
 fn tanh_large(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let bound = constant(b, x, ONE_FROM);
     let x = b.binary(BinaryOp::FloatMinFirst, x, bound);
@@ -55,7 +55,8 @@ fn tanh_large(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value 
     b.sub(one, quotient)
 }
 
-/// 1 − 2t / (1 + t) with t = e⁻²ˣ, for x from 0.625 on, without a division: a polynomial of t, with a relative error of 2⁻²⁵·⁵ before rounding.
+/// Computes 1 − 2t / (1 + t) with t = e⁻²ˣ, for x from 0.625 on. A polynomial of t replaces the division.
+/// Its relative error is 2⁻²⁵·⁵ before rounding.
 fn tanh_of_power(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {
     let bound = constant(b, x, ONE_FROM);
     let x = b.binary(BinaryOp::FloatMinFirst, x, bound);
@@ -75,8 +76,8 @@ fn tanh_of_power(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Val
     )
 }
 
-/// e to the 2x · `sign`, which is 1 or −1, for 0 ≤ x ≤ 9.1, of no number something: 2ⁿ p(r) with r = x ∓ ½ n ln 2, with a relative error of 2⁻²³·³ before
-/// rounding. The result of the function is larger than what is subtracted from it.
+/// Computes e to the 2x · `sign` for 0 ≤ x ≤ 9.1; `sign` is 1 or −1. NaN gives an arbitrary result. The form is 2ⁿ p(r) with r = x ∓ ½ n ln 2, with a
+/// relative error of 2⁻²³·³ before rounding. This is exact enough: the caller's result is larger than the part that it subtracts.
 fn exp_of_double(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value, sign: f64) -> Value {
     let rounder = constant(b, x, ROUNDER);
     let rounded = arithmetic.add_multiple(b, x, sign * 2.0 * consts::LOG2_E, rounder);
@@ -97,7 +98,7 @@ fn exp_of_double(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value, sign: 
     if arithmetic.scales {
         return b.binary(BinaryOp::FloatScale, p, n);
     }
-    // n is within ±27: the exponent of p has room for it.
+    // n is within ±27, so it fits the exponent of p.
     let bits = b.convert(ConvertOp::Bitcast, rounded, Lane::I32);
     let exponent = b.shift(BinaryOp::ShiftLeft, bits, 23);
     let bits = b.convert(ConvertOp::Bitcast, p, Lane::I32);

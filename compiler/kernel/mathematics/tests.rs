@@ -1,19 +1,19 @@
-//! Errors and special values, measured with the kernel interpreter against libm in binary64.
+//! Tests that measure errors and special values with the kernel interpreter, against libm in binary64.
 
 use super::super::interpret::interpret;
 use super::*;
 use crate::kernel::{BufferKind, Kernel};
 
-/// Lanes of one run: many, so that the interpreter spends its time on lanes.
+/// Lanes of one run: so many that the interpreter spends its time on lanes.
 const LANES: u16 = 1024;
 
 type Unary = fn(&mut KernelBuilder, Arithmetic, Value) -> Value;
 
-/// The arithmetic of all machines; each is another form of a function.
+/// All arithmetics of machines. Each gives a function another form.
 const ARITHMETICS: [Arithmetic; 3] =
     [Arithmetic::PLAIN, Arithmetic { fused: true, scales: false }, Arithmetic { fused: true, scales: true }];
 
-/// A kernel over `LANES` operands in each of `inputs` buffers.
+/// Makes a kernel over `LANES` operands in each of `inputs` buffers.
 fn kernel(inputs: usize, build: impl FnOnce(&mut KernelBuilder, &[Value]) -> Value) -> Kernel {
     let mut b = KernelBuilder::new("mathematics");
     let buffers: Vec<_> = (0..inputs).map(|i| b.buffer(format!("x{i}"), BufferKind::Input, Lane::F32, LANES.into(), 4)).collect();
@@ -39,12 +39,12 @@ fn run(kernel: &Kernel, operands: &[&[f32]]) -> Vec<f32> {
     results.map(|chunk| f32::from_le_bytes(chunk.try_into().expect("four bytes"))).collect()
 }
 
-/// Every `step`th bit pattern of a range.
+/// Returns every `step`th bit pattern of a range.
 fn bits(range: std::ops::RangeInclusive<u32>, step: usize) -> Vec<f32> {
     range.step_by(step).map(f32::from_bits).collect()
 }
 
-/// Bit patterns over everything, NaN included, with the neighbourhoods of numbers where something changes.
+/// Returns bit patterns of all kinds, NaN included, and the neighbours of edges where a function changes its form.
 fn everything(edges: &[f32]) -> Vec<f32> {
     let mut numbers = bits(0..=u32::MAX, 5077);
     for edge in edges.iter().chain(&[0.0, 1.0, 0.5, 2.0, f32::MIN_POSITIVE, f32::MAX]) {
@@ -56,7 +56,7 @@ fn everything(edges: &[f32]) -> Vec<f32> {
     numbers
 }
 
-/// The distance of a result from the true one in units of the last place of binary32 at the true one.
+/// Returns the distance of a result from the true one, in units of the last place of the true one as binary32.
 fn ulps(result: f32, truth: f64) -> f64 {
     let rounded = truth as f32;
     if result.to_bits() == rounded.to_bits() || result.is_nan() && truth.is_nan() {
@@ -65,7 +65,7 @@ fn ulps(result: f32, truth: f64) -> f64 {
     if result.is_nan() || truth.is_nan() || (result.is_infinite() && rounded.is_finite() && rounded.abs() != f32::MAX) {
         return f64::INFINITY;
     }
-    // +0 for −0 counts as wrong: special values are told by their signs.
+    // +0 instead of −0 is an error: the sign is part of a special value.
     if result == 0.0 && rounded == 0.0 {
         return if truth == 0.0 { f64::INFINITY } else { 0.0 };
     }
@@ -75,12 +75,12 @@ fn ulps(result: f32, truth: f64) -> f64 {
     (limited - truth).abs() / 2f64.powi(exponent.min(127) - 23)
 }
 
-/// The worst error over some numbers, in any arithmetic.
+/// Returns the largest error over some numbers, in all arithmetics.
 fn worst(function: Unary, truth: impl Fn(f64) -> f64, numbers: &[f32]) -> (f64, f32) {
     worst_with(&[ARITHMETICS[0], ARITHMETICS[2]], function, truth, numbers)
 }
 
-/// The worst error over some numbers, in some arithmetics.
+/// Returns the largest error over some numbers, in some arithmetics.
 fn worst_with(arithmetics: &[Arithmetic], function: Unary, truth: impl Fn(f64) -> f64, numbers: &[f32]) -> (f64, f32) {
     let kernels: Vec<_> = arithmetics.iter().map(|&arithmetic| kernel(1, |b, x| function(b, arithmetic, x[0]))).collect();
     let mut worst = (0.0, 0.0);
@@ -111,7 +111,7 @@ fn products_with_powers_of_two_have_the_same_bits_either_way() {
 #[track_caller]
 fn within(bound: f64, (error, x): (f64, f32)) {
     assert!(error <= bound, "{error} ulp at {x:e} ({:#x})", x.to_bits());
-    // A bound far above what is measured would not notice a worse polynomial.
+    // A bound far above the measured error would not notice a worse polynomial.
     assert!(error > 0.4 * bound, "only {error} ulp");
 }
 
@@ -155,7 +155,7 @@ fn erfc_is_within_six_ulp_where_it_is_normal() {
     assert!(worst(erfc, libm::erfc, &tiny).0 <= 6.0 + 2.0);
 }
 
-/// In units of 2⁻²², which the error is: absolute, for the result may be 0.
+/// The error is absolute, in units of 2⁻²²: the result may be 0.
 #[test]
 fn normal_cdf_is_within_two_to_the_minus_22nd() {
     let numbers: Vec<f32> = everything(&[5.45, 1.0]).into_iter().chain(bits(1f32.to_bits()..=6f32.to_bits(), 37)).collect();
@@ -194,7 +194,7 @@ fn sin_and_cos_are_within_two_ulp_to_two_to_the_26th() {
     let mut numbers: Vec<f32> =
         everything(&[std::f32::consts::FRAC_PI_4, largest]).into_iter().filter(|x| x.abs() <= largest || !x.is_finite()).collect();
     numbers.extend(bits(0.25f32.to_bits()..=largest.to_bits(), 709));
-    // Multiples of a quarter turn, where the remainder has the fewest digits.
+    // Multiples of a quarter turn have the smallest remainders.
     numbers.extend((1..20_000u32).map(|n| (f64::from(n * n) * std::f64::consts::FRAC_PI_2) as f32).filter(|x| x.abs() <= largest));
     within(2.0, worst(sin, libm::sin, &numbers));
     within(2.0, worst(cos, libm::cos, &numbers));
@@ -203,14 +203,15 @@ fn sin_and_cos_are_within_two_ulp_to_two_to_the_26th() {
 #[test]
 fn sin_and_cos_of_large_angles_are_those_of_the_whole_angle() {
     let far = bits(67_108_864f32.to_bits()..=f32::MAX.to_bits(), 2011);
-    // A small angle behind each, for lanes decide for themselves; and the binary32 nearest to a multiple of π/2.
+    // A small angle follows each large one, since each lane chooses its own form. The first extra number is the binary32 nearest to a multiple of
+    // π/2.
     let mut numbers: Vec<f32> = far.iter().flat_map(|&x| [x, 1.0, -x]).collect();
     numbers.extend([16_367_173.0 * 2f32.powi(72), f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
     within(2.0, worst(sin, libm::sin, &numbers));
     within(2.0, worst(cos, libm::cos, &numbers));
 }
 
-/// The values of a function of two operands.
+/// Returns the values of a function of two operands.
 fn of_pairs(function: impl Fn(&mut KernelBuilder, Value, Value) -> Value, xs: &[f32], ys: &[f32]) -> Vec<f32> {
     let kernel = kernel(2, |b, x| function(b, x[0], x[1]));
     xs.chunks(LANES.into()).zip(ys.chunks(LANES.into())).flat_map(|(xs, ys)| run(&kernel, &[xs, ys])).collect()
@@ -233,7 +234,7 @@ fn atan2_of_binary64_is_far_more_exact() {
     let wide = |b: &mut KernelBuilder, y, x| {
         let (y, x) = (b.convert(ConvertOp::Promote, y, Lane::F64), b.convert(ConvertOp::Promote, x, Lane::F64));
         let angle = atan2(b, y, x);
-        // What binary32 cannot hold of the angle, scaled up to where it can.
+        // This is the rounding error of the angle in binary32, scaled up to a range that binary32 holds.
         let near = b.convert(ConvertOp::Demote, angle, Lane::F32);
         let near = b.convert(ConvertOp::Promote, near, Lane::F64);
         let rest = b.sub(angle, near);
@@ -280,7 +281,7 @@ fn bfloat16_is_read_and_rounded_exactly() {
     }
 }
 
-/// Pairs of operands: of everything, of moderate ones, of those whose power is near an edge, and of all special ones.
+/// Returns pairs of operands: of all kinds, of moderate size, with powers near an edge, and all special ones.
 fn pairs() -> (Vec<f32>, Vec<f32>) {
     let special =
         [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 8_388_609.0, 16_777_217.0, 1e30, f32::INFINITY, f32::NAN, f32::MIN_POSITIVE, 1e-45, f32::MAX];
@@ -298,7 +299,7 @@ fn pairs() -> (Vec<f32>, Vec<f32>) {
     for i in 0..300_000 {
         let x = f32::from_bits(random());
         let unit = f64::from(random()) / 2f64.powi(32);
-        // Powers of x between 2⁻¹⁵² and 2¹³⁰; or any at all; or small integers; or x near 1.
+        // Powers of x are between 2⁻¹⁵² and 2¹³⁰, or arbitrary, or small integers, or x is near 1.
         let log2 = libm::log2(f64::from(x).abs());
         let (x, y) = match i % 4 {
             0 => (x.abs(), ((unit * 282.0 - 152.0) / log2) as f32),

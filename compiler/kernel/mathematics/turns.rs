@@ -1,29 +1,29 @@
-//! Angles of many turns. Of their product with 2/π, which counts quarter turns, only what it has beyond whole turns says anything. So 2/π is taken in
-//! parts, short enough for exact products, and whole turns go from each of these (Payne and Hanek, 1983).
+//! Reduction of angles of many turns (Payne and Hanek, 1983). The product with 2/π counts quarter turns, and whole turns in it do not matter. So 2/π
+//! is split into parts, short enough for exact products, and whole turns are dropped from each product.
 
 use super::{ROUNDER, add_constant, constant, integer_lane, mul_constant};
 use crate::kernel::{CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Value};
 use std::f64::consts;
 
-/// 1.5 · 2⁵⁴: a number below [`WHOLE`] added to it is rounded to whole turns, which are four quarters.
+/// 1.5 · 2⁵⁴. A number below [`WHOLE`] plus this is rounded to whole turns, which are four quarters each.
 const TURN_ROUNDER: f64 = 27_021_597_764_222_976.0;
-/// 2⁵⁴: from here on numbers are whole turns.
+/// 2⁵⁴. Numbers from here on are whole turns.
 const WHOLE: f64 = 18_014_398_509_481_984.0;
 
 /// Bits of a word of [`TWO_OVER_PI`].
 pub const WORD_BITS: i32 = 24;
-/// 2/π below the point, in words of [`WORD_BITS`].
+/// Digits of 2/π after the point, in words of [`WORD_BITS`].
 pub const TWO_OVER_PI: [u32; 50] = [
     0xa2f983, 0x6e4e44, 0x1529fc, 0x2757d1, 0xf534dd, 0xc0db62, 0x95993c, 0x439041, 0xfe5163, 0xabdebb, 0xc561b7, 0x246e3a, 0x424dd2,
     0xe00649, 0x2eea09, 0xd1921c, 0xfe1deb, 0x1cb129, 0xa73ee8, 0x8235f5, 0x2ebb44, 0x84e99c, 0x7026b4, 0x5f7e41, 0x3991d6, 0x398353,
     0x39f49c, 0x845f8b, 0xbdf928, 0x3b1ff8, 0x97ffde, 0x05980f, 0xef2f11, 0x8b5a0a, 0x6d1f6d, 0x367ecf, 0x27cb09, 0xb74f46, 0x3f669e,
     0x5fea2d, 0x7527ba, 0xc7ebe5, 0xf17b3d, 0x0739f7, 0x8a5292, 0xea6bfb, 0x5fb11f, 0x8d5d08, 0x560330, 0x46fc7b,
 ];
-/// Words that an angle of binary32 needs: what they leave out is below 2⁻⁶⁴ quarter turns of it.
+/// Words of 2/π that a binary32 angle needs. The remaining words contribute less than 2⁻⁶⁴ quarter turns.
 const SHORT_WORDS: usize = 8;
 
-/// What `far` computes for the lanes of magnitudes beyond a bound, and `near` elsewhere. Lanes beyond it are rare, so that no vector without one waits
-/// for them.
+/// Computes `far` for lanes whose magnitude is beyond a bound, and returns `near` for the others. Such lanes are rare, so `far` is computed only for
+/// vectors that contain one.
 pub fn where_beyond(
     b: &mut KernelBuilder,
     magnitude: Value,
@@ -41,7 +41,7 @@ pub fn where_beyond(
     b.if_else(some, selected, |_| near.clone())
 }
 
-/// Whether some lane of magnitudes is beyond a bound; NaN may be. Numbers that are not negative are in the order of their bits.
+/// Tests whether the magnitude of some lane is beyond a bound; NaN counts as beyond. Non-negative floats have the order of their bits.
 fn some_beyond(b: &mut KernelBuilder, magnitude: Value, bound: f64) -> Value {
     let lane = integer_lane(b, magnitude);
     let bits = b.convert(ConvertOp::Bitcast, magnitude, lane);
@@ -51,8 +51,8 @@ fn some_beyond(b: &mut KernelBuilder, magnitude: Value, bound: f64) -> Value {
     b.compare(CompareOp::Greater, largest, bound)
 }
 
-/// The quarter turn nearest to an angle of the 24 bits of a binary32, plus [`ROUNDER`], and what the angle has beyond it, with a relative error of 2⁻³⁰.
-/// Sums are exact until a part lies below their last bit, and no angle of 24 bits is nearer to a quarter turn than 2⁻³⁰.
+/// Returns the quarter turn nearest to a binary32 angle, plus [`ROUNDER`], and the remainder with a relative error of 2⁻³⁰. Sums are exact until a
+/// part is below their last bit. No angle of 24 bits is nearer to a quarter turn than 2⁻³⁰.
 pub fn short_remainder(b: &mut KernelBuilder, angle: Value) -> (Value, Value) {
     let (mut rounded, mut rest) = (constant(b, angle, ROUNDER), constant(b, angle, 0.0));
     for (word, exponent) in TWO_OVER_PI[..SHORT_WORDS].iter().zip(1..) {
@@ -67,7 +67,7 @@ pub fn short_remainder(b: &mut KernelBuilder, angle: Value) -> (Value, Value) {
     (rounded, mul_constant(b, rest, consts::FRAC_PI_2))
 }
 
-/// What quarter turns above −2⁵⁴ have beyond whole turns, in −2..=2, exact; NaN for infinity.
+/// Removes whole turns from quarter turns above −2⁵⁴. The result is exact and in −2..=2; infinity gives NaN.
 pub fn beyond_turns(b: &mut KernelBuilder, quarters: Value) -> Value {
     let rounded = add_constant(b, quarters, TURN_ROUNDER);
     let turns = add_constant(b, rounded, -TURN_ROUNDER);

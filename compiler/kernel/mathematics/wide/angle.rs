@@ -7,22 +7,22 @@ use super::turns::{HALF_PI, long_remainder};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
-/// 2⁴⁵: to here the product of the quarter turns with π/2 is exact enough.
+/// 2⁴⁵. Up to here, the product of the quarter turns with π/2 is exact enough.
 const LARGEST: f64 = 35_184_372_088_832.0;
 
-/// sin x, within 1 ulp; keeps the sign of zero. Infinities give NaN.
+/// Computes sin x within 1 ulp. The sign of zero is kept, and infinities give NaN.
 pub fn sin(b: &mut KernelBuilder, x: Value) -> Value {
     let result = sine_from(b, x, 0);
     let sign = b.convert(ConvertOp::Bitcast, x, Lane::I64);
     flip_sign(b, result, sign)
 }
 
-/// cos x, within 1 ulp; infinities give NaN.
+/// Computes cos x within 1 ulp. Infinities give NaN.
 pub fn cos(b: &mut KernelBuilder, x: Value) -> Value {
     sine_from(b, x, 1)
 }
 
-/// The sine of the magnitude of `x`, `turns` quarter turns on.
+/// Computes the sine of the magnitude of `x` plus `turns` quarter turns.
 fn sine_from(b: &mut KernelBuilder, x: Value, turns: i64) -> Value {
     let magnitude = b.unary(UnaryOp::Abs, x);
     let (quarter, r) = reduce(b, magnitude);
@@ -35,12 +35,12 @@ fn sine_from(b: &mut KernelBuilder, x: Value, turns: i64) -> Value {
     let odd = b.binary(BinaryOp::And, quarter, one);
     let even = b.compare(CompareOp::Equal, odd, zero);
     let result = b.select(even, sine, cosine);
-    // The second and third quarter are below zero.
+    // The second and the third quarter are negative.
     let sign = b.shift(BinaryOp::ShiftLeft, quarter, 62);
     flip_sign(b, result, sign)
 }
 
-/// A number with its sign flipped where the highest bit of an i64 is set.
+/// Flips the sign of a number where the highest bit of an i64 is set.
 fn flip_sign(b: &mut KernelBuilder, x: Value, sign: Value) -> Value {
     let integers = b.ty(sign);
     let highest = b.int(integers, i64::MIN);
@@ -50,7 +50,7 @@ fn flip_sign(b: &mut KernelBuilder, x: Value, sign: Value) -> Value {
     b.convert(ConvertOp::Bitcast, bits, Lane::F64)
 }
 
-/// The quarter turn nearest to an angle, whose two low bits count, and what the angle has beyond it, in −π/4..=π/4.
+/// Reduces an angle to the nearest quarter turn, whose two low bits count, and a remainder in −π/4..=π/4.
 fn reduce(b: &mut KernelBuilder, magnitude: Value) -> (Value, Pair) {
     let near = near_remainder(b, magnitude);
     let near = listed(b, near);
@@ -61,13 +61,13 @@ fn reduce(b: &mut KernelBuilder, magnitude: Value) -> (Value, Pair) {
     (found[0], Pair { high: found[1], low: found[2] })
 }
 
-/// A quarter turn plus [`ROUNDER`] as an integer, and the numbers of a remainder.
+/// Converts a quarter turn plus [`ROUNDER`] to an integer, and lists it with the two numbers of the remainder.
 fn listed(b: &mut KernelBuilder, (rounded, r): (Value, Pair)) -> Vec<Value> {
     vec![b.convert(ConvertOp::Bitcast, rounded, Lane::I64), r.high, r.low]
 }
 
-/// The quarter turn nearest to an angle to [`LARGEST`], plus [`ROUNDER`], and what the angle has beyond it. The product of the quarter turns with π/2 is
-/// exact to 2⁻¹⁰⁵ of itself, and its difference to the angle is taken without rounding. NaN for infinities.
+/// Returns the quarter turn nearest to an angle up to [`LARGEST`], plus [`ROUNDER`], and the remainder. The product of the quarter turns with π/2 has
+/// a relative error of 2⁻¹⁰⁵, and its difference to the angle is exact. Infinities give NaN.
 fn near_remainder(b: &mut KernelBuilder, x: Value) -> (Value, Pair) {
     let scaled = mul_constant(b, x, consts::FRAC_2_PI);
     let rounded = add_constant(b, scaled, ROUNDER);
@@ -85,7 +85,7 @@ fn near_remainder(b: &mut KernelBuilder, x: Value) -> (Value, Pair) {
     (rounded, ordered_sum(b, found.high, low))
 }
 
-/// r + r³ p(r²), with a relative error of 2⁻⁵⁸ before rounding (Remez; FDLIBM's form).
+/// Computes r + r³ p(r²), with a relative error of 2⁻⁵⁸ before rounding (Remez; FDLIBM's form).
 fn sine_of_remainder(b: &mut KernelBuilder, r: Pair, square: Value) -> Value {
     let p = polynomial(
         b,
@@ -109,7 +109,7 @@ fn sine_of_remainder(b: &mut KernelBuilder, r: Pair, square: Value) -> Value {
     b.sub(r.high, tail)
 }
 
-/// 1 − r²/2 + r⁴ p(r²), with a relative error of 2⁻⁵⁸ before rounding (Remez; FDLIBM's form).
+/// Computes 1 − r²/2 + r⁴ p(r²), with a relative error of 2⁻⁵⁸ before rounding (Remez; FDLIBM's form).
 fn cosine_of_remainder(b: &mut KernelBuilder, r: Pair, square: Value) -> Value {
     let p = polynomial(
         b,

@@ -1,4 +1,4 @@
-//! The error function and its complement. Quotients of polynomials on five intervals (Remez; FDLIBM's intervals and coefficients).
+//! The error function and its complement: quotients of polynomials on five intervals (Remez; FDLIBM's intervals and coefficients).
 
 use super::super::{add_constant, constant, mul_constant, polynomial, with_sign};
 use super::exp::exp;
@@ -6,14 +6,14 @@ use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp
 
 /// Ends of the intervals.
 const ENDS: [f64; 3] = [0.84375, 1.25, 1.0 / 0.35];
-/// From here on the error function is 1 in binary64.
+/// Argument from which the error function is 1 in binary64.
 const ONE_FROM: f64 = 6.0;
-/// From here on its complement is 0 in binary64.
+/// Argument from which the complement is 0 in binary64.
 const ZERO_FROM: f64 = 27.3;
-/// About erf 1, which the second interval counts from.
+/// Approximation of erf 1. The second interval is relative to it.
 const AT_ONE: f64 = 0.845_062_911_510_467_5;
 
-/// erf x = x + x p(x²) ÷ q(x²) up to 0.84375.
+/// Coefficients of p and q in erf x = x + x p(x²) ÷ q(x²), up to 0.84375.
 const NEAR: [&[f64]; 2] = [
     &[
         0.128_379_167_095_512_56,
@@ -31,7 +31,7 @@ const NEAR: [&[f64]; 2] = [
         -3.960_228_278_775_368e-6,
     ],
 ];
-/// erf x = [`AT_ONE`] + p(x − 1) ÷ q(x − 1) up to 1.25.
+/// Coefficients of p and q in erf x = [`AT_ONE`] + p(x − 1) ÷ q(x − 1), up to 1.25.
 const AROUND_ONE: [&[f64]; 2] = [
     &[
         -0.002_362_118_560_752_659_4,
@@ -52,7 +52,7 @@ const AROUND_ONE: [&[f64]; 2] = [
         0.011_984_499_846_799_107,
     ],
 ];
-/// erfc x = e^(−x² − 0.5625 + p(1/x²) ÷ q(1/x²)) ÷ x up to 2.857.
+/// Coefficients of p and q in erfc x = e^(−x² − 0.5625 + p(1/x²) ÷ q(1/x²)) ÷ x, up to 2.857.
 const MIDDLE: [&[f64]; 2] = [
     &[
         -0.009_864_944_034_847_148,
@@ -76,7 +76,7 @@ const MIDDLE: [&[f64]; 2] = [
         -0.060_424_415_214_858_1,
     ],
 ];
-/// The same beyond.
+/// Coefficients of p and q in the form of [`MIDDLE`], beyond 2.857.
 const FAR: [&[f64]; 2] = [
     &[
         -0.009_864_942_924_700_1,
@@ -99,7 +99,7 @@ const FAR: [&[f64]; 2] = [
     ],
 ];
 
-/// The error function, 2/√π ∫₀ˣ e^(−t²) dt, within 2 ulp; keeps the sign of zero.
+/// Computes the error function, 2/√π ∫₀ˣ e^(−t²) dt, within 2 ulp. The sign of zero is kept.
 pub fn erf(b: &mut KernelBuilder, x: Value) -> Value {
     let magnitude = b.unary(UnaryOp::Abs, x);
     let near = near_zero(b, magnitude);
@@ -115,7 +115,7 @@ pub fn erf(b: &mut KernelBuilder, x: Value) -> Value {
     with_sign(b, result, x)
 }
 
-/// 1 − erf x, within 4 ulp where the result is normal.
+/// Computes 1 − erf x within 4 ulp if the result is normal.
 pub fn erfc(b: &mut KernelBuilder, x: Value) -> Value {
     let magnitude = b.unary(UnaryOp::Abs, x);
     let tail = near_zero(b, magnitude);
@@ -137,7 +137,7 @@ pub fn erfc(b: &mut KernelBuilder, x: Value) -> Value {
     b.select(is_left, left, right)
 }
 
-/// The first of three up to 0.84375, the second up to 1.25, else the third.
+/// Selects the first value up to 0.84375, the second up to 1.25, and the third beyond.
 fn by_interval(b: &mut KernelBuilder, x: Value, [first, second, third]: [Value; 3]) -> Value {
     let (low, high) = (constant(b, x, ENDS[0]), constant(b, x, ENDS[1]));
     let is_first = b.compare(CompareOp::Less, x, low);
@@ -151,20 +151,20 @@ fn quotient(b: &mut KernelBuilder, x: Value, [numerator, denominator]: [&[f64]; 
     b.binary(BinaryOp::FloatDiv, numerator, denominator)
 }
 
-/// erf x − x.
+/// Computes erf x − x.
 fn near_zero(b: &mut KernelBuilder, x: Value) -> Value {
     let square = b.mul(x, x);
     let quotient = quotient(b, square, NEAR);
     b.mul(x, quotient)
 }
 
-/// erf x − [`AT_ONE`].
+/// Computes erf x − [`AT_ONE`].
 fn around_one(b: &mut KernelBuilder, x: Value) -> Value {
     let s = add_constant(b, x, -1.0);
     quotient(b, s, AROUND_ONE)
 }
 
-/// erfc x for x from 1.25 to 28. The square of x with the lower half of its digits cut is exact.
+/// Computes erfc x for x from 1.25 to 28. The lower half of x's digits is cut, so that the square is exact.
 fn complement_of_large(b: &mut KernelBuilder, x: Value) -> Value {
     let one = constant(b, x, 1.0);
     let square = b.mul(x, x);

@@ -4,22 +4,22 @@ use super::super::{ROUNDER, add_constant, between, constant, mul_constant, polyn
 use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
 use std::f64::consts;
 
-/// The first 33 bits of ln 2: products with exponents are exact.
+/// The first 33 bits of ln 2. Its products with exponents are exact.
 pub const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
 /// ln 2 − [`LN_2_HIGH`].
 pub const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
-/// eˣ, within 1 ulp. Overflows to +∞; below the smallest denormal number it is 0.
+/// Computes eˣ within 1 ulp. It overflows to +∞. Results below the smallest denormal number are 0.
 pub fn exp(b: &mut KernelBuilder, x: Value) -> Value {
     let nothing = constant(b, x, 0.0);
     exp_of_sum(b, x, nothing)
 }
 
-/// e^(x + y) for y below a thousandth of 1.
+/// Computes e^(x + y) for |y| below 0.001.
 pub fn exp_of_sum(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
-    // Beyond these bounds the result is +∞ or 0 anyway.
+    // Outside these bounds the result is +∞ or 0 anyway.
     let x = between(b, x, -746.0, 710.0);
-    // n = x ÷ ln 2 to the nearest integer; the first step of the remainder is exact.
+    // n is x ÷ ln 2, rounded to the nearest integer. The first step of the remainder is exact.
     let scaled = mul_constant(b, x, consts::LOG2_E);
     let rounded = add_constant(b, scaled, ROUNDER);
     let n = add_constant(b, rounded, -ROUNDER);
@@ -31,8 +31,8 @@ pub fn exp_of_sum(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     scaled_by_power_of_two(b, power, rounded)
 }
 
-/// e^(high − low) for a difference r of at most 0.35 in magnitude: 1 + r + r c ÷ (2 − c) with c = r − r² p(r²), which has a relative
-/// error of 2⁻⁵⁹ before rounding (Remez; FDLIBM's form).
+/// Computes e^(high − low) for a difference r of at most 0.35 in magnitude. The form is 1 + r + r c ÷ (2 − c) with c = r − r² p(r²). Its relative
+/// error is 2⁻⁵⁹ before rounding (Remez; FDLIBM's form).
 fn exp_of_remainder(b: &mut KernelBuilder, high: Value, low: Value) -> Value {
     let r = b.sub(high, low);
     let square = b.mul(r, r);
@@ -59,12 +59,12 @@ fn exp_of_remainder(b: &mut KernelBuilder, high: Value, low: Value) -> Value {
     b.sub(one, rest)
 }
 
-/// A number times 2ⁿ for n in −1077..=1025, which stands in the low bits of a number that [`ROUNDER`] rounded. Twice half of n, so that
-/// neither factor overflows and a denormal result is rounded once.
+/// Computes x · 2ⁿ for n in −1077..=1025. n is in the low bits of a number that [`ROUNDER`] rounded. Two factors with half of n each avoid overflow,
+/// and round a denormal result once.
 fn scaled_by_power_of_two(b: &mut KernelBuilder, x: Value, rounded: Value) -> Value {
     let bits = b.convert(ConvertOp::Bitcast, rounded, Lane::I64);
     let integers = b.ty(bits);
-    // 2048 more than n is positive, and its half 1024 more.
+    // n + 2048 is positive, and each half of it is 1024 too large.
     let origin = b.int(integers, ROUNDER.to_bits() as i64 - 2048);
     let n = b.sub(bits, origin);
     let half = b.shift(BinaryOp::ShiftRightUnsigned, n, 1);

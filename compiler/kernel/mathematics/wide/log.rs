@@ -6,7 +6,7 @@ use super::exp::{LN_2_HIGH, LN_2_LOW};
 use super::split::split;
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
 
-/// ln x, within 1 ulp, denormal operands too; ±0 gives −∞, negative numbers NaN.
+/// Computes ln x within 1 ulp, also for denormal operands. ±0 gives −∞, and negative numbers give NaN.
 pub fn log(b: &mut KernelBuilder, x: Value) -> Value {
     let (mantissa, exponent) = split(b, x);
     let f = add_constant(b, mantissa, -1.0);
@@ -19,8 +19,8 @@ pub fn log(b: &mut KernelBuilder, x: Value) -> Value {
     b.select(ordinary, result, special)
 }
 
-/// n ln 2 + ln(1 + f) with s = f ÷ (2 + f): f − (f²/2 − s (f²/2 + s² p(s²))) has a relative error of 2⁻⁵⁸ before rounding (Remez;
-/// FDLIBM's form).
+/// Computes n ln 2 + ln(1 + f) with s = f ÷ (2 + f). The part f − (f²/2 − s (f²/2 + s² p(s²))) has a relative error of 2⁻⁵⁸ before rounding
+/// (Remez; FDLIBM's form).
 fn log_of_product(b: &mut KernelBuilder, f: Value, n: Value) -> Value {
     let divisor = add_constant(b, f, 2.0);
     let s = b.binary(BinaryOp::FloatDiv, f, divisor);

@@ -1,4 +1,4 @@
-//! The same functions of binary64 lanes. Formulas of two numbers whose sum counts are in `pair.rs`.
+//! Functions of binary64 lanes. Numbers as the sum of two floats are in `pair.rs`.
 
 mod angle;
 mod erf;

@@ -1,21 +1,21 @@
-//! Pairs of binary64 lanes that stand for their sum: what one operation rounds away is kept in the second (Dekker, Knuth).
+//! Pairs of binary64 lanes that represent their sum: the second keeps the rounding error of the first (Dekker, Knuth).
 
 use super::super::mul_constant;
 use crate::kernel::{KernelBuilder, Value};
 
-/// 2²⁷ + 1: the product with it parts a number into two halves of its digits (Veltkamp).
+/// 2²⁷ + 1. The product with it splits a number into two halves of its digits (Veltkamp).
 const SPLITTER: f64 = 134_217_729.0;
 
-/// A number as the sum of two, of which the second is at most half a unit in the last place of the first.
+/// A number as the sum of two numbers. The second is at most half a unit in the last place of the first.
 #[derive(Clone, Copy)]
 pub struct Pair {
     /// The rounded number.
     pub high: Value,
-    /// What it lacks.
+    /// Rounding error of `high`.
     pub low: Value,
 }
 
-/// x + y, exact.
+/// Computes x + y exactly.
 pub fn sum(b: &mut KernelBuilder, x: Value, y: Value) -> Pair {
     let high = b.add(x, y);
     let other = b.sub(high, x);
@@ -24,14 +24,14 @@ pub fn sum(b: &mut KernelBuilder, x: Value, y: Value) -> Pair {
     Pair { high, low: b.add(rest_x, rest_y) }
 }
 
-/// x + y, exact, where x is not the smaller in magnitude.
+/// Computes x + y exactly, if |x| is not below |y|.
 pub fn ordered_sum(b: &mut KernelBuilder, x: Value, y: Value) -> Pair {
     let high = b.add(x, y);
     let other = b.sub(high, x);
     Pair { high, low: b.sub(y, other) }
 }
 
-/// x · y, exact, for magnitudes below 2⁹⁹⁶ whose product is not denormal.
+/// Computes x · y exactly, for magnitudes below 2⁹⁹⁶ whose product is not denormal.
 pub fn product(b: &mut KernelBuilder, x: Value, y: Value) -> Pair {
     let high = b.mul(x, y);
     let (x, y) = (halves(b, x), halves(b, y));
@@ -45,7 +45,7 @@ pub fn product(b: &mut KernelBuilder, x: Value, y: Value) -> Pair {
     Pair { high, low: b.add(low, last) }
 }
 
-/// A number as two of at most 26 digits each.
+/// Splits a number into two of at most 26 digits each.
 fn halves(b: &mut KernelBuilder, x: Value) -> Pair {
     let scaled = mul_constant(b, x, SPLITTER);
     let rest = b.sub(scaled, x);

@@ -7,13 +7,13 @@ use super::pair::{Pair, ordered_sum, product, sum};
 use super::split::split;
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
 
-/// Exponents beyond 2⁶⁵ give 0, 1 or ∞ as this one does.
+/// 2⁶⁵. Larger exponents give the same result as this one: 0, 1 or ∞.
 const LARGEST_EXPONENT: f64 = 36_893_488_147_419_103_232.0;
 /// ⅓ as a pair.
 const THIRD: [f64; 2] = [0.333_333_333_333_333_3, 1.850_371_707_708_594e-17];
 
-/// xʸ, within 2 ulp. Overflows to ∞; denormal results are correct to the last unit. Special operands are as in C99: 1ʸ and x⁰ are 1 even for
-/// NaN, a negative number to a power that is no integer is NaN, and zeros and infinities keep their sign for odd powers.
+/// Computes xʸ within 2 ulp. It overflows to ∞, and denormal results are correct to the last unit. Special operands follow C99. 1ʸ and x⁰ are 1 even
+/// for NaN. A negative number to a power that is not an integer is NaN. Zeros and infinities keep their sign for odd powers.
 pub fn pow(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     let magnitude = power_of_magnitude(b, x, y);
     let signed = with_sign_of_power(b, magnitude, x, y);
@@ -24,7 +24,7 @@ pub fn pow(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     b.select(is_one, one, signed)
 }
 
-/// |x|ʸ.
+/// Computes |x|ʸ.
 fn power_of_magnitude(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     let limited = between(b, y, -LARGEST_EXPONENT, LARGEST_EXPONENT);
     let size = b.unary(UnaryOp::Abs, x);
@@ -32,18 +32,18 @@ fn power_of_magnitude(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     let exponent = product(b, limited, logarithm.high);
     let more = b.mul(limited, logarithm.low);
     let rest = b.add(exponent.low, more);
-    // Only exponents that overflow anyway leave these bounds.
+    // Only exponents that overflow anyway are outside these bounds.
     let rest = between(b, rest, -1e-4, 1e-4);
     let power = exp_of_sum(b, exponent.high, rest);
     of_special(b, power, size, y)
 }
 
-/// A power where the base is 0, ∞ or NaN, else `power`.
+/// Selects the power of a base that is 0, ∞ or NaN, or else `power`.
 fn of_special(b: &mut KernelBuilder, power: Value, size: Value, y: Value) -> Value {
     let (zero, infinity) = (constant(b, size, 0.0), constant(b, size, f64::INFINITY));
     let falls = b.compare(CompareOp::Less, y, zero);
     let (of_zero, of_infinity) = (b.select(falls, infinity, zero), b.select(falls, zero, infinity));
-    // NaN for either operand that is NaN.
+    // The sum is NaN if one operand is NaN.
     let unknown = b.add(size, y);
     let mut result = power;
     for (special, value) in [(zero, of_zero), (infinity, of_infinity)] {
@@ -57,8 +57,8 @@ fn of_special(b: &mut KernelBuilder, power: Value, size: Value, y: Value) -> Val
     result
 }
 
-/// ln x of a positive finite number as a pair with a relative error of 2⁻⁶², of other numbers something finite: with s = (m − 1) ÷ (m + 1) of
-/// the mantissa m, 2 s (1 + s²/3 + s⁴/5 + …), whose first two terms are pairs.
+/// Computes ln x of a positive finite number as a pair, with a relative error of 2⁻⁶². Other numbers give an arbitrary finite pair. For the mantissa
+/// m and s = (m − 1) ÷ (m + 1), it is 2 s (1 + s²/3 + s⁴/5 + …). The first two terms are pairs.
 fn log_of(b: &mut KernelBuilder, x: Value) -> Pair {
     let (mantissa, exponent) = split(b, x);
     let s = ratio(b, mantissa);
@@ -72,7 +72,7 @@ fn log_of(b: &mut KernelBuilder, x: Value) -> Pair {
     let low = b.add(term.low, more);
     let more = b.mul(square_low, third);
     let term_low = b.add(low, more);
-    // z < 0.0295, so that twelve terms of the series are enough.
+    // s² is below 0.0295, so twelve terms of the series are enough.
     let coefficients: Vec<f64> = (2..=13).map(|k| 1.0 / f64::from(2 * k + 1)).collect();
     let tail = polynomial(b, square.high, &coefficients);
     let fourth = b.mul(square.high, square.high);
@@ -96,7 +96,7 @@ fn log_of(b: &mut KernelBuilder, x: Value) -> Pair {
     ordered_sum(b, total.high, low)
 }
 
-/// (m − 1) ÷ (m + 1).
+/// Computes (m − 1) ÷ (m + 1).
 fn ratio(b: &mut KernelBuilder, m: Value) -> Pair {
     let one = constant(b, m, 1.0);
     let numerator = add_constant(b, m, -1.0);

@@ -4,15 +4,15 @@ use super::super::{constant, mul_constant, with_sign};
 use super::pair::sum;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
-/// Bits of a quotient that one step finds: times half the digits of a divisor they stay exact.
+/// Bits of a quotient that one step finds. Their products with half the digits of a divisor are exact.
 const BITS: i64 = 22;
-/// Steps for the largest quotient there is, 2 to the 2098.
+/// Number of steps for the largest possible quotient, 2 to the 2098.
 const STEPS: i64 = 96;
-/// 2⁵⁴, which makes denormal numbers normal.
+/// 2⁵⁴. The product with it makes denormal numbers normal.
 const LIFT: f64 = 18_014_398_509_481_984.0;
 
-/// x − n · y for the whole number n next to x ÷ y towards zero, exact, with the sign of x (C's `fmod`). A zero divisor and an infinite
-/// dividend give NaN, an infinite divisor gives x. A loop of long division, whose length does not depend on the operands.
+/// Computes x − n · y exactly, where n is x ÷ y rounded towards zero (C's `fmod`). The result has the sign of x. A zero divisor or an infinite
+/// dividend gives NaN, and an infinite divisor gives x. It is a loop of long division, whose length does not depend on the operands.
 pub fn remainder(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     let (size, divisor) = (b.unary(UnaryOp::Abs, x), b.unary(UnaryOp::Abs, y));
     let lowest = exponent(b, divisor);
@@ -32,7 +32,7 @@ pub fn remainder(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     b.select(defined, result, nan)
 }
 
-/// What is left of a dividend when a multiple of the divisor shifted up to [`BITS`] below it is taken away.
+/// Returns the rest of a dividend after one step: it subtracts a multiple of the divisor, which is shifted up to [`BITS`] below the dividend.
 fn step(b: &mut KernelBuilder, rest: Value, divisor: Value, lowest: Value) -> Value {
     let highest = exponent(b, rest);
     let integers = b.ty(highest);
@@ -45,14 +45,14 @@ fn step(b: &mut KernelBuilder, rest: Value, divisor: Value, lowest: Value) -> Va
     let quotient = b.binary(BinaryOp::FloatDiv, rest, shifted);
     let times = b.unary(UnaryOp::Trunc, quotient);
     let left = less_product(b, rest, times, shifted);
-    // The quotient may have been rounded up to one too many.
+    // The quotient may have been rounded up, and be one too large.
     let more = b.add(left, shifted);
     let zero = constant(b, rest, 0.0);
     let below = b.compare(CompareOp::Less, left, zero);
     b.select(below, more, left)
 }
 
-/// x − n · y, exact where the result is below y in magnitude and n has few digits.
+/// Computes x − n · y. It is exact if the result is below y in magnitude and n has few digits.
 fn less_product(b: &mut KernelBuilder, x: Value, n: Value, y: Value) -> Value {
     let bits = b.convert(ConvertOp::Bitcast, y, Lane::I64);
     let integers = b.ty(bits);
@@ -67,7 +67,7 @@ fn less_product(b: &mut KernelBuilder, x: Value, n: Value, y: Value) -> Value {
     b.add(left, most.low)
 }
 
-/// The biased exponent of a number that is not negative; those of denormal numbers go on below 1.
+/// Returns the biased exponent of a non-negative number. Exponents of denormal numbers continue below 1.
 fn exponent(b: &mut KernelBuilder, x: Value) -> Value {
     let smallest = constant(b, x, f64::MIN_POSITIVE);
     let denormal = b.compare(CompareOp::Less, x, smallest);
@@ -81,7 +81,7 @@ fn exponent(b: &mut KernelBuilder, x: Value) -> Value {
     b.sub(biased, lift)
 }
 
-/// x · 2ⁿ for n from 0 to 2100, in four exact steps.
+/// Computes x · 2ⁿ for n from 0 to 2100, in four exact steps.
 fn times_power_of_two(b: &mut KernelBuilder, x: Value, n: Value) -> Value {
     let integers = b.ty(n);
     let bias = b.int(integers, 1023);

@@ -1,14 +1,14 @@
-//! A number as a mantissa and an exponent of two.
+//! Numbers as a mantissa and an exponent of two.
 
 use super::super::{add_constant, constant, mul_constant};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
 
-/// 2⁵²: an integer below it, or-ed into its bits, is added.
+/// 2⁵². A smaller integer is added to it by a bitwise or.
 const INTEGER: f64 = 4_503_599_627_370_496.0;
-/// 2⁵⁴, which makes denormal numbers normal.
+/// 2⁵⁴. The product with it makes denormal numbers normal.
 const LIFT: f64 = 18_014_398_509_481_984.0;
 
-/// A positive finite number as a mantissa in √½..√2 and an exponent of two, as binary64; of other numbers something finite.
+/// Splits a positive finite number into a mantissa in √½..√2 and an exponent of two, as binary64. Other numbers give arbitrary finite results.
 pub fn split(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
     let smallest = constant(b, x, f64::MIN_POSITIVE);
     let denormal = b.compare(CompareOp::Less, x, smallest);
@@ -17,7 +17,7 @@ pub fn split(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
     let (one, root_of_half) = (1f64.to_bits() as i64, std::f64::consts::FRAC_1_SQRT_2.to_bits() as i64);
     let bits = b.convert(ConvertOp::Bitcast, normal, Lane::I64);
     let integers = b.ty(bits);
-    // Numbers from √½ of the next power of two on get the exponent of that power.
+    // A number of at least √½ times the next power of two gets the exponent of that power.
     let up = b.int(integers, one - root_of_half);
     let moved = b.add(bits, up);
     let biased = b.shift(BinaryOp::ShiftRightUnsigned, moved, 52);
@@ -34,7 +34,7 @@ pub fn split(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
     (b.convert(ConvertOp::Bitcast, mantissa, Lane::F64), exponent)
 }
 
-/// An integer from 0 to 2⁵² as binary64.
+/// Converts an integer from 0 to 2⁵² to binary64.
 pub fn float_of(b: &mut KernelBuilder, integer: Value) -> Value {
     let ty = b.ty(integer);
     let carrier = b.int(ty, INTEGER.to_bits() as i64);

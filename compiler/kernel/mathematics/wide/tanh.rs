@@ -4,10 +4,10 @@ use super::super::{add_constant, constant, polynomial, with_sign};
 use super::exp::exp;
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
 
-/// Below this magnitude the quotient of polynomials is taken: above it, 1 − 2 ÷ (e²ˣ + 1) cancels little.
+/// Upper limit of the quotient of polynomials. Above it, 1 − 2 ÷ (e²ˣ + 1) cancels little.
 const SMALL: f64 = 0.625;
 
-/// The hyperbolic tangent, within 2 ulp; keeps the sign of zero.
+/// Computes the hyperbolic tangent within 2 ulp. The sign of zero is kept.
 pub fn tanh(b: &mut KernelBuilder, x: Value) -> Value {
     let magnitude = b.unary(UnaryOp::Abs, x);
     let small = tanh_small(b, magnitude);
@@ -24,7 +24,7 @@ pub fn tanh(b: &mut KernelBuilder, x: Value) -> Value {
     with_sign(b, result, x)
 }
 
-/// x + x³ p(x²) ÷ q(x²) for 0 ≤ x ≤ 0.625, with a relative error of 2⁻⁵⁸ before rounding (Remez; the form of Cephes).
+/// Computes x + x³ p(x²) ÷ q(x²) for 0 ≤ x ≤ 0.625, with a relative error of 2⁻⁵⁸ before rounding (Remez; the form of Cephes).
 fn tanh_small(b: &mut KernelBuilder, x: Value) -> Value {
     let square = b.mul(x, x);
     let p = polynomial(b, square, &[-1_614.687_684_417_084_5, -99.287_723_100_191_86, -0.964_399_179_425_052_2]);

@@ -1,14 +1,14 @@
-//! Errors and special values, measured with the kernel interpreter against libm.
+//! Tests that measure errors and special values with the kernel interpreter, against libm.
 
 use super::super::super::interpret::interpret;
 use super::super::constant;
 use super::*;
 use crate::kernel::{BufferKind, Kernel, KernelBuilder, Lane, Value};
 
-/// Lanes of one run: many, so that the interpreter spends its time on lanes.
+/// Lanes of one run: so many that the interpreter spends its time on lanes.
 const LANES: u16 = 1024;
 
-/// A kernel over `LANES` operands in each of `inputs` buffers.
+/// Makes a kernel over `LANES` operands in each of `inputs` buffers.
 fn kernel(inputs: usize, build: impl FnOnce(&mut KernelBuilder, &[Value]) -> Value) -> Kernel {
     let mut b = KernelBuilder::new("mathematics");
     let buffers: Vec<_> = (0..inputs).map(|i| b.buffer(format!("x{i}"), BufferKind::Input, Lane::F64, LANES.into(), 8)).collect();
@@ -34,7 +34,7 @@ fn run(kernel: &Kernel, operands: &[&[f64]]) -> Vec<f64> {
     results.map(|chunk| f64::from_le_bytes(chunk.try_into().expect("eight bytes"))).collect()
 }
 
-/// Numbers that are the same in every run.
+/// A generator of numbers that are equal in every run.
 struct Random(u64);
 
 impl Random {
@@ -50,7 +50,7 @@ impl Random {
     }
 }
 
-/// Bit patterns of every kind, numbers of moderate size, all special ones, and the neighbourhoods of numbers where something changes.
+/// Returns bit patterns of every kind, numbers of moderate size, all special numbers, and the neighbours of edges where a function changes its form.
 fn everything(edges: &[f64]) -> Vec<f64> {
     let mut random = Random(1);
     let mut numbers: Vec<f64> = (0..20_000).map(|_| f64::from_bits(random.bits())).collect();
@@ -64,7 +64,7 @@ fn everything(edges: &[f64]) -> Vec<f64> {
     numbers
 }
 
-/// The distance of a result from what libm gives, in units of the last place there.
+/// Returns the distance of a result from libm's, in units of the last place of libm's.
 fn ulps(result: f64, truth: f64) -> f64 {
     if result.to_bits() == truth.to_bits() || result.is_nan() && truth.is_nan() {
         return 0.0;
@@ -72,7 +72,7 @@ fn ulps(result: f64, truth: f64) -> f64 {
     if result.is_nan() || truth.is_nan() || result.is_sign_negative() != truth.is_sign_negative() {
         return f64::INFINITY;
     }
-    // Of one sign, bit patterns count the units; infinity is one beyond the largest number.
+    // Bit patterns of one sign count the units. Infinity is one beyond the largest number.
     result.to_bits().abs_diff(truth.to_bits()) as f64
 }
 
@@ -117,7 +117,7 @@ fn sin_and_cos_are_within_one_ulp_to_two_to_the_45th() {
     let mut random = Random(3);
     let mut numbers = everything(&[std::f64::consts::FRAC_PI_4, largest]);
     numbers.extend((0..20_000).map(|_| largest * random.unit() * 2f64.powi(-((random.bits() % 50) as i32))));
-    // Multiples of a quarter turn, where the remainder has the fewest digits.
+    // Multiples of a quarter turn have the smallest remainders.
     numbers.extend((1..20_000u64).map(|n| (n * n * n) as f64 * std::f64::consts::FRAC_PI_2));
     numbers.retain(|x| x.abs() <= largest || !x.is_finite());
     within(1.0, sin, libm::sin, &numbers);
@@ -128,17 +128,18 @@ fn sin_and_cos_are_within_one_ulp_to_two_to_the_45th() {
 fn sin_and_cos_of_large_angles_are_those_of_the_whole_angle() {
     let mut random = Random(4);
     let mut numbers: Vec<f64> = (0..20_000).map(|_| 2f64.powi(45 + (random.bits() % 979) as i32) * (1.0 + random.unit())).collect();
-    // Where the parts of 2/π change.
+    // Edges at which the parts of 2/π change.
     let edges = (0..22).map(|i| 2f64.powi(6 + 48 * i)).filter(|&x| x > 2f64.powi(45));
     numbers.extend(edges.flat_map(|x| [x, x.next_down(), x.next_up()]));
-    // A small angle behind each, for lanes decide for themselves; and the binary64 nearest to a multiple of π/2.
+    // A small angle follows each large one, since each lane chooses its own form. The first extra number is the binary64 nearest to a multiple of
+    // π/2.
     numbers = numbers.iter().flat_map(|&x| [x, 1.0, -x]).collect();
     numbers.extend([6_381_956_970_095_103.0 * 2f64.powi(797), f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]);
     within(1.0, sin, libm::sin, &numbers);
     within(1.0, cos, libm::cos, &numbers);
 }
 
-/// Pairs of operands: any, moderate ones, those whose power is near an edge, and all special ones.
+/// Returns pairs of operands: of all kinds, of moderate size, with powers near an edge, and all special ones.
 fn pairs() -> (Vec<f64>, Vec<f64>) {
     let special = [
         0.0,
@@ -166,7 +167,7 @@ fn pairs() -> (Vec<f64>, Vec<f64>) {
     for i in 0..30_000 {
         let x = f64::from_bits(random.bits());
         let unit = random.unit();
-        // Powers of x between 2⁻¹⁰⁸⁰ and 2¹⁰³⁰; or any at all; or small integers; or x near 1.
+        // Powers of x are between 2⁻¹⁰⁸⁰ and 2¹⁰³⁰, or arbitrary, or small integers, or x is near 1.
         let (x, y) = match i % 4 {
             0 => (x.abs(), (unit * 2110.0 - 1080.0) / libm::log2(x.abs())),
             1 => (x, f64::from_bits(random.bits())),

@@ -1,4 +1,4 @@
-//! Angles of many turns, of binary64.
+//! Reduction of binary64 angles of many turns.
 
 use super::super::turns::{TWO_OVER_PI, WORD_BITS, beyond_turns};
 use super::super::{ROUNDER, add_constant, constant, mul_constant};
@@ -6,17 +6,18 @@ use super::pair::{Pair, product, sum};
 use crate::kernel::{CompareOp, KernelBuilder, Value};
 use std::f64::consts;
 
-/// Bits of a part of 2/π: two words.
+/// Bits of a part of 2/π, which is two words.
 const PART_BITS: i32 = 2 * WORD_BITS;
-/// Parts that an angle needs. Those before them give whole turns, those after less than 2⁻¹³⁶ quarter turns.
+/// Parts that an angle needs. Earlier parts give whole turns, and later parts give less than 2⁻¹³⁶ quarter turns.
 const PARTS: usize = 5;
-/// Angles below two to this, which may be moved by so many parts more, stand before the first part; none from 2⁵⁴ on does.
+/// Exponent in the limits of the search. An angle of at least two to `FIRST` + n · [`PART_BITS`] moves by n parts, so that every angle ends below
+/// 2⁵⁴.
 const FIRST: i32 = 6;
 /// π/2 as the sum of three numbers.
 pub const HALF_PI: [f64; 3] = [consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_183_3e-33];
 
-/// The quarter turn nearest to an angle beyond 2⁴⁵, plus [`ROUNDER`], and what the angle has beyond it, with a relative error of 2⁻⁶⁶. No angle is nearer to
-/// a quarter turn than 2⁻⁶². Sums are exact while parts above 2⁻²⁷ come; from then on the error of each is 2⁻¹⁰⁶ of what is left.
+/// Returns the quarter turn nearest to an angle beyond 2⁴⁵, plus [`ROUNDER`], and the remainder with a relative error of 2⁻⁶⁶. No angle is nearer to
+/// a quarter turn than 2⁻⁶². Sums are exact for parts above 2⁻²⁷. After these, each sum has a relative error of 2⁻¹⁰⁶.
 pub fn long_remainder(b: &mut KernelBuilder, angle: Value) -> (Value, Pair) {
     let (angle, parts) = aligned(b, angle);
     let mut rounded = constant(b, angle, ROUNDER);
@@ -37,8 +38,8 @@ pub fn long_remainder(b: &mut KernelBuilder, angle: Value) -> (Value, Pair) {
     (rounded, quarter_turns(b, rest))
 }
 
-/// An angle moved below 2⁵⁴ by whole parts, and the parts of 2/π that it is multiplied with, moved as far the other way. Binary search: of ever fewer
-/// parts, those from the first or those from a later one on.
+/// Moves an angle below 2⁵⁴ by whole parts, and moves the parts of 2/π by the same distance in the other direction. A binary search selects the
+/// parts: each step keeps the first ones or skips to later ones.
 fn aligned(b: &mut KernelBuilder, angle: Value) -> (Value, Vec<Value>) {
     let mut angle = angle;
     let whole = [0.0]
@@ -59,7 +60,7 @@ fn aligned(b: &mut KernelBuilder, angle: Value) -> (Value, Vec<Value>) {
     (angle, parts)
 }
 
-/// Quarter turns as an angle.
+/// Converts quarter turns to an angle.
 fn quarter_turns(b: &mut KernelBuilder, quarters: Pair) -> Pair {
     let half_pi = constant(b, quarters.high, HALF_PI[0]);
     let angle = product(b, quarters.high, half_pi);
