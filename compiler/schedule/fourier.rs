@@ -1,6 +1,6 @@
-//! Fourier transforms of a power of two: Stockham's radix-2 passes, which read halves and write pairs in order, so that every access is a
-//! vector of neighbours. Between passes real and imaginary parts lie in planes of scratch memory. A real transform is a complex one of half the
-//! length, whose result is taken apart at the end.
+//! Fourier transforms whose length is a power of two. Stockham's radix-2 passes read halves and write pairs in order, so that every access is a
+//! contiguous vector. Between passes, real and imaginary parts are in separate planes of scratch memory. A real transform is a complex one of
+//! half the length, whose result is separated at the end.
 
 use super::arguments::{Arguments, Elements};
 use super::context::Context;
@@ -10,18 +10,18 @@ use super::unsupported::Unsupported;
 use crate::ir::{ElementType, Inst, Op, Value as Tensor};
 use crate::kernel::{Buffer, KernelBuilder, Lane, Type, Value};
 
-/// See the module.
+/// Schedule of an `fft` or `rfft`.
 pub struct FourierSchedule<'a> {
     cx: Context<'a>,
     input: Tensor,
     output: Tensor,
-    /// Transforms one after another.
+    /// Number of transforms.
     rows: Quantity,
-    /// Numbers that one of them reads and writes.
+    /// Numbers that one transform reads and writes.
     row: [u64; 2],
-    /// Complex numbers of the passes.
+    /// Number of complex numbers in the passes.
     length: u64,
-    /// Whether the input is real, and `length` half of it.
+    /// `true` if the input is real. Then `length` is half of the input's length.
     real: bool,
     lanes: u16,
 }
@@ -34,10 +34,10 @@ struct Complex {
 }
 
 impl<'a> FourierSchedule<'a> {
-    /// The schedule of an `fft` or `rfft`.
+    /// Makes the schedule of an `fft` or `rfft`.
     ///
     /// # Errors
-    /// For transforms whose length is known only when the program runs, and elements other than binary32.
+    /// [`Unsupported`] if the length is known only at run time, or elements are not binary32.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let (input, output) = (data.operands[0], data.results[0]);
@@ -50,19 +50,19 @@ impl<'a> FourierSchedule<'a> {
         let each = each.iter().map(Quantity::as_known).collect::<Option<Vec<i64>>>();
         let each = each.ok_or_else(|| Unsupported::new("a transform of a length that is known only when the program runs"))?;
         let numbers = each.iter().product::<i64>() as u64;
-        // A real transform of one number has nothing to halve.
+        // A real transform of one number cannot be halved.
         let length = if real { (numbers / 2).max(1) } else { numbers / 2 };
         let row = [numbers, if real { 2 * (numbers / 2 + 1) } else { numbers }];
         let half = u16::try_from(length / 2).unwrap_or(u16::MAX).max(1);
         Ok(Self { cx, input, output, rows: product_of(rows), row, length, real, lanes: cx.machine.lanes(4).min(half) })
     }
 
-    /// Whether the transform is that of one real number: itself.
+    /// Tests whether the transform is of one real number, which is its own transform.
     fn is_single(&self) -> bool {
         self.real && self.row[0] == 1
     }
 
-    /// Elements of a plane; a real transform reads one more than there are, the first one again.
+    /// Returns the number of elements of a plane. A real transform reads one more than its length: the first element again.
     fn plane(&self) -> u64 {
         (self.length + 1).next_multiple_of(16)
     }
@@ -72,20 +72,20 @@ impl<'a> FourierSchedule<'a> {
     }
 }
 
-/// e^(−2πi · numerator ÷ denominator), in binary64 and rounded once.
+/// Computes e^(−2πi · numerator ÷ denominator) in binary64, rounded once to binary32.
 fn root_of_unity(numerator: u64, denominator: u64) -> [f32; 2] {
     let angle = -2.0 * std::f64::consts::PI * numerator as f64 / denominator as f64;
     [libm::cos(angle) as f32, libm::sin(angle) as f32]
 }
 
-/// Constant factors in planes, and where each list starts.
+/// Constant factors in planes.
 #[derive(Default)]
 struct Factors {
     numbers: Vec<f32>,
 }
 
 impl Factors {
-    /// Adds a list of complex numbers; gives the positions of its planes.
+    /// Adds a list of complex numbers. Returns the positions of its planes.
     fn add(&mut self, list: &[[f32; 2]]) -> [i64; 2] {
         let start = self.numbers.len() as i64;
         for part in 0..2 {
@@ -95,16 +95,16 @@ impl Factors {
     }
 }
 
-/// The kernel being written.
+/// State of the kernel that is being written.
 struct Writer<'s> {
     schedule: &'s FourierSchedule<'s>,
     input: Buffer,
     output: Buffer,
     planes: Buffer,
     factors: Buffer,
-    /// Position of the factors of each pass.
+    /// Position of each pass's factors.
     passes: Vec<[i64; 2]>,
-    /// Position of the factors that take a real transform apart.
+    /// Position of the factors that separate a real transform.
     apart: [i64; 2],
 }
 
@@ -113,7 +113,7 @@ impl Writer<'_> {
         self.schedule.lanes
     }
 
-    /// The start of the planes that a pass writes; the next one reads them.
+    /// Returns the start of the planes that a pass writes. The next pass reads them.
     fn planes_of(&self, pass: u32) -> [i64; 2] {
         let plane = self.schedule.plane() as i64;
         let first = 2 * plane * i64::from(pass % 2);
@@ -125,7 +125,7 @@ impl Writer<'_> {
         Complex { real, imaginary }
     }
 
-    /// Pairs in order as two vectors.
+    /// Loads consecutive pairs as two vectors.
     fn load_pairs(&self, b: &mut KernelBuilder, index: Value, offset: i64) -> Complex {
         let pairs = b.load(self.input, index, offset, 2 * self.lanes());
         let mut every_other = |first: u16| b.shuffle(pairs, pairs, (0..self.lanes()).map(|lane| 2 * lane + first).collect());
@@ -139,8 +139,8 @@ impl Writer<'_> {
         b.store(self.output, index, offset, pairs);
     }
 
-    /// One pass: numbers half the length apart become neighbours `stride` apart. `row` is the position of the row's first float in the input,
-    /// `target` in the output.
+    /// Writes one pass: numbers half the length apart become neighbours `stride` apart. `row` is the position of the row's first float in the
+    /// input, `target` that in the output.
     fn pass(&self, b: &mut KernelBuilder, pass: u32, row: Value, target: Value) {
         let (half, stride, lanes) = ((self.schedule.length / 2) as i64, 1i64 << pass, i64::from(self.lanes()));
         if stride < lanes {
@@ -168,7 +168,7 @@ impl Writer<'_> {
         });
     }
 
-    /// a + b and (a − b) × factor of the numbers at `index` and half the length further on.
+    /// Computes a + b and (a − b) × factor, where a is at `index` and b half the length after it.
     fn butterfly(&self, b: &mut KernelBuilder, pass: u32, row: Value, index: Value, factor: Option<Complex>) -> (Complex, Complex) {
         let half = (self.schedule.length / 2) as i64;
         let (first, second) = if pass == 0 {
@@ -185,7 +185,7 @@ impl Writer<'_> {
         (sum, difference)
     }
 
-    /// Whether a pass writes the output itself.
+    /// Tests whether a pass writes the output itself.
     fn is_last(&self, pass: u32) -> bool {
         !self.schedule.real && pass + 1 == self.schedule.passes()
     }
@@ -201,7 +201,7 @@ impl Writer<'_> {
         b.store(self.planes, place, imaginary + offset, number.imaginary);
     }
 
-    /// Sums and differences in turns of the pass's stride, which is less than a vector.
+    /// Stores sums and differences alternately, in pieces of the pass's stride, which is less than a vector.
     fn store_woven(&self, b: &mut KernelBuilder, pass: u32, (sum, difference): (Complex, Complex), place: Value, target: Value) {
         let (stride, lanes) = (1u16 << pass, self.lanes());
         let from = |place: u16| {
@@ -218,13 +218,13 @@ impl Writer<'_> {
         }
     }
 
-    /// The planes of the complex transform of half the length.
+    /// Returns the planes of the complex transform of half the length.
     fn result_planes(&self) -> [i64; 2] {
         self.planes_of(self.schedule.passes().wrapping_sub(1))
     }
 
-    /// The transform of the real numbers whose even and odd ones were taken for real and imaginary parts: with Z[k] and the conjugate Y of
-    /// Z[n − k], it is (Z + Y) ÷ 2 − i · factor · (Z − Y) ÷ 2.
+    /// Separates the transform of real numbers, whose even and odd elements were the real and imaginary parts. With Z[k], and with Y as the
+    /// conjugate of Z[n − k], it is (Z + Y) ÷ 2 − i · factor · (Z − Y) ÷ 2.
     fn take_apart(&self, b: &mut KernelBuilder, target: Value) {
         let (length, lanes) = (self.schedule.length as i64, self.lanes());
         let planes = self.result_planes();
@@ -259,7 +259,7 @@ impl Writer<'_> {
         b.store(self.output, target, 2 * length + 1, none);
     }
 
-    /// A transform of one number, which is the number.
+    /// Writes a transform of one number, which is the number itself.
     fn copy(&self, b: &mut KernelBuilder, single: bool, row: Value, target: Value) {
         let real = b.load(self.input, row, 0, 1);
         let imaginary = if single { b.float(Type::vector(Lane::F32, 1), 0.0) } else { b.load(self.input, row, 1, 1) };
@@ -282,7 +282,7 @@ fn product(b: &mut KernelBuilder, x: Complex, y: Complex) -> Complex {
 
 impl Schedule for FourierSchedule<'_> {
     fn writes_scratch_first(&self) -> bool {
-        // The first pass reads the input, and each pass what the one before has written.
+        // The first pass reads the input, and each later pass reads the output of the pass before it.
         true
     }
 

@@ -1,57 +1,58 @@
-//! The keys of a single query in blocks: as many whatever the number of threads, so bits do not depend on it.
+//! The keys of a single query in blocks. Their number does not depend on the number of threads, so results have the same bits.
 //!
-//! A block has its own largest score and its own sums. A second kernel brings them together, each times e to the distance of its largest score from
-//! that of all (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018).
+//! Each block has its own largest score and its own sums. A second kernel combines them: each is scaled by e to the difference of its largest
+//! score and the overall one (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018).
 
 use super::tile::{KEYS_OF_ROW, Shape, Vectors};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Lane, Type, Value, mathematics};
 use crate::schedule::context::arithmetic;
 
-/// Blocks at most.
+/// Maximum number of blocks.
 const MOST_BLOCKS: u64 = 8;
 
-/// How the keys of a single query are cut, and where what is found of each block is.
+/// Division of a single query's keys into blocks, and the layout of each block's results.
 #[derive(Clone, Copy)]
 pub struct Blocks {
-    /// How many there are.
+    /// Number of blocks.
     pub count: i64,
-    /// Elements of a row of scores of a block.
+    /// Elements of a row of scores in a block.
     pub stride: i64,
     heads: i64,
     depth: i64,
 }
 
 impl Blocks {
-    /// Those of at most `keys` keys.
+    /// Divides at most `keys` keys into blocks.
     pub fn new(shape: &Shape, keys: u64) -> Self {
         let count = shape.groups.min(MOST_BLOCKS);
         let whole = keys.div_ceil(count * KEYS_OF_ROW) * KEYS_OF_ROW;
-        // Rows of all heads that are written side by side are an odd number of cache lines long, or they would all meet in a few places of a cache.
+        // Rows of all heads are written side by side. An odd number of cache lines avoids that they all map to a few sets of a cache.
         let stride = if whole.is_multiple_of(2 * KEYS_OF_ROW) { whole + KEYS_OF_ROW } else { whole };
         Self { count: count as i64, stride: stride as i64, heads: shape.heads as i64, depth: shape.depth as i64 }
     }
 
-    /// Elements of the scores of a block.
+    /// Returns the number of scores of a block.
     pub fn score_elements(&self) -> u64 {
         (self.heads * self.stride) as u64
     }
 
-    /// Elements of what is found of all blocks of an image.
+    /// Returns the number of elements of all blocks' results for an image.
     pub fn elements(&self) -> u64 {
         (self.count * self.block_elements()) as u64
     }
 
-    /// Elements of a block: sums of values, a row a head, then the largest score and the sum of weights of each head.
+    /// Returns the number of elements of a block's results: a row of value sums for each head, then the largest scores and the sums of weights.
     fn block_elements(&self) -> i64 {
         ((self.heads * (self.depth + 2)) as u64).next_multiple_of(KEYS_OF_ROW) as i64
     }
 
-    /// Where the largest scores are in a block, and the sums of weights.
+    /// Returns the offsets of the largest scores and of the sums of weights in a block.
     pub fn places(&self) -> [i64; 2] {
         [self.heads * self.depth, self.heads * (self.depth + 1)]
     }
 
-    /// The first block of a head of keys and those after it, where heads are cut: blocks are cut alike.
+    /// Returns the first block that belongs to a range of heads of keys beginning at `group`. Threads divide these heads, and blocks are
+    /// divided in proportion.
     pub fn of_group(&self, b: &mut KernelBuilder, group: Value, groups: i64) -> Value {
         if self.count == groups {
             return group;
@@ -61,7 +62,7 @@ impl Blocks {
         b.binary(BinaryOp::SignedDiv, scaled, groups)
     }
 
-    /// Where a block of an image begins.
+    /// Returns the start of a block's results for an image.
     pub fn start(&self, b: &mut KernelBuilder, image: Value, block: Value) -> Value {
         let number = b.scale_index(image, self.count, 0);
         let number = b.add(number, block);
@@ -69,7 +70,7 @@ impl Blocks {
     }
 }
 
-/// Brings together what was found of the blocks.
+/// Combines the results of the blocks.
 pub struct Together<'a> {
     pub blocks: Blocks,
     pub vectors: Vectors<'a>,
@@ -78,7 +79,7 @@ pub struct Together<'a> {
 }
 
 impl Together<'_> {
-    /// The results of an image from what was found of its blocks.
+    /// Writes the results of an image from the results of its blocks.
     pub fn all(&self, b: &mut KernelBuilder, image: Value) {
         let Self { blocks, vectors, .. } = self;
         b.for_range(0, blocks.heads, 1, |b, head| {
@@ -99,7 +100,8 @@ impl Together<'_> {
         });
     }
 
-    /// Some vectors of the result of a head. What the first block has begins at the places given: its largest score, its sum of weights, its sums.
+    /// Writes some vectors of a head's result. The given places are those of the first block: its largest score, its sum of weights and its
+    /// sums.
     fn vectors_of(&self, b: &mut KernelBuilder, [largest, sum, sums]: [Value; 3], (result, pieces): (Value, &[(i64, u16, u16)])) {
         let &Self { blocks, vectors, found, output } = self;
         let lanes = vectors.lanes();

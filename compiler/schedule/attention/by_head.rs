@@ -1,14 +1,14 @@
-//! Head by head: a few queries go over all keys, then over all values. For many queries the keys of a head stay in the cache from tile to
-//! tile.
+//! Attention head by head: a tile of queries processes all keys, then all values. With many queries, the keys of a head stay in the cache from
+//! tile to tile.
 
 use super::tile::{Key, Lowering, Scores, Tile};
 use crate::kernel::{BinaryOp, KernelBuilder, Lane, Type, Value};
 
-/// Keys whose products with the same queries are computed together.
+/// Number of keys whose products with a tile of queries are computed together.
 pub const KEYS: i64 = 4;
 
 impl Lowering<'_> {
-    /// All queries of a head of keys.
+    /// Computes all queries of a head of keys.
     pub fn head_by_head(&self, b: &mut KernelBuilder, image: Value, group: Value, stride: i64) {
         let scores = Scores { first: None, stride };
         let first_key = self.first_key(b, image, group);
@@ -27,7 +27,7 @@ impl Lowering<'_> {
         });
     }
 
-    /// The query and the head of the row some after another one, of those that share a head of keys.
+    /// Returns the query and the head of a row. Rows count the queries of the heads that share a head of keys.
     fn position(&self, b: &mut KernelBuilder, row: Value, offset: i64) -> (Value, Value) {
         let row = b.scale_index(row, 1, offset);
         match self.vectors.shape.together() {
@@ -39,14 +39,14 @@ impl Lowering<'_> {
         }
     }
 
-    /// The scores of a row become weights; gives one over their sum.
+    /// Computes the weights of a row from its scores, and returns one over their sum.
     fn factor(&self, b: &mut KernelBuilder, tile: &Tile, r: usize) -> Value {
         let weighed = self.weigh(b, tile, r, f64::NEG_INFINITY);
         let one = b.float(Type::scalar(Lane::F32), 1.0);
         b.binary(BinaryOp::FloatDiv, one, weighed.sum)
     }
 
-    /// The values of all keys, weighted, a few vectors of the depth at a time.
+    /// Sums the weighted values of all keys, a few vectors of the depth at a time.
     fn results(&self, b: &mut KernelBuilder, tile: &Tile, factors: &[Value]) {
         for pieces in self.vectors.pieces().chunks(self.vectors.pieces_together(tile.rows.len())) {
             let none: Vec<Value> = pieces.iter().map(|&(_, lanes, _)| b.float(Type::vector(Lane::F32, lanes), 0.0)).collect();
@@ -64,7 +64,7 @@ impl Lowering<'_> {
     }
 }
 
-/// A loop over keys, some neighbours at a time as far as that goes, then one by one.
+/// Repeats a body for all keys: `KEYS` neighbours at a time, then the rest one by one.
 fn each_key(b: &mut KernelBuilder, keys: Value, mut body: impl FnMut(&mut KernelBuilder, &[Key])) {
     let zero = b.index(0);
     let by = b.index(KEYS);

@@ -1,25 +1,23 @@
-//! Key by key, for a single query: heads are the inner loop, so that keys and values are read in the order in which they lie, each once.
+//! Attention key by key, for a single query. Heads are the inner loop, so that keys and values are read once, in the order of memory.
 //!
-//! Head by head a query reads a few hundred bytes of every few thousand, and prefetching does not follow. Two keys are read together, so that queries
-//! and sums are loaded once for both; they lie far apart for the same reason, each the next one of a stream of its own. Two cores of a Zen 4 read
-//! 13 GB/s where each takes half of the heads, 20 where each takes half of the keys and two neighbours together, and 46 so.
+//! Head by head, a query would read short pieces with long gaps, which defeats prefetching. Two keys are read together, so that queries and
+//! sums are loaded once for both. They belong to different streams, far apart, because this also reads memory faster than two neighbours do.
 //!
-//! The keys are cut into blocks (`blocks.rs`), which several threads may share.
+//! The keys are divided into blocks (`blocks.rs`), which several threads may share.
 
 use super::blocks::Blocks;
 use super::tile::{KEYS_OF_ROW, Key, Lowering, Row, Scores, Tile};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Lane, Type, Value};
 use crate::schedule::quantity::Number;
 
-/// Streams of keys. Four ask for more of a first-level cache: 32 heads on 8 over 1,900 keys take 352 µs with two and 525 with four at x86-64-v3, 430 and
-/// 477 at x86-64-v4 (Zen 4, one thread).
+/// Number of streams of keys. Four streams need more of a first-level cache, and are slower.
 const STREAMS: i64 = 2;
 
-/// The least score that a block begins with: e to the distance of −∞ from it is 0, and not no number.
+/// Smallest initial maximum of a block's scores. Its difference from −∞ gives the weight 0, while −∞ itself would give NaN.
 const LEAST: f64 = f32::MIN as f64;
 
 impl Lowering<'_> {
-    /// A block of the keys of the single query of an image: `found` gets its sums.
+    /// Computes a block of the keys for the single query of an image, and stores its results in `found`.
     pub fn block(&self, b: &mut KernelBuilder, blocks: &Blocks, found: Buffer, (image, block): (Value, Value)) {
         let start = blocks.start(b, image, block);
         let range = self.keys_of(b, blocks, block);
@@ -45,7 +43,7 @@ impl Lowering<'_> {
         });
     }
 
-    /// The keys of a block, of those that the query sees.
+    /// Returns the keys of a block, among the keys that the query sees.
     fn keys_of(&self, b: &mut KernelBuilder, blocks: &Blocks, block: Value) -> Range {
         let zero = b.index(0);
         let seen = self.seen(b, zero);
@@ -60,7 +58,7 @@ impl Lowering<'_> {
         Range { first, count: b.binary(BinaryOp::SignedMax, count, zero) }
     }
 
-    /// Keys of a block, a few at a time of as many streams, then those that are left one by one.
+    /// Repeats a body for the keys of a block: one key of each stream at a time, then the rest one by one.
     fn each_stream(&self, b: &mut KernelBuilder, count: Value, mut body: impl FnMut(&mut KernelBuilder, &[Key])) {
         let (zero, streams) = (b.index(0), b.index(STREAMS));
         let length = b.binary(BinaryOp::SignedDiv, count, streams);
@@ -76,7 +74,7 @@ impl Lowering<'_> {
         b.for_values(whole, count, 1, |b, key| body(b, &[(key, 0)]));
     }
 
-    /// Tiles of the single query, of a few heads that share one of keys. The body gets where their sums are too.
+    /// Repeats a body for tiles of the single query: heads that share a head of keys. The body also gets the place of their sums.
     fn each_tile(&self, b: &mut KernelBuilder, at: &At<'_>, rows: u64, mut body: impl FnMut(&mut KernelBuilder, &Tile, Sums)) {
         let together = self.vectors.shape.together();
         let Range { first, count } = at.range;
@@ -101,7 +99,7 @@ impl Lowering<'_> {
         });
     }
 
-    /// The values of some keys, weighted, are added to the sums of a tile.
+    /// Adds the weighted values of some keys to the sums of a tile.
     fn add_values(&self, b: &mut KernelBuilder, (found, first): (Buffer, Value), tile: &Tile, keys: &[Key]) {
         for pieces in self.vectors.pieces().chunks(self.vectors.pieces_together(tile.rows.len())) {
             let depth = self.vectors.shape.depth as i64;
@@ -119,23 +117,23 @@ impl Lowering<'_> {
     }
 }
 
-/// A block at hand.
+/// The block that is computed.
 struct At<'a> {
     blocks: &'a Blocks,
     image: Value,
     range: Range,
-    /// Where what is found of it begins.
+    /// Start of its results.
     start: Value,
 }
 
-/// Some keys of those that a query sees.
+/// A range of the keys that a query sees.
 #[derive(Clone, Copy)]
 struct Range {
     first: Value,
     count: Value,
 }
 
-/// The first head of a tile, and where its sums are.
+/// The first head of a tile, and the place of its sums.
 #[derive(Clone, Copy)]
 struct Sums {
     head: Value,

@@ -1,10 +1,11 @@
-//! Attention: the scores of a few queries of a head, their softmax, and the sum of the values, one after the other, so that a score is written
-//! once, and keys and values are read where they lie, and widened in registers. Heads that share keys are computed together.
+//! Attention: the scores of a tile of queries, their softmax, and the weighted sum of values, one after another. Each score is written once.
+//! Keys and values are read in place and widened in registers. Heads of queries that share keys are computed together.
 //!
-//! Products of queries and keys run along the depth, sums of values across it. Scores are kept for as many keys as there may be, or for a
-//! block of them, and are filled up to whole vectors with −∞, whose weight is 0.
+//! Products of queries and keys run along the depth, sums of values across it. There is room for the scores of all possible keys, or of a
+//! block. Scores are padded to whole vectors with −∞, whose weight is 0.
 //!
-//! Many queries are computed head by head (`by_head.rs`), a single one of a large cache key by key (`by_key.rs`), which sums in another order.
+//! Many queries are computed head by head (`by_head.rs`). A single query of a large cache is computed key by key (`by_key.rs`), which sums in
+//! another order.
 
 mod blocks;
 mod by_head;
@@ -24,17 +25,17 @@ use blocks::{Blocks, Together};
 use by_head::KEYS;
 use tile::{Cache, KEYS_OF_ROW, Lowering, Shape, Vectors};
 
-/// A single query goes key by key from this many bytes of keys: fewer stay in the cache of a core, where it does not matter in which order
-/// they are read.
+/// Minimum bytes of keys from which a single query goes key by key. Fewer bytes stay in the cache of a core, where the order of reads does not
+/// matter.
 const KEY_BY_KEY_FROM: u64 = 256 << 10;
 
-/// See the module.
+/// Schedule of an `attention`.
 pub struct AttentionSchedule<'a> {
     cx: Context<'a>,
     operands: Vec<Tensor>,
     batch: Quantity,
     queries: Quantity,
-    /// Keys that there is room for, and that there are.
+    /// Capacity of the cache in keys, and the number of keys in it.
     room: Quantity,
     keys: Quantity,
     causal_from: Option<Quantity>,
@@ -42,10 +43,10 @@ pub struct AttentionSchedule<'a> {
 }
 
 impl<'a> AttentionSchedule<'a> {
-    /// The schedule of an `attention`.
+    /// Makes the schedule of an `attention`.
     ///
     /// # Errors
-    /// When heads or depth are not known.
+    /// [`Unsupported`] if heads or depth are unknown at compile time.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Attention(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let operands = cx.function.insts[root].operands.to_vec();
@@ -78,44 +79,44 @@ impl<'a> AttentionSchedule<'a> {
         })
     }
 
-    /// Whether a single query goes key by key: there are several heads, so that head by head memory would be read with gaps, and it is much.
+    /// Tests whether a single query goes key by key: it has several heads, so that head by head would read with gaps, and many bytes.
     fn goes_key_by_key(&self) -> bool {
         let keys = self.keys.scaled((self.shape.groups * self.shape.depth * self.element_bytes()) as i64);
         let bytes = keys.most(self.cx.function).unwrap_or(0);
         let single = self.queries.as_known().is_none_or(|queries| queries == 1);
-        // All levels have as many kernels.
+        // All CPU levels must have the same number of kernels.
         let in_order = self.cx.writes_out() && self.cx.levels.iter().all(|machine| machine.has_vector_registers() && !machine.at_once);
         single && in_order && self.shape.groups > 1 && bytes >= KEY_BY_KEY_FROM
     }
 
-    /// Bytes of an element of keys and values.
+    /// Returns the bytes of an element of keys and values.
     fn element_bytes(&self) -> u64 {
         u64::from(self.cx.element(self.operands[1]).bits() / 8)
     }
 
-    /// The blocks of a single query that goes key by key.
+    /// Returns the blocks of a single query, if it goes key by key.
     fn blocks(&self) -> Result<Option<Blocks>, Unsupported> {
         let keys = self.keys.most(self.cx.function)?;
         Ok(self.goes_key_by_key().then(|| Blocks::new(&self.shape, keys)))
     }
 
-    /// Elements of the scores: of a tile, or of all heads and a block.
+    /// Returns the number of scores that need room: of a tile, or of all heads and a block.
     fn score_elements(&self) -> Result<u64, Unsupported> {
         let of_tile = if self.is_by_key_alone() { 0 } else { self.shape.rows * self.row_elements()? };
         Ok(self.blocks()?.map_or(0, |blocks| blocks.score_elements()).max(of_tile))
     }
 
-    /// Whether there is never more than the one query that goes key by key.
+    /// Tests whether the kernel only ever has one query, which goes key by key.
     fn is_by_key_alone(&self) -> bool {
         self.goes_key_by_key() && self.queries.is(1)
     }
 
-    /// Elements of a row of scores head by head.
+    /// Returns the number of elements in a row of scores, head by head.
     fn row_elements(&self) -> Result<u64, Unsupported> {
         Ok(self.keys.most(self.cx.function)?.next_multiple_of(KEYS_OF_ROW))
     }
 
-    /// Elements of what is found of the blocks of all images.
+    /// Returns the number of elements of the blocks' results, for all images.
     fn found_elements(&self, blocks: &Blocks) -> Result<u64, Unsupported> {
         Ok(blocks.elements().saturating_mul(self.batch.most(self.cx.function)?))
     }
@@ -224,7 +225,7 @@ impl Schedule for AttentionSchedule<'_> {
     }
 }
 
-/// One of two ways, the first where two numbers are equal.
+/// Writes two variants; the first runs if two numbers are equal.
 fn either(
     b: &mut KernelBuilder,
     (x, y): (Value, Value),

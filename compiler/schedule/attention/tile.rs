@@ -1,4 +1,4 @@
-//! A tile: some queries of one head of keys, their scores, their weights, and the sums of values.
+//! A tile of attention: some queries of one head of keys, their scores, their weights, and the sums of values.
 
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value, mathematics};
@@ -7,19 +7,19 @@ use crate::schedule::context::arithmetic;
 use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::quantity::Number;
 
-/// Scores of a row are a multiple of this many: every machine's vectors divide it, and it is a cache line.
+/// Granularity of a row of scores: a cache line, and a multiple of every machine's vectors.
 pub const KEYS_OF_ROW: u64 = 16;
 
-/// Whole vectors of a depth whose products are written out at most; those of more are a loop.
+/// Maximum number of whole vectors along the depth whose products are unrolled. More become a loop.
 const MOST_WRITTEN_OUT: u64 = 8;
 
-/// What is known of queries and keys when the kernel is made.
+/// Facts about queries and keys that are known at compile time.
 pub struct Shape {
     pub scale: f64,
-    /// Whether each query has a row of the mask.
+    /// `true` if each query has its own row of the mask.
     pub mask_by_query: bool,
     pub heads: u64,
-    /// Heads of keys.
+    /// Number of heads of keys.
     pub groups: u64,
     pub depth: u64,
     /// Queries of a tile.
@@ -27,7 +27,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Heads of queries that share one of keys.
+    /// Returns the number of heads of queries that share a head of keys.
     pub fn together(&self) -> u64 {
         self.heads / self.groups
     }
@@ -38,11 +38,11 @@ impl Shape {
 pub struct Cache {
     pub elements: Buffer,
     pub element: ElementType,
-    /// Scales and zero points of bytes, one of each for the bytes of a position and head.
+    /// Scales and zero points of 8-bit elements, one of each for every position and head.
     pub scaled: Option<[Buffer; 2]>,
 }
 
-/// How rows of the depth are cut into vectors.
+/// Division of rows of the depth into vectors.
 #[derive(Clone, Copy)]
 pub struct Vectors<'a> {
     pub shape: &'a Shape,
@@ -54,7 +54,7 @@ impl Vectors<'_> {
         self.machine.lanes(4)
     }
 
-    /// Whole vectors along the depth, and what is left: the first element, lanes, and those that count.
+    /// Returns the vectors along the depth, the tail included: the first element, the lanes, and the active lanes of each.
     pub fn pieces(&self) -> Vec<(i64, u16, u16)> {
         let (depth, lanes) = (self.shape.depth, u64::from(self.lanes()));
         let whole = (0..depth / lanes).map(|i| ((i * lanes) as i64, lanes as u16, lanes as u16));
@@ -70,14 +70,14 @@ impl Vectors<'_> {
         b.add(product, sum)
     }
 
-    /// Vectors of the depth that are summed together: sums and values of a tile are in registers.
+    /// Returns the number of vectors along the depth that are summed together. Sums and values of a tile must fit the registers.
     pub fn pieces_together(&self, rows: usize) -> usize {
         let registers = usize::from(self.machine.registers.count());
         (registers / 2 / rows).clamp(1, 8)
     }
 }
 
-/// A kernel that is written.
+/// State of a kernel that is being written.
 pub struct Lowering<'a> {
     pub vectors: Vectors<'a>,
     pub query: Buffer,
@@ -94,14 +94,14 @@ pub struct Lowering<'a> {
 /// The first key of a head.
 #[derive(Clone, Copy)]
 pub struct FirstKey {
-    /// Keys of all heads and positions before it.
+    /// Number of keys before it, of all heads and positions.
     number: Value,
-    /// Its first element.
+    /// Index of its first element.
     at: Value,
 }
 
 impl FirstKey {
-    /// Some keys after it.
+    /// Moves forward by a number of keys.
     pub fn after(self, b: &mut KernelBuilder, shape: &Shape, keys: Value) -> Self {
         let of_groups = b.scale_index(keys, shape.groups as i64, 0);
         let elements = b.scale_index(of_groups, shape.depth as i64, 0);
@@ -109,66 +109,66 @@ impl FirstKey {
     }
 }
 
-/// Where the scores of a tile are.
+/// Place of a tile's scores.
 #[derive(Clone, Copy)]
 pub struct Scores {
-    /// Where those of the first row begin; at the first element where there is nothing here.
+    /// Start of the first row's scores. `None` is the start of the buffer.
     pub first: Option<Value>,
     /// Elements of a row.
     pub stride: i64,
 }
 
-/// A key or value: its number among those of the tile's head, and what is added to it.
+/// A key or value: its number within the tile's head, and a constant added to it.
 pub type Key = (Value, i64);
 
-/// The weights of a row: the largest score, and the sum of what they are before they are divided by it.
+/// Results of weighing a row: the largest score, and the sum of the weights.
 pub struct Weighed {
     pub largest: Value,
     pub sum: Value,
 }
 
-/// Some queries of one head of keys, or of neighbouring heads that share it.
+/// A tile: some queries of one head of keys, or of neighbouring heads that share it.
 pub struct Tile {
     pub rows: Vec<Row>,
-    /// Where the first key of the head is; values lie alike.
+    /// First key of the head; values have the same layout.
     pub first_key: FirstKey,
-    /// Keys of the head before the first one.
+    /// Number of the head's keys before the first one.
     pub before: Option<Value>,
     pub scores: Scores,
-    /// Keys that the last query sees, no fewer than the others; and these with what makes whole vectors.
+    /// Number of keys that the last query sees, which is the largest of the tile. `padded` rounds it up to whole vectors.
     pub keys: Value,
     pub padded: Value,
 }
 
-/// A key or value.
+/// A key or value that is read.
 struct Cached {
     cache: Cache,
-    /// Its first element.
+    /// Index of its first element.
     at: Value,
     scaled: Option<Scaled>,
 }
 
-/// What bytes of a key or value stand for.
+/// Scale and zero point of an 8-bit key or value.
 #[derive(Clone, Copy)]
 struct Scaled {
-    /// In one lane.
+    /// Scale, as a scalar.
     scale: Value,
-    /// In all lanes, of 32 bits.
+    /// Zero point in all lanes, as 32-bit integers.
     zero_point: Value,
 }
 
-/// A query.
+/// A query of a tile.
 pub struct Row {
-    /// The first element of the query, and of the result.
+    /// Index of the first element of the query, and of its result.
     pub at: Value,
-    /// The position of the query among all.
+    /// Position of the query.
     pub position: Value,
-    /// Keys that it sees.
+    /// Number of keys that it sees.
     pub keys: Value,
 }
 
 impl Lowering<'_> {
-    /// The first key of a head.
+    /// Returns the first key of a head.
     pub fn first_key(&self, b: &mut KernelBuilder, image: Value, group: Value) -> FirstKey {
         let shape = self.vectors.shape;
         let first = self.room.scale(b, image);
@@ -177,7 +177,7 @@ impl Lowering<'_> {
         FirstKey { number, at: b.scale_index(number, shape.depth as i64, 0) }
     }
 
-    /// The query at a position, of one of the heads that share a head of keys.
+    /// Returns the query at a position, of one of the heads that share a head of keys.
     pub fn row(&self, b: &mut KernelBuilder, (image, group): (Value, Value), position: Value, head: Value) -> Row {
         let shape = self.vectors.shape;
         let at = self.queries.scale(b, image);
@@ -190,7 +190,7 @@ impl Lowering<'_> {
         Row { at, position, keys: self.seen(b, position) }
     }
 
-    /// How many keys a query sees.
+    /// Returns the number of keys that a query sees.
     pub fn seen(&self, b: &mut KernelBuilder, position: Value) -> Value {
         let all = self.keys.value(b);
         let Some(start) = self.start else { return all };
@@ -201,7 +201,7 @@ impl Lowering<'_> {
         b.binary(BinaryOp::SignedMax, seen, none)
     }
 
-    /// The tile of some queries, if there are any.
+    /// Returns a tile of queries, or `None` without queries.
     pub fn tile(&self, b: &mut KernelBuilder, first_key: FirstKey, scores: Scores, rows: Vec<Row>) -> Option<Tile> {
         let lanes = i64::from(self.vectors.lanes());
         let keys = rows.last()?.keys;
@@ -211,7 +211,7 @@ impl Lowering<'_> {
         Some(Tile { rows, first_key, before: None, scores, keys, padded })
     }
 
-    /// A key or value of the tile's head, ready to be read in pieces.
+    /// Prepares a key or value of the tile's head for reading.
     fn cached(&self, b: &mut KernelBuilder, tile: &Tile, cache: Cache, (key, offset): Key) -> Cached {
         let (groups, lanes) = (self.vectors.shape.groups as i64, self.vectors.lanes());
         let step = groups * self.vectors.shape.depth as i64;
@@ -227,7 +227,7 @@ impl Lowering<'_> {
         Cached { cache, at, scaled }
     }
 
-    /// Some elements of a key or value, as distances from the zero point where bytes are scaled.
+    /// Loads some elements of a key or value. 8-bit elements become their distance from the zero point.
     fn piece(&self, b: &mut KernelBuilder, cached: &Cached, at: Value, offset: i64, active: u16) -> Value {
         let stored = b.load_active(cached.cache.elements, at, offset, self.vectors.lanes(), active);
         let wide = widen(b, stored, cached.cache.element);
@@ -236,12 +236,12 @@ impl Lowering<'_> {
         b.convert(ConvertOp::SignedToFloat, distance, Lane::F32)
     }
 
-    /// The place of a tile's first score of a key.
+    /// Returns the place of a key's score in the first row of a tile.
     fn score_at(&self, b: &mut KernelBuilder, tile: &Tile, key: Value) -> Value {
         tile.scores.first.map_or(key, |first| b.add(first, key))
     }
 
-    /// What a row does not see has the score −∞.
+    /// Stores the score −∞ for keys that a row does not see.
     pub fn unseen(&self, b: &mut KernelBuilder, tile: &Tile) {
         let nothing = b.float(Type::scalar(Lane::F32), f64::NEG_INFINITY);
         for (r, row) in (0..).zip(&tile.rows) {
@@ -252,7 +252,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The scores of some keys.
+    /// Computes the scores of some keys.
     pub fn scores(&self, b: &mut KernelBuilder, tile: &Tile, list: &[Key]) {
         let keys: Vec<Cached> = list.iter().map(|&key| self.cached(b, tile, self.keys_and_values[0], key)).collect();
         let sums = self.products(b, tile, &keys);
@@ -276,7 +276,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Products of the queries of a tile and some keys along the depth, summed lane by lane: those of the first query first.
+    /// Multiplies the queries of a tile with some keys along the depth, and sums lane by lane. The sums of the first query come first.
     fn products(&self, b: &mut KernelBuilder, tile: &Tile, keys: &[Cached]) -> Vec<Value> {
         let (lanes, depth) = (self.vectors.lanes(), self.vectors.shape.depth);
         let whole = depth / u64::from(lanes) * u64::from(lanes);
@@ -310,7 +310,7 @@ impl Lowering<'_> {
         sums
     }
 
-    /// The scores of a row become weights, e to the distance from the largest, which is no less than `least`.
+    /// Turns the scores of a row into weights: e to the difference from the largest score, which is at least `least`.
     pub fn weigh(&self, b: &mut KernelBuilder, tile: &Tile, r: usize, least: f64) -> Weighed {
         let (lanes, offset) = (self.vectors.lanes(), r as i64 * tile.scores.stride);
         let zero = b.index(0);
@@ -334,7 +334,7 @@ impl Lowering<'_> {
         Weighed { largest, sum: b.horizontal(HorizontalOp::Add, sums[0]) }
     }
 
-    /// Sums of values, a vector for each row and piece, with those of one more key.
+    /// Adds the weighted value of one key to sums, which have a vector for each row and piece.
     pub fn with_value(
         &self,
         b: &mut KernelBuilder,

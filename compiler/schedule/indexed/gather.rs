@@ -1,4 +1,4 @@
-//! Slices picked by indices: rows copied with vectors, or, where a slice is one element, vectors gathered.
+//! Gathers: slices at given indices. Slices are copied as rows with vectors; single elements are gathered into vectors.
 
 use super::slices::{Counts, Slices, are_long, copy_lanes, copy_row, raw_lane};
 use crate::ir::{Inst, Operation, Value as Tensor};
@@ -9,7 +9,7 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::Quantity;
 use crate::schedule::unsupported::Unsupported;
 
-/// See the module.
+/// Schedule of a `gather`.
 pub struct GatherSchedule<'a> {
     cx: Context<'a>,
     source: Tensor,
@@ -19,10 +19,10 @@ pub struct GatherSchedule<'a> {
 }
 
 impl<'a> GatherSchedule<'a> {
-    /// The schedule of a `gather`.
+    /// Makes the schedule of a `gather`.
     ///
     /// # Errors
-    /// For dynamic shapes and elements narrower than a byte.
+    /// [`Unsupported`] if extents may differ, or elements are narrower than a byte.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Gather(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
@@ -36,7 +36,7 @@ impl<'a> GatherSchedule<'a> {
         })
     }
 
-    /// Slices of one element: each lane from its own place.
+    /// Copies slices of one element: each lane gathers its own.
     fn elements(
         &self,
         b: &mut KernelBuilder,
@@ -45,7 +45,7 @@ impl<'a> GatherSchedule<'a> {
         lanes: u16,
     ) -> Result<(), Unsupported> {
         let slices = &self.slices;
-        // Positions in the source are computed in the indices' lanes where they fit.
+        // Positions in the source are computed in the lanes of the indices if they fit.
         let wide = slices.index_lane == Lane::I64 || slices.elements().most(self.cx.function)? > i32::MAX as u64;
         counts.batches.repeat(b, |b, batch| {
             let first = counts.outer.scale(b, batch);

@@ -1,4 +1,4 @@
-//! Index arithmetic. A value of type index is one `i64` in memory; these kernels read and write such numbers.
+//! Index arithmetic. A value of type index is one `i64` in memory, which these kernels read and write.
 
 use super::slices::raw_lane;
 use crate::ir::{IndexOperation, Inst, Interval, Operation, Value as Tensor};
@@ -9,17 +9,17 @@ use crate::schedule::context::Context;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::unsupported::Unsupported;
 
-/// See the module.
+/// Schedule of an operator on indices.
 pub struct IndexSchedule<'a> {
     cx: Context<'a>,
     root: Inst,
 }
 
 impl<'a> IndexSchedule<'a> {
-    /// The schedule of an operator on indices.
+    /// Makes the schedule of an operator on indices.
     ///
     /// # Errors
-    /// For elements narrower than a byte.
+    /// [`Unsupported`] if elements are narrower than a byte.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         for &value in data.operands.iter().chain(&data.results) {
@@ -28,7 +28,7 @@ impl<'a> IndexSchedule<'a> {
         Ok(Self { cx, root })
     }
 
-    /// One number.
+    /// Returns the buffer size of one number.
     fn number(&self, value: Tensor) -> Result<Elements, Unsupported> {
         Ok(Elements::new(raw_lane(self.cx.element(value))?, 1))
     }
@@ -74,7 +74,7 @@ impl Schedule for IndexSchedule<'_> {
     }
 }
 
-/// Leaves the kernel with [`E_INDEX`] unless the number is in the interval.
+/// Leaves the kernel with [`E_INDEX`] if the number is outside the interval.
 pub fn check(b: &mut KernelBuilder, number: Value, interval: Interval) {
     if interval.low > i64::MIN {
         let low = b.index(interval.low);
@@ -88,7 +88,7 @@ pub fn check(b: &mut KernelBuilder, number: Value, interval: Interval) {
     }
 }
 
-/// An operation on two indices, saturating, as [`crate::ir::interval::evaluate`] has it.
+/// Writes a saturating operation on two indices, as [`crate::ir::interval::evaluate`] defines it.
 fn binary(b: &mut KernelBuilder, operation: IndexOperation, x: Value, y: Value) -> Value {
     match operation {
         IndexOperation::Add => {
@@ -127,7 +127,7 @@ fn both_negative(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     b.compare(CompareOp::Less, both, zero)
 }
 
-/// The result, or where it overflows the largest number with the sign of `sign`.
+/// Returns the result, or the extreme number with the sign of `sign` if it overflows.
 fn saturated(b: &mut KernelBuilder, overflows: Value, sign: Value, result: Value) -> Value {
     let (zero, low, high) = (b.index(0), b.index(i64::MIN), b.index(i64::MAX));
     let negative = b.compare(CompareOp::Less, sign, zero);
@@ -135,7 +135,8 @@ fn saturated(b: &mut KernelBuilder, overflows: Value, sign: Value, result: Value
     b.select(overflows, most, result)
 }
 
-/// A product that does not fit gives another quotient back, but for −1 × the smallest number, which wraps to itself twice.
+/// Writes a saturating product. An overflow shows when the product is divided by x. The exception is −1 × the smallest number, which wraps to
+/// itself twice.
 fn multiply(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     let (zero, minus_one, low) = (b.index(0), b.index(-1), b.index(i64::MIN));
     let product = b.mul(x, y);
@@ -149,7 +150,7 @@ fn multiply(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     saturated(b, overflows, sign, product)
 }
 
-/// Towards −∞; 0 for a divisor of 0. The smallest number ÷ −1 wraps.
+/// Writes a quotient rounded towards −∞. A divisor of 0 gives 0, and the smallest number ÷ −1 wraps.
 fn floor_divide(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     let (zero, one) = (b.index(0), b.index(1));
     let quotient = b.binary(BinaryOp::SignedDiv, x, y);
@@ -163,7 +164,7 @@ fn floor_divide(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     b.select(rounds, below, quotient)
 }
 
-/// −x; the largest number for the smallest.
+/// Writes −x. The smallest number becomes the largest.
 fn negate(b: &mut KernelBuilder, x: Value) -> Value {
     let (low, high) = (b.index(i64::MIN), b.index(i64::MAX));
     let smallest = b.compare(CompareOp::Equal, x, low);

@@ -1,4 +1,4 @@
-//! Elements whose places are computed: gathers, scatters, and the indices that programs compute with.
+//! Operators whose elements have computed places: gathers, scatters, and index arithmetic.
 
 pub mod gather;
 pub mod index;

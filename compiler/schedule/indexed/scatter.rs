@@ -1,5 +1,5 @@
-//! Slices combined into a tensor, in the order of the updates. The target is written in place when it dies here: then only the
-//! slices that are updated are touched.
+//! Scatters: slices are combined into a tensor, in the order of the updates. If the target is dead afterwards, it is updated in place; then
+//! only the updated slices are accessed.
 
 use super::slices::{Slice, Slices, copy_lanes, copy_row, raw_lane};
 use crate::fuse::viewed;
@@ -13,7 +13,7 @@ use crate::schedule::quantity::{Number, product};
 use crate::schedule::reductions::reduction::{Reduction, wrapped};
 use crate::schedule::unsupported::Unsupported;
 
-/// See the module.
+/// Schedule of a `scatter`.
 pub struct ScatterSchedule<'a> {
     cx: Context<'a>,
     target: Tensor,
@@ -21,16 +21,16 @@ pub struct ScatterSchedule<'a> {
     updates: Tensor,
     slices: Slices,
     lane: Lane,
-    /// How elements are combined; none when they are set.
+    /// Reduction that combines elements; `None` if they are overwritten.
     reduction: Option<Reduction>,
     skips_negative: bool,
 }
 
 impl<'a> ScatterSchedule<'a> {
-    /// The schedule of a `scatter`.
+    /// Makes the schedule of a `scatter`.
     ///
     /// # Errors
-    /// For dynamic shapes, and types that nothing is computed with.
+    /// [`Unsupported`] if extents may differ, or the element type has no arithmetic.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Scatter(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
@@ -69,7 +69,7 @@ impl<'a> ScatterSchedule<'a> {
 
 impl Schedule for ScatterSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        // What is read after the first write must not lie where is written.
+        // Operands that are read after the first write must not share memory with the output.
         let storage = |value| viewed(self.cx.function, value);
         let alone = [self.indices, self.updates].iter().all(|&other| storage(other) != storage(self.target));
         let may_share = if alone { vec![(self.target, self.cx.group.outputs[0])] } else { vec![] };

@@ -1,4 +1,4 @@
-//! What `gather` and `scatter` share: slices along an axis, named by indices that are known only when the kernel runs.
+//! Parts shared by `gather` and `scatter`: slices along an axis at indices known only at run time.
 
 use crate::ir::{ElementType, InstData, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
@@ -8,10 +8,10 @@ use crate::schedule::context::Context;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 
-/// The lane type that moves elements without looking at them.
+/// Returns the lane type that moves elements without interpreting them.
 ///
 /// # Errors
-/// For elements narrower than a byte.
+/// [`Unsupported`] if elements are narrower than a byte.
 pub fn raw_lane(element: ElementType) -> Result<Lane, Unsupported> {
     match element.bits() {
         8 => Ok(Lane::I8),
@@ -22,35 +22,35 @@ pub fn raw_lane(element: ElementType) -> Result<Lane, Unsupported> {
     }
 }
 
-/// Lanes that copy rows of `count` elements: a full register, or fewer where the row is shorter.
+/// Returns the lanes with which rows of `count` elements are copied: a full register, or fewer for short rows.
 pub fn copy_lanes(cx: &Context<'_>, lane: Lane, count: u64) -> u16 {
     let needed = u16::try_from(count.max(1).next_power_of_two()).unwrap_or(u16::MAX);
     cx.machine.lanes(lane.bytes()).min(needed)
 }
 
-/// Whether registers hold fewer bits than indices of a lane type have. Those are looked at one by one.
+/// Tests whether registers are narrower than indices of a lane type. Such indices are processed one by one.
 pub fn are_long(cx: &Context<'_>, lane: Lane) -> bool {
     8 * lane.bytes() > u32::from(cx.machine.index_bits)
 }
 
-/// A tensor seen as `[batches, outer, extent, row]`, and indices as `[batches, picks]`.
+/// A tensor viewed as `[batches, outer, extent, row]`, and its indices as `[batches, picks]`.
 #[derive(Clone, Debug)]
 pub struct Slices {
-    /// Product of the dimensions that the indices have too.
+    /// Product of the dimensions that the indices have, too.
     pub batches: Quantity,
-    /// Product of the dimensions between those and the axis.
+    /// Product of the dimensions between the batches and the axis.
     pub outer: Quantity,
-    /// The axis.
+    /// Extent of the axis.
     pub extent: Quantity,
     /// Elements of a slice.
     pub row: Quantity,
-    /// Indices of a batch.
+    /// Number of indices in a batch.
     pub picks: Quantity,
     /// The lane type of the indices.
     pub index_lane: Lane,
 }
 
-/// The same numbers in a kernel.
+/// The sizes of [`Slices`] as numbers of a kernel.
 #[derive(Clone, Copy)]
 pub struct Counts {
     /// See [`Slices`].
@@ -63,27 +63,27 @@ pub struct Counts {
     pub row: Number,
     /// See [`Slices`].
     pub picks: Number,
-    /// Indices of all batches.
+    /// Number of indices in all batches.
     pub indices: Number,
-    /// Elements of the indexed tensor.
+    /// Number of elements of the indexed tensor.
     pub elements: Number,
 }
 
-/// One slice while the kernel runs: where it starts in the indexed tensor and in the list of slices, in elements.
+/// One slice at run time: its start in the indexed tensor and in the list of slices, in elements.
 pub struct Slice {
-    /// In the tensor that the indices name slices of.
+    /// Start in the indexed tensor.
     pub indexed: Value,
-    /// In the slices one after another.
+    /// Start in the list of slices.
     pub listed: Value,
     /// The index.
     pub index: Value,
 }
 
 impl Slices {
-    /// The slices of an instruction's operand 0 that its operand 1 names along an axis after `batch` common dimensions.
+    /// Analyses the slices of an instruction: operand 1 indexes operand 0 along an axis, after `batch` common dimensions.
     ///
     /// # Errors
-    /// For dynamic shapes.
+    /// [`Unsupported`] if extents of the common dimensions may differ.
     pub fn new(cx: &Context<'_>, data: &InstData, axis: usize, batch: usize) -> Result<Self, Unsupported> {
         let (shape, indices) = (cx.quantities(data.operands[0]), cx.quantities(data.operands[1]));
         if product(&indices[..batch]) != product(&shape[..batch]) {
@@ -100,22 +100,22 @@ impl Slices {
         })
     }
 
-    /// Elements of the indexed tensor.
+    /// Returns the number of elements of the indexed tensor.
     pub fn elements(&self) -> Quantity {
         product([&self.batches, &self.outer, &self.extent, &self.row])
     }
 
-    /// Elements of the listed slices.
+    /// Returns the number of elements of the listed slices.
     pub fn listed(&self) -> Quantity {
         product([&self.batches, &self.outer, &self.picks, &self.row])
     }
 
-    /// Slices of all batches.
+    /// Returns the number of slices in all batches.
     pub fn count(&self) -> Quantity {
         product([&self.batches, &self.outer, &self.picks])
     }
 
-    /// The numbers in a kernel.
+    /// Loads the sizes as numbers of a kernel.
     pub fn counts(&self, b: &mut KernelBuilder, arguments: &mut Arguments) -> Counts {
         let (indices, elements) = (self.batches.times(&self.picks), self.elements());
         let mut cells = Cells::default();
@@ -129,7 +129,7 @@ impl Slices {
     /// Declares the buffer of the indices.
     ///
     /// # Errors
-    /// Where their number has no bound.
+    /// [`Unsupported`] if the number of indices has no bound.
     pub fn declare_indices(
         &self,
         cx: &Context<'_>,
@@ -141,10 +141,10 @@ impl Slices {
         Ok(arguments.input(b, "indices", indices, Elements::new(self.index_lane, count)))
     }
 
-    /// Leaves the kernel, before anything is written, if an index is outside the axis; negative ones may be allowed.
+    /// Leaves the kernel, before any write, if an index is outside the axis. Negative indices may be allowed.
     ///
     /// # Errors
-    /// Where the number of indices has no bound.
+    /// [`Unsupported`] if the number of indices has no bound.
     pub fn check(
         &self,
         cx: &Context<'_>,
@@ -158,7 +158,7 @@ impl Slices {
             false => copy_lanes(cx, self.index_lane, self.batches.times(&self.picks).most(cx.function)?),
         };
         let ty = Type::vector(self.index_lane, lanes);
-        // No number of the index's type reaches beyond this; the comparison without sign catches negative ones.
+        // No number of the index's type exceeds this. The unsigned comparison catches negative indices.
         let largest = if self.index_lane == Lane::I64 { i64::MAX } else { i64::from(i32::MAX) };
         let outside = |b: &mut KernelBuilder, index: Value| {
             let last = match counts.extent {
@@ -174,7 +174,7 @@ impl Slices {
             if allows_negative {
                 return b.compare(CompareOp::Less, last, index);
             }
-            // An axis of no elements has no last one: −1 is the largest number without a sign, which nothing exceeds.
+            // An axis without elements has no last index. Its −1 is the largest unsigned number, which no index exceeds.
             if self.extent.is(0) {
                 return b.mask(lanes, true);
             }
@@ -193,7 +193,7 @@ impl Slices {
             let outside = outside(b, index);
             vec![b.binary(BinaryOp::Or, bad[0], outside)]
         })[0];
-        // Lanes without an index hold 0, which an axis has if it has any element.
+        // Lanes without an index hold 0, which is valid if the axis has any element.
         let rest = |b: &mut KernelBuilder, start: Value, active: u16, bad: Value| {
             let index = b.load_active(indices, start, 0, lanes, active);
             let outside = outside(b, index);
@@ -214,7 +214,7 @@ impl Slices {
         Ok(())
     }
 
-    /// Runs `body` for every slice in row-major order; nothing is made when there is none.
+    /// Runs `body` for every slice in row-major order. It writes nothing if there are no slices.
     pub fn each(&self, b: &mut KernelBuilder, counts: &Counts, indices: Buffer, mut body: impl FnMut(&mut KernelBuilder, &Slice)) {
         let Counts { extent, row, picks, .. } = *counts;
         counts.batches.repeat(b, |b, batch| {
@@ -236,7 +236,7 @@ impl Slices {
     }
 }
 
-/// Whether any lane of a mask is true, as a scalar mask.
+/// Returns a scalar mask that is true if any lane of a mask is true.
 pub fn any(b: &mut KernelBuilder, mask: Value) -> Value {
     if b.ty(mask).lanes == 1 {
         return mask;
@@ -247,7 +247,7 @@ pub fn any(b: &mut KernelBuilder, mask: Value) -> Value {
     b.compare(CompareOp::NotEqual, any, zero)
 }
 
-/// Copies `count` elements from one place to another, by vectors of `lanes` lanes; machines mask vectors of up to `masked`.
+/// Copies `count` elements in vectors of `lanes` lanes. Machines mask vectors of up to `masked` lanes.
 pub fn copy_row(b: &mut KernelBuilder, from: (Buffer, Value), to: (Buffer, Value), count: Number, (lanes, masked): (u16, u16)) {
     count.row(b, lanes, masked, |b, i, active| {
         let source = b.add(from.1, i);

@@ -1,4 +1,4 @@
-//! The best of many.
+//! Operators that select the best elements.
 
 mod sorted;
 pub mod suppress;

@@ -1,25 +1,25 @@
-//! The few best elements of a row, in order in a register: a better element takes its place among them without a branch, and those after it move on.
+//! The few best elements of a row, in order in a register. A better element is inserted without a branch, and the elements after it move on.
 
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Type, UnaryOp, Value};
 use crate::schedule::indexed::slices::any;
 use crate::schedule::quantity::Number;
 
-/// The position in a place that no element has yet.
+/// Position that marks an empty place.
 const EMPTY: i64 = i32::MAX as i64;
-/// The position before the first place.
+/// Position that marks the lane before the first place.
 const BEFORE: i64 = -1;
 
-/// Rows of which the best elements fit into registers.
+/// Rows whose best elements fit registers.
 pub struct Sorted<'a> {
-    /// The elements.
+    /// Buffer of the elements.
     pub input: Buffer,
-    /// How many are wanted.
+    /// Number of elements wanted.
     pub count: u16,
-    /// Lanes of the registers of the best.
+    /// Lanes of the registers of the best elements.
     pub lanes: u16,
-    /// Lanes of elements that are compared at a time.
+    /// Number of elements that are compared at a time.
     pub row_lanes: u16,
-    /// Tells where an element comes before another one by its value.
+    /// Comparison of values: true if the first element comes before the second.
     pub better: &'a dyn Fn(&mut KernelBuilder, Value, Value) -> Value,
 }
 
@@ -28,12 +28,12 @@ pub struct Sorted<'a> {
 pub struct Best {
     /// The elements.
     pub values: Value,
-    /// Where they are in the row.
+    /// Positions in the row.
     pub positions: Value,
 }
 
 impl Sorted<'_> {
-    /// The best of a row of `extent` elements, the first of which is at `base`.
+    /// Returns the best elements of a row of `extent` elements that begins at `base`.
     pub fn row(&self, b: &mut KernelBuilder, base: Value, extent: Number) -> Best {
         let lane = b.lane_of(self.input);
         let values = b.zero(Type::vector(lane, self.lanes));
@@ -70,7 +70,7 @@ impl Sorted<'_> {
         self.each(b, base, (whole, extent), best, |b, at, best| self.offer(b, at, best))
     }
 
-    /// Goes through elements one by one; `body` gets the place and the position of each.
+    /// Repeats a body for elements one by one. `body` gets the place and the position of each.
     fn each(
         &self,
         b: &mut KernelBuilder,
@@ -88,12 +88,12 @@ impl Sorted<'_> {
         Best { values: best[0], positions: best[1] }
     }
 
-    /// The last of the best.
+    /// Returns the last of the best elements.
     fn worst(&self, b: &mut KernelBuilder, best: Best) -> Value {
         b.extract(best.values, self.count - 1)
     }
 
-    /// Inserts an element where it is better than the last.
+    /// Inserts an element if it is better than the last one.
     fn offer(&self, b: &mut KernelBuilder, at: (Value, Value), best: Best) -> Best {
         let (element, worst) = (b.load(self.input, at.0, 0, 1), self.worst(b, best));
         let better = (self.better)(b, element, worst);
@@ -105,13 +105,13 @@ impl Sorted<'_> {
         Best { values: best[0], positions: best[1] }
     }
 
-    /// Inserts an element that comes after all equal ones.
+    /// Inserts an element after all better or equal ones.
     fn insert(&self, b: &mut KernelBuilder, (place, position): (Value, Value), best: Best) -> Best {
         let lanes = self.lanes;
         let element = b.load_splat(self.input, place, 0, lanes);
         let position = b.convert(ConvertOp::Wrap, position, Lane::I32);
         let position = b.splat(position, lanes);
-        // What is in the place before each; before the first one is nothing.
+        // Each lane gets its left neighbour; the first lane gets a marker.
         let order: Vec<u16> = std::iter::once(lanes).chain(0..lanes - 1).collect();
         let before = b.int(Type::vector(Lane::I32, lanes), BEFORE);
         let moved =

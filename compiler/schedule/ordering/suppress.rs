@@ -1,5 +1,5 @@
-//! Non-maximum suppression: one pass over all boxes for each that is chosen lowers the scores of those that overlap it and finds the
-//! best of the rest. Boxes are first brought from corners to columns, so that vectors run across boxes.
+//! Non-maximum suppression. For each chosen box, one pass over all boxes lowers the scores of overlapping boxes and finds the best of the rest.
+//! Boxes are first converted from corners to columns, so that vectors run across boxes.
 
 use crate::ir::{Inst, Operation, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value, mathematics};
@@ -10,24 +10,24 @@ use crate::schedule::movement::iota::lane_numbers;
 use crate::schedule::quantity::{Cells, Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
-/// Columns of the scratch memory: lower y and x, higher y and x, area, and the scores that are left, −∞ for a box that is out.
+/// Columns of the scratch memory: lower y and x, higher y and x, area, and the current score. The score of a removed box is −∞.
 const COLUMNS: u64 = 6;
 const AREA: u64 = 4;
 const SCORE: u64 = 5;
 
-/// See the module.
+/// Schedule of a `non_max_suppression`.
 pub struct SuppressSchedule<'a> {
     cx: Context<'a>,
     operands: Vec<Tensor>,
     rows: Quantity,
     boxes: Quantity,
-    /// Boxes rounded up to whole vectors, or the most there may be.
+    /// Maximum number of boxes, rounded up to whole vectors.
     padded: u64,
     count: u64,
     lanes: u16,
 }
 
-/// The buffers, and the numbers that hold for the whole kernel.
+/// Buffers, and values that the whole kernel uses.
 struct Parts {
     boxes: Buffer,
     scores: Buffer,
@@ -36,9 +36,9 @@ struct Parts {
     chosen_scores: Buffer,
     counts: Buffer,
     boxes_count: Number,
-    /// Boxes rounded up to whole vectors.
+    /// Number of boxes, rounded up to whole vectors.
     padded: Number,
-    /// 0, 1, 2, … one a lane.
+    /// The numbers 0, 1, 2, …, one in each lane.
     numbers: Value,
     overlap: Value,
     threshold: Value,
@@ -49,10 +49,10 @@ struct Parts {
 type Best = Vec<Value>;
 
 impl<'a> SuppressSchedule<'a> {
-    /// The schedule of a `non_max_suppression`.
+    /// Makes the schedule of a `non_max_suppression`.
     ///
     /// # Errors
-    /// When their number has no bound.
+    /// [`Unsupported`] if the number of boxes has no bound.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::NonMaxSuppression(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
@@ -67,14 +67,14 @@ impl<'a> SuppressSchedule<'a> {
         (column * self.padded) as i64
     }
 
-    /// A number of boxes rounded up to whole vectors.
+    /// Rounds a number of boxes up to whole vectors.
     fn rounded_up(&self, b: &mut KernelBuilder, boxes: Number) -> Number {
         let Number::Computed(boxes) = boxes else { return Number::Known(self.padded as i64) };
         let beyond = b.scale_index(boxes, 1, i64::from(self.lanes) - 1);
         Number::Computed(Number::Computed(beyond).whole(b, self.lanes))
     }
 
-    /// Corners to columns, once for all rows; lanes after the last box have no area.
+    /// Converts corners to columns, once for all rows. Lanes after the last box get no area.
     fn prepare(&self, b: &mut KernelBuilder, parts: &Parts) {
         parts.boxes_count.repeat(b, |b, i| {
             let first = b.scale_index(i, 4, 0);
@@ -95,14 +95,14 @@ impl<'a> SuppressSchedule<'a> {
         });
     }
 
-    /// The score of boxes above the threshold, −∞ for others.
+    /// Returns the scores above the threshold, and −∞ for others.
     fn kept(&self, b: &mut KernelBuilder, parts: &Parts, score: Value) -> Value {
         let above = b.compare(CompareOp::Less, parts.threshold, score);
         let out = b.float(Type::vector(Lane::F32, self.lanes), f64::NEG_INFINITY);
         b.select(above, score, out)
     }
 
-    /// Stores the scores of the boxes from `i` on and takes them into the best.
+    /// Stores the scores of a vector of boxes from `i` on, and updates the best box.
     fn update(&self, b: &mut KernelBuilder, parts: &Parts, i: Value, score: Value, best: &[Value]) -> Best {
         b.store(parts.columns, i, self.column(SCORE), score);
         let start = b.convert(ConvertOp::Wrap, i, Lane::I32);
@@ -112,7 +112,7 @@ impl<'a> SuppressSchedule<'a> {
         vec![b.select(better, score, best[0]), b.select(better, position, best[1])]
     }
 
-    /// A pass over all boxes by vectors that finds the best score.
+    /// Runs a pass over all boxes by vectors, which finds the best score.
     fn pass(&self, b: &mut KernelBuilder, parts: &Parts, mut score: impl FnMut(&mut KernelBuilder, Value) -> Value) -> Best {
         let none = b.float(Type::vector(Lane::F32, self.lanes), f64::NEG_INFINITY);
         let first = b.int(Type::vector(Lane::I32, self.lanes), 0);
@@ -123,7 +123,7 @@ impl<'a> SuppressSchedule<'a> {
         })
     }
 
-    /// The scores of a row, from the operand to the column.
+    /// Copies the scores of a row from the operand to the column, and finds the best one.
     fn begin(&self, b: &mut KernelBuilder, parts: &Parts, row: Value) -> Best {
         let base = parts.boxes_count.scale(b, row);
         parts.boxes_count.repeat(b, |b, i| {
@@ -139,7 +139,7 @@ impl<'a> SuppressSchedule<'a> {
         })
     }
 
-    /// Lowers the scores of what overlaps the box at `chosen`.
+    /// Lowers the scores of boxes that overlap the box at `chosen`.
     fn suppress(&self, b: &mut KernelBuilder, parts: &Parts, chosen: Value, soft: bool) -> Best {
         let own: Vec<Value> = (0..=AREA).map(|column| b.load_splat(parts.columns, chosen, self.column(column), self.lanes)).collect();
         let ty = Type::vector(Lane::F32, self.lanes);
@@ -162,7 +162,7 @@ impl<'a> SuppressSchedule<'a> {
         })
     }
 
-    /// Intersection ÷ union of boxes given by columns; 0 where one has no area.
+    /// Computes intersection ÷ union of boxes given by columns. It is 0 if one of them has no area.
     fn overlap(&self, b: &mut KernelBuilder, x: &[Value], y: &[Value]) -> Value {
         let zero = b.float(Type::vector(Lane::F32, self.lanes), 0.0);
         let sides = [0, 1].map(|d| {
@@ -180,7 +180,7 @@ impl<'a> SuppressSchedule<'a> {
         b.select(both, ratio, zero)
     }
 
-    /// Chooses boxes of a row until none is left or there are enough.
+    /// Chooses boxes of a row until none is left or the limit is reached.
     fn row(&self, b: &mut KernelBuilder, parts: &Parts, row: Value) {
         let base = b.scale_index(row, self.count as i64, 0);
         let best = self.begin(b, parts, row);
@@ -205,7 +205,7 @@ impl<'a> SuppressSchedule<'a> {
         b.store(parts.counts, row, 0, found);
     }
 
-    /// Writes the best box and takes it out of the race; gives the number of boxes and the best of the others.
+    /// Writes the best box and removes it. Returns the number of chosen boxes and the best of the others.
     fn choose(&self, b: &mut KernelBuilder, parts: &Parts, base: Value, highest: Value, carried: &[Value]) -> Vec<Value> {
         let all = b.splat(highest, self.lanes);
         let is_best = b.compare(CompareOp::Equal, carried[1], all);

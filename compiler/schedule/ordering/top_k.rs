@@ -1,6 +1,6 @@
-//! The best elements of a row: a heap of as many, in the output itself, whose root is the worst of them. Whole vectors of elements that are
-//! no better than the root are passed over; in the end the heap is taken apart from its root, which leaves the best in front. So few that a register
-//! holds them are kept in order there.
+//! The best elements of a row. The output itself is a heap of the wanted size, whose root is the worst of its elements. Whole vectors without a
+//! better element than the root are skipped. At the end the heap is taken apart from its root, which puts the best elements first. If a
+//! register holds all of them, they are kept in order there instead.
 
 use super::sorted::Sorted;
 use crate::ir::{ElementType, Inst, Operation, Order, Value as Tensor};
@@ -14,7 +14,7 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 
-/// See the module.
+/// Schedule of a `top_k`.
 pub struct TopKSchedule<'a> {
     cx: Context<'a>,
     operand: Tensor,
@@ -27,10 +27,10 @@ pub struct TopKSchedule<'a> {
 }
 
 impl<'a> TopKSchedule<'a> {
-    /// The schedule of a `top_k`.
+    /// Makes the schedule of a `top_k`.
     ///
     /// # Errors
-    /// For elements without arithmetic.
+    /// [`Unsupported`] if the element type has no arithmetic.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::TopK(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
@@ -49,9 +49,9 @@ impl<'a> TopKSchedule<'a> {
         })
     }
 
-    /// Where x comes before y by its value.
+    /// Compares values: true if x comes before y.
     fn better(&self, b: &mut KernelBuilder, x: Value, y: Value) -> Value {
-        // The bits of half precision have not the order of its numbers.
+        // The bits of half-precision floats do not have the order of the numbers.
         let is_half = matches!(self.element, ElementType::F16 | ElementType::Bf16);
         let [x, y] = [x, y].map(|value| if is_half { widen(b, value, self.element) } else { value });
         let (low, high) = if self.largest { (y, x) } else { (x, y) };
@@ -59,7 +59,7 @@ impl<'a> TopKSchedule<'a> {
             let unsigned = self.element.is_unsigned_integer() || self.element == ElementType::Bool;
             return b.compare(if unsigned { CompareOp::UnsignedLess } else { CompareOp::Less }, low, high);
         }
-        // NaN is the largest of all.
+        // NaN is larger than every number.
         let less = b.compare(CompareOp::Less, low, high);
         let high_is_nan = b.compare(CompareOp::NotEqual, high, high);
         let low_is_number = b.compare(CompareOp::Equal, low, low);
@@ -67,7 +67,7 @@ impl<'a> TopKSchedule<'a> {
         b.binary(BinaryOp::Or, less, beyond)
     }
 
-    /// Whether x comes after y; of equal elements the later one does.
+    /// Compares entries: true if x comes after y. Among equal values, the later position comes after.
     fn worse(&self, b: &mut KernelBuilder, x: Entry, y: Entry) -> Value {
         let by_value = self.better(b, y.value, x.value);
         let better = self.better(b, x.value, y.value);
@@ -105,7 +105,7 @@ impl Heap {
         b.store(self.positions, place, 0, entry.position);
     }
 
-    /// Puts an entry where the one at `hole` was, below which everything is in order: worse children move up until it fits.
+    /// Fills the hole with an entry, in a heap that is in order below the hole. Worse children move up until the entry fits.
     fn sift(&self, at: &TopKSchedule<'_>, b: &mut KernelBuilder, size: Value, hole: Value, entry: Entry) {
         let end = b.loop_while(&[hole], |b, hole| {
             let left = b.scale_index(hole[0], 2, 1);
@@ -113,7 +113,7 @@ impl Heap {
             let result = b.if_else(
                 has_child,
                 |b| {
-                    // Where there is no right child the left one stands for it.
+                    // If there is no right child, the left one is used twice.
                     let last = b.scale_index(size, 1, -1);
                     let right = b.scale_index(left, 1, 1);
                     let right = b.binary(BinaryOp::SignedMin, right, last);
@@ -141,7 +141,7 @@ impl Heap {
     }
 }
 
-/// The numbers of a [`TopKSchedule`] in a kernel.
+/// The sizes of a [`TopKSchedule`] as numbers of a kernel.
 #[derive(Clone, Copy)]
 struct Counts {
     rows: Number,
@@ -183,7 +183,7 @@ impl TopKSchedule<'_> {
         });
     }
 
-    /// Elements after the first, of which those better than the root take its place.
+    /// Processes the elements after the first `count`. Elements better than the root replace it.
     fn rest(&self, b: &mut KernelBuilder, input: Buffer, base: Value, heap: &Heap, counts: &Counts, lanes: u16) {
         let offer = |b: &mut KernelBuilder, i: Value| {
             let zero = b.index(0);
@@ -237,7 +237,7 @@ impl TopKSchedule<'_> {
         });
     }
 
-    /// Leaves the kernel with [`E_INDEX`] where more elements are asked for than there are.
+    /// Leaves the kernel with [`E_INDEX`] if more elements are wanted than exist.
     fn check(&self, b: &mut KernelBuilder, counts: &Counts) {
         if let Number::Computed(rest) = counts.rest {
             let zero = b.index(0);
@@ -246,7 +246,7 @@ impl TopKSchedule<'_> {
         }
     }
 
-    /// Lanes of registers that hold the best elements in order, if there are so few.
+    /// Returns the wanted number of elements, and the lanes of registers that hold them in order. `None` if they do not fit.
     fn sorted_lanes(&self) -> Option<(u16, u16)> {
         let machine = self.cx.machine;
         let count = u16::try_from(self.count.as_known()?).ok().filter(|&count| count > 1)?;
@@ -255,7 +255,7 @@ impl TopKSchedule<'_> {
         fits.then(|| (count, count.next_power_of_two()))
     }
 
-    /// Rows to work on: none where nothing is asked for, since a heap then has no root.
+    /// Returns the number of rows to process. It is 0 if no elements are wanted, since a heap then has no root.
     fn rows(&self, b: &mut KernelBuilder, counts: &Counts) -> Number {
         match (counts.count, counts.rows) {
             (Number::Known(_), rows) => rows,
