@@ -1,4 +1,4 @@
-//! A constant bias that an epilogue adds first is where the sums begin instead.
+//! A constant bias that an epilogue adds first becomes the initial value of the sums.
 
 use crate::fuse::Epilogue;
 use crate::ir::{Expression, ExpressionBuilder, Node, ScalarOp};
@@ -8,16 +8,16 @@ use crate::schedule::elementwise::epilogue::epilogue_of;
 use crate::schedule::quantity::product;
 use cranelift_entity::EntityRef;
 
-/// An epilogue without its bias, and the bytes of the bias: one i32 or f32 an output channel.
+/// An epilogue without its bias, and the bytes of the bias: one i32 or f32 for each output channel.
 pub struct Biased {
-    /// What remains.
+    /// The rest of the epilogue.
     pub epilogue: Epilogue,
-    /// Little-endian, in the accumulator's type; `None` when there is no constant bias.
+    /// Little-endian numbers of the accumulator's type; `None` without a constant bias.
     pub bias: Option<Vec<u8>>,
 }
 
-/// Takes the bias off a group's epilogue: the addition of a per-channel constant to the accumulator, when nothing else reads
-/// the accumulator.
+/// Splits the bias from a group's epilogue. It is the addition of a per-channel constant to the accumulator, if nothing else reads the
+/// accumulator.
 pub fn take_bias(cx: &Context<'_>) -> Biased {
     let epilogue = epilogue_of(cx);
     match find(cx, &epilogue) {
@@ -30,7 +30,7 @@ pub fn take_bias(cx: &Context<'_>) -> Biased {
     }
 }
 
-/// The node that adds the bias, and the number of the bias operand.
+/// Returns the node that adds the bias, and the number of the bias operand.
 fn find(cx: &Context<'_>, epilogue: &Epilogue) -> Option<(Node, usize)> {
     let accumulator = cx.function.insts[cx.group.root?].results[0];
     let expression = &epilogue.expression;
@@ -38,7 +38,7 @@ fn find(cx: &Context<'_>, epilogue: &Epilogue) -> Option<(Node, usize)> {
     let readers: Vec<Node> =
         expression.nodes.iter().filter(|(_, d)| d.operands.iter().any(|&n| is_accumulator(n))).map(|(n, _)| n).collect();
     let [sum] = readers[..] else { return None };
-    // Float sums keep the reference's order, in which the bias comes last: where large terms cancel, it shows.
+    // Float sums keep the order of the reference, which adds the bias last. Cancellation of large terms would show a difference.
     if expression.nodes[sum].ty.is_float()
         || expression.results.iter().any(|&n| is_accumulator(n))
         || expression.nodes[sum].op != ScalarOp::Add
@@ -58,7 +58,7 @@ fn find(cx: &Context<'_>, epilogue: &Epilogue) -> Option<(Node, usize)> {
     (per_channel && cx.constant_data(epilogue.operands[operand]).is_some()).then_some((sum, operand))
 }
 
-/// The expression with the accumulator in the place of the sum.
+/// Replaces the sum by the accumulator in the expression.
 fn without(epilogue: &Epilogue, sum: Node, cx: &Context<'_>) -> Expression {
     let expression = &epilogue.expression;
     let mut builder = ExpressionBuilder::new(&expression.inputs);

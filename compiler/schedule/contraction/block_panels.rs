@@ -1,7 +1,8 @@
-//! Constants of two or four bits in the order in which [`super::blocks`] multiplies them.
+//! Constants of two or four bits, packed in the order in which [`super::blocks`] multiplies them.
 //!
-//! A strip is `[k ÷ PG][lanes][G]` bytes of P elements: a byte has an element of k in its low bits, and the one G after it in those above, so that one
-//! load gives the weights of P products, which take G elements each ([`Encoding::group`]). Scales are `[blocks][lanes]`, in 16 bits where all of them are bfloat16.
+//! A strip is `[k ÷ PG][lanes][G]` bytes with P elements each. A byte holds an element of k in its low bits, and above it the element G places
+//! further on. So one load gives the weights of P products, which take G elements each ([`Encoding::group`]). Scales are `[blocks][lanes]`, in
+//! 16 bits if all of them are bfloat16.
 
 use super::strips::Strips;
 use super::weights::Source;
@@ -9,36 +10,36 @@ use crate::ir::{Data, ElementType};
 use crate::kernel::Lane;
 use crate::machine::{DotProduct, Machine};
 
-/// How bits stand for an integer.
+/// The representation of an integer by its bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Encoding {
-    /// More than it is by half of what the bits count to: 8, or 2.
+    /// Unsigned: the integer plus half of the range, which is 8 or 2.
     Unsigned,
-    /// Two's complement; products are of the weight in the highest bits of a byte, so scales are smaller: a sixteenth, or a 64th.
+    /// Two's complement. Products take the weight in the highest bits of a byte, so scales are smaller: a sixteenth, or a 64th.
     Signed,
     /// Two's complement, for products of floats.
     Floats,
 }
 
 impl Encoding {
-    /// What all levels that read the same panels take for rows of bytes.
+    /// Returns the encoding for rows of bytes that all CPU levels use which read the same panels.
     pub fn for_levels(levels: &[&Machine]) -> Self {
         if levels.iter().any(|level| level.dot == DotProduct::Signed8) { Self::Signed } else { Self::Unsigned }
     }
 
-    /// Neighbours of k that a lane of a product takes: four bytes, or a float.
+    /// Returns the number of consecutive elements of k in a lane of a product: four bytes, or one float.
     pub fn group(self) -> u64 {
         if self == Self::Floats { 1 } else { 4 }
     }
 
-    /// What stored bits become that are in excess code or in two's complement, which differ in the highest bit.
+    /// Converts stored bits to this encoding. Excess code and two's complement differ only in the highest bit.
     fn recoded(self, stored: u8, excess: bool, bits: u32) -> u8 {
         let differs = excess != (self == Self::Unsigned);
         (stored ^ if differs { 1 << (bits - 1) } else { 0 }) & ((1 << bits) - 1)
     }
 }
 
-/// How scales are stored.
+/// The type in which scales are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
     /// Binary32.
@@ -48,12 +49,12 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// The lane type in memory.
+    /// Returns the lane type in memory.
     pub fn lane(self) -> Lane {
         if self == Self::Brain { Lane::I16 } else { Lane::F32 }
     }
 
-    /// The binary32 of one of some.
+    /// Returns one of the scales as binary32 bits.
     fn bits(self, bytes: &[u8], number: usize) -> u32 {
         match self {
             Self::Single => bytes.as_chunks().0.get(number).map_or(0, |&four| u32::from_le_bytes(four)),
@@ -61,71 +62,71 @@ impl Scale {
         }
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub fn element(self) -> ElementType {
         if self == Self::Brain { ElementType::Bf16 } else { ElementType::F32 }
     }
 }
 
-/// The right operand of products in blocks.
+/// The right operand of products in blocks, as the model holds it.
 #[derive(Clone, Copy)]
 pub struct Panels<'a> {
-    /// `[units, depth]`.
+    /// Weights, `[units, depth]`.
     pub weights: &'a Data,
-    /// Their type: i4 or i2.
+    /// Type of the weights: i4 or i2.
     pub element: ElementType,
-    /// Whether they are in excess code.
+    /// `true` if the weights are in excess code.
     pub excess: bool,
-    /// `[units, blocks]`.
+    /// Scales, `[units, blocks]`.
     pub scales: &'a Data,
-    /// How these are stored.
+    /// Type of the scales.
     pub stored: Scale,
-    /// Output channels.
+    /// Number of output channels.
     pub units: u64,
-    /// Elements of k.
+    /// Number of elements of k.
     pub depth: u64,
-    /// Blocks of them.
+    /// Number of blocks along k.
     pub blocks: u64,
-    /// How their bits are held.
+    /// Encoding of the packed weights.
     pub encoding: Encoding,
 }
 
-/// Both constants as kernels read them.
+/// Both constants in packed form, as kernels read them.
 #[derive(Clone)]
 pub struct Packed {
-    /// Packed integers.
+    /// Packed weights.
     pub weights: Data,
-    /// Their scales.
+    /// Packed scales.
     pub scales: Data,
-    /// How these are held.
+    /// Type of the packed scales.
     pub scale: Scale,
 }
 
-/// What tells packed constants apart.
+/// Identity of packed constants: equal keys give equal bytes.
 pub type Key = (Source, Source, Encoding, (ElementType, bool));
 
 impl Panels<'_> {
-    /// Weights of a byte.
+    /// Returns the number of weights in a byte.
     pub fn per_byte(&self) -> u64 {
         self.element.per_byte()
     }
 
-    /// How much larger unsigned bits are than the weight.
+    /// Returns the excess of unsigned bits over the weight.
     pub fn excess_of_bits(&self) -> i64 {
         1 << (self.element.bits() - 1)
     }
 
-    /// Elements of a block.
+    /// Returns the number of elements in a block.
     pub fn size(&self) -> u64 {
         self.depth / self.blocks
     }
 
-    /// What tells their constants apart from others.
+    /// Returns the key of the packed constants.
     pub fn key(&self) -> Key {
         (Source::of(self.weights, None), Source::of(self.scales, None), self.encoding, (self.element, self.excess))
     }
 
-    /// The constants as kernels read them.
+    /// Packs the constants as kernels read them.
     pub fn pack(&self, strips: &Strips) -> Packed {
         let (scales, scale) = self.packed_scales(strips);
         let weights = self.packed_weights(strips);
@@ -138,7 +139,7 @@ impl Panels<'_> {
         let (bits, per_byte) = (self.element.bits(), self.per_byte() as usize);
         let (bytes, row) = (self.weights.bytes(), self.depth as usize / per_byte);
         let nothing = self.encoding.recoded(0, false, bits);
-        // The element of a row as it is stored, the first of a byte in the low bits.
+        // Weights are read as stored: the first element of a byte is in its low bits.
         let weight = |unit: u64, k: usize| match bytes.get(unit as usize * row..).filter(|_| unit < self.units) {
             Some(stored) => self.encoding.recoded(stored[k / per_byte] >> (k % per_byte * bits as usize), self.excess, bits),
             None => nothing,
@@ -184,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_byte_has_two_elements_four_apart() {
-        // Two units of one block of eight: 1 2 3 4 5 6 7 -8 and zeros.
+        // Two units have one block of eight: 1 2 3 4 5 6 7 -8, and zeros.
         let weights: Data = vec![0x21, 0x43, 0x65, 0x87, 0, 0, 0, 0].into();
         let scales: Data = [0.5f32, 0.1].iter().flat_map(|scale| scale.to_le_bytes()).collect::<Vec<u8>>().into();
         let panels = |encoding| {
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_byte_has_four_elements_of_two_bits() {
-        // One unit of one block of sixteen: 0 1 -2 -1, four times.
+        // One unit has one block of sixteen: 0 1 -2 -1, four times.
         let weights: Data = vec![0b11_10_01_00; 4].into();
         let scales: Data = 1f32.to_le_bytes().to_vec().into();
         let of = |encoding| {
@@ -243,7 +244,7 @@ mod tests {
             Panels { weights: &weights, element: ElementType::I4, excess, scales: &scales, stored, units: 1, depth: 8, blocks: 1, encoding }
         };
         let strips = Strips::new(1, 16);
-        // 1 2 3 4 5 6 7 -8, and a unit that is not there.
+        // The weights are 1 2 3 4 5 6 7 -8, and those of a unit that does not exist.
         assert_eq!(of(Encoding::Signed).packed_weights(&strips)[..4], [0x51, 0x62, 0x73, 0x84]);
         assert_eq!(of(Encoding::Unsigned).packed_weights(&strips), [0xd9, 0xea, 0xfb, 0x0c, 0x88, 0x88, 0x88, 0x88]);
     }

@@ -1,10 +1,11 @@
-//! Products of signed bytes, or floats, with constants of two or four bits, whose rows are cut into blocks with a scale each.
+//! Products of signed bytes or floats with constants of two or four bits, whose rows have a scale for each block.
 //!
-//! Weights stay so narrow in memory, and become bytes or floats in registers. A block is summed; its sum, a float then, is scaled, and
-//! is added to the sum of the blocks before. Panels are the outermost loop, so that weights are read once for all rows.
+//! Weights stay narrow in memory, and become bytes or floats in registers. The products of a block are summed. The sum becomes a float, is
+//! scaled, and is added to the total of the earlier blocks. Panels are the outermost loop, so that weights are read once for all rows.
 //!
-//! Bytes are multiplied four to a sum (see [`Products`]). Where weights are unsigned, 8 more than they are (of two bits 2), each sum is 8 times the sum of the
-//! block's bytes too large. What makes up for it is computed once a row, and is where the sums of its blocks begin.
+//! Four bytes are multiplied for each sum (see [`Products`]). Unsigned weights are too large by an excess: 8 for four bits, 2 for two bits. So
+//! each sum is too large by the excess times the sum of the block's bytes. The correction is computed once for each row, and is the initial
+//! value of the sums of its blocks.
 
 use super::block_panels::{Encoding, Panels, Scale};
 use super::cuts::{Cut, Cuts};
@@ -28,24 +29,24 @@ use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
-/// Elements of k whose products sums of 16 bits hold: eight sums of a pair, each at most 2 · 15 · 128.
+/// Elements of k whose products fit 16-bit sums: eight sums of a pair, each at most 2 · 15 · 128.
 const IN_16_BITS: u64 = 32;
 
-/// How rows and weights are multiplied.
+/// The instructions that multiply rows with weights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Products {
-    /// Unsigned weights and signed rows, four to a sum of 32 bits.
+    /// Unsigned weights and signed rows, four products to a 32-bit sum.
     Unsigned,
-    /// The same, two to a sum of 16 bits, and two of these to one of 32 bits after some groups.
+    /// Unsigned weights and signed rows, two products to a 16-bit sum. After some groups, two of these sums are added to a 32-bit sum.
     Pairs,
-    /// Weights as many times as large as they are as brings their sign to that of a byte.
+    /// Signed weights, scaled so that their sign bit is the sign bit of a byte.
     Signed,
     /// Floats.
     Floats,
 }
 
 impl Products {
-    /// For reports.
+    /// Returns the name for reports.
     fn words(self) -> &'static str {
         match self {
             Self::Unsigned => "bytes in fours",
@@ -64,18 +65,18 @@ impl Products {
         }
     }
 
-    /// The lanes of rows, and of the sums of a block.
+    /// Returns the lane types of rows, and of the sums of a block.
     fn lanes(self) -> (Lane, Lane) {
         if self == Self::Floats { (Lane::F32, Lane::F32) } else { (Lane::I8, Lane::I32) }
     }
 
-    /// Whether sums of bytes lack what makes up for weights that are too large.
+    /// Tests whether the sums begin with a correction for unsigned weights.
     fn begins_with_rows(self) -> bool {
         matches!(self, Self::Unsigned | Self::Pairs)
     }
 }
 
-/// See the module.
+/// Schedule of a `block_matmul`.
 pub struct BlockSchedule<'a> {
     cx: Context<'a>,
     left: Tensor,
@@ -83,15 +84,15 @@ pub struct BlockSchedule<'a> {
     panels: Panels<'a>,
     products: Products,
     tile: Tile,
-    /// What is done to its sums.
+    /// Element-wise work on the sums.
     element_wise: ElementWise<'a>,
 }
 
 impl<'a> BlockSchedule<'a> {
-    /// The schedule of a `block_matmul`.
+    /// Makes the schedule of a `block_matmul`.
     ///
     /// # Errors
-    /// For weights that are no constants, and when the epilogue has no lowering.
+    /// [`Unsupported`] if the weights are not constants, or the epilogue has no lowering.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::BlockMatmul(BlockMatmul { excess }) = *cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let [left, right, scales] = cx.function.insts[root].operands[..] else { return Err(cx.no_schedule(root)) };
@@ -123,7 +124,7 @@ impl<'a> BlockSchedule<'a> {
         self.rows.saturating_mul(self.panels.units).saturating_mul(self.panels.depth)
     }
 
-    /// Elements of k that are multiplied between two loops.
+    /// Returns the number of elements of k that are unrolled in the body of a loop.
     fn chunk(&self) -> u64 {
         let size = self.panels.size();
         if !self.cx.writes_out() || self.products == Products::Floats {
@@ -132,23 +133,23 @@ impl<'a> BlockSchedule<'a> {
         [IN_16_BITS, IN_16_BITS / 2].into_iter().find(|&chunk| size.is_multiple_of(chunk)).unwrap_or(self.step())
     }
 
-    /// Elements of k in which loops go at least: every block is a multiple of it.
+    /// Returns the smallest unit of loops along k. Every block is a multiple of it.
     fn step(&self) -> u64 {
         block_unit(self.panels.element)
     }
 
-    /// Whether products and sums are rounded once.
+    /// Tests whether products are fused with their sums.
     fn fuses(&self) -> bool {
         fuses(self.cx.machine, self.multiply_accumulates())
     }
 
-    /// Bytes of what the sums of blocks begin with.
+    /// Returns the number of corrections, which are the initial values of block sums.
     fn row_sums(&self) -> u64 {
         if self.products.begins_with_rows() { self.rows * self.panels.blocks } else { 0 }
     }
 }
 
-/// Rows × vectors whose sums, of a block and of all blocks, stay in registers beside the weights of a step.
+/// Chooses a tile of rows × vectors whose sums, of one block and of all blocks, stay in registers beside the weights of a step.
 fn tile(cx: &Context<'_>, rows: u64, units: u64) -> Tile {
     let machine = cx.machine;
     let lanes = u64::from(machine.lanes(4));
@@ -158,7 +159,7 @@ fn tile(cx: &Context<'_>, rows: u64, units: u64) -> Tile {
     }
     let many = machine.registers.count() >= 32;
     match rows {
-        // A row alone reads weights from memory, and waits for them. Strip by strip they are one stream, which a processor reads ahead.
+        // A single row waits for weights from memory. Strip by strip, the weights are one stream, which a processor prefetches.
         1 => Tile { pixels: 1, vectors: needed.min((COMMON / lanes).max(1)) },
         _ => Tile { pixels: rows.min(if many { 4 } else { 2 }), vectors: needed.min(2) },
     }
@@ -167,7 +168,7 @@ fn tile(cx: &Context<'_>, rows: u64, units: u64) -> Tile {
 impl Schedule for BlockSchedule<'_> {
     fn requirements(&self) -> Requirements {
         let mut may_share = self.element_wise.shareable();
-        // All of the rows are read again for every panel.
+        // All rows are read again for every panel.
         may_share.retain(|(read, _)| *read != self.left);
         let sums = self.row_sums() * u64::from(Lane::I32.bytes());
         Requirements { scratch: (sums > 0).then_some(sums).into_iter().collect(), may_share, ..Requirements::default() }
@@ -213,26 +214,26 @@ struct Lowering<'a> {
     weights: Buffer,
     scales: Buffer,
     scale: ElementType,
-    /// Where the sums of each row's blocks begin.
+    /// Initial values of the sums of each row's blocks.
     first: Option<Buffer>,
     element_wise: ElementWise<'a>,
-    /// What is loaded before the loops, for each number of lanes that panels have.
+    /// Values loaded before the loops, for each number of lanes in a panel.
     hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
 }
 
 /// A panel and some rows.
 struct BlockPlace {
     cut: Cut,
-    /// The first lane of the panel's strips, and the panel's first lane from there.
+    /// First lane of the panel's strips. `lane` is the panel's first lane relative to it.
     strip: Value,
     lane: Value,
-    /// The first row.
+    /// First row.
     row: Value,
     rows: u64,
 }
 
 impl Lowering<'_> {
-    /// Minus eight times the sum of each block of each row, or what unsigned weights are too large by.
+    /// Computes the correction of each block of each row: minus the excess times the sum of the block's bytes.
     fn sums_of_rows(&self, b: &mut KernelBuilder) {
         let (Some(first), panels) = (self.first, &self.schedule.panels) else { return };
         let group = panels.encoding.group() as u16;
@@ -284,7 +285,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The sums of a block, times its scales, added to those of the blocks before.
+    /// Scales the sums of a block, and adds them to the totals of the blocks before.
     fn scaled(&self, b: &mut KernelBuilder, at: &BlockPlace, block: Value, sums: &[Value], totals: &[Value]) -> Vec<Value> {
         let schedule = self.schedule;
         let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
@@ -310,7 +311,7 @@ impl Lowering<'_> {
         added.collect()
     }
 
-    /// A sum of floats and a product.
+    /// Adds a product to a sum of floats.
     fn added(&self, b: &mut KernelBuilder, sum: Value, x: Value, y: Value) -> Value {
         if self.schedule.fuses() {
             return b.fma(x, y, sum);
@@ -319,7 +320,7 @@ impl Lowering<'_> {
         b.add(sum, product)
     }
 
-    /// What a sum of products begins with where nothing makes up for anything.
+    /// Returns the initial value of a sum without a correction.
     fn nothing(&self, b: &mut KernelBuilder, lanes: u64) -> Value {
         match self.schedule.products.lanes().1 {
             Lane::F32 => b.float(Type::vector(Lane::F32, lanes as u16), 0.0),
@@ -327,7 +328,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The sums of a block.
+    /// Computes the sums of a block.
     fn block(&self, b: &mut KernelBuilder, at: &BlockPlace, block: Value) -> Vec<Value> {
         let schedule = self.schedule;
         let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
@@ -352,7 +353,7 @@ impl Lowering<'_> {
         b.for_carry(start, end, chunk as i64, &sums, |b, k, sums| self.chunk(b, at, k, sums))
     }
 
-    /// The products of some elements of k, added to the sums of their block.
+    /// Adds the products of some elements of k to the sums of their block.
     fn chunk(&self, b: &mut KernelBuilder, at: &BlockPlace, k: Value, sums: &[Value]) -> Vec<Value> {
         let schedule = self.schedule;
         let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
@@ -362,7 +363,8 @@ impl Lowering<'_> {
         let row = b.add(row, k);
         let zero = b.int(Type::vector(Lane::I16, 2 * vector as u16), 0);
         let mut products = if in_pairs { vec![zero; sums.len()] } else { sums.to_vec() };
-        // A sum alone waits for itself: the second half of each step has one of its own. Few floats are added in order.
+        // A single sum would wait for itself. So the second half of each step gets a sum of its own. Short sums of floats keep their order
+        // instead.
         let may_part = schedule.products != Products::Floats || schedule.fuses();
         let is_apart = !in_pairs && sums.len() == 1 && may_part;
         if is_apart {
@@ -399,19 +401,19 @@ impl Lowering<'_> {
         sums.iter().zip(products).map(|(&sum, pairs)| b.dot(DotOp::Signed16, sum, pairs, ones)).collect()
     }
 
-    /// The weights of as many groups of k as share bytes, from a lane of the panel on, as products take them.
+    /// Loads the weights of all groups of k that share bytes, from a lane of the panel on, in the form that products take.
     fn weights(&self, b: &mut KernelBuilder, at: &BlockPlace, (k, step): (Value, u64), lane: u64) -> Vec<Value> {
         let (panels, strip) = (&self.schedule.panels, at.cut.width.strip);
         let group = panels.encoding.group();
         let (_, vector) = at.cut.width.vectors(self.schedule.cx.machine.lanes(4).into());
-        // Less than a byte an element: a lane has as many bytes of a strip as its elements fill.
+        // Elements are smaller than a byte, so a lane has fewer bytes of a strip than elements.
         let per_byte = panels.per_byte();
         let strips = b.scale_index(at.strip, (panels.depth / per_byte) as i64, 0);
         let lanes = b.scale_index(at.lane, group as i64, 0);
         let start = b.add(strips, lanes);
         let skipped = match strip.is_multiple_of(per_byte) {
             true => b.scale_index(k, (strip / per_byte) as i64, 0),
-            // Two lanes of two bits each: k is even.
+            // Here two lanes have two bits each, and k is even.
             false => b.shift(BinaryOp::ShiftRightSigned, k, 1),
         };
         let start = b.add(start, skipped);
@@ -422,7 +424,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The parts of some bits that bytes have, each as products take it.
+/// Splits bytes into the weights that they hold, each in the form that products take.
 fn parts(b: &mut KernelBuilder, raw: Value, encoding: Encoding, bits: u8) -> Vec<Value> {
     let ty = b.ty(raw);
     let (firsts, last) = ((0..8 - bits).step_by(bits.into()), 8 - bits);

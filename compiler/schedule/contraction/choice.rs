@@ -1,4 +1,4 @@
-//! The choice among the schedules of contractions.
+//! Choice among the schedules of contractions.
 
 use super::depthwise::{self, DepthwiseSchedule};
 use super::depthwise_rows::{self, DepthwiseRows};
@@ -9,10 +9,10 @@ use crate::schedule::context::Context;
 use crate::schedule::interface::Schedule;
 use crate::schedule::unsupported::Unsupported;
 
-/// The schedule of a `conv` or `matmul`.
+/// Chooses the schedule of a `conv` or `matmul`.
 ///
 /// # Errors
-/// For geometries and types without a schedule.
+/// [`Unsupported`] if the geometry or the types have no schedule.
 pub fn choose<'a>(cx: Context<'a>, root: Inst) -> Result<Box<dyn Schedule + 'a>, Unsupported> {
     let contraction = Contraction::new(&cx, root)?;
     let multiplied = contraction.groups == contraction.channels && contraction.channels > 1;

@@ -1,5 +1,5 @@
-//! How strips are cut into panels, which are computed together: a machine with long vectors takes several strips for one panel, one
-//! with short vectors several panels for one strip, so that both read the same packed weights.
+//! Division of strips into panels, which are computed together. A machine with long vectors takes several strips for one panel. A machine with
+//! short vectors takes several panels for one strip. So both read the same packed weights.
 
 use super::strips::{NARROWEST, Strips};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
@@ -9,26 +9,26 @@ use crate::schedule::loops::{self, Outcome, for_values, if_then};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cuts {
     outputs: u64,
-    /// The panels of full width that lie in strips of full width: their lanes, and after which channel they end.
+    /// Panels of full width in strips of full width: their width, and the channel after the last of them in `end`.
     whole: Width,
     end: u64,
-    /// Those after them, and which lane of its strip each begins at.
+    /// Panels after those, each with the lane of its strip at which it begins.
     rest: Vec<(Width, u64)>,
-    /// The narrow panel that is computed together with the last one.
+    /// Narrow panel that is computed together with the last one.
     beside: Option<Width>,
 }
 
 /// The width of a panel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Width {
-    /// Its lanes: a power of two.
+    /// Number of lanes: a power of two.
     pub lanes: u64,
-    /// Lanes of the strip that it lies in, or of each of the strips that it takes: a power of two, or fewer than the lanes of the one panel that takes all
-    /// of it.
+    /// Lanes of the strip, or of each strip that the panel takes. It is a power of two, except in a panel that takes a whole strip with fewer
+    /// lanes than its own.
     pub strip: u64,
 }
 
-/// A panel after those in the loop, as [`Cut`].
+/// A panel after the loop; see [`Cut`].
 struct Rest {
     first: u64,
     within: u64,
@@ -47,27 +47,27 @@ impl Rest {
 /// A panel in a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
-    /// Its first output channel, which is its first lane too.
+    /// First output channel, which is also the first lane.
     pub first: Value,
-    /// The lane of its strip that it begins at, where that is known.
+    /// Lane of its strip at which the panel begins, if that is known.
     within: Option<u64>,
-    /// Its width.
+    /// Width of the panel.
     pub width: Width,
-    /// Output channels that it has.
+    /// Number of output channels in the panel.
     pub active: u64,
-    /// The next panel, where it is computed together with this one.
+    /// Width of the next panel, if it is computed together with this one.
     pub beside: Option<Width>,
 }
 
 impl Cut {
-    /// The panel beside this one.
+    /// Returns the panel beside this one.
     pub fn beside(&self, b: &mut KernelBuilder) -> Option<Self> {
         let width = self.beside?;
         let first = b.scale_index(self.first, 1, self.width.lanes as i64);
         Some(Self { first, within: Some(0), width, active: width.lanes, beside: None })
     }
 
-    /// The first lane of the panel's strips, and the panel's first lane from there.
+    /// Returns the first lane of the panel's strips, and the panel's first lane relative to it.
     pub fn start(&self, b: &mut KernelBuilder) -> (Value, Value) {
         let Width { lanes, strip } = self.width;
         if lanes >= strip {
@@ -84,21 +84,21 @@ impl Cut {
 }
 
 impl Width {
-    /// The vectors of a panel on a machine whose vectors have at most this many lanes: their number, and the lanes of each.
+    /// Returns the number of vectors in a panel and the lanes of each, for vectors of at most `most` lanes.
     pub fn vectors(self, most: u64) -> (u64, u64) {
         let vector = most.min(self.lanes);
         (self.lanes / vector, vector)
     }
 
-    /// How many of a vector's lanes are in memory.
+    /// Returns the number of a vector's lanes that are in memory.
     pub fn active(self, vector: u64) -> u64 {
         if self.strip < vector && !self.strip.is_power_of_two() { self.strip } else { vector }
     }
 }
 
 impl Cuts {
-    /// The panels of strips, `lanes` of which are the full width: a power of two. Machines that load part of a vector take strips that are no power
-    /// of two whole.
+    /// Divides strips into panels whose full width is `lanes`, a power of two. If machines load part of a vector, a strip with another number
+    /// of lanes is one panel.
     pub fn new(strips: &Strips, lanes: u64, loads_part: bool) -> Self {
         let (outputs, strip, lanes) = (strips.outputs, strips.lanes, lanes.max(NARROWEST));
         let parts = |strip: u64| parts(strip, lanes, loads_part);
@@ -119,7 +119,7 @@ impl Cuts {
         Self { outputs, whole: Width { lanes, strip }, end, rest, beside: None }
     }
 
-    /// The same with the last panel beside the one before it, if it has half of a vector's lanes and that has whole vectors.
+    /// Puts the last panel beside the one before it, if it has half of a vector's lanes and the other panel has whole vectors.
     pub fn paired(mut self, vector: u64) -> Self {
         let [.., (last, 0)] = self.rest[..] else { return self };
         let half = Width { lanes: vector / 2, strip: vector / 2 };
@@ -135,7 +135,7 @@ impl Cuts {
         self
     }
 
-    /// The panels after those in the loop: the number of each, its first channel, and how many channels it has.
+    /// Returns the panels after the loop, each with its number.
     fn rests(&self) -> impl Iterator<Item = (Rest, i64)> + '_ {
         let number = (self.end / self.whole.lanes) as i64;
         let mut start = self.end;
@@ -152,7 +152,7 @@ impl Cuts {
         })
     }
 
-    /// The widths that there are.
+    /// Returns the different widths of the panels.
     pub fn widths(&self) -> Vec<Width> {
         let mut widths: Vec<Width> =
             (self.end > 0).then_some(self.whole).into_iter().chain(self.rest.iter().map(|(width, _)| *width)).chain(self.beside).collect();
@@ -160,19 +160,19 @@ impl Cuts {
         widths
     }
 
-    /// How many panels there are.
+    /// Returns the number of panels.
     pub fn count(&self) -> u64 {
         self.end / self.whole.lanes + self.rest.len() as u64
     }
 
-    /// The lanes that each panel has sums of.
+    /// Returns the number of lanes with sums in each panel.
     pub fn lanes(&self) -> Vec<u64> {
         let whole = (0..self.end / self.whole.lanes).map(|_| self.whole.lanes);
         let rest = self.rests().map(|(rest, _)| rest.width.lanes + rest.beside.map_or(0, |beside| beside.lanes));
         whole.chain(rest).collect()
     }
 
-    /// The panels of a range of their numbers: from the first to the one before the end.
+    /// Repeats a body for the panels of a range of numbers; the end is excluded.
     pub fn for_range<R: Outcome>(
         &self,
         b: &mut KernelBuilder,
@@ -204,7 +204,7 @@ impl Cuts {
         outcome
     }
 
-    /// Every panel: those of full width in a loop, the others after it.
+    /// Repeats a body for every panel: those of full width in a loop, the others after it.
     pub fn for_each<R: Outcome>(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, Cut) -> R) -> R {
         let width = self.whole;
         let whole = (0, self.end as i64);
@@ -221,7 +221,8 @@ impl Cuts {
     }
 }
 
-/// The panels of a strip, of this many lanes at most, and which of its lanes each begins at. Each has a channel, for a strip is less than half empty.
+/// Divides a strip into panels of at most `lanes` lanes, each with the lane at which it begins. Each has a channel, because a strip is less
+/// than half empty.
 fn parts(strip: u64, lanes: u64, loads_part: bool) -> Vec<(Width, u64)> {
     let whole = strip.next_power_of_two();
     if loads_part && whole <= lanes {
@@ -236,7 +237,7 @@ fn parts(strip: u64, lanes: u64, loads_part: bool) -> Vec<(Width, u64)> {
     parts
 }
 
-/// The lanes, for reports: `32`, or `32+8`; `64+40` where 32 and 8 are computed together.
+/// Formats the lanes for reports: `32`, or `32+8`; `64+40` if 32 and 8 are computed together.
 impl std::fmt::Display for Cuts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let whole = (self.end > 0).then_some(self.whole.lanes);
@@ -251,7 +252,7 @@ impl std::fmt::Display for Cuts {
 mod tests {
     use super::{Cuts, Strips, Width};
 
-    /// The lanes of all panels, with those of their strips.
+    /// Returns the lanes of all panels, with those of their strips.
     fn panels(outputs: u64, strip: u64, lanes: u64) -> Vec<(u64, u64)> {
         let cuts = Cuts::new(&Strips::new(outputs, strip), lanes, false);
         let whole = (0..cuts.end / lanes).map(|_| cuts.whole);

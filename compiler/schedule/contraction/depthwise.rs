@@ -1,6 +1,6 @@
-//! Depthwise convolution: every output channel reads one input channel. Vectors run along the channels; all taps of a window
-//! are unrolled, for a few pixels at a time, which share the loads of their weights. Integers take two taps at a time: their 16-bit
-//! elements are interleaved and multiplied in pairs.
+//! Depthwise convolution: every output channel reads one input channel. Vectors run along the channels. All taps of a window are unrolled, for
+//! a few pixels at a time, which share the loads of weights. Integers take two taps at a time: their 16-bit elements are interleaved and
+//! multiplied in pairs.
 
 use super::cuts::{Cut, Cuts, Width};
 use super::filling::{Filled, Stored};
@@ -28,41 +28,41 @@ use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Windows with more taps are not unrolled here. Sums of this many products of 16 and 8 bits fit 32 bits.
+/// Maximum number of taps that are unrolled. Sums of this many products of 16 and 8 bits fit 32 bits.
 pub const MAX_TAPS: u64 = 64;
 
-/// Fused sums that hide their own latency.
+/// Number of independent fused sums that hides the latency of a sum.
 const FLOAT_SUMS: u64 = 8;
-/// Taking fewer channels than 16 bytes out of a vector costs what it saves.
+/// Minimum number of channels with which pixels share a vector. With fewer, extracting them costs what sharing saves.
 const LEAST_SIDE_BY_SIDE: u64 = 4;
-/// Pixels that are computed together: of two vectors each, these are as many sums; integers have other work beside them.
+/// Number of pixels that are computed together. Each has up to two vectors, so there are twice as many sums. Integers need registers for other work.
 const FLOAT_PIXELS: u64 = 4;
 const INTEGER_PIXELS: u64 = 2;
 
-/// Multiply-accumulate operations from which parts pay: some microseconds.
+/// Minimum number of multiply-accumulates for which parts are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 14;
 
-/// See the module.
+/// Schedule of a depthwise contraction.
 pub struct DepthwiseSchedule<'a> {
     cx: Context<'a>,
     work: Contraction,
-    /// What is done to its sums.
+    /// Element-wise work on the sums.
     element_wise: ElementWise<'a>,
     form: Form,
     staging: Option<Staging>,
     /// See [`Requirements::shorter`].
     shorter: Option<u64>,
-    /// A panel is all taps of a block of channels.
+    /// Weights: a panel has all taps of a block of channels.
     panels: Panels,
-    /// The blocks.
+    /// Division of the channels into blocks.
     cuts: Cuts,
 }
 
 impl<'a> DepthwiseSchedule<'a> {
-    /// The schedule of a contraction with one input channel a group.
+    /// Makes the schedule of a contraction whose groups have one input channel.
     ///
     /// # Errors
-    /// When the epilogue has no lowering, or a window reaches too far.
+    /// [`Unsupported`] if the epilogue has no lowering, or a window reaches too far.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
         let form = if work.weights.are_floats() { Form::Float } else { Form::Signed16 };
         let repeat = work.outputs / work.channels;
@@ -80,8 +80,8 @@ impl<'a> DepthwiseSchedule<'a> {
         let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
         let cuts = Cuts::new(&strips, lanes, false);
         if let Some(staging) = &mut staging {
-            // Instructions that interleave may work within less than a vector. Where a block of channels is a whole vector, its elements change places once,
-            // when they are staged, and not in every window that reads them.
+            // Some instructions interleave within less than a vector. If blocks of channels are whole vectors, elements are reordered once,
+            // when they are staged, instead of in every window that reads them.
             let is_whole = work.outputs.is_multiple_of(lanes) || work.sizes.is_none() && work.sections.is_none();
             let in_vectors = form != Form::Float && repeat == 1 && work.outputs >= lanes && is_whole;
             let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
@@ -97,7 +97,8 @@ impl<'a> DepthwiseSchedule<'a> {
         (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))).collect()
     }
 
-    /// Pixels of a tile: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
+    /// Returns the number of pixels in a tile: as many as there are registers for sums, adjusted so that the last tile of a row is not much
+    /// smaller.
     fn pixels(&self) -> u64 {
         if self.cx.goal == Goal::Size {
             return 1;
@@ -105,14 +106,14 @@ impl<'a> DepthwiseSchedule<'a> {
         let most = if self.form == Form::Float && self.cx.machine.sums_in_place { self.float_pixels() } else { INTEGER_PIXELS };
         let (width, together) = (self.work.output_size[1].max(1), self.side_by_side());
         let pixels = width.div_ceil(width.div_ceil(most));
-        // What is no multiple would have its pixels one by one.
+        // The rest of a number that is not a multiple would be computed pixel by pixel.
         pixels.next_multiple_of(together).min(width / together * together).max(1)
     }
 
-    /// Pixels of a tile of floats: as many as have [`FLOAT_SUMS`] sums, if what they read is shared, or they lie side by side.
+    /// Returns the number of pixels in a tile of floats. They have [`FLOAT_SUMS`] sums if pixels share loads, or share vectors.
     fn float_pixels(&self) -> u64 {
         if self.work.sizes.is_some() {
-            // What whole tiles leave of a row of run-time length comes pixel by pixel.
+            // Rows of run-time length have a rest after whole tiles, which is computed pixel by pixel.
             return FLOAT_PIXELS;
         }
         if self.side_by_side() > 1 {
@@ -123,7 +124,7 @@ impl<'a> DepthwiseSchedule<'a> {
         pixels.filter(|&(width, pixels)| self.shares_taps(width, pixels)).map_or(FLOAT_PIXELS, |(_, pixels)| pixels)
     }
 
-    /// Pixels that a vector holds: neighbours lie side by side where all channels together are shorter than a vector.
+    /// Returns the number of neighbouring pixels that share a vector. It is above 1 if all channels together are shorter than a vector.
     fn side_by_side(&self) -> u64 {
         let (work, machine) = (&self.work, self.cx.machine);
         let is_whole = self.cuts.widths().iter().all(|width| width.lanes == work.outputs);
@@ -132,18 +133,18 @@ impl<'a> DepthwiseSchedule<'a> {
         if fits { (u64::from(machine.lanes(4)) / work.outputs).max(1) } else { 1 }
     }
 
-    /// Registers of the sums of a pixel in a block of channels.
+    /// Returns the number of registers for the sums of a pixel in a block of channels.
     fn vectors(&self, width: Width) -> u64 {
         width.lanes.div_ceil(self.cx.machine.lanes(4).into())
     }
 
-    /// The column, from the first of a tile, in which a tap of a pixel lies.
+    /// Returns the column of a pixel's tap, relative to the first column of a tile.
     fn column(&self, tap: u64, pixel: u64) -> u64 {
         tap * self.work.phases[2].dilation + pixel * self.work.strides[1]
     }
 
-    /// Whether what lies in a column of a tile is loaded once, for all taps of pixels that meet there: registers hold the sums, a row of the columns, and
-    /// weights. Products read one factor from memory anyway, but that is two loads where the other one is a weight.
+    /// Tests whether each column of a tile is loaded only once, for all taps of all pixels that read it. The registers must hold the sums, a
+    /// row of columns, and weights. Products can read one factor from memory, but then a weight would be loaded twice.
     fn shares_taps(&self, width: Width, pixels: u64) -> bool {
         let (machine, vectors) = (self.cx.machine, self.vectors(width));
         let columns: FxHashSet<u64> =
@@ -200,7 +201,7 @@ impl Schedule for DepthwiseSchedule<'_> {
 
     fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
         let (work, rows) = (&self.work, self.work.output_size[0]);
-        // Windows read what another part would have overwritten.
+        // Windows read elements that another part might already have overwritten.
         let is_one = work.batch == 1 || self.cx.is_for_threads();
         let apart = shared.iter().all(|(read, _)| *read != work.input) && is_one && work.sizes.is_none();
         (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
@@ -212,26 +213,26 @@ struct Lowering<'a> {
     numbers: Numbers,
     input: Buffer,
     pixels: Ring,
-    /// The weights as they are stored, and the panels that products read: the same, or one that is filled.
+    /// Stored weights, and the panels that products read: the stored ones, or one that the kernel fills.
     stored: Stored,
     weights: Buffer,
     initial: Option<Buffer>,
     element_wise: ElementWise<'a>,
-    /// What is loaded before the loops, for each number of lanes that blocks have.
+    /// Values loaded before the loops, for each number of lanes in a block.
     hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
-    /// The first output row and the first after the last, where they are parameters.
+    /// First output row and the row after the last, if they are parameters.
     range: Option<(Value, Value)>,
 }
 
-/// What the pixels of a row share in a block of channels.
+/// Values that the pixels of a row share in a block of channels.
 struct Block {
-    /// The first element of each window row.
+    /// First element of each window row.
     rows: Vec<Value>,
-    /// The first element in the panels.
+    /// First element in the panels.
     weights: Value,
-    /// Where sums begin.
+    /// Initial value of the sums.
     first: Value,
-    /// Its channels.
+    /// Channels of the block.
     cut: Cut,
 }
 
@@ -268,7 +269,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// A row of so many pixels from one on.
+    /// Computes a row of `width` pixels from one on.
     fn row(&self, b: &mut KernelBuilder, rows: &[Value], (first_pixel, width): (Value, Number)) -> Result<(), Unsupported> {
         self.schedule.cuts.for_each(b, |b, cut| {
             let weights = self.panel(b, cut);
@@ -279,7 +280,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The first element of a block's panel.
+    /// Returns the first element of a block's panel. Fills the panel if necessary.
     fn panel(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
         let panels = &self.schedule.panels;
         let (lane, element) = panels.start(b, cut);
@@ -293,7 +294,7 @@ impl Lowering<'_> {
         element
     }
 
-    /// Some pixels of a row from `x` on.
+    /// Computes some pixels of a row from `x` on.
     fn tile(&self, b: &mut KernelBuilder, block: &Block, first_pixel: Value, x: Value, pixels: u64) -> Result<(), Unsupported> {
         let work = &self.schedule.work;
         let offset = b.scale_index(x, (work.strides[1] * work.outputs) as i64, 0);
@@ -314,16 +315,16 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The element of a tap in every channel of the block, for the pixel of a number in the tile.
+    /// Loads the element of a tap in every channel of the block, for a pixel of the tile.
     fn tap(&self, b: &mut KernelBuilder, rows: &[Value], (y, x): (u64, u64), pixel: u64, cut: Cut) -> Value {
         let work = &self.schedule.work;
         let offset = (self.schedule.column(x, pixel) * work.outputs) as i64;
-        // A staged row may be read past the channels: what is there is multiplied by zero weights, or not stored.
+        // A staged row may be read past its channels. These elements are multiplied by zero weights, or their sums are not stored.
         let active = if self.schedule.staging.is_some() { cut.width.lanes } else { cut.active };
         b.load_active(self.pixels.rows, rows[y as usize], offset, cut.width.lanes as u16, active as u16)
     }
 
-    /// Where the sums of a block begin.
+    /// Returns the initial value of a block's sums.
     fn first_sum(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
         let block = cut.width.lanes as u16;
         match self.initial {
@@ -333,7 +334,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The weights of a pair of taps, or of a tap, in the channels of a block.
+    /// Loads the weights of a tap, or of a pair of taps, in the channels of a block.
     fn weights_of(&self, b: &mut KernelBuilder, at: &Block, tap: u64) -> Value {
         let (panels, width) = (&self.schedule.panels, at.cut.width);
         let lanes = width.lanes.min(width.strip);
@@ -345,7 +346,7 @@ impl Lowering<'_> {
         join(b, &strips)
     }
 
-    /// One more product of floats.
+    /// Adds a product of floats to a sum.
     fn add_product(&self, b: &mut KernelBuilder, w: Value, x: Value, sum: Value) -> Value {
         if self.schedule.work.fuses(self.schedule.cx.machine) {
             return b.fma(w, x, sum);
@@ -354,7 +355,7 @@ impl Lowering<'_> {
         b.binary(BinaryOp::Add, product, sum)
     }
 
-    /// The sum of each pixel of a tile, some pixels to a vector.
+    /// Computes the sum of each pixel of a tile, where several pixels share a vector.
     fn sums_side_by_side(&self, b: &mut KernelBuilder, rows: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
         let (together, channels) = (self.schedule.side_by_side(), self.schedule.work.outputs);
         let mut sums = vec![repeat(b, at.first, together); (pixels / together) as usize];
@@ -371,7 +372,7 @@ impl Lowering<'_> {
         sums.into_iter().flat_map(places).map(|(sum, first)| b.part(sum, first as u16, channels as u16)).collect()
     }
 
-    /// The sum of each pixel of a tile.
+    /// Computes the sum of each pixel of a tile.
     fn sums(&self, b: &mut KernelBuilder, rows: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
         let together = self.schedule.side_by_side();
         if together > 1 && pixels.is_multiple_of(together) {

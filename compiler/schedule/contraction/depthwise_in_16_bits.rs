@@ -1,5 +1,5 @@
-//! Tiles of a depthwise convolution of bytes in paired rows whose products are added in 16 bits: the rows of a pair lie side by side, so that sums of 32
-//! bits take both, and columns of the window are added before.
+//! Tiles of a depthwise convolution of bytes in paired rows, with products that are added in 16 bits. The rows of a pair are interleaved, so
+//! that 32-bit sums take both. Columns of the window are added before that.
 
 use super::depthwise_rows::{Block, DepthwiseRows, Lowering};
 use super::depthwise_tile::Run;
@@ -7,17 +7,17 @@ use super::in_16_bits::{widened, with_products};
 use crate::kernel::{KernelBuilder, Value};
 use rustc_hash::FxHashMap;
 
-/// Pixels of a tile at most.
+/// Maximum number of pixels in a tile.
 const MOST_PIXELS: u64 = 4;
 
-/// Registers of the sums of a pixel in a block of channels.
+/// Registers for the sums of a pixel in a block of channels.
 const OF_A_PIXEL: u64 = 2;
 
-/// Registers for weights, and for products that are under way.
+/// Registers for weights, and for intermediate products.
 const UNDER_WAY: u64 = 6;
 
 impl DepthwiseRows<'_> {
-    /// Pixels of a row that are computed together: as many as have their sums and their columns in registers.
+    /// Returns the number of pixels of a row that are computed together: as many as have sums and columns in registers.
     pub(super) fn pixels_in_16_bits(&self) -> u64 {
         let work = &self.work;
         let reach = (work.window[1] - 1) * work.phases[2].dilation + 1;
@@ -64,7 +64,7 @@ impl Lowering<'_> {
         sums
     }
 
-    /// The weights of a row and a column of the window for a pair: half of the stored fours.
+    /// Returns the weights of a row, a column and a pair: half of the stored groups of four.
     pub(super) fn weights_of_pair(
         &self,
         b: &mut KernelBuilder,

@@ -1,11 +1,11 @@
-//! Depthwise convolution of bytes with windows of several rows: rows are staged in pairs ([`RowPairs`]), so that the bytes of two window rows
-//! lie side by side for every channel. At stride one, two output rows are computed together, and share what they read of the pairs.
-//! Products take four bytes of a channel ([`Fours`]) as bytes, or two rows as 16 bits. Of weights each output row of the two has its
-//! own, with zeros for the rows that it leaves out. All machines read the same.
+//! Depthwise convolution of bytes with windows of several rows. Rows are staged in pairs ([`RowPairs`]), so that the bytes of two window rows
+//! are adjacent for every channel. At stride one, two output rows are computed together and share the loads of pairs. Products take four bytes
+//! of a channel ([`Fours`]), or two rows as 16 bits. Each of the two output rows has its own weights, with zeros for the rows that it does not
+//! use. All machines read the same weights.
 //!
-//! Weights that are [moved](super::moved) to bytes are so with their zeros: what the sums of a pixel lack is then a number times the sum of all
-//! rows of its columns, whichever rows it leaves out. That is one more product for each column, which all pixels and rows share that meet it.
-//! Products of 16 bits take weights to which the number was added again.
+//! Weights that are [moved](super::moved) to the range of bytes are moved together with these zeros. So the correction of a pixel's sum is a
+//! constant times the sum of all rows of its columns, including unused rows. It takes one more product for each column, which all pixels and
+//! rows with that column share. For products of 16 bits, weights are moved back.
 
 use super::cuts::{Cut, Cuts, Width};
 use super::form::Form;
@@ -32,27 +32,27 @@ use crate::schedule::unsupported::Unsupported;
 /// Bytes that a product takes.
 pub(super) const FOUR: u64 = 4;
 
-/// Rows of the pairs that sums are computed of. Of more, the weights of two output rows have many zeros.
+/// Maximum number of paired rows that sums read. With more, the weights of two output rows have many zeros.
 const MOST_ROWS: u64 = 8;
 
-/// Multiply-accumulate operations from which parts pay: some microseconds.
+/// Minimum number of multiply-accumulates for which parts are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 14;
 
-/// How products are taken.
+/// The kind of instruction that multiplies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Products {
     /// Four bytes at a time.
     Fours,
-    /// Two rows at a time, in 16 bits.
+    /// Two rows at a time, as 16 bits.
     Pairs,
-    /// Two rows at a time as bytes, whose products are added in 16 bits.
+    /// Two rows at a time, as bytes with products added in 16 bits.
     In16Bits,
 }
 
 impl Products {
     fn on(machine: &Machine) -> Option<Self> {
         match machine.dot {
-            // Words hold neither rows of vectors nor their sums.
+            // Machines without vectors can hold neither rows of vectors nor their sums.
             _ if machine.at_once || !machine.has_vector_registers() => None,
             DotProduct::Signed8 if machine.adds_in_16_bits && !machine.byte_fours => Some(Self::In16Bits),
             DotProduct::UnsignedSigned8 | DotProduct::Signed8 => Some(Self::Fours),
@@ -60,7 +60,7 @@ impl Products {
         }
     }
 
-    /// The form of their operands, which are signed where one of the machines that read the weights wants them so.
+    /// Returns the form of the operands. They are signed if one of the machines that read the weights needs signed bytes.
     fn form(self, cx: &Context<'_>) -> Form {
         let signed = cx.levels.iter().chain([&cx.machine]).any(|machine| machine.dot == DotProduct::Signed8);
         match self {
@@ -72,32 +72,32 @@ impl Products {
     }
 }
 
-/// See the module.
+/// Schedule of a depthwise contraction of bytes.
 pub struct DepthwiseRows<'a> {
     pub cx: Context<'a>,
     pub work: Contraction,
-    /// What is done to its sums.
+    /// Element-wise work on the sums.
     element_wise: ElementWise<'a>,
     pub products: Products,
-    /// The form of their operands.
+    /// Form of the products' operands.
     pub(super) form: Form,
     pub pairs: RowPairs,
-    /// The products of an output row.
+    /// Products of an output row.
     pub fours: Fours,
-    /// Output rows that are computed together.
+    /// Number of output rows that are computed together.
     pub(super) together: u64,
-    /// A panel is all taps of a block of channels, once for each of the rows that are computed together.
+    /// Weights: a panel has all taps of a block of channels, for each of the rows that are computed together.
     pub panels: Panels,
-    /// The blocks.
+    /// Division of the channels into blocks.
     cuts: Cuts,
 }
 
-/// Output rows that are computed together: two that need the same pairs.
+/// Returns the number of output rows that are computed together: two if they need the same pairs.
 fn together(work: &Contraction) -> u64 {
     if work.strides[0] == 1 && work.output_size[0] > 1 { 2 } else { 1 }
 }
 
-/// Whether a contraction with one input channel a group has such a schedule, on all machines that read its weights.
+/// Tests whether this schedule computes a contraction on all machines that read its weights. Its groups have one input channel.
 pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
     let together = together(work);
     let begins_a_pair = together == 2 || work.strides[0].is_multiple_of(2) || work.output_size[0] == 1;
@@ -115,14 +115,14 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
 }
 
 impl<'a> DepthwiseRows<'a> {
-    /// The schedule of a contraction that [`takes`] has found to have one.
+    /// Makes the schedule of a contraction for which [`takes`] is true.
     ///
     /// # Errors
-    /// When the epilogue has no lowering.
+    /// [`Unsupported`] if the epilogue has no lowering.
     pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let products = match Products::on(cx.machine).ok_or_else(|| Unsupported::new("products of bytes in rows"))? {
-            // What sums lack is a sum of fours.
+            // The correction of moved weights is a sum of products of four.
             Products::In16Bits if !work.weights.fit_signed_byte(work.open) => Products::Fours,
             products => products,
         };
@@ -132,8 +132,8 @@ impl<'a> DepthwiseRows<'a> {
         let cuts = Cuts::new(&strips, lanes, false);
         let fours = Fours { pairs: (work.window[0] + together - 1).div_ceil(2), columns: work.window[1] };
         let mut pairs = RowPairs::new(cx.machine, (&work, form), fours.pairs, lanes);
-        // Instructions that interleave may work within less than a vector. Where every block of channels is a whole one, its bytes change places
-        // once, when they are staged.
+        // Some instructions interleave within less than a vector. If every block of channels is a whole vector, bytes are reordered once, when
+        // they are staged.
         let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
         if products == Products::Fours && crosses && work.outputs.is_multiple_of(lanes) {
             pairs = pairs.spread(lanes);
@@ -145,29 +145,30 @@ impl<'a> DepthwiseRows<'a> {
         Ok(Self { cx, work, element_wise, products, form, pairs, fours, together, panels, cuts })
     }
 
-    /// Pixels of a row that are computed together: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
+    /// Returns the number of pixels of a row that are computed together: as many as there are registers for sums, adjusted so that the last
+    /// tile is not much smaller.
     fn pixels(&self) -> u64 {
         let most = match self.products {
             Products::Fours => 4 * self.side_by_side(),
             Products::Pairs if self.cx.machine.sums_in_place => 4 / self.together,
             Products::In16Bits => self.pixels_in_16_bits(),
-            // Short vectors have long epilogues.
+            // Machines with short vectors have long epilogues.
             Products::Pairs => 2 / self.together,
         };
         let width = self.work.output_size[1].max(1);
-        // What is no multiple would have its pixels one by one.
+        // The rest of a number that is not a multiple would be computed pixel by pixel.
         width.div_ceil(width.div_ceil(most)).next_multiple_of(self.side_by_side()).min(width)
     }
 
-    /// Pixels whose sums are one vector: neighbours lie side by side where all channels together are shorter than that.
+    /// Returns the number of neighbouring pixels whose sums share a vector. It is above 1 if all channels together are shorter than a vector.
     pub(super) fn side_by_side(&self) -> u64 {
         let is_one = self.cuts.widths().iter().all(|width| width.lanes == self.work.outputs);
         let lanes = u64::from(self.cx.machine.lanes(4));
         if self.products == Products::Fours && self.work.strides[1] == 1 && is_one { (lanes / self.work.outputs).max(1) } else { 1 }
     }
 
-    /// Lanes of a block whose sums are computed before those of others: a vector, so that registers hold its weights. Of bytes of four rows it is the
-    /// whole block where the registers have room for all of it, or where a vector's part of a column is not brought together alone.
+    /// Returns the number of a block's lanes whose sums are computed before the next ones. It is a vector, so that registers hold its weights.
+    /// For bytes of four rows it may be the whole block: if registers have room, or if columns cannot be assembled vector by vector.
     pub(super) fn lanes_at_once(&self, width: Width, rows: u64) -> u64 {
         let (vectors, lanes) = width.vectors(self.cx.machine.lanes(4).into());
         match self.products {
@@ -177,27 +178,27 @@ impl<'a> DepthwiseRows<'a> {
         }
     }
 
-    /// Whether the weights of some rows stay in registers in some vectors of lanes, beside the sums of some pixels, what these begin with, and what
-    /// lies in a column.
+    /// Tests whether registers can hold the weights of some rows and vectors. Beside them are the sums of some pixels, their initial values,
+    /// and the operands of a column.
     pub(super) fn keeps_weights(&self, rows: u64, pixels: u64, vectors: u64) -> bool {
         let (sums, weights) = (rows * pixels * vectors, rows * self.fours.products() * vectors);
         let lacking = if self.panels.moved_by().is_some() { self.work.window[1] * vectors } else { 0 };
         self.products == Products::Fours && sums + weights + lacking + 3 * vectors <= self.cx.machine.registers.count().into()
     }
 
-    /// Neighbouring pixels whose results are narrowed together: as many as fill a vector of them.
+    /// Returns the number of neighbouring pixels whose results are narrowed together, to fill a vector.
     pub(super) fn neighbours(&self, element_wise: &ElementWise<'_>, width: Width) -> u64 {
         let most = 1 << self.pixels().ilog2();
         if self.products == Products::Pairs { 1 } else { element_wise.neighbours(self.cx.machine, width.lanes).min(most) }
     }
 
-    /// Operands of products that a column has.
+    /// Returns the number of operands that products have in a column.
     pub(super) fn operands(&self) -> u64 {
         if self.products == Products::Fours { self.fours.operands() } else { self.fours.pairs }
     }
 
-    /// Whether the columns of a tile, of some vectors each, stay in registers while each weight meets them: beside the sums, a weight, and its product.
-    /// Bytes of four rows do so only where products read no weights from memory, and have no product beside their sums.
+    /// Tests whether the columns of a tile stay in registers while all weights are applied, beside the sums, a weight and its product. For
+    /// bytes of four rows, this requires products that read no weights from memory and that add directly to their sums.
     pub(super) fn keeps(&self, sums: usize, columns: usize, vectors: usize) -> bool {
         let machine = self.cx.machine;
         let (held, registers) = (vectors * (sums + columns + 1), usize::from(machine.registers.count()));
@@ -207,7 +208,7 @@ impl<'a> DepthwiseRows<'a> {
         }
     }
 
-    /// Tells if a product of one of the rows that are computed together takes an operand. Moved weights have no zeros that could be left out.
+    /// Tests whether a product of one of the rows computed together reads an operand. Moved weights have no zeros that could be left out.
     pub(super) fn needs(&self, row: u64, operand: u64) -> bool {
         let mut rows = match self.products {
             Products::Pairs | Products::In16Bits => 2 * operand..2 * operand + 2,
@@ -217,13 +218,14 @@ impl<'a> DepthwiseRows<'a> {
         rows.any(|reached| reached.checked_sub(row).is_some_and(|tap| tap < self.work.window[0]))
     }
 
-    /// Elements of a panel of products of 16 bits in its block's order: for each row and column the pairs.
+    /// Returns the number of elements of a widened panel for products of 16 bits: the pairs of each row and column.
     fn widened(&self, width: Width) -> u64 {
         self.together * self.fours.products() * FOUR * width.lanes
     }
 }
 
-/// The taps of a panel: for each row of those that are computed together the places of each product; where the row has no tap, one after the filter's.
+/// Returns the taps of a panel: for each row computed together, the taps of each product. A place without a tap has the number after the
+/// filter's last one.
 fn taps(work: &Contraction, fours: Fours, together: u64) -> Vec<u64> {
     let [rows, columns] = work.window;
     let tap = |row: u64, (reached, column): (u64, u64)| match reached.checked_sub(row) {
@@ -280,7 +282,7 @@ impl Schedule for DepthwiseRows<'_> {
 
     fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
         let (work, rows) = (&self.work, self.work.output_size[0]);
-        // Windows read what another part would have overwritten.
+        // Windows read elements that another part might already have overwritten.
         let is_one = work.batch == 1 || self.cx.is_for_threads();
         let apart = shared.iter().all(|(read, _)| *read != work.input) && is_one;
         (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
@@ -291,26 +293,26 @@ pub(super) struct Lowering<'a> {
     pub schedule: &'a DepthwiseRows<'a>,
     pub input: Buffer,
     pub ring: Buffer,
-    /// The weights as they are stored, and those that products read: the same, or a block's in 16 bits.
+    /// Stored weights, and the weights that products read: the stored ones, or those of a block in 16 bits.
     pub stored: Buffer,
     pub weights: Buffer,
     pub initial: Buffer,
     pub element_wise: ElementWise<'a>,
-    /// What is loaded before the loops, for each number of lanes that blocks have.
+    /// Values loaded before the loops, for each number of lanes in a block.
     pub hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
-    /// The first output row and the first after the last, where they are parameters.
+    /// First output row and the row after the last, if they are parameters.
     pub range: Option<(Value, Value)>,
 }
 
-/// What the pixels of some output rows share in a block of channels.
+/// Values that the pixels of some output rows share in a block of channels.
 pub(super) struct Block {
-    /// The first byte of each pair.
+    /// First byte of each pair.
     pub pairs: Vec<Value>,
-    /// The first element in the panels as they are stored.
+    /// First element in the stored panels.
     pub weights: Value,
-    /// Its channels.
+    /// Channels of the block.
     pub cut: Cut,
-    /// Output rows.
+    /// Number of output rows.
     pub rows: u64,
 }
 
@@ -345,7 +347,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Groups of the output rows of a range.
+    /// Returns the number of groups of output rows in a range.
     fn groups(&self, b: &mut KernelBuilder, (start, end): (Value, Value)) -> Value {
         let (schedule, work) = (self.schedule, &self.schedule.work);
         match (self.range, schedule.together) {
@@ -359,7 +361,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The output rows from one on that are computed together. The last one may be alone.
+    /// Computes a group of output rows from one on. The last row may be alone.
     fn group(&self, b: &mut KernelBuilder, pairs: &[Value], image: Value, (row, end): (Value, Value)) -> Result<(), Unsupported> {
         let schedule = self.schedule;
         let height = schedule.work.output_size[0];
@@ -387,7 +389,8 @@ impl Lowering<'_> {
         alone.and(others)
     }
 
-    /// A row that is not the last before `end`: the row itself, so that indices tell that the next one is in the range of a part too.
+    /// Returns a row that is not the last one before `end`. The minimum with `end − 2` does not change it, but shows that the next row is in
+    /// the part's range, too.
     fn before_last(&self, b: &mut KernelBuilder, (row, end): (Value, Value)) -> Value {
         if self.range.is_none() || !self.schedule.cx.is_for_threads() {
             return row;
@@ -396,7 +399,7 @@ impl Lowering<'_> {
         b.binary(BinaryOp::SignedMin, row, most)
     }
 
-    /// The number of the first pixel of an output row.
+    /// Returns the number of the first pixel of an output row.
     fn first_pixel(&self, b: &mut KernelBuilder, image: Value, row: Value) -> Value {
         let [height, width] = self.schedule.work.output_size;
         let pixel = b.scale_index(image, height as i64, 0);
