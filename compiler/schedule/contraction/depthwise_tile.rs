@@ -9,55 +9,55 @@ use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::FxHashMap;
 
-/// What is loaded before the epilogues of a tile.
+/// Values loaded before the epilogues of a tile.
 type Channels = Vec<Option<Hoisted>>;
 
-/// Sums that begin with one load where products are added in place.
+/// Number of sums that share the load of their initial value, if products are added in place.
 const BEGUN_ALIKE: usize = 2;
 
-/// The vectors of sums of a row of a tile.
+/// The vectors of sums in a row of a tile.
 pub(super) struct Run {
-    /// Their number.
+    /// Number of vectors.
     pub pixels: u64,
-    /// Columns from one to the next.
+    /// Columns from one vector to the next.
     pub stride: u64,
-    /// Pixels that each of them has.
+    /// Pixels of a vector.
     side_by_side: u64,
-    /// Columns of the window, and from one to the next.
+    /// Columns of the window. `dilation` is the distance between them.
     pub window: u64,
     pub dilation: u64,
 }
 
-/// The weights of a tile that stay in registers: of each row those of each product.
+/// Weights of a tile that stay in registers: all products of each row. Empty if they do not fit.
 type Kept = Vec<Value>;
 
-/// An operand of a column, and the pixels that take it: the number of each, and the column of its window.
+/// An operand of a column, and the pixels that use it: the number of each pixel, and the column of its window.
 type Met = (Value, Vec<(u64, u64)>);
 
 impl Run {
-    /// The last column that a window reads, from the first.
+    /// Returns the last column that a window reads, relative to the first.
     fn last_column(&self) -> u64 {
         (self.pixels - 1) * self.stride + (self.window - 1) * self.dilation
     }
 
-    /// The pixels whose windows read a column, and in which of the window's columns.
+    /// Returns the pixels whose windows read a column, each with the column of its window.
     fn meetings(&self, column: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let all = (0..self.window).flat_map(|tap| (0..self.pixels).map(move |p| (p, tap)));
         all.filter(move |&(p, tap)| p * self.stride + tap * self.dilation == column)
     }
 
-    /// The columns that windows read.
+    /// Returns the columns that windows read.
     pub fn columns(&self) -> Vec<u64> {
         (0..=self.last_column()).filter(|&column| self.meetings(column).next().is_some()).collect()
     }
 
-    /// What is the same for all pixels of a vector.
+    /// Repeats a value that is equal for all pixels of a vector.
     fn repeat(&self, b: &mut KernelBuilder, one: Value) -> Value {
         join(b, &vec![one; self.side_by_side as usize])
     }
 }
 
-/// What the sums of each pixel of a tile lack where products take moved weights.
+/// Corrections for moved weights: a vector for each pixel of a tile.
 struct Lacking {
     by: i64,
     dot: DotOp,
@@ -70,7 +70,7 @@ impl Lacking {
         Some(Self { by, dot: schedule.form.dot(), pixels: vec![None; pixels as usize] })
     }
 
-    /// What pixels lack of a column that they meet. It is one product for all of them, and one addition for each.
+    /// Adds the correction for a column to the pixels that read it. It is one product for all of them, and one addition for each.
     fn meet(&mut self, b: &mut KernelBuilder, x: Value, met: &[(u64, u64)]) {
         let ty = b.ty(x);
         let (none, by) = (b.int(Type::vector(Lane::I32, ty.lanes / 4), 0), b.int(ty, self.by));
@@ -81,7 +81,7 @@ impl Lacking {
         }
     }
 
-    /// Adds what the pixels lack to the sums of all rows.
+    /// Adds the corrections of the pixels to the sums of all rows.
     fn complete(&self, b: &mut KernelBuilder, sums: &mut [Value]) {
         for (sum, lacks) in sums.iter_mut().zip(self.pixels.iter().cycle()) {
             *sum = lacks.map_or(*sum, |lacks| b.add(*sum, lacks));
@@ -90,7 +90,7 @@ impl Lacking {
 }
 
 impl Lowering<'_> {
-    /// Some pixels of the rows from `x` on.
+    /// Computes some pixels of the rows, from `x` on.
     pub(super) fn tile(&self, b: &mut KernelBuilder, block: &Block, first_pixel: Value, x: Value, pixels: u64) -> Result<(), Unsupported> {
         let work = &self.schedule.work;
         let offset = b.scale_index(x, (2 * work.strides[1] * work.channels) as i64, 0);
@@ -100,7 +100,7 @@ impl Lowering<'_> {
         let side_by_side = if counts.iter().all(|count| count.is_multiple_of(side_by_side)) { side_by_side } else { 1 };
         let sums = self.sums(b, &pairs, block, (pixels, side_by_side));
         let first = b.add(first_pixel, x);
-        // Loaded once for all pixels, they take a few registers.
+        // Values of the channels are loaded once for all pixels, and take a few registers.
         let mut of_channels: FxHashMap<u64, Channels> = FxHashMap::default();
         for &count in &counts {
             of_channels.entry(count).or_insert_with(|| self.of_channels(b, &block.cut, count));
@@ -120,7 +120,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// How many pixels of a row of a tile come together, one number after the other.
+    /// Returns how many neighbouring pixels of a tile's row are stored together, as a list of numbers.
     fn counts(&self, cut: &Cut, pixels: u64) -> Vec<u64> {
         let whole = cut.active == cut.width.lanes;
         let most = if whole { self.schedule.neighbours(&self.element_wise, cut.width) } else { 1 };
@@ -129,7 +129,7 @@ impl Lowering<'_> {
         counts
     }
 
-    /// What is the same for all pixels, in the lanes of some neighbours.
+    /// Loads the values of the channels, repeated for `count` neighbouring pixels.
     fn of_channels(&self, b: &mut KernelBuilder, cut: &Cut, count: u64) -> Channels {
         let lanes = cut.width.lanes;
         let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes * count).map_or(&[][..], |(_, hoisted)| hoisted);
@@ -163,7 +163,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The sums of the pixels of a tile, row by row: a vector for each, or for some that lie side by side.
+    /// Computes the sums of a tile's pixels, row by row: a vector for each pixel, or for some that share a vector.
     fn sums(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, (pixels, side_by_side): (u64, u64)) -> Vec<Value> {
         let work = &self.schedule.work;
         let lanes = self.schedule.lanes_at_once(at.cut.width, at.rows);
@@ -174,8 +174,8 @@ impl Lowering<'_> {
         (0..(at.rows * run.pixels) as usize).map(|sum| join(b, &parts.iter().map(|part| part[sum]).collect::<Vec<_>>())).collect()
     }
 
-    /// The same in some lanes of the block. What lies in the columns stays in registers while each weight meets all pixels; else each
-    /// column meets its weights for itself.
+    /// Computes the sums in some lanes of the block. If possible, the operands of all columns stay in registers while each weight is applied to
+    /// all pixels. Otherwise the weights are loaded again for each column.
     fn sums_of(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, lanes: (u64, u64), run: &Run) -> Vec<Value> {
         let schedule = self.schedule;
         let mut sums = self.first_sums(b, at, lanes, run);
@@ -208,19 +208,19 @@ impl Lowering<'_> {
         sums
     }
 
-    /// First sums of a tile.
+    /// Returns the initial sums of a tile.
     fn first_sums(&self, b: &mut KernelBuilder, at: &Block, lanes: (u64, u64), run: &Run) -> Vec<Value> {
         let begin = |b: &mut KernelBuilder| {
             let one = b.load(self.initial, at.cut.first, lanes.0 as i64, lanes.1 as u16);
             run.repeat(b, one)
         };
         let count = (at.rows * run.pixels) as usize;
-        // Some sums begin with a copy and some with a load: an instruction each, for different units.
+        // Some sums begin with a copy and others with a load. These use different execution units.
         let alike = if self.schedule.products == Products::Pairs { count } else { BEGUN_ALIKE };
         (0..count.div_ceil(alike)).flat_map(|_| vec![begin(b); alike]).take(count).collect()
     }
 
-    /// The weights of a tile that stay in registers, if all do.
+    /// Returns the weights of a tile if all of them fit registers, or else nothing.
     fn kept_weights(&self, b: &mut KernelBuilder, at: &Block, lanes: (u64, u64), run: &Run) -> Kept {
         let vectors = lanes.1.div_ceil(self.schedule.cx.machine.lanes(4).into());
         if !self.schedule.keeps_weights(at.rows, run.pixels, vectors) {
@@ -235,14 +235,14 @@ impl Lowering<'_> {
             .collect()
     }
 
-    /// The pixels that take an operand of a column, and in which columns of their windows.
+    /// Returns the pixels that use an operand of a column, each with the column of its window.
     fn met(&self, run: &Run, column: u64, part: u64) -> Vec<(u64, u64)> {
         let schedule = self.schedule;
         let begins = |tap: u64| schedule.products != Products::Fours || schedule.fours.product(part, tap).is_some();
         run.meetings(column).filter(|&(_, tap)| begins(tap)).collect()
     }
 
-    /// Adds the products of an operand in some columns to the sums of the pixels that take it.
+    /// Adds the products of an operand in some columns to the sums of the pixels that use it.
     fn add_products(
         &self,
         b: &mut KernelBuilder,
@@ -269,7 +269,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Operand of products from a column, in some lanes of a block: four bytes, or a pair.
+    /// Loads an operand of a column in some lanes of a block: four bytes for each channel, or a pair.
     pub(super) fn operand(
         &self,
         b: &mut KernelBuilder,
@@ -288,10 +288,10 @@ impl Lowering<'_> {
             }
             Products::Fours => {
                 let fours = self.schedule.fours;
-                // The weights of columns after the window's are zeros.
+                // The weights of columns after the window are zeros.
                 let next = column + if fours.joins_columns(part) { run.dilation } else { 0 };
                 let columns = [column, if next > run.last_column() { column } else { next }];
-                // Lanes of a block that is spread come from all of its bytes.
+                // If a block is spread, any of its lanes come from all of its bytes.
                 let spread = self.schedule.pairs.is_spread();
                 let (from, of) = if spread { (0, block) } else { (first, lanes) };
                 let [upper, lower] = [0, 1]
@@ -303,7 +303,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The weights of a row and a column of the window for an operand, in some lanes of a block.
+    /// Returns the weights of a row and a column of the window for an operand, in some lanes of a block.
     fn weights_of(
         &self,
         b: &mut KernelBuilder,
@@ -330,12 +330,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// Place of the weights of half a product among those of a block in 16 bits.
+    /// Returns the place of the weights of half a product, among a block's weights in 16 bits.
     fn place(&self, cut: Cut, product: u64, half: u64) -> i64 {
         ((2 * product + half) * 2 * cut.width.lanes) as i64
     }
 
-    /// The stored weights of a product in some lanes, or of half of it in 16 bits, from where those of the block or of one of its products begin.
+    /// Loads the stored weights of a product in some lanes, or half of them in 16 bits. `first` is where the block, or one of its products,
+    /// begins.
     pub(super) fn stored(
         &self,
         b: &mut KernelBuilder,
@@ -353,8 +354,8 @@ impl Lowering<'_> {
         join(b, &strips)
     }
 
-    /// Brings the weights of a block into 16 bits. It is done once for a row of tiles, so a loop costs nothing, and written out it would be a
-    /// fourth of the kernel.
+    /// Widens the weights of a block to 16 bits, once for a row of tiles. A loop costs little time there; unrolled, it would be a large part of
+    /// the kernel.
     pub(super) fn widen(&self, b: &mut KernelBuilder, at: &Block) {
         let (schedule, width) = (self.schedule, at.cut.width);
         let products = at.rows * schedule.fours.products();

@@ -1,9 +1,10 @@
-//! Direct convolution and matrix products: register tiles of pixels × output channels, the right operand in panels, input rows
-//! staged where they need padding or conversion.
+//! Direct convolution and matrix products, with register tiles of pixels × output channels. The right operand is in panels. Input rows are
+//! staged if they need padding or conversion.
 //!
-//! A convolution of a dilated input is computed phase by phase. The k of an output is cut into segments: one a window row where the taps of a row are contiguous in the staged row (one group, no
-//! horizontal dilation), else one a tap. Panels that the kernel fills are the outermost loop, so that one is filled once for
-//! all pixels; panels that the model holds are the innermost, so that the input is staged once.
+//! A convolution of a dilated input is computed phase by phase. The k of an output is divided into segments. A segment is a window row if the
+//! taps of a row are contiguous in the staged row: one group, no horizontal dilation. Otherwise it is a tap. Panels that the kernel fills are
+//! the outermost loop, so that each is filled once for all pixels. Panels that the model holds are the innermost loop, so that the input is
+//! staged once.
 
 use super::cuts::{Cuts, Width};
 use super::form::Form;
@@ -22,21 +23,21 @@ use crate::schedule::context::{Context, Goal};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::unsupported::Unsupported;
 
-/// Windows of more rows, planes counted, are no real model's.
+/// Maximum number of window rows, in all planes. No real model has more.
 const MAX_WINDOW_ROWS: u64 = 4096;
 
-/// At most this many segments are unrolled; more are a loop over a table of where they start.
+/// Maximum number of segments that are unrolled. More become a loop over a table of their starts.
 const UNROLLED_SEGMENTS: u64 = 32;
 
-/// See the module.
+/// Schedule of a `conv` or `matmul` by register tiles.
 pub struct DirectSchedule<'a> {
     pub(super) cx: Context<'a>,
     pub(super) work: Contraction,
-    /// What is done to its sums.
+    /// Element-wise work on the sums.
     pub(super) element_wise: ElementWise<'a>,
     pub(super) form: Form,
     pub(super) staging: Option<Staging>,
-    /// Its input and its output, where rows would be staged only for the one to be written over the other.
+    /// Input and output, if staging the rows would only serve to let the output overwrite the input.
     pub(super) if_staged: Option<(Tensor, Tensor)>,
     /// See [`Requirements::shorter`](crate::schedule::Requirements::shorter).
     pub(super) shorter: Option<u64>,
@@ -44,67 +45,67 @@ pub struct DirectSchedule<'a> {
     /// Output channels of an accumulator vector.
     pub(super) lanes: u64,
     pub(super) parts: Vec<Part>,
-    /// Products that 32-bit sums hold before they are added to 64-bit ones.
+    /// Maximum number of products in a 32-bit sum before it is added to a 64-bit one.
     pub(super) in_32_bits: Option<u64>,
 }
 
-/// What kernels for threads are cut by.
+/// The dimension along which a kernel is divided into parts for threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ranges {
     /// A number of rows of windows.
     Rows(u64),
     /// A number of panels.
     Panels(u64),
-    /// A number of matrices along this of the dimensions that are outside of products.
+    /// A number of matrices, along one of the dimensions outside of products.
     Matrices { dimension: usize, count: u64 },
 }
 
 impl Ranges {
-    /// What there is to cut.
+    /// Returns the number of rows, panels or matrices.
     pub(super) fn extent(self) -> u64 {
         let (Self::Rows(extent) | Self::Panels(extent) | Self::Matrices { count: extent, .. }) = self;
         extent
     }
 }
 
-/// So many rows are enough for any number of threads that is worth it.
+/// Number of rows that is enough for any useful number of threads.
 const MANY_ROWS: u64 = 8;
 
-/// Multiply-accumulate operations from which parts pay where they have working memory of their own: a microsecond or two.
+/// Minimum number of multiply-accumulates for which parts with their own working memory are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 16;
 
-/// Elements of k that are written out, in pairs of floats.
+/// Maximum number of elements of k that are unrolled, for pairs of floats.
 const ONE_ROUND: u64 = 16;
 
-/// Pixels of a row that is long enough for register tiles.
+/// Minimum number of pixels in a row that is long for register tiles.
 const LONG_ROW: u64 = 48;
 
-/// Rows of fewer pixels leave register tiles empty.
+/// Minimum number of pixels in a row that fills register tiles.
 const SHORT_ROW: u64 = 16;
 
-/// Pixels of an image that is one row where no short one fits.
+/// Maximum number of pixels in an image that may be one row, if no shorter row fits.
 const SHORT_IMAGE: u64 = 64;
 
-/// Staged rows of fewer pixels make tiles of a single one.
+/// Minimum number of pixels in a staged row. Shorter rows make tiles of one pixel.
 const FEWEST_STAGED: u64 = 4;
 
-/// Elements of a staged row that leaves room for weights in the first-level cache.
+/// Maximum elements of a staged row that leaves room for weights in the first-level cache.
 const LONGEST_STAGED: u64 = 1 << 14;
 
-/// Elements of a staged row that is no longer than it has to be for register tiles, and of one whose elements are bytes.
+/// Elements of a staged row of the usual length for register tiles, and of one whose elements are bytes.
 const ELEMENTS: u64 = 1 << 11;
 const ELEMENTS_OF_BYTES: u64 = 1 << 13;
 
-/// Filling the panels takes as long as the products of some pixels, and each part that has rows fills all of them.
+/// Cost of filling the panels, as a number of pixels. Each part with a range of rows fills all panels.
 const PIXELS_OF_FILLING: u64 = 6;
 
-/// Bytes of a filled panel that stay in a first-level cache beside the staged pixels.
+/// Maximum bytes of a filled panel that stays in a first-level cache beside the staged pixels.
 const MOST_FILLED: u64 = 1 << 14;
 
-/// Staging a row takes as long as the products of some output channels, and each part that has panels stages all rows.
+/// Cost of staging a row, as a number of output channels. Each part with a range of panels stages all rows.
 const OUTPUTS_OF_STAGING: u64 = 8;
 
-/// Thousandths that a part takes longer because it reads what others wrote.
+/// Slowdown of a part that reads what others wrote, in thousandths.
 const READ_FROM_OTHERS: u64 = 20;
 
 /// A phase of the convolution.
@@ -112,13 +113,13 @@ const READ_FROM_OTHERS: u64 = 20;
 pub(super) struct Part {
     /// Phases along planes, rows and columns.
     pub axes: [Phase; 3],
-    /// Its part of the right operand.
+    /// Part of the right operand that the phase reads.
     pub panels: Panels,
-    /// Where its panels begin in the packed ones.
+    /// Start of its panels among the packed ones.
     pub base: u64,
-    /// Where its initial sums begin among all of them.
+    /// Start of its initial sums among those of all phases.
     pub initial: u64,
-    /// Where its panels begin in the buffer of all filled ones.
+    /// Start of its panels in the buffer of all filled ones.
     pub filled: u64,
     /// Groups of k in a round of the innermost loop.
     pub unroll: u64,
@@ -127,17 +128,17 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Elements of k in a segment of a panel.
+    /// Returns the number of elements of k in a segment of a panel.
     pub(super) fn run(&self) -> u64 {
         self.panels.padded()
     }
 }
 
 impl<'a> DirectSchedule<'a> {
-    /// The schedule of a contraction.
+    /// Makes the schedule of a contraction.
     ///
     /// # Errors
-    /// When the epilogue has no lowering, or a window is too large.
+    /// [`Unsupported`] if the epilogue has no lowering, or a window is too large.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
         let form = form(&cx, &work);
         let converts = !form.is_of_floats() && !reads_bytes_in_place(&cx, &work, form);
@@ -170,7 +171,7 @@ impl<'a> DirectSchedule<'a> {
         let mut schedule = Self { cx, work, element_wise, form, staging, if_staged, shorter, tile, lanes, parts: vec![], in_32_bits };
         schedule.parts = schedule.all_parts();
         if schedule.form.has_excess() {
-            // Each part leaves out other taps, and with them their excess.
+            // Phases use different taps, which have different excesses.
             let lanes = schedule.initial_lanes();
             schedule.parts.iter_mut().zip(0..).for_each(|(part, number)| part.initial = number * lanes);
         }
@@ -182,7 +183,8 @@ impl<'a> DirectSchedule<'a> {
         Ok(schedule)
     }
 
-    /// Elements of a buffer for the filled panels: the largest one, or all of a product of matrices, where rounds of loops run at the same time.
+    /// Returns the elements of the buffer for filled panels: the largest panel, or all panels of a matrix product if rounds of loops run at the
+    /// same time.
     pub(super) fn filled_elements(&self) -> u64 {
         if self.cx.machine.at_once {
             return self.parts.iter().map(|part| part.panels.all_elements()).sum();
@@ -191,7 +193,7 @@ impl<'a> DirectSchedule<'a> {
         self.parts.iter().map(|part| part.panels.filled_elements(&widths)).max().unwrap_or(0)
     }
 
-    /// Products of matrices, each of which has panels of its own where rounds of loops run at the same time.
+    /// Returns the number of matrix products that have their own panels, because rounds of loops run at the same time.
     pub(super) fn matrices_at_once(&self) -> u64 {
         if self.cx.machine.at_once { self.work.matrices.iter().map(|matrices| matrices.count).product() } else { 1 }
     }
@@ -227,7 +229,8 @@ impl<'a> DirectSchedule<'a> {
             step,
         };
         let mut panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open).without_zeros(&work.weights, work.open);
-        // Filling a panel that is read once takes as long as its products, and halves are widened as fast as what leaves the first-level cache is read.
+        // Filling a panel that is read only once takes as long as its products. Halves are widened as fast as panels beyond the first-level
+        // cache are read.
         let is_large = panels.hold_halves() && panels.filled_elements(&self.widths()) * u64::from(panels.lane().bytes()) > MOST_FILLED;
         if self.is_one_tile() || is_large && !self.cx.machine.at_once {
             panels = panels.widened_by_products(self.cx.machine);
@@ -239,14 +242,14 @@ impl<'a> DirectSchedule<'a> {
         Part { axes: axes.map(Clone::clone), panels, base, initial: 0, filled: 0, unroll, chunk }
     }
 
-    /// Whether the output pixels are one tile, or, where tiles are computed at the same time, as few as the largest has.
+    /// Tests whether the output pixels are one tile. If tiles are computed at the same time, it tests against the largest tile.
     fn is_one_tile(&self) -> bool {
         let work = &self.work;
         let most = if self.cx.machine.at_once { TILES_AT_ONCE[0].pixels } else { self.tile.pixels };
         work.pixels() <= most && work.matrices.is_empty() && work.sizes.is_none() && self.cx.block.is_none()
     }
 
-    /// Whether a segment is a tap, and not a row of them that lie side by side both in the staged row and in the filter.
+    /// Tests whether a segment is a tap. Otherwise it is a row of taps that are contiguous in the staged row and in the filter.
     pub(super) fn by_tap(&self) -> bool {
         let computed = matches!(self.work.weights, Weights::Computed { .. });
         self.work.groups != 1 || self.work.phases[2].dilation != 1 || computed && !self.work.is_one_phase()
@@ -256,31 +259,31 @@ impl<'a> DirectSchedule<'a> {
         self.parts.iter().any(|part| part.panels.are_filled())
     }
 
-    /// The strips of a group.
+    /// Returns the strips of a group.
     fn strips(&self) -> Strips {
         let panel = self.tile.vectors * self.lanes;
         let strips = Strips::new(self.outputs_per_group(), self.cx.strip(panel, &self.work.weights));
         if joins_rests(&self.cx, &self.work, self.form) { strips.joined() } else { strips }
     }
 
-    /// The panels of a group.
+    /// Returns the panels of a group.
     pub(super) fn cuts(&self) -> Cuts {
         let cuts = Cuts::new(&self.strips(), self.tile.vectors * self.lanes, loads_part(self.cx.machine, self.form));
         if self.pairs_pixels() { cuts.paired(self.lanes) } else { cuts }
     }
 
-    /// Whether two pixels share a vector for output channels that fill half of one, beside whole ones, whose products have the pixels' operands in
-    /// registers already.
+    /// Tests whether two pixels share a vector for output channels that fill only half of one. There must also be whole vectors, whose products
+    /// have the operands of the pixels in registers already.
     fn pairs_pixels(&self) -> bool {
         let machine = self.cx.machine;
         let is_plain = self.form.sums() == 1 && self.form.products() == 1 && self.in_32_bits.is_none();
         let Tile { pixels, vectors } = self.tile;
-        // Halves of operands that are named by their lanes are in no register.
+        // Operands that are elements of other registers cannot be combined.
         let is_plain = is_plain && !names_elements(machine, self.form);
         machine.sums_in_place && machine.registers.count() >= 32 && is_plain && pixels > 1 && vectors <= 2 && !self.are_filled()
     }
 
-    /// The widths of panels.
+    /// Returns the widths of panels.
     pub(super) fn widths(&self) -> Vec<Width> {
         self.cuts().widths()
     }
@@ -289,7 +292,7 @@ impl<'a> DirectSchedule<'a> {
         self.work.outputs / self.work.groups
     }
 
-    /// The sums before the first product of every part: bias and offset, less what the staged form adds at the part's taps.
+    /// Returns the initial sums of every phase: bias and offset, minus the excess that the staged form adds at the phase's taps.
     pub(super) fn initial_sums(&self, offsets: &[i32]) -> Vec<u8> {
         let per_group = self.outputs_per_group();
         let lanes = self.initial_lanes() / self.work.groups;
@@ -298,14 +301,14 @@ impl<'a> DirectSchedule<'a> {
         if self.form.has_excess() { self.parts.iter().flat_map(sums).collect() } else { self.parts.first().map_or(vec![], sums) }
     }
 
-    /// Initial sums of a part: one a lane of every panel.
+    /// Returns the number of initial sums of a phase: one for each lane of every panel.
     fn initial_lanes(&self) -> u64 {
         self.work.groups * self.strips().total()
     }
 }
 
-/// The form of products. Floats of few output channels are multiplied several of k at a time if these fill no more than half of the longest vector
-/// that the architecture has: the order of sums is then the same for every level, whatever others are in the object.
+/// Chooses the form of products. With few output channels, floats take several elements of k at a time. Together these fill at most half of the
+/// longest vector of the architecture. So the order of sums is the same for every CPU level, whatever other levels are in the object.
 fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     let form = work.form(cx.machine, cx.levels);
     let serves = |level: &&Machine| level.has_vector_registers() && !level.at_once;
@@ -317,18 +320,18 @@ fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     let levels = MACHINES.iter().filter(|machine| machine.unit == cx.machine.unit);
     let lanes = levels.map(|level| u64::from(level.lanes(4))).max().unwrap_or(0);
     let outputs = work.outputs.max(NARROWEST).next_power_of_two();
-    // The last element of a segment is alone in the one round that there is.
+    // A single last element of a segment is possible if there is only one round.
     let is_one_round = matches!(work.weights, Weights::Floats(_)) && work.is_one_phase() && work.window[1] * work.channels <= ONE_ROUND;
     let cuts = |count: &u64| work.channels.is_multiple_of(*count) || *count == 2 && is_one_round && work.phases[2].dilation == 1;
     [4, 2].into_iter().filter(|count| count * outputs <= lanes).find(cuts).map_or(form, Form::Floats)
 }
 
-/// What the largest of some parts has of so much that is alike, in thousandths.
+/// Returns the share of the largest part of equal units, in thousandths.
 fn equal_share(extent: u64, threads: u64) -> u64 {
     extent.div_ceil(threads).saturating_mul(1000) / extent.max(1)
 }
 
-/// What the part with most has of some weights, which are cut after equal numbers of them, in thousandths of all.
+/// Returns the share of the largest part of weighted units, in thousandths. Parts have equal numbers of units.
 fn largest_share(weights: &[u64], threads: u64) -> u64 {
     let bound = |part: u64| (part * weights.len() as u64 / threads) as usize;
     let part = |part: u64| weights[bound(part)..bound(part + 1)].iter().sum::<u64>();
@@ -336,28 +339,29 @@ fn largest_share(weights: &[u64], threads: u64) -> u64 {
     1000 * largest / weights.iter().sum::<u64>().max(1)
 }
 
-/// Whether products take the bytes of pixels as they are, all of them in fours. Where a product names its operand, no copy has to bring rows near.
+/// Tests whether products read the bytes of pixels in place, all of them in groups of four. If a product takes an element of a register as
+/// operand, rows need no copy.
 fn reads_bytes_in_place(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
     let are_alike = form.is_of_bytes() && work.element.is_signed_integer() == form.is_signed();
     let are_whole = work.is_pointwise() && (work.channels / work.groups).is_multiple_of(form.group());
     cx.machine.by_element && are_alike && are_whole && !work.open
 }
 
-/// The input and the output of a product of pixels, if the output may overwrite the input once rows are staged.
+/// Returns the input and the output of a product of pixels, if staging its rows lets the output overwrite the input.
 fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<(Tensor, Tensor)> {
     let reads_rows = work.is_pointwise() && work.groups == 1 && !matches!(work.weights, Weights::Computed { .. });
     if reads_rows { overwritten_by_rows(cx, work) } else { None }
 }
 
-/// Turns a pointwise contraction's pixels into rows of a length that keeps a staged row in the first-level cache and cuts the pixels without a
-/// rest. Rows that are not staged are one, or enough for parts. `in_short` says that all pixels are one row in short sections. Otherwise gives the
-/// elements that these would move beside what rows do, if they are shorter.
+/// Turns the pixels of a pointwise contraction into rows of equal length, so that a staged row stays in the first-level cache. Rows that are
+/// not staged are one row, or enough rows for parts. With `in_short`, all pixels are one row in short sections. Otherwise returns the
+/// additional elements that short sections would move, if they are shorter than rows.
 fn fold_pixels(work: &mut Contraction, (staged, in_short): (Option<Form>, bool), threads: u64) -> Option<u64> {
     let pixels = work.batch * work.planes.input * work.input_size[0] * work.input_size[1];
     let width = match (staged, threads > 1) {
         (Some(form), _) => staged_row(pixels, work, form, threads),
         (None, true) => row_of_even_parts(pixels, work.input_size[1], threads),
-        // Rows without staging may be as long as they like.
+        // Rows that are not staged may have any length.
         (None, false) => pixels,
     };
     let of_rows = |work: &mut Contraction, width: u64| {
@@ -376,7 +380,7 @@ fn fold_pixels(work: &mut Contraction, (staged, in_short): (Option<Form>, bool),
     is_shorter.then_some(0)
 }
 
-/// The length of a row that is staged.
+/// Returns the length of a staged row.
 fn staged_row(pixels: u64, work: &Contraction, form: Form, threads: u64) -> u64 {
     let of_bytes = form == Form::Unsigned8;
     // Each row reads all weights again.
@@ -392,25 +396,26 @@ fn staged_row(pixels: u64, work: &Contraction, form: Form, threads: u64) -> u64 
     if best < FEWEST_STAGED && pixels <= SHORT_IMAGE { pixels } else { best }
 }
 
-/// The length of a row that is not staged, where parts are to be even. Of lengths that make them so, long rows of which there are many serve any
-/// number of threads; then rows that are cut evenly with the image's, so that parts have the rows that those of other layers have.
+/// Returns the length of a row that is not staged, for equal parts. It prefers many long rows, which suit any number of threads. Next come rows
+/// that divide the image's rows evenly, so that parts have the same image rows in every layer.
 fn row_of_even_parts(pixels: u64, image_row: u64, threads: u64) -> u64 {
     let largest_part = |n: u64| (pixels / n).div_ceil(threads) * n;
     let are_many = |n: u64| pixels / n >= MANY_ROWS && n >= LONG_ROW;
     let follows = |n: u64| image_row.is_multiple_of(n) || n.is_multiple_of(image_row.max(1));
-    // Divisors come in pairs, of which one is no larger than the root.
+    // Divisors come in pairs, and one of each pair is at most the root.
     let divisors = (1..=pixels.isqrt()).filter(|n| pixels.is_multiple_of(*n)).flat_map(|n| [n, pixels / n]);
     let lengths = divisors.filter(|n| *n >= SHORT_ROW.min(pixels));
     lengths.min_by_key(|&n| (largest_part(n), !are_many(n), !follows(n), std::cmp::Reverse(n))).unwrap_or(pixels)
 }
 
-/// The shortest row above a limit that cuts the pixels without a rest, if it is not much longer: images whose sides are prime have no other.
+/// Returns the shortest row above a limit that divides the pixels evenly, if it is not much longer. Images with prime sides have no shorter
+/// one.
 fn longer_row(pixels: u64, limit: u64, channels: u64) -> Option<u64> {
     (limit + 1..=pixels.min(LONGEST_STAGED / channels.max(1))).find(|n| pixels.is_multiple_of(*n))
 }
 
-/// The length of a row where parts are to have the rows of the image that those of other layers have, which then need not wait for each other:
-/// one that is cut evenly with the image's rows, if it is hardly shorter than the best and parts stay as even. Few rows are no parts at all.
+/// Returns the length of a row such that each thread gets the same image rows in every layer, so that layers need not wait for each other. It
+/// divides the image's rows evenly, is hardly shorter than the best length, and keeps parts as equal. Too few rows do not count as parts.
 fn row_for_parts(pixels: u64, image_row: u64, (best, limit): (u64, u64), threads: u64) -> u64 {
     let rows = |n: u64| pixels / n.max(1);
     let largest_part = |n: u64| rows(n).div_ceil(threads) * n;
@@ -420,12 +425,13 @@ fn row_for_parts(pixels: u64, image_row: u64, (best, limit): (u64, u64), threads
     (1..=limit.min(pixels)).rev().find(serves).filter(is_long).unwrap_or(best)
 }
 
-/// Segments of a window up to which they are unrolled. Where vectors are words each is so many instructions that a table of starts costs less.
+/// Returns the maximum number of segments that are unrolled. On machines without vectors, a segment has so many instructions that a table of
+/// starts costs less.
 pub(super) fn unrolled_segments(cx: &Context<'_>) -> u64 {
     if cx.writes_out() { UNROLLED_SEGMENTS } else { 2 }
 }
 
-/// Groups of k in a round of the innermost loop over `groups`.
+/// Returns the groups of k in a round of the innermost loop over `groups`.
 pub(super) fn unroll(cx: &Context<'_>, groups: u64, form: Form) -> u64 {
     let products = form.products();
     if !cx.writes_out() {
@@ -433,7 +439,7 @@ pub(super) fn unroll(cx: &Context<'_>, groups: u64, form: Form) -> u64 {
     }
     let fits = |u: &u64| groups.is_multiple_of(*u) && u * products <= 5;
     let counts: &[u64] = match form {
-        // Two fours are added in 16 bits.
+        // The sums of two groups of four are added in 16 bits.
         Form::In16Bits { .. } => &[4, 2, 5, 3],
         _ => &[4, 5, 3, 2],
     };
@@ -441,7 +447,7 @@ pub(super) fn unroll(cx: &Context<'_>, groups: u64, form: Form) -> u64 {
 }
 
 impl DirectSchedule<'_> {
-    /// What the kernel may be cut by, if it is worth it: no part may read what another writes.
+    /// Returns the dimension along which the kernel may be divided, if this is worth it. No part may read what another one writes.
     pub(super) fn ranges(&self, shared: &[(Tensor, Tensor)]) -> Option<Ranges> {
         let work = &self.work;
         let is_one_image = work.sizes.is_none() && work.matrices.is_empty() && work.batch * work.planes.output == 1;
@@ -453,7 +459,7 @@ impl DirectSchedule<'_> {
         }
         let overwrites = shared.iter().any(|(read, _)| *read == work.input);
         let rows = work.phases[1].list.iter().map(|phase| phase.count).max().unwrap_or(0);
-        // Panels that are filled are the outermost loop.
+        // Filled panels are the outermost loop.
         let rows = if self.are_filled() || overwrites && !keeps_rows(self.cx, work) { 1 } else { rows };
         let panels = if work.groups > 1 || overwrites { 1 } else { self.cuts().count() };
         match (rows, panels) {
@@ -464,7 +470,7 @@ impl DirectSchedule<'_> {
         }
     }
 
-    /// The same where parts have working memory of their own: what makes the shortest parts.
+    /// Returns the dimension that makes the shortest parts, if parts have their own working memory.
     fn ranges_for_threads(&self, shared: &[(Tensor, Tensor)]) -> Option<Ranges> {
         let work = &self.work;
         let overwrites = shared.iter().any(|(read, _)| *read == work.input);
@@ -480,7 +486,7 @@ impl DirectSchedule<'_> {
         all.min_by_key(|&ranges| self.longest_part(ranges))
     }
 
-    /// What the longest part of a cut takes, in thousandths of the whole.
+    /// Returns the time of the longest part of a division, in thousandths of the whole.
     fn longest_part(&self, ranges: Ranges) -> u64 {
         let threads = u64::from(self.cx.threads.count.max(1));
         match ranges {

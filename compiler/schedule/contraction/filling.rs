@@ -1,5 +1,5 @@
-//! Panels in scratch or local memory: a tensor that the program computes, and constants that products cannot widen as they load them,
-//! are brought into the order of the products one panel at a time.
+//! Panels in scratch or local memory, which the kernel fills one at a time in the order of its products. They hold a tensor that the program
+//! computes, or constants that products cannot widen as they load them.
 
 use super::cuts::Width;
 use super::panels::{Panels, Storage};
@@ -14,33 +14,33 @@ use crate::schedule::movement::turn::turned;
 /// A panel to be filled.
 #[derive(Clone, Copy, Debug)]
 pub struct Filled {
-    /// Constants: the first lane of its strips among those of all panels.
+    /// First lane of the panel's strips among all lanes. For constants.
     pub lane: Value,
-    /// Constants: where the packed panels begin, see [`Panels::stored_extent`].
+    /// Start of the packed panels, see [`Panels::stored_extent`]. For constants.
     pub base: u64,
-    /// A tensor: where the panel's first output begins.
+    /// Start of the panel's first output. For a tensor.
     pub first: Value,
-    /// Its width.
+    /// Width of the panel.
     pub width: Width,
-    /// Output channels that it has.
+    /// Number of output channels in the panel.
     pub active: u64,
-    /// Where it begins in the buffer, if not at its start.
+    /// Start of the panel in the buffer; `None` is the start of the buffer.
     pub at: Option<Value>,
 }
 
 impl Filled {
-    /// An element of the panel as one of the buffer.
+    /// Returns the place of a panel's element in the buffer.
     fn place(&self, b: &mut KernelBuilder, element: Value) -> Value {
         self.at.map_or(element, |at| b.add(at, element))
     }
 }
 
-/// What the model or the program holds of the right operand, in a kernel.
+/// The right operand in a kernel, as the model or the program holds it.
 #[derive(Clone, Copy)]
 pub struct Stored {
-    /// Its elements, those that are not zero if there are places.
+    /// Buffer of its elements. If there are `places`, it has only those that are not zero.
     pub elements: Buffer,
-    /// See [`sparse`].
+    /// Places of the non-zero elements; see [`sparse`].
     pub places: Option<Places>,
 }
 
@@ -55,7 +55,7 @@ impl Panels {
             Storage::Computed { .. } => self.fill_from_tensor(b, (from, to), panel),
             Storage::Packed { stored, zero_point, bits } => self.fill_from_packed(b, (from, to), panel, (stored, zero_point, bits)),
             Storage::Narrow(_) => self.fill_from_narrow(b, (from, to), panel),
-            // What products read is what the model holds.
+            // Products read these layouts directly.
             Storage::Floats | Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Wide => {}
         }
     }
@@ -75,8 +75,9 @@ impl Panels {
         self.widen_all(b, buffers, (source, panel.at), self.filled_elements(&[panel.width]));
     }
 
-    /// Fills all panels, the first of which is stored from `base` on and begins at `at` in `to`, if they lie there as they are stored: then the strips of
-    /// one that several cuts share are filled once, and no two rounds meet. Otherwise does nothing and says so.
+    /// Fills all panels at once, if the buffer has the layout of the stored panels. They are stored from `base` on, and begin at `at` in `to`.
+    /// So strips that several cuts share are filled once, and no two rounds write the same place. Returns false, and does nothing, for other
+    /// layouts.
     pub fn fill_all(&self, b: &mut KernelBuilder, stored: Stored, to: Buffer, (base, at): (u64, Value)) -> bool {
         let is_stored_so = matches!(self.storage, Storage::Narrow(_)) && stored.places.is_none();
         if is_stored_so {
@@ -86,7 +87,7 @@ impl Panels {
         is_stored_so
     }
 
-    /// Widens elements that lie side by side.
+    /// Widens consecutive elements.
     fn widen_all(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (source, at): (Value, Option<Value>), elements: u64) {
         let lanes = (self.machine_bytes / u64::from(self.stored_lane().bytes())) as u16;
         row(b, elements, lanes, |b, i, active| {
@@ -126,7 +127,7 @@ impl Panels {
         }
     }
 
-    /// Signed bytes as the panel holds them.
+    /// Converts signed bytes to the lane type of the panel.
     fn taken_from_packed(&self, b: &mut KernelBuilder, mut value: Value, zero_point: i64) -> Value {
         if zero_point != 0 {
             let zero_point = b.int(b.ty(value), zero_point);
@@ -142,7 +143,7 @@ impl Panels {
         }
     }
 
-    /// A tensor's panels are strips, since no other machine reads them.
+    /// Fills a panel from a tensor. Its panels are strips, since no other machine reads them.
     fn fill_from_tensor(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), panel: &Filled) {
         let extents = &self.extents;
         let segment_elements = (self.padded() * panel.width.lanes) as i64;
@@ -165,7 +166,7 @@ impl Panels {
         }
     }
 
-    /// Fills a segment of the panel from the elements of the first output, and of the others, from `source` on.
+    /// Fills a segment of the panel. The elements of the first output begin at `source`.
     fn fill_segment(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), (source, target): (Value, Value), panel: &Filled) {
         let lanes = panel.width.lanes;
         let (block, segment) = (self.vector.min(lanes) * self.extents.step, self.extents.segment());
@@ -181,8 +182,8 @@ impl Panels {
         }
     }
 
-    /// Brings `count` elements of k of every output into the order of the panel: squares of output channels × steps of k are turned
-    /// around their diagonal in registers.
+    /// Transposes `count` elements of k of every output into the order of the panel. Squares of output channels × steps of k are transposed in
+    /// registers.
     fn turn(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (source, target): (Value, Value), count: u64, panel: &Filled) {
         let (step, lanes, active) = (self.extents.step, panel.width.lanes, panel.active);
         let vector = self.vector.min(lanes);
@@ -205,7 +206,7 @@ impl Panels {
         }
     }
 
-    /// Elements of a tensor as the panel holds them; after the first `count` are zeros.
+    /// Converts elements of a tensor to the form of the panel. Elements after the first `count` become zeros.
     fn converted(&self, b: &mut KernelBuilder, raw: Value, count: u16) -> Value {
         let Storage::Computed { element, zero_point } = self.storage else { return raw };
         match element {

@@ -1,44 +1,44 @@
-//! How operands of the products are held.
+//! Forms in which products hold their operands.
 
 use crate::ir::ElementType;
 use crate::kernel::DotOp;
 use crate::machine::{DotProduct, Machine};
 
-/// How operands of the products are held.
+/// The form in which products hold their operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// 16-bit input minus zero point, in pairs.
     Signed16,
-    /// Unsigned bytes, in fours; the zero point is folded into the initial sums.
+    /// Unsigned bytes in groups of four. The zero point is part of the initial sums.
     Unsigned8,
-    /// Signed bytes, in fours; the zero point is folded into the initial sums.
+    /// Signed bytes in groups of four. The zero point is part of the initial sums.
     Signed8,
-    /// What [`Self::Signed8`] holds, for a machine that adds products of bytes in 16 bits. Neighbours are then a pair: a four gives two sums, which are
-    /// added at the end.
+    /// The layout of [`Self::Signed8`], for a machine that adds products of bytes in 16 bits. Neighbours form a pair: a group of four gives two
+    /// sums, which are added at the end.
     In16Bits {
-        /// Fours whose products 16 bits hold the sum of.
+        /// Number of groups of four whose sum of products fits 16 bits.
         fours: u64,
     },
-    /// What [`Self::Unsigned8`] or [`Self::Signed8`] holds, in 16 bits, for a machine without products of bytes that reads the panels of
-    /// one that has them. Neighbours are a pair: a four gives two sums, which are added at the end.
+    /// The layout of [`Self::Unsigned8`] or [`Self::Signed8`], in 16 bits. It serves a machine without products of bytes that reads the panels
+    /// of a machine with them. Neighbours form a pair: a group of four gives two sums, which are added at the end.
     Neighbours {
-        /// As [`Self::Signed8`].
+        /// `true` for the layout of [`Self::Signed8`].
         signed: bool,
     },
-    /// The same; the even bytes of a four are a pair and the odd ones another, as shifts take them apart. Input is staged in this order, for
-    /// which every four must begin at a multiple of four elements.
+    /// As [`Self::Neighbours`], but the even bytes of a group of four are one pair and the odd bytes the other, as shifts separate them. Input
+    /// is staged in this order, so every group must begin at a multiple of four elements.
     EvenAndOdd {
-        /// As [`Self::Signed8`].
+        /// `true` for the layout of [`Self::Signed8`].
         signed: bool,
     },
     /// Binary32.
     Float,
-    /// Binary32, two or four neighbours of k side by side, where the output channels alone fill no vector: each has as many sums, which are added at
-    /// the end. A last group of one element is in all of these lanes, each with its share of the weight.
+    /// Binary32, with two or four neighbours of k in adjacent lanes, if the output channels alone do not fill a vector. Each neighbour has its
+    /// own sum, and these are added at the end. A last group of one element is in all of these lanes, each with its share of the weight.
     Floats(u64),
 }
 
-/// For reports.
+/// Formats the name for reports.
 impl std::fmt::Display for Form {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -56,7 +56,7 @@ impl std::fmt::Display for Form {
 }
 
 impl Form {
-    /// The form of products of bytes on a machine that has them.
+    /// Returns the form of products of bytes, if the machine has them.
     pub fn of_bytes(machine: &Machine) -> Option<Self> {
         match machine.dot {
             DotProduct::UnsignedSigned8 => Some(Self::Unsigned8),
@@ -65,7 +65,7 @@ impl Form {
         }
     }
 
-    /// The products of integers.
+    /// Returns the operation of integer products.
     pub fn dot(self) -> DotOp {
         match self {
             Self::Unsigned8 => DotOp::UnsignedSigned8,
@@ -74,37 +74,37 @@ impl Form {
         }
     }
 
-    /// Whether products are of floats.
+    /// Tests whether products are of floats.
     pub fn is_of_floats(self) -> bool {
         matches!(self, Self::Float | Self::Floats(_))
     }
 
-    /// Whether products are of bytes in fours.
+    /// Tests whether products are of bytes in groups of four.
     pub fn is_of_bytes(self) -> bool {
         matches!(self, Self::Unsigned8 | Self::Signed8 | Self::In16Bits { .. })
     }
 
-    /// Whether fours of bytes are multiplied as pairs of 16 bits.
+    /// Tests whether groups of four bytes are multiplied as pairs of 16 bits.
     pub fn is_widened(self) -> bool {
         matches!(self, Self::Neighbours { .. } | Self::EvenAndOdd { .. })
     }
 
-    /// Whether products are of 16 bits in pairs.
+    /// Tests whether products are of 16-bit pairs.
     pub fn is_of_pairs(self) -> bool {
         self == Self::Signed16 || self.is_widened()
     }
 
-    /// Whether the staged form may add something to every element of the input, for which the initial sums make up.
+    /// Tests whether the staged form may add an excess to every element of the input, for which the initial sums compensate.
     pub fn has_excess(self) -> bool {
         self.is_of_bytes() || self.is_widened()
     }
 
-    /// Whether bytes are held as signed ones.
+    /// Tests whether bytes are held as signed numbers.
     pub fn is_signed(self) -> bool {
         matches!(self, Self::Signed8 | Self::In16Bits { .. } | Self::Neighbours { signed: true } | Self::EvenAndOdd { signed: true })
     }
 
-    /// The value of a padded tap: the zero point of an input of a type, in this form.
+    /// Returns the value of a padded tap: the zero point of an input of a type, in this form.
     pub fn border(self, element: ElementType, zero_point: i64) -> i64 {
         match element {
             _ if !self.has_excess() => 0,
@@ -114,7 +114,7 @@ impl Form {
         }
     }
 
-    /// Elements of k that the products of one output take together.
+    /// Returns the elements of k that the products of one output take together.
     pub fn group(self) -> u64 {
         match self {
             Self::Signed16 => 2,
@@ -124,7 +124,7 @@ impl Form {
         }
     }
 
-    /// Lanes of the sums of one output.
+    /// Returns the lanes of the sums of one output.
     pub fn sums(self) -> u64 {
         match self {
             Self::In16Bits { .. } | Self::Neighbours { .. } => 2,
@@ -133,7 +133,7 @@ impl Form {
         }
     }
 
-    /// Products of a vector that take a group of k one after the other.
+    /// Returns the number of consecutive vector products for a group of k.
     pub fn products(self) -> u64 {
         if matches!(self, Self::EvenAndOdd { .. }) { 2 } else { 1 }
     }

@@ -1,13 +1,13 @@
-//! The products of bytes that a depthwise convolution takes four at a time, of rows in pairs ([`RowPairs`](super::row_pairs::RowPairs)). Two pairs of a
-//! column are four rows. The pair that is left of an odd number is taken together with the one of the next column of the window.
+//! Groups of four bytes that the products of a depthwise convolution take, from rows in pairs ([`RowPairs`](super::row_pairs::RowPairs)). Two
+//! pairs of a column are four rows. The last pair of an odd number is combined with the same pair in the next column of the window.
 
-/// The rows of two pairs in the order in which weights lie: the even ones of four are a pair, and so are the odd ones.
+/// Rows of two pairs in the order of the weights: the even rows are one pair, the odd rows the other.
 const OF_TWO_PAIRS: [(u64, u64); 4] = [(0, 0), (2, 0), (1, 0), (3, 0)];
 
-/// Rows and columns of a pair and of the one of the next column, in that order.
+/// Rows and columns of a pair and of the same pair in the next column, in that order.
 const OF_TWO_COLUMNS: [(u64, u64); 4] = [(0, 0), (0, 1), (1, 0), (1, 1)];
 
-/// See the module. An operand is what lies in a column: the rows of two pairs, or a pair and its neighbour.
+/// The groups of a window. An operand is from one column: the rows of two pairs, or a pair and its neighbour.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fours {
     /// Pairs of rows.
@@ -17,33 +17,33 @@ pub(super) struct Fours {
 }
 
 impl Fours {
-    /// Operands that consist of two pairs of a column.
+    /// Returns the number of operands that consist of two pairs of a column.
     fn whole(self) -> u64 {
         self.pairs / 2
     }
 
-    /// Operands of a column.
+    /// Returns the number of operands of a column.
     pub fn operands(self) -> u64 {
         self.pairs.div_ceil(2)
     }
 
-    /// Tells if an operand is a pair and the one of the next column.
+    /// Tests whether an operand is a pair in two adjacent columns.
     pub fn joins_columns(self, operand: u64) -> bool {
         operand == self.whole()
     }
 
-    /// The pairs of an operand: the second is the first one of the next column where columns are joined.
+    /// Returns the pairs of an operand. If it joins columns, both are the same pair.
     pub fn pairs_of(self, operand: u64) -> [u64; 2] {
         let first = 2 * operand;
         if self.joins_columns(operand) { [first; 2] } else { [first, first + 1] }
     }
 
-    /// Products of an output row.
+    /// Returns the number of products of an output row.
     pub fn products(self) -> u64 {
         self.whole() * self.columns + self.pairs % 2 * self.columns.div_ceil(2)
     }
 
-    /// The number of the product of an operand in a column of the window. Joined columns are one product, in the first of them.
+    /// Returns the number of an operand's product in a column of the window. Joined columns have one product, in the first of them.
     pub fn product(self, operand: u64, tap: u64) -> Option<u64> {
         match self.joins_columns(operand) {
             false => Some(operand * self.columns + tap),
@@ -51,7 +51,7 @@ impl Fours {
         }
     }
 
-    /// The product that has a pair in a column of the window, and which half of it that is: the even bytes or the odd ones.
+    /// Returns the product that contains a pair in a column of the window, and the half: 0 for the even bytes, 1 for the odd ones.
     pub fn half(self, pair: u64, tap: u64) -> (u64, u64) {
         let operand = pair / 2;
         match self.joins_columns(operand) {
@@ -60,8 +60,8 @@ impl Fours {
         }
     }
 
-    /// The rows of the pairs and the columns of the window that a product takes, in the order in which weights lie. The column may be one after the
-    /// window's.
+    /// Returns the rows of the pairs and the columns of the window that a product takes, in the order of the weights. The column may be one
+    /// after the window's last.
     pub fn places(self, product: u64) -> [(u64, u64); 4] {
         let operand = (product / self.columns).min(self.whole());
         let nth = product - operand * self.columns;

@@ -16,16 +16,16 @@ use crate::schedule::elementwise::epilogue::epilogue_of;
 use crate::schedule::quantity::{Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
-/// A convolution over [batch, planes, rows, width, channels]; a matrix product is one row with a 1×1 window.
+/// A convolution over [batch, planes, rows, width, channels]. A matrix product is one row with a 1×1 window.
 #[derive(Clone, Debug)]
 pub struct Contraction {
-    /// The tensor that slides.
+    /// Input, over which the window slides.
     pub input: Value,
-    /// Batch.
+    /// Number of images.
     pub batch: u64,
-    /// The outermost of three spatial dimensions.
+    /// Outermost of three spatial dimensions.
     pub planes: Planes,
-    /// Loops over products of matrices, each with its own right operand; none where all rows meet the same one.
+    /// Loops over matrix products with different right operands; empty if all rows use the same one.
     pub matrices: Vec<Matrices>,
     /// Rows and width of the input.
     pub input_size: [u64; 2],
@@ -37,18 +37,18 @@ pub struct Contraction {
     pub outputs: u64,
     /// Rows and width of the window.
     pub window: [u64; 2],
-    /// Where the channels of the input lie, if not side by side: it is [images, channels, rows, columns] then.
+    /// Layout of the input if its channels are not innermost: [images, channels, rows, columns].
     pub channel_planes: Option<ChannelPlanes>,
-    /// Batch and sizes where they are not all known; those above are then their bounds.
+    /// Batch and sizes, if some are known only at run time. The numbers above are then their bounds.
     pub sizes: Option<Sizes>,
-    /// The row that rows of windows are sections of, where they are no rows of the image. Rows of the input begin as far apart as those of the output
-    /// need, and what pads them are pixels of their neighbours.
+    /// Long row whose sections replace the rows of windows. The starts of input rows then have the distance that those of the output need, and
+    /// their padding is pixels of their neighbours.
     pub sections: Option<LongRow>,
-    /// The rows of the image that are computed as one row, if they are: that is the output's then.
+    /// Rows of the image that are computed as one row, which is then the output's row.
     pub joined: Option<JoinedRows>,
     /// Strides.
     pub strides: [u64; 2],
-    /// What the taps of planes, rows and columns are.
+    /// Taps of planes, rows and columns.
     pub phases: [Phases; 3],
     /// Groups.
     pub groups: u64,
@@ -56,21 +56,21 @@ pub struct Contraction {
     pub element: ElementType,
     /// Zero point of the input.
     pub input_zero_point: i64,
-    /// Whether zero point and weights may be others when the program runs: see [`crate::ir::Module::open_constants`].
+    /// `true` if zero point and weights may change at run time: see [`crate::ir::Module::open_constants`].
     pub open: bool,
-    /// The filter, [output, planes, rows, width, channels ÷ groups].
+    /// Filter, [output, planes, rows, width, channels ÷ groups].
     pub weights: Weights,
-    /// The type of the sums.
+    /// Type of the sums.
     pub accumulator: ElementType,
-    /// The epilogue without its bias.
+    /// Epilogue without its bias.
     pub epilogue: Epilogue,
-    /// Where integer sums begin, an output channel each.
+    /// Initial value of the integer sums, for each output channel.
     pub bias: Option<Vec<i32>>,
-    /// Of the contraction that this is a part of, and of this one, the elements of the result.
+    /// Elements of the whole contraction's result and of this part's result, if this is a part of a contraction.
     pub share: Option<(u64, u64)>,
 }
 
-/// The outermost of three spatial dimensions; one plane where there are fewer.
+/// The outermost of three spatial dimensions; one plane if there are fewer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Planes {
     /// Planes of the input.
@@ -84,46 +84,46 @@ pub struct Planes {
 }
 
 impl Planes {
-    /// A plane alone.
+    /// A single plane.
     pub const ONE: Self = Self { input: 1, output: 1, window: 1, stride: 1 };
 }
 
 /// A loop over matrix products.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Matrices {
-    /// Products.
+    /// Number of products.
     pub count: u64,
-    /// Elements from one left matrix to the next; 0 where it repeats.
+    /// Elements from one left matrix to the next; 0 if it repeats.
     pub left: u64,
-    /// Elements from one right matrix to the next; 0 where it repeats.
+    /// Elements from one right matrix to the next; 0 if it repeats.
     pub right: u64,
 }
 
-/// Float contractions of fewer products are summed exactly as the reference does, without fused operations: they take no time,
-/// and in so small a model a rounding that cancellation magnifies is a visible part of the result.
+/// Minimum number of products for fused float sums. Smaller contractions sum exactly as the reference does: they take no time, and in small
+/// models cancellation makes a rounding visible.
 const REFERENCE_ROUNDING_BELOW: u64 = 4096;
 
-/// Whether a contraction of this many products adds them with a fused operation on a machine.
+/// Tests whether a contraction with this many products uses fused operations on a machine.
 pub fn fuses(machine: &Machine, multiply_accumulates: u64) -> bool {
     machine.fma && multiply_accumulates >= REFERENCE_ROUNDING_BELOW
 }
 
-/// See [`Contraction::share`].
+/// Returns [`Contraction::share`].
 fn share(cx: &Context<'_>, data: &InstData) -> Option<(u64, u64)> {
     Some((data.whole?, cx.function.tensor(*data.results.first()?).static_elements()?))
 }
 
-/// An input that is dilated so much has more phases than are worth code of their own.
+/// Maximum input dilation. More phases are not worth their code.
 const MAX_PHASES: u64 = 256;
 
-/// A window of more taps is no real model's, and they are listed.
+/// Maximum number of taps in a window, since they are listed. No real model has more.
 const MAX_TAPS: u64 = 1 << 20;
 
 impl Contraction {
     /// Reads a `conv` or `matmul`.
     ///
     /// # Errors
-    /// For geometries and types without a schedule.
+    /// [`Unsupported`] if the geometry or the types have no schedule.
     pub fn new(cx: &Context<'_>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let (input, filter) = (data.operands[0], data.operands[1]);
@@ -157,7 +157,8 @@ impl Contraction {
         if spatial > 3 {
             return Err(Unsupported::new(format!("convolution over {spatial} dimensions")));
         }
-        // Fewer dimensions are a single row, and a single plane. So are those before the last ones that are of one element: a tile goes along columns.
+        // With fewer dimensions there is a single row and a single plane. The same holds for leading dimensions if the last ones have one
+        // element: a tile runs along columns.
         let of_one = if sizes.is_some() { 0 } else { trailing_ones(conv, [&shape[1..], &output[1..], &filter[1..]]) };
         let three = |list: &[u64], one: u64| -> [u64; 3] {
             let at = |d: usize| (d + spatial).checked_sub(3 + of_one).map_or(one, |i| list[i]);
@@ -274,9 +275,9 @@ impl Contraction {
         self.bias = biased.bias.map(|bytes| bytes.chunks_exact(4).map(word).collect());
     }
 
-    /// Where the sum of each listed output channel over some taps of the window begins, as bytes: the bias, less what the staged
-    /// form's `excess` over `input − zero point` adds at those taps, and the epilogue's offset ([`ElementWise::offsets`]). Channels that are
-    /// `None` pad.
+    /// Returns the initial sum of each listed output channel, as bytes, over some taps of the window. It is the bias, minus the `excess` of the
+    /// staged form over `input − zero point` at these taps, plus the epilogue's offset ([`ElementWise::offsets`]). Channels that are `None` are
+    /// padding.
     ///
     /// [`ElementWise::offsets`]: crate::schedule::elementwise::operands::ElementWise::offsets
     pub fn initial_sums(&self, excess: i64, offsets: &[i32], taps: &[u64], channels: impl Iterator<Item = Option<u64>>) -> Vec<u8> {
@@ -299,37 +300,38 @@ impl Contraction {
         channels.flat_map(sum).collect()
     }
 
-    /// Whether the input is halves of binary32, which are widened as rows are staged.
+    /// Tests whether the input is of halves, which are widened to binary32 as rows are staged.
     pub fn reads_halves(&self) -> bool {
         matches!(self.element, ElementType::F16 | ElementType::Bf16)
     }
 
-    /// Products that one output element adds.
+    /// Returns the number of products in one output element.
     pub fn per_output(&self) -> u64 {
         self.planes.window * self.window[0] * self.window[1] * (self.channels / self.groups)
     }
 
-    /// Pixels of the output, of all images.
+    /// Returns the number of output pixels, of all images.
     pub fn pixels(&self) -> u64 {
         let [rows, width] = self.output_size;
         let of_plane = self.sections.map_or(rows.saturating_mul(width), |row| row.output);
         self.batch.saturating_mul(self.planes.output).saturating_mul(of_plane)
     }
 
-    /// Multiply-accumulate operations, padded taps counted.
+    /// Returns the number of multiply-accumulates, padded taps included.
     pub fn multiply_accumulates(&self) -> u64 {
         let factors = [self.pixels(), self.outputs, self.per_output()];
         self.matrices.iter().map(|m| m.count).chain(factors).fold(1, u64::saturating_mul)
     }
 
-    /// Whether products are added with a fused operation on a machine: in all parts of a contraction or in none, so that sums do not depend on cuts.
+    /// Tests whether products are added with fused operations on a machine. All parts of a contraction agree, so that sums do not depend on the
+    /// division.
     pub fn fuses(&self, machine: &Machine) -> bool {
         let (whole, own) = self.share.unwrap_or((1, 1));
         let products = u128::from(self.multiply_accumulates()) * u128::from(whole) / u128::from(own.max(1));
         fuses(machine, u64::try_from(products).unwrap_or(u64::MAX))
     }
 
-    /// The sizes in a kernel. To stand before all loops.
+    /// Loads the sizes in a kernel. It must precede all loops.
     pub fn numbers(&self, b: &mut KernelBuilder, arguments: &mut Arguments) -> Numbers {
         let sizes = self.sizes.clone().unwrap_or_else(|| {
             let with_planes = |planes: u64, [rows, columns]: [u64; 2]| [planes, rows, columns];
@@ -342,29 +344,29 @@ impl Contraction {
         Numbers { plane_elements: elements, image_elements: elements, output_pixels: Number::Known(row.output as i64), ..numbers }
     }
 
-    /// Whether taps fall outside the input, or may do so.
+    /// Tests whether taps fall outside the input, or may do so.
     pub fn is_padded(&self) -> bool {
         self.sizes.is_some() || self.phases.iter().any(|p| p.padding_low != 0 || p.padding_high != 0)
     }
 
-    /// Whether there is one plane, and a window that is there.
+    /// Tests whether there is one plane, with a window of one plane.
     pub fn is_one_plane(&self) -> bool {
         self.planes == Planes::ONE && self.sizes.as_ref().is_none_or(Sizes::are_one_plane)
     }
 
-    /// Whether planes under a window fall outside the input, or may do so.
+    /// Tests whether planes of a window fall outside the input, or may do so.
     pub fn pads_planes(&self) -> bool {
         let Phases { padding_low, padding_high, .. } = self.phases[0];
         padding_low + padding_high > 0
             || self.sizes.as_ref().is_some_and(|sizes| sizes.input[0].as_known().is_none() || !sizes.shift[0].is(0))
     }
 
-    /// Whether neighbouring output positions meet the same taps of the filter.
+    /// Tests whether neighbouring output positions use the same taps of the filter.
     pub fn is_one_phase(&self) -> bool {
         self.phases.iter().all(|p| p.list.len() == 1 && p.step == 1)
     }
 
-    /// Whether every output pixel reads its own input pixel alone.
+    /// Tests whether every output pixel reads only its own input pixel.
     pub fn is_pointwise(&self) -> bool {
         self.planes.window == 1
             && self.planes.stride == 1
@@ -375,31 +377,31 @@ impl Contraction {
     }
 }
 
-/// The product of some numbers, or the largest number if it is larger.
+/// Returns the saturated product of some numbers.
 fn product(numbers: &[u64]) -> u64 {
     numbers.iter().fold(1, |product, &n| product.saturating_mul(n))
 }
 
-/// How many of the last spatial dimensions of an image, its windows and its result have one element, without padding.
+/// Returns the number of last spatial dimensions with one element, without padding, in the image, its windows and its result.
 fn trailing_ones(conv: &operators::Conv, extents: [&[u64]; 3]) -> usize {
     let geometry = &conv.geometry;
     let is_one = |d: &usize| extents.iter().all(|list| list[*d] == 1) && geometry.padding_low[*d] == 0 && geometry.padding_high[*d] == 0;
     (0..geometry.strides.len()).rev().take_while(is_one).count()
 }
 
-/// How much padding windows need after this many elements.
+/// Returns the padding that windows need after this many elements.
 fn needed_behind(elements: u64, windows: u64, stride: u64, (taps, dilation): (u64, u64)) -> u64 {
     let reach = windows.saturating_sub(1).saturating_mul(stride).saturating_add((taps - 1) * dilation + 1);
     reach.saturating_sub(elements)
 }
 
-/// Phases of a dimension with a window of one tap.
+/// Returns the phases of a dimension with a window of one tap.
 pub fn pointwise(extent: u64) -> Phases {
     let axis = Axis { input: extent, output: extent, window: 1, dilation: 1, input_dilation: 1, padding_low: 0, padding_high: 0 };
     Phases::new(&axis)
 }
 
-/// The loops over matrix products of broadcast leading dimensions, neighbours joined where one step does for both.
+/// Returns the loops over matrix products of broadcast leading dimensions. Neighbouring loops are joined if one stride serves both.
 fn matrices(left: &[u64], right: &[u64], output: &[u64]) -> Vec<Matrices> {
     let rank = output.len() - 2;
     let steps = |shape: &[u64]| -> Vec<u64> {
