@@ -1,5 +1,5 @@
-//! The sizes of images under sliding windows, some of which may be known only when the kernel runs. Kernels count in [`Numbers`]; where
-//! all is known, these are constants.
+//! Sizes of images under sliding windows, some of which may be known only at run time. Kernels use them as [`Numbers`], which are constants if
+//! they are known.
 
 use crate::ir::{InstData, WindowGeometry};
 use crate::kernel::KernelBuilder;
@@ -8,23 +8,23 @@ use crate::schedule::context::Context;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 
-/// Sizes that are not all known. Planes stand before rows, and rows before columns; two spatial dimensions are a single plane, one is a single row of it.
+/// Sizes that are not all known. The order is planes, rows, columns. Two spatial dimensions are a single plane, and one is a single row of it.
 #[derive(Clone, Debug)]
 pub struct Sizes {
-    /// Images.
+    /// Number of images.
     pub batch: Quantity,
     /// Planes, rows and columns of the input.
     pub input: [Quantity; 3],
     /// Planes, rows and columns of the output.
     pub output: [Quantity; 3],
-    /// How much of the padding before the first plane, row and column is not there.
+    /// Amount of padding that is missing before the first plane, row and column.
     pub shift: [Quantity; 3],
 }
 
 /// The sizes in a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers {
-    /// Images.
+    /// Number of images.
     pub batch: Number,
     /// Channels of the input.
     pub channels: Number,
@@ -32,29 +32,29 @@ pub struct Numbers {
     pub input: [Number; 3],
     /// Planes, rows and columns of the output.
     pub output: [Number; 3],
-    /// How much of the padding before the first plane, row and column is not there.
+    /// Amount of padding that is missing before the first plane, row and column.
     pub shift: [Number; 3],
     /// Elements of an input row.
     pub row_elements: Number,
-    /// Elements of all rows of a plane of the input.
+    /// Elements of an input plane.
     pub plane_elements: Number,
-    /// Elements of all planes of the input.
+    /// Elements of an input image.
     pub image_elements: Number,
-    /// Rows of a plane of all images of the output.
+    /// Number of output rows in one plane of all images.
     pub output_rows: Number,
-    /// Pixels of an image of the output.
+    /// Number of output pixels of an image.
     pub output_pixels: Number,
 }
 
 impl Sizes {
-    /// The sizes of a `conv` or `window`; `None` where all are known and the padding is what the geometry says.
+    /// Returns the sizes of a `conv` or `window`. `None` if all are known and the padding is as the geometry states.
     ///
     /// # Errors
-    /// Where there are more than three spatial dimensions.
+    /// [`Unsupported`] if there are more than three spatial dimensions.
     pub fn of(cx: &Context<'_>, data: &InstData, geometry: &WindowGeometry) -> Result<Option<Self>, Unsupported> {
         let (input, output) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
         let mut shift: Vec<Quantity> = geometry.shift.iter().map(|&extent| Quantity::of(cx.function.resolved(extent))).collect();
-        // Where windows are counted, nothing says how much padding comes last.
+        // If the number of windows is given, the padding at the end is unknown.
         let counted = !geometry.positions.is_empty();
         if !counted && shift.iter().all(|n| n.is(0)) && input.iter().chain(&output).all(|n| n.as_known().is_some()) {
             return Ok(None);
@@ -75,18 +75,18 @@ impl Sizes {
         }))
     }
 
-    /// Whether the image is known to be one plane, of which none is left out.
+    /// Tests whether the image is known to be one plane, without missing padding.
     pub fn are_one_plane(&self) -> bool {
         self.input[0].is(1) && self.output[0].is(1) && self.shift[0].is(0)
     }
 
-    /// Sizes that are known.
+    /// Makes known sizes.
     pub fn known(batch: u64, input: [u64; 3], output: [u64; 3]) -> Self {
         let known = |n: u64| Quantity::known(i64::try_from(n).unwrap_or(i64::MAX));
         Self { batch: known(batch), input: input.map(known), output: output.map(known), shift: [0; 3].map(known) }
     }
 
-    /// The sizes in a kernel, for images of this many channels. To stand before all loops.
+    /// Loads the sizes in a kernel, for images with these channels. It must precede all loops.
     pub fn load(&self, b: &mut KernelBuilder, arguments: &mut Arguments, channels: &Quantity) -> Numbers {
         let mut cells = Cells::default();
         let all = [&self.batch, channels].into_iter().chain(&self.input).chain(&self.output).chain(&self.shift);
@@ -109,7 +109,7 @@ impl Sizes {
     }
 }
 
-/// An index less a number.
+/// Subtracts a number from an index.
 pub fn less(b: &mut KernelBuilder, index: crate::kernel::Value, number: Number) -> crate::kernel::Value {
     match number {
         Number::Known(n) => b.scale_index(index, 1, -n),

@@ -1,5 +1,5 @@
-//! Products of signed bytes that are added in 16 bits before sums of 32 bits take them ([`Form::In16Bits`]). 16 bits hold two of them if no weight is the
-//! smallest byte.
+//! Products of signed bytes that are added in 16 bits before 32-bit sums take them ([`Form::In16Bits`]). 16 bits hold two products if no weight
+//! is the smallest byte.
 
 use super::direct::Part;
 use super::form::Form;
@@ -10,7 +10,7 @@ use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 
 impl Contraction {
-    /// A form, or the one that adds products of its bytes in 16 bits where the machine does that.
+    /// Returns the form, or [`Form::In16Bits`] if the machine adds products of its bytes in 16 bits.
     pub(super) fn in_16_bits(&self, machine: &Machine, form: Form) -> Form {
         if form != Form::Signed8 || !machine.adds_in_16_bits || machine.byte_fours {
             return form;
@@ -20,7 +20,7 @@ impl Contraction {
 }
 
 impl Lowering<'_> {
-    /// One round of the innermost loop: so many groups of k, of which `fours` together are added in 16 bits.
+    /// Writes one round of the innermost loop: `groups` groups of k. The products of `fours` groups together are added in 16 bits.
     pub(super) fn round_in_16_bits(
         &self,
         b: &mut KernelBuilder,
@@ -45,7 +45,7 @@ impl Lowering<'_> {
                 let sum = &mut sums[number as usize];
                 *sum = with_products(b, *sum, xs, ws);
             };
-            // Of operands and weights, those stay in registers that are fewer.
+            // The smaller set stays in registers: operands or weights.
             if pixels <= vectors {
                 let xs: Vec<Vec<Value>> = (0..pixels).map(|p| pixel(b, p)).collect();
                 for v in 0..vectors {
@@ -68,7 +68,7 @@ pub(super) fn widened(b: &mut KernelBuilder, bytes: Value) -> Value {
     b.convert(ConvertOp::SignExtend, bytes, Lane::I16)
 }
 
-/// Sums with products that are added in 16 bits. Each sum takes two neighbours.
+/// Adds products to sums, after they are added in 16 bits. Each sum takes two neighbours.
 pub(super) fn with_products(b: &mut KernelBuilder, sums: Value, xs: &[Value], ws: &[Value]) -> Value {
     let mut products: Option<Value> = None;
     for (&x, &w) in xs.iter().zip(ws) {

@@ -1,22 +1,23 @@
-//! Images of few pixels whose output rows are one row for register tiles. The weights of such a layer are read once for each tile, and rows of four pixels
-//! would read all of them four times. All rows of the image are staged first, so that the pixels of a tile may lie in any of them.
+//! Images with few pixels, whose output rows are joined to one row for register tiles. The weights of such a layer are read once for each tile.
+//! Rows of four pixels would read all of them for every row. All rows of the image are staged first, so that the pixels of a tile may be in any
+//! of them.
 
 use super::form::Form;
 use super::geometry::Contraction;
 use super::long_row::JoinedRows;
 use crate::schedule::context::{Context, Goal};
 
-/// Pixels of an image that is one row: some tiles.
+/// Maximum pixels of an image that becomes one row: a few tiles.
 pub const MOST_PIXELS: u64 = 32;
 
-/// Weights that leave the first-level cache, and are read from further away for each row.
+/// Minimum number of weights. So many leave the first-level cache, and are read from further away for each row.
 const FEWEST_WEIGHTS: u64 = 1 << 15;
 
-/// Elements of a staged image.
+/// Maximum elements of a staged image.
 pub const MOST_ELEMENTS: u64 = 1 << 15;
 
 impl Contraction {
-    /// Tells if the rows of its images are to be one row.
+    /// Tests whether the rows of the contraction's images should become one row.
     pub fn joins_rows(&self, cx: &Context<'_>, form: Form) -> bool {
         let [rows, width] = self.output_size;
         let pixels = rows.saturating_mul(width);
@@ -28,17 +29,17 @@ impl Contraction {
         let staged = [height, self.phases[2].padded(self.input_size[1]), self.channels].into_iter().fold(1, u64::saturating_mul);
         let machine = cx.machine;
         let serves = form == Form::Unsigned8 && machine.sums_in_place && !machine.at_once && cx.goal == Goal::Speed;
-        // What the sums of moved weights lack is found for each row.
+        // The corrections for moved weights are computed row by row.
         serves && is_whole && is_read_again && staged <= MOST_ELEMENTS && self.weights.fit_signed_byte(self.open)
     }
 
-    /// Weights that are read again where each row of an image is a row of windows.
+    /// Returns the number of weights that are read again if each row of an image is a row of windows.
     pub fn weights_read_again(&self) -> u64 {
         let rows = self.batch.saturating_mul(self.output_size[0].saturating_sub(1));
         rows.saturating_mul(self.weights.len())
     }
 
-    /// Makes the rows of its images one row.
+    /// Joins the rows of the contraction's images to one row.
     pub fn join_rows(&mut self) {
         let [count, width] = self.output_size;
         self.joined = Some(JoinedRows { count, width });
@@ -48,12 +49,12 @@ impl Contraction {
         }
     }
 
-    /// Padded rows that the windows of a row read.
+    /// Returns the number of padded rows that the windows of a row read.
     pub fn rows_reached(&self) -> u64 {
         self.phases[1].reach() + self.joined.map_or(0, |joined| (joined.count - 1) * self.strides[0])
     }
 
-    /// Elements of a staged row, or the staged image, from the window of the first pixel to that of another one.
+    /// Returns the distance between the windows of the first pixel and of another pixel, in elements of the staged row or image.
     pub fn window_offset(&self, pixel: u64) -> u64 {
         let of_row = |pixel: u64| pixel * self.strides[1] * self.channels;
         self.joined.map_or_else(

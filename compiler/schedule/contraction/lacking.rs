@@ -1,4 +1,4 @@
-//! The sums of what is under the windows of a row, for weights that are [moved](super::moved).
+//! Sums of the elements under the windows of a row, for weights that are [moved](super::moved).
 
 use super::direct::Part;
 use super::form::Form;
@@ -8,17 +8,17 @@ use crate::ir::ElementType;
 use crate::kernel::{Buffer, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 
-/// Vectors of a segment up to which they are unrolled.
+/// Maximum number of vectors in a segment that are unrolled.
 const UNROLLED: u64 = 4;
 
 impl Lowering<'_> {
-    /// Stores what each pixel of a row lacks.
+    /// Stores the correction of each pixel of a row.
     pub(super) fn find_lacking(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow) {
         let Some(lacking) = self.lacking else { return };
         let work = &self.schedule.work;
         let extents = &part.panels.extents;
         let chunked = self.schedule.staging.as_ref().is_some_and(|staging| staging.chunk.is_some());
-        // Chunks are staged only with their products.
+        // Chunks are staged only together with their products, so the input itself is read.
         let (buffer, raw) = if chunked { (self.input, Some(work.element)) } else { (self.pixels.rows, None) };
         let run = Run::new(self.schedule.cx.machine, (buffer, raw), (extents.segment(), self.schedule.form), lacking.by);
         let (step, first) = ((work.strides[1] * work.channels) as i64, (part.axes[2].lead * work.channels) as i64);
@@ -50,14 +50,14 @@ impl Lowering<'_> {
     }
 }
 
-/// Elements one after the other.
+/// Consecutive elements.
 struct Run {
     buffer: Buffer,
-    /// The type of the input, where the buffer holds it as it is.
+    /// Element type, if the buffer is the input itself.
     raw: Option<ElementType>,
     elements: u64,
     form: Form,
-    /// Elements of a vector, and those that a lane of sums takes of it.
+    /// Elements of a vector. `group` of them belong to a lane of the sums.
     lanes: u64,
     group: u64,
     by: i64,
@@ -66,13 +66,14 @@ struct Run {
 impl Run {
     fn new(machine: &Machine, (buffer, raw): (Buffer, Option<ElementType>), (elements, form): (u64, Form), by: i64) -> Self {
         let bytes = u64::from(machine.vector_bytes());
-        // Products of bytes add fours, those of 16 bits pairs.
+        // Products of bytes add four elements, products of 16 bits two.
         let group = if form.is_of_bytes() { 4 } else { 2 };
         let lanes = elements.next_power_of_two().clamp(4, bytes * group / 4);
         Self { buffer, raw, elements, form, lanes, group, by }
     }
 
-    /// The sum over some segments less what lanes after the last element add, where zeros are held as another number.
+    /// Subtracts the contribution of lanes after the last element from the sum of some segments. There is one if zeros are held as another
+    /// number.
     fn without_rest(&self, b: &mut KernelBuilder, sum: Value, segments: u64) -> Value {
         let flips = self.raw.is_some_and(|element| element.is_signed_integer() != self.form.is_signed());
         let rest = self.elements.next_multiple_of(self.lanes) - self.elements;
@@ -84,7 +85,7 @@ impl Run {
         b.sub(sum, surplus)
     }
 
-    /// The elements of a vector, each times the number, added to sums.
+    /// Adds the elements of a vector, each times the number, to sums.
     fn product(&self, b: &mut KernelBuilder, at: Value, active: u64, sum: Value) -> Value {
         let x = b.load_active(self.buffer, at, 0, self.lanes as u16, active as u16);
         let x = self.raw.map_or(x, |element| held(b, element, self.form, x));
@@ -92,7 +93,7 @@ impl Run {
         b.dot(self.form.dot(), sum, x, number)
     }
 
-    /// Adds the elements from one on, each times the number, to sums.
+    /// Adds the elements from `start` on, each times the number, to sums.
     fn add(&self, b: &mut KernelBuilder, start: Value, sum: Value) -> Value {
         let rest = self.elements % self.lanes;
         let whole = self.elements - rest;

@@ -1,33 +1,33 @@
-//! Rows of pixels that are none of an image: a long one that is computed in sections, and one that has all pixels of an image.
+//! Rows of pixels that are not rows of an image: a long one that is computed in sections, and one with all pixels of an image.
 
 use super::phases::Phase;
 use crate::kernel::{BinaryOp, KernelBuilder, Value};
 use crate::schedule::quantity::Number;
 
-/// A row whose sections are rows of windows.
+/// A row whose sections replace rows of windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LongRow {
     /// Pixels of the input.
     pub input: u64,
     /// Pixels of the output.
     pub output: u64,
-    /// Sections.
+    /// Number of sections.
     pub sections: u64,
-    /// Output pixels of a section, of each phase.
+    /// Output pixels of a section, in each phase.
     pub length: u64,
 }
 
 /// The output rows of an image that are computed as one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct JoinedRows {
-    /// Their number.
+    /// Number of rows.
     pub count: u64,
     /// Pixels of a row of the image.
     pub width: u64,
 }
 
 impl LongRow {
-    /// The output pixels of a phase in the section of a number, of which there are `step` phases.
+    /// Returns the number of output pixels of a phase in a section. There are `step` phases.
     pub fn width(&self, b: &mut KernelBuilder, section: Value, phase: &Phase, step: u64) -> Number {
         let pixels = (self.output - phase.first).div_ceil(step);
         if pixels == self.sections * self.length {

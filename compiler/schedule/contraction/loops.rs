@@ -1,4 +1,4 @@
-//! The loops of a direct convolution: products of matrices, rows of windows, parts, panels; and the buffers of its kernel.
+//! Loops of a direct convolution: matrix products, rows of windows, phases, panels. The buffers of its kernel are here, too.
 
 use super::cuts::{Cut, Cuts, Width};
 use super::direct::{DirectSchedule, Part, Ranges, unrolled_segments};
@@ -42,69 +42,69 @@ impl Schedule for DirectSchedule<'_> {
     }
 }
 
-/// The kernel under construction.
+/// State of the kernel that is being written.
 pub(super) struct Lowering<'a> {
     pub schedule: &'a DirectSchedule<'a>,
-    /// What is cut, the first of it and the first after the last, where they are parameters.
+    /// The dimension that is divided, with the first and the end of the range, if these are parameters.
     range: Option<(Ranges, Value, Value)>,
     numbers: Numbers,
     arguments: Arguments,
-    /// What the pixels are read from: the ring or the input itself.
+    /// Ring or input from which the pixels are read.
     pub pixels: Ring,
     pub input: Buffer,
-    /// The right operand as it is stored, and the panels that products read: the same, or one that is filled.
+    /// Stored right operand, and the panels that products read: the stored ones, or one that the kernel fills.
     stored: Stored,
     pub weights: Buffer,
     pub initial: Option<Buffer>,
-    /// What the sums of pixels lack.
+    /// Corrections of the pixels' sums.
     pub(super) lacking: Option<Lacking>,
-    /// Where the segments of a window start, if they are not unrolled.
+    /// Starts of a window's segments, if the segments are not unrolled.
     starts: Option<Buffer>,
     pub element_wise: ElementWise<'a>,
-    /// The panels of a group.
+    /// Panels of a group.
     cuts: Cuts,
-    /// What is loaded before the loops, for each number of lanes that panels have.
+    /// Values loaded before the loops, for each number of lanes in a panel.
     hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
 }
 
-/// What building a part of the kernel comes to.
+/// Result of writing a part of the kernel.
 type Built = Result<(), Unsupported>;
 
-/// Where a product of matrices stands: first elements of the left and right operand, and the first output pixel.
+/// Place of a matrix product: first elements of the left and right operand, and the first output pixel.
 #[derive(Clone, Copy)]
 struct Bases {
     left: Value,
     right: Value,
     pixel: Value,
-    /// The number of the product.
+    /// Number of the product.
     number: Value,
 }
 
 /// The segments of a window, for the first pixel of a row.
 pub(super) enum Segments {
-    /// The first element of each window row.
+    /// First element of each window row.
     Rows(Vec<Value>),
-    /// The first element of each segment, in memory.
+    /// Table with the first element of each segment.
     Table(Buffer),
 }
 
 /// A row of windows.
 struct WindowRow {
     place: RowPlace,
-    /// The number of the product of matrices.
+    /// Number of the matrix product.
     product: Value,
-    /// The first pixel of the image in the output.
+    /// First pixel of the image in the output.
     pixel: Value,
 }
 
-/// An output row of a part.
+/// An output row of a phase.
 pub(super) struct OutputRow {
     pub segments: Segments,
-    /// The number of the product of matrices.
+    /// Number of the matrix product.
     product: Value,
-    /// Its first pixel in the output.
+    /// First pixel in the output.
     pixel: Value,
-    /// Its pixels.
+    /// Number of pixels.
     width: Number,
 }
 
@@ -123,27 +123,27 @@ struct PanelOperands {
     initial: Value,
 }
 
-/// Where a tile stands.
+/// Place of a tile.
 pub(super) struct TilePlace<'a> {
     pub part: &'a Part,
-    /// The width of the panel.
+    /// Width of the panel.
     pub width: Width,
-    /// Output channels that it has.
+    /// Number of output channels in the panel.
     pub active: u64,
     pub segments: &'a Segments,
-    /// Added to the first elements of the segments.
+    /// Distance from the first elements of the segments.
     pub offset: Value,
-    /// Number of the first pixel where the pixels of a tile may lie in several rows of the image.
+    /// Number of the first pixel, if the pixels of a tile may be in several rows of the image.
     pub first: u64,
-    /// Number of the first pixel in its row, and in the output.
+    /// Number of the first pixel in its row. `pixel` is its number in the output.
     pub x: Value,
     pub pixel: Value,
-    /// First output channel of the panel in the output, and the panel's first element in the packed weights.
+    /// First output channel of the panel. `weights` is the panel's first element in the packed weights.
     pub channel: Value,
     pub weights: Value,
     /// First lane of the panel in the initial sums.
     pub initial: Value,
-    /// The panel that is computed together with it.
+    /// Panel that is computed together with this one.
     pub beside: Option<Box<TilePlace<'a>>>,
 }
 
@@ -240,17 +240,17 @@ impl<'a> Lowering<'a> {
         Image { work: &self.schedule.work, numbers: &self.numbers }
     }
 
-    /// What is loaded before the loops for panels of this many lanes.
+    /// Returns the values loaded before the loops for panels of this many lanes.
     pub fn hoisted(&self, lanes: u64) -> &[Option<Hoisted>] {
         self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[], |(_, hoisted)| hoisted)
     }
 
-    /// How many neighbouring pixels of a panel's lanes an epilogue takes together.
+    /// Returns the number of neighbouring pixels that an epilogue takes together.
     pub fn neighbours(&self, lanes: u64) -> u64 {
         neighbours(self.schedule, &self.element_wise, lanes)
     }
 
-    /// All products of matrices: one loop a broadcast dimension.
+    /// Writes all matrix products: one loop for each broadcast dimension.
     fn matrices(&self, b: &mut KernelBuilder) -> Built {
         let zero = b.index(0);
         let bases = Bases { left: zero, right: zero, pixel: zero, number: zero };
@@ -267,7 +267,7 @@ impl<'a> Lowering<'a> {
         self.matrix_loop(b, 0, bases, &Self::all_products)
     }
 
-    /// Stages all rows.
+    /// Stages all rows of a matrix product.
     fn stage(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
         let numbers = &self.numbers;
         let Some(staging) = &self.schedule.staging else { return Ok(()) };
@@ -280,7 +280,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// Fills all panels.
+    /// Fills all panels of a matrix product.
     fn fill(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
         for part in &self.schedule.parts {
             let first = b.scale_index(bases.number, self.schedule.filled_elements() as i64, part.filled as i64);
@@ -296,7 +296,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// All products of two matrices, whose rows are staged and whose panels are filled.
+    /// Computes a matrix product whose rows are staged and whose panels are filled.
     fn all_products(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
         self.rows(b, bases, 0, |b, at| {
             for part in &self.schedule.parts {
@@ -309,7 +309,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Where a panel begins in the buffer of all filled ones, for the product of matrices of a number.
+    /// Returns the start of a panel in the buffer of all filled ones, for a matrix product.
     fn filled_at(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace, number: Value) -> Value {
         let (lane, _) = self.panel_start(b, part, at);
         let product = b.scale_index(number, self.schedule.filled_elements() as i64, part.filled as i64);
@@ -377,7 +377,8 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// The rows that all windows together read, where they are in one row, which then is staged once and not for each panel; else 0.
+    /// Returns the number of rows to stage before all panels, if all windows are in one row of windows, or else 0. These rows are then staged
+    /// once instead of for each panel.
     fn rows_of_all(&self) -> u64 {
         let work = &self.schedule.work;
         let is_one = work.batch == 1
@@ -388,7 +389,7 @@ impl<'a> Lowering<'a> {
         whole.map_or(0, |_| work.rows_reached())
     }
 
-    /// Every row of windows, with what it reads staged, of which this many rows are there already.
+    /// Repeats a body for every row of windows, and stages what it reads. The first `staged` rows are staged already.
     fn rows(
         &self,
         b: &mut KernelBuilder,
@@ -422,7 +423,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The first ring of an image, where all rows are staged.
+    /// Returns the first ring of an image, if all rows are staged.
     fn first_ring(&self, b: &mut KernelBuilder, bases: Bases, image: Value) -> Value {
         let work = &self.schedule.work;
         if !self.schedule.cx.machine.at_once {
@@ -432,18 +433,18 @@ impl<'a> Lowering<'a> {
         b.scale_index(number, work.phases[0].padded(work.planes.input) as i64, 0)
     }
 
-    /// The number of an image among those of all products of matrices.
+    /// Returns the number of an image among those of all matrix products.
     fn image_number(&self, b: &mut KernelBuilder, bases: Bases, image: Value) -> Value {
         let number = b.scale_index(bases.number, self.schedule.work.batch as i64, 0);
         b.add(number, image)
     }
 
-    /// Planes of windows, of the phase that has most.
+    /// Returns the number of planes of windows, of the phase that has most.
     fn window_planes(&self) -> Number {
         self.windows(0)
     }
 
-    /// Rows of windows, of the phase that has most.
+    /// Returns the number of rows of windows, of the phase that has most.
     fn window_rows(&self) -> Number {
         self.windows(1)
     }
@@ -453,7 +454,7 @@ impl<'a> Lowering<'a> {
         if work.sizes.is_some() { self.numbers.output[dimension] } else { Number::Known(positions(work, dimension) as i64) }
     }
 
-    /// The output row of a part at a row of windows, where it has one.
+    /// Runs `body` for the output row of a phase at a row of windows, if it has one.
     fn output_row(
         &self,
         b: &mut KernelBuilder,
@@ -495,7 +496,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Elements from one tap of a row to the next.
+    /// Returns the elements from one tap of a row to the next.
     pub fn tap_step(&self) -> i64 {
         (self.schedule.work.phases[2].dilation * self.schedule.work.channels) as i64
     }
@@ -513,7 +514,7 @@ impl<'a> Lowering<'a> {
         Segments::Table(table)
     }
 
-    /// Every panel of every group, or those of the range, of one group.
+    /// Repeats a body for every panel of every group, or for the panels of the range.
     fn all_panels(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, PanelPlace) -> Built) -> Built {
         if let Some((Ranges::Panels(_), first, end)) = self.range {
             let group = b.index(0);
@@ -524,20 +525,20 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The first output channel of a panel.
+    /// Returns the first output channel of a panel.
     fn first_channel(&self, b: &mut KernelBuilder, at: PanelPlace) -> Value {
         let first = b.scale_index(at.group, self.schedule.outputs_per_group() as i64, 0);
         b.add(first, at.cut.first)
     }
 
-    /// The first lane of a panel's strips among those of a part, and where in the buffer the panel begins from where the strips begin.
+    /// Returns the first lane of a panel's strips among those of a phase, and the start of the panel relative to its strips in the buffer.
     fn panel_start(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace) -> (Value, Value) {
         let group = b.scale_index(at.group, part.panels.extents.strips.total() as i64, 0);
         let (strip, element) = part.panels.start(b, at.cut);
         (b.add(group, strip), element)
     }
 
-    /// One panel of a group, over all pixels of a row.
+    /// Computes one panel of a group, for all pixels of a row.
     fn panel(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) -> Built {
         let schedule = self.schedule;
         let work = &schedule.work;
@@ -582,7 +583,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// Where a panel's channels, weights and initial sums are.
+    /// Returns the places of a panel's channels, weights and initial sums.
     fn panel_operands(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) -> PanelOperands {
         let channel = self.first_channel(b, at);
         let (lane, element) = self.panel_start(b, part, at);
@@ -601,12 +602,13 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Windows along a dimension, of the phase that has most.
+/// Returns the number of windows along a dimension, of the phase that has most.
 fn positions(work: &Contraction, dimension: usize) -> u64 {
     work.phases[dimension].list.iter().map(|phase| phase.count).max().unwrap_or(0)
 }
 
-/// How many neighbouring pixels an epilogue takes together: those whose channels are one panel lie side by side.
+/// Returns the number of neighbouring pixels that an epilogue takes together. It is above 1 if all channels are one panel, so that pixels are
+/// contiguous.
 fn neighbours(schedule: &DirectSchedule<'_>, element_wise: &ElementWise<'_>, lanes: u64) -> u64 {
     let (work, machine) = (&schedule.work, schedule.cx.machine);
     let are_whole =
@@ -615,12 +617,12 @@ fn neighbours(schedule: &DirectSchedule<'_>, element_wise: &ElementWise<'_>, lan
     if are_whole { element_wise.neighbours(machine, lanes).min(most) } else { 1 }
 }
 
-/// What an epilogue loads before the loops, for the lanes of each width of panels.
+/// Loads the values that an epilogue needs before the loops, for the lanes of each width of panels.
 pub(super) fn hoisted(b: &mut KernelBuilder, element_wise: &ElementWise<'_>, widths: &[Width]) -> Vec<(u64, Vec<Option<Hoisted>>)> {
     hoisted_for(b, element_wise, widths.iter().map(|width| width.lanes))
 }
 
-/// The same for some numbers of lanes.
+/// Loads the values of [`hoisted`] for some numbers of lanes.
 pub(super) fn hoisted_for(
     b: &mut KernelBuilder,
     element_wise: &ElementWise<'_>,

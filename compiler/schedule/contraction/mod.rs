@@ -1,4 +1,4 @@
-//! Convolutions and products of matrices.
+//! Convolutions and matrix products.
 
 pub mod bias;
 pub mod block_panels;

@@ -1,6 +1,6 @@
-//! Weights that fit a signed byte when one number is taken from all of them: products of bytes then take half the instructions that products of
-//! 16 bits do. What the sums of a pixel lack is the number times the sum of all that is under its window. That is summed once a pixel, for all
-//! output channels.
+//! Weights that fit a signed byte after one number is subtracted from all of them. Products of bytes take half the instructions of products of
+//! 16 bits. The correction of a pixel's sums is this number times the sum of all elements under its window. It is computed once for each pixel,
+//! for all output channels.
 
 use super::form::Form;
 use super::geometry::Contraction;
@@ -9,14 +9,14 @@ use crate::ir::ElementType;
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane};
 use crate::machine::Machine;
 
-/// Products of bytes a pixel from which on they make up for its sum.
+/// Minimum number of products for each pixel for which this is worth the correction.
 const FEWEST_PRODUCTS: u64 = 12;
 
-/// The pixels of a row whose sums are kept on the stack.
+/// Maximum number of pixels in a row, since their corrections are on the stack.
 const MOST_PIXELS: u64 = 1024;
 
 impl Contraction {
-    /// The number that is taken from weights where this makes them bytes, and pays on a machine that multiplies bytes.
+    /// Returns the number to subtract from the weights, if they then are bytes and the machine profits.
     pub fn moved(&self, machine: &Machine) -> Option<i64> {
         let by = self.weights.moved_to_signed_byte(self.open)?;
         let is_plain = self.groups == 1 && self.sizes.is_none() && self.is_one_phase() && self.products_in_32_bits().is_none();
@@ -28,17 +28,17 @@ impl Contraction {
     }
 }
 
-/// What pixels lack.
+/// Corrections of the pixels' sums.
 #[derive(Clone, Copy)]
 pub(super) struct Lacking {
-    /// The number that is taken from all weights.
+    /// Number that is subtracted from all weights.
     pub by: i64,
-    /// That times the sum under its window, of each pixel of a row.
+    /// Correction of each pixel of a row: the number times the sum under its window.
     pub pixels: Buffer,
 }
 
 impl Lacking {
-    /// Declares the sums of a row.
+    /// Declares the corrections of a row. `None` if weights are not moved.
     pub fn declare(b: &mut KernelBuilder, work: &Contraction, panels: &Panels) -> Option<Self> {
         let by = panels.moved_by()?;
         let pixels = b.buffer("lacking", BufferKind::Local, Lane::I32, work.output_size[1], 64);

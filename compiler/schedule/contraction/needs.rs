@@ -1,4 +1,4 @@
-//! What a contraction needs of memory: its input, scratch memory, and whether its output may take the input's place.
+//! Memory needs of a contraction: its input, scratch memory, and whether its output may overwrite the input.
 
 use super::geometry::Contraction;
 use super::staging::Staging;
@@ -15,7 +15,7 @@ use crate::schedule::unsupported::Unsupported;
 /// Declares a contraction's input.
 ///
 /// # Errors
-/// For element types without arithmetic.
+/// [`Unsupported`] if the element type has no arithmetic.
 pub fn declare_input(
     cx: &Context<'_>,
     b: &mut KernelBuilder,
@@ -27,8 +27,8 @@ pub fn declare_input(
     Ok(arguments.operand(b, "input", work.input, elements, shared))
 }
 
-/// What a contraction and what is done to its sums need: the ring, and the pairs that may share memory. `once` says that the input is read once, row
-/// by row.
+/// Returns the needs of a contraction and its element-wise work: the ring, and pairs that may share memory. `once` states that the input is
+/// read once, row by row.
 pub fn requirements(
     cx: Context<'_>,
     (work, element_wise): (&Contraction, &ElementWise<'_>),
@@ -39,8 +39,8 @@ pub fn requirements(
     requirements_of(cx, (work, element_wise), staging.iter().map(|s| s.bytes()).collect(), once && whole_rows)
 }
 
-/// What a contraction with some scratch memory needs. `by_rows` says that the input is read once, row by row, and each row before the output
-/// row that needs it is written.
+/// Returns the needs of a contraction with some scratch memory. `by_rows` states that the input is read once, row by row. Each row is then read
+/// before the output row that needs it is written.
 pub fn requirements_of(
     cx: Context<'_>,
     (work, element_wise): (&Contraction, &ElementWise<'_>),
@@ -48,9 +48,9 @@ pub fn requirements_of(
     by_rows: bool,
 ) -> Requirements {
     let mut may_share = element_wise.shareable();
-    // An operand of the epilogue that is also the input is read out of step with the output.
+    // An operand of the epilogue that is also the input is not read in step with the output.
     may_share.retain(|(read, _)| *read != work.input);
-    // Neither may what the panels are filled from be overwritten before the last one.
+    // A tensor that fills the panels must not be overwritten before the last panel.
     if let Weights::Computed { tensor, .. } = work.weights {
         may_share.retain(|(read, _)| *read != tensor);
     }
@@ -60,31 +60,31 @@ pub fn requirements_of(
     Requirements { scratch, may_share, ..Requirements::default() }
 }
 
-/// The input and the output of a contraction, if the output may overwrite the input once rows are staged.
+/// Returns the input and the output of a contraction, if the output may overwrite the input once rows are staged.
 pub fn overwritten_by_rows(cx: Context<'_>, work: &Contraction) -> Option<(Tensor, Tensor)> {
     let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
-    // A row whose channels lie in planes is in several places.
+    // A row whose channels are in planes is in several places.
     let is_together = work.channel_planes.is_none() && work.is_one_plane() && work.matrices.is_empty();
     let is_by_rows = is_together && work.is_one_phase() && work.sizes.is_none();
     let may_overwrite = is_by_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work);
     may_overwrite.then(|| (work.input, cx.group.outputs[0]))
 }
 
-/// Whether an output that starts where the input starts has each row in the place of the input row that alone it needs.
+/// Tests whether each output row takes exactly the place of the one input row that it needs, if the output starts where the input starts.
 pub fn keeps_rows(cx: Context<'_>, work: &Contraction) -> bool {
     let out_bits = work.outputs * u64::from(cx.element(cx.group.outputs[0]).bits());
     work.is_pointwise() && out_bits == work.channels * u64::from(work.element.bits())
 }
 
-/// Whether the output may start where the input starts: every output row ends before the first input row that is not staged
-/// yet, or everything is staged. How far apart they are changes evenly from image to image, and from row to row between those at which
-/// the first and the last row of the input is staged: what holds at the ends of these ranges holds in between.
+/// Tests whether the output may start where the input starts: every output row ends before the first input row that is not staged yet, or
+/// everything is staged. The distance changes linearly from image to image. It also does so from row to row, between the rows at which the
+/// first and the last input row are staged. So the ends of these ranges are enough.
 fn may_overwrite_input(cx: Context<'_>, work: &Contraction) -> bool {
     let out_bytes = u64::from(cx.element(cx.group.outputs[0]).bits() / 8);
     let in_bytes = u64::from(work.element.bits() / 8);
     let out_rows = work.output_size[0];
     let out_row = u128::from(work.output_size[1] * work.outputs * out_bytes);
-    // Sections of a row need some of its pixels.
+    // Sections of a row need only some of its pixels.
     let [in_rows, in_width] = work.sections.map_or(work.input_size, |row| [row.input, 1]);
     let in_row = u128::from(in_width * work.channels * in_bytes);
     let [_, rows, columns] = &work.phases;

@@ -1,4 +1,4 @@
-//! Constants in the order of panels, packed when compiling, once for all CPU levels that read them alike.
+//! Constants in the order of panels. They are packed at compile time, once for all CPU levels that read the same layout.
 
 use super::block_panels;
 use super::filling::Stored;
@@ -14,30 +14,30 @@ use crate::schedule::elementwise::requantize::Solved;
 use crate::schedule::elementwise::sum_of_two::Fits;
 use std::sync::Arc;
 
-/// Bytes that are read before memory is given back.
+/// Bytes that are read before memory is released.
 const UNRELEASED: usize = 8 << 20;
 
-/// The packed weights of a method so far, and what was found of them and of its requantizations.
+/// Packed weights of a method so far, and facts about weights and requantizations.
 #[derive(Default)]
 pub struct PackedWeights {
     known: Memo<Packing, Packed>,
     found: Memo<Source, Arc<Found>>,
-    /// Those of products in blocks.
+    /// Packed weights of products in blocks.
     blocks: Memo<block_panels::Key, block_panels::Packed>,
     /// Requantizations.
     pub solved: Solved,
-    /// Requantized sums of two.
+    /// Requantized sums of two values.
     pub fits: Fits,
 }
 
-/// Which weights are packed, and how: the panels of all parts, and whether without zeros.
+/// Identity of packed weights: their source, the panels of all parts, and whether zeros are left out.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Packing {
     source: Source,
     panels: Vec<(Extents, Storage, bool)>,
 }
 
-/// The panels of all parts, one after the other.
+/// The panels of all parts, one after another.
 #[derive(Clone)]
 enum Packed {
     All(Data),
@@ -45,12 +45,12 @@ enum Packed {
 }
 
 impl PackedWeights {
-    /// What is known of integers.
+    /// Returns the known facts about integers.
     pub fn found(&self, source: Source) -> Arc<Found> {
         self.found.get(&source, Arc::default)
     }
 
-    /// Constants in blocks, packed once for all kernels that read them.
+    /// Packs constants in blocks, once for all kernels that read them.
     pub fn in_blocks(&self, panels: &block_panels::Panels<'_>, strips: &Strips) -> block_panels::Packed {
         self.blocks.get(&panels.key(), || panels.pack(strips))
     }
@@ -85,7 +85,7 @@ fn pack<'p>(parts: impl Iterator<Item = &'p Panels> + Clone, weights: &Weights) 
     }))
 }
 
-/// Declares what the model or the program holds of the right operand, the panels of all parts, and adds the arguments.
+/// Declares the right operand as the model or the program holds it, with the panels of all parts, and adds the arguments.
 pub fn declare<'p>(
     known: &PackedWeights,
     b: &mut KernelBuilder,
@@ -108,7 +108,7 @@ pub fn declare<'p>(
 }
 
 impl Panels {
-    /// Writes all panels with their zeros over zeros; nothing of a tensor that the program computes.
+    /// Writes all panels into zeroed bytes, their zeros included. Writes nothing for a tensor that the program computes.
     fn write(&self, weights: &Weights, panels: &mut [u8]) {
         match (weights, self.storage) {
             (Weights::Floats(data), _) => {
@@ -123,7 +123,7 @@ impl Panels {
         }
     }
 
-    /// Writes elements of some bytes as they are in the file.
+    /// Copies elements of some bytes as the file has them.
     fn copy(&self, (data, size): (&Data, usize), mut panels: &mut [u8]) {
         self.visit((data, 8 * size as u64), |file, first, count| {
             let to = next(&mut panels, count * size);
@@ -133,7 +133,7 @@ impl Panels {
         });
     }
 
-    /// Writes packed integers. A strip is taken apart into as many parts as bytes have integers.
+    /// Writes packed integers. A strip is divided into as many parts as a byte has integers.
     fn write_packed(&self, data: &Data, mut panels: &mut [u8]) {
         let Storage::Packed { stored, zero_point, bits } = self.storage else { return };
         let mut bytes = Vec::with_capacity(self.all_elements() as usize);
@@ -157,7 +157,7 @@ impl Panels {
 
     /// Writes integers, one or two bytes each.
     fn write_integers(&self, integers: &Integers, mut panels: &mut [u8]) {
-        // What is added to an integer, and what stands in padding.
+        // The first number is added to integers, and the second one fills padding.
         let (added, padding) = match self.storage {
             Storage::Offset { zero_point, .. } => (zero_point, zero_point),
             Storage::Moved { by, everywhere } => (-by, if everywhere { -by } else { 0 }),
@@ -172,7 +172,7 @@ impl Panels {
                     to.iter_mut().zip(i..).for_each(|(to, i)| *to = reader.value(i).to_le_bytes());
                 }
             }),
-            // Of sums the low bytes are the sums of low bytes.
+            // The low byte of a sum depends only on the low bytes.
             (_, Some(zero_point)) => {
                 let added = added.wrapping_sub(zero_point);
                 self.visit(integers.data(), |file, first, count| {
@@ -193,8 +193,8 @@ impl Panels {
         }
     }
 
-    /// Where a group of floats at the end of a segment is of one element, gives each place of the group its share of the weight: such an element is
-    /// multiplied in all of them. A share of a power of two is exact.
+    /// Gives each place of a segment's last group its share of the weight, if the group has only one element. Products multiply such an element
+    /// in all places of the group. Division by a power of two is exact.
     fn share_last(&self, bytes: &mut [u8]) {
         let Extents { groups, step, .. } = self.extents;
         let (group, segment) = (4 * step as usize, self.extents.segment());
@@ -217,7 +217,7 @@ impl Panels {
         }
     }
 
-    /// Adds the elements that are not zero to those of the panels before.
+    /// Adds the elements that are not zero to those of earlier panels.
     fn add_entries(&self, packed: &[u8], entries: &mut Entries) {
         let size = self.stored_lane().bytes() as usize;
         let mut rest = packed;
@@ -230,7 +230,7 @@ impl Panels {
         }
     }
 
-    /// Bytes of all panels.
+    /// Returns the bytes of all panels.
     fn stored_bytes(&self) -> usize {
         let elements = self.all_elements() as usize;
         match self.storage {
@@ -242,13 +242,13 @@ impl Panels {
         }
     }
 
-    /// Visits all packed elements in order, as many at once as lie side by side in the right operand or are padding: where the first of them is
-    /// among some bytes of the operand, `None` in padding, and how many there are. The bytes are those of a strip, so that no large operand is in memory
-    /// beside its panels. An element has `bits`.
+    /// Visits all packed elements in order, as runs that are contiguous in the right operand or are padding. `elements` gets some bytes of the
+    /// operand, the number of the first element among them (`None` in padding), and the count. These bytes are of one strip, so that a large
+    /// operand is never in memory beside its panels. An element has `bits`.
     fn visit(&self, (weights, bits): (&Data, u64), mut elements: impl FnMut(&[u8], Option<usize>, usize)) {
         let Extents { groups, step, .. } = self.extents;
         let (outputs, segment) = (self.extents.strips.outputs, self.extents.segment());
-        // Where each element of the segments is in an output's k.
+        // Each element of a segment has a place in an output's k, or is padding.
         let source = |s, k| Some(self.extents.source(s, k)).filter(|&source| source < self.per_output());
         let in_k = |s| (0..self.padded()).map(move |k| if k < segment { source(s, k) } else { None });
         let sources: Vec<Option<u64>> = (0..self.extents.segments()).flat_map(in_k).collect();
@@ -259,7 +259,7 @@ impl Panels {
             let mut first_output = 0;
             for lanes in self.extents.strips.all() {
                 let place = |output: u64| (group * outputs + output.min(outputs)) * per_output;
-                // Elements of less than a byte begin within one.
+                // Elements smaller than a byte may begin within one.
                 let first_byte = place(first_output) * bits / 8;
                 let strip = (first_byte as usize)..(place(first_output + lanes) * bits).div_ceil(8) as usize;
                 let file = weights.slice(strip).expect("a constant has all elements of its shape");
@@ -283,14 +283,14 @@ impl Panels {
     }
 }
 
-/// The next bytes of some that are written in order.
+/// Takes the next bytes of a slice that is written in order.
 fn next<'a>(bytes: &mut &'a mut [u8], count: usize) -> &'a mut [u8] {
     let (next, following) = std::mem::take(bytes).split_at_mut(count);
     *bytes = following;
     next
 }
 
-/// Positions one after the other, and padding, as runs of several.
+/// Groups consecutive positions, and padding, into runs.
 fn runs(sources: &[Option<u64>]) -> Vec<(Option<u64>, usize)> {
     let mut runs: Vec<(Option<u64>, usize)> = Vec::new();
     for &source in sources {

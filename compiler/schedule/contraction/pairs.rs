@@ -1,15 +1,15 @@
-//! Two pixels in a vector: output channels that fill half of one, beside others that fill whole ones. Products of the others have the operand of each
-//! pixel in a register, and halves of two of them are the operand of a product for both pixels.
+//! Two pixels in a vector: for output channels that fill half of a vector, beside others that fill whole ones. Products of the others already
+//! have the operand of each pixel in a register. Halves of two of these are the operand of a product for both pixels.
 
 use crate::kernel::{KernelBuilder, Value};
 
-/// Vectors of two pixels each; the last pixel of an odd number is alone.
+/// Joins pixels to vectors of two; the last pixel of an odd number is alone.
 pub(super) fn joined(b: &mut KernelBuilder, pixels: &[Value]) -> Vec<Value> {
     let mut join = |pair: &[Value]| if let &[a, c] = pair { b.join(a, c) } else { pair[0] };
     pixels.chunks(2).map(&mut join).collect()
 }
 
-/// The pixels of vectors of two.
+/// Splits vectors of two into their pixels.
 pub(super) fn apart(b: &mut KernelBuilder, vectors: &[Value], pixels: u64) -> Vec<Value> {
     let mut all = vec![];
     for (&vector, first) in vectors.iter().zip((0..pixels).step_by(2)) {
@@ -20,7 +20,7 @@ pub(super) fn apart(b: &mut KernelBuilder, vectors: &[Value], pixels: u64) -> Ve
     all
 }
 
-/// The weights of a group of k, once and for each pixel of a vector, and the operand of the pixel before where it has no product yet.
+/// The weights of a group of k, once and for each pixel of a vector. `before` is the operand of a pixel whose product waits for the next one.
 pub(super) struct Weights {
     one: Value,
     both: Value,
@@ -33,7 +33,7 @@ impl Weights {
         Self { one, both: b.join(one, one), before: None }
     }
 
-    /// The factors of the next product, after the operand of the next pixel: of two pixels, or of the last one.
+    /// Takes the operand of the next pixel. Returns the factors of a product once it has two pixels, or the last one alone.
     pub(super) fn operands(&mut self, b: &mut KernelBuilder, x: Value, is_last: bool) -> Option<(Value, Value)> {
         let lanes = b.ty(self.one).lanes;
         let x = b.part(x, 0, lanes);

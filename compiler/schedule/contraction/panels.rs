@@ -1,10 +1,11 @@
 //! The right operand as panels: all of k for a panel's output channels, in the order in which products take it.
 //!
-//! Panels lie in strips. A strip is `[segment][k ÷ step][lanes][step]`, its lanes output channels; the last ones of a group may have
-//! fewer. Alone, a machine has a strip for each panel; where several CPU levels read the same weights, all have strips of 16 channels, and a
-//! panel is several strips or a part of one ([`Width`]). The k of one output is cut into segments of equal length, each padded with
-//! zeros to whole steps. Constants are packed at compile time, as narrow as the file stores them. Bytes are widened by the products as they load them; other narrow constants, and tensors that the program computes, fill one panel at a time in scratch or local
-//! memory, which is used for all pixels before the next one takes its place.
+//! Panels are in strips. A strip is `[segment][k ÷ step][lanes][step]`; its lanes are output channels, and the last strips of a group may have
+//! fewer. For a single machine, a strip is a panel. If several CPU levels read the same weights, strips have 16 channels, and a panel is
+//! several strips or a part of one ([`Width`]). The k of an output is divided into segments of equal length, each padded with zeros to whole
+//! steps. Constants are packed at compile time, as narrow as the file stores them. Products widen bytes as they load them. Other narrow
+//! constants, and tensors that the program computes, fill one panel at a time in scratch or local memory. Each is used for all pixels before
+//! the next one replaces it.
 
 use super::cuts::{Cut, Width};
 use super::form::Form;
@@ -16,7 +17,7 @@ use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Value};
 use crate::machine::Machine;
 use crate::schedule::elementwise::lanes::widen;
 
-/// How panels are held in the model.
+/// The representation of panels in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Storage {
     Floats,
@@ -24,24 +25,24 @@ pub(super) enum Storage {
     Narrow(ElementType),
     /// Signed bytes, zero point subtracted.
     Bytes,
-    /// Signed bytes: what is left of integers when a number is taken from them.
+    /// Signed bytes: integers from which a number is subtracted.
     Moved {
         by: i64,
-        /// Whether it is taken from the zeros of padding too.
+        /// `true` if the number is subtracted from the zeros of padding, too.
         everywhere: bool,
     },
-    /// Bytes as the file has them; the zero point is subtracted when they are read.
+    /// Bytes as the file has them. The zero point is subtracted when they are read.
     Offset {
         signed: bool,
         zero_point: i64,
     },
-    /// 16 bits, zero point subtracted: where the zero point may be another one when the program runs.
+    /// 16 bits, zero point subtracted, for zero points that may change at run time.
     Wide,
-    /// Integers that share bytes: of a strip, the first part in the low bits and the others in those above. Strips that do not fill whole bytes so
-    /// have more bits an integer than the file.
+    /// Integers that share bytes. The first part of a strip is in the low bits, and the other parts are above it. If strips would not fill
+    /// whole bytes, integers have more bits than in the file.
     Packed {
         stored: ElementType,
-        /// Subtracted when they are read.
+        /// Zero point, subtracted when integers are read.
         zero_point: i64,
         bits: u8,
     },
@@ -55,66 +56,66 @@ pub(super) enum Storage {
 /// The extents of panels.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Extents {
-    /// The strips of the output channels of a group; a strip never crosses groups.
+    /// Strips of the output channels of a group. A strip never crosses groups.
     pub strips: Strips,
-    /// Groups.
+    /// Number of groups.
     pub groups: u64,
     /// Elements of a tap.
     pub per_tap: u64,
-    /// Taps of the filter.
+    /// Number of taps in the filter.
     pub filter_taps: u64,
-    /// Those that the panels have, in order. One after the filter's stands for zeros.
+    /// Taps of the panels, in order. The number after the filter's last tap stands for zeros.
     pub taps: Vec<u64>,
     /// Taps of a segment.
     pub segment_taps: u64,
-    /// Elements of k that one product takes.
+    /// Elements of k in one product.
     pub step: u64,
 }
 
 impl Extents {
-    /// Segments of one output's k.
+    /// Returns the number of segments in an output's k.
     pub fn segments(&self) -> u64 {
         self.taps.len() as u64 / self.segment_taps.max(1)
     }
 
-    /// Elements of a segment.
+    /// Returns the elements of a segment.
     pub fn segment(&self) -> u64 {
         self.segment_taps * self.per_tap
     }
 
-    /// Elements of a segment with its padding.
+    /// Returns the elements of a segment with its padding.
     fn padded(&self) -> u64 {
         self.segment().next_multiple_of(self.step)
     }
 
-    /// Packed integers of a type in these panels.
+    /// Returns the storage of packed integers of a type in these panels.
     fn packed(&self, stored: ElementType, zero_point: i64) -> Storage {
         let of_lane = self.segments() * self.padded();
         let fills_bytes = |bits: u64| self.strips.all().all(|lanes| (of_lane * lanes * bits).is_multiple_of(8));
-        // Lanes are even, so that four bits always fill bytes.
+        // The number of lanes is even, so four bits always fill bytes.
         let bits = if fills_bytes(stored.bits().into()) { stored.bits() as u8 } else { 4 };
         Storage::Packed { stored, zero_point, bits }
     }
 
-    /// Where a segment begins in the k of an output of the right operand, if its taps lie there one after the other.
+    /// Returns the start of a segment in the k of an output of the right operand, if its taps are contiguous there.
     pub fn start(&self, segment: u64) -> u64 {
         self.taps[(segment * self.segment_taps) as usize] * self.per_tap
     }
 
-    /// Where an element of a segment is in the k of an output of the right operand.
+    /// Returns the place of an element of a segment in the k of an output of the right operand.
     pub fn source(&self, segment: u64, k: u64) -> u64 {
         let tap = self.taps[(segment * self.segment_taps + k / self.per_tap) as usize];
         tap * self.per_tap + k % self.per_tap
     }
 }
 
-/// What is taken from all weights so that they fit signed bytes. Where inputs are signed too, no weight becomes the smallest byte if that can be: 16 bits
-/// then hold two products.
+/// Returns the number to subtract from all weights so that they fit signed bytes. For signed inputs it avoids the smallest byte if possible,
+/// because 16 bits then hold two products.
 fn moved_by(weights: &Weights, form: Form, open: bool) -> Option<i64> {
     if form.is_signed() { weights.moved_above_smallest_byte(open) } else { weights.moved_to_signed_byte(open) }
 }
 
-/// See the module.
+/// The panels of a right operand.
 #[derive(Clone, Debug)]
 pub struct Panels {
     /// Extents.
@@ -123,9 +124,9 @@ pub struct Panels {
     /// The lane type of the elements that products read, before they widen it.
     pub(super) lane: Lane,
     filled: bool,
-    /// Whether the model holds only the elements that are not zero.
+    /// `true` if the model holds only the elements that are not zero.
     pub(super) sparse: bool,
-    /// Elements that an element of the buffer has: bytes that are taken apart are read by two.
+    /// Number of elements in an element of the buffer: 2 if products read bytes in pairs and separate them.
     joined: u64,
     /// Output channels of a full vector.
     pub(super) vector: u64,
@@ -133,7 +134,7 @@ pub struct Panels {
 }
 
 impl Panels {
-    /// Panels for products of a form. `open` says that other constants may take the place of the weights.
+    /// Makes panels for products of a form. `open` states that other constants may replace the weights.
     pub fn new(weights: &Weights, form: Form, extents: Extents, machine: &Machine, open: bool) -> Self {
         let storage = match weights {
             Weights::Floats(_) => Storage::Floats,
@@ -161,8 +162,7 @@ impl Panels {
         Self { extents, storage, lane, filled, sparse: false, joined, vector, machine_bytes: u64::from(machine.vector_bytes()) }
     }
 
-    /// These panels; without their zeros, if the file leaves out those of the weights and what remains is smaller. Other constants cannot
-    /// take the place of such weights.
+    /// Leaves out zeros, if the file leaves out the zeros of the weights and the rest is smaller. Other constants cannot replace such weights.
     pub fn without_zeros(mut self, weights: &Weights, open: bool) -> Self {
         if matches!(self.storage, Storage::Floats | Storage::Narrow(ElementType::F16) | Storage::Bytes) && !open {
             let lanes = self.extents.groups * self.extents.strips.total();
@@ -173,7 +173,7 @@ impl Panels {
         self
     }
 
-    /// These panels with what is taken from all weights taken from their padding too: a sum then lacks the number times all that it has met.
+    /// Subtracts the number of moved weights from padding, too. The correction of a sum is then the number times the sum of all its elements.
     pub fn moved_everywhere(mut self) -> Self {
         if let Storage::Moved { everywhere, .. } = &mut self.storage {
             *everywhere = true;
@@ -181,12 +181,12 @@ impl Panels {
         self
     }
 
-    /// Whether they are constants of 16 bits that are widened to floats.
+    /// Tests whether the panels are 16-bit constants that are widened to floats.
     pub fn hold_halves(&self) -> bool {
         matches!(self.storage, Storage::Narrow(ElementType::F16 | ElementType::Bf16))
     }
 
-    /// These panels where products widen what they load, if the machine can: none is filled.
+    /// Lets products widen the constants that they load, if the machine can. The panels are then not filled.
     pub fn widened_by_products(mut self, machine: &Machine) -> Self {
         match self.storage {
             Storage::Narrow(ElementType::F16) if !machine.widens_halves => {}
@@ -196,74 +196,74 @@ impl Panels {
         self
     }
 
-    /// Elements of one output's k in the right operand.
+    /// Returns the elements of an output's k in the right operand.
     pub fn per_output(&self) -> u64 {
         self.extents.filter_taps * self.extents.per_tap
     }
 
-    /// Elements of a segment with its padding.
+    /// Returns the elements of a segment with its padding.
     pub fn padded(&self) -> u64 {
         self.extents.padded()
     }
 
-    /// Elements of one lane of a panel.
+    /// Returns the elements of one lane of a panel.
     pub fn lane_elements(&self) -> u64 {
         self.extents.segments() * self.padded()
     }
 
-    /// Elements of a panel of this many lanes.
+    /// Returns the elements of a panel with this many lanes.
     pub fn elements_of(&self, lanes: u64) -> u64 {
         self.lane_elements() * lanes
     }
 
-    /// Elements of the strips of the widest of some panels.
+    /// Returns the elements in the strips of the widest of some panels.
     pub fn filled_elements(&self, widths: &[Width]) -> u64 {
         self.elements_of(widths.iter().map(|width| width.lanes.max(width.strip)).max().unwrap_or(0))
     }
 
-    /// Elements of the panels of a group.
+    /// Returns the elements in the panels of a group.
     pub fn group_elements(&self) -> u64 {
         self.elements_of(self.extents.strips.total())
     }
 
-    /// Elements of the panels of all groups.
+    /// Returns the elements in the panels of all groups.
     pub fn all_elements(&self) -> u64 {
         self.extents.groups * self.group_elements()
     }
 
-    /// Elements of the buffer that this many elements are.
+    /// Converts a number of elements to a number of the buffer's elements.
     pub fn in_buffer(&self, elements: u64) -> i64 {
         (elements / self.joined) as i64
     }
 
-    /// Where an element of k of a lane is in the buffer, from where its panel begins; k is a multiple of the step.
+    /// Returns the place of an element of k of a lane in the buffer, relative to the start of its panel. k is a multiple of the step.
     pub fn place(&self, width: Width, k: u64, lane: u64) -> i64 {
         let Width { strip, .. } = width;
         self.in_buffer(lane / strip * self.elements_of(strip) + k * strip + lane % strip * self.extents.step)
     }
 
-    /// The first lane of a panel's strips in its group, and where in the buffer the panel begins from where the strips begin.
+    /// Returns the first lane of a panel's strips in its group, and the start of the panel relative to its strips in the buffer.
     pub fn start(&self, b: &mut KernelBuilder, cut: Cut) -> (Value, Value) {
         let (strip, lane) = cut.start(b);
         (strip, b.scale_index(lane, self.in_buffer(self.extents.step), 0))
     }
 
-    /// Whether products read panels that the kernel fills, one at a time, and not the model's.
+    /// Tests whether products read panels that the kernel fills one at a time, instead of the model's.
     pub fn are_filled(&self) -> bool {
         self.filled
     }
 
-    /// The number that is taken from all weights, where one is.
+    /// Returns the number that is subtracted from all weights, if there is one.
     pub fn moved_by(&self) -> Option<i64> {
         if let Storage::Moved { by, .. } = self.storage { Some(by) } else { None }
     }
 
-    /// The lane type of what products read.
+    /// Returns the lane type that products read.
     pub fn lane(&self) -> Lane {
         self.lane
     }
 
-    /// The lane type of what the model holds.
+    /// Returns the lane type that the model holds.
     pub fn stored_lane(&self) -> Lane {
         match self.storage {
             Storage::Floats => Lane::F32,
@@ -277,7 +277,7 @@ impl Panels {
         }
     }
 
-    /// A vector of weights as a product of the form takes them, the first or the second of those that take a group of k.
+    /// Loads a vector of weights for a product of the form. `product` is its number among the products of a group of k.
     pub fn load(
         &self,
         b: &mut KernelBuilder,
@@ -292,7 +292,7 @@ impl Panels {
         }
         match (form.products(), product) {
             (1, _) => {}
-            // Even and odd bytes of 16 bits, their signs repeated.
+            // These are the even and odd bytes of 16 bits, sign-extended.
             (_, 0) => {
                 let even = b.shift(BinaryOp::ShiftLeft, raw, 8);
                 return b.shift(BinaryOp::ShiftRightSigned, even, 8);
@@ -302,7 +302,7 @@ impl Panels {
         if form.is_of_pairs() && self.lane == Lane::I8 { self.to_16_bits(b, raw) } else { raw }
     }
 
-    /// Narrow constants in binary32.
+    /// Converts narrow constants to binary32.
     pub(super) fn to_float(&self, b: &mut KernelBuilder, raw: Value) -> Value {
         let Storage::Narrow(element) = self.storage else { return raw };
         let wide = widen(b, raw, element);
@@ -324,8 +324,8 @@ impl Panels {
         b.sub(wide, zero_point)
     }
 
-    /// How far the panels of another part of the same weights are after these: elements as the model holds them; lanes, if it leaves out
-    /// zeros.
+    /// Returns the distance from these panels to those of another part of the same weights. It counts elements as the model holds them, or
+    /// lanes if zeros are left out.
     pub fn stored_extent(&self) -> u64 {
         if self.sparse {
             return self.extents.strips.total() * self.extents.groups;
