@@ -1,6 +1,6 @@
-//! Convolutions of a dilated input, taken apart by phase: output positions that are equal modulo the dilation meet the same taps of
-//! the filter, and at those taps neighbouring input elements. Each phase is a plain convolution of the input with a part of the
-//! filter, and no product with an inserted zero is taken. A convolution of an input that is not dilated is one phase.
+//! Convolutions of a dilated input, divided into phases. Output positions that are equal modulo the dilation use the same taps of the filter,
+//! and these taps read neighbouring input elements. Each phase is a plain convolution of the input with a part of the filter, so no product has
+//! an inserted zero. A convolution of an input that is not dilated has one phase.
 
 /// One dimension of a convolution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,22 +24,22 @@ pub struct Axis {
 /// A phase of one dimension: output positions `first`, `first + step`, …
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Phase {
-    /// The first output position.
+    /// First output position.
     pub first: u64,
-    /// How many output positions there are.
+    /// Number of output positions.
     pub count: u64,
-    /// Where the first tap of the first position is in the padded input.
+    /// Place of the first tap of the first position, in the padded input.
     pub lead: u64,
-    /// The filter's taps, each a step of [`Phases::dilation`] from the one before.
+    /// Taps of the filter. They are [`Phases::dilation`] apart in the input.
     pub taps: Vec<u64>,
 }
 
-/// The phases of one dimension, over an input that is padded for all of them.
+/// The phases of one dimension. The input's padding is enough for all of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Phases {
     /// Every phase.
     pub list: Vec<Phase>,
-    /// Output positions from one of a phase to its next.
+    /// Distance between output positions of a phase.
     pub step: u64,
     /// Step between taps in the input.
     pub dilation: u64,
@@ -50,7 +50,7 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// The phases of a dimension.
+    /// Divides a dimension into phases.
     pub fn new(axis: &Axis) -> Self {
         let taps = (0..axis.window).collect();
         if axis.input_dilation == 1 {
@@ -58,8 +58,8 @@ impl Phases {
             let (padding_low, padding_high) = (axis.padding_low, axis.padding_high);
             return Self { list, step: 1, dilation: axis.dilation, padding_low, padding_high };
         }
-        // Tap k of output position o is at o + k·dilation − padding in the dilated input, where the multiples of its dilation are
-        // elements of the input.
+        // Tap k of output position o is at o + k·dilation − padding in the dilated input. There, multiples of the input's dilation are elements
+        // of the input.
         let by = axis.input_dilation as i64;
         let position = |output: u64, tap: u64| (output + tap * axis.dilation) as i64 - axis.padding_low as i64;
         let first = |phase: u64| (0..axis.window).filter(move |&k| position(phase, k) % by == 0);
@@ -80,12 +80,12 @@ impl Phases {
         Self { list, step: axis.input_dilation, dilation, padding_low: padding_low as u64, padding_high }
     }
 
-    /// Elements of an input with its padding.
+    /// Returns the elements of an input with its padding.
     pub fn padded(&self, input: u64) -> u64 {
         self.padding_low + input + self.padding_high
     }
 
-    /// How far taps reach from where a window is at.
+    /// Returns the number of elements that the taps of a window span.
     pub fn reach(&self) -> u64 {
         let reach = |phase: &Phase| phase.lead + (phase.taps.len() as u64).saturating_sub(1) * self.dilation + 1;
         self.list.iter().map(reach).max().unwrap_or(1)

@@ -1,4 +1,4 @@
-//! Where the windows of a contraction stand, and the planes of the input under them.
+//! Places of a contraction's windows, and the planes of the input under them.
 
 use super::geometry::Contraction;
 use super::image_sizes::Numbers;
@@ -15,24 +15,24 @@ pub struct Image<'a> {
 
 /// A plane of the input under a window.
 pub struct Plane {
-    /// Its ring, counted from a first one where all rows are staged.
+    /// Number of its ring, relative to `first_ring`.
     pub ring: u64,
-    /// That first one.
+    /// First ring of the image, if all rows are staged.
     pub first_ring: Value,
-    /// The first element of the input's plane.
+    /// First element of the plane in the input.
     pub first: Value,
-    /// Whether it is inside the input, where it may be outside.
+    /// Mask that is true if the plane is inside the input; `None` if all planes are.
     pub inside: Option<Value>,
 }
 
-/// The plane this many after the one that the window of an output row is at.
+/// Returns the plane at an offset from the first plane of an output row's window.
 pub fn plane_of(b: &mut KernelBuilder, Image { work, numbers }: Image<'_>, at: &RowPlace, ring: u64, offset: u64) -> Plane {
     let first_ring = at.ring;
     let plane = b.scale_index(at.plane, work.planes.stride as i64, offset as i64 - work.phases[0].padding_low as i64);
     plane_at(b, Image { work, numbers }, plane, at.image, (ring, first_ring))
 }
 
-/// The plane of this number, where all of the padding before the first one is there, of an image that begins at an element of the input.
+/// Returns the plane of this number, counted with the whole padding before the first plane. `image` is the first element of its image.
 pub fn plane_at(
     b: &mut KernelBuilder,
     Image { work, numbers }: Image<'_>,
@@ -49,17 +49,17 @@ pub fn plane_at(
     Plane { ring, first_ring, first: b.add(first, image), inside }
 }
 
-/// Where windows stand.
+/// The place of windows.
 #[derive(Clone, Copy)]
 pub struct RowPlace {
-    /// The image's first element in the input.
+    /// First element of the image in the input.
     pub image: Value,
-    /// The number of the window along the planes.
+    /// Number of the window along the planes.
     pub plane: Value,
-    /// The number of the window along the rows.
+    /// Number of the window along the rows.
     pub y: Value,
-    /// The first padded row that is not staged yet.
+    /// First padded row that is not staged yet.
     pub staged: Value,
-    /// The image's first ring, where all rows are staged.
+    /// First ring of the image, if all rows are staged.
     pub ring: Value,
 }

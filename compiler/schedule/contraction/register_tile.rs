@@ -1,4 +1,4 @@
-//! The register tile of a direct convolution or a product of matrices: how many pixels and how many vectors of output channels it has.
+//! The register tile of a direct convolution or a matrix product: its number of pixels, and of vectors of output channels.
 
 use super::form::Form;
 use super::geometry::Contraction;
@@ -7,22 +7,24 @@ use super::weights::Weights;
 use crate::machine::{DotProduct, Machine};
 use crate::schedule::context::{Context, Goal};
 
-/// Vectors whose sums a tile has, in two registers each. The rest of 32 is for operands, weights, and products that are under way.
+/// Number of vectors with sums in a tile; each has two registers. The remaining registers of 32 are for operands, weights and intermediate
+/// products.
 const VECTORS_IN_16_BITS: u64 = 8;
 
-/// Vectors of output channels for which a pixel's operands are repeated once.
+/// Maximum number of vectors of output channels that share the repeated operands of a pixel.
 const MOST_OF_PIXELS: u64 = 4;
 
 /// A register tile: pixels × vectors of output channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tile {
-    /// Pixels.
+    /// Number of pixels.
     pub pixels: u64,
-    /// Vectors of output channels.
+    /// Number of vectors of output channels.
     pub vectors: u64,
 }
 
-/// The register tile. `in_blocks` says that another kernel computes more pixels with the same weights, which must then lie alike for both.
+/// Chooses the register tile. `in_blocks` states that another kernel computes more pixels with the same weights, which must then have the same
+/// layout.
 pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
     let machine = cx.machine;
     let lanes = lanes_of(machine, form);
@@ -50,8 +52,8 @@ pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_b
     }
     let needed = outputs.max(NARROWEST).div_ceil(lanes).next_power_of_two();
     let vectors = needed.min(if width == 1 && !in_blocks { 8 } else { 4 });
-    // Accumulators, the pixels' operands and one vector of weights must stay in registers, beside the copies that x86's fused
-    // operations need here: they overwrite a factor.
+    // Accumulators, the operands of the pixels and one vector of weights must stay in registers. So must the copies for x86's fused operations,
+    // which overwrite a factor here.
     let pixels = match (form, vectors) {
         (_, 1) => 6,
         (_, 2) => 4,
@@ -62,7 +64,7 @@ pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_b
     Tile { pixels: pixels.min(width), vectors }
 }
 
-/// Tiles for machines that compute many at the same time, the one first that loads least for a product.
+/// Tiles for machines that compute many at the same time, those with the fewest loads for a product first.
 pub(super) const TILES_AT_ONCE: [Tile; 5] = [
     Tile { pixels: 4, vectors: 4 },
     Tile { pixels: 4, vectors: 2 },
@@ -71,16 +73,16 @@ pub(super) const TILES_AT_ONCE: [Tile; 5] = [
     Tile { pixels: 1, vectors: 1 },
 ];
 
-/// Tiles that keep such a machine busy.
+/// Number of tiles that keeps such a machine busy.
 const ENOUGH_AT_ONCE: u64 = 2048;
 
-/// Rows that tiles are cut from: each of all products, groups and images.
+/// Returns the number of output rows, of all matrix products, groups and images.
 fn rows_of_all(work: &Contraction) -> u64 {
     let matrices = work.matrices.iter().map(|matrices| matrices.count);
     [work.groups, work.batch, work.planes.output, work.output_size[0]].into_iter().chain(matrices).fold(1, u64::saturating_mul)
 }
 
-/// The largest tile of which there are enough, for rows of this width and this number of vectors of output channels.
+/// Returns the largest tile that leaves enough tiles, for rows of this width and this number of vectors of output channels.
 fn tile_at_once(rows: u64, width: u64, vectors: u64) -> Tile {
     let most = vectors.next_power_of_two();
     let within = |tile: Tile| Tile { pixels: tile.pixels.min(width), vectors: tile.vectors.min(most) };
@@ -89,69 +91,69 @@ fn tile_at_once(rows: u64, width: u64, vectors: u64) -> Tile {
     TILES_AT_ONCE.into_iter().map(within).find(|tile| count(tile) >= ENOUGH_AT_ONCE).unwrap_or(last)
 }
 
-/// The tile of small code: each pixel and each vector has an epilogue of its own, and so have the pixels that are left of a row.
+/// Returns the tile of small code. Each pixel and each vector has its own epilogue, and so have the remaining pixels of a row.
 fn small_tile(vectors: u64, width: u64) -> Tile {
     let pixels = if width.is_multiple_of(2) { 2 } else { 1 };
     Tile { pixels, vectors: vectors.min(2) }
 }
 
-/// The tile of a machine whose products add in place: registers hold sums, the weights of a step, one pixel's operand, and the
-/// product itself where adding it is an instruction of its own.
-/// `is_one` says that output channels which fill no vector are one panel.
-/// `is_one_round` says that all of k is written out: sums that no loop hands on leave some registers to others.
+/// Returns the tile of a machine whose products add in place. Registers hold sums, the weights of a step, one pixel's operand, and the product
+/// itself if the addition is a separate instruction.
+/// `is_one` states that output channels that fill no vector are one panel.
+/// `is_one_round` states that all of k is unrolled: sums outside a loop leave some registers to others.
 fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks, is_one): (u64, bool, bool), is_one_round: bool) -> Tile {
     let registers = u64::from(machine.registers.count());
-    // Whole vectors of output channels, and perhaps part of one.
+    // Output channels are whole vectors, and perhaps a part of one.
     let full = outputs / lanes_of(machine, form);
     let named = names_elements(machine, form);
     let apart = match form.is_of_pairs() && machine.dot == DotProduct::Signed16 {
         true => 1,
-        // Products by several instructions have parts of their own.
+        // Products of several instructions have intermediate results.
         false if machine.by_element && !named => PARTS,
         false if named && is_one_round => SPARE,
         false => 0,
     };
-    // One pixel alone: its weights are read by the products themselves.
+    // Products of a single pixel read their weights from memory.
     let most = match width {
         1 if !in_blocks => registers / 2 - 2,
         _ if registers >= 32 => 4,
         _ => 2,
     };
     let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && v <= full).unwrap_or(1);
-    // More than eight sums hide no more latency, and their epilogues are long. With a single vector each product has a load of its own, beside
-    // those of the weights: more pixels share these, and leave products room to be late.
+    // More than eight sums hide no more latency, and have long epilogues. With a single vector, each product has its own load, beside the loads
+    // of weights. More pixels share these, and allow more products in flight.
     let is_tall = vectors == 1 && registers >= 32 && (full > 0 || is_one || outputs.is_power_of_two());
     let enough = if is_tall && !named { 16 } else { 8 };
     let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(enough);
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
 }
 
-/// Registers beside the sums for products that are several instructions each: the parts of some that are under way.
+/// Registers for the intermediate results of products of several instructions.
 const PARTS: u64 = 11;
 
-/// Registers that a tile leaves free where no loop holds its sums in place.
+/// Registers that a tile leaves free if its sums are not in a loop.
 const SPARE: u64 = 4;
 
-/// Groups of k that are written out.
+/// Maximum number of groups of k that are unrolled completely.
 const ONE_ROUND: u64 = 8;
 
-/// Whether products name the operands of a pixel by lanes of a register.
+/// Tests whether products take the operands of a pixel as elements of a register.
 pub(super) fn names_elements(machine: &Machine, form: Form) -> bool {
     machine.by_element && (form == Form::Float || form.is_of_bytes() && machine.byte_fours)
 }
 
-/// Bytes of a panel that stay in a first-level cache beside the pixels of a tile.
+/// Maximum bytes of a panel that stays in a first-level cache beside the pixels of a tile.
 const MOST_PANEL: u64 = 28 << 10;
 
-/// Bytes of weights that come from further away than a second-level cache, where others have been read since.
+/// Minimum bytes of weights that are no longer in a second-level cache after others have been read.
 const FAR_WEIGHTS: u64 = 1 << 16;
 
-/// Pixels from which a tile of two vectors loads hardly more for a product than a tile of four.
+/// Minimum number of pixels for which a tile of two vectors loads hardly more for a product than a tile of four.
 const FEWEST_OF_TWO: u64 = 10;
 
-/// A tile of bytes with fewer vectors and more pixels, which reads fewer weights for the same products: all pixels of an image that is one short row, where the
-/// weights come from far, so that they are one stream; else half the vectors, where the weights of a panel of all of them leave the first-level cache and
-/// tiles of all of them would not be full. A sum takes `depth` products.
+/// Returns a tile of bytes with fewer vectors and more pixels, if it reads fewer weights for the same products. An image that is one short row
+/// is one tile if its weights come from far away, so that they are one stream. Otherwise the tile has half of the vectors if a panel of all
+/// vectors leaves the first-level cache, and full tiles of all vectors are impossible. A sum takes `depth` products.
 fn taller_tile(machine: &Machine, form: Form, tile: Tile, (width, is_one_row): (u64, bool), (depth, outputs): (u64, u64)) -> Tile {
     let most = |vectors: u64| (u64::from(machine.registers.count()) - vectors - 1) / vectors;
     if form != Form::Unsigned8 || tile.vectors != 4 {
@@ -167,27 +169,27 @@ fn taller_tile(machine: &Machine, form: Form, tile: Tile, (width, is_one_row): (
     if panel > MOST_PANEL && !is_full && pixels >= FEWEST_OF_TWO { Tile { pixels, vectors: 2 } } else { tile }
 }
 
-/// Output channels whose sums a vector has.
+/// Returns the number of output channels whose sums are in a vector.
 pub(super) fn lanes_of(machine: &Machine, form: Form) -> u64 {
-    // Products that are added in 16 bits fill two registers.
+    // Products that are added in 16 bits have sums in two registers.
     let registers = if matches!(form, Form::In16Bits { .. }) { form.sums() } else { 1 };
     (registers * u64::from(machine.lanes(4)) / form.sums()).max(1)
 }
 
-/// Whether a machine loads the weights of any number of output channels at once.
+/// Tests whether a machine loads the weights of any number of output channels at once.
 pub(super) fn loads_part(machine: &Machine, form: Form) -> bool {
     u64::from(machine.masked_lanes) >= COMMON * form.group()
 }
 
-/// Whether the last strips lie side by side: constants that products load as they are stored, where a level loads part of a vector. On a GPU lanes
-/// are rounds of a loop.
+/// Tests whether the last strips are joined. They are for constants that products load as stored, if a CPU level loads part of a vector. GPUs
+/// do not join them: their lanes are rounds of a loop.
 pub(super) fn joins_rests(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
     let as_stored =
         work.weights.are_whole_bytes() || matches!(work.weights, Weights::Floats(_)) && work.weights.sparse_elements().is_none();
     as_stored && !work.open && cx.levels.iter().all(|level| !level.at_once) && cx.levels.iter().any(|level| loads_part(level, form))
 }
 
-/// The tile of products that are added in 16 bits. `in_blocks` says that rows of one pixel have as many vectors as others.
+/// Returns the tile of products that are added in 16 bits. `in_blocks` states that rows of one pixel have as many vectors as others.
 fn tile_in_16_bits(outputs: u64, width: u64, in_blocks: bool) -> Tile {
     let most = if width == 1 && !in_blocks { VECTORS_IN_16_BITS } else { MOST_OF_PIXELS };
     let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && 4 * v <= outputs).unwrap_or(1);

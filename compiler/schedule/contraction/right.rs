@@ -5,10 +5,10 @@ use crate::ir::{ElementType, InstData, Value, stored_right};
 use crate::schedule::context::Context;
 use crate::schedule::unsupported::Unsupported;
 
-/// Reads the right operand of a `conv` or `matmul`. `computed` has even a constant read when the program runs.
+/// Reads the right operand of a `conv` or `matmul`. With `computed`, even a constant is read at run time.
 ///
 /// # Errors
-/// For element types without a schedule.
+/// [`Unsupported`] if the element type has no schedule.
 pub fn read(cx: &Context<'_>, data: &InstData, zero_point: i64, computed: bool) -> Result<Weights, Unsupported> {
     let operand = data.operands[1];
     let (source, subtracted) = stored_right(cx.function, data);
@@ -44,7 +44,7 @@ fn of_tensor(cx: &Context<'_>, tensor: Value, zero_point: i64) -> Result<Weights
     Ok(Weights::Computed { tensor, element, zero_point, count: cx.shape(tensor)?.iter().product() })
 }
 
-/// Whether every integer of a type fits 16 bits when the zero point is subtracted.
+/// Checks that every integer of a type fits 16 bits after its zero point is subtracted.
 fn check_range(element: ElementType, zero_point: i64) -> Result<(), Unsupported> {
     let (low, high) = element.integer_range().unwrap_or((0, 0));
     let fits = [low, high].iter().all(|&n| i16::try_from(n - i128::from(zero_point)).is_ok());

@@ -1,6 +1,6 @@
-//! Staged rows of bytes in pairs: two rows of an image, padded, an element of the first and the one below it side by side. They are a ring
-//! of as many pairs as windows reach over. A product takes the bytes of two rows, or of four, from one place, and no window has to bring
-//! them together. Every input row is staged before the output rows that need it are written, so the output may overwrite the input.
+//! Staged rows of bytes in pairs: two padded rows of an image, interleaved element by element. They are a ring of as many pairs as windows
+//! span. A product takes the bytes of two or four rows from one place, so windows need not combine them. Every input row is staged before the
+//! output rows that need it are written, so the output may overwrite the input.
 
 use super::form::Form;
 use super::geometry::Contraction;
@@ -12,39 +12,39 @@ use crate::schedule::loops::row;
 /// The ring of pairs.
 #[derive(Clone, Debug)]
 pub struct RowPairs {
-    /// How products take the bytes.
+    /// Form in which products take the bytes.
     form: Form,
-    /// Pairs of the ring.
+    /// Number of pairs in the ring.
     pub count: u64,
     /// Bytes of a pair.
     bytes: u64,
     /// Bytes after the last pair that reads of whole vectors may touch.
     slack: u64,
-    /// Channels of a block whose bytes lie in the order of [`orders::spread`], if they do.
+    /// Number of channels in a block whose bytes have the order of [`orders::spread`]; `None` without this order.
     spread: Option<u16>,
     /// Bytes of a vector.
     vector: u16,
 }
 
 impl RowPairs {
-    /// A ring of this many pairs for a contraction of bytes, whose products have a form and read this many channels at a time.
+    /// Makes a ring of this many pairs for a contraction of bytes. Its products have a form, and read this many channels at a time.
     pub fn new(machine: &Machine, (work, form): (&Contraction, Form), count: u64, channels: u64) -> Self {
         let width = work.phases[2].padded(work.input_size[1]);
         Self { form, count, bytes: 2 * width * work.channels, slack: 2 * channels, spread: None, vector: machine.vector_bytes() }
     }
 
-    /// These, with each block of this many channels in the order of [`orders::spread`].
+    /// Puts each block of this many channels into the order of [`orders::spread`].
     pub fn spread(mut self, channels: u64) -> Self {
         self.spread = u16::try_from(channels).ok();
         self
     }
 
-    /// Whether blocks are in the order of [`orders::spread`].
+    /// Tests whether blocks are in the order of [`orders::spread`].
     pub fn is_spread(&self) -> bool {
         self.spread.is_some()
     }
 
-    /// Bytes of the ring.
+    /// Returns the bytes of the ring.
     pub fn ring_bytes(&self) -> u64 {
         self.count * self.bytes + self.slack
     }
@@ -58,7 +58,7 @@ impl RowPairs {
         });
     }
 
-    /// Where a pair lies.
+    /// Returns the place of a pair in the ring.
     pub fn slot(&self, b: &mut KernelBuilder, pair: Value) -> Value {
         if self.count == 1 {
             return b.index(0);
@@ -68,7 +68,7 @@ impl RowPairs {
         b.scale_index(slot, self.bytes as i64, 0)
     }
 
-    /// Stages the pairs of a range: of the image that begins at an element, two rows a pair, the first of them a padded row.
+    /// Stages the pairs of a range, for the image that begins at an element. A pair has two padded rows.
     pub fn stage(
         &self,
         b: &mut KernelBuilder,
@@ -102,7 +102,7 @@ impl RowPairs {
         });
     }
 
-    /// Brings two rows together.
+    /// Interleaves two rows.
     fn copy(
         &self,
         b: &mut KernelBuilder,
@@ -136,7 +136,7 @@ impl RowPairs {
         });
     }
 
-    /// The order in which the elements of two rows become those of a pair.
+    /// Returns the order in which the elements of two rows become a pair.
     fn order(&self, lanes: u16) -> Vec<u16> {
         let order = orders::interleaved(lanes);
         match self.spread {
@@ -151,9 +151,9 @@ impl RowPairs {
 
 /// A row of the input.
 struct PairPlace {
-    /// Its number; where it may be outside, that of a row inside.
+    /// Number of the row, clamped to the input.
     row: Value,
-    /// Whether it is inside, where it may be outside.
+    /// Mask that is true if the row is inside the input; `None` if it always is.
     inside: Option<Value>,
 }
 
@@ -165,7 +165,7 @@ fn place_within(b: &mut KernelBuilder, first: Value, after: i64, rows: u64) -> P
     PairPlace { row: b.binary(BinaryOp::SignedMin, row, last), inside: Some(inside) }
 }
 
-/// The bits that are kept of a row, and those that take the place of the others: all and none, or none and padding.
+/// Returns a mask for the bits of a row, and bits to replace the others: all bits and none, or no bits and padding.
 fn kept(b: &mut KernelBuilder, inside: Value, border: i64, lanes: u16) -> (Value, Value) {
     let byte = Type::scalar(Lane::I8);
     let (zero, one, border) = (b.int(byte, 0), b.int(byte, 1), b.int(byte, border));

@@ -1,6 +1,6 @@
-//! Long rows in sections. An image that is a single row is computed some pixels at a time: each section is a row of windows. The ring holds what
-//! the windows of one section read. What they share with those of the next moves to its start, and only what is new is staged behind that. So every
-//! pixel of the input is read once, before the output that may lie in its place is written.
+//! Long rows in sections. An image that is a single row is computed some pixels at a time: each section is a row of windows. The ring holds the
+//! pixels that the windows of one section read. Pixels that the next section needs, too, move to its start, and only new pixels are staged
+//! behind them. So every input pixel is read once, before the output that may overwrite it is written.
 
 use super::geometry::{Contraction, pointwise};
 use super::long_row::LongRow;
@@ -14,25 +14,26 @@ use crate::schedule::quantity::Number;
 /// Elements of a section that leave room in a first-level cache.
 const ELEMENTS: u64 = 2048;
 
-/// Pixels of a section: fewer are no whole tiles, and more save no loads of weights.
+/// Limits of a section's pixels. Fewer do not make whole tiles, and more do not save loads of weights.
 const LONGEST: u64 = 256;
 const SHORTEST: u64 = 32;
 
-/// Weights that are not left in a second-level cache from one section to the next, and the pixels that make up for their loads.
+/// Number of weights that do not stay in a second-level cache between sections. `SHORTEST_OF_MANY` is the number of pixels that makes up for
+/// their loads.
 const MANY_WEIGHTS: u64 = 1 << 16;
 const SHORTEST_OF_MANY: u64 = 128;
 
-/// Sections of a row from which on it does not matter that the last one is cut short, and pixels that all tiles divide.
+/// Number of sections for which a shorter last section does not matter. `WHOLE_TILES` is a number of pixels that all tiles divide.
 const MANY: u64 = 8;
 const WHOLE_TILES: u64 = 48;
 
-/// Pixels of a short section: some tiles. Of a window, whose pixels are moved from section to section, and of single pixels, which have small rings.
+/// Pixels of a short section, which is a few tiles. Windows move pixels from section to section; single pixels have small rings.
 const SHORT: u64 = 4;
 const SHORT_OF_PIXELS: u64 = 8;
 
 impl Contraction {
-    /// Cuts a long row into sections, where the image is one whose rows are staged. Sections are short if `short` says so. Otherwise gives the
-    /// elements that short ones would move beside what these move, if the row has short ones.
+    /// Divides a long row into sections, if the image is one and its rows are staged. `short` asks for short sections. Otherwise returns the
+    /// additional elements that short sections would move, if the row can have short ones.
     pub fn cut_row(&mut self, short: bool) -> Option<u64> {
         if !self.is_long_row() {
             return None;
@@ -49,7 +50,7 @@ impl Contraction {
         more.filter(|_| !short)
     }
 
-    /// Whether the image is a single row that may be cut.
+    /// Tests whether the image is a single row that may be divided.
     fn is_long_row(&self) -> bool {
         let is_row =
             self.sizes.is_none() && self.is_one_plane() && self.input_size[0] == 1 && self.window[0] == 1 && self.output_size[0] == 1;
@@ -57,24 +58,24 @@ impl Contraction {
         is_row && is_plain && !matches!(self.weights, Weights::Computed { .. })
     }
 
-    /// Output pixels of the row, of the phase that has most.
+    /// Returns the number of output pixels of the row, of the phase that has most.
     fn row_pixels(&self) -> u64 {
         self.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0)
     }
 
-    /// The output pixels of a short section, if the row has some of them.
+    /// Returns the number of output pixels of a short section, if the row has several of them.
     pub fn short_section(&self) -> Option<u64> {
         if self.is_long_row() { short_section(self.row_pixels(), if self.is_pointwise() { SHORT_OF_PIXELS } else { SHORT }) } else { None }
     }
 
-    /// Elements of the ring that sections of a length move to its start.
+    /// Returns the number of the ring's elements that sections of a length move to its start.
     fn moved_by_sections(&self, length: u64) -> u64 {
         let sections = self.row_pixels().div_ceil(length.max(1));
         let both = self.phases[2].reach().saturating_sub(self.strides[1]);
         sections.saturating_sub(1).saturating_mul(both.saturating_mul(self.channels))
     }
 
-    /// Cuts the row into sections of so many output pixels.
+    /// Divides the row into sections of `length` output pixels.
     fn cut_into(&mut self, length: u64) {
         let sections = self.row_pixels().div_ceil(length);
         let columns = &mut self.phases[2];
@@ -89,8 +90,8 @@ impl Contraction {
     }
 }
 
-/// The pixels of the sections of a row, if it is cut: such that all are as long, or the row has many. Pixels of the input have so many elements from one
-/// window to the next.
+/// Returns the number of pixels in the sections of a row, if it is divided: all sections are equal, or the row has many. `elements` is the
+/// distance between the windows of neighbouring pixels.
 fn section(pixels: u64, elements: u64, weights: u64) -> Option<u64> {
     let shortest = if weights > MANY_WEIGHTS { SHORTEST_OF_MANY } else { SHORTEST };
     let wanted = (ELEMENTS / elements.max(1)).clamp(shortest, LONGEST);
@@ -103,14 +104,14 @@ fn section(pixels: u64, elements: u64, weights: u64) -> Option<u64> {
     nearest.or_else(|| (pixels >= MANY * many).then_some(many))
 }
 
-/// The pixels of the short sections of a row: about as many as wanted, such that all are as long if there is such a number.
+/// Returns the number of pixels in the short sections of a row: about `wanted`, and a divisor of the row if possible.
 fn short_section(pixels: u64, wanted: u64) -> Option<u64> {
     let even = (wanted / 2 + 1..=wanted + wanted / 2).filter(|length| pixels.is_multiple_of(*length));
     let length = even.min_by_key(|length| length.abs_diff(wanted)).unwrap_or(wanted);
     (length < pixels).then_some(length)
 }
 
-/// Stages what the windows of a section need. Gives the first padded pixel not staged then.
+/// Stages the pixels that the windows of a section need. Returns the first padded pixel that is not staged yet.
 pub fn stage(
     b: &mut KernelBuilder,
     (image, row): (Image<'_>, LongRow),
@@ -129,7 +130,7 @@ pub fn stage(
         if_then(b, is_next, |b| staging.move_to_start(b, ring, step * staging.channels, (span - step) * staging.channels));
     }
     let first = b.binary(BinaryOp::SignedMax, at.staged, top);
-    // Padded pixels that are in the image.
+    // These are the limits of padded pixels inside the image.
     let (low, high) = (columns.padding_low as i64, columns.padding_low + row.input);
     let (low_value, high_value) = (b.index(low), b.index(high as i64));
     let inside = |b: &mut KernelBuilder, pixel: Value| {
@@ -137,7 +138,7 @@ pub fn stage(
         b.binary(BinaryOp::SignedMin, pixel, high_value)
     };
     let (begin, finish) = (inside(b, first), inside(b, end));
-    // A section may lie in the padding as a whole.
+    // A section may be completely in the padding.
     let before = b.binary(BinaryOp::SignedMin, begin, end);
     let after = b.binary(BinaryOp::SignedMax, finish, first);
     let place = |b: &mut KernelBuilder, pixel: Value| {

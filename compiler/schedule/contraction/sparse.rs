@@ -1,28 +1,28 @@
-//! Panels of which the model holds only what is not zero: the elements in the order of the panel, and beside each its distance from
-//! the one before. The kernel clears a panel in scratch memory and puts them in their places, once for all pixels.
+//! Panels for which the model holds only non-zero elements: the elements in the order of the panel, and for each its distance from the one
+//! before. The kernel clears a panel in scratch memory and writes the elements to their places, once for all pixels.
 //!
-//! A distance is a byte. Where it would be longer, an element that is zero stands in between.
+//! A distance is a byte. A longer distance is divided by an element that is zero.
 
 use crate::ir::Data;
 use crate::kernel::{Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::loops::row;
 
-/// The longest distance that is written down.
+/// Longest distance in one byte.
 const FARTHEST: usize = u8::MAX as usize;
 
 /// The elements of panels that are not zero.
 #[derive(Default)]
 pub struct Entries {
-    /// The elements, this many bytes each.
+    /// Elements of equal size.
     pub elements: Vec<u8>,
-    /// How far each is from the one before it in its strip, or from the strip's start.
+    /// Distance of each element from the one before it in its strip, or from the start of the strip.
     distances: Vec<u8>,
-    /// For each lane of each strip, and after the last: the entries before the strip that it is in.
+    /// Number of entries before the strip of each lane, for all lanes of all strips. The last number is the count of all entries.
     starts: Vec<u32>,
 }
 
-/// Bytes of this many elements that are not zero, `size` bytes each, in panels of this many lanes, if no distance is too long.
+/// Returns the bytes of this many non-zero elements of `size` bytes, in panels of this many lanes, if no distance is too long.
 pub fn bytes(elements: u64, size: u64, lanes: u64) -> u64 {
     elements * (size + 1) + 4 * (lanes + 1)
 }
@@ -30,13 +30,13 @@ pub fn bytes(elements: u64, size: u64, lanes: u64) -> u64 {
 /// Entries as the model holds them.
 #[derive(Clone)]
 pub struct Packed {
-    /// The elements.
+    /// Elements that are not zero.
     pub elements: Data,
     distances: Data,
     starts: Data,
 }
 
-/// Where a kernel reads entries, beside the elements.
+/// Buffers from which a kernel reads the places of entries.
 #[derive(Clone, Copy)]
 pub struct Places {
     distances: Buffer,
@@ -64,7 +64,7 @@ impl Entries {
         }
     }
 
-    /// All of them, as the model holds them.
+    /// Returns all entries as the model holds them.
     pub fn packed(mut self) -> Packed {
         self.starts.push(self.distances.len() as u32);
         let starts: Vec<u8> = self.starts.iter().flat_map(|start| start.to_le_bytes()).collect();
@@ -73,15 +73,15 @@ impl Entries {
 }
 
 impl Packed {
-    /// Declares what is read beside the elements.
+    /// Declares the buffers beside the elements.
     pub fn declare(&self, b: &mut KernelBuilder, arguments: &mut Arguments) -> Places {
         let mut buffer = |name: &str, lane: Lane, data: &Data| arguments.data(b, name, data.clone(), lane, 64);
         Places { distances: buffer("distances", Lane::I8, &self.distances), starts: buffer("starts", Lane::I32, &self.starts) }
     }
 }
 
-/// Fills a strip from an element of `to` on, of this many lanes and `count` elements. `lane` is the number of its first lane among those of
-/// all panels; what is cleared is cleared a `vector` at a time.
+/// Fills a strip of this many lanes and `count` elements, from an element of `to` on. `lane` is the number of its first lane among those of all
+/// panels. The strip is cleared a `vector` at a time.
 pub fn fill(
     b: &mut KernelBuilder,
     (from, to): (Buffer, Buffer),

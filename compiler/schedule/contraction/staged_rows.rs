@@ -1,4 +1,4 @@
-//! Rows of windows one after another, each with what its windows read staged.
+//! Loops over rows of windows, which stage the rows that the windows read.
 
 use super::phases::Phase;
 use super::places::{Image, RowPlace, plane_at, plane_of};
@@ -6,7 +6,7 @@ use super::sections;
 use super::staging::{Ring, Staging};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Value};
 
-/// Where rounds of loops run at the same time: stages all rows of an image, whose first element and whose number are given.
+/// Stages all rows of an image, if rounds of loops run at the same time. `first` is its first element, and `number` its number.
 pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, buffers: (Buffer, Ring), (first, number): (Value, Value)) {
     let work = image.work;
     let phases = &work.phases[0];
@@ -22,8 +22,8 @@ pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, b
     });
 }
 
-/// Calls `body` for each row of windows from one to another, the first of which is at a place, with what its windows read staged. `at_once` says
-/// that rounds run at the same time: all is staged then.
+/// Calls `body` for each row of windows in a range, and stages the rows that its windows read. With `at_once`, rounds run at the same time, and
+/// everything is staged already.
 pub fn for_rows(
     b: &mut KernelBuilder,
     (image, at_once): (Image<'_>, bool),
@@ -43,7 +43,7 @@ pub fn for_rows(
     });
 }
 
-/// Stages what the windows at a place need. Gives the first padded row not staged then.
+/// Stages the rows that the windows at a place need. Returns the first padded row that is not staged yet.
 fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
     let work = image.work;
     if let (Some(row), Some(staging)) = (work.sections, staging) {
@@ -54,7 +54,7 @@ fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buf
     let mut end = b.scale_index(top, 1, work.rows_reached() as i64);
     let Some(staging) = staging.filter(|staging| staging.chunk.is_none()) else { return end };
     if !work.is_one_phase() {
-        // The phase that reaches furthest may have no window at the last rows of others.
+        // The phase that reaches furthest may have no window at the last rows of other phases.
         let rows = b.index(phases.padded(work.input_size[0]) as i64);
         end = b.binary(BinaryOp::SignedMin, end, rows);
     }
@@ -66,7 +66,7 @@ fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buf
     end
 }
 
-/// The first element of each window row of phases along planes and rows, planes outermost.
+/// Returns the first element of each window row, for phases along planes and rows. Planes are outermost.
 pub fn window_rows(
     b: &mut KernelBuilder,
     image: Image<'_>,

@@ -1,8 +1,8 @@
-//! Staged rows: a contraction's input rows are brought into scratch memory once, padded and converted, in a ring of as many
-//! rows as the window reaches over. Windows then read whole taps without tests for the border, and since every input row is
-//! staged before the output row that needs it is written, the output may overwrite the input. A window over several planes has a
-//! ring for each of its planes. Of an image whose channels lie in planes, those of a pixel are put side by side on the way. A long row that is a single pixel is not staged as a whole, but in chunks, each just before the products
-//! that read it.
+//! Staged rows: a contraction's input rows are copied to scratch memory once, padded and converted. They are a ring of as many rows as the
+//! window spans. So windows read whole taps without tests for the border. Every input row is staged before the output row that needs it is
+//! written, so the output may overwrite the input. A window over several planes has a ring for each of its planes. If an image has its channels
+//! in planes, staging puts the channels of a pixel side by side. A long row of a single pixel is staged in chunks, each just before the
+//! products that read it.
 
 use super::form::Form;
 use super::geometry::Contraction;
@@ -23,20 +23,20 @@ use crate::schedule::unsupported::Unsupported;
 /// Elements of a chunk: little memory, and enough products to make up for a loop around them.
 const CHUNK: u64 = 256;
 
-/// Elements of rings that no model needs: windows may reach, and padding may be, far beyond the input.
+/// Maximum elements of the rings. No model needs more, but windows and padding may exceed the input by far.
 const MOST_ELEMENTS: u128 = 1 << 32;
 
 /// The ring of staged rows.
 #[derive(Clone, Debug)]
 pub struct Staging {
-    /// How elements are held.
+    /// Form of the elements.
     pub form: Form,
-    /// The planes that windows reach, from where one is at; each has a ring.
+    /// Planes that a window reads, relative to its first one; each has a ring.
     pub planes: Vec<u64>,
-    /// Whether every padded row of every plane of every image has a place of its own, where rounds of loops run at the same time: a ring for
-    /// each padded plane.
+    /// `true` if every padded row of every plane of every image has its own place, because rounds of loops run at the same time. Then each
+    /// padded plane has a ring.
     pub whole: bool,
-    /// Rings.
+    /// Number of rings.
     rings: u64,
     /// Rows of a ring.
     pub rows: u64,
@@ -46,29 +46,29 @@ pub struct Staging {
     pub channels: u64,
     /// Repetitions of each channel.
     pub repeat: u64,
-    /// Elements of a row that are staged at a time, if not all.
+    /// Elements of a row that are staged at a time; `None` for whole rows.
     pub chunk: Option<u64>,
-    /// Elements of 16 bits that are staged in the order of [`orders::spread`], each this many of a pixel for themselves. What is left of a pixel keeps its
+    /// Number of 16-bit elements in a block that is staged in the order of [`orders::spread`]. The remaining elements of a pixel keep their
     /// order.
     pub spread: Option<u16>,
     /// Elements after the last row that reads of whole vectors may touch.
     pub slack: u64,
     /// Bytes of a vector.
     vector_bytes: u16,
-    /// Lanes of vectors in which the channels of planes are put side by side.
+    /// Lanes of the vectors that are transposed if channels are in planes.
     turned: u16,
 }
 
-/// Buffers of a kernel that stages: the rows, or the input itself where nothing is staged.
+/// Buffers of a kernel that stages: the rows, or the input itself if nothing is staged.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
-    /// What windows read.
+    /// Buffer that windows read.
     pub rows: Buffer,
-    /// The border and the zero point where they are not known until the program runs.
+    /// Border and zero point, if they are known only at run time.
     numbers: Option<Buffer>,
 }
 
-/// Positions among the numbers.
+/// Positions in this buffer.
 const BORDER: i64 = 0;
 const ZERO_POINT: i64 = 1;
 
@@ -78,17 +78,17 @@ fn splat(b: &mut KernelBuilder, numbers: Buffer, which: i64, lanes: u16) -> Valu
 }
 
 impl Ring {
-    /// The input, which windows read as it is.
+    /// Returns the input as a ring, which windows read in place.
     pub fn unstaged(input: Buffer) -> Self {
         Self { rows: input, numbers: None }
     }
 }
 
 impl Staging {
-    /// The ring for a contraction, each channel repeated.
+    /// Makes the ring of a contraction, with each channel repeated.
     ///
     /// # Errors
-    /// When it has more elements than any model needs.
+    /// [`Unsupported`] if it has more elements than any model needs.
     pub fn new(machine: &Machine, contraction: &Contraction, form: Form, repeat: u64) -> Result<Self, Unsupported> {
         let channels = contraction.channels * repeat;
         let [planes, rows, columns] = &contraction.phases;
@@ -138,7 +138,7 @@ impl Staging {
         })
     }
 
-    /// The lane type of staged elements.
+    /// Returns the lane type of staged elements.
     pub fn lane(&self) -> Lane {
         match self.form {
             Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } => Lane::I16,
@@ -147,17 +147,17 @@ impl Staging {
         }
     }
 
-    /// Elements of one plane's ring.
+    /// Returns the elements of one plane's ring.
     fn ring_elements(&self) -> u64 {
         self.rows * self.row_elements
     }
 
-    /// Elements of all rings.
+    /// Returns the elements of all rings.
     pub fn elements(&self) -> u64 {
         self.rings * self.ring_elements() + self.slack
     }
 
-    /// Bytes of all rings.
+    /// Returns the bytes of all rings.
     pub fn bytes(&self) -> u64 {
         self.elements() * u64::from(self.lane().bytes())
     }
@@ -197,17 +197,17 @@ impl Staging {
         self.fill(b, contraction, ring, zero, Number::Known(self.elements() as i64));
     }
 
-    /// Moves elements of the ring that are further behind to its start.
+    /// Moves elements of the ring, from `first` on, to its start.
     pub fn move_to_start(&self, b: &mut KernelBuilder, ring: Ring, first: u64, elements: u64) {
         let lanes = self.vector_bytes / self.lane().bytes() as u16;
-        // A vector is loaded before what it may overlap is overwritten.
+        // A vector is loaded before its place may be overwritten.
         Number::Known(elements as i64).row(b, lanes, 0, |b, i, active| {
             let value = b.load_active(ring.rows, i, first as i64, lanes, active);
             b.store_active(ring.rows, i, 0, value, active);
         });
     }
 
-    /// The first element of the slot for a padded row in a ring. Where all rows have one, rings are counted from a first one.
+    /// Returns the first element of the slot for a padded row in a ring. If all rows have slots, rings are counted from `first`.
     pub fn slot(&self, b: &mut KernelBuilder, first: Value, ring: u64, padded_row: Value) -> Value {
         let ring = (ring * self.ring_elements()) as i64;
         if self.whole {
@@ -273,7 +273,7 @@ impl Staging {
         });
     }
 
-    /// Stages a row whose channels lie in planes.
+    /// Stages a row whose channels are in planes.
     fn copy_planes(
         &self,
         b: &mut KernelBuilder,
@@ -292,7 +292,7 @@ impl Staging {
         interleave(b, self.turned, extents, (from, to), |b, raw| self.convert(b, contraction, ring, raw));
     }
 
-    /// Stages this many elements that lie side by side.
+    /// Stages this many consecutive elements.
     pub fn copy(
         &self,
         b: &mut KernelBuilder,
@@ -315,7 +315,7 @@ impl Staging {
             });
             return;
         }
-        // Whole vectors of bytes, and as many floats as keep two vectors in flight; bytes change places within 16 of them.
+        // Vectors are whole for bytes, and half as many floats keep two vectors in flight. Bytes are reordered within 16 of them.
         let lanes = match (self.form, self.spread) {
             (_, Some(lanes)) => lanes,
             (Form::Float | Form::Floats(_), _) => self.vector_bytes / 2,
@@ -332,7 +332,7 @@ impl Staging {
         {
             return self.spread_pixels(b, contraction, (input, ring), (from, to), elements as u64 / self.channels);
         }
-        // Bytes that change places in fours come in fours.
+        // Bytes that are reordered in groups of four come in groups of four.
         let unit = self.spread.unwrap_or(if matches!(self.form, Form::EvenAndOdd { .. }) { 4 } else { 1 });
         elements.row_of(b, (lanes, 0), unit, |b, i, active| {
             let source = b.add(from, i);
@@ -346,7 +346,7 @@ impl Staging {
         });
     }
 
-    /// Stages some pixels whose channels are whole blocks that are spread, and some more.
+    /// Stages some pixels whose channels are whole blocks in spread order, and a rest.
     fn spread_pixels(
         &self,
         b: &mut KernelBuilder,
@@ -375,7 +375,7 @@ impl Staging {
         });
     }
 
-    /// An input element in the staged form.
+    /// Converts an input element to the staged form.
     fn convert(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring, raw: Value) -> Value {
         match self.form {
             Form::Float | Form::Floats(_) => widen(b, raw, contraction.element),
@@ -403,7 +403,7 @@ impl Staging {
     }
 }
 
-/// A byte with the sign that a form has: an unsigned one is the signed one plus 128, which flips the top bit.
+/// Returns a byte with the sign of a form. An unsigned byte is the signed one plus 128, which flips the top bit.
 pub(super) fn with_sign(b: &mut KernelBuilder, element: ElementType, form: Form, raw: Value) -> Value {
     if element.is_signed_integer() == form.is_signed() {
         return raw;
@@ -413,7 +413,7 @@ pub(super) fn with_sign(b: &mut KernelBuilder, element: ElementType, form: Form,
     b.binary(BinaryOp::Xor, raw, top)
 }
 
-/// A byte with the sign that a form has, in 16 bits where products are of 16 bits.
+/// Returns a byte with the sign of a form, widened to 16 bits if products are of 16 bits.
 pub(super) fn held(b: &mut KernelBuilder, element: ElementType, form: Form, raw: Value) -> Value {
     let byte = with_sign(b, element, form, raw);
     match form.is_signed() {

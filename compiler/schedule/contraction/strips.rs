@@ -1,31 +1,31 @@
-//! How output channels are cut into strips, the pieces in which packed weights lie: as many of the full width as there are, then
-//! narrower ones for the rest, so that little of what is stored and computed is padding.
+//! Division of output channels into strips, the units of packed weights. There are as many strips of full width as possible, then narrower ones
+//! for the rest, so that little storage and work is padding.
 
-/// The fewest lanes of a strip: up to four are as fast on every machine, but these are padding in a model that ends in one number.
+/// Minimum lanes of a strip. Up to four are equally fast on every machine, but would be padding in a model with a single output.
 pub const NARROWEST: u64 = 2;
 
-/// Lanes of a strip that all CPU levels of an object read: a vector of 512 bits has as many sums, and shorter vectors fill it.
+/// Lanes of a strip that all CPU levels of an object read. It has the sums of a 512-bit vector, and shorter vectors divide it.
 pub const COMMON: u64 = 16;
 
-/// The strips of this many output channels.
+/// The strips of some output channels.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Strips {
-    /// Output channels.
+    /// Number of output channels.
     pub outputs: u64,
     /// Lanes of a strip of full width: a power of two.
     pub lanes: u64,
-    /// Lanes of those after them.
+    /// Lanes of the narrower strips at the end.
     rest: Vec<u64>,
 }
 
 impl Strips {
-    /// The strips of `outputs` channels, `lanes` of which are the full width: a power of two.
+    /// Divides `outputs` channels into strips with a full width of `lanes`, a power of two.
     pub fn new(outputs: u64, lanes: u64) -> Self {
         Self { outputs, lanes, rest: narrower(outputs % lanes) }
     }
 
-    /// The same with the last ones side by side as one, where they are less than a strip that all levels read: a machine that loads any number of lanes
-    /// takes them together, and others one after the other.
+    /// Joins the last strips to one, if together they are narrower than a strip that all levels read. A machine that loads any number of lanes
+    /// takes them together; others take them one after another.
     pub fn joined(mut self) -> Self {
         let mut joined = 0;
         while let Some(lanes) = self.rest.pop_if(|lanes| joined + *lanes < COMMON) {
@@ -35,24 +35,24 @@ impl Strips {
         self
     }
 
-    /// The lanes of every strip, in order.
+    /// Returns the lanes of every strip, in order.
     pub fn all(&self) -> impl Iterator<Item = u64> + '_ {
         self.after(0)
     }
 
-    /// The lanes of the strips after this many channels, which are whole strips of full width.
+    /// Returns the lanes of the strips after this many channels, which are whole strips of full width.
     pub fn after(&self, channels: u64) -> impl Iterator<Item = u64> + '_ {
         (channels / self.lanes..self.outputs / self.lanes).map(|_| self.lanes).chain(self.rest.iter().copied())
     }
 
-    /// Lanes of all strips.
+    /// Returns the lanes of all strips together.
     pub fn total(&self) -> u64 {
         self.outputs / self.lanes * self.lanes + self.rest.iter().sum::<u64>()
     }
 }
 
-/// Lanes of the strips of what is less than one of full width: one, or half of it and what the rest needs where one would be padding by
-/// more than an eighth and these are less.
+/// Returns the lanes of the strips for a rest below the full width. It is one strip, unless more than an eighth of it would be padding and two
+/// narrower ones have less.
 fn narrower(outputs: u64) -> Vec<u64> {
     if outputs == 0 {
         return vec![];

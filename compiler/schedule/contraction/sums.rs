@@ -1,4 +1,4 @@
-//! The sums of a contraction: what is known of them, and the form of the products that they add.
+//! The sums of a contraction: their bounds, and the form of their products.
 
 use super::form::Form;
 use super::geometry::Contraction;
@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::schedule::elementwise::sums::SumRanges;
 
 impl Contraction {
-    /// The largest magnitude of an integer input minus its zero point.
+    /// Returns the largest magnitude of an integer input minus its zero point.
     fn input_magnitude(&self) -> Option<i64> {
         let (low, high) = self.element.integer_range()?;
         if self.open {
@@ -16,7 +16,7 @@ impl Contraction {
         Some((low as i64 - self.input_zero_point).abs().max((high as i64 - self.input_zero_point).abs()))
     }
 
-    /// The interval of the sums, from the weights and the type of the input; `None` when it is not known.
+    /// Returns the interval of the sums, from the weights and the type of the input. `None` if it is unknown.
     pub fn range(&self) -> Option<(i64, i64)> {
         if self.open {
             return None;
@@ -27,8 +27,8 @@ impl Contraction {
         Some((-bound, bound))
     }
 
-    /// The intervals of the sums of all output channels, for constant weights whose sums stay within 32 bits; else none. That of one channel lies
-    /// around its bias, which may be far from 0 and from those of others.
+    /// Returns the interval of each output channel's sums, if weights are constant and all sums stay within 32 bits. The interval of a channel
+    /// is around its bias, which may be far from 0 and from other channels' biases.
     fn channel_ranges(&self) -> Option<Vec<(i64, i64)>> {
         let magnitudes = self.weights.magnitudes(self.per_output()).filter(|_| !self.open)?;
         let input = self.input_magnitude()?;
@@ -42,12 +42,12 @@ impl Contraction {
         (ranges.len() as u64 == self.outputs).then_some(ranges)
     }
 
-    /// What is known of the sums.
+    /// Returns the bounds of the sums.
     pub fn sum_ranges(&self) -> SumRanges {
         SumRanges { all: self.range(), channels: self.channel_ranges().unwrap_or_default() }
     }
 
-    /// How many products a 32-bit sum holds before it must be added to a 64-bit one; `None` where it holds all of them, or where
+    /// Returns the maximum number of products in a 32-bit sum before it must be added to a 64-bit one. `None` if it holds all of them, or if
     /// the result is modulo 2³² anyway.
     pub fn products_in_32_bits(&self) -> Option<u64> {
         if self.accumulator != ElementType::I64 || self.range().is_some_and(|(_, high)| high <= i64::from(i32::MAX)) {
@@ -59,29 +59,29 @@ impl Contraction {
         Some((i64::from(i32::MAX) / product) as u64)
     }
 
-    /// The value of a padded tap in a form.
+    /// Returns the value of a padded tap in a form.
     pub fn border(&self, form: Form) -> i64 {
         form.border(self.element, self.input_zero_point)
     }
 
-    /// The form of the operands on a machine that reads the same panels as those of all levels.
+    /// Returns the form of the operands on a machine that reads the same panels as all CPU levels.
     pub fn form(&self, machine: &Machine, levels: &[&Machine]) -> Form {
         let own = self.form_of_level(machine, levels);
         let bytes = levels.iter().map(|level| self.form_of_level(level, levels)).find(|form| form.is_of_bytes());
         let Some(bytes) = bytes.filter(|_| own == Form::Signed16) else { return own };
         let signed = bytes.is_signed();
-        // Where vectors are short and shifts overwrite their operand, or no other pixel shares the weights, taking bytes apart costs more
-        // than two sums.
+        // Separating bytes may cost more than two sums: if vectors are short and shifts overwrite their operand, or if no other pixel shares
+        // the weights.
         let apart = machine.splits_bytes && self.pixels() > 1 && self.reads_whole_fours();
         if apart { Form::EvenAndOdd { signed } } else { Form::Neighbours { signed } }
     }
 
-    /// Whether every tap of every pixel begins at a multiple of four elements, and products read the weights as they are stored.
+    /// Tests whether every tap of every pixel begins at a multiple of four elements, and products read the weights as stored.
     fn reads_whole_fours(&self) -> bool {
         (self.channels / self.groups).is_multiple_of(4) && self.weights.are_whole_bytes()
     }
 
-    /// The form of the operands on one of some levels, if it shared no panels with others. Panels of moved weights are not for GPUs.
+    /// Returns the form of the operands on one CPU level, if it shared no panels with others. GPUs do not use moved weights.
     fn form_of_level(&self, machine: &Machine, levels: &[&Machine]) -> Form {
         let form = self.form_alone(machine);
         let moves = form == Form::Signed16 && levels.iter().all(|level| !level.at_once) && self.moved(machine).is_some();
@@ -89,13 +89,13 @@ impl Contraction {
         self.in_16_bits(machine, form)
     }
 
-    /// The form of the operands on a machine alone, of weights as they are.
+    /// Returns the form of the operands on a single machine, for weights that are not moved.
     fn form_alone(&self, machine: &Machine) -> Form {
         if self.weights.are_floats() {
             return Form::Float;
         }
         let are_bytes = self.weights.fit_signed_byte(self.open) && self.element.bits() == 8 && self.products_in_32_bits().is_none();
-        // GPUs flip no signs: what that gains there is not measured.
+        // GPUs do not flip signs: the gain is not measured there.
         let takes = |form: &Form| are_bytes && (!machine.at_once || form.is_signed() == self.element.is_signed_integer());
         Form::of_bytes(machine).filter(takes).unwrap_or(Form::Signed16)
     }

@@ -14,7 +14,7 @@ use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
-/// Where a segment's elements are: in the row of the first pixel, with a constant offset, and in the panel.
+/// The place of a segment: its row for the first pixel, a constant offset in it, and its weights in the panel.
 #[derive(Clone, Copy)]
 pub(super) struct SegmentPlace {
     row: Value,
@@ -22,14 +22,14 @@ pub(super) struct SegmentPlace {
     /// See [`TilePlace::first`].
     first: u64,
     weights: Value,
-    /// The width of the panel.
+    /// Width of the panel.
     pub width: Width,
-    /// The weights of the panel beside it.
+    /// Weights of the panel beside this one.
     beside: Option<(Value, Width)>,
 }
 
 impl Lowering<'_> {
-    /// One register tile: sums, then the epilogue a pixel at a time.
+    /// Computes one register tile: sums, and then the epilogue, some pixels at a time.
     pub fn tile(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: u64) -> Result<(), Unsupported> {
         let (part, width, first) = (place.part, place.width, place.first);
         let segments = part.panels.extents.segments();
@@ -74,7 +74,7 @@ impl Lowering<'_> {
         self.epilogue(b, beside, &sums_beside)
     }
 
-    /// The epilogue of a tile, as many pixels at a time as fill a vector of what is stored.
+    /// Writes the epilogue of a tile, for as many pixels at a time as fill a vector of results.
     fn epilogue(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, sums: &[Value]) -> Result<(), Unsupported> {
         let schedule = self.schedule;
         let base = b.scale_index(place.pixel, schedule.work.outputs as i64, 0);
@@ -110,7 +110,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The sums of a pixel in one vector; those of floats that are in several lanes are added later, of several pixels together.
+    /// Returns the sums of a pixel in one vector. Sums of floats in several lanes are added later, for several pixels together.
     fn whole_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixel: i64, vectors: &[Value]) -> Value {
         let mut sums = join(b, vectors);
         if self.schedule.form.sums() > 1 && !self.schedule.form.is_of_floats() {
@@ -121,7 +121,7 @@ impl Lowering<'_> {
         if widens { b.convert(ConvertOp::SignExtend, sums, Lane::I64) } else { sums }
     }
 
-    /// The sums of a pixel, of sums that are in two lanes, and where they begin.
+    /// Adds the sums of a pixel that are in two lanes, and their initial values.
     fn added_pairs(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, sums: Value) -> Value {
         let lanes = place.width.lanes as u16;
         let sums = added_neighbours(b, sums, lanes);
@@ -134,7 +134,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where the sums of a tile begin; those that are in several lanes begin at zero.
+    /// Returns the initial sums of a tile. Sums in several lanes begin at zero.
     fn first_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: u64) -> Vec<Value> {
         let (form, (vectors, lanes)) = (self.schedule.form, place.width.vectors(self.schedule.lanes));
         let lane = match form {
@@ -158,14 +158,14 @@ impl Lowering<'_> {
         (0..pixels as i64).flat_map(|pixel| self.with_lacking(b, place, pixel, &first)).collect()
     }
 
-    /// Sums of a pixel of a tile, with what they lack.
+    /// Adds the correction of a pixel to its sums.
     fn with_lacking(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixel: i64, sums: &[Value]) -> Vec<Value> {
         let Some(lacking) = self.lacking else { return sums.to_vec() };
         let lacks = b.load_splat(lacking.pixels, place.x, pixel, b.ty(sums[0]).lanes);
         sums.iter().map(|&sum| b.add(sum, lacks)).collect()
     }
 
-    /// Adds the products of one segment to the sums: through 32-bit sums of parts of it where the sums are wider.
+    /// Adds the products of one segment to the sums. If sums are wider than 32 bits, parts of the segment have 32-bit sums first.
     fn segment(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, sums: Vec<Value>) -> Vec<Value> {
         let run = part.run();
         if let Some(chunk) = self.schedule.staging.as_ref().and_then(|staging| staging.chunk) {
@@ -195,7 +195,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Adds the products of a single pixel's row, each chunk of which is staged before them.
+    /// Adds the products of a single pixel's row. Each chunk is staged before its products.
     fn staged_chunks(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, sums: Vec<Value>, chunk: u64) -> Vec<Value> {
         let (form, channels) = (self.schedule.form, self.schedule.work.channels);
         let whole = channels / chunk * chunk;
@@ -218,7 +218,7 @@ impl Lowering<'_> {
         products(b, end, channels - whole, &Part { unroll: unroll(&self.schedule.cx, groups, form), ..part.clone() }, &sums)
     }
 
-    /// Adds the products of a range of a segment, or of all of it, to sums of the width that products have.
+    /// Adds the products of a segment, or of a range of it, to sums of the width that products have.
     fn products(
         &self,
         b: &mut KernelBuilder,
@@ -250,7 +250,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// One round of the innermost loop: `unroll` groups of k.
+    /// Writes one round of the innermost loop: `unroll` groups of k.
     fn round(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, mut sums: Vec<Value>) -> Vec<Value> {
         let schedule = self.schedule;
         let (vectors, lanes) = at.width.vectors(self.schedule.lanes);
@@ -263,8 +263,8 @@ impl Lowering<'_> {
                 let sum = &mut sums[number as usize];
                 *sum = self.product(b, x, w, *sum);
             };
-            // Weights first and then each pixel's operand just before its products: this takes the fewest registers where sums stay in theirs. Where a
-            // register has a pixel's operands of several groups, all pixels' stay, and weights come and go.
+            // Weights come first, and each pixel's operand just before its products. This takes the fewest registers if sums stay in place. If
+            // a register has a pixel's operands of several groups, the operands of all pixels stay, and weights are loaded one by one.
             if schedule.cx.machine.sums_in_place && !names_elements(schedule.cx.machine, schedule.form) {
                 let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, part, at, u, v * lanes)).collect();
                 let beside = at.beside.map(|(weights, width)| SegmentPlace { weights, width, ..at });
@@ -288,8 +288,8 @@ impl Lowering<'_> {
         sums
     }
 
-    /// Whether the products of a row of taps share what they take of pixels: a pixel is under several taps of neighbouring windows. With more
-    /// than a vector of output channels loads are not what products wait for.
+    /// Tests whether the products of a row of taps share the operands of pixels, since a pixel is under several taps of neighbouring windows.
+    /// With more than one vector of output channels, loads do not limit the products.
     fn shares_taps(&self, part: &Part, at: SegmentPlace, pixels: u64) -> bool {
         let (schedule, extents) = (self.schedule, &part.panels.extents);
         let (work, machine, form) = (&schedule.work, schedule.cx.machine, schedule.form);
@@ -306,7 +306,7 @@ impl Lowering<'_> {
             && pixels + extents.segment_taps < machine.registers.count().into()
     }
 
-    /// The products of a row of taps, which share what they take of pixels.
+    /// Adds the products of a row of taps that share the operands of pixels.
     fn shared_taps(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, sums: Vec<Value>) -> Vec<Value> {
         let (group, per_tap) = (self.schedule.form.group(), part.panels.extents.per_tap);
         let unroll = if (per_tap / group).is_multiple_of(2) { 2 } else { 1 };
@@ -324,7 +324,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Adds the products of a group of k of each tap of a row to the sums of the pixels, which have a vector each.
+    /// Adds the products of a group of k, for each tap of a row, to the sums of the pixels. Each pixel has one vector.
     fn group_of_taps(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, u: u64, mut sums: Vec<Value>) -> Vec<Value> {
         let (work, group) = (&self.schedule.work, self.schedule.form.group());
         let (stride, taps, pixels) = (work.strides[1], part.panels.extents.segment_taps, sums.len() as u64);
@@ -343,7 +343,7 @@ impl Lowering<'_> {
         sums
     }
 
-    /// What a product takes of a group of k of one pixel, in all lanes.
+    /// Returns a product's operand: a group of k of one pixel, in all lanes.
     pub(super) fn pixel_operand(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, (u, product): (u64, u64), p: u64) -> Value {
         let schedule = self.schedule;
         let whole = schedule.form.group();
@@ -351,13 +351,13 @@ impl Lowering<'_> {
         let from_first = (schedule.work.window_offset(at.first + p) - schedule.work.window_offset(at.first)) as i64;
         let offset = at.tap + from_first + (u * whole + product * group) as i64;
         if matches!(schedule.form, Form::Floats(_)) && (u + 1) * whole > part.panels.extents.segment() {
-            // The last element alone: what follows it in memory may be no number.
+            // The last element is loaded alone: the memory after it may hold NaN.
             group = 1;
         }
         self.group_at(b, at, offset, group)
     }
 
-    /// A group of k of one pixel, this many elements after where a segment begins, in all lanes.
+    /// Loads a group of k of one pixel into all lanes, at an offset from the start of the segment.
     fn group_at(&self, b: &mut KernelBuilder, at: SegmentPlace, offset: i64, group: u64) -> Value {
         let schedule = self.schedule;
         let (_, lanes) = at.width.vectors(schedule.lanes);
@@ -368,7 +368,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A vector of weights: its group of k in the round, which product of it takes them, and its first lane in the panel.
+    /// Loads a vector of weights. The arguments are its group of k in the round, the number of the product, and its first lane in the panel.
     pub(super) fn weights_of(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, (u, product): (u64, u64), lane: u64) -> Value {
         let form = self.schedule.form;
         let group = form.group();
@@ -390,7 +390,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Sums in this many lanes, of sums that are in neighbouring ones.
+/// Adds sums in neighbouring lanes until this many lanes are left.
 fn added_neighbours(b: &mut KernelBuilder, mut sums: Value, lanes: u16) -> Value {
     while b.ty(sums).lanes > lanes {
         let half = b.ty(sums).lanes / 2;

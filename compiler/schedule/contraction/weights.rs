@@ -1,4 +1,4 @@
-//! The right operand of a contraction: constants, as narrow as the file has them, or a tensor that the program computes.
+//! The right operand of a contraction: constants as narrow as in the file, or a tensor that the program computes.
 
 use crate::ir::packed::element_at;
 use crate::ir::{Data, ElementType, Value};
@@ -14,69 +14,69 @@ pub enum Weights {
     Integers(Integers),
     /// Constant floats, four bytes each.
     Floats(Data),
-    /// Constants that become binary32 where they are read: floats of 16 bits, or integers of at most a byte.
+    /// Constants that become binary32 when they are read: floats of 16 bits, or integers of at most a byte.
     Narrow {
         /// The constants.
         data: Data,
-        /// Their element type: f16, bf16, i8, u8 or a packed one.
+        /// Element type: f16, bf16, i8, u8 or a packed one.
         stored: ElementType,
-        /// Subtracted from packed integers.
+        /// Zero point, subtracted from packed integers.
         zero_point: i64,
-        /// Number of them.
+        /// Number of constants.
         count: u64,
     },
-    /// A tensor that is known when the program runs.
+    /// A tensor that is computed at run time.
     Computed {
         /// The tensor.
         tensor: Value,
-        /// Its element type: f32, f16 that is widened, i8 or u8.
+        /// Element type: f32, f16 that is widened, i8 or u8.
         element: ElementType,
-        /// Subtracted from integers.
+        /// Zero point, subtracted from integers.
         zero_point: i64,
-        /// Number of its elements.
+        /// Number of elements.
         count: u64,
     },
 }
 
-/// Which constants they are: where they lie in memory, and what integers mean.
+/// Identity of constants: their place in memory, and the interpretation of integers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Source {
     first: usize,
     bytes: usize,
-    /// A matrix and its transpose have the same bytes of the file.
+    /// Maker of the data. A matrix and its transpose have the same bytes of the file, but different makers.
     maker: usize,
     integers: Option<(ElementType, i64)>,
 }
 
 impl Source {
-    /// That of some constants; of integers the type and the zero point.
+    /// Returns the identity of some constants. Integers have a type and a zero point.
     pub fn of(data: &Data, integers: Option<(ElementType, i64)>) -> Self {
         Self { first: data.place(), bytes: data.len(), maker: data.maker(), integers }
     }
 }
 
-/// Integers as the file stores them: they are read where they lie, for a copy of a large model's would be as large.
+/// Integers as the file stores them. They are read in place, since a copy of a large model's weights would be large.
 #[derive(Clone, Debug)]
 pub struct Integers {
     data: Data,
     count: u64,
-    /// The element type that the file stores: i8, u8 or a packed one.
+    /// Element type in the file: i8, u8 or a packed one.
     pub stored: ElementType,
-    /// Subtracted from the stored integers.
+    /// Zero point, subtracted from the stored integers.
     pub zero_point: i64,
     found: Arc<Found>,
 }
 
-/// What reading all integers of a right operand has told: schedules are chosen many times, and ask each time.
+/// Facts that take a pass over all integers of a right operand. They are kept, because schedules are chosen many times and ask each time.
 #[derive(Default, Debug)]
 pub struct Found {
-    /// The smallest and the largest, none if there is no integer.
+    /// Smallest and largest integer; `None` without integers.
     range: OnceLock<Option<(i16, i16)>>,
-    /// Magnitudes, by how many in a row are added.
+    /// Magnitudes, by the number of consecutive integers in a sum.
     magnitudes: Memo<usize, Arc<Magnitudes>>,
 }
 
-/// Integers whose bytes are at hand.
+/// Integers whose bytes are in memory.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -85,12 +85,12 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Of packed integers from their bytes.
+    /// Makes a reader of packed integers from their bytes.
     pub fn of_packed(stored: ElementType, zero_point: i64, bytes: &'a [u8]) -> Self {
         Self { bytes, stored, zero_point: zero_point as i16 }
     }
 
-    /// One of them, zero point subtracted: that it fits was checked for all that the type holds.
+    /// Returns an integer, zero point subtracted. All integers of the type are known to fit.
     pub fn value(self, index: usize) -> i16 {
         let stored = match self.stored {
             ElementType::I8 => i16::from(self.bytes[index] as i8),
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
         stored - self.zero_point
     }
 
-    /// The sum of those of a range.
+    /// Returns the sum of a range.
     pub fn sum(self, range: Range<usize>) -> i64 {
         let offset = range.len() as i64 * i64::from(self.zero_point);
         match self.stored {
@@ -112,43 +112,43 @@ impl<'a> Reader<'a> {
 }
 
 impl Integers {
-    /// Integers of a type whose zero point is subtracted, and what is known of them.
+    /// Makes integers of a type with a zero point; `found` are known facts about them.
     pub fn new(data: Data, count: u64, (stored, zero_point): (ElementType, i64), found: Arc<Found>) -> Self {
         Self { data, count, stored, zero_point, found }
     }
 
-    /// Their bytes for as long as they are read.
+    /// Returns the bytes while they are read.
     pub fn read(&self) -> Cow<'_, [u8]> {
         self.data.read()
     }
 
-    /// Where their bytes are, and the bits of each.
+    /// Returns the data of the bytes, and the bits of an integer.
     pub fn data(&self) -> (&Data, u64) {
         (&self.data, self.stored.bits().into())
     }
 
-    /// For reading many of them from their bytes.
+    /// Makes a reader of many integers from their bytes.
     pub fn reader<'a>(&self, bytes: &'a [u8]) -> Reader<'a> {
         Reader { bytes, stored: self.stored, zero_point: self.zero_point as i16 }
     }
 
-    /// The low byte of the zero point of integers that have a byte each; none of other integers.
+    /// Returns the low byte of the zero point, if each integer has a byte.
     pub fn byte_each(&self) -> Option<u8> {
         (self.stored.bits() == 8).then_some(self.zero_point as u8)
     }
 
-    /// The bytes of integers that have one each.
+    /// Returns the bytes of integers that have one byte each.
     fn whole_bytes<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         &bytes[..bytes.len().min(self.count as usize)]
     }
 
-    /// All of them in order.
+    /// Returns all integers in order.
     fn values<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = i16> + 'a {
         let reader = self.reader(bytes);
         (0..self.count as usize).map(move |index| reader.value(index))
     }
 
-    /// The smallest and the largest; `None` where there are none.
+    /// Returns the smallest and the largest integer; `None` if there are none.
     fn range(&self) -> Option<(i16, i16)> {
         *self.found.range.get_or_init(|| {
             let zero_point = self.zero_point as i16;
@@ -166,7 +166,7 @@ impl Integers {
         })
     }
 
-    /// The magnitudes of all, of which a number belong to one output.
+    /// Returns the magnitudes of all integers. `per_output` consecutive integers belong to one output.
     fn magnitudes(&self, per_output: usize) -> Arc<Magnitudes> {
         let zero_point = self.zero_point as i16;
         let find = || {
@@ -183,14 +183,14 @@ impl Integers {
 }
 
 impl Weights {
-    /// Says that constants are not read for some time.
+    /// Announces that constants will not be read for some time.
     pub fn release(&self) {
         if let Self::Integers(Integers { data, .. }) | Self::Floats(data) | Self::Narrow { data, .. } = self {
             data.release();
         }
     }
 
-    /// Where constants come from; `None` for a tensor.
+    /// Returns the identity of constants; `None` for a tensor.
     pub fn source(&self) -> Option<Source> {
         let (data, integers) = match self {
             Self::Integers(Integers { data, stored, zero_point, .. }) => (data, Some((*stored, *zero_point))),
@@ -201,7 +201,7 @@ impl Weights {
         Some(Source::of(data, integers))
     }
 
-    /// Number of weights.
+    /// Returns the number of weights.
     pub fn len(&self) -> u64 {
         match self {
             Self::Integers(integers) => integers.count,
@@ -211,12 +211,12 @@ impl Weights {
         }
     }
 
-    /// Whether there are none.
+    /// Tests whether there are no weights.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many are not zero, if the file leaves out those that are.
+    /// Returns the number of non-zero weights, if the file leaves out zeros.
     pub fn sparse_elements(&self) -> Option<u64> {
         fn count(elements: &Data, size: usize) -> Option<u64> {
             let is_zero = |element: &&[u8]| element.iter().all(|&byte| byte == 0);
@@ -230,12 +230,12 @@ impl Weights {
         }
     }
 
-    /// Whether they are constants of a byte each, zeros among them.
+    /// Tests whether the weights are constants of one byte each, zeros included.
     pub fn are_whole_bytes(&self) -> bool {
         matches!(self, Self::Integers(Integers { data, stored, .. }) if !stored.is_packed() && !data.is_sparse())
     }
 
-    /// Whether they are floats.
+    /// Tests whether the weights are floats.
     pub fn are_floats(&self) -> bool {
         match self {
             Self::Integers(_) => false,
@@ -244,7 +244,7 @@ impl Weights {
         }
     }
 
-    /// Whether they are constant integers each of which fits a signed byte; if they are open, whatever takes their place.
+    /// Tests whether the weights are constant integers that fit a signed byte. If they are open, this must hold for any replacement.
     pub fn fit_signed_byte(&self, open: bool) -> bool {
         match self {
             Self::Integers(Integers { stored, zero_point: 0, .. }) if *stored == ElementType::I8 => true,
@@ -254,18 +254,18 @@ impl Weights {
         }
     }
 
-    /// The number that makes constant integers fit a signed byte when it is taken from all of them, where they do not without that; a signed byte
-    /// itself, as is what it makes of a zero.
+    /// Returns a number that makes constant integers fit a signed byte if it is subtracted from all of them. `None` if they fit without it. The
+    /// number and its negative are signed bytes, too.
     pub fn moved_to_signed_byte(&self, open: bool) -> Option<i64> {
         self.moved_by(open, 0)
     }
 
-    /// The same; one that makes none of them the smallest signed byte, if there is one.
+    /// Returns such a number that leaves the smallest signed byte unused, if possible.
     pub fn moved_above_smallest_byte(&self, open: bool) -> Option<i64> {
         self.moved_by(open, 1).or_else(|| self.moved_by(open, 0))
     }
 
-    /// A number that leaves at least so many of the smallest signed bytes unused when it is taken from all constants.
+    /// Returns such a number that leaves at least `unused` of the smallest signed bytes unused.
     fn moved_by(&self, open: bool, unused: i64) -> Option<i64> {
         let Self::Integers(integers) = self else { return None };
         let (low, high) = integers.range().filter(|_| !open && !self.fit_signed_byte(open))?;
@@ -274,7 +274,7 @@ impl Weights {
         (least <= by && i8::try_from(by).is_ok()).then_some(by)
     }
 
-    /// Whether they are constant integers none of which is held as the smallest signed byte.
+    /// Tests whether no weight is the smallest signed byte, in the form in which constant integers are held.
     pub fn leave_out_smallest_byte(&self, open: bool) -> bool {
         let Self::Integers(integers) = self else { return false };
         let by = if self.fit_signed_byte(open) { Some(0) } else { self.moved_above_smallest_byte(open) };
@@ -282,7 +282,7 @@ impl Weights {
         !open && integers.range().is_none_or(|(low, _)| is_above(low))
     }
 
-    /// The magnitudes of integers, of which a number belong to one output; `None` for floats.
+    /// Returns the magnitudes of integers; `None` for floats. `per_output` consecutive integers belong to one output.
     pub fn magnitudes(&self, per_output: u64) -> Option<Arc<Magnitudes>> {
         match self {
             Self::Integers(integers) => Some(integers.magnitudes(usize::try_from(per_output.max(1)).ok()?)),
@@ -300,19 +300,19 @@ impl Weights {
 /// Magnitudes of integers.
 #[derive(Default, Debug)]
 pub struct Magnitudes {
-    /// The largest.
+    /// Largest magnitude.
     pub largest: i64,
-    /// The largest sum of those that belong to one output.
+    /// Largest sum of magnitudes of one output.
     pub largest_sum: i64,
-    /// The sum of those of each output, for constants.
+    /// Sum of magnitudes of each output, for constants.
     pub sums: Vec<i64>,
 }
 
 impl Magnitudes {
-    /// Those of numbers of which a number in a row belong to one output. All weights of a model are read for it, so its loops are ones that become
-    /// vector code.
+    /// Computes the magnitudes of numbers. `per_output` consecutive numbers belong to one output. All weights of a model are read here, so the
+    /// loops are of a kind that the Rust compiler vectorizes.
     fn of<T>(numbers: &[T], per_output: usize, magnitude: impl Fn(&T) -> u16) -> Self {
-        /// Magnitudes of 16 bits that add up within 32.
+        /// Number of 16-bit magnitudes whose sum fits 32 bits.
         const RUN: usize = 1 << 15;
         let mut found = Self::default();
         for output in numbers.chunks(per_output) {

@@ -1,4 +1,4 @@
-//! Dot products: vectors run along the inner dimension, in which both operands' elements are adjacent, and a tile of rows × columns shares its loads.
+//! Dot products. Vectors run along the inner dimension, in which both operands are contiguous. A tile of rows × columns shares its loads.
 
 use super::{Body, Lowering, tiles};
 use crate::ir::ElementType;
@@ -8,7 +8,7 @@ use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::loops::for_values;
 use crate::schedule::unsupported::Unsupported;
 
-/// A tile: first elements of its rows and columns, its first output pixel and channel, and how many rows and columns it has.
+/// A tile: first elements of its rows and columns, its first output pixel and channel, and the numbers of rows and columns.
 struct Tile {
     left: Value,
     right: Value,
@@ -21,13 +21,13 @@ struct Tile {
 type ForTiles<'f> = dyn Fn(&mut KernelBuilder, &mut Body<'_>) -> Result<(), Unsupported> + 'f;
 
 impl Lowering<'_> {
-    /// The products of two matrices, whose first elements are given, and the number of the product.
+    /// Computes the product of two matrices. `bases` are their first elements, and the number of the product.
     pub(super) fn by_dots(&self, b: &mut KernelBuilder, bases: [Value; 3]) -> Result<(), Unsupported> {
         let size = self.schedule.tile[1];
         self.dots(b, bases, &|b, body| tiles(b, self.columns, size, body))
     }
 
-    /// Those of some columns, one by one.
+    /// Computes some columns of a product, one by one.
     pub(super) fn dots_of_columns(
         &self,
         b: &mut KernelBuilder,
@@ -37,7 +37,7 @@ impl Lowering<'_> {
         self.dots(b, bases, &|b, body| for_values(b, (start, end), 1, |b, column| body(b, column, 1)))
     }
 
-    /// Those of the columns that `for_columns` goes over.
+    /// Computes the columns of a product over which `for_columns` loops.
     fn dots(&self, b: &mut KernelBuilder, [left, right, number]: [Value; 3], for_columns: &ForTiles<'_>) -> Result<(), Unsupported> {
         let first_pixel = self.rows.scale(b, number);
         tiles(b, self.rows, self.schedule.tile[0], &mut |b, row, rows| {
@@ -91,13 +91,13 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Whether the elements after whole vectors are multiplied together, in the lanes of one more. The other lanes are zeros, which add nothing where no zero
-    /// point is taken away.
+    /// Tests whether the elements after whole vectors are multiplied in one more vector. Its other lanes are zeros, which add nothing without
+    /// zero points.
     fn masks_rest(&self, lanes: u16) -> bool {
         self.inner.masks_rest(lanes, self.schedule.cx.machine.masked_lanes) && self.schedule.zero_points == [0, 0]
     }
 
-    /// The products of some elements of the inner dimension added to the sums of a tile.
+    /// Adds the products of some elements of the inner dimension to the sums of a tile.
     fn step(
         &self,
         b: &mut KernelBuilder,

@@ -1,6 +1,5 @@
-//! Products of matrices whose extents are known when the kernel runs: rows, columns and the inner dimension alike. Both operands lie with
-//! the inner dimension contiguous; the right one may lie turned instead, with its columns contiguous. What whole tiles and whole vectors leave is done one by
-//! one.
+//! Matrix products with run-time extents: rows, columns and the inner dimension alike. The inner dimension of both operands is contiguous. The
+//! right operand may be transposed instead, with contiguous columns. The rests of whole tiles and whole vectors are computed one by one.
 
 mod dots;
 mod outer;
@@ -19,51 +18,51 @@ use crate::schedule::loops::{for_values, if_then};
 use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
 use crate::schedule::unsupported::Unsupported;
 
-/// See the module.
+/// Schedule of a `matmul` with run-time extents.
 pub struct ProductsSchedule<'a> {
     cx: Context<'a>,
     left: Tensor,
     right: Tensor,
-    /// What becomes of the sums.
+    /// Element-wise work on the sums.
     writer: ElementWise<'a>,
     zero_points: [i64; 2],
     accumulator: ElementType,
-    /// Loops over matrices: how many, and steps in elements of the left and right operand; then rows, columns, inner extent.
+    /// Loops over matrices: their number, and the strides of the left and right operand. `extents` are rows, columns and inner dimension.
     matrices: Vec<[Quantity; 3]>,
     extents: [Quantity; 3],
-    /// Elements from one element of the inner dimension to the next in the right operand.
+    /// Stride of the inner dimension in the right operand.
     right_step: Quantity,
     /// Rows and columns of a tile of dot products.
     tile: [i64; 2],
     way: Way,
 }
 
-/// Rows of the left operand from which on it costs less to turn columns into a panel than to sum across the lanes of vectors.
+/// Minimum number of left rows for which transposing columns into a panel costs less than sums across vector lanes.
 const FEWEST_ROWS: i64 = 4;
 
-/// How sums are taken.
+/// The way in which sums are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
-    /// As dot products: see [`dots`].
+    /// Dot products: see [`dots`].
     Dots,
-    /// As sums of the rows of a right operand that lies turned: see [`outer`].
+    /// Sums of the rows of a transposed right operand: see [`outer`].
     Rows,
-    /// As dot products for few rows, else as sums of the rows of a panel of so many elements.
+    /// Dot products for few rows, and otherwise sums of the rows of a panel with this number of elements.
     Panels(u64),
 }
 
-/// Elements of the inner dimension up to which columns are turned into panels: longer dot products have their lanes summed less often, and a panel stays
-/// in the first-level cache.
+/// Maximum inner extent for which columns are transposed into panels. Longer dot products sum their lanes less often, and such panels would
+/// leave the first-level cache.
 const LONGEST_TURNED: u64 = 256;
 
-/// Lanes of vectors of which squares are turned in registers.
+/// Numbers of vector lanes for which squares are transposed in registers.
 const TURNED_LANES: std::ops::RangeInclusive<u16> = 4..=16;
 
 impl<'a> ProductsSchedule<'a> {
-    /// The schedule of a `matmul`.
+    /// Makes the schedule of a `matmul`.
     ///
     /// # Errors
-    /// For types without a schedule, and extents that may differ.
+    /// [`Unsupported`] if types have no schedule, or extents may differ.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Matmul(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
@@ -123,7 +122,7 @@ impl<'a> ProductsSchedule<'a> {
     }
 }
 
-/// How products of binary32 with some rows, columns and inner extent are summed, columns lying side by side.
+/// Chooses how products of binary32 are summed, for contiguous columns.
 fn way(cx: &Context<'_>, [rows, _, inner]: &[Quantity; 3]) -> Way {
     let lanes = cx.machine.lanes(4);
     let are_many = rows.most(cx.function).is_ok_and(|rows| rows >= FEWEST_ROWS as u64);
@@ -184,10 +183,10 @@ impl Schedule for ProductsSchedule<'_> {
     }
 }
 
-/// What is done with two matrices.
+/// The body of a loop over pairs of matrices.
 type ForMatrices<'m> = dyn FnMut(&mut KernelBuilder, [Value; 3]) -> Result<(), Unsupported> + 'm;
 
-/// Loops over matrices: the first elements of the operands', and the number of the output's among all.
+/// Writes loops over matrices. The body gets the first elements of both operands, and the number of the output matrix.
 fn nest(b: &mut KernelBuilder, matrices: &[[Number; 3]], bases: [Value; 3], body: &mut ForMatrices<'_>) -> Result<(), Unsupported> {
     let Some(([count, left, right], rest)) = matrices.split_first() else { return body(b, bases) };
     count.repeat(b, |b, i| {
@@ -205,9 +204,9 @@ struct Lowering<'a> {
     schedule: &'a ProductsSchedule<'a>,
     buffers: [Buffer; 2],
     writer: ElementWise<'a>,
-    /// Where columns are turned.
+    /// Panel of transposed columns.
     panel: Option<Buffer>,
-    /// What is loaded before the loops for an element of the output, and for a vector.
+    /// Values loaded before the loops, for an element of the output, and for a vector.
     hoisted: Vec<Option<Hoisted>>,
     wide: Vec<Option<Hoisted>>,
     rows: Number,
@@ -218,7 +217,7 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    /// Where some rows begin that lie one after the other, each as long as the inner dimension.
+    /// Returns the starts of consecutive rows with the length of the inner dimension.
     fn starts(&self, b: &mut KernelBuilder, first: Value, count: i64) -> Vec<Value> {
         let start = |i| {
             let skipped = self.inner.scale_known(b, i);
@@ -227,7 +226,7 @@ impl Lowering<'_> {
         (0..count).map(start).collect()
     }
 
-    /// The products of two matrices, whose first elements are given, and the number of the product.
+    /// Computes the product of two matrices. `bases` are their first elements, and the number of the product.
     fn matrix(&self, b: &mut KernelBuilder, bases: [Value; 3]) -> Result<(), Unsupported> {
         let few = FEWEST_ROWS;
         match (self.schedule.way, self.panel, self.rows) {
@@ -244,10 +243,10 @@ impl Lowering<'_> {
     }
 }
 
-/// What is done with a tile: the first of it, and how many it has.
+/// The body of a loop over tiles. It gets the first element of a tile, and the number of elements.
 type Body<'t> = dyn FnMut(&mut KernelBuilder, Value, i64) -> Result<(), Unsupported> + 't;
 
-/// A loop over a range by tiles, then one by one.
+/// Repeats a body for a range: for whole tiles, then one by one.
 fn tiles(b: &mut KernelBuilder, count: Number, size: i64, body: &mut Body<'_>) -> Result<(), Unsupported> {
     let (zero, whole, end) = (b.index(0), count.whole(b, size as u16), count.value(b));
     for_values(b, (zero, whole), size, |b, i| body(b, i, size))?;

@@ -1,7 +1,7 @@
-//! Sums of rows: vectors run along the columns, and each row of the right operand is added to the sums of several rows of the left one. Every sum takes
+//! Sums of rows. Vectors run along the columns, and each row of the right operand is added to the sums of several left rows. Every sum takes
 //! its products in the order of the inner dimension.
 //!
-//! The rows are those of an operand that lies turned, or of a panel into which columns are turned.
+//! The rows are those of a transposed operand, or of a panel into which columns are transposed.
 
 use super::{Lowering, tiles};
 use crate::kernel::{Active, BinaryOp, Buffer, KernelBuilder, Lane, Type, Value};
@@ -12,10 +12,10 @@ use crate::schedule::movement::turn::turned;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
-/// Sums of a tile, of one vector each: as many as keep the multipliers of a machine busy.
+/// Number of sums in a tile, of one vector each: enough to keep the multipliers of a machine busy.
 const SUMS: i64 = 8;
 
-/// Vectors of a wide block of columns.
+/// Number of vectors in a wide block of columns.
 const WIDE: i64 = 4;
 
 /// Rows of the right operand in a round of the innermost loop.
@@ -23,25 +23,26 @@ const ROUND: u16 = 4;
 
 /// A block of columns.
 struct Columns {
-    /// The first.
+    /// First column.
     first: Value,
-    /// Vectors of them.
+    /// Number of vectors.
     vectors: i64,
-    /// The lanes of a vector that hold columns.
+    /// Lanes of a vector that hold columns.
     active: Active,
 }
 
 /// Rows of the right operand in a block of columns.
 struct Rows {
     buffer: Buffer,
-    /// The first element of the first row.
+    /// First element of the first row.
     first: Value,
     /// Elements from one row to the next.
     stride: Number,
 }
 
 impl Lowering<'_> {
-    /// The products of two matrices, the right one of which lies turned. First elements are given, and the number of the product.
+    /// Computes the product of two matrices with a transposed right operand. The arguments are their first elements, and the number of the
+    /// product.
     pub(super) fn by_rows(&self, b: &mut KernelBuilder, [left, right, number]: [Value; 3]) -> Result<(), Unsupported> {
         let lanes = self.lanes();
         let body = |b: &mut KernelBuilder, columns: Columns| {
@@ -54,7 +55,7 @@ impl Lowering<'_> {
         self.columns.row_after(b, start, (lanes, self.masked_lanes()), 1, |b, first, active| body(b, Columns { first, vectors: 1, active }))
     }
 
-    /// The same of a right matrix whose columns are turned into a panel, a vector of them at a time.
+    /// Computes the product of two matrices. A vector of columns of the right matrix at a time is transposed into a panel.
     pub(super) fn by_panels(&self, b: &mut KernelBuilder, panel: Buffer, bases: [Value; 3]) -> Result<(), Unsupported> {
         let [left, right, number] = bases;
         let lanes = self.lanes();
@@ -79,7 +80,8 @@ impl Lowering<'_> {
         self.schedule.cx.machine.masked_lanes
     }
 
-    /// Turns a vector of columns into a panel with a row for each element of the inner dimension. In the place of columns after the last stands the last.
+    /// Transposes a vector of columns into a panel, with a row for each element of the inner dimension. Missing columns are replaced by the last
+    /// one.
     fn turn(&self, b: &mut KernelBuilder, panel: Buffer, right: Value, column: Value) {
         let lanes = self.lanes();
         let last = self.columns.less_one(b);
@@ -107,7 +109,7 @@ impl Lowering<'_> {
         });
     }
 
-    /// The sums of a block of columns.
+    /// Computes the sums of a block of columns.
     fn block(&self, b: &mut KernelBuilder, [left, number]: [Value; 2], columns: &Columns, rows: &Rows) -> Result<(), Unsupported> {
         let first_pixel = self.rows.scale(b, number);
         tiles(b, self.rows, SUMS / columns.vectors, &mut |b, row, count| {
@@ -119,7 +121,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The sums of some rows of the left operand, row by row, the first of which begins at `left`.
+    /// Computes the sums of some rows of the left operand, row by row. The first row begins at `left`.
     fn sums(&self, b: &mut KernelBuilder, (left, count): (Value, i64), columns: &Columns, rows: &Rows) -> Vec<Value> {
         let starts = self.starts(b, left, count);
         let neutral = b.float(Type::vector(Lane::F32, self.lanes()), 0.0);
@@ -130,7 +132,7 @@ impl Lowering<'_> {
         b.for_carry(whole, end, 1, &sums, |b, k, sums| self.add_rows(b, (&starts, k, 1), columns, rows, sums))
     }
 
-    /// The products of some rows of the right operand, from one on, added to sums.
+    /// Adds the products of some rows of the right operand, from one on, to sums.
     fn add_rows(
         &self,
         b: &mut KernelBuilder,
@@ -165,7 +167,7 @@ impl Lowering<'_> {
         sums
     }
 
-    /// Writes the sums of some rows, the first of which is a pixel of the output.
+    /// Writes the sums of some rows. The first row is at `pixel` of the output.
     fn emit(&self, b: &mut KernelBuilder, pixel: Value, columns: &Columns, sums: &[Value]) -> Result<(), Unsupported> {
         let lanes = self.lanes();
         for (row, sums) in (0..).zip(sums.chunks(columns.vectors as usize)) {
