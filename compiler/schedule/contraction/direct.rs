@@ -414,7 +414,7 @@ fn longer_row(pixels: u64, limit: u64, channels: u64) -> Option<u64> {
     (limit + 1..=pixels.min(LONGEST_STAGED / channels.max(1))).find(|n| pixels.is_multiple_of(*n))
 }
 
-/// Returns the length of a row such that each thread gets the same image rows in every layer, so that layers need not wait for each other. It
+/// Returns the length of a row such that each thread gets the same image rows in every layer, so layers need not wait. It
 /// divides the image's rows evenly, is hardly shorter than the best length, and keeps parts as equal. Too few rows do not count as parts.
 fn row_for_parts(pixels: u64, image_row: u64, (best, limit): (u64, u64), threads: u64) -> u64 {
     let rows = |n: u64| pixels / n.max(1);

@@ -531,7 +531,8 @@ impl<'a> Lowering<'a> {
         b.add(first, at.cut.first)
     }
 
-    /// Returns the first lane of a panel's strips among those of a phase, and the start of the panel relative to its strips in the buffer.
+    /// Returns the first lane of a panel's strips among those of a phase. The second value is the panel's start in the buffer, relative to its
+    /// strips.
     fn panel_start(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace) -> (Value, Value) {
         let group = b.scale_index(at.group, part.panels.extents.strips.total() as i64, 0);
         let (strip, element) = part.panels.start(b, at.cut);

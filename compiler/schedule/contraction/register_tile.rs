@@ -152,8 +152,8 @@ const FAR_WEIGHTS: u64 = 1 << 16;
 const FEWEST_OF_TWO: u64 = 10;
 
 /// Returns a tile of bytes with fewer vectors and more pixels, if it reads fewer weights for the same products. An image that is one short row
-/// is one tile if its weights come from far away, so that they are one stream. Otherwise the tile has half of the vectors if a panel of all
-/// vectors leaves the first-level cache, and full tiles of all vectors are impossible. A sum takes `depth` products.
+/// is one tile if its weights come from far away, so that they are one stream. Other tiles get half of the vectors if a panel of all vectors
+/// leaves the first-level cache, and tiles of all vectors would not be full. A sum takes `depth` products.
 fn taller_tile(machine: &Machine, form: Form, tile: Tile, (width, is_one_row): (u64, bool), (depth, outputs): (u64, u64)) -> Tile {
     let most = |vectors: u64| (u64::from(machine.registers.count()) - vectors - 1) / vectors;
     if form != Form::Unsigned8 || tile.vectors != 4 {

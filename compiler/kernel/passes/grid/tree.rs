@@ -89,7 +89,7 @@ impl<'k> Planner<'k> {
         stages
     }
 
-    /// Tests whether items depend on each other outside of shared memory: through local arrays, or through values loaded before another stage writes.
+    /// Tests whether items depend on each other through local arrays, or through values loaded before another stage writes.
     fn hands_on(&self, body: &Region, stages: &[Vec<Item>]) -> bool {
         let items: Vec<&Item> = stages.iter().flatten().collect();
         let locals = |range: &Range<usize>| {
