@@ -1,6 +1,7 @@
 //! Front ends: model files to the tensor language. A front end knows one file format and nothing of code.
 
 pub mod bundled;
+mod delegates;
 pub mod executorch;
 pub mod foreign;
 pub mod given;

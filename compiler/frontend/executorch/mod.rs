@@ -10,44 +10,41 @@
 //! Values are memory in a program: registers name bytes, kernels write to given addresses, moves copy handles. The translator runs the instructions
 //! once, at compile time, and follows each byte to the definition that reaches it. The result is SSA.
 
-mod back_ends;
 mod branch;
 mod callee;
+mod caller;
 mod captures;
 mod choices;
-mod container;
 mod counted;
 mod data_file;
-mod delegate;
 mod draws;
-mod effects;
+pub(super) mod effects;
 mod extents;
-mod fault;
+pub(super) mod fault;
 mod flow;
 mod graph;
 mod layouts;
-mod memory;
+pub(super) mod memory;
 mod merge;
 mod method;
-mod ops;
+pub(super) mod ops;
 mod ports;
 pub mod program;
 pub mod reader;
-mod registers;
+pub(super) mod registers;
 mod rounds;
 mod run;
 mod shared;
 mod states;
 mod survey;
-mod tensors;
+pub(super) mod tensors;
 #[cfg(test)]
 mod tests;
 mod traced;
-mod translate;
-mod vulkan;
+pub(super) mod translate;
 mod written;
-mod xnnpack;
 
+use super::delegates::known;
 use super::{Bound, LoadOptions};
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind, codes};
 use crate::ir::data::Bytes;
@@ -55,10 +52,10 @@ use crate::ir::{Data, ImportedPlan, Module};
 use program::{EValue, Instruction, Plan};
 use std::sync::Arc;
 
+pub use super::delegates::vulkan::operators as operators_of_vulkan;
 pub use ops::operators;
 pub use reader::Header;
 pub(super) use survey::survey;
-pub use vulkan::operators as operators_of_vulkan;
 
 /// Loads a program: one method of the module for each method of the file. Methods that return only strings are left out beside others: a training
 /// export names its parameters this way.
@@ -75,7 +72,7 @@ fn load_file(bytes: Arc<dyn Bytes>, options: &LoadOptions) -> Result<Module, Vec
         return Err(vec![Diagnostic::new(codes::VALUE_GIVEN, message)]);
     }
     let file = reader::File::open(bytes).map_err(|fault| vec![fault])?;
-    let (strings, plans): (Vec<Plan>, Vec<Plan>) = program::plans(&file, back_ends::read)?.into_iter().partition(Plan::gives_strings);
+    let (strings, plans): (Vec<Plan>, Vec<Plan>) = program::plans(&file, known::read)?.into_iter().partition(Plan::gives_strings);
     let (strings, mut plans) = if plans.is_empty() { (plans, strings) } else { (strings, plans) };
     plans.iter_mut().for_each(draws::count);
     let mut faults = unknown_operators(&plans);

@@ -1,9 +1,9 @@
 //! A program as plain data: methods with their values, instructions and memory areas, every index and size checked.
 
-use super::delegate::{self, Delegate};
 use super::reader::File;
 use super::traced;
 use crate::diagnostic::{Diagnostic, codes};
+use crate::frontend::delegates::graph::{self, Delegate};
 use crate::ir::operators::MAX_RANK;
 use crate::ir::{ElementType, Extent, Layout};
 use crate::operators::extents;
@@ -270,7 +270,7 @@ pub fn form(element: ElementType, sizes: &[i32], order: &[u8]) -> Result<Form, D
 ///
 /// # Errors
 /// Everything that is wrong in any method.
-pub fn plans(file: &File, read: delegate::Read) -> Result<Vec<Plan>, Vec<Diagnostic>> {
+pub fn plans(file: &File, read: graph::Read) -> Result<Vec<Plan>, Vec<Diagnostic>> {
     let program = file.program().map_err(|diagnostic| vec![diagnostic])?;
     let mut plans: Vec<Plan> = Vec::new();
     let mut faults = Vec::new();
@@ -290,7 +290,7 @@ pub fn plans(file: &File, read: delegate::Read) -> Result<Vec<Plan>, Vec<Diagnos
     if faults.is_empty() { Ok(plans) } else { Err(faults) }
 }
 
-fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str, read: delegate::Read) -> Result<Plan, Diagnostic> {
+fn read_plan(file: &File, plan: schema::ExecutionPlan<'_>, name: &str, read: graph::Read) -> Result<Plan, Diagnostic> {
     let mut area_bytes = Vec::new();
     for (id, bytes) in plan.non_const_buffer_sizes().into_iter().flatten().enumerate() {
         let fault = || invalid(format!("memory area {id} has a negative size"));

@@ -4,13 +4,13 @@
 //! leave only the kernels of each round. A jump on a run-time value is a branch (`branch.rs`). A loop with a run-time number
 //! of rounds stays a loop (`rounds.rs`).
 
-use super::back_ends::{Known, known};
 use super::effects::effects;
 use super::fault::Fault;
 use super::ops;
 use super::program::Instruction;
 use super::translate::Translator;
-use super::{vulkan, xnnpack};
+use crate::frontend::delegates::known::{Known, known};
+use crate::frontend::delegates::{vulkan, xnnpack};
 use crate::ir::{Source, SourceData};
 
 impl<'a> Translator<'a, '_> {

@@ -1,12 +1,12 @@
 //! Data shared by the methods of a program: the file, its constants, and names already taken.
 
-use super::container::Source;
 use super::data_file::DataFile;
 use super::layouts::Layouts;
 use super::program::{Form, Plan};
 use super::reader::File;
 use super::states::SharedStates;
 use crate::diagnostic::{Diagnostic, codes};
+use crate::frontend::delegates::container::Source;
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::{Constant, ConstantData, Data, Interval, Module, TensorType};
 use crate::operators::graph::movement::inverse;

@@ -1,11 +1,11 @@
 //! The contents of an ExecuTorch program, without translation.
 
-use super::back_ends::{self, Known, known};
-use super::delegate::Delegate;
 use super::program::{self, EValue, Instruction, Plan};
-use super::xnnpack::{Node, Subgraph};
 use super::{ops, reader};
 use crate::diagnostic::Diagnostics;
+use crate::frontend::delegates::graph::Delegate;
+use crate::frontend::delegates::known::{self, Known, known};
+use crate::frontend::delegates::xnnpack::{Node, Subgraph};
 use crate::frontend::survey::{DelegateContents, Frame, InstructionSource, MethodContents, MethodNames, NodeContents, Survey};
 use crate::ir::data::Bytes;
 use crate::schema::program as schema;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(in crate::frontend) fn survey(bytes: Arc<dyn Bytes>) -> Result<Survey, Diagnostics> {
     let file = reader::File::open(bytes)?;
     let mut survey = Survey::default();
-    let plans = program::plans(&file, back_ends::read).map_err(Diagnostics)?;
+    let plans = program::plans(&file, known::read).map_err(Diagnostics)?;
     let tables = file.program()?.execution_plan();
     for (plan, table) in plans.into_iter().zip(tables.into_iter().flatten()) {
         for (pc, instruction) in plan.instructions.iter().enumerate() {

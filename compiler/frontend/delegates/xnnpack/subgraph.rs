@@ -1,6 +1,6 @@
 //! An XNNPACK graph as plain data: tensors, and nodes in the order in which they run. Every id names a tensor, every list is as long as it must be.
 
-use super::super::container::Source;
+use crate::frontend::delegates::container::Source;
 use crate::ir::ElementType;
 use crate::operators::quantization::Affine;
 use std::fmt;

@@ -1,13 +1,13 @@
 //! Constants of a graph as values of the function.
 
-use super::super::fault::Fault;
 use super::run::Run;
 use super::subgraph::{Datatype, Quantization, Scales, Tensor};
+use crate::frontend::executorch::fault::Fault;
 use crate::ir::{Data, ElementType, TensorType, Value};
 use crate::operators::contraction::Matrix;
 use crate::operators::contraction::dynamic_range::is_block;
 
-impl Run<'_, '_, '_> {
+impl Run<'_, '_> {
     /// A constant tensor. Four bits become signed ones side by side.
     pub(super) fn constant(&mut self, tensor: &Tensor, number: usize) -> Result<Value, Fault> {
         let (element, stored) = self.stored(tensor, number)?;
@@ -37,7 +37,7 @@ impl Run<'_, '_, '_> {
     }
 
     fn add(&mut self, ty: TensorType, data: Data) -> Result<Value, Fault> {
-        let builder = &mut self.translator.graph.builder;
+        let builder = &mut self.caller.graph().builder;
         let constant = builder.module.add_constant(ty, data);
         Ok(builder.constant(constant)?)
     }
@@ -65,7 +65,7 @@ impl Run<'_, '_, '_> {
     /// The bytes of a constant, wherever they are.
     fn bytes_of(&self, number: usize) -> Result<Data, Fault> {
         let source = self.subgraph.constants.get(number).ok_or(Fault::Consequence)?;
-        Ok(self.translator.shared.bytes_of(source)?)
+        Ok(self.caller.bytes_of(source)?)
     }
 
     /// The scales of a filter: one, or one a channel.
@@ -104,7 +104,7 @@ impl Run<'_, '_, '_> {
             Scales::Numbers(numbers) => {
                 checked(numbers, expected, |&scale| scale)?;
                 let numbers = &numbers.clone();
-                Ok(self.translator.graph.constant_f32(&shape, numbers)?)
+                Ok(self.caller.graph().constant_f32(&shape, numbers)?)
             }
             Scales::Constant { constant, count } => {
                 let data = self.bytes_of(*constant)?;

@@ -1,9 +1,9 @@
 //! Parts of programs that were given to back ends, whichever these are.
 
 use super::container::Source;
-use super::fault::Fault;
-use super::reader::File;
 use crate::diagnostic::Diagnostic;
+use crate::frontend::executorch::fault::Fault;
+use crate::frontend::executorch::reader::File;
 use crate::ir::ElementType;
 use crate::schema::program as schema;
 use std::any::Any;

@@ -1,9 +1,9 @@
 //! Graphs as their files have them: containers old and new, ids, constants inside.
 
-use super::super::container::Source;
 use super::read;
 use super::subgraph::{Combination, External, Subgraph, Work};
 use crate::diagnostic::Diagnostic;
+use crate::frontend::delegates::container::Source;
 use crate::schema::xnnpack::{
     Binary, BinaryArgs, Buffer, BufferArgs, OutputMinMax, OutputMinMaxArgs, XNNDatatype, XNNGraph, XNNGraphArgs, XNNTensorValue,
     XNNTensorValueArgs, XNode, XNodeArgs, XNodeUnion, XValue, XValueArgs, XValueUnion,

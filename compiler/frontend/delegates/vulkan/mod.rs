@@ -5,7 +5,7 @@
 //!                    └─ run ─▶ names ─▶ the operators of portable programs, and those that only these graphs have
 //! ```
 //!
-//! A graph is a method without control flow and with its own registers. So it is read into the same [`Plan`](super::program::Plan), and the same
+//! A graph is a method without control flow and with its own registers. So it is read into the same [`Plan`](crate::frontend::executorch::program::Plan), and the same
 //! translator runs it. Its values become values of the function that calls the delegate.
 //!
 //! Storage and layout of a tensor on a device do not affect numbers: dimensions are the program's, in row-major order. Integers and floats of 64 bits

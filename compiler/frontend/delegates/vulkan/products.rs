@@ -1,8 +1,8 @@
 //! Products with weights of integers: `[units, depth]`, a scale for each unit or for each group of neighbours in it.
 
-use super::super::fault::Fault;
-use super::super::ops::{Call, Translate};
 use super::scales::{First, Form, INT8, Sums, affine, as_bytes, first, nibbles, without_padding};
+use crate::frontend::executorch::fault::Fault;
+use crate::frontend::executorch::ops::{Call, Translate};
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::Error;
 use crate::operators::activation::Activation;

@@ -1,8 +1,8 @@
 //! Operators that programs have no kernels for, element by element.
 
-use super::super::fault::Fault;
-use super::super::ops::{Call, Translate};
 use super::scales::{INT8, affine};
+use crate::frontend::executorch::fault::Fault;
+use crate::frontend::executorch::ops::{Call, Translate};
 use crate::ir::{Comparison, ElementType, Extent, NanRule, Node, Scalar, ScalarOp, Value};
 use crate::operators::Error;
 use crate::operators::blocks::pixel_shuffle;

@@ -1,8 +1,8 @@
 //! Convolutions with bounds or of integers, pooling, and places in an image.
 
-use super::super::fault::Fault;
-use super::super::ops::{Call, Translate, convolution, pool};
 use super::scales::{INT8, Sums, affine, as_bytes, first, without_padding};
+use crate::frontend::executorch::fault::Fault;
+use crate::frontend::executorch::ops::{Call, Translate, convolution, pool};
 use crate::ir::{ElementType, Extent, NanRule, ScalarOp, Search, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::{Convolution, Numerics, Transposed, depthwise_filter};

@@ -1,10 +1,10 @@
 //! Graphs as their files have them: containers, values, constants, calls.
 
-use super::super::container::Source;
-use super::super::delegate::Buffer;
-use super::super::program::{EValue, Instruction};
 use super::{Graph, read};
 use crate::diagnostic::Diagnostic;
+use crate::frontend::delegates::container::Source;
+use crate::frontend::delegates::graph::Buffer;
+use crate::frontend::executorch::program::{EValue, Instruction};
 use crate::schema::vulkan::{
     Double, DoubleArgs, GraphTypes, Int, IntArgs, IntList, IntListArgs, Null, NullArgs, OperatorCall, OperatorCallArgs, ValueList,
     ValueListArgs, VkBytes, VkBytesArgs, VkDataType, VkGraph, VkGraphArgs, VkTensor, VkTensorArgs, VkValue, VkValueArgs,

@@ -1,9 +1,9 @@
 //! Gradients, and 4-bit weights that are learned, for programs that train on a device.
 
-use super::super::fault::Fault;
-use super::super::ops::{Call, Translate};
 use super::products::{grouped, widened};
 use super::scales::Form;
+use crate::frontend::executorch::fault::Fault;
+use crate::frontend::executorch::ops::{Call, Translate};
 use crate::ir::{Comparison, ElementType, Extent, Reduction, Scalar, ScalarOp, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::Numerics;

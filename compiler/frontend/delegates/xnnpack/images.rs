@@ -1,9 +1,9 @@
 //! Pooling and resizing of images, channels last.
 
-use super::super::fault::Fault;
 use super::run::{Datum, Run};
 use super::subgraph::{Node, Pooling, Window};
 use super::sums::windows;
+use crate::frontend::executorch::fault::Fault;
 use crate::ir::{ElementType, Extent, Reduction, Search, Summation, Value};
 use crate::operators::activation::Activation;
 use crate::operators::pooling::{self, Counts, Divisor, Means, Quotient};
@@ -13,7 +13,7 @@ use crate::operators::resize::{Along, Between, Step, separable};
 use crate::operators::{Error, extents};
 use ElementType::{F32, I32};
 
-impl Run<'_, '_, '_> {
+impl Run<'_, '_> {
     /// An image as it is stored, or in binary32.
     fn image(&mut self, input: usize, as_stored: bool) -> Result<Value, Fault> {
         let value = if as_stored { self.tensor(input)? } else { self.real(input)? };

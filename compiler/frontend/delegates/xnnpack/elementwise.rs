@@ -1,15 +1,15 @@
 //! Nodes that compute element by element.
 
-use super::super::fault::Fault;
 use super::run::{Datum, Run};
 use super::subgraph::{Combination, Function, Node, Quantization};
+use crate::frontend::executorch::fault::Fault;
 use crate::ir::{Extent, Node as Term, ScalarOp, Value};
 use crate::operators::contraction::rows::spanning_rows;
 use crate::operators::nonlinear::{self, Below, Gelu, Sixth};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, quantized_arithmetic};
 
-impl Run<'_, '_, '_> {
+impl Run<'_, '_> {
     pub(super) fn unary(&mut self, node: &Node, function: Function, input: usize) -> Result<(), Fault> {
         match function {
             Function::Convert => return self.convert(node, input),

@@ -1,9 +1,9 @@
 //! Running a graph at compile time: its nodes become values of the function that calls the delegate.
 
-use super::super::delegate::register;
-use super::super::fault::Fault;
-use super::super::translate::Translator;
 use super::subgraph::{Datatype, Node, Quantization, Subgraph, Tensor, Work};
+use crate::frontend::delegates::caller::Caller;
+use crate::frontend::delegates::graph::register;
+use crate::frontend::executorch::fault::Fault;
 use crate::ir::{ElementType, Extent, Scalar, Source, SourceData, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::IntegerOutput;
@@ -15,9 +15,9 @@ use crate::operators::{Error, Graph, extents};
 use ElementType::F32;
 
 /// A graph while it runs.
-pub(super) struct Run<'r, 'a, 'm> {
+pub(super) struct Run<'r, 'm> {
     /// The method that calls the delegate.
-    pub(super) translator: &'r mut Translator<'a, 'm>,
+    pub(super) caller: &'r mut dyn Caller<'m>,
     /// The graph.
     pub(super) subgraph: &'r Subgraph,
     /// The values of tensors computed so far.
@@ -39,10 +39,10 @@ pub(super) enum Datum {
 ///
 /// # Errors
 /// When an argument does not fit the graph, or a node cannot be built.
-pub fn call(translator: &mut Translator<'_, '_>, subgraph: &Subgraph, args: &[usize]) -> Result<(), Fault> {
+pub fn call(caller: &mut dyn Caller<'_>, subgraph: &Subgraph, args: &[usize]) -> Result<(), Fault> {
     let values = vec![None; subgraph.tensors.len()];
     let read = vec![false; subgraph.tensors.len()];
-    let mut run = Run { translator, subgraph, values, read };
+    let mut run = Run { caller, subgraph, values, read };
     for external in &subgraph.inputs {
         let value = run.argument(args, external.argument, &subgraph.tensors[external.tensor])?;
         run.values[external.tensor] = Some(Datum::Tensor(value));
@@ -60,9 +60,9 @@ pub fn call(translator: &mut Translator<'_, '_>, subgraph: &Subgraph, args: &[us
     run.unmarked_results(args)
 }
 
-impl<'m> Run<'_, '_, 'm> {
+impl<'m> Run<'_, 'm> {
     pub(super) fn graph(&mut self) -> &mut Graph<'m> {
-        &mut self.translator.graph
+        self.caller.graph()
     }
 
     /// The source of a node's values: the call of the delegate, and the number of the node.
@@ -75,7 +75,7 @@ impl<'m> Run<'_, '_, 'm> {
     /// An argument of the call, with its dimensions in memory order, which is the graph's order.
     fn argument(&mut self, args: &[usize], argument: usize, tensor: &Tensor) -> Result<Value, Fault> {
         let register = register(args, argument)?;
-        let value = self.translator.read(register)?;
+        let value = self.caller.read(register)?;
         let (found, rank) = (self.graph().element(value), self.graph().rank(value));
         // These graphs have no tensors without dimensions.
         if rank == 0 && tensor.dims == [1] && tensor.datatype == Datatype::Element(found) {
@@ -85,14 +85,14 @@ impl<'m> Run<'_, '_, 'm> {
             return Err(Fault::invalid("an argument of the delegate is not what its graph takes")
                 .expected(format!("{} of {} dimensions", tensor.datatype, tensor.dims.len()), format!("{found} of {rank} dimensions")));
         }
-        let order = self.translator.handle(register)?.form.order();
+        let order = self.caller.form(register)?.order();
         Ok(self.graph().transpose(value, &order)?)
     }
 
     /// Defines a result of the call. Positions have 32 bits in the graph, and 64 outside.
     fn result(&mut self, args: &[usize], argument: usize, value: Value) -> Result<(), Fault> {
         let register = register(args, argument)?;
-        let form = self.translator.handle(register)?.form.clone();
+        let form = self.caller.form(register)?.clone();
         let value = if form.shape.is_empty() { self.graph().reshape(value, &[])? } else { value };
         if form.shape.len() != self.graph().rank(value) {
             return Err(Fault::invalid("the number of dimensions of a delegate's result does not match the program")
@@ -101,23 +101,23 @@ impl<'m> Run<'_, '_, 'm> {
         let logical = self.graph().transpose(value, &inverse(&form.order()))?;
         let are_integers = self.graph().element(logical) == ElementType::I32 && form.element == ElementType::I64;
         let logical = if are_integers { self.graph().convert(logical, form.element)? } else { logical };
-        self.translator.define(register, logical)
+        self.caller.define(register, logical)
     }
 
     /// Finds results that the graph does not mark. Exporters lose the mark together with the conversion of a quantized result to floats. The results
     /// are the tensors that no node reads, if their number fits. Otherwise there are none.
     fn unmarked_results(&mut self, args: &[usize]) -> Result<(), Fault> {
         // Numbers that the graph does not take are no results.
-        let is_tensor = |&argument: &usize| register(args, argument).is_ok_and(|register| self.translator.handle(register).is_ok());
+        let is_tensor = |&argument: &usize| register(args, argument).is_ok_and(|register| self.caller.form(register).is_ok());
         let missing: Vec<usize> = self.subgraph.missing(args.len()).filter(is_tensor).collect();
         let unread: Vec<usize> = self.subgraph.nodes.iter().map(|node| node.output).filter(|&tensor| !self.read[tensor]).collect();
         for (i, &argument) in missing.iter().enumerate() {
             if missing.len() != unread.len() {
                 let what = "a delegate does not give a result that the program reads, and its graph does not say which tensor that is";
-                self.translator.withdraw(args[argument], Fault::invalid(what).help("export the operators at its end without the delegate"));
+                self.caller.withdraw(args[argument], Fault::invalid(what).help("export the operators at its end without the delegate"));
                 continue;
             }
-            let is_float = self.translator.handle(register(args, argument)?)?.form.element.is_float();
+            let is_float = self.caller.form(register(args, argument)?)?.element.is_float();
             let value = if is_float { self.real(unread[i])? } else { self.tensor(unread[i])? };
             self.result(args, argument, value)?;
         }

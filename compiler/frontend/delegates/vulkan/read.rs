@@ -1,11 +1,11 @@
 //! Reader of a delegate's bytes: a graph with its constants.
 
-use super::super::container::{Container, Source, damaged};
-use super::super::delegate::Buffer;
-use super::super::program::{EValue, Instruction, Plan, index};
 use super::names;
 use super::values::{self, invalid};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::frontend::delegates::container::{Container, Source, damaged};
+use crate::frontend::delegates::graph::Buffer;
+use crate::frontend::executorch::program::{EValue, Instruction, Plan, index};
 use crate::ir::{Data, ElementType};
 use crate::schema::{flatbuffer_part, verifier_options, vulkan as schema};
 use std::collections::{BTreeMap, HashSet};

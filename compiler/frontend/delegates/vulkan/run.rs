@@ -1,15 +1,15 @@
 //! Translation of a graph, which runs it at compile time like a method: with its own registers, in the function that calls the delegate.
 
-use super::super::delegate::register;
-use super::super::fault::Fault;
-use super::super::memory::{Definition, Memory};
-use super::super::ops::Call;
-use super::super::program::{EValue, Instruction, Plan};
-use super::super::registers::{Environment, Register, TensorPlace, initial_register};
-use super::super::tensors::shape_text;
-use super::super::translate::Translator;
 use super::names;
 use super::read::{Graph, members, prepacked};
+use crate::frontend::delegates::graph::register;
+use crate::frontend::executorch::fault::Fault;
+use crate::frontend::executorch::memory::{Definition, Memory};
+use crate::frontend::executorch::ops::Call;
+use crate::frontend::executorch::program::{EValue, Instruction, Plan};
+use crate::frontend::executorch::registers::{Environment, Register, TensorPlace, initial_register};
+use crate::frontend::executorch::tensors::shape_text;
+use crate::frontend::executorch::translate::Translator;
 use crate::ir::{ElementType, Extent, Source, SourceData, Value};
 use std::rc::Rc;
 
@@ -218,7 +218,7 @@ fn take(t: &mut Translator<'_, '_>, register: usize, passed: Passed) -> Result<b
         // An integer that the program has in a tensor.
         (EValue::Int(_), Passed::Tensor(value)) => {
             let value = t.graph.reshape(value, &[])?;
-            let form = super::super::program::Form::row_major(t.graph.element(value), Vec::new());
+            let form = crate::frontend::executorch::program::Form::row_major(t.graph.element(value), Vec::new());
             let definition = Definition { depth: t.outer.len(), value, form, bytes: 8 };
             t.environment.registers[register] = Register::Loaded(Rc::new(definition));
             Ok(false)

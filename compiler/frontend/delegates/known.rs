@@ -1,10 +1,10 @@
 //! The back ends whose graphs are read.
 
-use super::delegate::{Buffer, Delegate, Graph};
-use super::reader::File;
+use super::graph::{Buffer, Delegate, Graph};
 use super::xnnpack::External;
 use super::{vulkan, xnnpack};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::frontend::executorch::reader::File;
 use crate::schema::program as schema;
 use std::any::Any;
 use std::rc::Rc;

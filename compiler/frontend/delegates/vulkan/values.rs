@@ -1,8 +1,8 @@
 //! The values of a graph as registers.
 
-use super::super::container::Source;
-use super::super::program::{EValue, Form, Storage, TensorMeta, form, index};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::frontend::delegates::container::Source;
+use crate::frontend::executorch::program::{EValue, Form, Storage, TensorMeta, form, index};
 use crate::ir::ElementType;
 use crate::schema::vulkan::{GraphTypes, VkDataType, VkTensor, VkValue};
 use std::collections::{BTreeMap, HashMap};

@@ -1,8 +1,8 @@
 //! Convolutions, products of matrices, softmax and attention.
 
-use super::super::fault::Fault;
 use super::run::{Datum, Run};
 use super::subgraph::{ConvolutionKind, Node, Quantization, Window, Work};
+use crate::frontend::executorch::fault::Fault;
 use crate::ir::{ElementType, Extent, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::dynamic_range::{Order, image_products, row_products, transposed_products};
@@ -26,7 +26,7 @@ pub(super) fn windows(window: &Window) -> Windows {
     Windows { size: window.size.to_vec(), strides: signed(window.strides), dilation: signed(window.dilation), padding }
 }
 
-impl Run<'_, '_, '_> {
+impl Run<'_, '_> {
     /// The numerics of a contraction, from the graph's types and scales.
     fn numerics(&self, node: &Node, [input, filter]: [usize; 2]) -> Result<Numerics, Fault> {
         let Some(from) = self.affine(input) else {

@@ -1,11 +1,11 @@
 //! Operators of decoders: norms, rotated keys, attention, tables of integers, and scales found at run time.
 
-use super::super::fault::Fault;
-use super::super::memory::Definition;
-use super::super::ops::{Call, Translate};
-use super::super::program::{EValue, Form, Instruction};
-use super::super::registers::Register;
 use super::scales::{First, Form as Stored, nibbles};
+use crate::frontend::executorch::fault::Fault;
+use crate::frontend::executorch::memory::Definition;
+use crate::frontend::executorch::ops::{Call, Translate};
+use crate::frontend::executorch::program::{EValue, Form, Instruction};
+use crate::frontend::executorch::registers::Register;
 use crate::ir::{ElementType, Extent, Node, Scalar, ScalarOp, Value};
 use crate::operators::attention::{Attention, attention};
 use crate::operators::embedding::{Scales, floats_of_rows, integers_of_bytes};

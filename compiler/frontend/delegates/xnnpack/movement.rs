@@ -1,12 +1,12 @@
 //! Nodes that move elements.
 
-use super::super::fault::Fault;
 use super::run::{Run, on_scale};
 use super::subgraph::Node;
+use crate::frontend::executorch::fault::Fault;
 use crate::ir::{Extent, Scalar, Value};
 use crate::operators::{extents, joins};
 
-impl Run<'_, '_, '_> {
+impl Run<'_, '_> {
     pub(super) fn transpose(&mut self, node: &Node, permutation: &[usize], input: usize) -> Result<(), Fault> {
         let value = self.tensor(input)?;
         let rank = self.graph().rank(value);
@@ -34,14 +34,14 @@ impl Run<'_, '_, '_> {
         match (open.next(), open.next()) {
             (None, _) => {}
             (Some(open), None) => {
-                self.translator.agree_beside_open(&from, &to, open)?;
+                self.caller.agree_beside_open(&from, &to, open)?;
                 let known: Vec<Extent> = to.iter().copied().filter(|&extent| extent != Extent::Static(0)).collect();
                 to[open] = self.graph().quotient(&from, &known)?;
             }
             _ => return Err(Fault::invalid("more than one dimension of a shape is unknown")),
         }
         if from.iter().any(|extent| extent.as_static().is_none()) {
-            self.translator.fill(&from, &to)?;
+            self.caller.fill(&from, &to)?;
         }
         Ok(self.graph().reshape(value, &to)?)
     }

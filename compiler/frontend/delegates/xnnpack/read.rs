@@ -2,11 +2,11 @@
 //!
 //! The first version of the format had no identifier in the FlatBuffer, had only additions, and numbered 32-bit integers differently.
 
-use super::super::container::{Container, Source, damaged};
 use super::subgraph::{External, Subgraph};
 use super::tensors::Tensors;
 use super::{clamps, nodes};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::frontend::delegates::container::{Container, Source, damaged};
 use crate::ir::Data;
 use crate::schema::{flatbuffer_part, range_in, verifier_options, xnnpack as schema};
 use std::ops::Range;

@@ -2,8 +2,8 @@
 //!
 //! Rows of weights are padded to whole words, and so are vectors with a number for each row. Numbers beyond the result's size are padding.
 
-use super::super::fault::Fault;
-use super::super::ops::Call;
+use crate::frontend::executorch::fault::Fault;
+use crate::frontend::executorch::ops::Call;
 use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 use crate::operators::{Error, extents};
