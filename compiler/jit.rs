@@ -4,108 +4,44 @@ mod arguments;
 pub mod custom;
 pub mod devices;
 mod direct;
+mod failure;
 pub mod gpu;
 pub mod hooks;
 mod imports;
 mod instance;
+mod loaded;
 pub mod memory;
+mod options;
 pub mod peaks;
+mod placing;
 pub mod regions;
 pub mod room;
 mod threads;
 mod weights;
 
-use crate::codegen::clif::{Optimise, code, isa_for};
 use crate::codegen::compile::{CompiledFunction, CompiledModel, compile};
 use crate::codegen::vulkan::GpuOptions;
-use crate::codegen::{Code, DriverOptions, RelocationTarget, WeightsFrom};
+use crate::codegen::{DriverOptions, WeightsFrom};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::interface::{Footprint, Interface, MethodInterface};
 use crate::ir::data::Pages;
 use crate::machine::Machine;
-use crate::program::{Blob, Device, Level, Method, Program};
+use crate::program::{Blob, Level, Program};
 use crate::target::{self, Target};
-use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
-use cranelift_module::{DataDescription, FuncId, Linkage, Module, ModuleError, ModuleReloc, ModuleRelocTarget};
-use custom::CustomOperator;
-use hooks::LiveRanges;
+use cranelift_module::FuncId;
+use failure::failed;
 pub use instance::{Instance, check_status};
-use memory::Placement;
+use loaded::Loaded;
+pub use loaded::Symbol;
+pub use options::{JitOptions, LiveRanges};
+use placing::placed;
 use std::sync::Arc;
 pub use threads::Order;
-
-/// Options for running a model.
-#[derive(Clone, Debug, Default)]
-pub struct JitOptions {
-    /// `true` to measure every kernel.
-    pub profile: bool,
-    /// Placement of the caller's buffers. With guards, state and scratch memory have guards too.
-    pub placement: Placement,
-    /// Live scratch bytes after each kernel call, in the order of [`crate::program::calls`], a list for each method. Other bytes are
-    /// overwritten.
-    pub live: Option<Vec<LiveRanges>>,
-    /// Functions of custom operators, by symbol. They must not use their first argument, because no application sets it.
-    pub customs: Vec<(String, CustomOperator)>,
-    /// `true` to keep the results of every kernel call, for [`Instance::observations`].
-    pub observe: bool,
-    /// Number of threads for kernels; 0 and 1 mean the caller's thread alone.
-    pub threads: u32,
-    /// Options of the GPU part.
-    pub gpu: GpuOptions,
-}
 
 /// A compiled model in memory.
 #[derive(Clone)]
 pub struct Jit {
     model: Arc<Loaded>,
-}
-
-/// Data that instances share.
-struct Loaded {
-    /// Owner of the code; `None` after it is freed.
-    module: Option<JITModule>,
-    /// Weights that `init` receives.
-    weights: Arc<Pages>,
-    interface: Interface,
-    methods: Vec<Method>,
-    device: Option<Arc<Device>>,
-    options: JitOptions,
-    init: *const u8,
-    reset: *const u8,
-    deinit: *const u8,
-    /// Entry function of the GPU information, if the program has a GPU part.
-    gpu: Option<*const u8>,
-    /// The split entry of each method.
-    splits: Vec<*const u8>,
-    /// Function of each method that returns its scratch memory, if it has one.
-    scratches: Vec<Option<*const u8>>,
-    footprint: Footprint,
-    symbols: Vec<Symbol>,
-}
-
-/// A function in memory.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Symbol {
-    /// Name as in an object.
-    pub name: String,
-    /// Address of the first byte.
-    pub address: u64,
-    /// Size in bytes.
-    pub bytes: u64,
-}
-
-// SAFETY: the pointers lead to code, which nobody writes after it is placed; the module that owns them is only touched on drop.
-unsafe impl Send for Loaded {}
-// SAFETY: as above; nothing in it changes.
-unsafe impl Sync for Loaded {}
-
-impl Drop for Loaded {
-    fn drop(&mut self) {
-        if let Some(module) = self.module.take() {
-            // SAFETY: instances hold the model while they call it; none is left, so no code of it runs or will.
-            unsafe { module.free_memory() };
-        }
-    }
 }
 
 impl Jit {
@@ -260,74 +196,4 @@ fn check_host(host: &Target, machine: &Machine) -> Result<(), Diagnostic> {
     }
     let message = format!("this computer cannot run code for CPU level {}", machine.level);
     Err(Diagnostic::new(codes::OTHER_CPU, message).help("leave --cpu out, or use `--cpu native`"))
-}
-
-/// Returns the size of one address range for code and data, so that relative distances suffice. Only used pages take memory.
-fn reserved_bytes(compiled: &CompiledModel) -> usize {
-    const PAGE: usize = 1 << 16;
-    let code: usize = compiled.functions.iter().map(|f| f.code.bytes.len() + 32 * f.code.relocations.len() + 2 * PAGE).sum();
-    let data: u64 = compiled.data.iter().map(|section| section.bytes(&compiled.constants)).sum();
-    code + data as usize + (16 + compiled.data.len() + compiled.imports.len()) * PAGE
-}
-
-/// Places a compiled program in memory, and returns its functions.
-fn placed(
-    program: &Program,
-    host: &Target,
-    machine: &Machine,
-    customs: &[(String, CustomOperator)],
-    compiled: &CompiledModel,
-) -> Result<(JITModule, Vec<FuncId>), Diagnostic> {
-    let isa = isa_for(&host.triple(), machine, Optimise::Driver).map_err(|error| failed(&error))?;
-    let forwards = imports::forwards(program, compiled, customs, &*isa)?;
-    let mut builder = JITBuilder::with_isa(isa, Box::new(|call| format!("{call:?}")));
-    let provider = ArenaMemoryProvider::new_with_size(reserved_bytes(compiled)).map_err(memory::no_memory)?;
-    builder.memory_provider(Box::new(provider));
-    let mut module = JITModule::new(builder);
-    let functions = place(&mut module, program, compiled, &forwards).map_err(|error| failed(&error))?;
-    Ok((module, functions))
-}
-
-fn place(module: &mut JITModule, program: &Program, compiled: &CompiledModel, forwards: &[Code]) -> Result<Vec<FuncId>, Box<ModuleError>> {
-    // Only addresses of entry functions are used, so one signature is enough.
-    let signature = module.make_signature();
-    let mut functions = Vec::with_capacity(compiled.functions.len());
-    for number in 0..compiled.functions.len() {
-        functions.push(module.declare_function(&format!("f{number}"), Linkage::Local, &signature)?);
-    }
-    let mut forwarded = Vec::with_capacity(forwards.len());
-    for (number, code) in forwards.iter().enumerate() {
-        let id = module.declare_function(&format!("external{number}"), Linkage::Local, &signature)?;
-        module.define_function_bytes(id, code.alignment, &code.bytes, &[])?;
-        forwarded.push(id);
-    }
-    let mut sections = Vec::with_capacity(compiled.data.len());
-    for section in &compiled.data {
-        let id = module.declare_data(section.name, Linkage::Local, false, false)?;
-        let mut data = DataDescription::new();
-        data.define(section.to_vec(&compiled.constants, program).into_boxed_slice());
-        data.set_align(section.alignment);
-        module.define_data(id, &data)?;
-        sections.push(id);
-    }
-    for (function, &id) in compiled.functions.iter().zip(&functions) {
-        let target = |target| match target {
-            RelocationTarget::Function(number) => ModuleRelocTarget::from(functions[number as usize]),
-            RelocationTarget::External(number) => ModuleRelocTarget::from(forwarded[number as usize]),
-            RelocationTarget::Support(what) => unreachable!("{what:?} has a number in a compiled model"),
-            RelocationTarget::Data(number) => ModuleRelocTarget::from(sections[number as usize]),
-            RelocationTarget::Here(offset) => ModuleRelocTarget::FunctionOffset(id, offset),
-        };
-        let relocations: Vec<_> = (function.code.relocations.iter())
-            .map(|r| ModuleReloc { offset: r.offset, kind: code::reloc(r.kind), name: target(r.target), addend: r.addend })
-            .collect();
-        module.define_function_bytes(id, function.code.alignment, &function.code.bytes, &relocations)?;
-    }
-    module.finalize_definitions()?;
-    Ok(functions)
-}
-
-fn failed(error: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::new(codes::PLACEMENT, format!("the code could not be placed in memory: {error}"))
-        .help("this is a mistake in modelc; please report it with the model")
 }

@@ -1,15 +1,12 @@
 //! Work of the JIT between kernels: it measures times, keeps results of kernels, and overwrites dead scratch memory.
 
-use super::JitOptions;
+use super::options::{JitOptions, LiveRanges};
 use super::threads::{Order, Part, Threads};
 use crate::codegen::driver::{AFTER, BEFORE};
 use crate::program::{Address, Method, Moving, calls};
 use std::ffi::c_void;
 use std::ops::Range;
 use std::time::{Duration, Instant};
-
-/// Scratch bytes that are live after each kernel call of a method, as disjoint ascending ranges.
-pub type LiveRanges = Vec<Vec<Range<u64>>>;
 
 /// Filler of dead memory: a NaN in every float format, −1 as an integer, and out of range as an index.
 const POISON: u8 = 0xff;

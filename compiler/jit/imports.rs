@@ -1,6 +1,7 @@
 //! Imports of an object in this process: custom operators, and the system's functions that open libraries.
 
 use super::custom::{self, CustomOperator};
+use super::failure::failed;
 use crate::codegen::clif::code::Known;
 use crate::codegen::clif::driver::compile_driver;
 use crate::codegen::driver::{Import, ImportKind, external};
@@ -23,11 +24,11 @@ pub(super) fn forwards(
     let code = |Import { symbol, kind, signature }: &Import| {
         let address = match kind {
             ImportKind::Custom => custom::address(program, symbol, customs)?,
-            ImportKind::System => system(symbol).ok_or_else(|| super::failed(&format!("this process has no {symbol}")))?,
-            ImportKind::Runtime => return Err(super::failed(&"the runtime stands in another object")),
+            ImportKind::System => system(symbol).ok_or_else(|| failed(&format!("this process has no {symbol}")))?,
+            ImportKind::Runtime => return Err(failed(&"the runtime stands in another object")),
         };
         let forward = external::forward(compiled.interface.layout, signature, address);
-        compile_driver(&forward, isa, &known).map_err(|error| super::failed(&error))
+        compile_driver(&forward, isa, &known).map_err(|error| failed(&error))
     };
     compiled.imports.iter().map(code).collect()
 }

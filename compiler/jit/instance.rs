@@ -1,12 +1,14 @@
 //! A running model: its memory, its calls and their results.
 
 use super::arguments::{Arguments, Side};
+use super::failure::failed;
 use super::gpu::{GpuInfo, RawInfo};
 use super::hooks::{self, Hooks};
+use super::loaded::Loaded;
 use super::memory::{Memory, Placement};
 use super::regions::{RegionTimes, Regions};
+use super::room;
 use super::threads::Order;
-use super::{Loaded, failed, room};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::{CONFIG, Config, E_GPU, Field, STATUSES, Taken, has_shape};
 use crate::ir::Tensor;

@@ -1,6 +1,6 @@
 //! Weights of a model in separate memory, with the layout of a weights file.
 
-use super::failed;
+use super::failure::failed;
 use super::memory::no_memory;
 use crate::codegen::ConstantLayout;
 use crate::codegen::weights::{HEADER_BYTES, WeightsHeader};

@@ -2,7 +2,7 @@
 //!
 //! Operators of one kernel form one row. So do all calls that share an operator: the bands of a chain, the gates of an LSTM.
 
-use super::Call;
+use super::call::Call;
 use crate::ir::{Source, SourceData};
 use std::collections::HashMap;
 

@@ -4,7 +4,9 @@
 //! variables of regions come after it. The *constants* are the constants that dispatches read. *Staging* is visible to the host: all transfers
 //! go through it.
 
-use super::{Address, Origin, Variable};
+use super::address::Address;
+use super::call::Origin;
+use super::storage::Variable;
 use crate::kernel::{Kernel, Lane, Type};
 use crate::machine::Machine;
 use std::fmt;

@@ -1,6 +1,8 @@
 //! A walk over the steps of a method and all nested steps.
 
-use super::{Address, Call, External, Step, Streams, Together};
+use super::address::Address;
+use super::call::Call;
+use super::step::{External, Step, Streams, Together};
 
 /// An event of a walk over steps, in program order.
 #[derive(Clone, Copy, Debug)]

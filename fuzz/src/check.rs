@@ -1,5 +1,4 @@
-//! What must hold for any input: the answer is a sound result, or diagnostics that are not our fault. The tests of damaged files use
-//! this too, so it is compiled wherever the compiler is.
+//! Checks for any input: the answer is a sound result, or diagnostics that are not our fault. Tests of damaged files use them, too.
 
 use modelc::diagnostic::{Diagnostics, Kind};
 use modelc::emit::{self, ModelInfo, ObjectOptions};
@@ -112,7 +111,7 @@ fn run(module: &Module) {
     }
 }
 
-/// Whether a sound module would take long: it may ask for any amount of work.
+/// Tests whether a module needs too much time: a sound one may ask for any amount of work.
 fn too_large(module: &Module) -> bool {
     module.functions.values().any(|function| {
         let mut tensors = function.values.values().filter_map(|value| value.ty.as_tensor());

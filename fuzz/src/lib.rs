@@ -1,4 +1,4 @@
-//! How the fuzz targets damage their inputs, and what they [`check`].
+//! Damage that fuzz targets do to their inputs, and the [`check`]s of the results.
 
 pub mod check;
 

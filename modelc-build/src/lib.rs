@@ -98,7 +98,7 @@ impl Model {
         arguments
     }
 
-    /// What Cargo is told.
+    /// Returns the lines that Cargo reads.
     fn instructions(&self, folder: &Path) -> Vec<String> {
         let changed = |path: &PathBuf| format!("rerun-if-changed={}", path.display());
         let mut lines: Vec<String> = std::iter::once(&self.path).chain(&self.inputs).map(changed).collect();

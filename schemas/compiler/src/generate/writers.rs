@@ -46,7 +46,7 @@ impl<'a> {name}<'a> {{
 
 fn arguments(text: &mut String, module: &Module, table: &Table, lifetime: &str) {
     let name = names::identifier(&table.name);
-    push(text, 0, &format!("\n/// What [`{name}::create`] writes.\n#[derive(Clone, Copy)]\npub struct {name}Args{lifetime} {{"));
+    push(text, 0, &format!("\n/// Fields for [`{name}::create`].\n#[derive(Clone, Copy)]\npub struct {name}Args{lifetime} {{"));
     let mut defaults = String::new();
     for field in &table.fields {
         let argument = names::identifier(&field.name);

@@ -330,7 +330,7 @@ impl<'a> ::core::fmt::Debug for String<'a> {
     }
 }
 
-/// What [`String::create`] writes.
+/// Fields for [`String::create`].
 #[derive(Clone, Copy)]
 pub struct StringArgs<'a> {
     pub text: ::core::option::Option<::flatbuffers::WIPOffset<&'a str>>,
@@ -420,7 +420,7 @@ impl<'a> ::core::fmt::Debug for Vector<'a> {
     }
 }
 
-/// What [`Vector::create`] writes.
+/// Fields for [`Vector::create`].
 #[derive(Clone, Copy)]
 pub struct VectorArgs<'a> {
     pub items: ::core::option::Option<::flatbuffers::WIPOffset<::flatbuffers::Vector<'a, i32>>>,
@@ -503,7 +503,7 @@ impl<'a> ::core::fmt::Debug for Empty<'a> {
     }
 }
 
-/// What [`Empty::create`] writes.
+/// Fields for [`Empty::create`].
 #[derive(Clone, Copy)]
 pub struct EmptyArgs {
 }
@@ -745,7 +745,7 @@ impl<'a> ::core::fmt::Debug for Sample<'a> {
     }
 }
 
-/// What [`Sample::create`] writes.
+/// Fields for [`Sample::create`].
 #[derive(Clone, Copy)]
 pub struct SampleArgs<'a> {
     pub flag: bool,

@@ -1,0 +1,107 @@
+//! Steps of a method.
+
+use super::address::Address;
+use super::call::{Call, Origin};
+use crate::ir::ElementType;
+
+/// One step of a method.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A kernel call.
+    Call(Call),
+    /// A custom operator.
+    External(External),
+    /// One of two lists of steps, chosen by the byte at `condition` (0 is false).
+    If {
+        /// Address of the truth value.
+        condition: Address,
+        /// Steps when true.
+        then: Vec<Step>,
+        /// Steps when false.
+        otherwise: Vec<Step>,
+    },
+    /// `head`, then while the byte at `condition` is not 0: `body`, `head` again.
+    While {
+        /// Steps that compute the condition.
+        head: Vec<Step>,
+        /// Address of the truth value.
+        condition: Address,
+        /// Steps of one iteration.
+        body: Vec<Step>,
+    },
+    /// Kernel calls that run together in parts.
+    Together(Together),
+    /// Sequences of kernel calls that may run at the same time.
+    Streams(Streams),
+    /// A region of the device, with steps for the host if no device runs.
+    Region {
+        /// Index among the device's regions.
+        region: usize,
+        /// Equivalent steps for the CPU.
+        otherwise: Vec<Step>,
+    },
+}
+
+/// A call of a function of the application.
+#[derive(Clone, Debug, PartialEq)]
+pub struct External {
+    /// Symbol of the function.
+    pub symbol: String,
+    /// Tensors that it reads.
+    pub inputs: Vec<ExternalTensor>,
+    /// Tensors that it writes.
+    pub outputs: Vec<ExternalTensor>,
+    /// The constant with its options, if it has any.
+    pub options: Option<u32>,
+    /// Origin for reports and errors.
+    pub origin: Origin,
+}
+
+/// A tensor for a function of the application.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExternalTensor {
+    /// Address.
+    pub address: Address,
+    /// Size.
+    pub bytes: u64,
+    /// Element type.
+    pub element: ElementType,
+    /// Number of dimensions.
+    pub rank: u32,
+    /// The constant with its extents, 64 bits each, unless it has no dimensions.
+    pub shape: Option<u32>,
+    /// Address of the scale in a constant: an f32 at a multiple of 4.
+    pub scale: Address,
+    /// Address of the zero point in a constant: an i32 at a multiple of 4.
+    pub zero_point: Address,
+}
+
+/// Kernel calls without a barrier between them: part *i* runs share *i* of each call in turn. A part reads results of these calls only if it
+/// computed them itself. It writes nothing that another part reads or writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Together {
+    /// Granularity of parts in all calls: the extent of each call, and the ends of its parts, are multiples of it.
+    pub rounds: u64,
+    /// Limit of the number of parts.
+    pub most: u32,
+    /// The calls, each a [`Step::Call`] with parts.
+    pub calls: Vec<Step>,
+}
+
+/// Sequences of kernel calls, the **streams**. No stream touches bytes that another one writes. Each runs in its order, and they run in any
+/// order or at the same time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Streams {
+    /// The calls, stream by stream, each a [`Step::Call`].
+    pub calls: Vec<Step>,
+    /// Index of each stream's first call; the first stream starts at 0.
+    pub starts: Vec<usize>,
+}
+
+impl Streams {
+    /// Returns the calls of each stream.
+    pub fn each(&self) -> impl Iterator<Item = &[Step]> {
+        let ends = self.starts.iter().skip(1).copied().chain([self.calls.len()]);
+        self.starts.iter().zip(ends).filter_map(|(&start, end)| self.calls.get(start..end))
+    }
+}
