@@ -96,7 +96,7 @@ pub struct Variable {
 }
 
 /// An entry point.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Method {
     /// Name in the model.
     pub name: String,

@@ -2,23 +2,23 @@
 //!
 //! Which operators are computed band by band, and which groups merge, is tried: a trial goes as far as the plan, whose size tells.
 
-use super::bands::{self, Candidate, Terms};
-use super::chosen::{self, Purpose};
-use super::frame::Frame;
-use super::fusions;
-use super::grouped::Grouped;
-use super::imported;
-use super::needs::KnownNeeds;
+use super::memory::imported;
+use super::memory::variables::Variables;
 use super::options::{Options, PlanSource};
-use super::overwriting;
-use super::placed::Placed;
-use super::planned::{self, Planned};
 use super::pool::Pool;
-use super::shortened;
-use super::staged::{Shortened, Staged};
-use super::trials;
-use super::variables::Variables;
-use super::written::{LoweredMethod, write};
+use super::search::bands::{self, Candidate, Terms};
+use super::search::merges;
+use super::search::needs::KnownNeeds;
+use super::search::overwriting;
+use super::search::shortened;
+use super::search::special::{Overwriting, Shortened};
+use super::search::trials;
+use super::stages::chosen::{self, Purpose};
+use super::stages::frame::Frame;
+use super::stages::grouped::Grouped;
+use super::stages::placed::Placed;
+use super::stages::planned::{self, Planned};
+use super::stages::written::{LoweredMethod, write};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::fuse::flow::Flow;
 use crate::fuse::unroll::{self, FlowError};
@@ -54,14 +54,14 @@ pub(super) fn lower(
         packed,
         plans,
         orders,
-        staged: &Staged::None,
+        overwriting: &Overwriting::None,
         shortened: &Shortened::default(),
     };
     let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };
     let (candidate, fusions) = cut_and_merged(&frame, &trial, flow)?;
-    let staged = &overwriting::choose(&trial, &candidate, &fusions)?;
-    let shortened = &shortened::choose(&Frame { staged, ..trial }, &candidate, &fusions)?;
-    let frame = Frame { staged, shortened, ..frame };
+    let overwriting = &overwriting::choose(&trial, &candidate, &fusions)?;
+    let shortened = &shortened::choose(&Frame { overwriting, ..trial }, &candidate, &fusions)?;
+    let frame = Frame { overwriting, shortened, ..frame };
     let alone = Frame { options: Options { threads: Threads::ALONE, ..options }, ..frame };
     let alone = match options.threads.count {
         0 | 1 => None,
@@ -71,8 +71,8 @@ pub(super) fn lower(
     let grouped = Grouped::new(&frame, candidate.flow, &fusions)?;
     let items = chosen::choose(&frame, &grouped, &grouped.work(), Purpose::Kernels)?;
     let placed = Placed::new(&frame, &grouped, &items);
-    let planned = Planned::new(&frame, &placed, items, &candidate.parts, Purpose::Kernels)?;
-    let mut lowered = write(&frame, &grouped, &planned, &candidate.parts, pool)?;
+    let planned = Planned::new(&frame, &placed, items, &candidate.bands, Purpose::Kernels)?;
+    let mut lowered = write(&frame, &grouped, &planned, &candidate.bands, pool)?;
     lowered.levels.iter_mut().for_each(|level| level.scratch_bytes_alone = alone);
     Ok(lowered)
 }
@@ -86,7 +86,7 @@ fn cut_and_merged(frame: &Frame<'_>, trial: &Frame<'_>, flow: Flow) -> Result<(C
         // Merges make some arenas smaller: a large result that only its readers' group needs is never stored.
         let least = |candidate: &Candidate| Ok(arena(trial, candidate, &Fusions::none())?.min(arena(trial, candidate, &Fusions::All)?));
         let candidate = bands::choose(frame.module, flow, (frame.options, terms), least)?;
-        let fusions = merges(frame, trial, &candidate)?;
+        let fusions = chosen_merges(frame, trial, &candidate)?;
         Ok::<_, Diagnostics>((candidate, fusions))
     };
     let state = ALIGNMENT + frame.variables.bytes.next_multiple_of(ALIGNMENT);
@@ -104,20 +104,20 @@ fn cut_and_merged(frame: &Frame<'_>, trial: &Frame<'_>, flow: Flow) -> Result<(C
 }
 
 /// The merges of groups that do not make the arena larger.
-fn merges(frame: &Frame<'_>, trial: &Frame<'_>, candidate: &Candidate) -> Result<Fusions, Diagnostics> {
+fn chosen_merges(frame: &Frame<'_>, trial: &Frame<'_>, candidate: &Candidate) -> Result<Fusions, Diagnostics> {
     let all = match frame.options.plan {
         // The plan of the file is one for the tensors of the file.
         PlanSource::Program => vec![],
         PlanSource::Own | PlanSource::Smallest => fuse::group(candidate.flow.clone(), frame.module, &Fusions::All).merges,
     };
-    let fusions = fusions::choose(&all, |fusions| arena(trial, candidate, fusions))?;
+    let fusions = merges::choose(&all, |fusions| arena(trial, candidate, fusions))?;
     // The trials look less far than the plan that is used.
     if fusions.is_empty() {
         return Ok(fusions);
     }
     let (without, with) = parallel::both(|| arena(frame, candidate, &Fusions::none()), || arena(frame, candidate, &fusions));
     if with? > without? {
-        return fusions::choose(&all, |fusions| arena(frame, candidate, fusions));
+        return merges::choose(&all, |fusions| arena(frame, candidate, fusions));
     }
     Ok(fusions)
 }

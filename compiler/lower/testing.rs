@@ -1,10 +1,10 @@
 //! For tests: methods of one function, cut into groups.
 
-use super::frame::Frame;
-use super::grouped::Grouped;
+use super::memory::variables::Variables;
 use super::options::Options;
-use super::staged::{Shortened, Staged};
-use super::variables::Variables;
+use super::search::special::{Overwriting, Shortened};
+use super::stages::frame::Frame;
+use super::stages::grouped::Grouped;
 use crate::fuse::{Fusions, unroll};
 use crate::ir::builder::FunctionBuilder;
 use crate::ir::{ElementType, ExpressionBuilder, Function, Module, ScalarOp, TensorType, Type, Value, verify};
@@ -52,7 +52,7 @@ pub(super) fn with_groups(
         packed: &packed,
         plans: &plans,
         orders: &Memo::default(),
-        staged: &Staged::None,
+        overwriting: &Overwriting::None,
         shortened: &Shortened::default(),
     };
     let grouped = Grouped::new(&frame, flow, &Fusions::none()).expect("static shapes");

@@ -93,11 +93,11 @@ fn of_method(method: &Method, kernels: &[Kernel], regions: &[DeviceRegion]) -> V
     list.into_iter().filter_map(in_scratch).collect()
 }
 
-/// What a kernel call touches, with the bytes of each: its operands, working memory of all parts, and the extents that say how often it runs.
+/// What a kernel call touches, with the bytes of each: its operands, working memory of all ranges, and the extents that say how often it runs.
 fn of_call(call: &Call, kernels: &[Kernel]) -> Vec<(Address, u64)> {
     let mut list = Vec::new();
     for (argument, ((_, data), address)) in kernels[call.kernel].pointer_params().zip(&call.arguments).enumerate() {
-        // A kernel may serve calls with larger tensors than those that it was written for: these have parts.
+        // A kernel may serve calls with larger tensors than those that it was written for: these may be divided.
         let least = data.bytes();
         let bytes = call.parts.as_ref().and_then(|parts| parts.bytes.get(argument)).map_or(least, |&bytes| bytes.max(least));
         list.push((*address, bytes + call.last_block(argument)));
@@ -113,25 +113,17 @@ fn of_call(call: &Call, kernels: &[Kernel]) -> Vec<(Address, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{MemoryMap, Moving, Step};
+    use crate::program::Step;
 
     /// A method that branches on bytes at some places.
     fn method(places: &[u64]) -> Method {
         let branch = |&place: &u64| Step::If { condition: Address::Scratch(place), then: vec![], otherwise: vec![] };
         Method {
             name: "main".into(),
-            inputs: vec![],
-            outputs: vec![],
-            input_extents: vec![],
-            output_extents: vec![],
             steps: places.iter().map(branch).collect(),
             scratch_bytes: 4096,
             lower_bound: 2048,
-            optimal: false,
-            memory_map: MemoryMap::default(),
-            scratch_bytes_alone: None,
-            area_bytes: vec![],
-            moving: Moving::default(),
+            ..Method::default()
         }
     }
 

@@ -3,29 +3,22 @@
 
 use super::close_up::CloseUp;
 use crate::kernel::Kernel;
-use crate::lower::lowered::{LiveRanges, Peak};
-use crate::plan::Plan;
+use crate::lower::lowered::Peak;
+use crate::lower::stages::written::LoweredMethod;
 use crate::program::{Device, Method, Step, Visit, calls, change_calls, walk};
 
-/// A method for each CPU, with what is said of it.
-pub(in crate::lower) struct Lightened<'a> {
-    pub levels: &'a mut [Method],
-    pub plan: &'a mut Plan,
-    pub live: &'a mut LiveRanges,
-    pub peak: &'a mut Peak,
-}
-
 /// Leaves out what the host never does of the methods of a program. `kernels` are those of each CPU.
-pub(in crate::lower) fn lighten<'a>(device: &mut Device, kernels: &mut [Vec<Kernel>], methods: impl Iterator<Item = Lightened<'a>>) {
+pub(in crate::lower) fn lighten(device: &mut Device, kernels: &mut [Vec<Kernel>], methods: &mut [LoweredMethod]) {
     let mut lists: Vec<&mut [Method]> = Vec::new();
-    for (number, Lightened { levels, plan, live, peak }) in methods.enumerate() {
+    for (number, LoweredMethod { levels, plan, live, peak, .. }) in methods.iter_mut().enumerate() {
+        let levels = &mut levels[..kernels.len()];
         let Some(first) = levels.first() else { continue };
         let runs = runs_on_host(&first.steps);
         for call in device.host_calls.iter_mut().filter(|call| call.method == number) {
             call.call = runs[..call.call].iter().filter(|runs| **runs).count();
         }
         retain(live, &runs);
-        for level in &mut *levels {
+        for level in levels.iter_mut() {
             retain(&mut level.memory_map.calls, &runs);
             drop_substitutes(&mut level.steps);
         }

@@ -10,14 +10,14 @@ use std::ops::Range;
 /// What the device needs at the start of its area for the status of a region.
 const STATUS_BYTES: u64 = OFFSET_ALIGNMENT;
 
-/// Bytes between two memories of the host. Parts of two never touch each other.
+/// Bytes between two memories of the host. Ranges of two never touch each other.
 const BETWEEN: u64 = OFFSET_ALIGNMENT;
 
 /// Where memory of the host is in the area of the device.
 #[derive(Clone, Debug)]
 pub struct Mirror {
     /// The first byte of each, where it is in the area, and how long it is.
-    parts: Vec<(Address, u64, u64)>,
+    memories: Vec<(Address, u64, u64)>,
     /// Bytes of the area.
     pub bytes: u64,
 }
@@ -26,7 +26,7 @@ impl Mirror {
     /// That of a program of some methods, which run one after another, and of this many bytes of variables. The methods are as the device's machine
     /// does them, by kernels whose working memory comes after the scratch memory of the host.
     pub fn new(methods: &[&Method], kernels: &[Kernel], variable_bytes: u64) -> Self {
-        let mut mirror = Self { parts: vec![], bytes: STATUS_BYTES };
+        let mut mirror = Self { memories: vec![], bytes: STATUS_BYTES };
         let working = methods.iter().flat_map(|method| calls(&method.steps)).map(|call| working(kernels, call));
         let scratch = methods.iter().map(|method| method.scratch_bytes);
         mirror.add(Address::Scratch(0), working.chain(scratch).max().unwrap_or(0));
@@ -45,34 +45,34 @@ impl Mirror {
     }
 
     fn add(&mut self, first: Address, bytes: u64) {
-        self.parts.push((first, self.bytes, bytes));
+        self.memories.push((first, self.bytes, bytes));
         self.bytes = (self.bytes + bytes).next_multiple_of(OFFSET_ALIGNMENT) + BETWEEN;
     }
 
     /// Where an address of the host is; none for those of constants, and of what the host does not have.
     pub fn place(&self, address: Address) -> Option<u64> {
         let (kind, offset) = split(address);
-        self.parts.iter().find(|part| split(part.0).0 == kind).map(|part| part.1 + offset)
+        self.memories.iter().find(|memory| split(memory.0).0 == kind).map(|memory| memory.1 + offset)
     }
 
     /// What is on the host where a byte of the area is.
     pub fn host(&self, place: u64) -> Option<Address> {
-        let part = self.parts.iter().rev().find(|part| part.1 <= place)?;
-        Some(part.0.plus(place - part.1))
+        let memory = self.memories.iter().rev().find(|memory| memory.1 <= place)?;
+        Some(memory.0.plus(place - memory.1))
     }
 
     /// The bytes of the area that are the outputs of methods, and those that are variables.
     pub fn lasting(&self) -> Vec<Range<u64>> {
-        self.parts_at(|address| matches!(address, Address::Output(..) | Address::Variable(_)))
+        self.memories_of(|address| matches!(address, Address::Output(..) | Address::Variable(_)))
     }
 
     /// The bytes of the area that are the outputs of methods.
     pub fn outputs(&self) -> Vec<Range<u64>> {
-        self.parts_at(|address| matches!(address, Address::Output(..)))
+        self.memories_of(|address| matches!(address, Address::Output(..)))
     }
 
-    fn parts_at(&self, is_one: impl Fn(Address) -> bool) -> Vec<Range<u64>> {
-        self.parts.iter().filter(|part| is_one(part.0)).map(|part| part.1..part.1 + part.2).collect()
+    fn memories_of(&self, is_one: impl Fn(Address) -> bool) -> Vec<Range<u64>> {
+        self.memories.iter().filter(|memory| is_one(memory.0)).map(|memory| memory.1..memory.1 + memory.2).collect()
     }
 
     /// The bytes that a kernel call touches: a range a pointer parameter that is no constant, and one an extent whose slices it counts.

@@ -20,41 +20,33 @@ mod residents;
 mod slices;
 mod words;
 
+use super::stages::written::LoweredMethod;
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::program::{Blob, Device, DeviceRegion, HostCall, HostReason, Method, Residents, Step, Variable};
 use dispatches::Dispatches;
-pub(super) use host::{Lightened, lighten};
+pub(super) use host::lighten;
 use mirror::Mirror;
 use ranges::Bytes;
 use regions::{Both, Cut, Cutter, Decided};
-use std::ops::Range;
 
-/// A method as the levels of CPUs do it, and the device's machine, which comes last.
-pub(super) struct Sides<'a> {
-    /// The method for each machine.
-    pub levels: &'a mut [Method],
-    /// For each call whether the model gives it to the device.
-    pub marks: &'a [bool],
-    /// For each call the bytes of scratch memory that are live after it.
-    pub live: &'a [Vec<Range<u64>>],
+/// The device and the first CPU, with the kernels of each. `marks` says for each call whether it is for the device.
+fn both<'s>(
+    method: &'s LoweredMethod,
+    (device_kernels, host_kernels): (&'s [Kernel], &'s [Kernel]),
+    marks: &'s [bool],
+) -> Option<Both<'s>> {
+    let (device, host) = (&method.levels.last()?.steps, &method.levels.first()?.steps);
+    Some(Both { device, device_kernels, host, host_kernels, marks, live: &method.live })
 }
 
-impl Sides<'_> {
-    /// The device and the first CPU, with the kernels of each.
-    fn both<'s>(&'s self, (device_kernels, host_kernels): (&'s [Kernel], &'s [Kernel]), marks: &'s [bool]) -> Option<Both<'s>> {
-        let (device, host) = (&self.levels.last()?.steps, &self.levels.first()?.steps);
-        Some(Both { device, device_kernels, host, host_kernels, marks, live: self.live })
-    }
-
-    /// The method for each CPU.
-    fn hosts(&mut self) -> Option<&mut [Method]> {
-        self.levels.split_last_mut().map(|(_, hosts)| hosts)
-    }
+/// The method for each CPU.
+fn hosts(method: &mut LoweredMethod) -> Option<&mut [Method]> {
+    method.levels.split_last_mut().map(|(_, hosts)| hosts)
 }
 
 /// What a device is made of beside methods.
-pub(super) struct Parts<'a> {
+pub(super) struct OfProgram<'a> {
     /// The device's machine.
     pub machine: &'static Machine,
     /// The kernels of each level, the device's last.
@@ -71,9 +63,9 @@ pub(super) struct Parts<'a> {
 ///
 /// # Errors
 /// Where it does nothing: why not, each reason once.
-pub(super) fn device(parts: Parts<'_>, methods: Vec<Sides<'_>>) -> Result<Device, Vec<HostReason>> {
+pub(super) fn device(program: OfProgram<'_>, methods: &mut [LoweredMethod]) -> Result<Device, Vec<HostReason>> {
     let mut host_calls = Vec::new();
-    let placed = placed(parts, methods, &mut host_calls);
+    let placed = placed(program, methods, &mut host_calls);
     match placed {
         Some(device) => Ok(Device { host_calls, ..device }),
         None => {
@@ -89,15 +81,15 @@ pub(super) fn device(parts: Parts<'_>, methods: Vec<Sides<'_>>) -> Result<Device
 }
 
 /// The same without the calls that stay on the host, which are added to a list.
-fn placed(parts: Parts<'_>, mut methods: Vec<Sides<'_>>, host_calls: &mut Vec<HostCall>) -> Option<Device> {
-    let Parts { machine, kernels, constants, variables: (variables, variable_bytes), needs_device } = parts;
+fn placed(program: OfProgram<'_>, methods: &mut [LoweredMethod], host_calls: &mut Vec<HostCall>) -> Option<Device> {
+    let OfProgram { machine, kernels, constants, variables: (variables, variable_bytes), needs_device } = program;
     let (device_kernels, host_kernels) = (kernels.last()?, kernels.first()?);
-    let list: Vec<&Method> = methods.iter().filter_map(|sides| sides.levels.last()).collect();
+    let list: Vec<&Method> = methods.iter().filter_map(|method| method.levels.last()).collect();
     let mirror = Mirror::new(&list, device_kernels, *variable_bytes);
     let of_levels = (device_kernels.as_slice(), host_kernels.as_slice());
     let (mut tried, none) = (Dispatches::new(machine, &mirror, constants)?, Bytes::default());
     let decided: Option<Vec<Decided>> = (methods.iter())
-        .map(|sides| Some(Cutter::new(sides.both(of_levels, sides.marks)?, (&mirror, &none), &mut tried).decide()))
+        .map(|method| Some(Cutter::new(both(method, of_levels, &method.marks)?, (&mirror, &none), &mut tried).decide()))
         .collect();
     let (decided, mut dispatches) = (decided?, tried.again());
     let touched: Vec<(&Bytes, &Bytes)> = decided.iter().map(|decided| (&decided.host, &decided.device)).collect();
@@ -106,18 +98,18 @@ fn placed(parts: Parts<'_>, mut methods: Vec<Sides<'_>>, host_calls: &mut Vec<Ho
     let bytes = residents.iter().map(|variable| variable.offset..variable.offset + variable.bytes).collect();
     let first_contents = if residents.is_empty() { None } else { Some(residents::first_contents(&residents, &mut dispatches)?) };
     let mut regions: Vec<DeviceRegion> = Vec::new();
-    for (method, (sides, decided)) in methods.iter_mut().zip(&decided).enumerate() {
-        let stays = |(call, reason): (usize, &Option<HostReason>)| reason.map(|reason| HostCall { method, call, reason });
+    for (number, (method, decided)) in methods.iter_mut().zip(&decided).enumerate() {
+        let stays = |(call, reason): (usize, &Option<HostReason>)| reason.map(|reason| HostCall { method: number, call, reason });
         host_calls.extend(decided.reasons.iter().enumerate().filter_map(stays));
         let done: Vec<bool> = decided.reasons.iter().map(Option::is_none).collect();
-        let cutter = Cutter::new(sides.both(of_levels, &done)?, (&mirror, &bytes), &mut dispatches);
+        let cutter = Cutter::new(both(method, of_levels, &done)?, (&mirror, &bytes), &mut dispatches);
         let (of_method, cuts) = cutter.cut(regions.len());
         regions.extend(of_method);
-        sides.hosts()?.iter_mut().for_each(|method| apply(&cuts, &mut method.steps));
+        hosts(method)?.iter_mut().for_each(|host| apply(&cuts, &mut host.steps));
     }
     let staging_bytes = regions.iter().map(staged).max()?.max(64).next_multiple_of(64);
     if !residents.is_empty() {
-        let hosts = methods.iter_mut().filter_map(|sides| sides.hosts()).flatten();
+        let hosts = methods.iter_mut().filter_map(hosts).flatten();
         *variable_bytes = residents::move_out(variables, &lives_there, &mirror, hosts, &mut regions);
     }
     let residents = first_contents.map(|first_contents| {

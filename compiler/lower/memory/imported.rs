@@ -1,0 +1,113 @@
+//! The memory plan that came with the file, kept for every tensor that is still there.
+//!
+//! Rewrites and fusion make other values than the file has, so a place belongs to an operator of the file: the tensor that the
+//! operator's last kernels write, if it has the bytes of the operator's result, lies where the file puts that result. A tensor that
+//! lives longer than in the file may meet another there; the later one then goes where the planner likes.
+
+use super::values::root_of;
+use crate::fuse::Group;
+use crate::ir::{self, Function, Module, Value};
+use crate::plan::{self, Plan, PlanError, Request};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// The memory id of the area that is the scratch memory. Number 0 is none.
+pub(in crate::lower) const FIRST_AREA: u32 = 1;
+
+/// Where the file puts a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::lower) struct InFile {
+    /// The memory area, from [`FIRST_AREA`] on.
+    pub memory_id: u32,
+    /// The first byte there.
+    pub offset: u64,
+}
+
+impl InFile {
+    /// Whether a tensor that owns its memory can lie there.
+    pub fn fits(self, tensor: &plan::Tensor) -> bool {
+        tensor.bytes > 0 && tensor.view_of.is_none() && self.offset.is_multiple_of(tensor.alignment)
+    }
+}
+
+/// Results of an operator of the file that have this many bytes.
+type Key = (u32, u64);
+
+/// Where tensors that groups write lie in the plan of the file, by the tensor that owns the memory.
+pub(in crate::lower) fn places<'a>(
+    module: &Module,
+    method: &ir::Method,
+    function: &Function,
+    groups: impl Iterator<Item = &'a Group>,
+) -> FxHashMap<Value, InFile> {
+    let known = in_file(module, method);
+    let mut written: FxHashMap<Key, Vec<Value>> = FxHashMap::default();
+    for &output in groups.flat_map(|group| &group.outputs) {
+        let root = root_of(function, output);
+        let operator = function.defining_inst(output).and_then(|inst| function.insts[inst].source).map(|s| module.sources[s].operator);
+        if let (Some(operator), Some(bytes)) = (operator, function.bound_bytes(function.stored_type(root))) {
+            let list = written.entry((operator, bytes)).or_default();
+            list.retain(|&value| value != root);
+            list.push(root);
+        }
+    }
+    let mut places = FxHashMap::default();
+    for (key, offsets) in known {
+        let Some(values) = written.get(&key) else { continue };
+        // What comes before the last is work on the way to the results.
+        let last = &values[values.len().saturating_sub(offsets.len())..];
+        places.extend(last.iter().copied().zip(offsets));
+    }
+    places
+}
+
+/// What the file's plan of a method leaves for scratch memory when inputs, outputs and so many bytes of state are taken from it; none where the file
+/// plans nothing, or less than these.
+pub(in crate::lower) fn bytes_for_scratch(module: &Module, method: &ir::Method, state: u64) -> Option<u64> {
+    let plans = module.imported_plan.iter().flat_map(|plan| &plan.methods);
+    let planned: u64 = plans.filter(|plan| plan.function == method.function).flat_map(|plan| &plan.area_bytes).sum();
+    let function = &module.functions[method.function];
+    let ports = function.params.iter().chain(&function.results).filter_map(|&value| function.values[value].ty.as_tensor());
+    let ports = ports.filter_map(|ty| function.bound_bytes(ty)).sum::<u64>();
+    planned.checked_sub(ports)?.checked_sub(state)
+}
+
+/// Where the file puts the results of each operator, in order.
+fn in_file(module: &Module, method: &ir::Method) -> BTreeMap<Key, Vec<InFile>> {
+    let mut known: BTreeMap<Key, Vec<InFile>> = BTreeMap::new();
+    let plans = module.imported_plan.iter().flat_map(|plan| &plan.methods);
+    for plan in plans.filter(|plan| plan.function == method.function) {
+        for place in &plan.placements {
+            let function = &module.functions[place.function];
+            let source = function.defining_inst(place.value).and_then(|inst| function.insts[inst].source);
+            if let Some(source) = source {
+                let list = known.entry((module.sources[source].operator, place.bytes)).or_default();
+                list.push(InFile { memory_id: place.memory_id, offset: place.offset });
+            }
+        }
+    }
+    known
+}
+
+/// Plans a request whose tensors may have places of the file. Those that cannot be kept are given up, one by one.
+///
+/// # Errors
+/// As the planner.
+pub(in crate::lower) fn plan_with_places(request: &mut Request) -> Result<Plan, PlanError> {
+    loop {
+        let error = match plan::plan(request) {
+            Ok(plan) => return Ok(plan),
+            Err(error) => error,
+        };
+        let index = given_up(request, &error).ok_or(error)?;
+        request.tensors[index].fixed = None;
+    }
+}
+
+/// The tensor whose place is given up because it cannot be kept, if that is what a planner's error says.
+pub(in crate::lower) fn given_up(request: &Request, error: &PlanError) -> Option<usize> {
+    let (PlanError::FixedConflict { second: name, .. } | PlanError::FixedOffset { name, .. }) = error else { return None };
+    let first = if let PlanError::FixedConflict { first, .. } = error { first } else { name };
+    let is_one = |name: &String| request.tensors.iter().rposition(|tensor| tensor.name == *name && tensor.fixed.is_some());
+    is_one(name).or_else(|| is_one(first))
+}

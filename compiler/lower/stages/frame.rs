@@ -1,0 +1,82 @@
+//! What a method is lowered from and for: what all stages read and none changes.
+
+use crate::diagnostic::{Diagnostic, codes};
+use crate::fuse::Group;
+use crate::ir::{Function, Method, Module};
+use crate::lower::memory::variables::Variables;
+use crate::lower::options::Options;
+use crate::lower::search::special::{Overwriting, Shortened};
+use crate::machine::Machine;
+use crate::parallel::Memo;
+use crate::plan::{Order, Plan, PlanError, Request};
+use crate::schedule::{Context, PackedWeights, Unsupported};
+
+/// See the module.
+#[derive(Clone, Copy)]
+pub(in crate::lower) struct Frame<'a> {
+    pub module: &'a Module,
+    pub method: &'a Method,
+    pub options: Options,
+    /// The machines of the CPU levels, then the GPU if there is one.
+    pub machines: &'a [&'static Machine],
+    pub variables: &'a Variables,
+    pub packed: &'a PackedWeights,
+    pub plans: &'a Plans,
+    pub orders: &'a Orders,
+    /// The groups that stage their rows to overwrite their operand.
+    pub overwriting: &'a Overwriting,
+    /// The roots of the groups that compute a row in short sections.
+    pub shortened: &'a Shortened,
+}
+
+/// The orders of steps that were found, of requests at the effort of a trial.
+pub(in crate::lower) type Orders = Memo<Request, Result<Order, PlanError>>;
+
+/// The plans that were made, with the order of their steps, or why there is none.
+pub(in crate::lower) type Plans = Memo<Request, Result<(Vec<usize>, Plan), String>>;
+
+impl<'a> Frame<'a> {
+    /// What the schedule of a group sees.
+    pub fn context(&self, function: &'a Function, group: &'a Group, machine: &'static Machine) -> Context<'a> {
+        Context {
+            module: self.module,
+            function,
+            group,
+            machine,
+            block: None,
+            levels: self.machines,
+            packed: self.packed,
+            goal: self.options.goal,
+            threads: self.options.threads,
+            stages: self.overwriting.holds(group),
+            in_short_sections: self.shortens(group),
+        }
+    }
+
+    /// Whether a group computes a row in short sections.
+    fn shortens(&self, group: &Group) -> bool {
+        group.root.is_some_and(|root| self.shortened.contains(&root))
+    }
+
+    /// Whether a group needs something else here than where nothing is staged or shortened to save memory.
+    pub fn is_special(&self, group: &Group) -> bool {
+        self.overwriting.holds(group) || self.shortens(group)
+    }
+
+    /// The error for a group that has no schedule.
+    pub fn unsupported(&self, function: &Function, group: &Group, error: &Unsupported) -> Diagnostic {
+        let mut diagnostic = Diagnostic::new(codes::OPERATOR_UNSUPPORTED, error.to_string());
+        let source = group.insts.iter().find_map(|&inst| function.insts[inst].source);
+        if let Some(source) = source {
+            let source = &self.module.sources[source];
+            diagnostic =
+                diagnostic.at_operator(source.operator, &source.operator_name).about_tensor(&source.tensor).in_function(&source.function);
+        }
+        diagnostic.in_function(&self.method.name)
+    }
+}
+
+/// A mistake of ours, found by a check.
+pub(in crate::lower) fn bug(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(codes::OWN_CHECK, message).help("please report this, with the model if you can share it")
+}

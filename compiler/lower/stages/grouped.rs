@@ -1,0 +1,163 @@
+//! The first stage: a method cut into groups, and values for what lies outside the arena.
+
+use super::extents::check_bounds;
+use super::frame::Frame;
+use super::work::{self, Work};
+use crate::diagnostic::Diagnostics;
+use crate::fuse::flow::{Flow, StateFlow};
+use crate::fuse::{self, Fusions, Group, Move, Node};
+use crate::ir::{Function, Value};
+use crate::lower::memory::subtensors::{Pinned, Subtensors};
+use crate::lower::memory::values::{duplicate, root_of};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// See the module.
+pub(in crate::lower) struct Grouped {
+    /// Holds every value.
+    pub function: Function,
+    /// Groups, branches and loops in order.
+    nodes: Vec<Node>,
+    /// How many of the function's first parameters are the method's inputs.
+    input_count: usize,
+    /// The tensor of each output.
+    pub outputs: Vec<Value>,
+    pub states: Vec<StatePlace>,
+    /// For what values become where several become others at once: values to hold one of them meanwhile.
+    pub spares: FxHashMap<Value, Value>,
+    pub subtensors: Subtensors,
+}
+
+/// A state of a method: what it holds at the beginning, what stands for it at the end, and where it is.
+#[derive(Clone, Copy)]
+pub(in crate::lower) struct StatePlace {
+    pub flow: StateFlow,
+    /// Stands for what the state holds when the method is over, if the method writes it.
+    pub left: Value,
+}
+
+impl StatePlace {
+    /// The value that the state must hold when the method is over.
+    pub fn last(&self) -> Value {
+        if self.flow.exit == self.flow.entry { self.flow.entry } else { self.left }
+    }
+}
+
+impl Grouped {
+    /// Cuts a method into groups, with some merges of them.
+    ///
+    /// # Errors
+    /// When a tensor has no bound on its size.
+    pub fn new(frame: &Frame<'_>, flow: Flow, fusions: &Fusions) -> Result<Self, Diagnostics> {
+        let method = frame.method;
+        let mut grouped = fuse::group(flow, frame.module, fusions);
+        let mut written = Vec::new();
+        each(&grouped.nodes, &mut |node| match node {
+            Node::Group(group) => written.extend(&group.outputs),
+            Node::Moves(moves) => written.extend(moves.iter().map(|m| m.to)),
+            Node::If { .. } | Node::While { .. } => {}
+        });
+        let (outputs, copies) = outputs_of(&mut grouped.function, method.outputs.len(), &written);
+        grouped.nodes.extend(copies.into_iter().map(|copy| Node::Group(Box::new(copy))));
+        let function = &mut grouped.function;
+        let states: Vec<_> = grouped.states.iter().map(|&flow| StatePlace { flow, left: duplicate(function, flow.entry) }).collect();
+        let changed = states.iter().filter(|s| s.flow.exit != s.flow.entry);
+        grouped.nodes.push(Node::Moves(changed.map(|s| Move { from: s.flow.exit, to: s.left }).collect()));
+        let spares = spares(&grouped.nodes, function);
+        let outputs_in = outputs.iter().map(|&v| root_of(function, v)).collect();
+        let pinned = Pinned { handed_on: handed_on(&grouped.nodes, function), outputs: outputs_in };
+        let subtensors = Subtensors::new(&mut grouped, pinned, &written);
+        let fuse::Grouped { function, nodes, .. } = grouped;
+        check_bounds(frame, &function, &nodes)?;
+        Ok(Self { function, nodes, input_count: method.inputs.len(), outputs, states, spares, subtensors })
+    }
+
+    /// The method's inputs.
+    pub fn inputs(&self) -> &[Value] {
+        &self.function.params[..self.input_count]
+    }
+
+    /// The groups and what is between them as one list.
+    pub fn work(&self) -> Vec<Work<'_>> {
+        work::of_method(&self.function, &self.nodes)
+    }
+}
+
+/// Shows every node, those inside branches and loops after the node that they are in.
+fn each(nodes: &[Node], see: &mut impl FnMut(&Node)) {
+    for node in nodes {
+        see(node);
+        if let Node::If { then: first, otherwise: second, .. } | Node::While { head: first, body: second, .. } = node {
+            each(first, see);
+            each(second, see);
+        }
+    }
+}
+
+/// A value beside each one that others become, where several do so at once.
+fn spares(nodes: &[Node], function: &mut Function) -> FxHashMap<Value, Value> {
+    let mut spares = FxHashMap::default();
+    each(nodes, &mut |node| match node {
+        Node::Moves(moves) if moves.len() > 1 => {
+            for moved in moves {
+                spares.entry(moved.to).or_insert_with(|| duplicate(function, moved.to));
+            }
+        }
+        _ => {}
+    });
+    spares
+}
+
+/// The values that become others.
+fn handed_on(nodes: &[Node], function: &Function) -> FxHashSet<Value> {
+    let mut list = FxHashSet::default();
+    each(nodes, &mut |node| {
+        if let Node::Moves(moves) = node {
+            list.extend(moves.iter().map(|m| root_of(function, m.from)));
+        }
+    });
+    list
+}
+
+/// Makes every output of the method a tensor of its own that something in the method writes: what is an input, a constant, a state, a
+/// subtensor or returned twice is to be copied. Gives the tensor of each output, and the copies.
+fn outputs_of(function: &mut Function, count: usize, written: &[Value]) -> (Vec<Value>, Vec<Group>) {
+    let (mut taken, mut outputs, mut copies) = (Vec::new(), Vec::new(), Vec::new());
+    for result in function.results.clone().into_iter().take(count) {
+        let root = root_of(function, result);
+        if written.contains(&root) && !taken.contains(&root) {
+            taken.push(root);
+            outputs.push(result);
+            continue;
+        }
+        let copy = duplicate(function, result);
+        copies.push(Group::copy(result, copy));
+        outputs.push(copy);
+    }
+    (outputs, copies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Work;
+    use crate::lower::testing::{input, negated, with_groups};
+    use crate::machine::MACHINES;
+
+    #[test]
+    fn every_output_is_a_tensor_of_its_own() {
+        with_groups(
+            &[&MACHINES[0]],
+            |b| {
+                let x = input(b, &[4]);
+                let y = negated(b, x);
+                vec![y, x, y]
+            },
+            |_, grouped| {
+                let [first, second, third] = grouped.outputs[..] else { panic!("three outputs") };
+                assert!(first != second && second != third && third != first);
+                let copies = |work: &Work<'_>| if let Work::Group(group) = work { Some((group.copied?, group.outputs[0])) } else { None };
+                let copies: Vec<_> = grouped.work().iter().filter_map(copies).collect();
+                assert_eq!(copies, [(grouped.inputs()[0], second), (first, third)]);
+            },
+        );
+    }
+}
