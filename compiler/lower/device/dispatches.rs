@@ -166,7 +166,7 @@ fn touch(operand: &Operand, slices: Option<(&Slices, usize)>) -> Touch {
         (end - start <= slices.most * stride).then_some(stride)
     });
     // Elements that are narrower than words are written as words.
-    Touch { memory, start: start - start % 4, end: end.next_multiple_of(4), is_written, stride }
+    Touch { memory, bytes: start - start % 4..end.next_multiple_of(4), stride, writes: is_written }
 }
 
 /// The kernels with grids of a call, or what they need that the machine does not have.

@@ -3,22 +3,11 @@
 //! A device's driver, and the layer that checks it, know of reads and writes no more than the ranges that are bound: what one dispatch reads must not
 //! lie in a range that another one writes. Of two ranges that are only written the elements count, for writes to neighbours do not disturb each other.
 
+use crate::lower::division::touch;
 use crate::program::{Address, Bound, Call, DeviceMemory, Dispatch};
 
-/// Bytes that an operand of a dispatch has.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Touch {
-    /// In which buffer.
-    pub memory: DeviceMemory,
-    /// Its first byte.
-    pub start: u64,
-    /// Its last byte is before this.
-    pub end: u64,
-    /// Whether any is written.
-    pub is_written: bool,
-    /// Bytes from one slice to the next, where a slice has none of the next one.
-    pub stride: Option<u64>,
-}
+/// Words of an operand of a dispatch.
+pub type Touch = touch::Touch<DeviceMemory>;
 
 /// What is done with a range that is bound, as it looks from outside of the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,16 +61,16 @@ impl Work {
 
     /// Whether it must not run at the same time as another one.
     fn meets(&self, other: &Self) -> bool {
-        let bounds = |of: &Self, is: fn(Access) -> bool| -> Vec<Bound> {
+        let bounds = |of: &Self, is: fn(Access) -> bool| -> Vec<Touch> {
             let bounds = of.dispatch.bindings.iter().zip(&of.accesses);
-            bounds.filter(|(_, access)| is(**access)).map(|(bound, _)| *bound).collect()
+            bounds.filter(|(_, access)| is(**access)).map(|(bound, access)| bytes_of(bound, *access)).collect()
         };
         let reads: fn(Access) -> bool = |access| access != Access::Writes;
         let writes: fn(Access) -> bool = |access| access != Access::Reads;
-        let any = |one: Vec<Bound>, two: Vec<Bound>| one.iter().any(|a| two.iter().any(|b| overlap(a, b)));
+        let any = |one: Vec<Touch>, two: Vec<Touch>| one.iter().any(|a| two.iter().any(|b| a.conflicts(b)));
         let is_bound = any(bounds(self, writes), bounds(other, reads)) || any(bounds(self, reads), bounds(other, writes));
-        is_bound
-            || self.touches.iter().any(|a| other.touches.iter().any(|b| meet(a, b) && !(self.is_beside(other) && is_sliced_alike(a, b))))
+        let meet = |a: &Touch, b: &Touch| a.conflicts(b) && !(a.has_slices_of(b) && self.is_beside(other));
+        is_bound || self.touches.iter().any(|a| other.touches.iter().any(|b| meet(a, b)))
     }
 
     /// Whether both do slices of one number, and none that the other one does.
@@ -91,25 +80,15 @@ impl Work {
     }
 }
 
-/// Whether two operands have a word in common that one of them writes.
-fn meet(a: &Touch, b: &Touch) -> bool {
-    (a.is_written || b.is_written) && a.memory == b.memory && a.start < b.end && b.start < a.end
-}
-
 /// For each operand of a dispatch whether it has a word in common with another one, and one of the two is written.
 pub fn shares(touches: &[Touch]) -> Vec<bool> {
-    let shares = |number: usize| touches.iter().enumerate().any(|(other, touch)| other != number && meet(&touches[number], touch));
+    let shares = |number: usize| touches.iter().enumerate().any(|(other, touch)| other != number && touches[number].conflicts(touch));
     (0..touches.len()).map(shares).collect()
 }
 
-/// Whether slices of two operands are the same bytes.
-fn is_sliced_alike(a: &Touch, b: &Touch) -> bool {
-    a.start == b.start && a.stride.is_some() && a.stride == b.stride
-}
-
-/// Whether two ranges have a byte of one buffer.
-fn overlap(a: &Bound, b: &Bound) -> bool {
-    a.memory == b.memory && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes
+/// The bytes of a range that is bound.
+fn bytes_of(bound: &Bound, access: Access) -> Touch {
+    Touch { memory: bound.memory, bytes: bound.offset..bound.offset + bound.bytes, stride: None, writes: access != Access::Reads }
 }
 
 /// What runs since the last barrier.
@@ -139,7 +118,7 @@ mod tests {
     fn work(read: [u64; 2], written: [u64; 2], slices: Option<Slices>) -> Work {
         let bound = |[start, end]: [u64; 2]| Bound { memory: AREA, offset: start - start % 256, bytes: end - (start - start % 256) };
         let stride = slices.as_ref().map(|_| 4);
-        let touch = |[start, end]: [u64; 2], is_written| Touch { memory: AREA, start, end, is_written, stride };
+        let touch = |[start, end]: [u64; 2], writes| Touch { memory: AREA, bytes: start..end, stride, writes };
         let dispatch = Dispatch { kernel: 0, bindings: vec![bound(read), bound(written)], counts: None, origin: Origin::default() };
         let call = Call { kernel: 0, arguments: vec![], integers: vec![], extents: vec![], slices, parts: None, origin: Origin::default() };
         Work::new(dispatch, vec![Access::Reads, Access::Writes], vec![touch(read, false), touch(written, true)], Some(&call))

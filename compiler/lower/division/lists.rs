@@ -5,13 +5,13 @@
 //! one step, whose working memory they are. What comes out is a plan of the request as it was, in which streams are apart.
 
 use super::held::held;
+use super::touch::{Touch, are_disjoint};
 use crate::fuse::band::Bands;
 use crate::lower::stages::chosen::Item;
 use crate::lower::stages::work::Work;
 use crate::plan::{self, Home, Place, Plan, Request, Scratch, Step, TensorId};
 use crate::program::ALIGNMENT;
 use rustc_hash::FxHashMap;
-use std::ops::Range;
 
 /// The most that the arena may grow by, in hundredths.
 const GROWTH: u64 = 100;
@@ -131,19 +131,17 @@ impl StreamedCut {
 
 /// Whether no list of steps touches what another one writes.
 fn are_apart(request: &Request, homes: &[Home], lists: &[(Stream, Vec<usize>)]) -> bool {
-    type Touched = (TensorId, Range<u64>, bool);
-    let touched = |list: &[usize]| -> Vec<Touched> {
-        let range = |tensor: TensorId, writes: bool| {
-            let Home { root, offset } = homes[tensor.index()];
-            (root, offset..offset + request.tensors[tensor.index()].bytes, writes)
-        };
-        let steps = list.iter().map(|&step| &request.steps[step]);
-        steps.flat_map(|step| step.reads.iter().map(|&t| range(t, false)).chain(step.writes.iter().map(|&t| range(t, true)))).collect()
+    let touch = |tensor: TensorId, writes: bool| {
+        let Home { root, offset } = homes[tensor.index()];
+        Touch { memory: root, bytes: offset..offset + request.tensors[tensor.index()].bytes, stride: None, writes }
     };
-    let meet = |a: &Touched, b: &Touched| a.0 == b.0 && (a.2 || b.2) && a.1.start < b.1.end && b.1.start < a.1.end;
-    let touched: Vec<Vec<Touched>> = lists.iter().map(|(_, list)| touched(list)).collect();
-    let apart = |a: &[Touched], b: &[Touched]| !a.iter().any(|a| b.iter().any(|b| meet(a, b)));
-    touched.iter().enumerate().all(|(number, one)| touched[number + 1..].iter().all(|other| apart(one, other)))
+    let of_step = |&step: &usize| {
+        let step = &request.steps[step];
+        let written = step.writes.iter().map(|&tensor| touch(tensor, true));
+        step.reads.iter().map(|&tensor| touch(tensor, false)).chain(written).collect::<Vec<_>>()
+    };
+    let touched: Vec<Vec<Touch<TensorId>>> = lists.iter().map(|(_, list)| list.iter().flat_map(of_step).collect()).collect();
+    are_disjoint(&touched)
 }
 
 /// The root tensors in the arena that steps of one list alone touch, each with the number of the list.
@@ -243,6 +241,7 @@ fn place_cut(homes: &[Home], cut: &StreamedCut, offsets: &[u64], streamed: &mut 
 mod tests {
     use super::*;
     use crate::plan::Tensor;
+    use std::ops::Range;
 
     fn tensor(bytes: u64, place: Place, view_of: Option<(TensorId, u64)>) -> Tensor {
         Tensor { bytes, alignment: 16, place, view_of, takes_over: false, fixed: None, name: String::new() }

@@ -3,3 +3,4 @@
 pub(super) mod held;
 pub(super) mod lists;
 pub(super) mod ranges;
+pub(super) mod touch;

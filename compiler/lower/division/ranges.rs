@@ -6,6 +6,7 @@
 //! layers follow a depthwise one row by row. A window that reads rows of its neighbours begins the next run, as does a call whose output the plan
 //! puts where another range still reads.
 
+use super::touch::{Touch, are_disjoint};
 use crate::kernel::footprint::{Touched, footprint};
 use crate::kernel::{BufferKind, Kernel};
 use crate::lower::options::Options;
@@ -44,13 +45,6 @@ struct Member<'c> {
     parts: &'c Parts,
     /// The rounds that ranges divide.
     extent: u64,
-}
-
-/// Bytes that a part touches: in which memory, where, and whether it writes them.
-struct Bytes {
-    memory: Memory,
-    bytes: Range<u64>,
-    writes: bool,
 }
 
 /// Memory that is apart from all other, as callers promise it.
@@ -115,23 +109,18 @@ impl Joining<'_> {
 
     /// Whether no range of `count` touches what another one writes.
     fn are_apart(&mut self, members: &[Member<'_>], rounds: u64, count: u32) -> bool {
-        let touched = |number: u32| -> Option<Vec<Bytes>> {
+        let touched = |number: u32| -> Option<Vec<Touch<Memory>>> {
             let mut all = Vec::new();
             for member in members {
                 all.extend(self.touched(member, rounds, (number, count))?);
             }
             Some(all)
         };
-        let Some(ranges) = (0..count).map(touched).collect::<Option<Vec<_>>>() else { return false };
-        let meet = |a: &Bytes, b: &Bytes| {
-            a.memory == b.memory && (a.writes || b.writes) && a.bytes.start < b.bytes.end && b.bytes.start < a.bytes.end
-        };
-        let apart = |a: &[Bytes], b: &[Bytes]| !a.iter().any(|a| b.iter().any(|b| meet(a, b)));
-        parts.iter().enumerate().all(|(number, part)| parts[number + 1..].iter().all(|other| apart(part, other)))
+        (0..count).map(touched).collect::<Option<Vec<_>>>().is_some_and(|ranges| are_disjoint(&ranges))
     }
 
     /// The bytes that a range of a call touches, if they are known.
-    fn touched(&mut self, member: &Member<'_>, rounds: u64, (number, count): (u32, u32)) -> Option<Vec<Bytes>> {
+    fn touched(&mut self, member: &Member<'_>, rounds: u64, (number, count): (u32, u32)) -> Option<Vec<Touch<Memory>>> {
         let (call, kernel) = (member.call, self.kernels.get(member.call.kernel)?);
         let bound = |number: u32| i64::try_from(u64::from(number) * rounds / u64::from(count) * (member.extent / rounds)).ok();
         let range = [bound(number)?, bound(number + 1)?];
@@ -145,7 +134,7 @@ impl Joining<'_> {
             let most = *member.parts.bytes.get(argument)?;
             let mut add = |address: Address, bytes: Range<u64>, writes: bool| {
                 let (memory, start) = place(address)?;
-                all.push(Bytes { memory, bytes: start + bytes.start.min(most)..start + bytes.end.min(most), writes });
+                all.push(Touch { memory, bytes: start + bytes.start.min(most)..start + bytes.end.min(most), stride: None, writes });
                 Some(())
             };
             if data.kind == BufferKind::Scratch {
