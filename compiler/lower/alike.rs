@@ -52,7 +52,7 @@ pub(super) fn join(level: usize, machine: &Machine, steps: Vec<&mut [Step]>, poo
     pool.set_kernels(level, kept.map(|(_, (kernel, _))| kernel).collect());
 }
 
-/// What a kernel becomes: itself or another one, with further arguments.
+/// The kernel that a kernel becomes: itself or another one, with further arguments.
 struct Joined {
     into: usize,
     arguments: Vec<Address>,
@@ -78,14 +78,14 @@ fn statements(region: &Region) -> usize {
     region.statements.iter().map(|statement| 1 + inner(statement)).sum()
 }
 
-/// Whether one kernel and the numbers of all are clearly smaller than the kernels: by code for at least each number twice over.
+/// Tells whether one kernel and the numbers of all are clearly smaller than the kernels: by code for at least each number twice over.
 fn pay(slots: &Slots, members: &[(&Kernel, &[Number])], reading: Reading) -> bool {
     let numbers = members.len() * slots.len() * reading.stored as usize;
     let code = (members.len() - 1) * statements(&members[0].0.body) * LEAST_BYTES;
     2 * numbers <= code
 }
 
-/// What the call of a kernel passes: the place of each buffer in a constant with its numbers.
+/// The further arguments of a kernel's call: the place of each buffer in a constant with its numbers.
 fn arguments(slots: &Slots, numbers: &[Number], name: &str, pool: &mut Pool) -> Vec<Address> {
     if slots.is_empty() {
         return vec![];

@@ -41,7 +41,7 @@ impl Lowered {
 /// Live byte ranges after each kernel call of a method.
 pub type LiveRanges = Vec<Vec<Range<u64>>>;
 
-/// What is live at the step that needs most memory.
+/// The tensors that are live at the step that needs most memory.
 #[derive(Clone, Debug)]
 pub struct Peak {
     /// Live bytes.

@@ -1,25 +1,25 @@
-//! What lowering is asked for.
+//! Options of lowering.
 
 use crate::machine::Machine;
 use crate::plan::Effort;
 use crate::schedule::{Goal, Threads};
 
-/// What lowering is asked for.
+/// Options of lowering.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The machine that schedules are chosen for.
     pub machine: &'static Machine,
     /// How far the planner searches.
     pub effort: Effort,
-    /// Which plan is used.
+    /// The plan that is used.
     pub plan: PlanSource,
-    /// What the code is to be like.
+    /// The goal of the code: speed or size.
     pub goal: Goal,
     /// The threads that kernels are cut for.
     pub threads: Threads,
     /// The GPU that does what is marked for one, if any does.
     pub gpu: Option<&'static Machine>,
-    /// Whether the program runs with a device only: variables that only it touches then live there, and what it does has no code for the host.
+    /// True if the program runs with a device only. Variables that only the device touches then live there, and its work has no code for the host.
     pub needs_device: bool,
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 /// Bytes of an extent in memory.
 const EXTENT_BYTES: u64 = 8;
 
-/// Where the bytes of a method's scratch memory go that it touches.
+/// New places for the bytes of scratch memory that a method touches.
 pub struct CloseUp {
     /// Runs of bytes, in order, and the first byte of each after the move. Kernels know how far each is from multiples of the alignment.
     runs: Vec<(Range<u64>, u64)>,
@@ -56,12 +56,12 @@ impl CloseUp {
         }
     }
 
-    /// Where a byte goes that is touched.
+    /// The new place of a byte that is touched.
     fn place(&self, offset: u64) -> Option<u64> {
         self.runs.iter().find(|(run, _)| run.contains(&offset)).map(|(run, to)| to + (offset - run.start))
     }
 
-    /// Where the bytes of a range go that are touched.
+    /// The new places of the bytes of a range that are touched.
     pub fn ranges(&self, range: &Range<u64>) -> impl Iterator<Item = Range<u64>> {
         let shared = |(run, to): &(Range<u64>, u64)| {
             let (start, end) = (range.start.max(run.start), range.end.min(run.end));
@@ -93,7 +93,7 @@ fn of_method(method: &Method, kernels: &[Kernel], regions: &[DeviceRegion]) -> V
     list.into_iter().filter_map(in_scratch).collect()
 }
 
-/// What a kernel call touches, with the bytes of each: its operands, working memory of all ranges, and the extents that say how often it runs.
+/// Memory that a kernel call touches, with the bytes of each: its operands, working memory of all ranges, and the extents that say how often it runs.
 fn of_call(call: &Call, kernels: &[Kernel]) -> Vec<(Address, u64)> {
     let mut list = Vec::new();
     for (argument, ((_, data), address)) in kernels[call.kernel].pointer_params().zip(&call.arguments).enumerate() {

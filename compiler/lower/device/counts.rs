@@ -12,12 +12,12 @@ use cranelift_entity::EntityRef;
 /// Bytes of the words of a count.
 const BYTES: u64 = Dispatch::COUNT_BYTES;
 
-/// What computes a count from arguments of a call that are extents.
+/// A kernel that computes a count from arguments of a call that are extents.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Count {
-    /// Of a single position. It loads extents and stores the count, its last operand.
+    /// A kernel of a single position. It loads extents and stores the count, its last operand.
     kernel: Kernel,
-    /// Which arguments the extents are.
+    /// The arguments that are the extents.
     arguments: Vec<usize>,
 }
 
@@ -42,9 +42,9 @@ impl Count {
 /// The distinct counts of a program, one after another in the area.
 #[derive(Clone, Debug)]
 pub struct Counts {
-    /// Where the first is.
+    /// The place of the first.
     start: u64,
-    /// What computes each, and where the extents are.
+    /// The kernel that computes each, and the places of the extents.
     list: Vec<(Kernel, Vec<u64>)>,
 }
 
@@ -54,12 +54,12 @@ impl Counts {
         Self { start, list: vec![] }
     }
 
-    /// Where the last ends.
+    /// The end of the last.
     pub fn end(&self) -> u64 {
         self.start + BYTES * self.list.len() as u64
     }
 
-    /// Where the words of a count are. None where an argument is not in the area.
+    /// The place of the words of a count. None if an argument is not in the area.
     pub fn place(&mut self, count: &Count, arguments: &[Address], mirror: &Mirror) -> Option<u64> {
         let places = count.arguments.iter().map(|&argument| mirror.place(arguments[argument])).collect::<Option<Vec<u64>>>()?;
         let is_same = |(kernel, at): &(Kernel, Vec<u64>)| *kernel == count.kernel && *at == places;

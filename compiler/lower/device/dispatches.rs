@@ -22,7 +22,7 @@ pub struct Dispatches<'a> {
     pub gpu: Gpu,
     mirror: &'a Mirror,
     constants: &'a [Blob],
-    /// What the kernels of the machine's level become, by their number, the integers of a call, what it says of extents and slices, and what lies together.
+    /// Stages of the device, by the number of a kernel of its level, the integers of a call, its extents and slices, and the operands that lie together.
     stages: FxHashMap<Key, Result<Vec<Counted>, HostReason>>,
     numbers: FxHashMap<DeviceKernel, usize>,
     /// Distinct kernels.
@@ -38,7 +38,7 @@ pub struct Dispatches<'a> {
 /// A stage, and what computes how many workgroups it needs, if extents tell.
 type Counted = (Stage, Option<Count>);
 
-/// What is the same for calls that become the same kernels.
+/// A key that is the same for calls that become the same kernels.
 type Key = (usize, Vec<i64>, Vec<(usize, [i64; 2])>, Option<Slices>, Places);
 
 impl<'a> Dispatches<'a> {
@@ -58,7 +58,7 @@ impl<'a> Dispatches<'a> {
         })
     }
 
-    /// The same before anything is placed: what calls become is known, and only those that are asked for again have kernels and constants.
+    /// A copy before anything is placed: the kernels of calls are known, and only calls that are asked for again have kernels and constants.
     pub fn again(self) -> Self {
         let counts = Counts::from(self.mirror.bytes);
         Self { numbers: FxHashMap::default(), kernels: vec![], placed: vec![], constant_bytes: 0, counts, ..self }
@@ -132,7 +132,7 @@ impl<'a> Dispatches<'a> {
         Ok((number, bounds))
     }
 
-    /// What a kernel does with the ranges that it binds.
+    /// The accesses of a kernel to the ranges that it binds.
     fn accesses(&self, kernel: usize) -> Vec<Access> {
         let known = &self.kernels[kernel];
         let (kernel, mut accesses) = (&known.kernel, vec![Access::Reads; known.binding_count()]);
@@ -146,7 +146,7 @@ impl<'a> Dispatches<'a> {
         accesses
     }
 
-    /// Where a constant is on the device.
+    /// The place of a constant on the device.
     pub fn constant(&mut self, constant: usize) -> u64 {
         if let Some(known) = self.placed.iter().find(|known| known.constant == constant) {
             return known.offset;
@@ -158,7 +158,7 @@ impl<'a> Dispatches<'a> {
     }
 }
 
-/// What an operand touches: of a call for slices which argument it is.
+/// The bytes that an operand touches. Of a call for slices, its argument is given.
 fn touch(operand: &Operand, slices: Option<(&Slices, usize)>) -> Touch {
     let &Operand { memory, start, end, is_written, .. } = operand;
     let stride = slices.and_then(|(slices, argument)| {
@@ -220,7 +220,7 @@ fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result
     Ok(stages.into_iter().map(counted).map(|(count, stage)| (stage, count)).collect())
 }
 
-/// Whether a device can run a kernel: one that needs no numbers of 64 bits, and what a device has.
+/// Checks that a device can run a kernel: it needs no numbers of 64 bits, and only what a device has.
 fn check(kernel: &Kernel) -> Result<(), HostReason> {
     let is_wide = |lane: Lane| matches!(lane, Lane::I64 | Lane::F64);
     let rounds_to_zero = |statement: &Statement| matches!(statement.inst, Inst::Fma { rounding: Rounding::TowardZero, .. });
@@ -246,7 +246,7 @@ fn check(kernel: &Kernel) -> Result<(), HostReason> {
     }
 }
 
-/// Whether all that is done with a buffer is to load one number at a time. What computes an extent stays on the host.
+/// Tells whether a buffer is only loaded, one number at a time. A kernel that computes an extent stays on the host.
 fn is_only_loaded(kernel: &Kernel, buffer: Buffer) -> bool {
     let mut statements = kernel.statements();
     statements.all(|Statement { results, inst }| {

@@ -16,7 +16,7 @@ const CROSSING: u64 = 10;
 /// Bytes that a kernel without products reads and writes in a nanosecond, on a CPU's first-level and second-level caches.
 const COPIED: u64 = 20;
 
-/// What a product multiplies.
+/// The kind of numbers that a product multiplies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Factor {
     Floats,
@@ -83,7 +83,7 @@ fn dispatches(device: &Device) -> u64 {
     sum(device.regions_of_calls().iter().map(region))
 }
 
-/// What a kernel multiplies: bytes, if that is what it reads first.
+/// The kind of numbers that a kernel multiplies: bytes, if it reads these first.
 fn factor(kernel: &Kernel) -> Factor {
     match kernel.pointer_params().next() {
         Some((_, data)) if data.lane == Lane::I8 => Factor::Integers,

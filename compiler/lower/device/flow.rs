@@ -1,11 +1,11 @@
-//! What happens to bytes in a region, and its dispatches with the barriers between them.
+//! The flow of bytes in a region, and its dispatches with the barriers between them.
 
 use super::hazards::{Running, Work};
 use super::mirror::Touched;
 use super::ranges::Bytes;
 use crate::program::{DeviceStep, Dispatch};
 
-/// What happens to bytes in a region.
+/// The flow of bytes in a region.
 #[derive(Default)]
 pub struct Flow {
     /// Bytes that are on the device as they are to be.
@@ -22,7 +22,7 @@ pub struct Flow {
     counts: Counting,
 }
 
-/// Whether counts of workgroups are known to the device.
+/// True if counts of workgroups are known to the device.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Counting {
     /// Nothing computes them.

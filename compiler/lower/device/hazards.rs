@@ -1,4 +1,4 @@
-//! Which dispatches wait for each other.
+//! Dispatches that wait for each other.
 //!
 //! A device's driver, and the layer that checks it, know of reads and writes no more than the ranges that are bound: what one dispatch reads must not
 //! lie in a range that another one writes. Of two ranges that are only written the elements count, for writes to neighbours do not disturb each other.
@@ -9,7 +9,7 @@ use crate::program::{Address, Bound, Call, DeviceMemory, Dispatch};
 /// Words of an operand of a dispatch.
 pub type Touch = touch::Touch<DeviceMemory>;
 
-/// What is done with a range that is bound, as it looks from outside of the kernel.
+/// The use of a range that is bound, as it looks from outside of the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// It is only read.
@@ -20,7 +20,7 @@ pub enum Access {
     Changes,
 }
 
-/// Which slices of a run-time number a call does: as many blocks as fit into what blocks of another size leave.
+/// The slices of a run-time number that a call does: as many blocks as fit into what blocks of another size leave.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Share {
     extents: Vec<Address>,
@@ -29,7 +29,7 @@ struct Share {
 }
 
 impl Share {
-    /// Whether another one's slices begin where these have ended, or later.
+    /// Tells whether another one's slices begin where these have ended, or later.
     fn is_before(&self, other: &Self) -> bool {
         let ends_at_blocks = self.after.is_none_or(|after| after.is_multiple_of(self.block));
         let begins_later = other.after.is_some_and(|after| self.block.is_multiple_of(after));
@@ -42,14 +42,14 @@ impl Share {
 pub struct Work {
     /// The dispatch.
     pub dispatch: Dispatch,
-    /// What is done with each range that is bound.
+    /// The use of each range that is bound.
     accesses: Vec<Access>,
     touches: Vec<Touch>,
     share: Option<Share>,
 }
 
 impl Work {
-    /// Of a call, if it is one's.
+    /// The work of a dispatch, and the call that it is of, if any.
     pub fn new(dispatch: Dispatch, accesses: Vec<Access>, touches: Vec<Touch>, call: Option<&Call>) -> Self {
         let share = call.and_then(|call| call.slices.as_ref()).map(|slices| Share {
             extents: slices.extents.iter().map(|(address, _)| *address).collect(),
@@ -59,7 +59,7 @@ impl Work {
         Self { dispatch, accesses, touches, share }
     }
 
-    /// Whether it must not run at the same time as another one.
+    /// Tells whether it must not run at the same time as another one.
     fn meets(&self, other: &Self) -> bool {
         let bounds = |of: &Self, is: fn(Access) -> bool| -> Vec<Touch> {
             let bounds = of.dispatch.bindings.iter().zip(&of.accesses);
@@ -73,7 +73,7 @@ impl Work {
         is_bound || self.touches.iter().any(|a| other.touches.iter().any(|b| meet(a, b)))
     }
 
-    /// Whether both do slices of one number, and none that the other one does.
+    /// Tells whether both do slices of one number, and none that the other one does.
     fn is_beside(&self, other: &Self) -> bool {
         let both = self.share.as_ref().zip(other.share.as_ref());
         both.is_some_and(|(a, b)| a.is_before(b) || b.is_before(a))
@@ -91,7 +91,7 @@ fn bytes_of(bound: &Bound, access: Access) -> Touch {
     Touch { memory: bound.memory, bytes: bound.offset..bound.offset + bound.bytes, stride: None, writes: access != Access::Reads }
 }
 
-/// What runs since the last barrier.
+/// Dispatches since the last barrier.
 #[derive(Default)]
 pub struct Running(Vec<Work>);
 

@@ -1,4 +1,4 @@
-//! What is left for the host of a program that runs with a device only. Steps that a region stands for never run on it: they go, with the kernels that
+//! The rest for the host of a program that runs with a device only. Steps that a region stands for never run on it: they go, with the kernels that
 //! nothing else calls and the scratch memory that nothing else touches.
 
 use super::close_up::CloseUp;

@@ -1,4 +1,4 @@
-//! What a kernel's operands are bound to where a device binds fewer than there are: several see one range then, which covers them all.
+//! Ranges that a kernel's operands are bound to if a device binds fewer than there are: several see one range then, which covers them all.
 //!
 //! A range of its own says most exactly what a kernel waits for, so ranges are joined only as long as they are too many. What is never written comes
 //! first, for nothing waits for it; then what is only read; of these the pairs that cover least beside themselves.
@@ -15,13 +15,13 @@ pub struct Operand {
     pub start: u64,
     /// Its last byte is before this.
     pub end: u64,
-    /// Whether the kernel writes it.
+    /// True if the kernel writes it.
     pub is_written: bool,
-    /// Whether what it is bound to must begin with it.
+    /// True if the range that it is bound to must begin with it.
     pub begins: bool,
 }
 
-/// What operands are bound to.
+/// The ranges that operands are bound to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Joined {
     /// For each operand the number of its range.
@@ -53,7 +53,7 @@ pub fn join(operands: &[Operand], gpu: &Gpu) -> Result<Option<Joined>, usize> {
     Ok(Some(Joined { bindings, bounds }))
 }
 
-/// What it costs to bind two groups together: what may be waited for, and bytes that neither has. None where they cannot be.
+/// The cost of binding two groups together: what may be waited for, and bytes that neither has. None if they cannot be.
 fn price(operands: &[Operand], groups: [&[usize]; 2], gpu: &Gpu) -> Option<(u8, u64)> {
     let together = groups.concat();
     if together.iter().any(|&number| operands[number].begins) {

@@ -7,13 +7,13 @@ use crate::machine::OFFSET_ALIGNMENT;
 use crate::program::{Address, Call, Method, calls, most_of_each};
 use std::ops::Range;
 
-/// What the device needs at the start of its area for the status of a region.
+/// Bytes at the start of the device's area for the status of a region.
 const STATUS_BYTES: u64 = OFFSET_ALIGNMENT;
 
 /// Bytes between two memories of the host. Ranges of two never touch each other.
 const BETWEEN: u64 = OFFSET_ALIGNMENT;
 
-/// Where memory of the host is in the area of the device.
+/// Places of the host's memory in the area of the device.
 #[derive(Clone, Debug)]
 pub struct Mirror {
     /// The first byte of each, where it is in the area, and how long it is.
@@ -49,13 +49,13 @@ impl Mirror {
         self.bytes = (self.bytes + bytes).next_multiple_of(OFFSET_ALIGNMENT) + BETWEEN;
     }
 
-    /// Where an address of the host is; none for those of constants, and of what the host does not have.
+    /// The place of an address of the host; none for addresses of constants, and of what the host does not have.
     pub fn place(&self, address: Address) -> Option<u64> {
         let (kind, offset) = split(address);
         self.memories.iter().find(|memory| split(memory.0).0 == kind).map(|memory| memory.1 + offset)
     }
 
-    /// What is on the host where a byte of the area is.
+    /// The address of the host whose place is a byte of the area.
     pub fn host(&self, place: u64) -> Option<Address> {
         let memory = self.memories.iter().rev().find(|memory| memory.1 <= place)?;
         Some(memory.0.plus(place - memory.1))
@@ -90,7 +90,7 @@ impl Mirror {
         list
     }
 
-    /// Which operands of a call overlap, of those that its kernel may write or that lie where it writes. Working memory is where nothing else is.
+    /// Operands of a call that overlap, of those that its kernel may write or that lie where it writes. Working memory is where nothing else is.
     pub fn together(&self, kernel: &Kernel, call: &Call) -> Places {
         let mut places = grid::apart(call.arguments.len());
         let mut ranges: Vec<(u64, usize, u64)> = Vec::new();
@@ -129,11 +129,11 @@ fn working(kernels: &[Kernel], call: &Call) -> u64 {
 pub struct Touched {
     /// From where to where.
     pub bytes: Range<u64>,
-    /// Whether it reads some of them.
+    /// True if it reads some of them.
     pub reads: bool,
-    /// Whether it writes some of them.
+    /// True if it writes some of them.
     pub writes: bool,
-    /// Whether they are a run-time extent.
+    /// True if they are a run-time extent.
     pub is_extent: bool,
 }
 

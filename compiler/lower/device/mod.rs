@@ -1,4 +1,4 @@
-//! What a GPU does of a program: regions that stand for runs of calls, on memory that mirrors the host's.
+//! The work of a GPU in a program: regions that stand for runs of calls, on memory that mirrors the host's.
 //!
 //! The device's machine is one more level while a method is lowered: same groups, same calls, same addresses. So the plan of the host is the plan of
 //! the device's area, and a call can run on either side. Calls of groups that are for the device become dispatches if their kernels can
@@ -45,7 +45,7 @@ fn hosts(method: &mut LoweredMethod) -> Option<&mut [Method]> {
     method.levels.split_last_mut().map(|(_, hosts)| hosts)
 }
 
-/// What a device is made of beside methods.
+/// The program that a device is made of, without its methods.
 pub(super) struct OfProgram<'a> {
     /// The device's machine.
     pub machine: &'static Machine,
@@ -55,7 +55,7 @@ pub(super) struct OfProgram<'a> {
     pub constants: &'a [Blob],
     /// The program's variables, and their bytes.
     pub variables: (&'a mut Vec<Variable>, &'a mut u64),
-    /// Whether variables that only the device touches live there.
+    /// True if variables that only the device touches live there.
     pub needs_device: bool,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn device(program: OfProgram<'_>, methods: &mut [LoweredMethod]) -> R
     }
 }
 
-/// The same without the calls that stay on the host, which are added to a list.
+/// The device without the calls that stay on the host, which are added to a list.
 fn placed(program: OfProgram<'_>, methods: &mut [LoweredMethod], host_calls: &mut Vec<HostCall>) -> Option<Device> {
     let OfProgram { machine, kernels, constants, variables: (variables, variable_bytes), needs_device } = program;
     let (device_kernels, host_kernels) = (kernels.last()?, kernels.first()?);

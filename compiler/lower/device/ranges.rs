@@ -34,7 +34,7 @@ impl Bytes {
         self.0 = self.0.iter().flat_map(left).filter(|range| !range.is_empty()).collect();
     }
 
-    /// Those that are not in another set.
+    /// Bytes that are not in another set.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         let mut left = self.clone();
@@ -42,7 +42,7 @@ impl Bytes {
         left
     }
 
-    /// Those that are in another set too.
+    /// Bytes that are in another set, too.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let both = |range: &Range<u64>| {
@@ -52,12 +52,12 @@ impl Bytes {
         Self(self.0.iter().flat_map(both).collect())
     }
 
-    /// Whether a range has any of them.
+    /// Tells whether a range has any of them.
     pub fn meets(&self, range: &Range<u64>) -> bool {
         !range.is_empty() && self.0.iter().any(|known| known.start < range.end && range.start < known.end)
     }
 
-    /// Whether all of a range is in it.
+    /// Tells whether all of a range is in it.
     pub fn covers(&self, range: &Range<u64>) -> bool {
         range.is_empty() || self.0.iter().any(|known| known.start <= range.start && range.end <= known.end)
     }

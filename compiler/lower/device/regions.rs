@@ -38,7 +38,7 @@ pub struct Both<'a> {
 /// A run of steps that a region takes the place of.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cut {
-    /// Which steps of a list, and which of their lists, lead to the list of the run: the second is that of `otherwise`, or of the body of a loop.
+    /// Steps that lead to the list of the run, and the list of each: the second is that of `otherwise`, or of the body of a loop.
     pub path: Vec<(usize, bool)>,
     /// The steps.
     pub steps: Range<usize>,
@@ -46,13 +46,13 @@ pub struct Cut {
     pub region: usize,
 }
 
-/// Which side does what of a method.
+/// The sides that do the work of a method.
 pub struct Decided {
     /// For each call why the device does not do it.
     pub reasons: Vec<Option<HostReason>>,
-    /// What steps of the host touch.
+    /// Bytes that steps of the host touch.
     pub host: Bytes,
-    /// What calls of the device touch.
+    /// Bytes that calls of the device touch.
     pub device: Bytes,
 }
 
@@ -63,13 +63,13 @@ pub struct Cutter<'s, 'a, 'd> {
     dispatches: &'d mut Dispatches<'a>,
     /// For each call what the device does of it, or why it does not.
     found: Vec<Result<Vec<Work>, HostReason>>,
-    /// What steps of the host read, or write in part.
+    /// Bytes that steps of the host read, or write in part.
     host_reads: Bytes,
-    /// Whether there are branches or loops: what a region makes is on the host after it then, whoever reads it.
+    /// True if there are branches or loops: the results of a region are on the host after it then, whoever reads them.
     has_flow: bool,
     /// Bytes that outlive a call, of those that the host has.
     lasting: Bytes,
-    /// Those of them that may hold something before the next step: of outputs, where branches and loops do not hide the order of steps, what steps
+    /// Lasting bytes that may hold something before the next step: of outputs, where branches and loops do not hide the order of steps, what steps
     /// before it may have written.
     held: Bytes,
     /// Bytes of variables that live on the device.
@@ -77,7 +77,7 @@ pub struct Cutter<'s, 'a, 'd> {
     /// The number of the next call.
     call: usize,
     path: Vec<(usize, bool)>,
-    /// Whether bytes of a run did not cross, whose calls the host then does.
+    /// True if bytes of a run did not cross, whose calls the host then does.
     is_refused: bool,
     regions: Vec<DeviceRegion>,
     cuts: Vec<Cut>,
@@ -112,7 +112,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         }
     }
 
-    /// What the device does: what is marked, or stands between two calls that are, if it can.
+    /// Decides the work of the device: what is marked, or stands between two calls that are, if it can.
     pub fn decide(mut self) -> Decided {
         self.bridge(self.sides.device);
         self.settle();
@@ -120,7 +120,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         Decided { reasons: self.found.into_iter().map(Result::err).collect(), host: self.host_reads, device }
     }
 
-    /// What calls touch that the device does.
+    /// Bytes that the calls of the device touch.
     fn touched_by_device(&self) -> Bytes {
         let calls = calls(self.sides.device).into_iter().zip(&self.found).filter(|(_, found)| found.is_ok());
         calls.flat_map(|(call, _)| self.touched(call, self.sides.device_kernels)).map(|touched| touched.bytes).collect()
@@ -179,7 +179,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         }
     }
 
-    /// What the device does of an unmarked call, if it does that about as well as the host.
+    /// The dispatches of an unmarked call, if the device does it about as well as the host.
     fn follower(&mut self, call: &Call) -> Result<Vec<Work>, HostReason> {
         let kernel = self.sides.device_kernels.get(call.kernel).ok_or(HostReason::NotGiven)?;
         let dispatches = self.dispatches.of_call(kernel, call)?;
@@ -218,7 +218,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         Some(place..place + bytes)
     }
 
-    /// What a call touches by the kernels of a side.
+    /// Bytes that a call touches by the kernels of a side.
     fn touched(&self, call: &Call, kernels: &[Kernel]) -> Vec<Touched> {
         kernels.get(call.kernel).map_or(vec![], |kernel| self.mirror.touched(kernel, call))
     }
@@ -278,7 +278,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         }
     }
 
-    /// What the host writes holds something, and is no longer on the device.
+    /// Notes that the host writes bytes: they hold something, and are no longer on the device.
     fn written_by_host(&mut self, written: &Bytes, there: &mut Bytes) {
         *there = there.without(written);
         self.hold(written);

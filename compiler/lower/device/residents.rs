@@ -19,7 +19,7 @@ const WORD: u64 = 4;
 /// Words that a position writes, where it can.
 const WORDS: u64 = 4;
 
-/// Those of a list of variables that the device alone touches. `touched` is, for each method, what the host and what the device touches.
+/// Chooses the variables that the device alone touches. `touched` is, for each method, what the host and what the device touches.
 pub fn choose(variables: &[Variable], mirror: &Mirror, touched: &[(&Bytes, &Bytes)]) -> Vec<bool> {
     let lives_there = |variable: &Variable| {
         let bytes = place(variable, mirror)..place(variable, mirror) + variable.bytes;
@@ -114,14 +114,14 @@ pub fn move_out<'m>(
     variables.last().map_or(0, |last| last.offset + last.bytes)
 }
 
-/// Where a variable goes.
+/// The new place of a variable.
 struct Move {
     /// Its first byte among the variables as they were.
     from: u64,
     to: Address,
 }
 
-/// Where each variable goes. Kernels know of the variables that stay how far they are from multiples of the alignment.
+/// The new place of each variable. Kernels know of the variables that stay how far they are from multiples of the alignment.
 fn moves(variables: &[Variable], chosen: &[bool], mirror: &Mirror) -> Vec<Move> {
     let mut end = 0;
     let to = |(variable, chosen): (&Variable, &bool)| {

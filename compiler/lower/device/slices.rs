@@ -8,12 +8,12 @@ use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
-/// What the kernel that does all slices of a call takes.
+/// Arguments of the kernel that does all slices of a call.
 pub fn arguments(call: &Call) -> Vec<Address> {
     call.arguments.iter().copied().chain(extents(call).map(|(address, _)| address)).collect()
 }
 
-/// Which of its arguments are run-time extents, and the least and the most that each is.
+/// Arguments that are run-time extents, and the least and the most that each is.
 pub fn extent_arguments(call: &Call) -> Vec<(usize, [i64; 2])> {
     let of_slices = extents(call).enumerate().map(|(number, (_, interval))| (call.arguments.len() + number, interval));
     call.extents.iter().copied().chain(of_slices).collect()
@@ -144,7 +144,7 @@ mod tests {
     use crate::kernel::text::parse_kernel;
     use crate::kernel::verify::verify;
 
-    /// What is left in six elements, of which each is one more than its slice of x, by a kernel for blocks of this number of slices.
+    /// Six elements of output after a kernel for blocks of this number of slices adds 1 to each slice of x.
     fn done(block: u64, after: Option<u64>, extents: [i64; 2]) -> Vec<u8> {
         let text = format!(
             "kernel @k(x: input i8[{block}] align 1, y: output i8[{block}] align 1) {{

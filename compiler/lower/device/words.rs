@@ -12,7 +12,7 @@ use smallvec::smallvec;
 /// Terms of an index that are looked at.
 const MOST_TERMS: usize = 16;
 
-/// What is compared with a number that is cut.
+/// Numbers that are compared with a number that is cut.
 const COMPARED: Interval = Interval { low: i32::MIN as i64 + 1, high: i32::MAX as i64 - 1 };
 
 /// Makes the elements of a buffer of i64, which is only read, words. Whether it could; the kernel is as it was if not.
@@ -44,7 +44,7 @@ struct Uses<'k> {
 }
 
 impl Uses<'_> {
-    /// Whether nothing is done with a number that depends on bits that are cut. Sums and products with it are places, which are not compared.
+    /// Tells whether no use of a number depends on bits that are cut. Sums and products with it are places, which are not compared.
     fn are_sound(&self, value: Value, may_compare: bool) -> bool {
         let is_yielded = self.kernel.regions().any(|region| region.yields.contains(&value));
         let mut users = self.kernel.statements().filter(|statement| statement.inst.operands().contains(&value));
@@ -65,7 +65,7 @@ impl Uses<'_> {
         }
     }
 
-    /// Whether a cut number compares with another one as the whole number does.
+    /// Tells whether a cut number compares with another one as the whole number does.
     fn is_ordered(&self, op: CompareOp, other: Value) -> bool {
         let Interval { low, high } = self.indices.interval(other);
         let has_no_sign = matches!(op, CompareOp::UnsignedLess | CompareOp::UnsignedLessEqual);

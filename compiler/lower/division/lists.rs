@@ -129,7 +129,7 @@ impl StreamedCut {
     }
 }
 
-/// Whether no list of steps touches what another one writes.
+/// Tells whether no list of steps touches what another one writes.
 fn are_apart(request: &Request, homes: &[Home], lists: &[(Stream, Vec<usize>)]) -> bool {
     let touch = |tensor: TensorId, writes: bool| {
         let Home { root, offset } = homes[tensor.index()];
@@ -162,7 +162,7 @@ fn inner(request: &Request, homes: &[Home], lists: &[(Stream, Vec<usize>)]) -> F
     users.into_iter().filter_map(|(root, user)| Some((root, user?))).filter(|(root, _)| is_in_arena(root)).collect()
 }
 
-/// What lives inside a stream, as a request of its own: all other tensors are somewhere else.
+/// The request for the tensors that live inside a stream: all others are somewhere else.
 fn of_stream(request: &Request, homes: &[Home], list: &[usize], inner: &FxHashMap<TensorId, usize>) -> Request {
     let is_inner = |tensor: TensorId| inner.contains_key(&homes[tensor.index()].root);
     let mut tensors = request.tensors.clone();

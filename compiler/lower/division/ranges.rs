@@ -22,7 +22,7 @@ const MOST_THREADS: u32 = 8;
 /// By how many hundredths the largest share of a call may grow for it to run together with others.
 const UNEVEN: u64 = 3;
 
-/// Whether calls are put together: on a host that has no device.
+/// Tells whether calls are put together: on a host that has no device.
 pub(in crate::lower) fn takes(options: Options) -> bool {
     options.gpu.is_none() && (2..=MOST_THREADS).contains(&options.threads.count)
 }
@@ -35,7 +35,7 @@ pub(in crate::lower) fn join(steps: &mut Vec<Step>, kernels: &[Kernel], threads:
 struct Joining<'k> {
     kernels: &'k [Kernel],
     threads: Threads,
-    /// What ranges of kernels touch, by kernel and range.
+    /// Elements that ranges of kernels touch, by kernel and range.
     known: FxHashMap<(usize, [i64; 2]), Rc<Vec<Touched>>>,
 }
 
@@ -95,7 +95,7 @@ impl Joining<'_> {
         (fits && most > 1).then_some(rounds)
     }
 
-    /// Whether no call is cut much more unevenly than by itself.
+    /// Tells whether no call is cut much more unevenly than by itself.
     fn is_even(&self, members: &[Member<'_>], rounds: u64) -> bool {
         // Tests want whatever can be.
         let threads = u64::from(self.threads.count);
@@ -107,7 +107,7 @@ impl Joining<'_> {
         self.threads.least_instructions == 0 || members.iter().all(even)
     }
 
-    /// Whether no range of `count` touches what another one writes.
+    /// Tells whether no range of `count` touches what another one writes.
     fn are_apart(&mut self, members: &[Member<'_>], rounds: u64, count: u32) -> bool {
         let touched = |number: u32| -> Option<Vec<Touch<Memory>>> {
             let mut all = Vec::new();
@@ -161,7 +161,7 @@ fn member(step: &Step) -> Option<Member<'_>> {
     (call.slices.is_none() && call.extents.is_empty()).then_some(Member { call, parts: call.parts.as_ref()?, extent })
 }
 
-/// Where a range has an argument that is working memory, unless that is where the call has it.
+/// The place of a range's working memory, unless it is the place of the call's.
 fn working(parts: &Parts, argument: usize, number: u32) -> Option<Address> {
     let further = u64::from(number.checked_sub(1)?);
     let working = parts.working.iter().find(|working| working.argument == argument)?;

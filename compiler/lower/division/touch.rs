@@ -11,28 +11,28 @@ pub(in crate::lower) struct Touch<M> {
     pub bytes: Range<u64>,
     /// The distance between slices, if no slice has bytes of the next one.
     pub stride: Option<u64>,
-    /// Whether any of the bytes is written.
+    /// True if any of the bytes is written.
     pub writes: bool,
 }
 
 impl<M: PartialEq> Touch<M> {
-    /// Whether both have a byte in common.
+    /// Tells whether both have a byte in common.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.memory == other.memory && self.bytes.start < other.bytes.end && other.bytes.start < self.bytes.end
     }
 
-    /// Whether one writes a byte that the other touches. Work with such touches must not run at the same time.
+    /// Tells whether one writes a byte that the other touches. Work with such touches must not run at the same time.
     pub fn conflicts(&self, other: &Self) -> bool {
         (self.writes || other.writes) && self.overlaps(other)
     }
 
-    /// Whether each slice of one is the same bytes as that slice of the other. Work on different slices has no conflict then.
+    /// Tells whether each slice of one is the same bytes as that slice of the other. Work on different slices has no conflict then.
     pub fn has_slices_of(&self, other: &Self) -> bool {
         self.bytes.start == other.bytes.start && self.stride.is_some() && self.stride == other.stride
     }
 }
 
-/// Whether no list touches what another one writes.
+/// Tells whether no list touches what another one writes.
 pub(in crate::lower) fn are_disjoint<M: PartialEq>(lists: &[Vec<Touch<M>>]) -> bool {
     let conflict = |a: &[Touch<M>], b: &[Touch<M>]| a.iter().any(|a| b.iter().any(|b| a.conflicts(b)));
     lists.iter().enumerate().all(|(number, list)| !lists[number + 1..].iter().any(|other| conflict(list, other)))

@@ -1,4 +1,4 @@
-//! Where values are once memory is planned.
+//! Addresses of values, once memory is planned.
 
 use super::lending::Loans;
 use super::moving::MovingPlaces;
@@ -16,14 +16,14 @@ pub(in crate::lower) struct Addresses<'a> {
     pub variables: &'a Variables,
     pub ids: &'a FxHashMap<Value, TensorId>,
     pub plan: &'a Plan,
-    /// Which places of the plan move.
+    /// Places of the plan that move.
     pub moving: &'a MovingPlaces,
-    /// Which tensors lie in callers' memory.
+    /// Tensors that lie in callers' memory.
     pub loans: &'a Loans,
 }
 
 impl Addresses<'_> {
-    /// Where a value is.
+    /// The place of a value.
     pub fn of(&self, pool: &mut Pool, value: Value) -> Address {
         let Location { base, start } = self.resolver.locate(value);
         let owner = self.resolver.owner(base);
@@ -41,12 +41,12 @@ impl Addresses<'_> {
         address.plus(start)
     }
 
-    /// Where a scratch buffer of a step is.
+    /// The address of a scratch buffer of a step.
     pub fn of_scratch(&self, step: usize, number: usize) -> Address {
         scratch(self.moving.of_scratch(step, number), self.plan.scratch[step][number])
     }
 
-    /// Whether a pair of a kernel's tensors has one place.
+    /// Tells whether a pair of a kernel's tensors has one place.
     pub fn shares(&self, (read, written): (Value, Value)) -> bool {
         let planned = |value: Value| {
             let root = self.resolver.root(value);
@@ -56,12 +56,12 @@ impl Addresses<'_> {
         self.resolver.is_in_place(read, written) || planned(read).is_some_and(|place| planned(written) == Some(place))
     }
 
-    /// Whether one of these pairs has one place.
+    /// Tells whether one of these pairs has one place.
     pub fn shares_one_of(&self, pairs: &[(Value, Value)]) -> bool {
         pairs.iter().any(|&pair| self.shares(pair))
     }
 
-    /// Where the plan has a root.
+    /// The place of a root in the plan.
     fn planned(&self, root: Value) -> Option<Address> {
         let id = *self.ids.get(&root)?;
         let in_arena = || Some(scratch(self.moving.of_tensor(id), self.plan.offset[id.index()]?));

@@ -5,7 +5,7 @@ use super::imported::{FIRST_AREA, InFile, given_up};
 use crate::plan::{self, Place, Request, TensorId};
 use crate::program::Address;
 
-/// What lies in areas.
+/// Tensors that lie in areas.
 #[derive(Default)]
 pub(in crate::lower) struct Areas {
     /// Tensors, and where they are.

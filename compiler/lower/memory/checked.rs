@@ -2,7 +2,7 @@
 
 use crate::plan::{self, Plan, PlanError, Request};
 
-/// What a refusal of the planner is: a bug.
+/// Describes a refusal of the planner, which is a bug.
 pub(in crate::lower) fn refused(error: &PlanError) -> String {
     format!("the memory planner refused its request: {error}")
 }

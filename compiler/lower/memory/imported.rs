@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// The memory id of the area that is the scratch memory. Number 0 is none.
 pub(in crate::lower) const FIRST_AREA: u32 = 1;
 
-/// Where the file puts a tensor.
+/// The place that the file gives a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::lower) struct InFile {
     /// The memory area, from [`FIRST_AREA`] on.
@@ -24,7 +24,7 @@ pub(in crate::lower) struct InFile {
 }
 
 impl InFile {
-    /// Whether a tensor that owns its memory can lie there.
+    /// Tells whether a tensor that owns its memory can lie there.
     pub fn fits(self, tensor: &plan::Tensor) -> bool {
         tensor.bytes > 0 && tensor.view_of.is_none() && self.offset.is_multiple_of(tensor.alignment)
     }
@@ -33,7 +33,7 @@ impl InFile {
 /// Results of an operator of the file that have this many bytes.
 type Key = (u32, u64);
 
-/// Where tensors that groups write lie in the plan of the file, by the tensor that owns the memory.
+/// The places of the file's plan for tensors that groups write, by the tensor that owns the memory.
 pub(in crate::lower) fn places<'a>(
     module: &Module,
     method: &ir::Method,
@@ -61,7 +61,7 @@ pub(in crate::lower) fn places<'a>(
     places
 }
 
-/// What the file's plan of a method leaves for scratch memory when inputs, outputs and so many bytes of state are taken from it; none where the file
+/// Scratch memory of the file's plan of a method: its bytes without inputs, outputs and so many bytes of state; none where the file
 /// plans nothing, or less than these.
 pub(in crate::lower) fn bytes_for_scratch(module: &Module, method: &ir::Method, state: u64) -> Option<u64> {
     let plans = module.imported_plan.iter().flat_map(|plan| &plan.methods);
@@ -72,7 +72,7 @@ pub(in crate::lower) fn bytes_for_scratch(module: &Module, method: &ir::Method, 
     planned.checked_sub(ports)?.checked_sub(state)
 }
 
-/// Where the file puts the results of each operator, in order.
+/// The places that the file gives the results of each operator, in order.
 fn in_file(module: &Module, method: &ir::Method) -> BTreeMap<Key, Vec<InFile>> {
     let mut known: BTreeMap<Key, Vec<InFile>> = BTreeMap::new();
     let plans = module.imported_plan.iter().flat_map(|plan| &plan.methods);

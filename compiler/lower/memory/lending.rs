@@ -10,19 +10,19 @@ use crate::plan::{self, Lender, Lent, Plan, Request, TensorId};
 use crate::program::Address;
 use rustc_hash::FxHashMap;
 
-/// Where the tensors are that callers' memory holds: buffers for results, and areas.
+/// Places of the tensors that callers' memory holds: buffers for results, and areas.
 #[derive(Default)]
 pub(in crate::lower) struct Loans {
     places: FxHashMap<TensorId, Address>,
 }
 
 impl Loans {
-    /// Where a tensor is, if it is in a caller's memory and not in the scratch memory.
+    /// The place of a tensor, if it is in a caller's memory and not in the scratch memory.
     pub fn of_tensor(&self, tensor: TensorId) -> Option<Address> {
         self.places.get(&tensor).copied()
     }
 
-    /// Those of a request whose storages are these tensors, each with its address.
+    /// The loans of a request whose storages are these tensors, each with its address.
     ///
     /// # Errors
     /// A bug, if views are not sound.

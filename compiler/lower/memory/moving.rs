@@ -1,4 +1,4 @@
-//! Which places of a plan follow from the extents that callers give: see [`crate::program::Moving`].
+//! Places of a plan that follow from the extents that callers give: see [`crate::program::Moving`].
 //!
 //! A plan at the bound says which of two tensors that are there at the same time is the lower one. That order stays, and each tensor moves down to
 //! the end of those below it. What overlaps at the same time, as a tensor and its subtensors do, moves as one, and so does what the plan puts at one
@@ -45,7 +45,7 @@ impl MovingPlaces {
     }
 }
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Clone, Copy)]
 enum Of {
     Tensor(TensorId),
@@ -115,7 +115,7 @@ fn size_of(function: &Function, given: &[Value], root: Value, bytes: u64) -> Siz
 struct Blocks {
     /// The block of each item.
     of: Vec<usize>,
-    /// Where each block begins at the bound.
+    /// The start of each block at the bound.
     base: Vec<u64>,
     /// Pairs of items of which the first ends before the second begins, while both are there.
     below: Vec<(usize, usize)>,
@@ -226,7 +226,7 @@ impl Blocks {
         found
     }
 
-    /// Where an item ends, less how far the item above it is into its block; and that at the bound.
+    /// The end of an item, less how far the item above it is into its block; and that at the bound.
     fn end(&self, places: &FxHashMap<usize, u32>, number: usize, item: &Item, into: u64) -> (End, u64) {
         let block = self.of[number];
         let place = places.get(&block).copied();

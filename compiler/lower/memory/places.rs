@@ -13,7 +13,7 @@ use crate::lower::stages::work::Work;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// What happens at one position of the list, by the values that own memory.
+/// The reads, writes and moves at one position of the list, by the values that own memory.
 #[derive(Debug, Default)]
 pub(in crate::lower) struct Point {
     /// Values read.
@@ -26,7 +26,7 @@ pub(in crate::lower) struct Point {
     pub moves: Vec<Move>,
 }
 
-/// What a value's place may be.
+/// The places that a value may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::lower) enum Holder {
     /// Anywhere; this many bytes.
@@ -49,7 +49,7 @@ impl Places {
         self.owners.get(&value).copied().unwrap_or(value)
     }
 
-    /// Whether two values have one place.
+    /// Tells whether two values have one place.
     pub fn same(&self, one: Value, other: Value) -> bool {
         self.owner(one) == self.owner(other)
     }
@@ -168,14 +168,14 @@ impl<F: Fn(Value) -> Holder> Classes<'_, F> {
         }
     }
 
-    /// Whether two values are never needed both.
+    /// Tells whether two values are never needed both.
     fn apart(&self, x: Value, y: Value) -> bool {
         let (Some(one), Some(other)) = (self.lives.get(&x), self.lives.get(&y)) else { return false };
         let never = |a: &Range<usize>| other.times.iter().all(|b| a.end <= b.start || b.end <= a.start);
         one.times.iter().all(never) && self.may_follow(x, one, y, other) && self.may_follow(y, other, x, one)
     }
 
-    /// Whether every kernel that reads the first value and writes the second allows them one place.
+    /// Tells whether every kernel that reads the first value and writes the second allows them one place.
     fn may_follow(&self, x: Value, read: &Life, y: Value, written: &Life) -> bool {
         read.reads.iter().filter(|position| written.writes.contains(position)).all(|&position| {
             let point = &self.points[position];

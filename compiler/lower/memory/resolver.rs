@@ -12,7 +12,7 @@ use crate::lower::stages::frame::Frame;
 use crate::lower::stages::grouped::Grouped;
 use rustc_hash::FxHashMap;
 
-/// What holds a place.
+/// The memory that holds a place.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::lower) enum Memory {
     Arena,
@@ -25,7 +25,7 @@ pub(in crate::lower) enum Memory {
     Constant(Data),
 }
 
-/// Where a value is.
+/// The place of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lower) struct Location {
     /// The value whose memory its bytes are in. It is no subtensor.
@@ -46,7 +46,7 @@ pub(in crate::lower) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    /// Where the values of a method are while each has a place of its own, but for what a state holds at the end.
+    /// Resolves the values of a method while each has a place of its own, but for what a state holds at the end.
     pub fn new(frame: &Frame<'a>, grouped: &'a Grouped) -> Self {
         let inputs = (0..).zip(grouped.inputs()).map(|(i, &v)| (v, i)).collect();
         let outputs = (0..).zip(&grouped.outputs).map(|(i, &v)| (root_of(&grouped.function, v), i)).collect();
@@ -54,7 +54,7 @@ impl<'a> Resolver<'a> {
         Self { module: frame.module, grouped, held, inputs, outputs, places: Places::default() }
     }
 
-    /// Where they are when some values have places of others.
+    /// Resolves them when some values have places of others.
     pub fn with_places(self, places: Places) -> Self {
         Self { places, ..self }
     }
@@ -74,7 +74,7 @@ impl<'a> Resolver<'a> {
         self.grouped.subtensors.host(root)
     }
 
-    /// Where a value is.
+    /// The place of a value.
     pub fn locate(&self, value: Value) -> Location {
         let (mut base, mut start) = (self.root(value), 0);
         while let Some((host, first)) = self.host(base) {
@@ -93,17 +93,17 @@ impl<'a> Resolver<'a> {
         self.places.owner(root)
     }
 
-    /// Whether a value has the place already that it is moved to.
+    /// Tells whether a value has the place already that it is moved to.
     pub fn is_free(&self, moved: Move) -> bool {
         self.places.same(self.root(moved.from), moved.to)
     }
 
-    /// Whether what is read is in the place of what is written, without help of the plan.
+    /// Tells whether the value that is read is in the place of the one that is written, without help of the plan.
     pub fn is_in_place(&self, read: Value, written: Value) -> bool {
         self.places.same(self.base(read), self.root(written))
     }
 
-    /// What holds the place of an owner.
+    /// The memory that holds the place of an owner.
     pub fn memory(&self, owner: Value) -> Memory {
         if let Some(&input) = self.inputs.get(&owner) {
             Memory::Input(input)
@@ -116,7 +116,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// What the place of a root may become.
+    /// The places that a root may have.
     pub fn holder(&self, root: Value) -> Holder {
         match self.memory(root) {
             Memory::Arena => Holder::Anywhere(self.bytes(root)),

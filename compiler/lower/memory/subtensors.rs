@@ -136,7 +136,7 @@ impl Joining<'_> {
         Some(runs)
     }
 
-    /// Whether a value can be wherever it is wanted.
+    /// Tells whether a value can be wherever it is wanted.
     fn is_free(&self, value: Value, made: &FxHashSet<Value>) -> bool {
         let root = root_of(self.function, value);
         let pinned = self.pinned.handed_on.contains(&root) || self.pinned.outputs.contains(&root);

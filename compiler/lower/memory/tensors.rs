@@ -50,7 +50,7 @@ impl<'a> Tensors<'a> {
         id
     }
 
-    /// What the steps of a loop read and do not make: each round needs it.
+    /// Tensors that the steps of a loop read and do not make: each round needs them.
     pub fn brought_in(&self, steps: &[plan::Step]) -> BTreeSet<TensorId> {
         let made: BTreeSet<TensorId> = steps
             .iter()

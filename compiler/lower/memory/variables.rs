@@ -1,4 +1,4 @@
-//! Where states are: one after the other in the instance's own memory, alike for all methods.
+//! Places of states: one after the other in the instance's own memory, alike for all methods.
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::fuse::unroll;

@@ -1,4 +1,4 @@
-//! Which operators of a method are computed band by band: as many as make the arena smaller, tried in the planner.
+//! Operators of a method that are computed band by band: as many as make the arena smaller, tried in the planner.
 
 use super::needs::KnownNeeds;
 use crate::diagnostic::Diagnostics;
@@ -14,7 +14,7 @@ use crate::plan::{Effort, Request};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What trials ask of the planner, whatever their effort.
+/// Requests of trials to the planner, whatever their effort.
 pub(in crate::lower) type Requests = Memo<Vec<Merge>, Result<Arc<Request>, Diagnostics>>;
 
 /// A method with some of the cuts.
@@ -23,13 +23,13 @@ pub(in crate::lower) struct Candidate {
     pub flow: Flow,
     /// The values that are bands of others.
     pub bands: Bands,
-    /// What is known of its groups.
+    /// Known needs of its groups.
     pub known: KnownNeeds,
-    /// What was asked of the planner, by the merges of groups that were made, in order.
+    /// Requests to the planner, by the merges of groups that were made, in order.
     pub requests: Requests,
 }
 
-/// What must be saved by what costs time, and what that may cost.
+/// Terms for cuts that cost time: what they must save, and what they may cost.
 pub(in crate::lower) struct Terms {
     /// The arena is at most this share of the one without.
     pub size: f64,
@@ -40,14 +40,14 @@ pub(in crate::lower) struct Terms {
 }
 
 impl Terms {
-    /// Those of whoever wants as little memory as there can be.
+    /// Terms for as little memory as possible.
     pub const MAX: Self = Self { size: 0.98, extra: 0.25, nearly: NEARLY };
     /// Speed is dear: a few percent of it must buy much memory.
     const NORMAL: Self = Self { size: 0.8, extra: 0.05, nearly: NEARLY };
     /// Any byte is worth any time.
     pub const SIZE: Self = Self { size: 1.0, extra: f64::INFINITY, nearly: 1.0 };
 
-    /// What the options say.
+    /// The terms of the options.
     pub fn of(options: Options) -> Self {
         if options.effort == Effort::Max || options.plan == PlanSource::Smallest { Self::MAX } else { Self::NORMAL }
     }

@@ -1,4 +1,4 @@
-//! Which groups merge: all that the rules of fusion allow, but for those by which the arena would grow. A merged group needs the operands
+//! Merges of groups: all that the rules of fusion allow, but for those by which the arena would grow. A merged group needs the operands
 //! of both at once, and may write beside what it could have overwritten; the planner tells.
 
 use crate::diagnostic::Diagnostics;

@@ -1,4 +1,4 @@
-//! What schedules need of the planner, found once for each group however many plans of a method are made.
+//! Needs of schedules, found once for each group however many plans of a method are made.
 
 use crate::fuse::Group;
 use crate::parallel::Memo;
@@ -10,7 +10,7 @@ use crate::schedule::{Requirements, Unsupported};
 pub(in crate::lower) struct KnownNeeds(Memo<Group, Result<Requirements, Unsupported>>);
 
 impl KnownNeeds {
-    /// What a group needs: known, or found by `choose`.
+    /// The needs of a group: known, or found by `choose`.
     pub fn of(&self, group: &Group, choose: impl FnOnce() -> Result<Requirements, Unsupported>) -> Result<Requirements, Unsupported> {
         // Copies may write values that a plan has added.
         if group.copied.is_some() { choose() } else { self.0.get(group, choose) }

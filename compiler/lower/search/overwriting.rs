@@ -1,4 +1,4 @@
-//! Which products of pixels write their output over their input.
+//! Products of pixels that write their output over their input.
 //!
 //! A product of floats reads its input where it lies, once for each panel of outputs, so its output is elsewhere and both are live at once. If it
 //! stages its rows it reads each once, before anything is written there, and the output may take the input's place. Staging takes a few percent of
@@ -41,7 +41,7 @@ pub(in crate::lower) fn choose(trial: &Frame<'_>, candidate: &Candidate, fusions
     Ok(if is_worth_it { Overwriting::These(roots) } else { Overwriting::None })
 }
 
-/// Whether the step that needs most is a product that could overwrite its operand and does not: no other gain is possible.
+/// Tells whether the step that needs most is a product that could overwrite its operand and does not: no other gain is possible.
 fn largest_is_one(frame: &Frame<'_>, planned: &Planned<'_>) -> bool {
     let shares = |item: &Item<'_>| planned.addresses(frame).shares_one_of(&item.needs.if_staged);
     planned.items.get(planned.plan.peak_step).is_some_and(|item| !item.needs.if_staged.is_empty() && !shares(item))

@@ -20,7 +20,7 @@ pub(in crate::lower) enum Overwriting {
 }
 
 impl Overwriting {
-    /// Whether a group is one of them.
+    /// Tells whether a group is one of them.
     pub fn holds(&self, group: &Group) -> bool {
         match self {
             Self::None => false,

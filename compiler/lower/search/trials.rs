@@ -10,7 +10,7 @@ use crate::lower::stages::grouped::Grouped;
 use crate::lower::stages::placed::Placed;
 use crate::lower::stages::planned::Planned;
 
-/// What `tell` says of the plan of a method with some cuts and merges, whose groups need what is known.
+/// Asks `tell` about the plan of a method with some cuts and merges. `known` are needs of its groups.
 ///
 /// # Errors
 /// For work without a schedule; a bug, if the planner refuses.

@@ -14,7 +14,7 @@ use crate::schedule::{Requirements, Unsupported};
 /// A piece of work with what it needs.
 pub(in crate::lower) struct Item<'a> {
     pub work: Work<'a>,
-    /// What the schedules of a group need, all of them; nothing for other work.
+    /// Needs of all schedules of a group; none for other work.
     pub needs: Requirements,
     /// The schedules of a group, one a CPU level; none for other work, nor for a trial.
     pub schedules: Vec<Scheduled<'a>>,
@@ -27,11 +27,11 @@ pub(in crate::lower) struct Scheduled<'a> {
     pub needs: Requirements,
     /// The number of ranges that have scratch memory.
     pub scratch_ranges: u64,
-    /// Whether a GPU has it, whose working memory is its own.
+    /// True for a schedule of a GPU, which has working memory of its own.
     pub is_on_device: bool,
 }
 
-/// What schedules are chosen for.
+/// The purpose that schedules are chosen for.
 #[derive(Clone, Copy)]
 pub(in crate::lower) enum Purpose<'k> {
     /// A plan that is compared with others: what groups need is noted for the next one, and nothing else is kept.
@@ -85,7 +85,7 @@ fn scheduled<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group) -> R
     frame.machines.iter().map(of_machine).collect()
 }
 
-/// What serves all levels.
+/// Requirements that serve all levels.
 fn together(schedules: &[Scheduled<'_>]) -> Requirements {
     schedules
         .iter()

@@ -18,13 +18,13 @@ use rustc_hash::FxHashMap;
 /// More ranges than this help nobody.
 const MOST_RANGES: u64 = 64;
 
-/// What the steps of a CPU level are written from.
+/// The data that the steps of a CPU level are written from.
 pub(super) struct Emission<'a> {
     /// The number of the level.
     pub level: usize,
     pub module: &'a Module,
     pub addresses: &'a Addresses<'a>,
-    /// What lies where in the scratch memory.
+    /// The map of the scratch memory.
     pub map: &'a MemoryMap,
     /// Values that are bands of others.
     pub bands: &'a Bands,
@@ -86,7 +86,7 @@ struct Scratch {
     common_from: usize,
     /// The number of ranges that have it.
     ranges: u64,
-    /// Whether it is after all that the host has.
+    /// True if it lies after all memory of the host.
     is_on_device: bool,
 }
 
@@ -212,7 +212,7 @@ impl<'s> Writer<'_, 's> {
         Address::Scratch(start + before.sum::<u64>())
     }
 
-    /// What an argument may be that is a run-time extent.
+    /// The bounds of an argument that is a run-time extent, and its position.
     fn extent(&self, position: usize, argument: &Argument) -> Option<(usize, [i64; 2])> {
         let Argument::Tensor(value) = *argument else { return None };
         let function = self.from.addresses.resolver.function();
@@ -309,7 +309,7 @@ impl<'s> Writer<'_, 's> {
         complete
     }
 
-    /// What a group leaves of an output, if that has static extents and lies as it is. What a branch or a loop hands on is left out: the
+    /// An output that a group has written, if it has static extents and lies as it is. The results of a branch or a loop are left out: the
     /// value there stands for several, such as what a loop begins with and what each round makes of it.
     fn written(&mut self, value: Value) -> Option<program::Written> {
         let function = self.from.addresses.resolver.function();

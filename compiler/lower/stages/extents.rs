@@ -7,7 +7,7 @@ use crate::ir::{Extent, Function, Port, Value};
 use crate::program::{Address, PortExtent};
 use crate::schedule::Unsupported;
 
-/// What callers give and get.
+/// Values that callers give and get.
 pub(in crate::lower) struct Ends<'a> {
     /// The dynamic extents of inputs.
     pub entered: Vec<Value>,
@@ -18,7 +18,7 @@ pub(in crate::lower) struct Ends<'a> {
 }
 
 impl Ends<'_> {
-    /// What is read when the method is over.
+    /// Values that are read when the method is over.
     pub fn read(&self) -> impl Iterator<Item = Value> + '_ {
         self.outputs.iter().chain(&self.left).copied()
     }

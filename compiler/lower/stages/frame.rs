@@ -1,4 +1,4 @@
-//! What a method is lowered from and for: what all stages read and none changes.
+//! The frame of a method's lowering: what all stages read and none changes.
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::fuse::Group;
@@ -36,7 +36,7 @@ pub(in crate::lower) type Orders = Memo<Request, Result<Order, PlanError>>;
 pub(in crate::lower) type Plans = Memo<Request, Result<(Vec<usize>, Plan), String>>;
 
 impl<'a> Frame<'a> {
-    /// What the schedule of a group sees.
+    /// The context that the schedule of a group sees.
     pub fn context(&self, function: &'a Function, group: &'a Group, machine: &'static Machine) -> Context<'a> {
         Context {
             module: self.module,
@@ -53,12 +53,12 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Whether a group computes a row in short sections.
+    /// Tells whether a group computes a row in short sections.
     fn shortens(&self, group: &Group) -> bool {
         group.root.is_some_and(|root| self.shortened.contains(&root))
     }
 
-    /// Whether a group needs something else here than where nothing is staged or shortened to save memory.
+    /// Tells whether a group is computed in another way than usual to save memory, so that its needs differ.
     pub fn is_special(&self, group: &Group) -> bool {
         self.overwriting.holds(group) || self.shortens(group)
     }

@@ -1,4 +1,4 @@
-//! What a plan puts where, as reports show it.
+//! The map of a plan, as reports show it.
 
 use crate::lower::lowered::Peak;
 use crate::plan::{Lifetimes, Plan, Request, TensorId};

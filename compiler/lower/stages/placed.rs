@@ -48,7 +48,7 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// Which values have one place.
+/// Chooses the values that have one place.
 fn choose_places(items: &[Item<'_>], resolver: &Resolver<'_>, ends: &Ends<'_>) -> Places {
     let points: Vec<Point> = items.iter().map(|item| point(item, resolver, ends)).collect();
     let work: Vec<Work<'_>> = items.iter().map(|item| item.work).collect();
@@ -56,7 +56,7 @@ fn choose_places(items: &[Item<'_>], resolver: &Resolver<'_>, ends: &Ends<'_>) -
     places::choose(&points, &places::loops(&work), &together, |value| resolver.holder(value))
 }
 
-/// What an item reads and writes, by the values that own memory.
+/// The reads and writes of an item, by the values that own memory.
 fn point(item: &Item<'_>, resolver: &Resolver<'_>, ends: &Ends<'_>) -> Point {
     let states = &resolver.grouped.states;
     let mut point = Point::default();

@@ -96,14 +96,14 @@ impl<'a> Planned<'a> {
         Ok(Self { placed, items, streams, request, plan, ids, moving, loans, area_bytes: areas.bytes })
     }
 
-    /// Where its values are.
+    /// The addresses of its values.
     pub fn addresses(&'a self, frame: &Frame<'a>) -> Addresses<'a> {
         let Self { placed, ids, plan, moving, loans, .. } = self;
         Addresses { resolver: &placed.resolver, variables: frame.variables, ids, plan, moving, loans }
     }
 }
 
-/// What is asked of the planner, and its tensor of each root.
+/// The request to the planner, and its tensor of each root.
 fn asked(frame: &Frame<'_>, placed: &Placed<'_>, items: &[Item<'_>]) -> (Request, FxHashMap<Value, TensorId>) {
     let mut tensors = Tensors::new(&placed.resolver);
     let steps = steps::of_list(items, &mut tensors, &placed.ends);
@@ -111,7 +111,7 @@ fn asked(frame: &Frame<'_>, placed: &Placed<'_>, items: &[Item<'_>]) -> (Request
     (Request { tensors: list, steps, effort: frame.options.effort }, ids)
 }
 
-/// What a trial asks of the planner.
+/// The request of a trial to the planner.
 ///
 /// # Errors
 /// A copy without a schedule.

@@ -16,7 +16,7 @@ pub(in crate::lower) enum Work<'a> {
     Moves(&'a [Move]),
     /// The driver reads a condition; what it does when true follows, up to `Else`.
     Test(Value),
-    /// What it does when false follows, up to `End`. The moves are those that end what is above.
+    /// The branch for a false condition follows, up to `End`. The moves are those that end what is above.
     Else(&'a [Move]),
     /// A branch ends here.
     End,

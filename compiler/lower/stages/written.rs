@@ -25,7 +25,7 @@ pub struct LoweredMethod {
     pub marks: Vec<bool>,
     /// Live byte ranges after each kernel call.
     pub live: LiveRanges,
-    /// What is live where most is.
+    /// The tensors that are live where most is.
     pub peak: Peak,
 }
 
