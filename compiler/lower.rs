@@ -38,8 +38,8 @@ pub fn lower(module: Verified<'_>, options: Options) -> Result<Lowered, Diagnost
     lower_levels(module, options, &[])
 }
 
-/// Lowers every method for the machine of the options, and for `others`, whose code is in the same object. The module's GPU part becomes
-/// regions of the program's device, if the options have one.
+/// Lowers every method for the machine of the options, and for `others`, whose code is in the same object. If the options have a GPU, the module's
+/// part for a GPU becomes regions of the program's device.
 ///
 /// # Errors
 /// One diagnostic for each operator without a lowering; a bug's diagnostic if a plan does not pass the checker.
@@ -108,10 +108,11 @@ fn lower_methods(
     if failures.is_empty() { Ok(methods) } else { Err(Diagnostics(failures)) }
 }
 
-/// The device of the options, whose regions then are in the steps of methods. `kernels` are those of each machine, the device's last.
+/// Moves work to the device of the options: regions replace runs of calls in the steps of `methods`. `kernels` has a list for each machine, with
+/// the device last.
 ///
 /// # Errors
-/// The reasons why it does nothing; none if there is no device.
+/// The reasons why the device does no work; an empty list if the options have no device.
 fn on_device(
     options: Options,
     cpus: &[&'static Machine],

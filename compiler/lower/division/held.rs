@@ -1,16 +1,16 @@
-//! Calls that run together must not overwrite what another range still reads ([`super::ranges`]). So where memory is planned for threads, what
-//! a call reads and its working memory are held for the calls that follow it, as far as that costs little memory.
+//! Memory plans in which the operands and working memory of a call stay reserved for the next calls. Calls that run together must not overwrite bytes
+//! that another range still reads ([`super::ranges`]). Such a plan is used if it costs little memory.
 
 use crate::plan::{self, Place, Plan, Request, Tensor, TensorId};
 
-/// Calls for which what one touches is held: the two that follow a depthwise layer until the next one.
+/// Maximum number of following calls for which memory is held: between two depthwise layers there are two calls.
 const CALLS: usize = 2;
 
-/// The most that the arena may grow by, in hundredths.
+/// Maximum growth of the arena, in percent.
 const GROWTH: u64 = 25;
 
-/// A plan in which as many calls as possible hold what they touch, if there is one that is not much larger than `plan`. Steps that `meets` says so
-/// of run together with no others.
+/// Plans a request so that calls hold their memory for as many following calls as possible. `None` if every such plan is much larger than `plan`. A step
+/// for which `meets` is true never runs together with others.
 pub(in crate::lower) fn held(request: &Request, plan: &Plan, meets: &dyn Fn(usize) -> bool) -> Option<Plan> {
     let taken_over = request.tensors.iter().any(|tensor| tensor.takes_over || tensor.fixed.is_some());
     if taken_over {
@@ -20,7 +20,7 @@ pub(in crate::lower) fn held(request: &Request, plan: &Plan, meets: &dyn Fn(usiz
     (1..=CALLS).rev().filter_map(|calls| of_calls(request, plan, calls, meets)).find(|held| held.arena_bytes <= most)
 }
 
-/// The same, where what a call touches stays in memory for `calls` calls.
+/// Plans a request so that each call holds its memory for `calls` following calls.
 fn of_calls(request: &Request, plan: &Plan, calls: usize, meets: &dyn Fn(usize) -> bool) -> Option<Plan> {
     let mut holding = request.clone();
     let mut places: Vec<Vec<TensorId>> = Vec::new();
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::plan::{Scratch, Step};
 
-    /// A chain of layers, each of which reads what the one before wrote and has working memory.
+    /// Makes a chain of layers with working memory. Each layer reads the result of the previous one.
     fn chain(bytes: &[u64]) -> Request {
         let tensor = |bytes: &u64| Tensor {
             bytes: *bytes,

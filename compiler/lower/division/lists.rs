@@ -1,8 +1,8 @@
-//! Bands and batches on several threads. Those of one cut need nothing of each other, so as many **streams** of them run side by side as memory is
-//! planned for threads: a stream computes its bands one after the other, and threads meet once when all are done.
+//! Bands and batches on several threads. The bands of one cut are independent, so they are distributed to **streams**, at most one for each thread. A
+//! stream computes its bands one after the other. Threads meet once, after all streams.
 //!
-//! Each stream has memory of its own for what lives inside it. It is planned by itself, and the method's plan sees all streams of a cut as
-//! one step, whose working memory they are. What comes out is a plan of the request as it was, in which streams are apart.
+//! Each stream has separate memory for the tensors inside it, which is planned separately. In the method's plan, all streams of a cut are one step, and
+//! their memory is its working memory. The result is a plan of the original request, with disjoint streams.
 
 use super::held::held;
 use super::touch::{Touch, are_disjoint};
@@ -13,17 +13,17 @@ use crate::plan::{self, Home, Place, Plan, Request, Scratch, Step, TensorId};
 use crate::program::ALIGNMENT;
 use rustc_hash::FxHashMap;
 
-/// The most that the arena may grow by, in hundredths.
+/// Maximum growth of the arena, in percent.
 const GROWTH: u64 = 100;
 
-/// A stream: the cut whose bands it computes, and its number among those of the cut.
+/// A stream: the cut whose bands it computes, and its number in the cut.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(in crate::lower) struct Stream {
     pub cut: usize,
     pub number: u64,
 }
 
-/// For each piece of work the stream that may run it.
+/// Returns the stream of each item. `None` if its outputs are not of one band, or if its cut has one stream only.
 pub(in crate::lower) fn of_work(items: &[Item<'_>], bands: &Bands, threads: u32) -> Vec<Option<Stream>> {
     let of_item = |item: &Item<'_>| {
         let Work::Group(group) = item.work else { return None };
@@ -42,7 +42,8 @@ pub(in crate::lower) struct Streamed {
     pub streams: Vec<Option<Stream>>,
 }
 
-/// A plan of a request whose steps may run in streams, for as many of them as memory allows; `plan` is one in which none does.
+/// Plans a request with as many cuts in streams as memory allows. `streams` has the possible stream of each step. `plan` is the plan without streams;
+/// `None` if no cut can run in streams.
 pub(in crate::lower) fn streamed(request: &Request, streams: &[Option<Stream>], plan: &Plan) -> Option<Streamed> {
     if request.tensors.iter().any(|tensor| tensor.takes_over || tensor.fixed.is_some()) {
         return None;
@@ -61,7 +62,7 @@ pub(in crate::lower) fn streamed(request: &Request, streams: &[Option<Stream>], 
     None
 }
 
-/// The cuts of streams, and the steps of each.
+/// Returns the steps of each cut.
 fn cuts(streams: &[Option<Stream>]) -> Vec<Vec<usize>> {
     let mut cuts: Vec<(usize, Vec<usize>)> = Vec::new();
     for (step, stream) in streams.iter().enumerate() {
@@ -74,18 +75,18 @@ fn cuts(streams: &[Option<Stream>]) -> Vec<Vec<usize>> {
     cuts.into_iter().map(|(_, steps)| steps).collect()
 }
 
-/// A cut whose streams are apart.
+/// A cut with disjoint streams.
 struct StreamedCut {
     /// Its steps, stream by stream.
     streams: Vec<(Stream, Vec<usize>)>,
-    /// The memory of each stream.
+    /// The plan of each stream's memory.
     plans: Vec<Plan>,
-    /// For each root tensor that lives inside a stream, which one.
+    /// The stream of each root tensor that only one stream uses.
     inner: FxHashMap<TensorId, usize>,
 }
 
 impl StreamedCut {
-    /// Plans the memory of the streams that have these steps, if no stream touches what another one writes.
+    /// Plans the memory of the streams of a cut. `None` if a stream accesses bytes that another one writes, or if the steps include a barrier.
     fn new(request: &Request, homes: &[Home], streams: &[Option<Stream>], steps: Vec<usize>) -> Option<Self> {
         let (first, last) = (*steps.first()?, *steps.last()?);
         if request.steps[first..=last].iter().any(|step| step.barrier || !step.moves.is_empty()) {
@@ -112,7 +113,7 @@ impl StreamedCut {
         self.plans.iter().map(|plan| plan.arena_bytes).sum()
     }
 
-    /// All streams as one step.
+    /// Makes one step of all streams.
     fn as_step(&self, request: &Request, homes: &[Home]) -> Step {
         let mut whole = Step { name: "streams".into(), ..Step::default() };
         for step in self.streams.iter().flat_map(|(_, list)| list).map(|&step| &request.steps[step]) {
@@ -129,7 +130,7 @@ impl StreamedCut {
     }
 }
 
-/// Tells whether no list of steps touches what another one writes.
+/// Tests whether lists of steps are independent: no list accesses bytes that another list writes.
 fn are_apart(request: &Request, homes: &[Home], lists: &[(Stream, Vec<usize>)]) -> bool {
     let touch = |tensor: TensorId, writes: bool| {
         let Home { root, offset } = homes[tensor.index()];
@@ -144,7 +145,7 @@ fn are_apart(request: &Request, homes: &[Home], lists: &[(Stream, Vec<usize>)]) 
     are_disjoint(&touched)
 }
 
-/// The root tensors in the arena that steps of one list alone touch, each with the number of the list.
+/// Returns the root tensors of the arena that only one list of steps uses, with the number of the list.
 fn inner(request: &Request, homes: &[Home], lists: &[(Stream, Vec<usize>)]) -> FxHashMap<TensorId, usize> {
     let mut list_of: Vec<Option<usize>> = vec![None; request.steps.len()];
     for (number, (_, list)) in lists.iter().enumerate() {
@@ -162,7 +163,7 @@ fn inner(request: &Request, homes: &[Home], lists: &[(Stream, Vec<usize>)]) -> F
     users.into_iter().filter_map(|(root, user)| Some((root, user?))).filter(|(root, _)| is_in_arena(root)).collect()
 }
 
-/// The request for the tensors that live inside a stream: all others are somewhere else.
+/// Makes the request for the tensors inside a stream. All other tensors are marked as outside the arena.
 fn of_stream(request: &Request, homes: &[Home], list: &[usize], inner: &FxHashMap<TensorId, usize>) -> Request {
     let is_inner = |tensor: TensorId| inner.contains_key(&homes[tensor.index()].root);
     let mut tensors = request.tensors.clone();
@@ -181,9 +182,9 @@ fn of_stream(request: &Request, homes: &[Home], list: &[usize], inner: &FxHashMa
     Request { tensors, steps: list.iter().map(step).collect(), effort: request.effort }
 }
 
-/// The plan in which these cuts run in streams.
+/// Plans a request with given cuts in streams. `None` if the plan fails its check.
 fn with_cuts(request: &Request, homes: &[Home], cuts: &[StreamedCut]) -> Option<Streamed> {
-    // The step of a cut stands where its last one is.
+    // The step of a cut takes the position of the cut's last step.
     let mut cut_of: Vec<Option<usize>> = vec![None; request.steps.len()];
     for (number, cut) in cuts.iter().enumerate() {
         cut.streams.iter().flat_map(|(_, list)| list).for_each(|&step| cut_of[step] = Some(number));
@@ -222,7 +223,7 @@ fn with_cuts(request: &Request, homes: &[Home], cuts: &[StreamedCut]) -> Option<
     Some(streamed)
 }
 
-/// Adds the steps of a cut whose streams have their memory at some offsets.
+/// Adds the steps of a cut. `offsets` has the start of each stream's memory.
 fn place_cut(homes: &[Home], cut: &StreamedCut, offsets: &[u64], streamed: &mut Streamed) {
     for (number, ((stream, list), plan)) in cut.streams.iter().zip(&cut.plans).enumerate() {
         let base = offsets[number];
@@ -247,8 +248,8 @@ mod tests {
         Tensor { bytes, alignment: 16, place, view_of, takes_over: false, fixed: None, name: String::new() }
     }
 
-    /// Four bands of two steps each: from a part of tensor 0 to one of tensor 1 by way of a tensor of the band and with working memory. Then a step that
-    /// reads tensor 1.
+    /// Makes four bands of two steps each, with working memory. They compute a subtensor of tensor 1 from one of tensor 0, through a tensor of the band. A
+    /// last step reads tensor 1.
     fn bands() -> (Request, Vec<Option<Stream>>) {
         let mut tensors = vec![tensor(256, Place::Input, None), tensor(256, Place::Arena, None), tensor(64, Place::Output, None)];
         let mut steps = Vec::new();

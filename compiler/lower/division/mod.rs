@@ -1,4 +1,4 @@
-//! Division of work among threads, once memory is planned: ranges of calls, lists of steps, and memory that is held for them.
+//! Division of work among threads: ranges of calls, streams of steps, and memory that is reserved for them.
 
 pub(super) mod held;
 pub(super) mod lists;

@@ -1,10 +1,10 @@
-//! Runs of kernel calls that threads divide into the same ranges. Range *i* of all calls of a run, one call after the other, is one task of
-//! `parallel_for`. Threads meet once for the run.
+//! Runs of kernel calls that threads divide into the same ranges. A task of `parallel_for` computes range *i* of all calls of a run, one call after the
+//! other. Threads meet once for the run.
 //!
-//! In a run, no range touches what another range of any of its calls writes, working memory included. This is checked for every number of ranges
-//! that a call may have: on the addresses of the plan, and on the indices of a range of rounds ([`crate::kernel::footprint`]). So pointwise
-//! layers follow a depthwise one row by row. A window that reads rows of its neighbours begins the next run, as does a call whose output the plan
-//! puts where another range still reads.
+//! In a run, no range accesses bytes that another range writes, in any call, including working memory. This is checked for every possible number of
+//! ranges, with the addresses of the plan and the indices of a range of rounds ([`crate::kernel::footprint`]). So pointwise layers follow a depthwise
+//! one row by row. A new run begins at a window that reads rows of neighbouring ranges, and at a call whose output overwrites bytes that another range
+//! still reads.
 
 use super::touch::{Touch, are_disjoint};
 use crate::kernel::footprint::{Touched, footprint};
@@ -16,18 +16,18 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// For more threads than this every call is by itself: each number of ranges is checked.
+/// Maximum number of threads for which calls are joined. Every number of ranges must be checked, so this limits the work of the compiler.
 const MOST_THREADS: u32 = 8;
 
-/// By how many hundredths the largest share of a call may grow for it to run together with others.
+/// Maximum growth of a call's largest range if it runs together with others, in percent.
 const UNEVEN: u64 = 3;
 
-/// Tells whether calls are put together: on a host that has no device.
+/// Tests whether calls are joined to runs: for several threads, if there is no device.
 pub(in crate::lower) fn takes(options: Options) -> bool {
     options.gpu.is_none() && (2..=MOST_THREADS).contains(&options.threads.count)
 }
 
-/// Puts calls together wherever they follow each other in steps. `kernels` are those of the steps' level.
+/// Joins consecutive calls to runs. `kernels` are the kernels of the level.
 pub(in crate::lower) fn join(steps: &mut Vec<Step>, kernels: &[Kernel], threads: Threads) {
     Joining { kernels, threads, known: FxHashMap::default() }.list(steps);
 }
@@ -35,7 +35,7 @@ pub(in crate::lower) fn join(steps: &mut Vec<Step>, kernels: &[Kernel], threads:
 struct Joining<'k> {
     kernels: &'k [Kernel],
     threads: Threads,
-    /// Elements that ranges of kernels touch, by kernel and range.
+    /// Elements that a range of a kernel accesses, by kernel and range.
     known: FxHashMap<(usize, [i64; 2]), Rc<Vec<Touched>>>,
 }
 
@@ -43,11 +43,11 @@ struct Joining<'k> {
 struct Member<'c> {
     call: &'c Call,
     parts: &'c Parts,
-    /// The rounds that ranges divide.
+    /// The number of rounds that ranges divide.
     extent: u64,
 }
 
-/// Memory that is apart from all other, as callers promise it.
+/// Memories that never overlap. Callers must ensure this for their buffers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Memory {
     Scratch,
@@ -74,7 +74,7 @@ impl Joining<'_> {
         self.finish(run, steps);
     }
 
-    /// Adds the steps of a run.
+    /// Adds a run to the steps: as one step if it has several calls, else unchanged.
     fn finish(&mut self, run: Vec<Step>, steps: &mut Vec<Step>) {
         match self.rounds(&run) {
             Some(rounds) if run.len() > 1 => {
@@ -85,7 +85,7 @@ impl Joining<'_> {
         }
     }
 
-    /// The rounds that the ranges of steps share, if these can run together.
+    /// Returns the common rounds of a run: the greatest common divisor of its calls' rounds. `None` if the calls cannot run together.
     fn rounds(&mut self, run: &[Step]) -> Option<u64> {
         let members = members(run)?;
         let rounds = members.iter().map(|member| member.extent).reduce(greatest_common_divisor)?;
@@ -95,9 +95,9 @@ impl Joining<'_> {
         (fits && most > 1).then_some(rounds)
     }
 
-    /// Tells whether no call is cut much more unevenly than by itself.
+    /// Tests whether each call is divided about as evenly as it would be alone.
     fn is_even(&self, members: &[Member<'_>], rounds: u64) -> bool {
-        // Tests want whatever can be.
+        // With a limit of 0, which tests use, every possible run is made.
         let threads = u64::from(self.threads.count);
         let whole = |extent: u64| extent.div_ceil(threads) * threads;
         let even = |member: &Member<'_>| {
@@ -107,7 +107,7 @@ impl Joining<'_> {
         self.threads.least_instructions == 0 || members.iter().all(even)
     }
 
-    /// Tells whether no range of `count` touches what another one writes.
+    /// Tests whether `count` ranges are independent: no range accesses bytes that another one writes.
     fn are_apart(&mut self, members: &[Member<'_>], rounds: u64, count: u32) -> bool {
         let touched = |number: u32| -> Option<Vec<Touch<Memory>>> {
             let mut all = Vec::new();
@@ -119,7 +119,7 @@ impl Joining<'_> {
         (0..count).map(touched).collect::<Option<Vec<_>>>().is_some_and(|ranges| are_disjoint(&ranges))
     }
 
-    /// The bytes that a range of a call touches, if they are known.
+    /// Returns the bytes that a range of a call accesses. `None` if an address or an index is not known.
     fn touched(&mut self, member: &Member<'_>, rounds: u64, (number, count): (u32, u32)) -> Option<Vec<Touch<Memory>>> {
         let (call, kernel) = (member.call, self.kernels.get(member.call.kernel)?);
         let bound = |number: u32| i64::try_from(u64::from(number) * rounds / u64::from(count) * (member.extent / rounds)).ok();
@@ -150,7 +150,7 @@ impl Joining<'_> {
     }
 }
 
-/// The calls of steps that may be cut, unless one is something else.
+/// Returns the divisible calls of steps. `None` if a step is not a divisible call.
 fn members(run: &[Step]) -> Option<Vec<Member<'_>>> {
     run.iter().map(member).collect()
 }
@@ -161,14 +161,14 @@ fn member(step: &Step) -> Option<Member<'_>> {
     (call.slices.is_none() && call.extents.is_empty()).then_some(Member { call, parts: call.parts.as_ref()?, extent })
 }
 
-/// The place of a range's working memory, unless it is the place of the call's.
+/// Returns the address of a range's working memory. `None` for the first range, which uses the call's own.
 fn working(parts: &Parts, argument: usize, number: u32) -> Option<Address> {
     let further = u64::from(number.checked_sub(1)?);
     let working = parts.working.iter().find(|working| working.argument == argument)?;
     Some(working.second.plus(further * working.step))
 }
 
-/// The memory and the offset of an address, unless it moves or the host does not have it.
+/// Returns the memory and the offset of an address. `None` for constants, areas, moving places and addresses on a device.
 fn place(address: Address) -> Option<(Memory, u64)> {
     match address {
         Address::Scratch(offset) => Some((Memory::Scratch, offset)),
@@ -194,7 +194,7 @@ mod tests {
     use crate::machine::MACHINES;
     use crate::program::{Origin, Working};
 
-    /// A kernel that reads rows of eight elements, `above` of them more than it writes, in `rows` rounds.
+    /// Makes a kernel that writes a row of eight elements in each of `rows` rounds. Its input has `above` more rows, which each round reads as a window.
     fn rows(rows: u64, above: u64) -> Kernel {
         let text = format!(
             "kernel @k(x: input i8[{}] align 1, y: output i8[{}] align 1) {{
@@ -227,7 +227,7 @@ mod tests {
         })
     }
 
-    /// The rounds and the calls of each run.
+    /// Returns the number of rounds and calls of each run. A single call has 0 rounds.
     fn runs(mut steps: Vec<Step>, threads: Threads) -> Vec<(u64, usize)> {
         let kernels = [rows(16, 0), rows(16, 2), rows(8, 0)];
         join(&mut steps, &kernels, threads);
@@ -253,12 +253,12 @@ mod tests {
 
     #[test]
     fn what_a_range_overwrites_no_other_reads() {
-        // The last one writes where the first one reads, in place and not.
+        // The last call writes to the operand of the first one, in place in the first case and shifted in the second.
         let in_place = vec![call(0, 16, [0, 200]), call(0, 16, [200, 0])];
         assert_eq!(runs(in_place, Threads::new(2)), [(16, 2)]);
         let aside = vec![call(0, 16, [0, 200]), call(0, 16, [200, 8])];
         assert_eq!(runs(aside, Threads::new(2)), [(0, 1); 2]);
-        // Working memory of the second range of the first call, where the second call's first range writes.
+        // The second range of the first call has its working memory where the first range of the second call writes.
         let mut first = call(0, 16, [0, 200]);
         let Step::Call(working) = &mut first else { unreachable!("a call") };
         let second = Working { argument: 1, second: Address::Scratch(400), step: 128 };
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn rounds_are_shared_where_parts_stay_even() {
-        // The extent of the second is twice that of the first, whose rows are as long as two of its own.
+        // The second call has twice as many rounds as the first one. A row of the first is two rows of the second.
         let steps = || vec![call(2, 8, [0, 200]), call(0, 16, [400, 600])];
         assert_eq!(runs(steps(), Threads::new(2)), [(8, 2)]);
         assert_eq!(runs(steps(), Threads::new(6)), [(0, 1); 2], "2 of 8 are more than 3 of 16");
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_kernel_of_smaller_tensors_too_touches_what_the_call_does() {
-        // Of 16 rows the ranges of the second call write 128 bytes from 8 on, and with 8 rows they would write half as many.
+        // With 16 rows, the second call writes 128 bytes from offset 8 on. With the 8 rows of the kernel's buffers it would write half of them.
         let mut kernel = rows(16, 0);
         kernel.buffers.iter_mut().for_each(|buffer| buffer.elements = 64);
         let mut steps = vec![call(0, 16, [80, 400]), call(0, 16, [400, 8])];

@@ -1,38 +1,38 @@
-//! Bytes that a piece of work touches, and the one test for two pieces of work that must not run at the same time.
+//! Bytes that a piece of work accesses, and the test for pieces of work that must not run at the same time.
 
 use std::ops::Range;
 
-/// Bytes that a piece of work touches. `M` names memories that have no byte in common.
+/// Bytes that a piece of work accesses. `M` identifies memories that never overlap.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::lower) struct Touch<M> {
     /// The memory.
     pub memory: M,
-    /// The bytes of it.
+    /// The range of bytes in the memory.
     pub bytes: Range<u64>,
-    /// The distance between slices, if no slice has bytes of the next one.
+    /// The distance between slices in bytes, if slices do not overlap.
     pub stride: Option<u64>,
-    /// True if any of the bytes is written.
+    /// `true` for writes.
     pub writes: bool,
 }
 
 impl<M: PartialEq> Touch<M> {
-    /// Tells whether both have a byte in common.
+    /// Tests whether two ranges have a byte in common.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.memory == other.memory && self.bytes.start < other.bytes.end && other.bytes.start < self.bytes.end
     }
 
-    /// Tells whether one writes a byte that the other touches. Work with such touches must not run at the same time.
+    /// Tests whether one side writes a byte that the other accesses. Such work must not run at the same time.
     pub fn conflicts(&self, other: &Self) -> bool {
         (self.writes || other.writes) && self.overlaps(other)
     }
 
-    /// Tells whether each slice of one is the same bytes as that slice of the other. Work on different slices has no conflict then.
+    /// Tests whether slices with the same number are the same bytes on both sides. Then work on different slices has no conflict.
     pub fn has_slices_of(&self, other: &Self) -> bool {
         self.bytes.start == other.bytes.start && self.stride.is_some() && self.stride == other.stride
     }
 }
 
-/// Tells whether no list touches what another one writes.
+/// Tests whether no list accesses bytes that another list writes.
 pub(in crate::lower) fn are_disjoint<M: PartialEq>(lists: &[Vec<Touch<M>>]) -> bool {
     let conflict = |a: &[Touch<M>], b: &[Touch<M>]| a.iter().any(|a| b.iter().any(|b| a.conflicts(b)));
     lists.iter().enumerate().all(|(number, list)| !lists[number + 1..].iter().any(|other| conflict(list, other)))

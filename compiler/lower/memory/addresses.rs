@@ -16,14 +16,14 @@ pub(in crate::lower) struct Addresses<'a> {
     pub variables: &'a Variables,
     pub ids: &'a FxHashMap<Value, TensorId>,
     pub plan: &'a Plan,
-    /// Places of the plan that move.
+    /// Places of the plan that depend on run-time extents.
     pub moving: &'a MovingPlaces,
-    /// Tensors that lie in callers' memory.
+    /// Tensors that the plan puts into callers' memory.
     pub loans: &'a Loans,
 }
 
 impl Addresses<'_> {
-    /// The place of a value.
+    /// Returns the address of a value. A value that is a constant is added to the pool.
     pub fn of(&self, pool: &mut Pool, value: Value) -> Address {
         let Location { base, start } = self.resolver.locate(value);
         let owner = self.resolver.owner(base);
@@ -41,12 +41,12 @@ impl Addresses<'_> {
         address.plus(start)
     }
 
-    /// The address of a scratch buffer of a step.
+    /// Returns the address of a scratch buffer, by its step and number.
     pub fn of_scratch(&self, step: usize, number: usize) -> Address {
         scratch(self.moving.of_scratch(step, number), self.plan.scratch[step][number])
     }
 
-    /// Tells whether a pair of a kernel's tensors has one place.
+    /// Tests whether a tensor that a kernel reads and one that it writes have the same address.
     pub fn shares(&self, (read, written): (Value, Value)) -> bool {
         let planned = |value: Value| {
             let root = self.resolver.root(value);
@@ -56,12 +56,12 @@ impl Addresses<'_> {
         self.resolver.is_in_place(read, written) || planned(read).is_some_and(|place| planned(written) == Some(place))
     }
 
-    /// Tells whether one of these pairs has one place.
+    /// Tests whether a kernel's tensors of at least one pair have the same address.
     pub fn shares_one_of(&self, pairs: &[(Value, Value)]) -> bool {
         pairs.iter().any(|&pair| self.shares(pair))
     }
 
-    /// The place of a root in the plan.
+    /// Returns the planned address of a root: in a caller's buffer or in the arena. `None` if the plan gives it no place.
     fn planned(&self, root: Value) -> Option<Address> {
         let id = *self.ids.get(&root)?;
         let in_arena = || Some(scratch(self.moving.of_tensor(id), self.plan.offset[id.index()]?));
@@ -69,7 +69,7 @@ impl Addresses<'_> {
     }
 }
 
-/// An offset in the scratch memory, in a place that moves if there is one.
+/// Makes the address of an offset: relative to a moving place if there is one, else in the scratch memory.
 fn scratch(place: Option<u32>, offset: u64) -> Address {
     place.map_or(Address::Scratch(offset), |place| Address::Moving(place, offset))
 }

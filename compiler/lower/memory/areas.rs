@@ -1,25 +1,25 @@
-//! Memory areas that the file plans beside its first: the application gives each by itself, and the arena has nothing of them.
+//! Memory areas of the file's plan beside the first one. The application provides each area separately; they are not part of the arena.
 
 use super::checked::{check, refused};
 use super::imported::{FIRST_AREA, InFile, given_up};
 use crate::plan::{self, Place, Request, TensorId};
 use crate::program::Address;
 
-/// Tensors that lie in areas.
+/// Tensors that lie in these areas.
 #[derive(Default)]
 pub(in crate::lower) struct Areas {
-    /// Tensors, and where they are.
+    /// Tensors with their addresses.
     pub places: Vec<(TensorId, Address)>,
-    /// Bytes of each area, as far as something lies there.
+    /// Size of each area in bytes, up to the end of its last tensor.
     pub bytes: Vec<u64>,
 }
 
 impl Areas {
-    /// Takes the tensors out of a request that lie in areas. Those that cannot stay where the file has them, because they live longer than there, or
-    /// share their place with others, are left to the planner.
+    /// Takes the tensors of areas out of a request. A tensor stays with the planner if it cannot keep the file's place: it lives longer than in the file,
+    /// or shares its place with others.
     ///
     /// # Errors
-    /// When the planner refuses, or a plan does not pass its check.
+    /// A message if the planner refuses, or if a plan does not pass its check.
     pub fn new(request: &mut Request, wanted: &[(TensorId, InFile)]) -> Result<Self, String> {
         let mut areas = Self::default();
         let last = wanted.iter().map(|(_, place)| place.memory_id).max().unwrap_or(0);
@@ -52,7 +52,7 @@ impl Areas {
     }
 }
 
-/// The request of an area: only these tensors are in it.
+/// Makes the request of one area: only `members` are in its arena, at their fixed offsets.
 fn alone(request: &Request, members: &[(TensorId, InFile)]) -> Request {
     let mut alone = request.clone();
     for step in &mut alone.steps {
@@ -94,7 +94,7 @@ mod tests {
         let steps = vec![step(&[], &[0]), step(&[0], &[1]), step(&[0, 1], &[2]), step(&[2], &[3]), step(&[3], &[])];
         let mut request = Request { tensors, steps, effort: Effort::Normal };
         let at = |memory_id, offset| InFile { memory_id, offset };
-        // The second and the third are live together, so one of them cannot stay.
+        // The second and the third tensor are live at the same time, so one of them cannot stay.
         let wanted = [(TensorId(0), at(1, 0)), (TensorId(1), at(3, 128)), (TensorId(2), at(3, 128)), (TensorId(3), at(2, 0))];
         let areas = Areas::new(&mut request, &wanted).expect("a plan");
         assert_eq!(areas.bytes, [10, 192]);

@@ -1,4 +1,4 @@
-//! Moves that cost something, as copies one by one.
+//! Copies for the moves between different places, one after the other.
 
 use super::resolver::Resolver;
 use crate::fuse::{Group, Move};
@@ -7,7 +7,7 @@ use crate::lower::stages::chosen::Item;
 use crate::lower::stages::work::Work;
 use rustc_hash::FxHashMap;
 
-/// For each entry of the list, the copies that its moves cost.
+/// Returns, for each entry of the list, the copies that its moves need.
 pub(in crate::lower) fn of_list(items: &[Item<'_>], resolver: &Resolver<'_>, spares: &FxHashMap<Value, Value>) -> Vec<Vec<Group>> {
     let copies = |item: &Item<'_>| match item.work {
         Work::Moves(moves) => {
@@ -19,8 +19,8 @@ pub(in crate::lower) fn of_list(items: &[Item<'_>], resolver: &Resolver<'_>, spa
     items.iter().map(copies).collect()
 }
 
-/// Copies one by one that do what moves do all at once: none overwrites what another still reads. Where they form a circle, one
-/// value is put aside.
+/// Orders simultaneous moves as copies, so that no copy overwrites a value that a later copy reads. `same` tests whether two values have one place.
+/// In a cycle, one value is first copied to the spare of the value that it moves to.
 fn sequence(mut moves: Vec<Move>, same: impl Fn(Value, Value) -> bool, spares: &FxHashMap<Value, Value>) -> Vec<Group> {
     let mut copies = Vec::new();
     while !moves.is_empty() {
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use cranelift_entity::EntityRef;
 
-    /// The copies for moves between values of these numbers, whose spares are a hundred further on.
+    /// Returns the copies for moves between numbered values. The spare of value `n` is `n + 100`.
     fn copies(moves: &[(usize, usize)]) -> Vec<(usize, usize)> {
         let spares = moves.iter().map(|&(_, to)| (Value::new(to), Value::new(to + 100))).collect();
         let moves = moves.iter().map(|&(from, to)| Move { from: Value::new(from), to: Value::new(to) }).collect();
@@ -65,7 +65,7 @@ mod tests {
     fn values_that_change_places_go_through_a_spare() {
         assert_eq!(copies(&[(1, 2), (2, 1)]), [(1, 102), (2, 1), (102, 2)]);
         assert_eq!(copies(&[(1, 2), (2, 3), (3, 1)]), [(1, 102), (3, 1), (2, 3), (102, 2)]);
-        // One that both circles begin with.
+        // Value 1 is moved twice, and is also part of a cycle.
         assert_eq!(copies(&[(1, 2), (2, 1), (1, 3)]).last(), Some(&(102, 2)));
     }
 }

@@ -1,8 +1,8 @@
-//! The memory plan that came with the file, kept for every tensor that is still there.
+//! The memory plan of the file, kept for every tensor that still exists.
 //!
-//! Rewrites and fusion make other values than the file has, so a place belongs to an operator of the file: the tensor that the
-//! operator's last kernels write, if it has the bytes of the operator's result, lies where the file puts that result. A tensor that
-//! lives longer than in the file may meet another there; the later one then goes where the planner likes.
+//! Rewrites and fusion replace the file's values, so a place belongs to an operator of the file. The tensor that the operator's last kernels write gets
+//! the place of the operator's result, if it has the same number of bytes. A tensor that lives longer than in the file may then overlap another one.
+//! In this case the planner chooses the place of the later one.
 
 use super::values::root_of;
 use crate::fuse::Group;
@@ -11,10 +11,10 @@ use crate::plan::{self, Plan, PlanError, Request};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// The memory id of the area that is the scratch memory. Number 0 is none.
+/// Memory id of the area that becomes the scratch memory. Id 0 is not used.
 pub(in crate::lower) const FIRST_AREA: u32 = 1;
 
-/// The place that the file gives a tensor.
+/// Place of a tensor in the file's plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::lower) struct InFile {
     /// The memory area, from [`FIRST_AREA`] on.
@@ -24,16 +24,16 @@ pub(in crate::lower) struct InFile {
 }
 
 impl InFile {
-    /// Tells whether a tensor that owns its memory can lie there.
+    /// Tests whether a tensor can have this place: it has bytes and is not a view, and the offset is aligned.
     pub fn fits(self, tensor: &plan::Tensor) -> bool {
         tensor.bytes > 0 && tensor.view_of.is_none() && self.offset.is_multiple_of(tensor.alignment)
     }
 }
 
-/// Results of an operator of the file that have this many bytes.
+/// An operator of the file, and the bytes of a result.
 type Key = (u32, u64);
 
-/// The places of the file's plan for tensors that groups write, by the tensor that owns the memory.
+/// Returns the file's places of the tensors that groups write, by root.
 pub(in crate::lower) fn places<'a>(
     module: &Module,
     method: &ir::Method,
@@ -54,15 +54,15 @@ pub(in crate::lower) fn places<'a>(
     let mut places = FxHashMap::default();
     for (key, offsets) in known {
         let Some(values) = written.get(&key) else { continue };
-        // What comes before the last is work on the way to the results.
+        // The operator's last tensors of this size are its results. The others are intermediate.
         let last = &values[values.len().saturating_sub(offsets.len())..];
         places.extend(last.iter().copied().zip(offsets));
     }
     places
 }
 
-/// Scratch memory of the file's plan of a method: its bytes without inputs, outputs and so many bytes of state; none where the file
-/// plans nothing, or less than these.
+/// Returns the bytes of the file's plan of a method without inputs, outputs and `state` bytes of state. `None` if the file has no plan, or a smaller
+/// one.
 pub(in crate::lower) fn bytes_for_scratch(module: &Module, method: &ir::Method, state: u64) -> Option<u64> {
     let plans = module.imported_plan.iter().flat_map(|plan| &plan.methods);
     let planned: u64 = plans.filter(|plan| plan.function == method.function).flat_map(|plan| &plan.area_bytes).sum();
@@ -72,7 +72,7 @@ pub(in crate::lower) fn bytes_for_scratch(module: &Module, method: &ir::Method, 
     planned.checked_sub(ports)?.checked_sub(state)
 }
 
-/// The places that the file gives the results of each operator, in order.
+/// Returns the file's places of results by operator and size, in the order of the file.
 fn in_file(module: &Module, method: &ir::Method) -> BTreeMap<Key, Vec<InFile>> {
     let mut known: BTreeMap<Key, Vec<InFile>> = BTreeMap::new();
     let plans = module.imported_plan.iter().flat_map(|plan| &plan.methods);
@@ -89,10 +89,10 @@ fn in_file(module: &Module, method: &ir::Method) -> BTreeMap<Key, Vec<InFile>> {
     known
 }
 
-/// Plans a request whose tensors may have places of the file. Those that cannot be kept are given up, one by one.
+/// Plans a request whose tensors may have fixed places of the file. A place that cannot be kept is given up, one at a time.
 ///
 /// # Errors
-/// As the planner.
+/// The planner's error, if giving up a place cannot remove it.
 pub(in crate::lower) fn plan_with_places(request: &mut Request) -> Result<Plan, PlanError> {
     loop {
         let error = match plan::plan(request) {
@@ -104,7 +104,8 @@ pub(in crate::lower) fn plan_with_places(request: &mut Request) -> Result<Plan, 
     }
 }
 
-/// The tensor whose place is given up because it cannot be kept, if that is what a planner's error says.
+/// Returns the index of the tensor that must give up its fixed place after a planner's error: the second of a conflict, if it has one. `None` for other
+/// errors.
 pub(in crate::lower) fn given_up(request: &Request, error: &PlanError) -> Option<usize> {
     let (PlanError::FixedConflict { second: name, .. } | PlanError::FixedOffset { name, .. }) = error else { return None };
     let first = if let PlanError::FixedConflict { first, .. } = error { first } else { name };

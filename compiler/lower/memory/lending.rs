@@ -1,4 +1,4 @@
-//! Tensors that lie in callers' buffers until the results are written there: see [`plan::plan_lent`].
+//! Tensors in callers' output buffers before the results are written: see [`plan::plan_lent`].
 
 use super::resolver::{Memory, Resolver};
 use crate::diagnostic::Diagnostics;
@@ -10,22 +10,22 @@ use crate::plan::{self, Lender, Lent, Plan, Request, TensorId};
 use crate::program::Address;
 use rustc_hash::FxHashMap;
 
-/// Places of the tensors that callers' memory holds: buffers for results, and areas.
+/// Addresses of tensors that lie in callers' memory: output buffers and areas.
 #[derive(Default)]
 pub(in crate::lower) struct Loans {
     places: FxHashMap<TensorId, Address>,
 }
 
 impl Loans {
-    /// The place of a tensor, if it is in a caller's memory and not in the scratch memory.
+    /// Returns the address of a tensor, if it is in a caller's memory.
     pub fn of_tensor(&self, tensor: TensorId) -> Option<Address> {
         self.places.get(&tensor).copied()
     }
 
-    /// The loans of a request whose storages are these tensors, each with its address.
+    /// Finds all tensors that lie in `storages`, directly or as views. Each storage has its address.
     ///
     /// # Errors
-    /// A bug, if views are not sound.
+    /// A bug, if a view of the request is not valid.
     pub fn new(request: &Request, storages: &[(TensorId, Address)]) -> Result<Self, Diagnostics> {
         if storages.is_empty() {
             return Ok(Self::default());
@@ -38,9 +38,10 @@ impl Loans {
     }
 }
 
-/// The request and the plan of a method with tensors in callers' buffers, unchecked, where its arena is smaller so. Plans for several threads hold more than
-/// lifetimes say, and a device mirrors what is where: both are left as they are. So are plans of files, and methods of run-time extents,
-/// whose callers' buffers may be shorter than the bound.
+/// Plans a method with tensors in callers' buffers, if this makes its arena smaller. The plan is unchecked. Returns `None` in these cases, too:
+/// - several threads: their plans reserve memory for longer than live ranges,
+/// - a plan of the file,
+/// - run-time extents: callers' buffers may be shorter than the bound.
 ///
 /// # Errors
 /// A bug, if the planner refuses.
@@ -67,7 +68,7 @@ pub(in crate::lower) fn lent(
     Ok(Some((lent, loans)))
 }
 
-/// The outputs that have callers' buffers of their own and of known size, with their numbers and values.
+/// Returns the outputs of static size that have a caller's buffer and are not views, with their numbers and values.
 fn outputs(resolver: &Resolver<'_>, ids: &FxHashMap<Value, TensorId>, request: &Request) -> Vec<(TensorId, u32, Value)> {
     let output = |(number, &value): (u32, &Value)| {
         let root = resolver.root(value);
@@ -79,7 +80,7 @@ fn outputs(resolver: &Resolver<'_>, ids: &FxHashMap<Value, TensorId>, request: &
     (0..).zip(&resolver.grouped.outputs).filter_map(output).collect()
 }
 
-/// For each tensor what its address must be a multiple of: its elements, and those of all that lies in it.
+/// Returns the alignment of each tensor: the largest of its element type's and its subtensors' element types'.
 fn alignments(resolver: &Resolver<'_>, ids: &FxHashMap<Value, TensorId>, request: &Request) -> Result<Vec<u64>, Diagnostics> {
     let homes = plan::homes(request).map_err(|error| bug(error.to_string()))?;
     let mut alignments = vec![1; request.tensors.len()];

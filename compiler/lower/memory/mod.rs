@@ -1,4 +1,4 @@
-//! Memory of a method's values: which share it, what the planner is asked, and the addresses of its plan.
+//! Memory of a method's values: values that share a place, requests to the planner, and addresses in its plan.
 
 pub(super) mod addresses;
 pub(super) mod areas;

@@ -1,8 +1,8 @@
-//! Places of a plan that follow from the extents that callers give: see [`crate::program::Moving`].
+//! Places of a plan that depend on run-time extents: see [`crate::program::Moving`].
 //!
-//! A plan at the bound says which of two tensors that are there at the same time is the lower one. That order stays, and each tensor moves down to
-//! the end of those below it. What overlaps at the same time, as a tensor and its subtensors do, moves as one, and so does what the plan puts at one
-//! place at different times, so that there are few places.
+//! The plan at the bound orders any two tensors that are live at the same time: one is below the other. This order stays, and each tensor moves down
+//! to the end of the tensors below it. Tensors that overlap at the same time, such as a tensor and its subtensors, move together. So do tensors at one
+//! offset at different times. This keeps the number of places small.
 
 use super::resolver::Resolver;
 use crate::ir::{Extent, Function, Value};
@@ -12,28 +12,28 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Places of a plan that move, and what lies in which.
+/// The moving places of a plan, and the place of each tensor and scratch buffer.
 #[derive(Default)]
 pub(in crate::lower) struct MovingPlaces {
     pub moving: Moving,
-    /// The place of each tensor of the request.
+    /// The place of each tensor of the request that moves.
     tensors: FxHashMap<TensorId, u32>,
-    /// The place of each scratch buffer, by its step and number.
+    /// The place of each scratch buffer that moves, by its step and number.
     scratch: FxHashMap<(usize, usize), u32>,
 }
 
 impl MovingPlaces {
-    /// The place of a tensor, if it moves.
+    /// Returns the place of a tensor, if it moves.
     pub fn of_tensor(&self, tensor: TensorId) -> Option<u32> {
         self.tensors.get(&tensor).copied()
     }
 
-    /// The place of a scratch buffer of a step, if it moves.
+    /// Returns the place of a step's scratch buffer, if it moves.
     pub fn of_scratch(&self, step: usize, number: usize) -> Option<u32> {
         self.scratch.get(&(step, number)).copied()
     }
 
-    /// The places of a plan. `given` are the extents that callers give, each once.
+    /// Finds the moving places of a plan. `given` are the extents that callers give, each once.
     pub fn new(resolver: &Resolver<'_>, given: &[Value], ids: &FxHashMap<Value, TensorId>, request: &Request, plan: &Plan) -> Self {
         let Ok(lifetimes) = Lifetimes::new(request) else { return Self::default() };
         let items = items(resolver, given, ids, request, plan, &lifetimes);
@@ -52,11 +52,11 @@ enum Of {
     Scratch(usize, usize),
 }
 
-/// Something that has a place for some time.
+/// A tensor or scratch buffer with its place at the bound and its live range.
 struct Item {
     of: Of,
     offset: u64,
-    /// At the bound.
+    /// Size at the bound.
     bytes: u64,
     size: Size,
     steps: Range<usize>,
@@ -89,7 +89,7 @@ fn items(
     items
 }
 
-/// The size of a root that has this many bytes at its bound.
+/// Returns the size of a root as a product of a factor and given extents. `bytes` is its planned size at the bound.
 fn size_of(function: &Function, given: &[Value], root: Value, bytes: u64) -> Size {
     let ty = function.stored_type(root);
     let (mut elements, mut most, mut extents) = (1u64, 1u64, Vec::new());
@@ -107,17 +107,17 @@ fn size_of(function: &Function, given: &[Value], root: Value, bytes: u64) -> Siz
     extents.sort_unstable();
     let bits = elements.saturating_mul(ty.element.bits().into());
     let factor = bits / 8;
-    // A root may have room for other values than its own.
+    // A root may have more bytes than its own elements, for other values in its place. Then its size is fixed.
     if bits.is_multiple_of(8) && factor.checked_mul(most) == Some(bytes) { Size { extents, factor } } else { Size::known(bytes) }
 }
 
-/// Items that move as one.
+/// Blocks: sets of items that move together (a union-find structure).
 struct Blocks {
-    /// The block of each item.
+    /// The block of each item: the number of its first item, after `settle`.
     of: Vec<usize>,
     /// The start of each block at the bound.
     base: Vec<u64>,
-    /// Pairs of items of which the first ends before the second begins, while both are there.
+    /// Pairs of items that are live at the same time, with the lower one first. They do not overlap.
     below: Vec<(usize, usize)>,
 }
 
@@ -168,7 +168,7 @@ impl Blocks {
         self.of[a.max(b)] = a.min(b);
     }
 
-    /// Joins blocks of which one would have to be both above and below another one, and finds where blocks begin.
+    /// Computes the start of each block. Joins two blocks if a pair requires the one with the higher start to be below the other.
     fn settle(&mut self, items: &[Item]) {
         loop {
             self.of = (0..items.len()).map(|item| self.find(item)).collect();
@@ -189,9 +189,9 @@ impl Blocks {
         }
     }
 
-    /// The places of the blocks that move.
+    /// Computes the places of the blocks that move, and the members of each.
     fn places(&self, items: &[Item]) -> MovingPlaces {
-        // Of each block the items that must end before it begins, and how far into it the one above them is.
+        // For each block, the items below it, each with the offset in the block of the item above it.
         let mut before: BTreeMap<(u64, usize), Vec<(usize, u64)>> = BTreeMap::new();
         for &(low, high) in &self.below {
             let block = self.of[high];
@@ -226,7 +226,7 @@ impl Blocks {
         found
     }
 
-    /// The end of an item, less how far the item above it is into its block; and that at the bound.
+    /// Returns the end of an item minus `into`, the offset of the item above in its block. The second result is its value at the bound.
     fn end(&self, places: &FxHashMap<usize, u32>, number: usize, item: &Item, into: u64) -> (End, u64) {
         let block = self.of[number];
         let place = places.get(&block).copied();
@@ -236,7 +236,7 @@ impl Blocks {
     }
 }
 
-/// The ends that may be the last, given with where they are at the bound.
+/// Removes ends that are never the last one. Each end is given with its value at the bound.
 fn essential(ends: Vec<(End, u64)>) -> Vec<End> {
     let is_known = |end: &End| end.place.is_none() && end.size.extents.is_empty();
     let known = ends.iter().filter(|(end, _)| is_known(end)).map(|&(_, bound)| bound).max().unwrap_or(0);
@@ -258,7 +258,7 @@ mod tests {
         Size { extents: vec![0], factor }
     }
 
-    /// Scratch buffers at offsets, of sizes at a bound of 10, at steps.
+    /// Finds the places of scratch buffers, given as offset, size and live steps. The bound of the extent is 10.
     fn found(list: &[(u64, Size, Range<usize>)]) -> MovingPlaces {
         let item = |(number, (offset, size, steps)): (usize, &(u64, Size, Range<usize>))| Item {
             of: Of::Scratch(0, number),

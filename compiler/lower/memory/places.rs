@@ -1,11 +1,10 @@
-//! Values that share one place in memory, so that moving the one to the other costs nothing: what goes round in a loop and
-//! what comes round, what leaves a branch and what stands for it afterwards, what a state holds at the end and the state itself.
+//! Values that share a place in memory, so that a move between them needs no copy. Examples are the old and the new carried value of a loop, the result
+//! of a branch and the value after it, and the last contents of a state and the state itself.
 //!
-//! Two values can have one place if never both are needed. When a value is needed is told by times: position *p* of the list reads at
-//! time 2p and writes at time 2p + 1. A value is alive from each write of it to the last read before the next one; in a loop that it
-//! comes into from outside, to the loop's end. A kernel may write before it has read everything, so a value that it reads and
-//! one that it writes share a place only if its schedule says so. Places are chosen for the list in its order; the planner keeps the
-//! order of all that touch one place.
+//! Two values can have one place if their live ranges are disjoint. Position *p* of the list reads at time 2p and writes at time 2p + 1. A value is
+//! live from each write to the last read before the next write. If a loop reads it and does not write it, it is live until the loop's end. A kernel may
+//! write before it has read everything. So its operand and its result share a place only if its schedule allows that. Places are chosen for the
+//! order of the list; the planner keeps the order of the steps that use one place.
 
 use crate::fuse::Move;
 use crate::ir::Value;
@@ -13,49 +12,49 @@ use crate::lower::stages::work::Work;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// The reads, writes and moves at one position of the list, by the values that own memory.
+/// The reads, writes and moves at one position of the list. Values are roots.
 #[derive(Debug, Default)]
 pub(in crate::lower) struct Point {
     /// Values read.
     pub reads: Vec<Value>,
     /// Values written.
     pub writes: Vec<Value>,
-    /// Pairs (read, written) that may have one place here although both are used at once.
+    /// Pairs (read, written) that may have one place, although the step uses both.
     pub may_share: Vec<(Value, Value)>,
     /// Moves, which read before they write.
     pub moves: Vec<Move>,
 }
 
-/// The places that a value may have.
+/// Constraint on the place of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::lower) enum Holder {
-    /// Anywhere; this many bytes.
+    /// Any place of this many bytes.
     Anywhere(u64),
-    /// In a state or a caller's buffer for a result; this many bytes.
+    /// A state or a caller's output buffer of this many bytes.
     Pinned(u64),
     /// Memory that nobody writes.
     ReadOnly,
 }
 
-/// Owners of places.
+/// Owners of shared places.
 #[derive(Debug, Default)]
 pub(in crate::lower) struct Places {
     owners: FxHashMap<Value, Value>,
 }
 
 impl Places {
-    /// The value that stands for a value's place: itself, if it shares none.
+    /// Returns the owner of a value's place: itself if it shares none.
     pub fn owner(&self, value: Value) -> Value {
         self.owners.get(&value).copied().unwrap_or(value)
     }
 
-    /// Tells whether two values have one place.
+    /// Tests whether two values have one place.
     pub fn same(&self, one: Value, other: Value) -> bool {
         self.owner(one) == self.owner(other)
     }
 }
 
-/// The loops in a list: positions from `Loop` to `Repeat`.
+/// Returns the loops in a list: positions from `Loop` to `Repeat`.
 pub(in crate::lower) fn loops(work: &[Work<'_>]) -> Vec<Range<usize>> {
     let (mut open, mut loops) = (Vec::new(), Vec::new());
     for (position, item) in work.iter().enumerate() {
@@ -68,7 +67,7 @@ pub(in crate::lower) fn loops(work: &[Work<'_>]) -> Vec<Range<usize>> {
     loops
 }
 
-/// Chooses places. `together` are pairs that have one place whatever happens, the first owning it.
+/// Chooses places. `together` are pairs that have one place in any case, with the owner first.
 pub(in crate::lower) fn choose(
     points: &[Point],
     loops: &[Range<usize>],
@@ -90,7 +89,7 @@ pub(in crate::lower) fn choose(
     Places { owners }
 }
 
-/// When a value is needed: its times, and the positions that read and write it.
+/// Live range of a value: its times, and the positions that read and write it.
 #[derive(Default)]
 struct Life {
     times: Vec<Range<usize>>,
@@ -115,14 +114,14 @@ fn lives(points: &[Point], loops: &[Range<usize>]) -> FxHashMap<Value, Life> {
 }
 
 impl Life {
-    /// The times from a write to the last read before the next one.
+    /// Returns the times from a write to the last read before the next write.
     fn after_write(&self, index: usize, loops: &[Range<usize>]) -> Range<usize> {
         let write = self.writes[index];
         let next = self.writes.get(index + 1).copied().unwrap_or(usize::MAX);
         let mut end = 2 * write + 2;
         for &read in self.reads.iter().filter(|&&read| write < read && read <= next) {
             end = end.max(2 * read + 1);
-            // Every round reads it again, unless a round makes it anew.
+            // A loop that reads the value and does not write it reads it in every round.
             let comes_in = |l: &&Range<usize>| l.contains(&read) && !l.contains(&write) && !self.writes.iter().any(|w| l.contains(w));
             end = loops.iter().filter(comes_in).fold(end, |end, l| end.max(2 * l.end));
         }
@@ -133,9 +132,9 @@ impl Life {
 struct Classes<'a, F> {
     points: &'a [Point],
     lives: FxHashMap<Value, Life>,
-    /// The class of a value that has been asked for.
+    /// The class of each value seen so far.
     classes: FxHashMap<Value, usize>,
-    /// The values of each class, first the one that owns the place; none where a class was joined to another.
+    /// The values of each class, with the owner of the place first. Empty if the class was joined to another one.
     members: Vec<Vec<Value>>,
     holder: F,
 }
@@ -152,7 +151,7 @@ impl<F: Fn(Value) -> Holder> Classes<'_, F> {
     fn join(&mut self, from: Value, to: Value) {
         let (one, other) = (self.class(from), self.class(to));
         let owner = |class: usize| (self.holder)(self.members[class][0]);
-        // The class that may only be where it is keeps its owner.
+        // A class with a pinned owner keeps this owner.
         let (kept, joined) = match (owner(one), owner(other)) {
             (Holder::Anywhere(a) | Holder::Pinned(a), Holder::Anywhere(b)) if a == b => (one, other),
             (Holder::Anywhere(a), Holder::Pinned(b)) if a == b => (other, one),
@@ -168,14 +167,14 @@ impl<F: Fn(Value) -> Holder> Classes<'_, F> {
         }
     }
 
-    /// Tells whether two values are never needed both.
+    /// Tests whether two values can have one place: their live ranges are disjoint, and each kernel that uses both allows it.
     fn apart(&self, x: Value, y: Value) -> bool {
         let (Some(one), Some(other)) = (self.lives.get(&x), self.lives.get(&y)) else { return false };
         let never = |a: &Range<usize>| other.times.iter().all(|b| a.end <= b.start || b.end <= a.start);
         one.times.iter().all(never) && self.may_follow(x, one, y, other) && self.may_follow(y, other, x, one)
     }
 
-    /// Tells whether every kernel that reads the first value and writes the second allows them one place.
+    /// Tests whether every kernel that reads `x` and writes `y` allows them to have one place.
     fn may_follow(&self, x: Value, read: &Life, y: Value, written: &Life) -> bool {
         read.reads.iter().filter(|position| written.writes.contains(position)).all(|&position| {
             let point = &self.points[position];
@@ -193,7 +192,7 @@ mod tests {
         Value::new(number)
     }
 
-    /// A kernel that reads and writes values of these numbers, and may write over what it reads or not.
+    /// Makes a kernel that reads one numbered value and writes another, in place or not.
     fn kernel(read: usize, written: usize, in_place: bool) -> Point {
         let may_share = if in_place { vec![(value(read), value(written))] } else { vec![] };
         Point { reads: vec![value(read)], writes: vec![value(written)], may_share, moves: vec![] }
@@ -208,7 +207,7 @@ mod tests {
         Point { reads: vec![value(number)], ..Point::default() }
     }
 
-    /// Value 0 goes into a loop as 1, and each round makes 2 of it.
+    /// Chooses places for a loop. It starts with value 0 as value 1, and each round computes value 2 from it. Tells which of 0 and 2 share the place of 1.
     fn round(in_place: bool, holder: impl Fn(Value) -> Holder) -> [bool; 2] {
         let begin = Point { writes: vec![value(0)], ..Point::default() };
         let points = [begin, moved(0, 1), Point::default(), kernel(1, 2, in_place), moved(2, 1), read(1), read(1)];

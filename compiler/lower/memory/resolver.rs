@@ -1,8 +1,7 @@
-//! Whose memory a value has: the one answer for every stage.
+//! Resolution of a value to the memory that holds it. Every stage asks here.
 //!
-//! A value that is a view has the memory of its **root**. A root may be a subtensor of another value, which may be one itself.
-//! The **base** is the value that is none. A base may have the place of another value, which never is needed together with it: its
-//! **owner**. And owners are held in the arena or outside of it.
+//! A view has the memory of its **root**. A root may be a subtensor of another value, which may be a subtensor, too. The **base** is the outermost value
+//! of this chain. A base may share the place of another value that is never live at the same time: its **owner**. Owners are in the arena or outside.
 
 use super::places::{Holder, Places};
 use super::values::{known_extent, root_of};
@@ -12,33 +11,33 @@ use crate::lower::stages::frame::Frame;
 use crate::lower::stages::grouped::Grouped;
 use rustc_hash::FxHashMap;
 
-/// The memory that holds a place.
+/// The memory that contains a place.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::lower) enum Memory {
     Arena,
-    /// The caller's buffer for an input of this number.
+    /// The caller's buffer for the input with this number.
     Input(u32),
-    /// The caller's buffer for an output of this number.
+    /// The caller's buffer for the output with this number.
     Output(u32),
     State(State),
     /// The object's read-only data: a constant, an index number, an extent.
     Constant(Data),
 }
 
-/// The place of a value.
+/// Location of a value in its base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::lower) struct Location {
-    /// The value whose memory its bytes are in. It is no subtensor.
+    /// The base: the value whose memory contains its bytes.
     pub base: Value,
-    /// The byte at which it starts there.
+    /// Its first byte in the base.
     pub start: u64,
 }
 
-/// See the module.
+/// Resolves the values of a method: see the module.
 pub(in crate::lower) struct Resolver<'a> {
     module: &'a Module,
     pub grouped: &'a Grouped,
-    /// The state that a value is in.
+    /// States, by the values that hold their contents on entry and at the end.
     held: FxHashMap<Value, State>,
     inputs: FxHashMap<Value, u32>,
     outputs: FxHashMap<Value, u32>,
@@ -46,7 +45,7 @@ pub(in crate::lower) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    /// Resolves the values of a method while each has a place of its own, but for what a state holds at the end.
+    /// Makes a resolver before places are shared: each base is its own owner. The last contents of a state are in the state.
     pub fn new(frame: &Frame<'a>, grouped: &'a Grouped) -> Self {
         let inputs = (0..).zip(grouped.inputs()).map(|(i, &v)| (v, i)).collect();
         let outputs = (0..).zip(&grouped.outputs).map(|(i, &v)| (root_of(&grouped.function, v), i)).collect();
@@ -54,27 +53,27 @@ impl<'a> Resolver<'a> {
         Self { module: frame.module, grouped, held, inputs, outputs, places: Places::default() }
     }
 
-    /// Resolves them when some values have places of others.
+    /// Adds the shared places.
     pub fn with_places(self, places: Places) -> Self {
         Self { places, ..self }
     }
 
-    /// Holds the values.
+    /// Returns the function that defines the values.
     pub fn function(&self) -> &'a Function {
         &self.grouped.function
     }
 
-    /// The value that a value is a view of; itself if it is none.
+    /// Returns the root of a value: the value that it is a view of, or itself.
     pub fn root(&self, value: Value) -> Value {
         root_of(self.function(), value)
     }
 
-    /// The value that a root is a subtensor of, and the byte of it at which the root starts.
+    /// Returns the host of a subtensor, and the subtensor's first byte there. `None` if the root is not a subtensor.
     pub fn host(&self, root: Value) -> Option<(Value, u64)> {
         self.grouped.subtensors.host(root)
     }
 
-    /// The place of a value.
+    /// Returns the base of a value, and its first byte there.
     pub fn locate(&self, value: Value) -> Location {
         let (mut base, mut start) = (self.root(value), 0);
         while let Some((host, first)) = self.host(base) {
@@ -83,27 +82,27 @@ impl<'a> Resolver<'a> {
         Location { base, start }
     }
 
-    /// The value whose memory a value's bytes are in.
+    /// Returns the base of a value.
     pub fn base(&self, value: Value) -> Value {
         self.locate(value).base
     }
 
-    /// The value whose place a root has.
+    /// Returns the owner of a base's place.
     pub fn owner(&self, root: Value) -> Value {
         self.places.owner(root)
     }
 
-    /// Tells whether a value has the place already that it is moved to.
+    /// Tests whether a move needs no copy, because both values have one place.
     pub fn is_free(&self, moved: Move) -> bool {
         self.places.same(self.root(moved.from), moved.to)
     }
 
-    /// Tells whether the value that is read is in the place of the one that is written, without help of the plan.
+    /// Tests whether a value that is read shares the place of a value that is written, independent of the plan.
     pub fn is_in_place(&self, read: Value, written: Value) -> bool {
         self.places.same(self.base(read), self.root(written))
     }
 
-    /// The memory that holds the place of an owner.
+    /// Returns the memory that contains an owner's place.
     pub fn memory(&self, owner: Value) -> Memory {
         if let Some(&input) = self.inputs.get(&owner) {
             Memory::Input(input)
@@ -116,7 +115,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The places that a root may have.
+    /// Returns the constraint on the place of a root.
     pub fn holder(&self, root: Value) -> Holder {
         match self.memory(root) {
             Memory::Arena => Holder::Anywhere(self.bytes(root)),
@@ -125,12 +124,12 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Bytes of a root at its bound.
+    /// Returns the bytes of a root at its bound.
     pub fn bytes(&self, root: Value) -> u64 {
         self.function().bound_bytes(self.function().stored_type(root)).unwrap_or(0)
     }
 
-    /// The data of a value that is known: a constant, an index number, an extent.
+    /// Returns the data of a value that is known at compile time: a constant, an index constant or a static extent.
     fn constant(&self, root: Value) -> Option<Data> {
         let number = |n: i64| Data::from(n.to_le_bytes().to_vec());
         let function = self.function();

@@ -1,4 +1,4 @@
-//! The planner's steps, one a piece of work.
+//! Steps of the planner's request, one for each item of the list.
 
 use super::tensors::Tensors;
 use crate::lower::stages::chosen::Item;
@@ -8,7 +8,7 @@ use crate::lower::stages::work::Work;
 use crate::plan::Step;
 use crate::schedule::Requirements;
 
-/// The steps of a list.
+/// Makes the planner's steps of a list.
 pub(in crate::lower) fn of_list(items: &[Item<'_>], tensors: &mut Tensors<'_>, ends: &Ends<'_>) -> Vec<Step> {
     let states = &tensors.resolver.grouped.states;
     let mut steps: Vec<Step> = Vec::new();
@@ -16,7 +16,7 @@ pub(in crate::lower) fn of_list(items: &[Item<'_>], tensors: &mut Tensors<'_>, e
     for Item { work, needs, .. } in items {
         let step = match work {
             Work::Group(group) => tensors.group_step(group, needs),
-            // Its function may have effects: what comes before and after it stays there.
+            // The external function may have effects, so no step moves across it.
             Work::External(group) => Step { barrier: true, ..tensors.group_step(group, &Requirements::default()) },
             Work::Enter => {
                 let entered = states.iter().map(|s| s.flow.entry).chain(ends.entered.iter().copied());

@@ -1,5 +1,5 @@
 //! Subtensors: tensors inside others. A slice may be a contiguous range of its operand's bytes. A concatenation may be the bytes of its operands, one
-//! after the other. Neither costs a kernel: the slice is read where it is, and the operand is written where the concatenation has it.
+//! after the other. Neither needs a kernel: readers of the slice read the operand, and the operands are written into the result.
 
 use super::values::{duplicate, root_of};
 use crate::fuse::{Group, Grouped, Node, part_of, row_major};
@@ -9,14 +9,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The subtensors of a method.
 #[derive(Debug, Default)]
 pub(in crate::lower) struct Subtensors {
-    /// For each subtensor its host, and the byte of the host at which it starts.
+    /// The host of each subtensor, and the subtensor's first byte there.
     hosts: FxHashMap<Value, (Value, u64)>,
     /// The subtensors of each concatenation.
     joined: FxHashMap<Value, Vec<Value>>,
 }
 
 impl Subtensors {
-    /// Finds the subtensors of a method. Concatenations whose operands can be written in place are taken out of it; what cannot is copied.
+    /// Finds the subtensors of a method. A concatenation is removed if at least one operand can be written in place; copies replace the other operands.
     /// `written` are the values that groups and moves write.
     pub fn new(grouped: &mut Grouped, pinned: Pinned, written: &[Value]) -> Self {
         let function = &grouped.function;
@@ -32,26 +32,26 @@ impl Subtensors {
         subtensors
     }
 
-    /// The tensor that a subtensor lies in, and the byte at which it starts there.
+    /// Returns the host of a subtensor, and the subtensor's first byte there.
     pub fn host(&self, root: Value) -> Option<(Value, u64)> {
         self.hosts.get(&root).copied()
     }
 
-    /// The number of subtensors of each concatenation.
+    /// Returns the number of subtensors of each concatenation.
     pub fn counts(&self) -> FxHashMap<Value, usize> {
         self.joined.iter().map(|(&host, subtensors)| (host, subtensors.len())).collect()
     }
 }
 
-/// Values that have a place for another reason.
+/// Values that cannot be subtensors, because their places have another reason.
 pub(in crate::lower) struct Pinned {
-    /// They become others, whose places they may take.
+    /// Values that move to others, and may share their places.
     pub handed_on: FxHashSet<Value>,
-    /// They are in callers' buffers.
+    /// Values in callers' output buffers.
     pub outputs: FxHashSet<Value>,
 }
 
-/// Takes concatenations out of a method.
+/// Replaces concatenations of a method by subtensors.
 struct Joining<'a> {
     function: &'a mut Function,
     subtensors: &'a mut Subtensors,
@@ -88,8 +88,8 @@ impl Joining<'_> {
         group.root.is_some_and(|root| self.function.insts[root].op() == op)
     }
 
-    /// Makes the operands of a concatenation subtensors of its result, if at least one of those `made` so far can be. Gives the copies of
-    /// the others.
+    /// Makes the operands of a concatenation subtensors of its result, and returns copies for the operands that cannot be written in place. `None` if
+    /// no operand can. `made` are the values that earlier kernels write.
     fn join(&mut self, group: &Group, made: &FxHashSet<Value>) -> Option<Vec<Group>> {
         let result = group.outputs[0];
         if !self.is(group, Op::Concat) || self.pinned.handed_on.contains(&result) {
@@ -115,7 +115,7 @@ impl Joining<'_> {
         Some(copies)
     }
 
-    /// The operands that have bytes, and where in the result they are, if each is a run of its bytes.
+    /// Returns the non-empty operands with their first bytes in the result. `None` if an operand is not a contiguous range of the result.
     fn runs(&self, group: &Group) -> Option<Vec<(Value, u64)>> {
         let data = &self.function.insts[group.root?];
         let Operation::Concat(concat) = &data.operation else { return None };
@@ -136,7 +136,7 @@ impl Joining<'_> {
         Some(runs)
     }
 
-    /// Tells whether a value can be wherever it is wanted.
+    /// Tests whether a value can become a subtensor: a kernel writes it, it is not pinned, and it has no host yet.
     fn is_free(&self, value: Value, made: &FxHashSet<Value>) -> bool {
         let root = root_of(self.function, value);
         let pinned = self.pinned.handed_on.contains(&root) || self.pinned.outputs.contains(&root);

@@ -1,4 +1,4 @@
-//! The planner's tensors and what they stand for.
+//! Tensors of the planner's request, and the values that they represent.
 
 use super::resolver::{Memory, Resolver};
 use crate::fuse::{Group, Move};
@@ -9,11 +9,11 @@ use crate::schedule::Requirements;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// Tensors in the arena start at a multiple of this, a vector register of the narrowest machine; subtensors, which nobody depends on, at one of
-/// their elements.
+/// Alignment of tensors in the arena: a vector register of the narrowest machine. Kernels do not rely on the alignment of subtensors, so these are only
+/// aligned to their elements.
 const TENSOR_ALIGNMENT: u64 = 16;
 
-/// The planner's tensors of a method, each root one.
+/// The planner's tensors of a method, one for each root.
 pub(in crate::lower) struct Tensors<'a> {
     pub resolver: &'a Resolver<'a>,
     pub list: Vec<plan::Tensor>,
@@ -25,7 +25,7 @@ impl<'a> Tensors<'a> {
         Self { resolver, list: vec![], ids: FxHashMap::default() }
     }
 
-    /// The tensor of the memory that a value has.
+    /// Returns the tensor of a value's root, and adds it if it is new.
     pub fn id(&mut self, value: Value) -> TensorId {
         let root = self.resolver.root(value);
         if let Some(&id) = self.ids.get(&root) {
@@ -50,7 +50,7 @@ impl<'a> Tensors<'a> {
         id
     }
 
-    /// Tensors that the steps of a loop read and do not make: each round needs them.
+    /// Returns the tensors that the steps of a loop read and do not write. They must stay live in every round.
     pub fn brought_in(&self, steps: &[plan::Step]) -> BTreeSet<TensorId> {
         let made: BTreeSet<TensorId> = steps
             .iter()
@@ -60,7 +60,7 @@ impl<'a> Tensors<'a> {
         steps.iter().flat_map(|step| step.reads.iter().copied()).filter(|&id| !made.contains(&self.contents(id))).collect()
     }
 
-    /// The host of a tensor; itself if it is no subtensor.
+    /// Returns the outermost host of a tensor: itself if it is not a subtensor.
     fn contents(&self, mut id: TensorId) -> TensorId {
         while let plan::Tensor { view_of: Some((host, _)), takes_over: false, .. } = &self.list[id.index()] {
             id = *host;
@@ -68,7 +68,7 @@ impl<'a> Tensors<'a> {
         id
     }
 
-    /// The step of a kernel.
+    /// Makes the planner's step of a group. `needs` are the requirements of its schedules.
     pub fn group_step(&mut self, group: &Group, needs: &Requirements) -> plan::Step {
         let function = self.resolver.function();
         let reads = group.inputs(function).iter().map(|&v| self.id(v)).collect();
@@ -80,13 +80,13 @@ impl<'a> Tensors<'a> {
         plan::Step { reads, writes, scratch, may_share, may_slide, name, ..plan::Step::default() }
     }
 
-    /// A step that is no kernel.
+    /// Makes a step that no other step may cross. It reads values and runs no kernel.
     pub fn barrier(&mut self, name: &str, reads: impl IntoIterator<Item = Value>) -> plan::Step {
         let reads = reads.into_iter().map(|v| self.id(v)).collect();
         plan::Step { reads, barrier: true, name: name.into(), ..plan::Step::default() }
     }
 
-    /// The step of moves: only those within one place are left, for copies do the others.
+    /// Makes the step of moves. It has only the moves within one place; copies do the others.
     pub fn moves_step(&mut self, moves: &[Move]) -> plan::Step {
         let free: Vec<_> = moves.iter().filter(|m| self.resolver.is_free(**m)).copied().collect();
         let mut step = self.barrier("moves", free.iter().map(|m| m.from));
@@ -96,7 +96,7 @@ impl<'a> Tensors<'a> {
     }
 }
 
-/// The planner's word for what holds a place.
+/// Translates a memory to the planner's enumeration.
 fn place(memory: &Memory) -> Place {
     match memory {
         Memory::Arena => Place::Arena,

@@ -1,4 +1,4 @@
-//! Places of states: one after the other in the instance's own memory, alike for all methods.
+//! Layout of states: one after the other in the memory of an instance, with the same offsets for all methods.
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::fuse::unroll;
@@ -7,16 +7,16 @@ use crate::lower::pool::Pool;
 use crate::program::Variable;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Variables start at a multiple of this, as tensors in the arena do.
+/// Alignment of variables, equal to that of tensors in the arena.
 const ALIGNMENT: u64 = 16;
 
-/// The states that some method reads or writes; others take no memory.
+/// The states that a method reads or writes. Unused states take no memory.
 #[derive(Default)]
 pub(in crate::lower) struct Variables {
     offsets: BTreeMap<State, u64>,
-    /// For the program, in order.
+    /// The program's variables, by offset.
     pub list: Vec<Variable>,
-    /// Bytes of all.
+    /// Total bytes.
     pub bytes: u64,
 }
 
@@ -24,7 +24,7 @@ impl Variables {
     /// Lays out the states of a module.
     ///
     /// # Errors
-    /// When a state has no static size, or all of them no size at all.
+    /// A diagnostic if a state has a dynamic size, or if the total size overflows.
     pub fn new(module: &Module, pool: &mut Pool) -> Result<Self, Diagnostic> {
         let used: BTreeSet<State> = module.methods.iter().flat_map(|method| unroll::states(module, method.function)).collect();
         let mut variables = Self::default();
@@ -36,7 +36,7 @@ impl Variables {
                 return Err(Diagnostic::new(codes::VARIABLE_EXTENT, "a variable of dynamic size").about_tensor(&data.name));
             };
             let initial = data.initial.map(|constant| &module.constants[constant].data);
-            // Memory is zero without first contents; what open constants hold does not count.
+            // A variable without initial contents starts as zero. The contents of an open constant are not known, so it always counts.
             let initial = initial.filter(|data| module.open_constants || data.bytes().iter().any(|&byte| byte != 0));
             variables.list.push(Variable {
                 name: data.name.clone(),
@@ -50,7 +50,7 @@ impl Variables {
         Ok(variables)
     }
 
-    /// The offset of a state that some method names.
+    /// Returns the offset of a state that a method uses.
     pub fn offset(&self, state: State) -> u64 {
         self.offsets.get(&state).copied().unwrap_or(0)
     }

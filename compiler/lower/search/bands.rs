@@ -1,4 +1,4 @@
-//! Operators of a method that are computed band by band: as many as make the arena smaller, tried in the planner.
+//! Choice of the operators that are computed band by band. Counts of cuts are tried with the planner; the fewest cuts with a small arena are taken.
 
 use super::needs::KnownNeeds;
 use crate::diagnostic::Diagnostics;
@@ -14,59 +14,59 @@ use crate::plan::{Effort, Request};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Requests of trials to the planner, whatever their effort.
+/// Requests of trials to the planner, valid for every effort.
 pub(in crate::lower) type Requests = Memo<Vec<Merge>, Result<Arc<Request>, Diagnostics>>;
 
-/// A method with some of the cuts.
+/// A method with some of the possible cuts.
 #[derive(Default)]
 pub(in crate::lower) struct Candidate {
     pub flow: Flow,
     /// The values that are bands of others.
     pub bands: Bands,
-    /// Known needs of its groups.
+    /// Needs of its groups' schedules, from earlier trials.
     pub known: KnownNeeds,
-    /// Requests to the planner, by the merges of groups that were made, in order.
+    /// Requests to the planner, by the sorted list of merges.
     pub requests: Requests,
 }
 
-/// Terms for cuts that cost time: what they must save, and what they may cost.
+/// Limits for cuts: the memory that they must save, and the work that they may add.
 pub(in crate::lower) struct Terms {
-    /// The arena is at most this share of the one without.
+    /// Maximum ratio of the arena to the arena without cuts.
     pub size: f64,
-    /// Work done twice is at most this share of all work.
+    /// Maximum ratio of work that is done twice to all work.
     extra: f64,
-    /// Less is done for an arena that is at most this much above the smallest.
+    /// Maximum ratio of the arena to the smallest possible one. Within this ratio, the choice with less work is taken.
     pub nearly: f64,
 }
 
 impl Terms {
     /// Terms for as little memory as possible.
     pub const MAX: Self = Self { size: 0.98, extra: 0.25, nearly: NEARLY };
-    /// Speed is dear: a few percent of it must buy much memory.
+    /// Normal terms: a little more work must save much memory.
     const NORMAL: Self = Self { size: 0.8, extra: 0.05, nearly: NEARLY };
-    /// Any byte is worth any time.
+    /// Terms for small code: a single byte is worth any work.
     pub const SIZE: Self = Self { size: 1.0, extra: f64::INFINITY, nearly: 1.0 };
 
-    /// The terms of the options.
+    /// Returns the terms of the options.
     pub fn of(options: Options) -> Self {
         if options.effort == Effort::Max || options.plan == PlanSource::Smallest { Self::MAX } else { Self::NORMAL }
     }
 
-    /// Work that may be done beside so much.
+    /// Returns the additional work that is allowed for a total of `work`.
     pub fn allowed(&self, work: u64) -> u64 {
         (self.extra * work as f64) as u64
     }
 }
 
-/// For an arena this much above the smallest fewer cuts are made.
+/// Maximum ratio to the smallest arena for which fewer cuts are taken.
 const NEARLY: f64 = 1.02;
-/// Chains that are tried at all; regions, one a layer of a transformer, cost nothing when the model runs.
+/// Maximum number of chains that are tried. Regions of batches do not count, because they add no work at run time.
 const MOST_CHAINS: usize = 24;
 
-/// The method with the cuts that are worth it. `arena` plans a method and gives its size.
+/// Chooses the cuts of a method. `arena` plans a method and returns the size of its arena.
 ///
 /// # Errors
-/// As `arena` on the method as it is.
+/// The error of `arena` for the method without cuts.
 pub(in crate::lower) fn choose(
     module: &Module,
     flow: Flow,
@@ -76,7 +76,7 @@ pub(in crate::lower) fn choose(
     let threads = if ranges::takes(options) { options.threads.count.into() } else { 1 };
     let (cuts, work) = bands::candidates(module, &flow, threads);
     let whole = Candidate { flow, ..Candidate::default() };
-    // The plan of the file is one for whole tensors, and on a GPU more dispatches would cost more than the memory is worth.
+    // The file's plan is for whole tensors. On a GPU, the additional dispatches cost more than the memory is worth.
     if cuts.is_empty() || options.plan == PlanSource::Program || options.gpu.is_some() {
         return Ok(whole);
     }
@@ -90,7 +90,7 @@ pub(in crate::lower) fn choose(
     };
     let most = cuts.iter().take_while(is_allowed).count();
     let tried: Mutex<FxHashMap<usize, Candidate>> = Mutex::default();
-    // What has no schedule band by band is not cut.
+    // A cut without a schedule is an arena of maximum size, so it is not chosen.
     let (chosen, best) = fewest(most, |count| {
         if count == 0 {
             return bytes;
@@ -107,8 +107,8 @@ pub(in crate::lower) fn choose(
     Ok(chosen.unwrap_or(whole))
 }
 
-/// The fewest cuts, up to `most`, whose arena is nearly the smallest that was tried, and its size. They come in the order of what they save, so
-/// that the arena shrinks with nearly every one more, until something else needs most; several may have to be made before any gains.
+/// Finds the fewest cuts, up to `most`, whose arena is nearly the smallest one tried. Returns their number and the arena's size. The cuts that save most
+/// come first. So nearly every further cut shrinks the arena, until another step needs most memory. Sometimes only several cuts together save memory.
 fn fewest(most: usize, arena: impl Fn(usize) -> u64 + Sync) -> (usize, u64) {
     let doubled = std::iter::successors(Some(1), |count| Some(2 * count));
     let counts = std::iter::once(0).chain(doubled.take_while(|&count| count < most)).chain((most > 0).then_some(most));

@@ -1,18 +1,18 @@
-//! Merges of groups: all that the rules of fusion allow, but for those by which the arena would grow. A merged group needs the operands
-//! of both at once, and may write beside what it could have overwritten; the planner tells.
+//! Choice of merges: all that the rules of fusion allow, except those that enlarge the arena. A merged group needs the operands of both groups at the
+//! same time, and may no longer overwrite an operand. The planner computes the arena.
 
 use crate::diagnostic::Diagnostics;
 use crate::fuse::{Fusions, Merge};
 use crate::parallel;
 use rustc_hash::FxHashSet;
 
-/// Plans that are made at most to find the merges by which the arena grows; those that are not cleared by then are not made.
+/// Maximum number of plans that search for the merges that enlarge the arena. Merges that are not tested by then are not made.
 const MOST_TRIALS: usize = 32;
 
-/// The merges to make of those that may be. `arena` plans a method with some of them and gives its size.
+/// Chooses some of the possible merges. `arena` plans a method with given merges and returns the size of its arena.
 ///
 /// # Errors
-/// As `arena` without any.
+/// The error of `arena` without merges.
 pub(in crate::lower) fn choose(
     merges: &[Merge],
     arena: impl Fn(&Fusions) -> Result<u64, Diagnostics> + Sync,
@@ -21,17 +21,16 @@ pub(in crate::lower) fn choose(
         return Ok(Fusions::none());
     }
     let these = |list: &[Merge]| Fusions::These(list.iter().copied().collect());
-    // Mostly all are taken: this is planned beside the plan without any.
+    // Usually all merges are taken, so both plans are made at the same time.
     let (without, all) = parallel::both(|| arena(&Fusions::none()), || arena(&these(merges)));
     let without = without?;
-    // What has no schedule once it is merged is not merged.
+    // A merged group without a schedule is an error, so it is not merged.
     let is_harmless = |bytes: &Result<u64, Diagnostics>| bytes.as_ref().is_ok_and(|bytes| *bytes <= without);
     let fits = |list: &[Merge]| if list.len() == merges.len() { is_harmless(&all) } else { is_harmless(&arena(&these(list))) };
     Ok(Fusions::These(harmless(merges, fits).into_iter().collect::<FxHashSet<_>>()))
 }
 
-/// As many as possible of a list that together pass a test, which an empty list passes: halves that pass are taken as a whole, others are cut
-/// further.
+/// Returns many elements of a list that pass a test together. The empty list must pass. A half that passes is taken as a whole, else it is halved.
 fn harmless<T: Copy>(list: &[T], passes: impl Fn(&[T]) -> bool) -> Vec<T> {
     let mut taken: Vec<T> = Vec::new();
     let mut open = vec![list];

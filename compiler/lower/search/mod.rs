@@ -1,4 +1,4 @@
-//! Decisions that are tried up to the plan: what to cut into bands, which groups to merge, and which kernels save memory for some time.
+//! Decisions that are tried with the planner: cuts into bands, merges of groups, and kernels that take more time to save memory.
 
 pub(super) mod bands;
 pub(super) mod merges;

@@ -1,18 +1,17 @@
-//! Needs of schedules, found once for each group however many plans of a method are made.
+//! Needs of schedules, computed once for each group and shared by all plans of a method.
 
 use crate::fuse::Group;
 use crate::parallel::Memo;
 use crate::schedule::{Requirements, Unsupported};
 
-/// The needs of the groups of one flow so far. Merging makes new groups and leaves all values as they are, so a group over the same values needs
-/// the same in every plan.
+/// The known needs of the groups of one flow. A merge makes new groups and does not change values. So equal groups have equal needs in every plan.
 #[derive(Default)]
 pub(in crate::lower) struct KnownNeeds(Memo<Group, Result<Requirements, Unsupported>>);
 
 impl KnownNeeds {
-    /// The needs of a group: known, or found by `choose`.
+    /// Returns the needs of a group. `choose` computes them if they are not known.
     pub fn of(&self, group: &Group, choose: impl FnOnce() -> Result<Requirements, Unsupported>) -> Result<Requirements, Unsupported> {
-        // Copies may write values that a plan has added.
+        // The results of copies may be values that one plan has added, so they are not kept.
         if group.copied.is_some() { choose() } else { self.0.get(group, choose) }
     }
 }
@@ -25,7 +24,7 @@ mod tests {
     use crate::ir::{ElementType, ExpressionBuilder, Module, Reduction, ScalarOp, TensorType, Type, verify};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// A sum of rows, a negation of what it reads, and their product.
+    /// Makes a method: the sums of rows, the negation of the same rows, and the product of both.
     fn module() -> Module {
         let mut module = Module::default();
         let mut builder = FunctionBuilder::new(&mut module, "main");
@@ -63,7 +62,7 @@ mod tests {
         };
         let (apart, groups) = needs(&Fusions::none());
         assert_eq!(groups, 3);
-        // One group of rows, which is another one than those it was made of.
+        // The merged group differs from the groups that it was made of.
         let (merged, groups) = needs(&Fusions::All);
         assert_eq!((groups, merged.len()), (1, 1));
         assert_eq!((needs(&Fusions::none()), needs(&Fusions::All)), ((apart, 0), (merged, 0)));

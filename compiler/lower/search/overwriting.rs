@@ -1,9 +1,8 @@
-//! Products of pixels that write their output over their input.
+//! Choice of pixel products that overwrite their input with their output.
 //!
-//! A product of floats reads its input where it lies, once for each panel of outputs, so its output is elsewhere and both are live at once. If it
-//! stages its rows it reads each once, before anything is written there, and the output may take the input's place. Staging takes a few percent of
-//! the product's time. It is done where the largest step of the plan is such a product and the arena shrinks by as much as bands would have to
-//! save.
+//! A product of floats reads its input directly, once for each panel of outputs. So its output has another place, and both are live at the same time. If
+//! the product stages its rows, it reads each row once, before it writes there. Then the output may take the input's place. Staging costs a little time.
+//! It is used if the largest step of the plan is such a product, and if the arena shrinks as much as bands would have to save.
 
 use super::bands::{Candidate, Terms};
 use super::needs::KnownNeeds;
@@ -19,12 +18,12 @@ use crate::lower::stages::planned::Planned;
 use crate::lower::stages::work::Work;
 use rustc_hash::FxHashSet;
 
-/// The groups for which it is worth it.
+/// Chooses the groups that stage their rows to overwrite their input.
 ///
 /// # Errors
-/// As a plan without any.
+/// The errors of the plan without such groups.
 pub(in crate::lower) fn choose(trial: &Frame<'_>, candidate: &Candidate, fusions: &Fusions) -> Result<Overwriting, Diagnostics> {
-    // The plan of the file is one for the operators of the file, and a GPU has no rows to stage.
+    // The file's plan is for the file's operators, and a GPU stages no rows.
     if trial.options.plan == PlanSource::Program || trial.options.gpu.is_some() {
         return Ok(Overwriting::None);
     }
@@ -41,13 +40,13 @@ pub(in crate::lower) fn choose(trial: &Frame<'_>, candidate: &Candidate, fusions
     Ok(if is_worth_it { Overwriting::These(roots) } else { Overwriting::None })
 }
 
-/// Tells whether the step that needs most is a product that could overwrite its operand and does not: no other gain is possible.
+/// Tests whether the step that needs most memory is a product that could overwrite its operand, but does not. Else the arena cannot shrink.
 fn largest_is_one(frame: &Frame<'_>, planned: &Planned<'_>) -> bool {
     let shares = |item: &Item<'_>| planned.addresses(frame).shares_one_of(&item.needs.if_staged);
     planned.items.get(planned.plan.peak_step).is_some_and(|item| !item.needs.if_staged.is_empty() && !shares(item))
 }
 
-/// The roots of the groups that overwrite their operand since they stage it.
+/// Returns the roots of the groups that overwrite their operand in a plan with staged rows.
 fn overwriting(frame: &Frame<'_>, planned: &Planned<'_>) -> FxHashSet<Inst> {
     let addresses = planned.addresses(frame);
     let root = |item: &Item<'_>| match item.work {

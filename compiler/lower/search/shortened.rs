@@ -1,9 +1,9 @@
-//! Contractions that compute a row in short sections.
+//! Choice of contractions that compute a row in short sections.
 //!
-//! Staged rows take scratch memory: an image that is one row is staged as a whole, or in sections as long as a cache allows. Short sections take a
-//! fraction of it, and move the pixels that neighbours share more often. The step that needs most takes them, then the next one that does, while
-//! the additional work is allowed. The fewest are kept whose arena is nearly the smallest, and only if it shrinks by as much as bands would have
-//! to save. Small code takes whatever is smaller.
+//! Staged rows take scratch memory. An image of one row is staged as a whole, or in sections that fit into a cache. Short sections take a fraction of the
+//! memory, but copy the pixels that neighbouring sections share more often. The step that needs most memory gets them first, then the next such step,
+//! while the additional work is allowed. The fewest are kept whose arena is nearly the smallest. The arena must shrink as much as bands would have to
+//! save. With `--optimize size`, every saving is taken.
 
 use super::bands::{Candidate, Terms};
 use super::special::Shortened;
@@ -18,16 +18,16 @@ use crate::lower::stages::planned::Planned;
 use crate::lower::stages::work::Work;
 use crate::schedule::Goal;
 
-/// Plans that are tried: no model has as many long rows at its peak.
+/// Maximum number of plans that are tried. No known model has as many contractions with long rows at its peak.
 const MOST: usize = 24;
 
-/// The groups for which it is worth it.
+/// Chooses the groups that compute a row in short sections.
 ///
 /// # Errors
-/// As a plan without any.
+/// The errors of a plan.
 pub(in crate::lower) fn choose(trial: &Frame<'_>, candidate: &Candidate, fusions: &Fusions) -> Result<Shortened, Diagnostics> {
     let mut taken = Shortened::default();
-    // The plan of the file is one for the operators of the file, and a GPU stages whole images.
+    // The file's plan is for the file's operators, and a GPU stages whole images.
     if trial.options.plan == PlanSource::Program || trial.options.gpu.is_some() {
         return Ok(taken);
     }
@@ -50,19 +50,19 @@ pub(in crate::lower) fn choose(trial: &Frame<'_>, candidate: &Candidate, fusions
     Ok(fewest(tried, &terms))
 }
 
-/// Terms of the options: bytes come first where code is to be small.
+/// Returns the terms of the options. If code must be small, every byte counts.
 fn terms(options: Options) -> Terms {
     if options.goal == Goal::Size { Terms::SIZE } else { Terms::of(options) }
 }
 
-/// The root of the group that needs most, and the work that short sections add, if it may have them.
+/// Returns the root of the group at the plan's peak and the work that short sections add. `None` if it cannot have them.
 fn at_peak(planned: &Planned<'_>) -> Option<(Inst, u64)> {
     let item: &Item<'_> = planned.items.get(planned.plan.peak_step)?;
     let Work::Group(group) = item.work else { return None };
     group.root.zip(item.needs.shorter)
 }
 
-/// The first of some choices whose arena is nearly the smallest, if it pays beside that of the first one of all.
+/// Returns the first choice whose arena is nearly the smallest and saves enough compared with the first entry, which has no short sections.
 fn fewest(tried: Vec<(u64, Shortened)>, terms: &Terms) -> Shortened {
     let whole = tried.first().map_or(0, |(bytes, _)| *bytes);
     let least = tried.iter().map(|(bytes, _)| *bytes).min().unwrap_or(0);

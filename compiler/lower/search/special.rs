@@ -1,4 +1,4 @@
-//! The groups that are computed in another way than usual, to save memory.
+//! Groups with a special schedule that saves memory.
 
 use crate::fuse::Group;
 use crate::ir::Inst;
@@ -7,20 +7,20 @@ use rustc_hash::FxHashSet;
 /// The roots of the groups that compute a row in short sections: see [`super::shortened`].
 pub(in crate::lower) type Shortened = FxHashSet<Inst>;
 
-/// The groups of pixel products that stage their rows only to write their output over them: see [`super::overwriting`].
+/// The pixel products that stage their rows to overwrite their input: see [`super::overwriting`].
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::lower) enum Overwriting {
-    /// None.
+    /// No group.
     #[default]
     None,
-    /// All that can.
+    /// All groups that can.
     All,
     /// The groups of these roots.
     These(FxHashSet<Inst>),
 }
 
 impl Overwriting {
-    /// Tells whether a group is one of them.
+    /// Tests whether a group is one of them.
     pub fn holds(&self, group: &Group) -> bool {
         match self {
             Self::None => false,

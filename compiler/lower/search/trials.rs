@@ -1,4 +1,4 @@
-//! Plans that are made to be compared.
+//! Trial plans, which are compared with each other.
 
 use super::bands::Candidate;
 use super::needs::KnownNeeds;
@@ -10,10 +10,10 @@ use crate::lower::stages::grouped::Grouped;
 use crate::lower::stages::placed::Placed;
 use crate::lower::stages::planned::Planned;
 
-/// Asks `tell` about the plan of a method with some cuts and merges. `known` are needs of its groups.
+/// Plans a method with given cuts and merges, and passes the plan to `tell`. `known` are the known needs of its groups.
 ///
 /// # Errors
-/// For work without a schedule; a bug, if the planner refuses.
+/// A diagnostic for each group without a schedule, or a bug if the planner refuses.
 pub(in crate::lower) fn planned<'a, R>(
     frame: &Frame<'a>,
     candidate: &Candidate,

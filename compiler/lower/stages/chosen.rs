@@ -1,4 +1,4 @@
-//! The second stage: every group has a schedule, which is kept until it writes its kernel.
+//! The second stage: every group gets a schedule for each level. The schedules are kept until they write their kernels.
 
 use super::frame::Frame;
 use super::grouped::Grouped;
@@ -11,39 +11,39 @@ use crate::parallel;
 use crate::schedule::outer::Choice;
 use crate::schedule::{Requirements, Unsupported};
 
-/// A piece of work with what it needs.
+/// An entry of the list of work, with its schedules and their needs.
 pub(in crate::lower) struct Item<'a> {
     pub work: Work<'a>,
-    /// Needs of all schedules of a group; none for other work.
+    /// Needs of all schedules of a group. Empty for other work.
     pub needs: Requirements,
-    /// The schedules of a group, one a CPU level; none for other work, nor for a trial.
+    /// The schedules of a group, one for each machine. Empty for other work, and in a trial.
     pub schedules: Vec<Scheduled<'a>>,
 }
 
-/// A schedule of a group.
+/// A schedule of a group for one machine.
 pub(in crate::lower) struct Scheduled<'a> {
     pub choice: Choice<'a>,
     /// The needs of the whole kernel, undivided.
     pub needs: Requirements,
-    /// The number of ranges that have scratch memory.
+    /// The number of ranges that get scratch memory.
     pub scratch_ranges: u64,
-    /// True for a schedule of a GPU, which has working memory of its own.
+    /// `true` for a schedule of a GPU. Its working memory is not in the arena.
     pub is_on_device: bool,
 }
 
-/// The purpose that schedules are chosen for.
+/// Purpose of a choice of schedules.
 #[derive(Clone, Copy)]
 pub(in crate::lower) enum Purpose<'k> {
-    /// A plan that is compared with others: what groups need is noted for the next one, and nothing else is kept.
+    /// A trial plan. Only the needs of groups are kept, for the next trial.
     Trial(&'k KnownNeeds),
-    /// The plan that is used.
+    /// The final plan. The schedules are kept to write kernels.
     Kernels,
 }
 
 /// Chooses the schedules of all groups in a list.
 ///
 /// # Errors
-/// One diagnostic for each group that has none.
+/// One diagnostic for each group without a schedule.
 pub(in crate::lower) fn choose<'a>(
     frame: &Frame<'a>,
     grouped: &'a Grouped,
@@ -75,7 +75,7 @@ fn of_group<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group, purpo
     Ok(Item { work, needs: together(&schedules), schedules })
 }
 
-/// The schedules of a group, one a CPU level.
+/// Returns the schedules of a group, one for each machine.
 fn scheduled<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group) -> Result<Vec<Scheduled<'a>>, Unsupported> {
     let of_machine = |&machine: &&'static Machine| {
         let choice = Choice::new(frame.context(&grouped.function, group, machine))?;
@@ -85,7 +85,7 @@ fn scheduled<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group) -> R
     frame.machines.iter().map(of_machine).collect()
 }
 
-/// Requirements that serve all levels.
+/// Combines the requirements of all machines. Scratch memory of a GPU does not count.
 fn together(schedules: &[Scheduled<'_>]) -> Requirements {
     schedules
         .iter()

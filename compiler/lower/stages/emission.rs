@@ -1,4 +1,4 @@
-//! The steps of a method, in the order of the plan.
+//! Emission of a method's steps, in the order of the plan.
 
 use super::chosen::{Item, Scheduled};
 use super::work::Work;
@@ -15,10 +15,10 @@ use crate::schedule::piece::{Piece, PieceSlices};
 use crate::schedule::{Argument, Unsupported};
 use rustc_hash::FxHashMap;
 
-/// More ranges than this help nobody.
+/// Maximum number of ranges of a call.
 const MOST_RANGES: u64 = 64;
 
-/// The data that the steps of a CPU level are written from.
+/// Input of the emission of one level's steps.
 pub(super) struct Emission<'a> {
     /// The number of the level.
     pub level: usize,
@@ -28,14 +28,14 @@ pub(super) struct Emission<'a> {
     pub map: &'a MemoryMap,
     /// Values that are bands of others.
     pub bands: &'a Bands,
-    /// For each item the stream that runs it, if one does.
+    /// The stream of each item, if it runs in one.
     pub streams: &'a [Option<Stream>],
 }
 
-/// The steps of a CPU level.
+/// Steps of one level.
 pub(super) struct Written {
     pub steps: Vec<Step>,
-    /// For each kernel call, in order, the position of its work, and whether it is the last of that.
+    /// For each kernel call, in order: the position of its item, and `true` if it is the last call of this item.
     pub calls: Vec<(usize, bool)>,
 }
 
@@ -43,7 +43,7 @@ impl Emission<'_> {
     /// Writes the steps of items in the order of the plan.
     ///
     /// # Errors
-    /// For the first group with an operation that has no lowering.
+    /// The first group with an operation that has no lowering, and the reason.
     pub fn write<'s>(&self, items: &'s [Item<'s>], pool: &mut Pool) -> Result<Written, (Unsupported, &'s Group)> {
         let kernels =
             parallel::map(&items.iter().collect::<Vec<_>>(), |item| self.kernels(item)).into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -54,7 +54,7 @@ impl Emission<'_> {
         Ok(Written { steps, calls: writer.calls })
     }
 
-    /// The kernels of an item.
+    /// Writes the kernels of an item. The schedule learns which of its tensors share memory.
     fn kernels<'s>(&self, item: &'s Item<'s>) -> Result<Kernels, (Unsupported, &'s Group)> {
         let (Work::Group(group), Some(Scheduled { choice, needs, scratch_ranges, is_on_device })) =
             (item.work, item.schedules.get(self.level))
@@ -70,44 +70,44 @@ impl Emission<'_> {
     }
 }
 
-/// The kernels of a group; none for other work.
+/// Kernels of a group. Empty for other work.
 #[derive(Default)]
 struct Kernels {
     pieces: Vec<Piece>,
     scratch: Scratch,
 }
 
-/// The scratch memory of a kernel.
+/// Scratch memory of a group's kernels.
 #[derive(Default)]
 struct Scratch {
-    /// The bytes of each buffer, for one range.
+    /// The bytes of each buffer for one range.
     bytes: Vec<u64>,
-    /// The number of the first buffer that ranges share, after those of all levels.
+    /// The number of the first buffer that ranges share. The buffers that each range has come first.
     common_from: usize,
-    /// The number of ranges that have it.
+    /// The number of ranges with planned scratch memory.
     ranges: u64,
-    /// True if it lies after all memory of the host.
+    /// `true` if it lies after the host's memory, on the device.
     is_on_device: bool,
 }
 
-/// Writes the steps.
+/// Writer of the steps of one level.
 struct Writer<'a, 's> {
     from: &'a Emission<'a>,
     pool: &'a mut Pool,
-    /// The number of subtensors of each concatenation that are still to be written.
+    /// The number of subtensors of each concatenation that are not written yet.
     unwritten: FxHashMap<Value, usize>,
-    /// Work in the order of the plan and its kernels, each with its position.
+    /// Work with its kernels, in the order of the plan.
     items: std::iter::Enumerate<std::vec::IntoIter<(Work<'s>, Kernels)>>,
     calls: Vec<(usize, bool)>,
 }
 
 impl<'s> Writer<'_, 's> {
-    /// The steps up to the end of the body at hand, or of the method.
+    /// Writes steps up to the end of the current body or of the method.
     pub fn steps(&mut self) -> Result<Vec<Step>, (Unsupported, &'s Group)> {
         self.body().map(|(steps, _)| steps)
     }
 
-    /// The steps of a body, and what ended it.
+    /// Writes the steps of a body. Returns them with the entry that ended it.
     fn body(&mut self) -> Result<(Vec<Step>, Work<'s>), (Unsupported, &'s Group)> {
         let mut steps = Vec::new();
         while let Some((position, (work, Kernels { pieces, scratch }))) = self.items.next() {
@@ -141,7 +141,7 @@ impl<'s> Writer<'_, 's> {
         Ok((steps, Work::Leave))
     }
 
-    /// Adds a call to the streams that the steps end with, or begins them.
+    /// Adds a call to the streams at the end of the steps. Starts new streams if the last step is of another cut.
     fn in_stream(&self, call: Call, position: usize, steps: &mut Vec<Step>) {
         let stream = self.from.streams[position];
         let before = position.checked_sub(1).and_then(|before| self.from.streams[before]);
@@ -157,7 +157,7 @@ impl<'s> Writer<'_, 's> {
         }
     }
 
-    /// The call of a kernel.
+    /// Makes the call of a kernel, and adds the kernel and its constants to the pool.
     fn call(&mut self, group: &Group, piece: Piece, scratch: &Scratch, position: usize) -> Call {
         let Piece { lowered, extent, most_parts, slices } = piece;
         let mut origin = self.origin(group);
@@ -205,14 +205,14 @@ impl<'s> Writer<'_, 's> {
         Call { kernel, arguments, integers, extents, slices, parts, origin }
     }
 
-    /// Working memory of a device: after the scratch memory of the host, at a place that can be bound.
+    /// Returns the address of working memory on a device: after the host's scratch memory, at an offset that can be bound.
     fn on_device(&self, scratch: &Scratch, number: usize) -> Address {
         let start = self.from.addresses.plan.arena_bytes.next_multiple_of(OFFSET_ALIGNMENT);
         let before = scratch.bytes[..number].iter().map(|bytes| bytes.next_multiple_of(OFFSET_ALIGNMENT));
         Address::Scratch(start + before.sum::<u64>())
     }
 
-    /// The bounds of an argument that is a run-time extent, and its position.
+    /// Returns the position and the bounds of an argument, if it is a run-time extent.
     fn extent(&self, position: usize, argument: &Argument) -> Option<(usize, [i64; 2])> {
         let Argument::Tensor(value) = *argument else { return None };
         let function = self.from.addresses.resolver.function();
@@ -220,14 +220,14 @@ impl<'s> Writer<'_, 's> {
         (is_index && function.interval(Extent::Value(value)).is_bounded()).then(|| (position, self.interval(value)))
     }
 
-    /// The least and the most that an index is.
+    /// Returns the smallest and the largest possible value of an index.
     fn interval(&self, index: Value) -> [i64; 2] {
         let interval = self.from.addresses.resolver.function().interval(Extent::Value(index));
         [interval.low, interval.high]
     }
 
-    /// The ranges that a call may be divided into, if several: at most `most`, and as many as there is working memory for. `bytes` are those of
-    /// its arguments; `working` are the positions of arguments and the numbers of their scratch buffers.
+    /// Computes how a call can be divided into ranges: at most `most`, and as many as have working memory. `None` if fewer than two. `bytes` are the sizes
+    /// of its arguments. `working` has the positions of scratch arguments and the numbers of their buffers.
     fn ranges(&self, (most, bytes): (u64, Vec<u64>), working: &[(usize, usize)], scratch: &Scratch, position: usize) -> Option<Parts> {
         let (room, working) = match scratch.ranges {
             0 | 1 => self.in_gap(working, scratch, position),
@@ -244,8 +244,8 @@ impl<'s> Writer<'_, 's> {
         (most > 1).then_some(Parts { most, working, bytes })
     }
 
-    /// The number of ranges that have working memory where nothing lies when the call runs, and where. So ranges cost no memory. Places that
-    /// move leave no gaps.
+    /// Finds working memory for ranges in the largest gap of the scratch memory while the call runs, so that ranges cost no memory. Returns the number of
+    /// ranges and the places. Moving places leave no gaps.
     fn in_gap(&self, working: &[(usize, usize)], scratch: &Scratch, position: usize) -> (u64, Vec<Working>) {
         let moves = !self.from.addresses.moving.moving.is_empty();
         let gap = if moves { 0..0 } else { self.from.map.largest_gap(position) };
@@ -291,7 +291,7 @@ impl<'s> Writer<'_, 's> {
         self.pool.constant(&self.from.module.constants[constant].data, || constant.to_string())
     }
 
-    /// An output, and the concatenations whose last unwritten subtensor it is.
+    /// Returns an output, and the concatenations that are complete with it.
     fn complete(&mut self, output: Value) -> Vec<Value> {
         let mut complete = vec![output];
         let resolver = self.from.addresses.resolver;
@@ -309,15 +309,15 @@ impl<'s> Writer<'_, 's> {
         complete
     }
 
-    /// An output that a group has written, if it has static extents and lies as it is. The results of a branch or a loop are left out: the
-    /// value there stands for several, such as what a loop begins with and what each round makes of it.
+    /// Describes an output that a group has written. `None` for dynamic extents, for a layout that is not row-major, and for results of branches and loops.
+    /// The place of such a result holds several values, such as the initial and the current value of a loop.
     fn written(&mut self, value: Value) -> Option<program::Written> {
         let function = self.from.addresses.resolver.function();
         let data = &function.values[value];
         let ty = data.ty.as_tensor()?;
         let definition = match data.definition {
             Definition::Result(inst, _) if matches!(function.insts[inst].op(), Op::If | Op::While) => return None,
-            // A band is not what its operator computes in the file.
+            // A band is only a part of its operator's result in the file.
             Definition::Result(inst, number) if !self.from.bands.contains_key(&value) => {
                 function.insts[inst].source.map(|source| (source, number))
             }
@@ -344,7 +344,7 @@ impl<'s> Writer<'_, 's> {
                 origin.tensors.push(source.tensor.clone());
             }
         }
-        // Of planes only those rows are read that the image has.
+        // A convolution of channel planes reads only the image's own rows, so the image counts instead of the planes.
         let planes =
             group.root.and_then(|root| Some((channel_planes(function, &function.insts[root])?.source, function.insts[root].operands[0])));
         let read = |value: Value| planes.filter(|(source, _)| *source == value).map_or(value, |(_, image)| image);

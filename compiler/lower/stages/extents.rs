@@ -1,4 +1,4 @@
-//! Extents that are known when the program runs: those that callers give and get, and the bounds that memory is planned for.
+//! Run-time extents: the extents that callers give and get, and the bounds for memory planning.
 
 use super::frame::Frame;
 use crate::diagnostic::Diagnostics;
@@ -7,7 +7,7 @@ use crate::ir::{Extent, Function, Port, Value};
 use crate::program::{Address, PortExtent};
 use crate::schedule::Unsupported;
 
-/// Values that callers give and get.
+/// Values at the start and the end of a method.
 pub(in crate::lower) struct Ends<'a> {
     /// The dynamic extents of inputs.
     pub entered: Vec<Value>,
@@ -18,13 +18,13 @@ pub(in crate::lower) struct Ends<'a> {
 }
 
 impl Ends<'_> {
-    /// Values that are read when the method is over.
+    /// Returns the values that are read at the end of the method.
     pub fn read(&self) -> impl Iterator<Item = Value> + '_ {
         self.outputs.iter().chain(&self.left).copied()
     }
 }
 
-/// The indices that the shapes of tensors name, each once.
+/// Returns the indices in the shapes of tensors, each once.
 pub(in crate::lower) fn measured(function: &Function, tensors: &[Value]) -> Vec<Value> {
     let mut indices = Vec::new();
     for &extent in tensors.iter().flat_map(|&v| &function.tensor(v).shape) {
@@ -37,7 +37,7 @@ pub(in crate::lower) fn measured(function: &Function, tensors: &[Value]) -> Vec<
     indices
 }
 
-/// The dynamic extents of ports, and where each is.
+/// Describes the dynamic extents of ports. `cell` returns the address of an index.
 pub(in crate::lower) fn port_extents(
     function: &Function,
     ports: &[Value],
@@ -57,7 +57,7 @@ pub(in crate::lower) fn port_extents(
     extents
 }
 
-/// Every tensor has a largest size: memory is planned for it.
+/// Checks that every tensor has a bound on its size, because memory is planned for the bound.
 pub(in crate::lower) fn check_bounds(frame: &Frame<'_>, function: &Function, nodes: &[Node]) -> Result<(), Diagnostics> {
     for node in nodes {
         let inner = match node {

@@ -1,4 +1,4 @@
-//! The frame of a method's lowering: what all stages read and none changes.
+//! The frame of a method's lowering: data that all stages read and no stage changes.
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::fuse::Group;
@@ -11,7 +11,7 @@ use crate::parallel::Memo;
 use crate::plan::{Order, Plan, PlanError, Request};
 use crate::schedule::{Context, PackedWeights, Unsupported};
 
-/// See the module.
+/// Data that all stages read: see the module.
 #[derive(Clone, Copy)]
 pub(in crate::lower) struct Frame<'a> {
     pub module: &'a Module,
@@ -29,14 +29,14 @@ pub(in crate::lower) struct Frame<'a> {
     pub shortened: &'a Shortened,
 }
 
-/// The orders of steps that were found, of requests at the effort of a trial.
+/// Orders of steps that the planner found, by requests at the effort of a trial.
 pub(in crate::lower) type Orders = Memo<Request, Result<Order, PlanError>>;
 
-/// The plans that were made, with the order of their steps, or why there is none.
+/// Plans with the order of their steps, or a message, by request.
 pub(in crate::lower) type Plans = Memo<Request, Result<(Vec<usize>, Plan), String>>;
 
 impl<'a> Frame<'a> {
-    /// The context that the schedule of a group sees.
+    /// Returns the context for the schedule of a group.
     pub fn context(&self, function: &'a Function, group: &'a Group, machine: &'static Machine) -> Context<'a> {
         Context {
             module: self.module,
@@ -53,17 +53,17 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Tells whether a group computes a row in short sections.
+    /// Tests whether a group computes a row in short sections.
     fn shortens(&self, group: &Group) -> bool {
         group.root.is_some_and(|root| self.shortened.contains(&root))
     }
 
-    /// Tells whether a group is computed in another way than usual to save memory, so that its needs differ.
+    /// Tests whether a group has a special schedule that saves memory, so that its needs differ from the known ones.
     pub fn is_special(&self, group: &Group) -> bool {
         self.overwriting.holds(group) || self.shortens(group)
     }
 
-    /// The error for a group that has no schedule.
+    /// Makes the diagnostic for a group without a schedule.
     pub fn unsupported(&self, function: &Function, group: &Group, error: &Unsupported) -> Diagnostic {
         let mut diagnostic = Diagnostic::new(codes::OPERATOR_UNSUPPORTED, error.to_string());
         let source = group.insts.iter().find_map(|&inst| function.insts[inst].source);
@@ -76,7 +76,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// A mistake of ours, found by a check.
+/// Makes the diagnostic of a bug in the compiler that a check has found.
 pub(in crate::lower) fn bug(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(codes::OWN_CHECK, message).help("please report this, with the model if you can share it")
 }

@@ -1,4 +1,4 @@
-//! The first stage: a method cut into groups, and values for what lies outside the arena.
+//! The first stage: a method cut into groups, with values for outputs, states and spares.
 
 use super::extents::check_bounds;
 use super::frame::Frame;
@@ -11,42 +11,42 @@ use crate::lower::memory::subtensors::{Pinned, Subtensors};
 use crate::lower::memory::values::{duplicate, root_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// See the module.
+/// A method cut into groups: see the module.
 pub(in crate::lower) struct Grouped {
-    /// Holds every value.
+    /// The function that defines every value.
     pub function: Function,
     /// Groups, branches and loops in order.
     nodes: Vec<Node>,
-    /// How many of the function's first parameters are the method's inputs.
+    /// The number of the method's inputs; they are the function's first parameters.
     input_count: usize,
     /// The tensor of each output.
     pub outputs: Vec<Value>,
     pub states: Vec<StatePlace>,
-    /// For what values become where several become others at once: values to hold one of them meanwhile.
+    /// For each destination of simultaneous moves, a value that can hold it for a time if the moves form a cycle.
     pub spares: FxHashMap<Value, Value>,
     pub subtensors: Subtensors,
 }
 
-/// A state of a method: what it holds at the beginning, what stands for it at the end, and where it is.
+/// A state of a method: its contents at the start and at the end.
 #[derive(Clone, Copy)]
 pub(in crate::lower) struct StatePlace {
     pub flow: StateFlow,
-    /// Stands for what the state holds when the method is over, if the method writes it.
+    /// The value of the state's last contents, if the method writes the state.
     pub left: Value,
 }
 
 impl StatePlace {
-    /// The value that the state must hold when the method is over.
+    /// Returns the value that the state must contain at the end of the method.
     pub fn last(&self) -> Value {
         if self.flow.exit == self.flow.entry { self.flow.entry } else { self.left }
     }
 }
 
 impl Grouped {
-    /// Cuts a method into groups, with some merges of them.
+    /// Cuts a method into groups, with given merges.
     ///
     /// # Errors
-    /// When a tensor has no bound on its size.
+    /// A diagnostic if a tensor has no bound on its size.
     pub fn new(frame: &Frame<'_>, flow: Flow, fusions: &Fusions) -> Result<Self, Diagnostics> {
         let method = frame.method;
         let mut grouped = fuse::group(flow, frame.module, fusions);
@@ -71,18 +71,18 @@ impl Grouped {
         Ok(Self { function, nodes, input_count: method.inputs.len(), outputs, states, spares, subtensors })
     }
 
-    /// The method's inputs.
+    /// Returns the method's inputs.
     pub fn inputs(&self) -> &[Value] {
         &self.function.params[..self.input_count]
     }
 
-    /// The groups and what is between them as one list.
+    /// Returns the groups, branches, loops and moves as one list.
     pub fn work(&self) -> Vec<Work<'_>> {
         work::of_method(&self.function, &self.nodes)
     }
 }
 
-/// Shows every node, those inside branches and loops after the node that they are in.
+/// Calls `see` for every node. Nodes inside a branch or a loop come after it.
 fn each(nodes: &[Node], see: &mut impl FnMut(&Node)) {
     for node in nodes {
         see(node);
@@ -93,7 +93,7 @@ fn each(nodes: &[Node], see: &mut impl FnMut(&Node)) {
     }
 }
 
-/// A value beside each one that others become, where several do so at once.
+/// Makes a spare value for each destination of simultaneous moves.
 fn spares(nodes: &[Node], function: &mut Function) -> FxHashMap<Value, Value> {
     let mut spares = FxHashMap::default();
     each(nodes, &mut |node| match node {
@@ -107,7 +107,7 @@ fn spares(nodes: &[Node], function: &mut Function) -> FxHashMap<Value, Value> {
     spares
 }
 
-/// The values that become others.
+/// Returns the roots of the values that move to others.
 fn handed_on(nodes: &[Node], function: &Function) -> FxHashSet<Value> {
     let mut list = FxHashSet::default();
     each(nodes, &mut |node| {
@@ -118,8 +118,8 @@ fn handed_on(nodes: &[Node], function: &Function) -> FxHashSet<Value> {
     list
 }
 
-/// Makes every output of the method a tensor of its own that something in the method writes: what is an input, a constant, a state, a
-/// subtensor or returned twice is to be copied. Gives the tensor of each output, and the copies.
+/// Makes every output a separate tensor that a group or a move writes. Other outputs are copied: an input, a constant, a state, a subtensor, or a value
+/// that is returned twice. Returns the tensor of each output, and the copies.
 fn outputs_of(function: &mut Function, count: usize, written: &[Value]) -> (Vec<Value>, Vec<Group>) {
     let (mut taken, mut outputs, mut copies) = (Vec::new(), Vec::new(), Vec::new());
     for result in function.results.clone().into_iter().take(count) {

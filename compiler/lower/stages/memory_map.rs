@@ -1,10 +1,10 @@
-//! The map of a plan, as reports show it.
+//! Memory map of a plan, for reports.
 
 use crate::lower::lowered::Peak;
 use crate::plan::{Lifetimes, Plan, Request, TensorId};
 use crate::program::{MemoryMap, Occupant};
 
-/// The map of a plan; `calls` are the steps that call kernels.
+/// Makes the memory map of a plan. `calls` are the steps that call kernels.
 pub fn memory_map(request: &Request, plan: &Plan, lifetimes: &Lifetimes, calls: Vec<usize>) -> MemoryMap {
     let mut occupants = Vec::new();
     for (i, tensor) in request.tensors.iter().enumerate() {
@@ -23,8 +23,7 @@ pub fn memory_map(request: &Request, plan: &Plan, lifetimes: &Lifetimes, calls: 
     MemoryMap { steps, calls, peak_step: plan.peak_step, occupants }
 }
 
-/// The tensors and scratch memory that are live at the step with most live bytes. What is read and written in place is there once,
-/// under both names.
+/// Returns the tensors and scratch memory that are live at the peak step. A tensor that is overwritten in place is listed once, with both names.
 pub fn peak(plan: &Plan, map: &MemoryMap) -> Peak {
     let mut places: Vec<(u64, u64, String)> = Vec::new();
     for occupant in map.occupants.iter().filter(|occupant| occupant.steps.contains(&map.peak_step)) {
@@ -39,7 +38,7 @@ pub fn peak(plan: &Plan, map: &MemoryMap) -> Peak {
     Peak { bytes: plan.peak_bytes, tensors: places.into_iter().map(|(_, bytes, names)| (names, bytes)).collect() }
 }
 
-/// Converters join the names of all operators that they have fused; the first says which tensor it is.
+/// Shortens a tensor's name for reports. Converters join the names of fused operators with `;`; the first one is shown.
 fn shown(name: &str) -> &str {
     name.split(';').next().unwrap_or(name)
 }

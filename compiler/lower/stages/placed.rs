@@ -1,4 +1,4 @@
-//! The third stage: values that can share a place do, and what cannot is copied.
+//! The third stage: the two sides of a move share a place if they can; the other moves become copies.
 
 use super::chosen::{self, Item, Purpose};
 use super::extents::{Ends, measured};
@@ -12,11 +12,11 @@ use crate::lower::memory::places::{self, Places, Point};
 use crate::lower::memory::resolver::Resolver;
 use crate::schedule::Requirements;
 
-/// See the module.
+/// A method whose values have places: see the module.
 pub(in crate::lower) struct Placed<'a> {
     pub resolver: Resolver<'a>,
     pub ends: Ends<'a>,
-    /// For each item, the copies that its moves cost.
+    /// The copies that the moves of each item need.
     copies: Vec<Vec<Group>>,
 }
 
@@ -32,10 +32,10 @@ impl<'a> Placed<'a> {
         Self { resolver, ends, copies }
     }
 
-    /// The items with the copies in front of the moves that need them.
+    /// Returns the items with the copies before the moves that need them.
     ///
     /// # Errors
-    /// When a copy has no schedule.
+    /// A diagnostic if a copy has no schedule.
     pub fn with_copies<'b>(&'b self, frame: &Frame<'b>, items: Vec<Item<'b>>, purpose: Purpose<'_>) -> Result<Vec<Item<'b>>, Diagnostics> {
         let list: Vec<Work<'b>> = self.copies.iter().flatten().map(Work::Group).collect();
         let mut chosen = chosen::choose(frame, self.resolver.grouped, &list, purpose)?.into_iter();
@@ -48,7 +48,7 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// Chooses the values that have one place.
+/// Chooses the values that share a place.
 fn choose_places(items: &[Item<'_>], resolver: &Resolver<'_>, ends: &Ends<'_>) -> Places {
     let points: Vec<Point> = items.iter().map(|item| point(item, resolver, ends)).collect();
     let work: Vec<Work<'_>> = items.iter().map(|item| item.work).collect();
@@ -56,7 +56,7 @@ fn choose_places(items: &[Item<'_>], resolver: &Resolver<'_>, ends: &Ends<'_>) -
     places::choose(&points, &places::loops(&work), &together, |value| resolver.holder(value))
 }
 
-/// The reads and writes of an item, by the values that own memory.
+/// Returns the reads, writes and moves of an item, as roots and bases.
 fn point(item: &Item<'_>, resolver: &Resolver<'_>, ends: &Ends<'_>) -> Point {
     let states = &resolver.grouped.states;
     let mut point = Point::default();
@@ -69,7 +69,7 @@ fn point(item: &Item<'_>, resolver: &Resolver<'_>, ends: &Ends<'_>) -> Point {
             point.writes = point.moves.iter().map(|m| m.to).collect();
         }
         Work::Test(condition) | Work::Check(condition) => point.reads = vec![resolver.base(condition)],
-        // What a branch or a round has handed on is needed after what follows here.
+        // The results of a branch or a round are still needed after the other branch or round.
         Work::Else(moves) | Work::Repeat(moves) => point.reads = moves.iter().map(|m| m.to).collect(),
         Work::Leave => point.reads = ends.read().map(|v| resolver.root(v)).chain(states.iter().map(StatePlace::last)).collect(),
         Work::End | Work::Loop => {}
@@ -83,7 +83,7 @@ fn point_of_group(group: &Group, needs: &Requirements, resolver: &Resolver<'_>) 
     let mut reads: Vec<_> = inputs.iter().map(|&v| base(v)).collect();
     // A group that writes a subtensor leaves the rest of its host as it is.
     reads.extend(group.outputs.iter().filter(|&&v| resolver.host(root(v)).is_some()).map(|&v| base(v)));
-    // A schedule knows whether other operands are the one that may be overwritten, not whether they are subtensors of it.
+    // A schedule knows if another operand is the overwritten tensor itself, but not if it is a subtensor of it.
     let apart = |read| !inputs.iter().any(|&v| root(v) != root(read) && base(v) == base(read));
     let shares = needs.may_share.iter().filter(|(read, _)| apart(*read)).map(|&(read, written)| (root(read), root(written)));
     // A subtensor lies after the start of its host. So a tensor that may start below the subtensor may take the host's place.

@@ -1,4 +1,4 @@
-//! The fourth stage: everything has an address.
+//! The fourth stage: the order of the steps and all addresses.
 
 use super::chosen::{Item, Purpose};
 use super::frame::{Frame, bug};
@@ -22,22 +22,22 @@ use crate::lower::options::PlanSource;
 use crate::plan::{self, Effort, Lent, Place, Plan, Request, TensorId};
 use rustc_hash::FxHashMap;
 
-/// See the module.
+/// A method with its memory plan: see the module.
 pub(in crate::lower) struct Planned<'a> {
     placed: &'a Placed<'a>,
-    /// In the order of the plan.
+    /// The items in the order of the plan.
     pub items: Vec<Item<'a>>,
-    /// For each item the stream that runs it, if one does.
+    /// The stream of each item, if it runs in one.
     pub streams: Vec<Option<Stream>>,
     pub request: Request,
     pub plan: Plan,
     /// The planner's tensor of each root.
     ids: FxHashMap<Value, TensorId>,
-    /// The places that move.
+    /// Places that depend on run-time extents.
     pub moving: MovingPlaces,
     /// The tensors in callers' memory.
     loans: Loans,
-    /// Bytes of the areas that the file plans beside its first.
+    /// Bytes of the areas that the file plans beside the first one.
     pub area_bytes: Vec<u64>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Planned<'a> {
     /// Plans the memory of a method. `bands` are the values that are bands of others.
     ///
     /// # Errors
-    /// A bug, if the planner refuses or its plan does not pass the checker; a copy without a schedule.
+    /// A bug if the planner refuses or its plan does not pass the checker. A diagnostic if a copy has no schedule.
     pub fn new(
         frame: &Frame<'a>,
         placed: &'a Placed<'a>,
@@ -87,7 +87,7 @@ impl<'a> Planned<'a> {
                 (request, plan, loans)
             }
         };
-        // A plan of the file is kept as it is, and a device binds places where the plan has them.
+        // A plan of the file does not move, and a device binds the places of the plan.
         let stays = frame.options.plan == PlanSource::Program || on_device;
         let moving = match purpose {
             Purpose::Kernels if !stays => MovingPlaces::new(&placed.resolver, &placed.ends.entered, &ids, &request, &plan),
@@ -96,14 +96,14 @@ impl<'a> Planned<'a> {
         Ok(Self { placed, items, streams, request, plan, ids, moving, loans, area_bytes: areas.bytes })
     }
 
-    /// The addresses of its values.
+    /// Returns the addresses of the method's values.
     pub fn addresses(&'a self, frame: &Frame<'a>) -> Addresses<'a> {
         let Self { placed, ids, plan, moving, loans, .. } = self;
         Addresses { resolver: &placed.resolver, variables: frame.variables, ids, plan, moving, loans }
     }
 }
 
-/// The request to the planner, and its tensor of each root.
+/// Makes the request to the planner. Returns it with the planner's tensor of each root.
 fn asked(frame: &Frame<'_>, placed: &Placed<'_>, items: &[Item<'_>]) -> (Request, FxHashMap<Value, TensorId>) {
     let mut tensors = Tensors::new(&placed.resolver);
     let steps = steps::of_list(items, &mut tensors, &placed.ends);
@@ -111,10 +111,10 @@ fn asked(frame: &Frame<'_>, placed: &Placed<'_>, items: &[Item<'_>]) -> (Request
     (Request { tensors: list, steps, effort: frame.options.effort }, ids)
 }
 
-/// The request of a trial to the planner.
+/// Makes the request of a trial to the planner.
 ///
 /// # Errors
-/// A copy without a schedule.
+/// A diagnostic if a copy has no schedule.
 pub(in crate::lower) fn trial<'a>(
     frame: &Frame<'a>,
     placed: &'a Placed<'a>,
@@ -124,16 +124,16 @@ pub(in crate::lower) fn trial<'a>(
     Ok(asked(frame, placed, &placed.with_copies(frame, items, purpose)?).0)
 }
 
-/// The bytes of the arena of a plan of our own.
+/// Returns the arena size of our own plan of a request.
 ///
 /// # Errors
-/// As [`Planned::new`].
+/// The planner's errors: see [`Planned::new`].
 pub(in crate::lower) fn own_arena(frame: &Frame<'_>, request: &Request) -> Result<u64, Diagnostics> {
     let found = frame.plans.get(request, || own_plan(frame, request));
     Ok(found.map_err(bug)?.1.arena_bytes)
 }
 
-/// A plan of a request for several threads that costs little memory, if there is one; else the one for a thread.
+/// Returns a plan for several threads, if it costs little memory. Else returns the plan for one thread.
 fn for_threads(request: &Request, streams: &[Option<Stream>], alone: Streamed) -> Result<Streamed, String> {
     if let Some(streamed) = streamed(request, streams, &alone.plan) {
         return Ok(streamed);
@@ -144,10 +144,10 @@ fn for_threads(request: &Request, streams: &[Option<Stream>], alone: Streamed) -
     Ok(Streamed { order, plan, ..alone })
 }
 
-/// A plan of a request, with the order of its steps.
+/// Plans a request. Returns the plan with the order of its steps.
 fn own_plan(frame: &Frame<'_>, request: &Request) -> Result<(Vec<usize>, Plan), String> {
     let order = |request: &Request| match request.effort {
-        // A trial's order is the one that is used.
+        // The final plan uses the order of the trial.
         Effort::Trial | Effort::Normal => {
             let trial = Request { effort: Effort::Trial, ..request.clone() };
             frame.orders.get(&trial, || plan::order(&trial))
@@ -158,7 +158,7 @@ fn own_plan(frame: &Frame<'_>, request: &Request) -> Result<(Vec<usize>, Plan), 
     checked(&request.reordered(&order), order, plan)
 }
 
-/// The plan of the file, which holds for the order of the file.
+/// Plans a request with the places of the file. The steps keep their order.
 fn plan_of_file(
     frame: &Frame<'_>,
     placed: &Placed<'_>,

@@ -1,36 +1,36 @@
-//! A method's nodes as one list: what the planner sees as steps, one after the other.
+//! A method's nodes as one list. The planner sees each entry as a step.
 
 use crate::fuse::{Group, Move, Node};
 use crate::ir::{Function, Op, Value};
 
-/// One entry of the list. Groups may change places between two others; those are barriers.
+/// One entry of the list. Groups may change their order between two barriers; all other entries are barriers.
 #[derive(Clone, Copy)]
 pub(in crate::lower) enum Work<'a> {
-    /// The method begins: its states hold what they hold.
+    /// Start of the method: its states have their contents.
     Enter,
     /// A kernel call.
     Group(&'a Group),
     /// A custom operator, which has no kernel.
     External(&'a Group),
-    /// Values that become others, all at once.
+    /// Simultaneous moves.
     Moves(&'a [Move]),
-    /// The driver reads a condition; what it does when true follows, up to `Else`.
+    /// Test of a condition by the driver. The branch for a true condition follows, up to `Else`.
     Test(Value),
-    /// The branch for a false condition follows, up to `End`. The moves are those that end what is above.
+    /// Start of the branch for a false condition, up to `End`. The moves are the last ones of the branch above.
     Else(&'a [Move]),
-    /// A branch ends here.
+    /// End of a branch.
     End,
-    /// The head of a loop follows, up to `Check`.
+    /// Start of a loop. Its head follows, up to `Check`.
     Loop,
-    /// The driver reads a condition, and leaves the loop or goes on with the body, up to `Repeat`.
+    /// Test of a loop's condition by the driver. The body follows, up to `Repeat`.
     Check(Value),
-    /// Back to the head. The moves are those that end the body.
+    /// End of a loop's body: the driver returns to the head. The moves are the last ones of the body.
     Repeat(&'a [Move]),
-    /// The method ends: its outputs and states are as they are to be.
+    /// End of the method: its outputs and states have their final contents.
     Leave,
 }
 
-/// The list of a method.
+/// Makes the list of a method.
 pub(in crate::lower) fn of_method<'a>(function: &Function, nodes: &'a [Node]) -> Vec<Work<'a>> {
     let mut work = vec![Work::Enter];
     linearise(function, nodes, &mut work);

@@ -15,24 +15,24 @@ use crate::lower::pool::Pool;
 use crate::plan::{Lifetimes, Plan};
 use crate::program::{Method, Port};
 
-/// A method, its plan and what reports and checks want to know of it.
+/// A lowered method, with its plan and data for reports and checks.
 pub struct LoweredMethod {
-    /// The method for each machine: its steps differ, all else is the same.
+    /// The method for each machine. Only the steps differ.
     pub levels: Vec<Method>,
     /// Its plan.
     pub plan: Plan,
-    /// For each kernel call whether it is for a GPU.
+    /// `true` for each kernel call whose group is marked for a GPU.
     pub marks: Vec<bool>,
     /// Live byte ranges after each kernel call.
     pub live: LiveRanges,
-    /// The tensors that are live where most is.
+    /// The live tensors at the step that needs most memory.
     pub peak: Peak,
 }
 
 /// Writes the kernels and steps of a planned method. `bands` are the values that are bands of others.
 ///
 /// # Errors
-/// When an operation has no lowering.
+/// A diagnostic if an operation has no lowering.
 pub(in crate::lower) fn write(
     frame: &Frame<'_>,
     grouped: &Grouped,
@@ -53,10 +53,10 @@ pub(in crate::lower) fn write(
         let written = emission.write(&planned.items, pool);
         let Written { steps: of_level, calls: of_steps } = written.map_err(|(error, group)| frame.unsupported(function, group, &error))?;
         steps.push(of_level);
-        // The same for all levels.
+        // The calls are the same for all levels.
         calls = of_steps;
     }
-    // The next kernel of a group may read working memory of the one before.
+    // The next kernel of a group may read working memory of the previous one.
     let live_at = |&(step, is_last): &(usize, bool)| {
         if is_last { lifetimes.live_after(plan, step) } else { lifetimes.live_within(request, plan, step) }
     };
@@ -87,7 +87,7 @@ pub(in crate::lower) fn write(
     Ok(LoweredMethod { levels, plan: plan.clone(), marks, live, peak })
 }
 
-/// Outputs that are the same in every call, with what they are: constants of the method as the module has it.
+/// Adds the values of constant outputs: results that are constants in the module.
 fn with_values(module: &Module, method: &ir::Method, mut ports: Vec<Port>) -> Vec<Port> {
     let function = &module.functions[method.function];
     for (port, &value) in ports.iter_mut().zip(&function.results) {
