@@ -16,9 +16,9 @@ pub struct Lowered {
     pub others: Vec<(&'static Machine, Program)>,
     /// The plan of each method.
     pub plans: Vec<Plan>,
-    /// For each method, the bytes of scratch memory that are live after each kernel call.
+    /// The bytes of scratch memory that are live after each kernel call, for each method.
     pub live: Vec<LiveRanges>,
-    /// For each method, the live tensors at the step that needs most memory.
+    /// The live tensors of each method at the step that needs most memory.
     pub peaks: Vec<Peak>,
     /// Reasons why no part of the program runs on the GPU. Empty if some part does, or if no GPU was requested.
     pub not_on_device: Vec<HostReason>,

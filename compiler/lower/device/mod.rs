@@ -1,8 +1,8 @@
-//! The work of a GPU in a program: regions that stand for runs of calls, on memory that mirrors the host's.
+//! The part of a program that runs on a GPU: regions that replace runs of calls, on memory that mirrors the host's.
 //!
-//! The device's machine is one more level while a method is lowered: same groups, same calls, same addresses. So the plan of the host is the plan of
-//! the device's area, and a call can run on either side. Calls of groups that are for the device become dispatches if their kernels can
-//! (`dispatches.rs`); runs of them become regions (`regions.rs`).
+//! The device's machine is one more level while a method is lowered, with the same groups, calls and addresses. So the host's plan is also the plan of
+//! the device's area, and a call can run on either side. Calls of groups for the device become dispatches if their kernels allow it (`dispatches.rs`).
+//! Runs of such calls become regions (`regions.rs`).
 
 mod close_up;
 mod counts;
@@ -30,7 +30,7 @@ use mirror::Mirror;
 use ranges::Bytes;
 use regions::{Both, Cut, Cutter, Decided};
 
-/// The device and the first CPU, with the kernels of each. `marks` says for each call whether it is for the device.
+/// Returns the steps of a method for the device and for the first CPU, with the kernels of each. `marks` is `true` for each call for the device.
 fn both<'s>(
     method: &'s LoweredMethod,
     (device_kernels, host_kernels): (&'s [Kernel], &'s [Kernel]),
@@ -40,12 +40,12 @@ fn both<'s>(
     Some(Both { device, device_kernels, host, host_kernels, marks, live: &method.live })
 }
 
-/// The method for each CPU.
+/// Returns the method for each CPU.
 fn hosts(method: &mut LoweredMethod) -> Option<&mut [Method]> {
     method.levels.split_last_mut().map(|(_, hosts)| hosts)
 }
 
-/// The program that a device is made of, without its methods.
+/// Parts of a program that its device is made from, without the methods.
 pub(super) struct OfProgram<'a> {
     /// The device's machine.
     pub machine: &'static Machine,
@@ -55,14 +55,15 @@ pub(super) struct OfProgram<'a> {
     pub constants: &'a [Blob],
     /// The program's variables, and their bytes.
     pub variables: (&'a mut Vec<Variable>, &'a mut u64),
-    /// True if variables that only the device touches live there.
+    /// `true` if variables that only the device uses live there.
     pub needs_device: bool,
 }
 
-/// The device of a program, whose regions then are in the methods' steps for CPUs. Variables that live on the device are taken out of the program's.
+/// Makes the device of a program. Regions replace runs of calls in the methods' steps for CPUs. Variables that live on the device are removed from the
+/// program.
 ///
 /// # Errors
-/// Where it does nothing: why not, each reason once.
+/// The reasons why the device does no work, each once.
 pub(super) fn device(program: OfProgram<'_>, methods: &mut [LoweredMethod]) -> Result<Device, Vec<HostReason>> {
     let mut host_calls = Vec::new();
     let placed = placed(program, methods, &mut host_calls);
@@ -80,7 +81,7 @@ pub(super) fn device(program: OfProgram<'_>, methods: &mut [LoweredMethod]) -> R
     }
 }
 
-/// The device without the calls that stay on the host, which are added to a list.
+/// Makes the device, except its `host_calls`. Calls that stay on the host are added to a list. `None` if the device does no work.
 fn placed(program: OfProgram<'_>, methods: &mut [LoweredMethod], host_calls: &mut Vec<HostCall>) -> Option<Device> {
     let OfProgram { machine, kernels, constants, variables: (variables, variable_bytes), needs_device } = program;
     let (device_kernels, host_kernels) = (kernels.last()?, kernels.first()?);
@@ -132,15 +133,15 @@ fn placed(program: OfProgram<'_>, methods: &mut [LoweredMethod], host_calls: &mu
     })
 }
 
-/// Staging memory of a region.
+/// Returns the bytes of staging memory that a region needs.
 fn staged(region: &DeviceRegion) -> u64 {
     let crossings = region.enter.iter().chain(&region.leave);
     crossings.map(|crossing| crossing.staging + crossing.bytes.next_multiple_of(4)).max().unwrap_or(0)
 }
 
-/// Puts regions in the place of the runs of a method's steps.
+/// Replaces runs of a method's steps by regions.
 fn apply(cuts: &[Cut], steps: &mut Vec<Step>) {
-    // From the end, so that the numbers of steps before stay what they are.
+    // The last cut comes first, so that the positions of earlier steps stay valid.
     for cut in cuts.iter().rev() {
         let mut list = &mut *steps;
         for &(number, second) in &cut.path {

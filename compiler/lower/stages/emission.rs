@@ -35,7 +35,7 @@ pub(super) struct Emission<'a> {
 /// Steps of one level.
 pub(super) struct Written {
     pub steps: Vec<Step>,
-    /// For each kernel call, in order: the position of its item, and `true` if it is the last call of this item.
+    /// The kernel calls, in order: the position of each call's item, and `true` if it is the last call of this item.
     pub calls: Vec<(usize, bool)>,
 }
 

@@ -22,7 +22,7 @@ pub(in crate::lower) struct Grouped {
     /// The tensor of each output.
     pub outputs: Vec<Value>,
     pub states: Vec<StatePlace>,
-    /// For each destination of simultaneous moves, a value that can hold it for a time if the moves form a cycle.
+    /// A spare value for each destination of simultaneous moves. It holds this value for a time if the moves form a cycle.
     pub spares: FxHashMap<Value, Value>,
     pub subtensors: Subtensors,
 }
