@@ -69,7 +69,7 @@ fn point(item: &Item<'_>, resolver: &Resolver<'_>, ends: &Ends<'_>) -> Point {
             point.writes = point.moves.iter().map(|m| m.to).collect();
         }
         Work::Test(condition) | Work::Check(condition) => point.reads = vec![resolver.base(condition)],
-        // The results of a branch or a round are still needed after the other branch or round.
+        // The results of a branch are needed after the other branch, and the results of a round in the next round.
         Work::Else(moves) | Work::Repeat(moves) => point.reads = moves.iter().map(|m| m.to).collect(),
         Work::Leave => point.reads = ends.read().map(|v| resolver.root(v)).chain(states.iter().map(StatePlace::last)).collect(),
         Work::End | Work::Loop => {}
