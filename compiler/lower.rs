@@ -1,47 +1,17 @@
 //! Lowering of a module to a [`Program`]: groups, schedules, one memory plan a method, then kernels with all addresses.
 
-mod addresses;
 mod alike;
-mod areas;
-mod bands;
-mod checked;
-mod chosen;
-mod copies;
 mod device;
-mod emission;
-mod extents;
-mod frame;
-mod fusions;
-mod grouped;
-mod held;
-mod imported;
-mod lending;
+mod division;
 mod lowered;
-mod memory_map;
+mod memory;
 mod method;
-mod moving;
-mod needs;
 mod options;
-mod overwriting;
-mod parts;
-mod placed;
-mod places;
-mod planned;
 mod pool;
-mod resolver;
-mod shortened;
-mod staged;
-mod steps;
-mod streams;
-mod tensors;
+mod search;
+mod stages;
 #[cfg(test)]
 mod testing;
-mod together;
-mod trials;
-mod values;
-mod variables;
-mod work;
-mod written;
 
 pub use crate::schedule::{Goal, Threads};
 pub use lowered::{LiveRanges, Lowered, Peak};
@@ -49,13 +19,16 @@ pub use options::{Options, PlanSource};
 
 use crate::diagnostic::Diagnostics;
 use crate::ir::Verified;
+use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::program::{Method, Program};
-use device::{Lightened, Parts, Sides};
-use frame::bug;
+use crate::program::{Blob, Device, HostReason, Program};
+use device::OfProgram;
+use division::ranges;
+use memory::variables::Variables;
 use pool::Pool;
+use stages::frame::bug;
+use stages::written::LoweredMethod;
 use std::sync::Arc;
-use variables::Variables;
 
 /// Lowers every method for the machine of the options.
 ///
@@ -65,84 +38,99 @@ pub fn lower(module: Verified<'_>, options: Options) -> Result<Lowered, Diagnost
     lower_levels(module, options, &[])
 }
 
-/// Lowers every method for the machine of the options, and for `others`, whose code is in the same object. The module's GPU part becomes
-/// regions of the program's device, if the options have one.
+/// Lowers every method for the machine of the options, and for `others`, whose code is in the same object. If the options have a GPU, the module's
+/// part for a GPU becomes regions of the program's device.
 ///
 /// # Errors
 /// One diagnostic for each operator without a lowering; a bug's diagnostic if a plan does not pass the checker.
 pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static Machine]) -> Result<Lowered, Diagnostics> {
     let gpu = options.gpu.filter(|_| module.is_for_gpu());
     let options = Options { gpu, ..options };
-    let machines: Vec<&'static Machine> = std::iter::once(options.machine).chain(others.iter().copied()).chain(gpu).collect();
-    let cpus = 1 + others.len();
+    let cpus: Vec<&'static Machine> = std::iter::once(options.machine).chain(others.iter().copied()).collect();
+    let machines: Vec<&'static Machine> = cpus.iter().copied().chain(gpu).collect();
     let mut pool = Pool::new(module.open_constants, machines.len());
     let mut variables = Variables::new(module.module(), &mut pool)?;
-    let mut methods = Vec::new();
-    let (mut plans, mut live, mut peaks, mut marks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut failures = Vec::new();
-    for method in &module.methods {
-        match method::lower(module, method, (options, &machines), &variables, &mut pool) {
-            Ok(lowered) => {
-                methods.push(lowered.levels);
-                plans.push(lowered.plan);
-                live.push(lowered.live);
-                peaks.push(lowered.peak);
-                marks.push(lowered.marks);
-            }
-            Err(Diagnostics(list)) => failures.extend(list),
-        }
-    }
-    if !failures.is_empty() {
-        failures.dedup();
-        return Err(Diagnostics(failures));
-    }
+    let mut methods = lower_methods(module, (options, &machines), &variables, &mut pool)?;
     if !module.open_constants {
-        for (level, machine) in machines.iter().enumerate().take(cpus) {
-            let steps = methods.iter_mut().map(|levels| &mut levels[level].steps[..]).collect();
+        for (level, machine) in cpus.iter().enumerate() {
+            let steps = methods.iter_mut().map(|method| &mut method.levels[level].steps[..]).collect();
             alike::join(level, machine, steps, &mut pool);
         }
     }
     let (mut kernels, constants) = pool.finish();
-    let device = gpu.map_or(Err(vec![]), |gpu| {
-        let sides = methods.iter_mut().zip(marks.iter().zip(&live)).map(|(levels, (marks, live))| Sides { levels, marks, live });
-        let of_program = (&mut variables.list, &mut variables.bytes);
-        let needs_device = options.needs_device;
-        let parts = Parts { machine: gpu, kernels: &kernels, constants: &constants, variables: of_program, needs_device };
-        device::device(parts, sides.collect())
-    });
-    let device = device.map(|mut device| {
-        if !options.needs_device {
-            let of_level = |level: usize| (machines[level], methods.iter().map(|levels| &levels[level]).collect(), &kernels[level][..]);
-            device.estimate = device::estimate::estimate(&device, (0..cpus).map(of_level));
-        }
-        if options.needs_device {
-            let reported = plans.iter_mut().zip(&mut live).zip(&mut peaks);
-            let of_methods = methods.iter_mut().map(|levels| &mut levels[..cpus]).zip(reported);
-            let lightened = of_methods.map(|(levels, ((plan, live), peak))| Lightened { levels, plan, live, peak });
-            device::lighten(&mut device, &mut kernels[..cpus], lightened);
-        }
-        device
-    });
-    let (device, not_on_device) = match device {
+    let (device, not_on_device) = match on_device(options, &cpus, (&mut kernels, &constants), &mut variables, &mut methods) {
         Ok(device) => (Some(Arc::new(device)), vec![]),
         Err(reasons) => (None, reasons),
     };
-    if together::takes(options) {
+    if ranges::takes(options) {
         for (level, kernels) in kernels.iter().enumerate() {
-            let steps = methods.iter_mut().map(|levels: &mut Vec<Method>| &mut levels[level].steps);
-            steps.for_each(|steps| together::join(steps, kernels, options.threads));
+            methods.iter_mut().for_each(|method| ranges::join(&mut method.levels[level].steps, kernels, options.threads));
         }
     }
-    let mut programs = kernels.into_iter().enumerate().take(cpus).map(|(level, kernels)| Program {
+    let mut programs = kernels.into_iter().enumerate().take(cpus.len()).map(|(level, kernels)| Program {
         kernels,
         constants: constants.clone(),
         variables: variables.list.clone(),
         variable_bytes: variables.bytes,
-        methods: methods.iter().map(|levels: &Vec<Method>| levels[level].clone()).collect(),
+        methods: methods.iter().map(|method| method.levels[level].clone()).collect(),
         device: device.clone(),
         max_iterations: None,
     });
     let program = programs.next().ok_or_else(|| bug("there is no machine to lower for"))?;
     let others = others.iter().copied().zip(programs).collect();
-    Ok(Lowered { machine: options.machine, program, others, plans, live, peaks, not_on_device })
+    let mut lowered = Lowered { machine: options.machine, program, others, plans: vec![], live: vec![], peaks: vec![], not_on_device };
+    for LoweredMethod { plan, live, peak, .. } in methods {
+        lowered.plans.push(plan);
+        lowered.live.push(live);
+        lowered.peaks.push(peak);
+    }
+    Ok(lowered)
+}
+
+/// Lowers every method for some machines.
+///
+/// # Errors
+/// The diagnostics of all methods, each once.
+fn lower_methods(
+    module: Verified<'_>,
+    of_options: (Options, &[&'static Machine]),
+    variables: &Variables,
+    pool: &mut Pool,
+) -> Result<Vec<LoweredMethod>, Diagnostics> {
+    let (mut methods, mut failures) = (Vec::new(), Vec::new());
+    for method in &module.methods {
+        match method::lower(module, method, of_options, variables, pool) {
+            Ok(lowered) => methods.push(lowered),
+            Err(Diagnostics(list)) => failures.extend(list),
+        }
+    }
+    failures.dedup();
+    if failures.is_empty() { Ok(methods) } else { Err(Diagnostics(failures)) }
+}
+
+/// Moves work to the device of the options: regions replace runs of calls in the steps of `methods`. `kernels` has a list for each machine, with
+/// the device last.
+///
+/// # Errors
+/// The reasons why the device does no work; an empty list if the options have no device.
+fn on_device(
+    options: Options,
+    cpus: &[&'static Machine],
+    (kernels, constants): (&mut [Vec<Kernel>], &[Blob]),
+    variables: &mut Variables,
+    methods: &mut [LoweredMethod],
+) -> Result<Device, Vec<HostReason>> {
+    let machine = options.gpu.ok_or_else(Vec::new)?;
+    let (of_program, needs_device) = ((&mut variables.list, &mut variables.bytes), options.needs_device);
+    let program = OfProgram { machine, kernels, constants, variables: of_program, needs_device };
+    let mut device = device::device(program, methods)?;
+    if needs_device {
+        device::lighten(&mut device, &mut kernels[..cpus.len()], methods);
+    } else {
+        let of_level = |(level, &machine): (usize, &&'static Machine)| {
+            (machine, methods.iter().map(|method| &method.levels[level]).collect(), &kernels[level][..])
+        };
+        device.estimate = device::estimate::estimate(&device, cpus.iter().enumerate().map(of_level));
+    }
+    Ok(device)
 }

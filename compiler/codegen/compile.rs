@@ -411,7 +411,7 @@ mod tests {
     use crate::interface::Layout;
     use crate::kernel::{KernelBuilder, Lane, Type};
     use crate::machine::Machine;
-    use crate::program::{MemoryMap, Method, Origin, Parts, Step};
+    use crate::program::{Method, Origin, Parts, Step};
     use crate::target::{level, target};
 
     fn program() -> Program {
@@ -420,21 +420,7 @@ mod tests {
             let origin = Origin { operators: vec![(kernel as u32 + 40, format!("OP{kernel}"))], ..Origin::default() };
             Step::Call(Call { kernel, arguments: vec![], integers: vec![], extents: vec![], slices: None, parts: None, origin })
         };
-        let method = Method {
-            name: "run".into(),
-            inputs: vec![],
-            outputs: vec![],
-            steps: vec![call(1), call(0), call(2)],
-            scratch_bytes: 0,
-            lower_bound: 0,
-            optimal: true,
-            memory_map: MemoryMap::default(),
-            scratch_bytes_alone: None,
-            area_bytes: vec![],
-            moving: crate::program::Moving::default(),
-            input_extents: vec![],
-            output_extents: vec![],
-        };
+        let method = Method { name: "run".into(), steps: vec![call(1), call(0), call(2)], optimal: true, ..Method::default() };
         Program { kernels: ["a", "b", "c"].map(kernel).into(), methods: vec![method], ..Program::default() }
     }
 

@@ -72,7 +72,6 @@ fn literal(number: Scalar) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::MemoryMap;
 
     fn output(element: ElementType, shape: &[u64], bytes: &[u8]) -> Port {
         Port {
@@ -89,21 +88,7 @@ mod tests {
     }
 
     fn declared(outputs: Vec<Port>) -> String {
-        let method = Method {
-            name: "m".into(),
-            inputs: vec![],
-            outputs,
-            input_extents: vec![],
-            output_extents: vec![],
-            steps: vec![],
-            scratch_bytes: 0,
-            lower_bound: 0,
-            optimal: true,
-            memory_map: MemoryMap::default(),
-            scratch_bytes_alone: None,
-            area_bytes: vec![],
-            moving: crate::program::Moving::default(),
-        };
+        let method = Method { name: "m".into(), outputs, optimal: true, ..Method::default() };
         let mut text = String::new();
         declare(&mut text, &method, "NET_M");
         text

@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostics;
 use crate::ir::{ElementType, PortNotes};
 use crate::kernel::{BufferKind, DotOp, Inst, Kernel, KernelBuilder, Lane, Statement, Type, Value};
 use crate::machine::{DotProduct, Machine};
-use crate::program::{Address, Call, MemoryMap, Method, Origin, Port, Program, Step};
+use crate::program::{Address, Call, Method, Origin, Port, Program, Step};
 use std::time::{Duration, Instant};
 
 /// Rates per second.
@@ -104,15 +104,8 @@ fn method(number: usize, (input, output): (u64, u64)) -> Method {
         inputs: vec![port("x", input)],
         outputs: vec![port("y", output)],
         steps: vec![Step::Call(call)],
-        scratch_bytes: 0,
-        lower_bound: 0,
         optimal: true,
-        memory_map: MemoryMap::default(),
-        scratch_bytes_alone: None,
-        area_bytes: vec![],
-        moving: crate::program::Moving::default(),
-        input_extents: vec![],
-        output_extents: vec![],
+        ..Method::default()
     }
 }
 

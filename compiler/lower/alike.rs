@@ -1,5 +1,5 @@
-//! Kernels that differ in numbers only become one that reads them from memory (`kernel/passes/numbers.rs`), where that makes less of code and
-//! numbers: layers of one shape have zero points, scales and shifts of their own, and the same code otherwise.
+//! Merging of kernels that differ only in constants. The merged kernel reads the constants from memory (`kernel/passes/numbers.rs`). Layers of one
+//! shape often differ only in zero points, scales and shifts. Kernels are merged only if this makes code and constants together smaller.
 
 use super::pool::Pool;
 use crate::kernel::passes::numbers::{Number, Reading, Slots, outline};
@@ -8,13 +8,13 @@ use crate::machine::Machine;
 use crate::program::{Address, Step, change_calls};
 use rustc_hash::FxHashMap;
 
-/// Kernels of fewer statements are hardly longer than what a call and its numbers take.
+/// Minimum number of statements of a kernel to be merged. Shorter kernels are hardly longer than a call and its constants.
 const FEWEST_STATEMENTS: usize = 32;
 
-/// Bytes of code that a statement becomes at least, one with another.
+/// Estimated minimum bytes of machine code for a statement, on average.
 const LEAST_BYTES: usize = 8;
 
-/// Joins the kernels of a level, whose machine and steps are given, and lets calls pass what they then read.
+/// Merges kernels of a level. The calls in `steps` are changed to the merged kernels, and pass the addresses of their constants.
 pub(super) fn join(level: usize, machine: &Machine, steps: Vec<&mut [Step]>, pool: &mut Pool) {
     let mut kernels = pool.take_kernels(level);
     let reading = Reading { stored: u32::from(machine.vector_bytes()).max(8), shifts_by_lane: machine.shifts_by_lane };
@@ -52,13 +52,13 @@ pub(super) fn join(level: usize, machine: &Machine, steps: Vec<&mut [Step]>, poo
     pool.set_kernels(level, kept.map(|(_, (kernel, _))| kernel).collect());
 }
 
-/// What a kernel becomes: itself or another one, with further arguments.
+/// The replacement of a kernel: the position of the kernel that does its work, and the arguments that its calls add.
 struct Joined {
     into: usize,
     arguments: Vec<Address>,
 }
 
-/// The positions of kernels that become one.
+/// Returns classes of kernels with equal outlines, as lists of positions. Each class has at least two kernels.
 fn classes(outlines: &[(Kernel, Vec<Number>)]) -> Vec<Vec<usize>> {
     let mut classes: Vec<Vec<usize>> = Vec::new();
     let mut by_outline: FxHashMap<&Kernel, usize> = FxHashMap::default();
@@ -78,14 +78,14 @@ fn statements(region: &Region) -> usize {
     region.statements.iter().map(|statement| 1 + inner(statement)).sum()
 }
 
-/// Whether one kernel and the numbers of all are clearly smaller than the kernels: by code for at least each number twice over.
+/// Tests whether a merge pays: the estimated code that it saves must be at least twice the bytes of all members' constants.
 fn pay(slots: &Slots, members: &[(&Kernel, &[Number])], reading: Reading) -> bool {
     let numbers = members.len() * slots.len() * reading.stored as usize;
     let code = (members.len() - 1) * statements(&members[0].0.body) * LEAST_BYTES;
     2 * numbers <= code
 }
 
-/// What the call of a kernel passes: the place of each buffer in a constant with its numbers.
+/// Returns the arguments that a kernel's calls add: the address of each slot in a new constant, which holds the kernel's numbers.
 fn arguments(slots: &Slots, numbers: &[Number], name: &str, pool: &mut Pool) -> Vec<Address> {
     if slots.is_empty() {
         return vec![];

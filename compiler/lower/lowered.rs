@@ -1,11 +1,11 @@
-//! A lowered module with what the reports say about it.
+//! A lowered module, with the data for reports.
 
 use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::program::{HostReason, Level, Program};
 use std::ops::Range;
 
-/// A lowered module with what the reports say about it.
+/// A lowered module, with the data for reports.
 #[derive(Debug)]
 pub struct Lowered {
     /// The machine that the program is for.
@@ -16,22 +16,22 @@ pub struct Lowered {
     pub others: Vec<(&'static Machine, Program)>,
     /// The plan of each method.
     pub plans: Vec<Plan>,
-    /// For each method, the bytes of scratch memory that are live after each kernel call.
+    /// The bytes of scratch memory that are live after each kernel call, for each method.
     pub live: Vec<LiveRanges>,
-    /// For each method, what is live where most is.
+    /// The live tensors of each method at the step that needs most memory.
     pub peaks: Vec<Peak>,
-    /// Why no part of what is for a GPU has code for one; empty where some has, or nobody asked for it.
+    /// Reasons why no part of the program runs on the GPU. Empty if some part does, or if no GPU was requested.
     pub not_on_device: Vec<HostReason>,
 }
 
 impl Lowered {
-    /// The programs with their machines, in the order in which they were asked for.
+    /// Returns the programs with their machines, in the order of the request.
     pub fn levels(&self) -> Vec<Level<'_>> {
         let others = self.others.iter().map(|(machine, program)| Level { machine, program });
         std::iter::once(Level { machine: self.machine, program: &self.program }).chain(others).collect()
     }
 
-    /// Bounds the rounds of every loop.
+    /// Limits the number of rounds of every loop in all programs.
     pub fn set_max_iterations(&mut self, rounds: Option<u64>) {
         self.program.max_iterations = rounds;
         self.others.iter_mut().for_each(|(_, program)| program.max_iterations = rounds);
@@ -41,7 +41,7 @@ impl Lowered {
 /// Live byte ranges after each kernel call of a method.
 pub type LiveRanges = Vec<Vec<Range<u64>>>;
 
-/// What is live at the step that needs most memory.
+/// The tensors that are live at the step that needs most memory.
 #[derive(Clone, Debug)]
 pub struct Peak {
     /// Live bytes.

@@ -1,24 +1,24 @@
 //! One method through all stages: grouped, chosen, placed, planned, written.
 //!
-//! Which operators are computed band by band, and which groups merge, is tried: a trial goes as far as the plan, whose size tells.
+//! Bands of rows and merges of groups are chosen by trials. A trial goes as far as the memory plan, and the size of the plan decides.
 
-use super::bands::{self, Candidate, Terms};
-use super::chosen::{self, Purpose};
-use super::frame::Frame;
-use super::fusions;
-use super::grouped::Grouped;
-use super::imported;
-use super::needs::KnownNeeds;
+use super::memory::imported;
+use super::memory::variables::Variables;
 use super::options::{Options, PlanSource};
-use super::overwriting;
-use super::placed::Placed;
-use super::planned::{self, Planned};
 use super::pool::Pool;
-use super::shortened;
-use super::staged::{Shortened, Staged};
-use super::trials;
-use super::variables::Variables;
-use super::written::{LoweredMethod, write};
+use super::search::bands::{self, Candidate, Terms};
+use super::search::merges;
+use super::search::needs::KnownNeeds;
+use super::search::overwriting;
+use super::search::shortened;
+use super::search::special::{Overwriting, Shortened};
+use super::search::trials;
+use super::stages::chosen::{self, Purpose};
+use super::stages::frame::Frame;
+use super::stages::grouped::Grouped;
+use super::stages::placed::Placed;
+use super::stages::planned::{self, Planned};
+use super::stages::written::{LoweredMethod, write};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::fuse::flow::Flow;
 use crate::fuse::unroll::{self, FlowError};
@@ -54,14 +54,14 @@ pub(super) fn lower(
         packed,
         plans,
         orders,
-        staged: &Staged::None,
+        overwriting: &Overwriting::None,
         shortened: &Shortened::default(),
     };
     let trial = Frame { options: Options { effort: Effort::Trial, ..options }, ..frame };
     let (candidate, fusions) = cut_and_merged(&frame, &trial, flow)?;
-    let staged = &overwriting::choose(&trial, &candidate, &fusions)?;
-    let shortened = &shortened::choose(&Frame { staged, ..trial }, &candidate, &fusions)?;
-    let frame = Frame { staged, shortened, ..frame };
+    let overwriting = &overwriting::choose(&trial, &candidate, &fusions)?;
+    let shortened = &shortened::choose(&Frame { overwriting, ..trial }, &candidate, &fusions)?;
+    let frame = Frame { overwriting, shortened, ..frame };
     let alone = Frame { options: Options { threads: Threads::ALONE, ..options }, ..frame };
     let alone = match options.threads.count {
         0 | 1 => None,
@@ -71,22 +71,23 @@ pub(super) fn lower(
     let grouped = Grouped::new(&frame, candidate.flow, &fusions)?;
     let items = chosen::choose(&frame, &grouped, &grouped.work(), Purpose::Kernels)?;
     let placed = Placed::new(&frame, &grouped, &items);
-    let planned = Planned::new(&frame, &placed, items, &candidate.parts, Purpose::Kernels)?;
-    let mut lowered = write(&frame, &grouped, &planned, &candidate.parts, pool)?;
+    let planned = Planned::new(&frame, &placed, items, &candidate.bands, Purpose::Kernels)?;
+    let mut lowered = write(&frame, &grouped, &planned, &candidate.bands, pool)?;
     lowered.levels.iter_mut().for_each(|level| level.scratch_bytes_alone = alone);
     Ok(lowered)
 }
 
-/// How far above what the file plans an arena may be for more to be given for less memory: what is further away is not reached.
+/// Maximum ratio of the arena to the scratch memory of the file's plan for dearer cuts to be tried. A larger arena would not reach the file's size.
 const NEAR: f64 = 1.25;
 
-/// The method with the cuts and merges that are worth it. Where its arena is above what the file needs, and dearer cuts bring it there, these are made.
+/// Chooses cuts and merges for a method. If the arena is larger than the scratch memory of the file's plan, dearer cuts are tried, too. They are used
+/// if they make the arena at most as large as that.
 fn cut_and_merged(frame: &Frame<'_>, trial: &Frame<'_>, flow: Flow) -> Result<(Candidate, Fusions), Diagnostics> {
     let on = |terms: &Terms, flow: Flow| {
         // Merges make some arenas smaller: a large result that only its readers' group needs is never stored.
         let least = |candidate: &Candidate| Ok(arena(trial, candidate, &Fusions::none())?.min(arena(trial, candidate, &Fusions::All)?));
         let candidate = bands::choose(frame.module, flow, (frame.options, terms), least)?;
-        let fusions = merges(frame, trial, &candidate)?;
+        let fusions = chosen_merges(frame, trial, &candidate)?;
         Ok::<_, Diagnostics>((candidate, fusions))
     };
     let state = ALIGNMENT + frame.variables.bytes.next_multiple_of(ALIGNMENT);
@@ -103,33 +104,33 @@ fn cut_and_merged(frame: &Frame<'_>, trial: &Frame<'_>, flow: Flow) -> Result<(C
     Ok((candidate, fusions))
 }
 
-/// The merges of groups that do not make the arena larger.
-fn merges(frame: &Frame<'_>, trial: &Frame<'_>, candidate: &Candidate) -> Result<Fusions, Diagnostics> {
+/// Chooses the merges of groups that do not enlarge the arena.
+fn chosen_merges(frame: &Frame<'_>, trial: &Frame<'_>, candidate: &Candidate) -> Result<Fusions, Diagnostics> {
     let all = match frame.options.plan {
-        // The plan of the file is one for the tensors of the file.
+        // The file's plan has places only for the file's own tensors.
         PlanSource::Program => vec![],
         PlanSource::Own | PlanSource::Smallest => fuse::group(candidate.flow.clone(), frame.module, &Fusions::All).merges,
     };
-    let fusions = fusions::choose(&all, |fusions| arena(trial, candidate, fusions))?;
-    // The trials look less far than the plan that is used.
+    let fusions = merges::choose(&all, |fusions| arena(trial, candidate, fusions))?;
+    // Trials use a shorter search than the final plan, so the choice is checked at the final effort.
     if fusions.is_empty() {
         return Ok(fusions);
     }
     let (without, with) = parallel::both(|| arena(frame, candidate, &Fusions::none()), || arena(frame, candidate, &fusions));
     if with? > without? {
-        return fusions::choose(&all, |fusions| arena(frame, candidate, fusions));
+        return merges::choose(&all, |fusions| arena(frame, candidate, fusions));
     }
     Ok(fusions)
 }
 
-/// The bytes of the arena of a method with some merges of its groups.
+/// Returns the arena size in bytes of a method with given merges. The requests to the planner are kept in the candidate.
 fn arena(frame: &Frame<'_>, candidate: &Candidate, fusions: &Fusions) -> Result<u64, Diagnostics> {
     let (Fusions::These(merges), PlanSource::Own | PlanSource::Smallest) = (fusions, frame.options.plan) else {
         return arena_of(frame, candidate, fusions, &candidate.known);
     };
     let mut merges: Vec<Merge> = merges.iter().copied().collect();
     merges.sort_unstable_by_key(|merge| (merge.first, merge.second));
-    // Two efforts are made for one request.
+    // The request does not depend on the planner's effort, so both efforts share it.
     let request = candidate.requests.get(&merges, || {
         let purpose = Purpose::Trial(&candidate.known);
         let grouped = Grouped::new(frame, candidate.flow.clone(), fusions)?;
@@ -140,7 +141,7 @@ fn arena(frame: &Frame<'_>, candidate: &Candidate, fusions: &Fusions) -> Result<
     planned::own_arena(frame, &Request { effort: frame.options.effort, ..Request::clone(&request) })
 }
 
-/// The same, where groups need what is known.
+/// Returns the arena size of a method, planned from the start. `known` has the needs of schedules from earlier trials.
 fn arena_of(frame: &Frame<'_>, candidate: &Candidate, fusions: &Fusions, known: &KnownNeeds) -> Result<u64, Diagnostics> {
     trials::planned(frame, candidate, fusions, known, |_, planned| planned.plan.arena_bytes)
 }

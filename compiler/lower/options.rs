@@ -1,30 +1,30 @@
-//! What lowering is asked for.
+//! Options of lowering.
 
 use crate::machine::Machine;
 use crate::plan::Effort;
 use crate::schedule::{Goal, Threads};
 
-/// What lowering is asked for.
+/// Options of lowering.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The machine that schedules are chosen for.
     pub machine: &'static Machine,
-    /// How far the planner searches.
+    /// Search effort of the planner.
     pub effort: Effort,
-    /// Which plan is used.
+    /// The memory plan that is used.
     pub plan: PlanSource,
-    /// What the code is to be like.
+    /// The goal of the code: speed or size.
     pub goal: Goal,
-    /// The threads that kernels are cut for.
+    /// The threads that kernels are divided for.
     pub threads: Threads,
-    /// The GPU that does what is marked for one, if any does.
+    /// The GPU that computes the operators marked for one, if any.
     pub gpu: Option<&'static Machine>,
-    /// Whether the program runs with a device only: variables that only it touches then live there, and what it does has no code for the host.
+    /// `true` if the program always runs with the device. Variables that only the device uses then live there, and the device's calls have no host code.
     pub needs_device: bool,
 }
 
 impl Options {
-    /// Fast code for a machine, with a plan of our own and no long search for it.
+    /// Returns the default options for a machine: fast code, one thread, no GPU, and our own plan with a normal search.
     pub fn new(machine: &'static Machine) -> Self {
         Self {
             machine,
@@ -38,14 +38,14 @@ impl Options {
     }
 }
 
-/// Whose memory plan is used.
+/// Source of the memory plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PlanSource {
-    /// Ours.
+    /// Our planner.
     #[default]
     Own,
-    /// Ours, with chains in bands of rows and regions batch by batch wherever that saves anything, as with the greatest effort.
+    /// Our planner, with bands of rows and batches wherever they save memory, as with the maximum effort.
     Smallest,
-    /// The one in the program file, for every tensor that survives fusion.
+    /// The plan in the program file, for every tensor that survives fusion.
     Program,
 }

@@ -1,5 +1,5 @@
-//! Kernels and constants of a program, each kept once. Open constants are one only where they are the same bytes of the file:
-//! that others are equal may be chance, and the weights that take their place need not be.
+//! Kernels and constants of a program, without duplicates. Open constants (external weights) are merged only if they are the same range of the file.
+//! Other equal contents may be equal by chance, and may differ in the weights that replace them.
 
 use crate::ir::{Data, EqualData};
 use crate::kernel::Kernel;
@@ -7,11 +7,11 @@ use crate::program::Blob;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
-/// Collects kernels, a list a CPU level, and constants; equal ones are one. Order is that of first use.
+/// Collects the kernels of each CPU level and the constants, in the order of first use. Equal ones are kept once.
 pub struct Pool {
     kernels: Vec<Kernels>,
     constants: Vec<Blob>,
-    /// Positions of constants.
+    /// Positions of constants in `constants`, by their contents.
     by_bytes: EqualData<usize>,
 }
 
@@ -19,32 +19,32 @@ pub struct Pool {
 #[derive(Clone, Default)]
 struct Kernels {
     list: Vec<Kernel>,
-    /// Positions of kernels by the hash of all but their name.
+    /// Positions of kernels in `list`, by the hash of everything except the name.
     by_shape: FxHashMap<u64, Vec<usize>>,
 }
 
 impl Pool {
-    /// An empty pool for some levels, for a module whose constants are open or not.
+    /// Makes an empty pool for a number of levels. `open` says that the module's constants are external.
     pub fn new(open: bool, levels: usize) -> Self {
         Self { kernels: vec![Kernels::default(); levels], constants: vec![], by_bytes: EqualData::new(open) }
     }
 
-    /// The position of a kernel of a level, added under `name` if none does the same.
+    /// Returns the position of a kernel in a level. Adds it as `name` if the level has no equal kernel.
     pub fn kernel(&mut self, level: usize, kernel: Kernel, name: String) -> usize {
         self.kernels[level].position(kernel, name)
     }
 
-    /// The kernels of a level, which are gone from the pool then.
+    /// Takes the kernels of a level out of the pool.
     pub fn take_kernels(&mut self, level: usize) -> Vec<Kernel> {
         std::mem::take(&mut self.kernels[level]).list
     }
 
-    /// Sets the kernels of a level, when no more are added.
+    /// Sets the kernels of a level. No kernel may be added later.
     pub fn set_kernels(&mut self, level: usize, list: Vec<Kernel>) {
         self.kernels[level].list = list;
     }
 
-    /// The position of a constant.
+    /// Returns the position of a constant, and adds it if it is new.
     pub fn constant(&mut self, data: &Data, name: impl FnOnce() -> String) -> u32 {
         let position = self.by_bytes.first(data, self.constants.len());
         if position == self.constants.len() {
@@ -54,7 +54,7 @@ impl Pool {
         position as u32
     }
 
-    /// The kernels of each level, and the constants, in order.
+    /// Returns the kernels of each level and the constants, in order.
     pub fn finish(self) -> (Vec<Vec<Kernel>>, Vec<Blob>) {
         (self.kernels.into_iter().map(|kernels| kernels.list).collect(), self.constants)
     }

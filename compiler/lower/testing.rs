@@ -1,10 +1,10 @@
-//! For tests: methods of one function, cut into groups.
+//! Helpers of tests: methods of one function, cut into groups.
 
-use super::frame::Frame;
-use super::grouped::Grouped;
+use super::memory::variables::Variables;
 use super::options::Options;
-use super::staged::{Shortened, Staged};
-use super::variables::Variables;
+use super::search::special::{Overwriting, Shortened};
+use super::stages::frame::Frame;
+use super::stages::grouped::Grouped;
 use crate::fuse::{Fusions, unroll};
 use crate::ir::builder::FunctionBuilder;
 use crate::ir::{ElementType, ExpressionBuilder, Function, Module, ScalarOp, TensorType, Type, Value, verify};
@@ -12,12 +12,12 @@ use crate::machine::{MACHINES, Machine};
 use crate::parallel::Memo;
 use crate::schedule::PackedWeights;
 
-/// A parameter of floats.
+/// Adds an f32 parameter to a function.
 pub(super) fn input(builder: &mut FunctionBuilder<'_>, shape: &[u64]) -> Value {
     builder.param(Type::Tensor(TensorType::of(ElementType::F32, shape)), None)
 }
 
-/// The negation of a tensor of floats.
+/// Adds the negation of an f32 tensor to a function.
 pub(super) fn negated(builder: &mut FunctionBuilder<'_>, operand: Value) -> Value {
     let mut expression = ExpressionBuilder::new(&[ElementType::F32]);
     let read = expression.input(0);
@@ -25,12 +25,12 @@ pub(super) fn negated(builder: &mut FunctionBuilder<'_>, operand: Value) -> Valu
     builder.map(&[operand], expression.finish(vec![result])).expect("one operand")
 }
 
-/// The first operand of the instruction that defines a value.
+/// Returns the first operand of the instruction that defines a value.
 pub(super) fn operand(function: &Function, value: Value) -> Value {
     function.insts[function.defining_inst(value).expect("no parameter")].operands[0]
 }
 
-/// Shows a method whose results `build` gives, without merged groups, for some machines.
+/// Groups a method without merges, and passes it to `check`. `build` writes its function and returns the results.
 pub(super) fn with_groups(
     machines: &[&'static Machine],
     build: impl FnOnce(&mut FunctionBuilder<'_>) -> Vec<Value>,
@@ -52,7 +52,7 @@ pub(super) fn with_groups(
         packed: &packed,
         plans: &plans,
         orders: &Memo::default(),
-        staged: &Staged::None,
+        overwriting: &Overwriting::None,
         shortened: &Shortened::default(),
     };
     let grouped = Grouped::new(&frame, flow, &Fusions::none()).expect("static shapes");

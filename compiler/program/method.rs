@@ -7,7 +7,7 @@ use super::step::Step;
 use crate::ir::{Data, ElementType, PortNotes, Quantization};
 
 /// An entry point.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Method {
     /// Name in the model.
     pub name: String,

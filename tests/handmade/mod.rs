@@ -3,7 +3,7 @@
 
 use modelc::ir::{Data, ElementType, PortNotes, Quantization};
 use modelc::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, Kernel, KernelBuilder, Lane, Type, Value};
-use modelc::program::{Address, Blob, Call, MemoryMap, Method, Origin, Port, Program, Step, Variable};
+use modelc::program::{Address, Blob, Call, Method, Origin, Port, Program, Step, Variable};
 
 /// Elements of `forward`'s first input.
 pub const LENGTH: u64 = 37;
@@ -135,12 +135,8 @@ fn method(name: &str, inputs: Vec<Port>, outputs: Vec<Port>, scratch_bytes: u64,
         scratch_bytes,
         lower_bound: scratch_bytes,
         optimal: true,
-        memory_map: MemoryMap::default(),
-        scratch_bytes_alone: None,
-        area_bytes: vec![],
         moving: modelc::program::Moving::default(),
-        input_extents: vec![],
-        output_extents: vec![],
+        ..Method::default()
     }
 }
 

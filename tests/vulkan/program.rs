@@ -8,8 +8,8 @@ use modelc::ir::{Data, ElementType, PortNotes};
 use modelc::kernel::{BufferKind, Kernel, KernelBuilder, Lane, Type};
 use modelc::machine::GPUS;
 use modelc::program::{
-    Address, Blob, Bound, Call, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch,
-    MemoryMap, Method, Origin, Port, Program, Residents, Step, Variable,
+    Address, Blob, Bound, Call, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, Method,
+    Origin, Port, Program, Residents, Step, Variable,
 };
 use std::sync::Arc;
 
@@ -133,8 +133,6 @@ pub fn changed(change: impl FnOnce(&mut Device)) -> Program {
         name: "forward".into(),
         inputs: vec![port("x")],
         outputs: vec![port("y")],
-        input_extents: vec![],
-        output_extents: vec![],
         steps: vec![
             Step::Region { region: 0, otherwise: vec![call(0, Address::Input(0, 0), Address::Scratch(0))] },
             call(1, Address::Scratch(0), Address::Scratch(256)),
@@ -143,10 +141,8 @@ pub fn changed(change: impl FnOnce(&mut Device)) -> Program {
         scratch_bytes: 512,
         lower_bound: 512,
         optimal: true,
-        memory_map: MemoryMap::default(),
-        scratch_bytes_alone: None,
-        area_bytes: vec![],
         moving: modelc::program::Moving::default(),
+        ..Method::default()
     };
     let weights: Vec<u8> = weights().iter().flat_map(|w| w.to_le_bytes()).collect();
     Program {

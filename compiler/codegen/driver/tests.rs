@@ -15,8 +15,8 @@ use crate::interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E
 use crate::ir::{Data, ElementType, PortNotes};
 use crate::machine::machine;
 use crate::program::{
-    Address, Blob, Call, Crossing, End, Level, MemoryMap, Method, Moving, MovingPlace, Origin, Parts, Port, PortExtent, Program, Size,
-    Slices, Step, Streams, Together, Variable, Working,
+    Address, Blob, Call, Crossing, End, Level, Method, Moving, MovingPlace, Origin, Parts, Port, PortExtent, Program, Size, Slices, Step,
+    Streams, Together, Variable, Working,
 };
 
 const LAYOUTS: [Layout; 2] = [Layout { pointer: 4 }, Layout { pointer: 8 }];
@@ -72,12 +72,8 @@ fn program() -> Program {
         output_extents: vec![extent],
         steps: vec![Step::Call(call), Step::Call(cut)],
         scratch_bytes: 320,
-        lower_bound: 0,
         optimal: true,
-        memory_map: MemoryMap::default(),
-        scratch_bytes_alone: None,
-        area_bytes: vec![],
-        moving: Moving::default(),
+        ..Method::default()
     };
     let blob = |bytes: Vec<u8>| Blob { name: String::new(), data: Data::from(bytes) };
     let variable = |offset, bytes, initial| Variable { name: String::new(), offset, bytes, initial };

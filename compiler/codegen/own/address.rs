@@ -1,13 +1,13 @@
-//! Places in memory, and bounds of loops.
+//! Memory addresses, and bounds of loops.
 
 use regalloc2::VReg;
 
-/// What an address starts from.
+/// Base of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Base {
     /// A register.
     Register(VReg),
-    /// The stack arrays of the kernel.
+    /// The kernel's stack arrays.
     Locals,
     /// The caller's arguments on the stack.
     Arguments,
@@ -15,72 +15,72 @@ pub enum Base {
     Pool,
 }
 
-/// A place in memory.
+/// A memory address: a base, a scaled index and a displacement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Address {
-    /// Where it starts.
+    /// The base.
     pub base: Base,
-    /// A register times a power of two, by its exponent.
+    /// A register, and the exponent of the power of two that scales it.
     pub index: Option<(VReg, u8)>,
-    /// Bytes.
+    /// The displacement in bytes.
     pub displacement: i32,
 }
 
 impl Address {
-    /// What a register points to.
+    /// Makes the address in a register.
     pub fn at(register: VReg) -> Self {
         Self { base: Base::Register(register), index: None, displacement: 0 }
     }
 
-    /// A constant after the code.
+    /// Makes the address of a constant after the code.
     pub fn pool(offset: u32) -> Self {
         Self { base: Base::Pool, index: None, displacement: offset as i32 }
     }
 
-    /// Plus a register times a factor, where that is a power of two.
+    /// Sets the index to a register times a factor. `None` if the factor is not a power of two.
     pub fn indexed(self, index: VReg, factor: i64) -> Option<Self> {
         let shift = (factor > 0 && factor & (factor - 1) == 0).then(|| factor.trailing_zeros() as u8)?;
         Some(Self { index: Some((index, shift)), ..self })
     }
 
-    /// Some bytes further on, where an address counts so many.
+    /// Adds bytes to the displacement. `None` if it does not fit 32 bits.
     pub fn far(self, bytes: i64) -> Option<Self> {
         let displacement = i64::from(self.displacement).checked_add(bytes)?;
         Some(Self { displacement: i32::try_from(displacement).ok()?, ..self })
     }
 
-    /// Some bytes further on.
+    /// Adds bytes to the displacement, which must fit.
     pub fn plus(self, bytes: i32) -> Self {
         Self { displacement: self.displacement + bytes, ..self }
     }
 }
 
-/// What an instruction does with an address.
+/// Use of an address by an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Puts it into a register.
+    /// Computation of the address in a register.
     Address,
-    /// Reads or writes memory from there on.
+    /// Read or write of memory from the address on.
     Memory {
         /// Bytes that one instruction accesses.
         unit: u32,
-        /// Bytes that all of them access.
+        /// Bytes that all instructions access.
         bytes: u32,
     },
-    /// Reads or writes words, by instructions that want them at multiples of four bytes.
+    /// Read or write of words, by instructions that require multiples of four bytes.
     Words {
-        /// Bytes that all of them access.
+        /// Bytes that all instructions access.
         bytes: u32,
     },
-    /// Reads or writes memory from there on, a power of two of bytes at a time, which may lie anywhere.
+    /// Read or write of unaligned memory, in pieces of a power of two of bytes.
     Pieces {
-        /// Bytes that all of them access.
+        /// Bytes that all instructions access.
         bytes: u32,
     },
 }
 
 impl Access {
-    /// One instruction for so many bytes.
+    /// Returns an access of one instruction to a number of bytes.
     pub fn one(bytes: u32) -> Self {
         Self::Memory { unit: bytes, bytes }
     }
@@ -91,6 +91,6 @@ impl Access {
 pub enum Bound {
     /// In a register.
     Register(VReg),
-    /// A number.
+    /// A constant.
     Number(i64),
 }

@@ -1,4 +1,4 @@
-//! Registers for virtual registers, by the `regalloc2` crate. No register is kept back for moves: a loop may use all there are.
+//! Register allocation, by the `regalloc2` crate. No register is reserved for moves, so a loop may use all registers.
 
 use super::function::Function;
 use super::instruction::{Flow, Instruction, InstructionSet};
@@ -6,11 +6,11 @@ use regalloc2::{Block, Ctx, InstRange, MachineEnv, Operand, Output, PRegSet, Reg
 use std::cell::RefCell;
 
 thread_local! {
-    /// The allocator's memory, which its next run uses again.
+    /// The allocator's memory, which is reused by the next run.
     static CONTEXT: RefCell<Ctx> = RefCell::default();
 }
 
-/// A function as the allocator sees it: blocks and instructions numbered in the order of the code.
+/// A function in the form that the allocator reads: blocks and instructions are numbered in the order of the code.
 pub struct Flat<'a, I> {
     /// The function.
     pub function: &'a Function<I>,
@@ -58,10 +58,10 @@ impl<'a, I: Instruction> Flat<'a, I> {
         flat
     }
 
-    /// Allocates from the registers of a machine.
+    /// Allocates registers of a machine.
     ///
     /// # Errors
-    /// With the allocator's sentence: the function breaks its rules.
+    /// The allocator's message, if the function breaks its rules.
     pub fn allocate(&self, registers: &MachineEnv) -> Result<Output, String> {
         let options = RegallocOptions { validate_ssa: cfg!(debug_assertions), ..RegallocOptions::default() };
         CONTEXT.with_borrow_mut(|context| {

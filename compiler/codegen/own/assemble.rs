@@ -1,4 +1,4 @@
-//! From a function over virtual registers to code.
+//! Assembly of a function over virtual registers to machine code.
 
 use super::allocate::Flat;
 use super::check::check;
@@ -6,10 +6,10 @@ use super::function::Function;
 use super::instruction::InstructionSet;
 use super::layout::{Emitted, lay_out};
 
-/// Code of a function.
+/// Allocates registers for a function and emits its code.
 ///
 /// # Errors
-/// When the function breaks a rule of the register allocator, or an instruction's operands do not fit it: a mistake of ours.
+/// A message if the function breaks a rule of the register allocator, or if an instruction's operands do not fit. Both are bugs of the compiler.
 pub fn assemble<S: InstructionSet>(set: &S, function: &Function<S::Inst>) -> Result<Emitted, String> {
     let registers = set.registers();
     let flat = Flat::new(function, set);

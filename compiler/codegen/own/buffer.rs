@@ -1,23 +1,23 @@
-//! Code as it grows.
+//! Buffer of emitted code.
 
 use crate::codegen::Relocation;
 
-/// Bytes of code, and the places in them where constants after the code are named.
+/// Emitted bytes of code, with relocations and references to constants after the code.
 #[derive(Debug)]
 pub struct Buffer<R> {
-    /// The bytes so far.
+    /// The bytes.
     pub bytes: Vec<u8>,
-    /// Places to fill in when addresses are known.
+    /// Fields that are filled in when addresses are known.
     pub relocations: Vec<Relocation>,
     references: Vec<Named<R>>,
 }
 
-/// A place where a constant is named.
+/// A reference to a constant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Named<R> {
-    /// Where the field of the instruction is.
+    /// The position of the instruction's field.
     pub at: usize,
-    /// How the instruction names it.
+    /// The form of the reference.
     pub reference: R,
     /// The constant's offset after the code.
     pub offset: u32,
@@ -30,12 +30,12 @@ impl<R> Default for Buffer<R> {
 }
 
 impl<R> Buffer<R> {
-    /// Notes that the field at `at` names the constant at an offset after the code.
+    /// Notes that the field at `at` refers to the constant at an offset after the code.
     pub fn name_constant(&mut self, at: usize, reference: R, offset: u32) {
         self.references.push(Named { at, reference, offset });
     }
 
-    /// The places where constants are named.
+    /// Takes the references to constants out of the buffer.
     pub(super) fn take_references(&mut self) -> Vec<Named<R>> {
         std::mem::take(&mut self.references)
     }

@@ -1,5 +1,5 @@
-//! Whether an allocation does what the function says, by the checker of `regalloc2`: every use reads what its definition wrote, through
-//! all moves and spills, on every way there.
+//! Check of an allocation, by the checker of `regalloc2`. On every path, each use must read the value that its definition wrote, through all moves and
+//! spills.
 
 use super::allocate::Flat;
 use super::instruction::Instruction;
@@ -9,7 +9,7 @@ use regalloc2::{MachineEnv, Output};
 /// Checks an allocation.
 ///
 /// # Errors
-/// With the checker's words: a mistake of the allocator, or of what we tell it.
+/// The checker's message. It is a bug of the allocator or of its input.
 pub(super) fn check<I: Instruction>(flat: &Flat<'_, I>, registers: &MachineEnv, output: &Output) -> Result<(), String> {
     let mut checker = Checker::new(flat, registers);
     checker.prepare(output);

@@ -1,4 +1,4 @@
-//! Functions over virtual registers: what a lowering writes and the register allocator reads.
+//! Functions over virtual registers. Lowering writes them, and the register allocator reads them.
 
 use regalloc2::{RegClass, VReg};
 
@@ -9,32 +9,32 @@ pub struct Block(pub u32);
 /// An edge to a block.
 #[derive(Clone, Debug)]
 pub struct Edge {
-    /// The block.
+    /// The target block.
     pub to: Block,
-    /// One for each of its parameters. Only jumps carry any, so that no edge needs a block of its own later.
+    /// A value for each parameter of the target. Only jumps have arguments, so that no edge must be split later.
     pub arguments: Vec<VReg>,
 }
 
-/// A block: instructions, the last of which ends it.
+/// A basic block.
 #[derive(Clone, Debug)]
 pub struct BlockData<I> {
-    /// Registers that every edge to the block gives.
+    /// Block parameters: registers that every edge to the block sets.
     pub params: Vec<VReg>,
-    /// Instructions without the last.
+    /// Instructions, without the last one.
     pub insts: Vec<I>,
-    /// The last instruction and where it goes.
+    /// The last instruction, with its edges.
     pub end: Option<(I, Vec<Edge>)>,
-    /// Whether it is the head of a loop without loops inside.
+    /// `true` for the head of an innermost loop.
     pub hot: bool,
 }
 
 impl<I> BlockData<I> {
-    /// All instructions.
+    /// Returns all instructions.
     pub fn all(&self) -> impl Iterator<Item = &I> {
         self.insts.iter().chain(self.end.iter().map(|(inst, _)| inst))
     }
 
-    /// Where it goes.
+    /// Returns the edges to its successors.
     pub fn edges(&self) -> &[Edge] {
         self.end.as_ref().map_or(&[], |(_, edges)| edges)
     }
@@ -53,9 +53,9 @@ pub struct Function<I> {
     pub pool: Vec<u8>,
     /// Bytes of the kernel's stack arrays.
     pub local_bytes: u32,
-    /// Bytes of arguments on the stack that it passes to what it calls; `None` where it calls nothing.
+    /// Bytes of stack arguments for the functions that it calls. `None` if it calls none.
     pub outgoing: Option<u32>,
-    /// Whether floats are rounded towards zero while it runs.
+    /// `true` if floats are rounded towards zero while it runs.
     pub toward_zero: bool,
 }
 
@@ -66,29 +66,29 @@ impl<I> Default for Function<I> {
 }
 
 impl<I> Function<I> {
-    /// A new register.
+    /// Makes a new virtual register.
     pub fn register(&mut self, class: RegClass) -> VReg {
         self.registers += 1;
         VReg::new(self.registers - 1, class)
     }
 
-    /// A new block, not yet in the order.
+    /// Makes a new block that is not in the order yet.
     pub fn block(&mut self) -> Block {
         self.blocks.push(BlockData { params: vec![], insts: vec![], end: None, hot: false });
         Block(self.blocks.len() as u32 - 1)
     }
 
-    /// A block's data.
+    /// Returns the data of a block.
     pub fn at(&mut self, block: Block) -> &mut BlockData<I> {
         &mut self.blocks[block.0 as usize]
     }
 
-    /// The data of the block at a place in the order.
+    /// Returns the data of the block at a position in the order.
     pub fn ordered(&self, place: usize) -> &BlockData<I> {
         &self.blocks[self.order[place].0 as usize]
     }
 
-    /// The place of each block in the order.
+    /// Returns the position of each block in the order.
     pub fn places(&self) -> Vec<usize> {
         let mut places = vec![0; self.blocks.len()];
         for (place, block) in self.order.iter().enumerate() {
@@ -97,7 +97,7 @@ impl<I> Function<I> {
         places
     }
 
-    /// The offset of a constant after the code, aligned to its size; equal constants are one.
+    /// Adds a constant after the code, aligned to its size up to 64 bytes. Returns its offset. Equal bytes are shared.
     pub fn constant(&mut self, bytes: &[u8]) -> u32 {
         let alignment = bytes.len().next_power_of_two().min(64);
         let known = (0..self.pool.len()).step_by(alignment).find(|&at| self.pool[at..].starts_with(bytes));

@@ -1,5 +1,5 @@
-//! Registers of indices, which are sums of multiples of registers, and addresses made of them. What does not change in a loop is computed
-//! before it: a part of a sum is computed in the region where its registers are defined.
+//! Computation of indices and addresses. An index is a constant plus multiples of registers. Each part of a sum is computed in the region that defines
+//! its registers. So loop-invariant parts are computed before a loop.
 
 use super::address::{Access, Address, Base};
 use super::lowering::{Lowering, Select};
@@ -10,7 +10,7 @@ use cranelift_entity::EntityRef;
 use regalloc2::VReg;
 
 impl<S: Select> Lowering<'_, S> {
-    /// Notes constants and sums, which need no instruction of their own. Returns whether it was one.
+    /// Notes a constant or a sum of indices, which needs no instruction. Returns `false` for other instructions.
     pub fn note(&mut self, inst: &Inst, result: Value) -> bool {
         if let Inst::Constant { bits } = inst {
             self.constants.insert(result, *bits);
@@ -19,28 +19,28 @@ impl<S: Select> Lowering<'_, S> {
         self.is_composed(result)
     }
 
-    /// Whether an index is a sum that is made of others, or a number.
+    /// Tests whether a value is an index that is a sum of other indices, or a constant.
     pub(super) fn is_composed(&self, value: Value) -> bool {
         self.is_index(value) && self.indices.composed(value).is_some()
     }
 
-    /// Whether a value is an index: by its type, or where others have that type, too, by its uses.
+    /// Tests whether a value is an index: by its type, or by its uses if this type has other uses, too.
     fn is_index(&self, value: Value) -> bool {
         self.ty(value) == S::INDEX && (S::INDEX == Type::INDEX || self.places.contains(value))
     }
 
-    /// A scalar index as a sum of registers.
+    /// Returns a scalar index as a sum of registers.
     pub fn linear(&mut self, value: Value) -> Option<Linear> {
         let sum = self.indices.sum(value);
         sum.map(|term| self.general(term).ok())
     }
 
-    /// The number that a scalar index is.
+    /// Returns the value of a constant index.
     pub fn known(&self, value: Value) -> Option<i64> {
         if self.ty(value) == S::INDEX { self.indices.number(value) } else { None }
     }
 
-    /// An instruction in the region of some depth, at most the one that is written.
+    /// Adds an instruction to the region at a depth, at most the current depth.
     fn push_at(&mut self, depth: usize, inst: S::Inst) {
         let block = match self.scopes.get(depth) {
             Some(Scope { outlet: Some(outlet), .. }) if depth < self.depth() => *outlet,
@@ -63,12 +63,12 @@ impl<S: Select> Lowering<'_, S> {
         terms.iter().map(|term| self.depth_of(term.0)).max().unwrap_or(0)
     }
 
-    /// The terms defined above a depth, and the others.
+    /// Splits terms into those that are defined at a smaller depth, and the others.
     fn split(&self, terms: &Terms, depth: usize) -> (Terms, Terms) {
         terms.iter().partition(|term| self.depth_of(term.0) < depth)
     }
 
-    /// A register times a number.
+    /// Computes the product of a register and a constant, once for each region.
     fn product(&mut self, register: VReg, factor: i64) -> VReg {
         if factor == 1 {
             return register;
@@ -90,14 +90,14 @@ impl<S: Select> Lowering<'_, S> {
         result
     }
 
-    /// A sum in a register.
+    /// Computes a sum in a register, once for each region.
     pub fn sum(&mut self, linear: &Linear) -> VReg {
         if let ([(register, 1)], 0) = (&linear.terms[..], linear.constant) {
             return *register;
         }
         let depth = self.deepest(&linear.terms);
         if linear.terms.is_empty() {
-            // A number costs an instruction and no register outside.
+            // A constant is computed at its use: that costs an instruction, but no register in outer regions.
             let result = self.scalar();
             self.push(S::number(result, linear.constant));
             return result;
@@ -142,7 +142,7 @@ impl<S: Select> Lowering<'_, S> {
         self.add_at(depth, a, far)
     }
 
-    /// The address of `buffer[index + offset]` for an access.
+    /// Makes the address of `buffer[index + offset]` that is legal for an access.
     pub fn address(&mut self, buffer: Buffer, (index, offset): (Value, i64), access: Access) -> Result<Address, CodegenError> {
         let bytes = i64::from(self.kernel.buffer(buffer).lane.bytes());
         let Some(linear) = self.linear(index) else { return self.bug(format_args!("{index} is no index")) };
@@ -153,7 +153,7 @@ impl<S: Select> Lowering<'_, S> {
         Ok(self.place(buffer, &place, access))
     }
 
-    /// The address of a sum of bytes in a buffer: as much of it as is legal, the rest in a register.
+    /// Makes the address at a sum of bytes in a buffer. It has as many parts of the sum as are legal for the access; a register holds the others.
     fn place(&mut self, buffer: Buffer, place: &Linear, access: Access) -> Address {
         let depth = self.deepest(&place.terms);
         let (outer, inner) = self.split(&place.terms, if depth < self.depth() { depth + 1 } else { depth });
@@ -177,13 +177,13 @@ impl<S: Select> Lowering<'_, S> {
         Address::at(self.add_number_at(self.depth(), whole, place.constant))
     }
 
-    /// An address with an index and a number, where that is legal: the index times its factor, or the product of the two.
+    /// Makes an address with an index and a displacement, if that is legal. The index is the register with a scale, or a computed product.
     fn with_index(&mut self, root: Address, (register, factor): (VReg, i64), number: i64, access: Access) -> Option<Address> {
         let far = root.far(number)?;
         if let Some(address) = far.indexed(register, factor).filter(|&address| S::legal(address, access)) {
             return Some(address);
         }
-        // The whole address costs no more than the product, and other accesses can use it.
+        // Computing the whole address costs no more than the product, and other accesses can reuse it.
         if root.indexed(register, factor).is_some_and(|address| S::legal(address, Access::Address)) {
             return None;
         }
@@ -191,7 +191,7 @@ impl<S: Select> Lowering<'_, S> {
         far.indexed(self.product(register, factor), 1)
     }
 
-    /// An address with an index, whose number no access takes: it is added to the rest where that is known.
+    /// Makes an address with an index if the displacement is not legal. The displacement is added to the base, in the region that defines the base.
     fn far_with_index(&mut self, root: Address, (register, factor): (VReg, i64), number: i64, access: Access) -> Option<Address> {
         let Address { base: Base::Register(base), index: None, displacement: 0 } = root else { return None };
         if root.far(number).is_none_or(|far| S::legal(far, access)) || self.depth_of(base) >= self.depth() {
@@ -203,14 +203,14 @@ impl<S: Select> Lowering<'_, S> {
         Some(if S::legal(whole, access) { whole } else { Address::at(self.register_of(whole)) })
     }
 
-    /// An address in a register.
+    /// Computes an address in a register.
     pub fn register_of(&mut self, address: Address) -> VReg {
         let result = self.scalar();
         self.push(S::load_address(result, address));
         result
     }
 
-    /// The address of a buffer plus some terms, computed once where the deepest is defined.
+    /// Computes the address of a buffer plus terms, once, in the region that defines the deepest term.
     fn root(&mut self, buffer: Buffer, terms: &Terms) -> Address {
         let (base, displacement) = self.bases[buffer.index()];
         if terms.is_empty() {
@@ -240,13 +240,13 @@ impl<S: Select> Lowering<'_, S> {
         Address::at(register)
     }
 
-    /// The address of an element by its number, for an access.
+    /// Makes the address of an element with a constant number that is legal for an access.
     pub fn element_at(&mut self, buffer: Buffer, element: i64, access: Access) -> Address {
         let bytes = i64::from(self.kernel.buffer(buffer).lane.bytes());
         self.place(buffer, &Linear::number(element * bytes), access)
     }
 
-    /// The address of one element by an index in a register.
+    /// Makes the address of one element by an index in a register.
     pub fn element(&mut self, buffer: Buffer, index: VReg) -> Address {
         let (base, displacement) = self.bases[buffer.index()];
         let bytes = self.kernel.buffer(buffer).lane.bytes();

@@ -1,11 +1,11 @@
-//! What a lowering of one instruction at a time leaves in innermost loops: numbers, which are the same in each round.
+//! A pass after lowering that moves constants out of innermost loops.
 
 use super::function::Function;
 use super::instruction::{Flow, Instruction};
 use regalloc2::{Operand, OperandKind, RegClass};
 
-/// Moves instructions that depend on nothing out of innermost loops, while registers are left: `most` says how many of a class loops may fill, with
-/// what they hand to their next round and what is moved.
+/// Moves instructions without operands out of innermost loops, while registers are left. `most` returns the number of registers of a class that a
+/// loop may fill with carried values and moved constants.
 pub fn move_numbers<I: Instruction>(function: &mut Function<I>, most: impl Fn(RegClass) -> usize) {
     let places = function.places();
     for head in 0..function.order.len() {
@@ -37,7 +37,7 @@ pub fn move_numbers<I: Instruction>(function: &mut Function<I>, most: impl Fn(Re
     }
 }
 
-/// The class of the only register of an instruction that does nothing but define it.
+/// Returns the register class of an instruction that only defines one register. `None` for other instructions.
 fn class_of_number(inst: &impl Instruction) -> Option<RegClass> {
     let mut list: Vec<Operand> = vec![];
     inst.operands(&mut list);

@@ -1,7 +1,7 @@
-//! Code generation with register allocation, over instruction sets: `docs/wide.md`.
+//! Code generation with register allocation, generic over instruction sets: `docs/wide.md`.
 //!
-//! An instruction set lowers kernels to its instructions over virtual registers. What is here makes code of them: it drops what nothing
-//! uses, allocates registers, and lays blocks, jumps and constants out.
+//! An instruction set lowers kernels to its instructions over virtual registers. This folder makes code of them: it removes unused instructions,
+//! allocates registers, and lays out blocks, jumps and constants.
 
 mod address;
 mod allocate;

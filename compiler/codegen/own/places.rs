@@ -1,10 +1,10 @@
-//! Values that are indices because of what uses them: where scalars of an index's type hold other things, too, as with 32 bits.
+//! Values that are indices because of their uses. This matters on machines with 32-bit indices, where scalars of this type are also other numbers.
 
 use crate::kernel::{BinaryOp, Inst, Kernel, Type, Value};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
-/// Values of an index's type that accesses and loops use, and what their sums are made of.
+/// Returns the values of the index type that accesses and loops use, and the operands of these values.
 pub(super) fn places(kernel: &Kernel, index: Type) -> EntitySet<Value> {
     let mut definitions = FxHashMap::default();
     let mut open: Vec<Value> = vec![];
@@ -23,7 +23,7 @@ pub(super) fn places(kernel: &Kernel, index: Type) -> EntitySet<Value> {
     found
 }
 
-/// What an instruction takes as indices.
+/// Returns the values that an instruction uses as indices: of an access, or a loop's counter and bounds.
 fn used(inst: &Inst) -> Vec<Value> {
     match inst {
         Inst::Gather { indices, .. } => vec![*indices],
@@ -32,7 +32,7 @@ fn used(inst: &Inst) -> Vec<Value> {
     }
 }
 
-/// What a sum is made of.
+/// Returns the operands of a sum, difference, product or left shift.
 fn addends(inst: &Inst) -> Vec<Value> {
     match inst {
         Inst::Binary { op: BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, a, b } => vec![*a, *b],

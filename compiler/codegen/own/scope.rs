@@ -1,4 +1,4 @@
-//! What has been computed of the indices of a region.
+//! Index values that a region has computed.
 
 use super::function::Block;
 use crate::kernel::Buffer;
@@ -6,13 +6,13 @@ use crate::kernel::indices::{Sum, Term};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
-/// A sum of multiples of registers.
+/// A constant plus multiples of registers.
 pub type Linear = Sum<VReg>;
 
-/// The terms of a sum.
+/// The terms of a sum: registers with their factors.
 pub type Terms = Vec<(VReg, i64)>;
 
-/// Sums of more terms are computed.
+/// Maximum number of terms of a sum. A longer sum is computed as it is written, and its result is one term.
 pub const MOST_TERMS: usize = 6;
 
 impl Term for VReg {
@@ -21,23 +21,23 @@ impl Term for VReg {
     }
 }
 
-/// What has been computed in a region and may be used again in it and in regions inside it.
+/// Values that are computed in a region, and may be reused in it and in regions inside it.
 #[derive(Default)]
 pub struct Scope {
-    /// The block in which what is wanted inside a nested region can be computed.
+    /// The block before a nested region. Values that the nested region needs can be computed there.
     pub outlet: Option<Block>,
-    /// Whether it is a loop that hands values to its next round.
+    /// `true` for a loop that carries values to its next round.
     pub carries: bool,
-    /// Registers times a number.
+    /// Products of a register and a constant.
     pub products: FxHashMap<(VReg, i64), VReg>,
-    /// Sums in registers.
+    /// Registers that hold sums.
     pub sums: FxHashMap<Linear, VReg>,
-    /// Addresses in registers: of a buffer, some terms further on.
+    /// Registers that hold the address of a buffer plus terms.
     pub addresses: FxHashMap<(Buffer, Terms), VReg>,
 }
 
 impl Scope {
-    /// A region of which nothing is computed yet.
+    /// Makes the scope of a new region.
     pub fn new(carries: bool) -> Self {
         Self { carries, ..Self::default() }
     }

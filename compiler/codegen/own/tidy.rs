@@ -1,10 +1,10 @@
-//! What a lowering of one instruction at a time leaves: results that nothing uses.
+//! A pass after lowering that removes instructions without used results.
 
 use super::function::Function;
 use super::instruction::{Flow, Instruction};
 use regalloc2::{Operand, OperandKind, VReg};
 
-/// How often each register is used.
+/// Counts the uses of each register.
 pub fn count_uses<I: Instruction>(function: &Function<I>) -> Vec<u32> {
     let mut uses = vec![0; function.registers];
     let mut list = vec![];
@@ -20,8 +20,8 @@ pub fn count_uses<I: Instruction>(function: &Function<I>) -> Vec<u32> {
     uses
 }
 
-/// Drops instructions without a use, and counts the uses that are left. From the end of the code to its start, uses come before
-/// definitions, but for loops, whose values are parameters.
+/// Removes pure instructions whose results have no uses, and updates the counts of uses. It goes from the end of the code to its start. So it sees
+/// uses before definitions, except for loops, whose values are block parameters.
 pub fn sweep<I: Instruction>(function: &mut Function<I>, uses: &mut [u32]) {
     let mut list = vec![];
     for index in (0..function.order.len()).rev() {

@@ -1,8 +1,8 @@
-//! Vectors held in parts.
+//! Vectors that are held in several registers.
 
 use regalloc2::VReg;
 
-/// Lanes in registers: full ones, or one whose low lanes count. Lanes that do not count may hold anything.
+/// A vector in registers: full registers, or one register that is used in its low lanes. Other lanes are undefined.
 #[derive(Clone, Debug)]
 pub struct Vector {
     /// Bytes of a lane.
@@ -14,17 +14,17 @@ pub struct Vector {
 }
 
 impl Vector {
-    /// Bytes of all lanes.
+    /// Returns the bytes of all lanes.
     pub fn total(&self) -> u32 {
         u32::from(self.lanes) * self.bytes
     }
 
-    /// Bytes that count in each register.
+    /// Returns the bytes that are used in each register.
     pub fn part_bytes(&self) -> u32 {
         self.total() / self.parts.len() as u32
     }
 
-    /// The same lanes in other registers, of the same width.
+    /// Returns a vector of the same shape in other registers.
     pub fn with(&self, parts: Vec<VReg>) -> Self {
         Self { parts, ..*self }
     }

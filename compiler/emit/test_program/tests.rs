@@ -1,6 +1,5 @@
 use super::*;
 use crate::ir::{ElementType, PortNotes};
-use crate::program::MemoryMap;
 
 const TOLERANCE: Tolerance = Tolerance { relative: 0.5, absolute: 0.25 };
 
@@ -20,21 +19,7 @@ fn port(element: ElementType, shape: &[u64], dynamic: bool) -> Port {
 }
 
 fn program(inputs: Vec<Port>, outputs: Vec<Port>) -> Program {
-    let method = Method {
-        name: "forward".into(),
-        inputs,
-        outputs,
-        input_extents: vec![],
-        output_extents: vec![],
-        steps: vec![],
-        scratch_bytes: 0,
-        lower_bound: 0,
-        optimal: true,
-        memory_map: MemoryMap::default(),
-        scratch_bytes_alone: None,
-        area_bytes: vec![],
-        moving: crate::program::Moving::default(),
-    };
+    let method = Method { name: "forward".into(), inputs, outputs, optimal: true, ..Method::default() };
     Program { methods: vec![method], ..Program::default() }
 }
 

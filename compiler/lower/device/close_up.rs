@@ -1,22 +1,22 @@
-//! Scratch memory of which the host touches a part: what it touches closes up.
+//! Compaction of the host's scratch memory: the bytes that the host uses move together, without the gaps between them.
 
 use crate::kernel::Kernel;
 use crate::program::{ALIGNMENT, Address, Call, DeviceRegion, Method, Visit, change_addresses, regions, walk};
 use std::ops::Range;
 
-/// Bytes of an extent in memory.
+/// Bytes of a run-time extent in memory.
 const EXTENT_BYTES: u64 = 8;
 
-/// Where the bytes of a method's scratch memory go that it touches.
+/// New offsets of the scratch memory that a method uses on the host.
 pub struct CloseUp {
-    /// Runs of bytes, in order, and the first byte of each after the move. Kernels know how far each is from multiples of the alignment.
+    /// Ranges of used bytes, in order, with the new first byte of each. The distance to a multiple of the alignment stays, because kernels rely on it.
     runs: Vec<(Range<u64>, u64)>,
-    /// Bytes after the move.
+    /// Size of the scratch memory after the move.
     pub bytes: u64,
 }
 
 impl CloseUp {
-    /// For a method, given for each CPU with the kernels of that.
+    /// Computes the new offsets for a method. `levels` and `kernels` are the method and the kernels of each CPU level.
     pub fn new(levels: &[Method], kernels: &[Vec<Kernel>], regions: &[DeviceRegion]) -> Self {
         let mut touched: Vec<Range<u64>> =
             levels.iter().zip(kernels).flat_map(|(level, kernels)| of_method(level, kernels, regions)).collect();
@@ -36,7 +36,7 @@ impl CloseUp {
         close_up
     }
 
-    /// Moves what a method touches, and what crosses to its regions and from them.
+    /// Changes the addresses in a method's steps, extents and regions to the new offsets.
     pub fn methods(&self, levels: &mut [Method], device: &mut [DeviceRegion]) {
         let mut change = |address: &mut Address| {
             if let Address::Scratch(offset) = address
@@ -56,12 +56,12 @@ impl CloseUp {
         }
     }
 
-    /// Where a byte goes that is touched.
+    /// Returns the new offset of a byte. `None` if the byte is not used.
     fn place(&self, offset: u64) -> Option<u64> {
         self.runs.iter().find(|(run, _)| run.contains(&offset)).map(|(run, to)| to + (offset - run.start))
     }
 
-    /// Where the bytes of a range go that are touched.
+    /// Returns the new ranges of the used bytes of a range.
     pub fn ranges(&self, range: &Range<u64>) -> impl Iterator<Item = Range<u64>> {
         let shared = |(run, to): &(Range<u64>, u64)| {
             let (start, end) = (range.start.max(run.start), range.end.min(run.end));
@@ -71,7 +71,7 @@ impl CloseUp {
     }
 }
 
-/// The bytes of scratch memory that a method's steps touch, or that cross to a region or from one.
+/// Returns the scratch memory that a method's steps use, or that is copied to or from a region.
 fn of_method(method: &Method, kernels: &[Kernel], regions: &[DeviceRegion]) -> Vec<Range<u64>> {
     let mut list: Vec<(Address, u64)> = Vec::new();
     for visit in walk(&method.steps) {
@@ -93,11 +93,11 @@ fn of_method(method: &Method, kernels: &[Kernel], regions: &[DeviceRegion]) -> V
     list.into_iter().filter_map(in_scratch).collect()
 }
 
-/// What a kernel call touches, with the bytes of each: its operands, working memory of all parts, and the extents that say how often it runs.
+/// Returns the addresses that a kernel call uses, with their bytes: operands, working memory of all ranges, and the extents that count its slices.
 fn of_call(call: &Call, kernels: &[Kernel]) -> Vec<(Address, u64)> {
     let mut list = Vec::new();
     for (argument, ((_, data), address)) in kernels[call.kernel].pointer_params().zip(&call.arguments).enumerate() {
-        // A kernel may serve calls with larger tensors than those that it was written for: these have parts.
+        // A kernel may also serve calls with larger tensors than its own, if they are divided into ranges.
         let least = data.bytes();
         let bytes = call.parts.as_ref().and_then(|parts| parts.bytes.get(argument)).map_or(least, |&bytes| bytes.max(least));
         list.push((*address, bytes + call.last_block(argument)));
@@ -113,25 +113,17 @@ fn of_call(call: &Call, kernels: &[Kernel]) -> Vec<(Address, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{MemoryMap, Moving, Step};
+    use crate::program::Step;
 
-    /// A method that branches on bytes at some places.
+    /// Makes a method that branches on scratch bytes at given offsets.
     fn method(places: &[u64]) -> Method {
         let branch = |&place: &u64| Step::If { condition: Address::Scratch(place), then: vec![], otherwise: vec![] };
         Method {
             name: "main".into(),
-            inputs: vec![],
-            outputs: vec![],
-            input_extents: vec![],
-            output_extents: vec![],
             steps: places.iter().map(branch).collect(),
             scratch_bytes: 4096,
             lower_bound: 2048,
-            optimal: false,
-            memory_map: MemoryMap::default(),
-            scratch_bytes_alone: None,
-            area_bytes: vec![],
-            moving: Moving::default(),
+            ..Method::default()
         }
     }
 

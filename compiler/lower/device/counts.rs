@@ -1,4 +1,4 @@
-//! Workgroups that run-time extents tell: each region that has dispatches with such counts begins with one of a single position, which computes them.
+//! Counts of workgroups that depend on run-time extents. A region with such dispatches begins with a dispatch of one position that computes the counts.
 
 use super::joined::Operand;
 use super::mirror::Mirror;
@@ -9,20 +9,21 @@ use crate::kernel::{Buffer, BufferData, BufferKind, Grid, Inst, Kernel, Lane, Re
 use crate::program::{Address, DeviceMemory, Dispatch};
 use cranelift_entity::EntityRef;
 
-/// Bytes of the words of a count.
+/// Bytes of a count.
 const BYTES: u64 = Dispatch::COUNT_BYTES;
 
-/// What computes a count from arguments of a call that are extents.
+/// Computation of a count from run-time extents that are arguments of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Count {
-    /// Of a single position. It loads extents and stores the count, its last operand.
+    /// A kernel of one position. It loads the extents and stores the count to its last operand.
     kernel: Kernel,
-    /// Which arguments the extents are.
+    /// The positions of the extents among the call's arguments.
     arguments: Vec<usize>,
 }
 
 impl Count {
-    /// That of a stage of a call, some of whose arguments are extents between two numbers. None where it does not follow from these.
+    /// Makes the count of a stage of a call. `extents` are the arguments that are run-time extents, with their bounds. `None` if the stage has no count, if
+    /// it depends on other arguments, or if its computation needs 64 bits.
     pub fn new(stage: &Stage, extents: &[(usize, [i64; 2])]) -> Option<Self> {
         let (mut kernel, arguments) = stage.counts.as_ref()?.kernel(stage.kernel.grid.as_ref()?);
         let mut elements = std::collections::BTreeMap::new();
@@ -39,27 +40,27 @@ impl Count {
     }
 }
 
-/// The distinct counts of a program, one after another in the area.
+/// The distinct counts of a program, one after the other in the area.
 #[derive(Clone, Debug)]
 pub struct Counts {
-    /// Where the first is.
+    /// The offset of the first count.
     start: u64,
-    /// What computes each, and where the extents are.
+    /// The kernel of each count, and the offsets of its extents.
     list: Vec<(Kernel, Vec<u64>)>,
 }
 
 impl Counts {
-    /// None yet; the first is to be at a byte of the area.
+    /// Makes an empty list. `start` is the offset of the first count in the area.
     pub fn from(start: u64) -> Self {
         Self { start, list: vec![] }
     }
 
-    /// Where the last ends.
+    /// Returns the end of the last count.
     pub fn end(&self) -> u64 {
         self.start + BYTES * self.list.len() as u64
     }
 
-    /// Where the words of a count are. None where an argument is not in the area.
+    /// Returns the offset of a count, and adds it if it is new. `None` if an extent is not in the area.
     pub fn place(&mut self, count: &Count, arguments: &[Address], mirror: &Mirror) -> Option<u64> {
         let places = count.arguments.iter().map(|&argument| mirror.place(arguments[argument])).collect::<Option<Vec<u64>>>()?;
         let is_same = |(kernel, at): &(Kernel, Vec<u64>)| *kernel == count.kernel && *at == places;
@@ -70,7 +71,7 @@ impl Counts {
         Some(self.start + BYTES * number as u64)
     }
 
-    /// The kernel that computes all counts at some places, which are in order, and its operands. None where there are no places.
+    /// Makes a kernel that computes all counts at given offsets, and its operands. The offsets must be sorted. `None` if there are none.
     pub fn kernel(&self, places: &[u64]) -> Option<(Kernel, Vec<Operand>)> {
         let (&first, &last) = (places.first()?, places.last()?);
         let grid = Some(Grid { positions: 1, workgroup: 1 });
@@ -103,14 +104,14 @@ impl Counts {
     }
 }
 
-/// The type of the one position.
+/// The type of a position.
 const POSITION: Type = Type::scalar(Lane::I32);
 
-/// Adds what a kernel of one position does to another one, on these buffers. What it stores is as many words further on.
+/// Appends the statements of a kernel of one position to another one. `buffers` replace its buffers, and its stores move by `words`.
 fn append(all: &mut Kernel, kernel: &Kernel, buffers: &[Buffer], words: u64) {
     let first = all.types.len();
     let position = kernel.body.params[0];
-    // Both have the same position.
+    // Both kernels have one parameter, the position.
     let name = |value: Value| if value == position { Value::new(0) } else { Value::new(first + value.index()) };
     all.types.extend(&kernel.types);
     let Region { statements, .. } = kernel.body.clone();

@@ -1,4 +1,4 @@
-//! Kernel calls as dispatches: grids, narrow indices, and every operand as a range that the device can bind.
+//! Conversion of kernel calls to dispatches, with grids, narrow indices, and operands in ranges that the device can bind.
 
 use super::counts::{Count, Counts};
 use super::hazards::{Access, Touch, Work, shares};
@@ -16,33 +16,33 @@ use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Collects kernels and constants of the device.
+/// Collects the kernels and constants of the device.
 pub struct Dispatches<'a> {
     /// The device.
     pub gpu: Gpu,
     mirror: &'a Mirror,
     constants: &'a [Blob],
-    /// What the kernels of the machine's level become, by their number, the integers of a call, what it says of extents and slices, and what lies together.
+    /// The stages of calls so far, or the reason why a call stays on the host.
     stages: FxHashMap<Key, Result<Vec<Counted>, HostReason>>,
     numbers: FxHashMap<DeviceKernel, usize>,
     /// Distinct kernels.
     pub kernels: Vec<DeviceKernel>,
-    /// Constants that they read.
+    /// The constants that the kernels read, with their offsets.
     pub placed: Vec<DeviceConstant>,
-    /// Bytes of these.
+    /// Bytes of all constants.
     pub constant_bytes: u64,
-    /// Counts of workgroups, after all else that is in the area.
+    /// Counts of workgroups, at the end of the area.
     pub counts: Counts,
 }
 
-/// A stage, and what computes how many workgroups it needs, if extents tell.
+/// A stage, with the computation of its number of workgroups if it depends on run-time extents.
 type Counted = (Stage, Option<Count>);
 
-/// What is the same for calls that become the same kernels.
+/// Key of calls with equal stages: the number of the kernel, the integers, extents and slices of the call, and the places of overlapping operands.
 type Key = (usize, Vec<i64>, Vec<(usize, [i64; 2])>, Option<Slices>, Places);
 
 impl<'a> Dispatches<'a> {
-    /// None for a machine that is no GPU.
+    /// Makes an empty collection. `None` if the machine is not a GPU.
     pub fn new(machine: &Machine, mirror: &'a Mirror, constants: &'a [Blob]) -> Option<Self> {
         let Unit::Gpu(gpu) = machine.unit else { return None };
         Some(Self {
@@ -58,13 +58,13 @@ impl<'a> Dispatches<'a> {
         })
     }
 
-    /// The same before anything is placed: what calls become is known, and only those that are asked for again have kernels and constants.
+    /// Drops all kernels, constants and counts, and keeps the known stages. Only calls that are converted again add their kernels and constants.
     pub fn again(self) -> Self {
         let counts = Counts::from(self.mirror.bytes);
         Self { numbers: FxHashMap::default(), kernels: vec![], placed: vec![], constant_bytes: 0, counts, ..self }
     }
 
-    /// The dispatches of a call, or why the device cannot do it.
+    /// Converts a call to dispatches, or returns the reason why the device cannot run it.
     pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Result<Vec<Work>, HostReason> {
         let places = self.mirror.together(kernel, call);
         let key = (call.kernel, call.integers.clone(), call.extents.clone(), call.slices.clone(), places.clone());
@@ -94,13 +94,14 @@ impl<'a> Dispatches<'a> {
         Ok(Work::new(dispatch, self.accesses(kernel), touches, Some(call)))
     }
 
-    /// The dispatch that computes the counts at some places of the area, which are in order; none where there are none, or it cannot be bound.
+    /// Makes the dispatch that computes the counts at given offsets of the area. The offsets must be sorted. `None` if there are none, or if the
+    /// operands cannot be bound.
     pub fn counting(&mut self, places: &[u64]) -> Option<Work> {
         let (kernel, operands) = self.counts.kernel(places)?;
         self.of_no_call(kernel, &operands)
     }
 
-    /// The dispatch of a kernel that no call has; none where it cannot be bound.
+    /// Makes the dispatch of a kernel that does not belong to a call. `None` if its operands cannot be bound.
     pub fn of_no_call(&mut self, kernel: Kernel, operands: &[Operand]) -> Option<Work> {
         let (kernel, bindings) = self.bound(kernel, operands).ok()?;
         let dispatch = Dispatch { kernel, bindings, counts: None, origin: Origin::default() };
@@ -108,7 +109,7 @@ impl<'a> Dispatches<'a> {
         Some(Work::new(dispatch, self.accesses(kernel), touches, None))
     }
 
-    /// The number of the device's kernel that does what a kernel does on some operands, and what it binds.
+    /// Binds the operands of a kernel. Returns the number of the device's kernel, whose operands may begin inside a range, and the ranges.
     fn bound(&mut self, mut kernel: Kernel, operands: &[Operand]) -> Result<(usize, Vec<Bound>), HostReason> {
         let most = self.gpu.bindings as usize;
         let joined = joined::join(operands, &self.gpu).map_err(|operands| HostReason::Operands { operands, most })?;
@@ -132,7 +133,7 @@ impl<'a> Dispatches<'a> {
         Ok((number, bounds))
     }
 
-    /// What a kernel does with the ranges that it binds.
+    /// Returns how a kernel of the device accesses each of its ranges.
     fn accesses(&self, kernel: usize) -> Vec<Access> {
         let known = &self.kernels[kernel];
         let (kernel, mut accesses) = (&known.kernel, vec![Access::Reads; known.binding_count()]);
@@ -146,7 +147,7 @@ impl<'a> Dispatches<'a> {
         accesses
     }
 
-    /// Where a constant is on the device.
+    /// Returns the offset of a constant on the device, and adds it if it is new.
     pub fn constant(&mut self, constant: usize) -> u64 {
         if let Some(known) = self.placed.iter().find(|known| known.constant == constant) {
             return known.offset;
@@ -158,18 +159,18 @@ impl<'a> Dispatches<'a> {
     }
 }
 
-/// What an operand touches: of a call for slices which argument it is.
+/// Returns the bytes that an operand accesses. `slices` are the slices of its call and the position of the argument.
 fn touch(operand: &Operand, slices: Option<(&Slices, usize)>) -> Touch {
     let &Operand { memory, start, end, is_written, .. } = operand;
     let stride = slices.and_then(|(slices, argument)| {
         let stride = slices.strides.get(argument).copied().filter(|&stride| stride > 0)?;
         (end - start <= slices.most * stride).then_some(stride)
     });
-    // Elements that are narrower than words are written as words.
-    Touch { memory, start: start - start % 4, end: end.next_multiple_of(4), is_written, stride }
+    // Elements narrower than a word are written as whole words.
+    Touch { memory, bytes: start - start % 4..end.next_multiple_of(4), stride, writes: is_written }
 }
 
-/// The kernels with grids of a call, or what they need that the machine does not have.
+/// Makes the stages of a call: kernels with grids. The error is the reason why the device cannot run them.
 fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result<Vec<Counted>, HostReason> {
     let mut kernel = match &call.slices {
         Some(slices) => slices::in_one(kernel, slices).ok_or(HostReason::Slices)?,
@@ -182,7 +183,7 @@ fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result
         if !is_only_loaded(&kernel, buffer) {
             return Err(HostReason::Extent);
         }
-        // The device has an i32 where an extent has space.
+        // On the device, an extent is an i32 in the first bytes of its cell.
         load_as(&mut kernel, buffer, Lane::I32, ConvertOp::SignExtend);
         elements.insert(buffer.index(), Interval { low, high });
     }
@@ -193,7 +194,7 @@ fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result
             words::as_words(&mut kernel, buffer, &assumed);
         }
     }
-    // Extents that slices are counted by are only read.
+    // The extents that count slices are only read, so they overlap no written operand.
     places.extend((places.len()..kernel.pointer_params().count()).map(|number| (number, 0)));
     let mut stages = grid::stages(&kernel, &call.integers, &assumed, &places).ok_or(HostReason::Positions)?;
     for Stage { kernel, pointers, counts } in &mut stages {
@@ -220,17 +221,17 @@ fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result
     Ok(stages.into_iter().map(counted).map(|(count, stage)| (stage, count)).collect())
 }
 
-/// Whether a device can run a kernel: one that needs no numbers of 64 bits, and what a device has.
+/// Checks that a device can run a kernel: no 64-bit numbers, little local memory, and no rounding towards zero.
 fn check(kernel: &Kernel) -> Result<(), HostReason> {
     let is_wide = |lane: Lane| matches!(lane, Lane::I64 | Lane::F64);
     let rounds_to_zero = |statement: &Statement| matches!(statement.inst, Inst::Fma { rounding: Rounding::TowardZero, .. });
-    // A position is narrowed; what is left of 64 bits is data.
+    // Positions are narrowed later. All other 64-bit values are data.
     let is_position = |value: usize| kernel.body.params.iter().any(|param| param.index() == value);
     let defined = kernel
         .regions()
         .flat_map(|region| region.params.iter().chain(region.statements.iter().flat_map(|statement| &statement.results)).copied());
     let mut values = defined.filter(|value| !is_position(value.index())).map(|value| kernel.ty(value).lane);
-    // An element of an array is as wide as a register.
+    // An element of a local array takes a whole register.
     let local =
         kernel.buffers.iter().filter(|data| data.kind == BufferKind::Local).fold(0, |sum: u64, data| sum.saturating_add(4 * data.elements));
     if let Some(data) = kernel.buffers.iter().find(|data| is_wide(data.lane)) {
@@ -246,7 +247,7 @@ fn check(kernel: &Kernel) -> Result<(), HostReason> {
     }
 }
 
-/// Whether all that is done with a buffer is to load one number at a time. What computes an extent stays on the host.
+/// Tests whether a kernel only loads single numbers from a buffer. A kernel that computes an extent stays on the host.
 fn is_only_loaded(kernel: &Kernel, buffer: Buffer) -> bool {
     let mut statements = kernel.statements();
     statements.all(|Statement { results, inst }| {

@@ -1,29 +1,30 @@
-//! How long a call takes on either side. `auto` opens a device only where it is estimated to be faster than the CPU that would do the same.
+//! Estimate of the time of calls on both sides. `auto` opens a device only if it is estimated to be faster than the CPU.
 //!
-//! The time is that of products at a rate, of bytes at a rate, and of dispatches at a price each. The constants are fitted to the table of one
-//! device beside one CPU in `docs/gpu.md`: the estimate is right about which side is faster in ten of its eleven rows.
+//! The time follows from products and bytes at constant rates, and from a constant time for each dispatch. The constants are fitted to the table of one
+//! device and one CPU in `docs/gpu.md`.
 
 use crate::kernel::{Kernel, Lane};
 use crate::machine::{DotProduct, Gpu, Machine, Unit};
 use crate::program::{Call, Device, DeviceRegion, Estimate, Method, Step, calls};
 
-/// Nanoseconds of a dispatch: the device starts it, and waits for what it wrote.
+/// Nanoseconds of a dispatch: its start, and the wait for its writes.
 const DISPATCH: u64 = 6_000;
-/// Nanoseconds of a region: submission, and waiting for its end.
+/// Nanoseconds of a region: its submission, and the wait for its end.
 const SUBMISSION: u64 = 10_000;
-/// Bytes that cross between host and device in a nanosecond.
+/// Bytes copied between host and device in a nanosecond.
 const CROSSING: u64 = 10;
-/// Bytes that a kernel without products reads and writes in a nanosecond, on a CPU's first-level and second-level caches.
+/// Bytes that a CPU kernel without products reads and writes in a nanosecond, in first-level and second-level caches.
 const COPIED: u64 = 20;
 
-/// What a product multiplies.
+/// Type of factors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Factor {
     Floats,
     Integers,
 }
 
-/// Products that a device takes in a nanosecond. Of bytes it takes few: shifts bring them out of words, and layers of few pixels have few positions.
+/// Returns the products that a device computes in a nanosecond. Products of bytes are slow: shifts extract the bytes from words, and layers with few
+/// pixels have few positions.
 fn device_rate(gpu: &Gpu, factor: Factor) -> u64 {
     match factor {
         Factor::Floats => 85,
@@ -32,8 +33,8 @@ fn device_rate(gpu: &Gpu, factor: Factor) -> u64 {
     }
 }
 
-/// Products that a CPU takes in a nanosecond: four of each lane of floats with fused products, which is two thirds of what it can at 3 GHz, and three
-/// or six of each lane of bytes.
+/// Returns the products that a CPU computes in a nanosecond. With fused products, this is four for each lane of floats: two thirds of the maximum at
+/// 3 GHz. For bytes, it is three or six for each lane of 32 bits.
 fn host_rate(machine: &Machine, factor: Factor) -> u64 {
     let floats = u64::from(machine.vector_bits) / 32;
     let products = match (factor, machine.dot) {
@@ -50,7 +51,7 @@ fn host_rate(machine: &Machine, factor: Factor) -> u64 {
     products.max(1)
 }
 
-/// The times of the calls that a program's regions stand for. `levels` are the CPUs, each with its methods and kernels.
+/// Estimates the times of the calls that regions replace, on the device and on each CPU. `levels` are the CPUs with their methods and kernels.
 pub(in crate::lower) fn estimate<'a>(
     device: &Device,
     levels: impl Iterator<Item = (&'a Machine, Vec<&'a Method>, &'a [Kernel])>,
@@ -74,7 +75,7 @@ fn sum(list: impl Iterator<Item = u64>) -> u64 {
     list.fold(0, u64::saturating_add)
 }
 
-/// The price of dispatches, submissions and what crosses.
+/// Estimates the time of all dispatches, submissions and copies.
 fn dispatches(device: &Device) -> u64 {
     let region = |region: &DeviceRegion| {
         let crossing = (region.bytes_in() + region.bytes_out()) / CROSSING;
@@ -83,7 +84,7 @@ fn dispatches(device: &Device) -> u64 {
     sum(device.regions_of_calls().iter().map(region))
 }
 
-/// What a kernel multiplies: bytes, if that is what it reads first.
+/// Returns the type of a kernel's factors: integers if its first operand is bytes.
 fn factor(kernel: &Kernel) -> Factor {
     match kernel.pointer_params().next() {
         Some((_, data)) if data.lane == Lane::I8 => Factor::Integers,
@@ -91,7 +92,7 @@ fn factor(kernel: &Kernel) -> Factor {
     }
 }
 
-/// The steps that regions stand for.
+/// Returns the lists of steps that regions replace.
 fn substitutes(steps: &[Step]) -> Vec<&[Step]> {
     let mut found = vec![];
     for step in steps {

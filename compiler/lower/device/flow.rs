@@ -1,20 +1,20 @@
-//! What happens to bytes in a region, and its dispatches with the barriers between them.
+//! Flow of bytes in a region, and its dispatches with barriers.
 
 use super::hazards::{Running, Work};
 use super::mirror::Touched;
 use super::ranges::Bytes;
 use crate::program::{DeviceStep, Dispatch};
 
-/// What happens to bytes in a region.
+/// Flow of bytes in a region while its calls are added.
 #[derive(Default)]
 pub struct Flow {
-    /// Bytes that are on the device as they are to be.
+    /// Bytes whose current contents are on the device.
     pub there: Bytes,
-    /// Bytes that enter before.
+    /// Bytes that must be copied in before the region.
     pub enter: Bytes,
-    /// Bytes that are written.
+    /// Bytes that the region writes.
     pub written: Bytes,
-    /// Extents that are read.
+    /// Places of the extents that the region reads.
     pub extents: Vec<u64>,
     /// Dispatches and barriers.
     pub steps: Vec<DeviceStep>,
@@ -22,27 +22,27 @@ pub struct Flow {
     counts: Counting,
 }
 
-/// Whether counts of workgroups are known to the device.
+/// State of the region's counts of workgroups.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Counting {
-    /// Nothing computes them.
+    /// The region computes no counts.
     #[default]
     Never,
-    /// They are computed before; nobody has waited for them.
+    /// A dispatch computes them, with no barrier after it yet.
     Before,
-    /// They are there.
+    /// They are computed, and a barrier follows.
     Done,
 }
 
 impl From<Bytes> for Flow {
-    /// A region before which some bytes are on the device as they are to be.
+    /// Makes the flow of a new region. `there` are the bytes whose current contents are on the device before it.
     fn from(there: Bytes) -> Self {
         Self { there, ..Self::default() }
     }
 }
 
 impl Flow {
-    /// Begins with the dispatch that computes counts; where there is none, the dispatches that follow have the workgroups of their grids.
+    /// Begins the region with the dispatch that computes counts. Without one, later dispatches use the workgroups of their grids.
     pub fn count(&mut self, counting: Option<Work>) {
         if let Some(counting) = counting {
             self.dispatches(&[counting]);
@@ -50,11 +50,11 @@ impl Flow {
         }
     }
 
-    /// A call that touches some bytes, where these hold something before.
+    /// Adds the accesses of a call. `before` are the bytes that may hold live contents before it.
     pub fn call(&mut self, touched: &[Touched], before: &Bytes) {
         for Touched { bytes, reads, writes, .. } in touched {
             let all: Bytes = std::iter::once(bytes.clone()).collect();
-            // A part of what it writes may keep what it held.
+            // The call may write only a part of these bytes, so live contents must be on the device before.
             let needed = if *reads { all.clone() } else { all.and(before) };
             let missing = needed.without(&self.there);
             self.enter.extend(&missing);
@@ -66,7 +66,7 @@ impl Flow {
         }
     }
 
-    /// Dispatches, each after a barrier where it must not run with one since the last barrier.
+    /// Adds dispatches. A dispatch comes after a barrier if it conflicts with one since the last barrier.
     pub fn dispatches(&mut self, list: &[Work]) {
         for work in list {
             if self.running.add(work) {

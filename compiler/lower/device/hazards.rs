@@ -1,37 +1,26 @@
-//! Which dispatches wait for each other.
+//! Conflicts between dispatches, which need a barrier between them.
 //!
-//! A device's driver, and the layer that checks it, know of reads and writes no more than the ranges that are bound: what one dispatch reads must not
-//! lie in a range that another one writes. Of two ranges that are only written the elements count, for writes to neighbours do not disturb each other.
+//! A device's driver and its validation layer see only the bound ranges of reads and writes. So a range that a dispatch reads must not overlap a range
+//! that another dispatch writes. For two ranges that are only written, the elements are compared instead, because writes to neighbours are independent.
 
+use crate::lower::division::touch;
 use crate::program::{Address, Bound, Call, DeviceMemory, Dispatch};
 
-/// Bytes that an operand of a dispatch has.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Touch {
-    /// In which buffer.
-    pub memory: DeviceMemory,
-    /// Its first byte.
-    pub start: u64,
-    /// Its last byte is before this.
-    pub end: u64,
-    /// Whether any is written.
-    pub is_written: bool,
-    /// Bytes from one slice to the next, where a slice has none of the next one.
-    pub stride: Option<u64>,
-}
+/// Words that an operand of a dispatch accesses.
+pub type Touch = touch::Touch<DeviceMemory>;
 
-/// What is done with a range that is bound, as it looks from outside of the kernel.
+/// Access of a kernel to a bound range, as the driver sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// It is only read.
+    /// Reads only.
     Reads,
-    /// Whole words are stored. What is also read from there is known by its operand.
+    /// Stores of whole words. Reads by other operands of the range are compared by operand.
     Writes,
-    /// Elements that are narrower than words are put into theirs, which reads and writes these.
+    /// Stores of elements narrower than a word, which read and write the whole word.
     Changes,
 }
 
-/// Which slices of a run-time number a call does: as many blocks as fit into what blocks of another size leave.
+/// The share of the slices that a call computes: all whole blocks, or the whole blocks in the rest after blocks of another size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Share {
     extents: Vec<Address>,
@@ -40,7 +29,7 @@ struct Share {
 }
 
 impl Share {
-    /// Whether another one's slices begin where these have ended, or later.
+    /// Tests whether another share begins at or after the end of this one.
     fn is_before(&self, other: &Self) -> bool {
         let ends_at_blocks = self.after.is_none_or(|after| after.is_multiple_of(self.block));
         let begins_later = other.after.is_some_and(|after| self.block.is_multiple_of(after));
@@ -48,19 +37,19 @@ impl Share {
     }
 }
 
-/// A dispatch, and what it touches.
+/// A dispatch with its accesses.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Work {
     /// The dispatch.
     pub dispatch: Dispatch,
-    /// What is done with each range that is bound.
+    /// The access to each bound range.
     accesses: Vec<Access>,
     touches: Vec<Touch>,
     share: Option<Share>,
 }
 
 impl Work {
-    /// Of a call, if it is one's.
+    /// Makes the work of a dispatch. `call` is the call that the dispatch belongs to, if any.
     pub fn new(dispatch: Dispatch, accesses: Vec<Access>, touches: Vec<Touch>, call: Option<&Call>) -> Self {
         let share = call.and_then(|call| call.slices.as_ref()).map(|slices| Share {
             extents: slices.extents.iter().map(|(address, _)| *address).collect(),
@@ -70,54 +59,44 @@ impl Work {
         Self { dispatch, accesses, touches, share }
     }
 
-    /// Whether it must not run at the same time as another one.
+    /// Tests whether two dispatches conflict, so that they must not run at the same time.
     fn meets(&self, other: &Self) -> bool {
-        let bounds = |of: &Self, is: fn(Access) -> bool| -> Vec<Bound> {
+        let bounds = |of: &Self, is: fn(Access) -> bool| -> Vec<Touch> {
             let bounds = of.dispatch.bindings.iter().zip(&of.accesses);
-            bounds.filter(|(_, access)| is(**access)).map(|(bound, _)| *bound).collect()
+            bounds.filter(|(_, access)| is(**access)).map(|(bound, access)| bytes_of(bound, *access)).collect()
         };
         let reads: fn(Access) -> bool = |access| access != Access::Writes;
         let writes: fn(Access) -> bool = |access| access != Access::Reads;
-        let any = |one: Vec<Bound>, two: Vec<Bound>| one.iter().any(|a| two.iter().any(|b| overlap(a, b)));
+        let any = |one: Vec<Touch>, two: Vec<Touch>| one.iter().any(|a| two.iter().any(|b| a.conflicts(b)));
         let is_bound = any(bounds(self, writes), bounds(other, reads)) || any(bounds(self, reads), bounds(other, writes));
-        is_bound
-            || self.touches.iter().any(|a| other.touches.iter().any(|b| meet(a, b) && !(self.is_beside(other) && is_sliced_alike(a, b))))
+        let meet = |a: &Touch, b: &Touch| a.conflicts(b) && !(a.has_slices_of(b) && self.is_beside(other));
+        is_bound || self.touches.iter().any(|a| other.touches.iter().any(|b| meet(a, b)))
     }
 
-    /// Whether both do slices of one number, and none that the other one does.
+    /// Tests whether two dispatches compute disjoint shares of the same slices.
     fn is_beside(&self, other: &Self) -> bool {
         let both = self.share.as_ref().zip(other.share.as_ref());
         both.is_some_and(|(a, b)| a.is_before(b) || b.is_before(a))
     }
 }
 
-/// Whether two operands have a word in common that one of them writes.
-fn meet(a: &Touch, b: &Touch) -> bool {
-    (a.is_written || b.is_written) && a.memory == b.memory && a.start < b.end && b.start < a.end
-}
-
-/// For each operand of a dispatch whether it has a word in common with another one, and one of the two is written.
+/// Tests, for each operand of a dispatch, whether it conflicts with another operand: they overlap, and one of them is written.
 pub fn shares(touches: &[Touch]) -> Vec<bool> {
-    let shares = |number: usize| touches.iter().enumerate().any(|(other, touch)| other != number && meet(&touches[number], touch));
+    let shares = |number: usize| touches.iter().enumerate().any(|(other, touch)| other != number && touches[number].conflicts(touch));
     (0..touches.len()).map(shares).collect()
 }
 
-/// Whether slices of two operands are the same bytes.
-fn is_sliced_alike(a: &Touch, b: &Touch) -> bool {
-    a.start == b.start && a.stride.is_some() && a.stride == b.stride
+/// Returns the bytes of a bound range.
+fn bytes_of(bound: &Bound, access: Access) -> Touch {
+    Touch { memory: bound.memory, bytes: bound.offset..bound.offset + bound.bytes, stride: None, writes: access != Access::Reads }
 }
 
-/// Whether two ranges have a byte of one buffer.
-fn overlap(a: &Bound, b: &Bound) -> bool {
-    a.memory == b.memory && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes
-}
-
-/// What runs since the last barrier.
+/// Dispatches since the last barrier.
 #[derive(Default)]
 pub struct Running(Vec<Work>);
 
 impl Running {
-    /// Adds a dispatch; whether there is a barrier before it.
+    /// Adds a dispatch. Returns `true` if it needs a barrier before it.
     pub fn add(&mut self, work: &Work) -> bool {
         let waits = self.0.iter().any(|running| running.meets(work));
         if waits {
@@ -135,11 +114,11 @@ mod tests {
 
     const AREA: DeviceMemory = DeviceMemory::Area;
 
-    /// A dispatch that reads the first range and writes the second, each bound from a multiple of 256 on.
+    /// Makes a dispatch that reads one range and writes another one. Bound ranges start at multiples of 256.
     fn work(read: [u64; 2], written: [u64; 2], slices: Option<Slices>) -> Work {
         let bound = |[start, end]: [u64; 2]| Bound { memory: AREA, offset: start - start % 256, bytes: end - (start - start % 256) };
         let stride = slices.as_ref().map(|_| 4);
-        let touch = |[start, end]: [u64; 2], is_written| Touch { memory: AREA, start, end, is_written, stride };
+        let touch = |[start, end]: [u64; 2], writes| Touch { memory: AREA, bytes: start..end, stride, writes };
         let dispatch = Dispatch { kernel: 0, bindings: vec![bound(read), bound(written)], counts: None, origin: Origin::default() };
         let call = Call { kernel: 0, arguments: vec![], integers: vec![], extents: vec![], slices, parts: None, origin: Origin::default() };
         Work::new(dispatch, vec![Access::Reads, Access::Writes], vec![touch(read, false), touch(written, true)], Some(&call))

@@ -1,31 +1,24 @@
-//! What is left for the host of a program that runs with a device only. Steps that a region stands for never run on it: they go, with the kernels that
-//! nothing else calls and the scratch memory that nothing else touches.
+//! Reduction of the host's part of a program that always runs with a device. The steps that a region replaces never run on the host. They are removed,
+//! with the kernels that only they call and the scratch memory that only they use.
 
 use super::close_up::CloseUp;
 use crate::kernel::Kernel;
-use crate::lower::lowered::{LiveRanges, Peak};
-use crate::plan::Plan;
+use crate::lower::lowered::Peak;
+use crate::lower::stages::written::LoweredMethod;
 use crate::program::{Device, Method, Step, Visit, calls, change_calls, walk};
 
-/// A method for each CPU, with what is said of it.
-pub(in crate::lower) struct Lightened<'a> {
-    pub levels: &'a mut [Method],
-    pub plan: &'a mut Plan,
-    pub live: &'a mut LiveRanges,
-    pub peak: &'a mut Peak,
-}
-
-/// Leaves out what the host never does of the methods of a program. `kernels` are those of each CPU.
-pub(in crate::lower) fn lighten<'a>(device: &mut Device, kernels: &mut [Vec<Kernel>], methods: impl Iterator<Item = Lightened<'a>>) {
+/// Removes the steps, kernels and scratch memory that the host never uses. `kernels` are the kernels of each CPU level.
+pub(in crate::lower) fn lighten(device: &mut Device, kernels: &mut [Vec<Kernel>], methods: &mut [LoweredMethod]) {
     let mut lists: Vec<&mut [Method]> = Vec::new();
-    for (number, Lightened { levels, plan, live, peak }) in methods.enumerate() {
+    for (number, LoweredMethod { levels, plan, live, peak, .. }) in methods.iter_mut().enumerate() {
+        let levels = &mut levels[..kernels.len()];
         let Some(first) = levels.first() else { continue };
         let runs = runs_on_host(&first.steps);
         for call in device.host_calls.iter_mut().filter(|call| call.method == number) {
             call.call = runs[..call.call].iter().filter(|runs| **runs).count();
         }
         retain(live, &runs);
-        for level in &mut *levels {
+        for level in levels.iter_mut() {
             retain(&mut level.memory_map.calls, &runs);
             drop_substitutes(&mut level.steps);
         }
@@ -34,7 +27,7 @@ pub(in crate::lower) fn lighten<'a>(device: &mut Device, kernels: &mut [Vec<Kern
         let bytes = close_up.bytes;
         (plan.arena_bytes, plan.lower_bound) = (bytes, plan.lower_bound.min(bytes));
         live.iter_mut().for_each(|ranges| *ranges = ranges.iter().flat_map(|range| close_up.ranges(range)).collect());
-        // The plan says when most is live on both sides together.
+        // The plan's peak is that of both sides together, so the host's peak is not known.
         *peak = Peak { bytes, tensors: vec![] };
         lists.push(levels);
     }
@@ -43,7 +36,7 @@ pub(in crate::lower) fn lighten<'a>(device: &mut Device, kernels: &mut [Vec<Kern
     }
 }
 
-/// For each call whether the host ever does it.
+/// Returns, for each call, `true` if it runs on the host.
 fn runs_on_host(steps: &[Step]) -> Vec<bool> {
     let (mut open, mut runs) = (Vec::new(), Vec::new());
     for visit in walk(steps) {
@@ -58,13 +51,13 @@ fn runs_on_host(steps: &[Step]) -> Vec<bool> {
     runs
 }
 
-/// Keeps what is said of the calls that are.
+/// Keeps the entries of a list whose flag in `are` is not `false`.
 fn retain<T>(list: &mut Vec<T>, are: &[bool]) {
     let mut are = are.iter();
     list.retain(|_| are.next() != Some(&false));
 }
 
-/// Regions have no steps beside them.
+/// Removes the steps that regions replace.
 fn drop_substitutes(steps: &mut [Step]) {
     for step in steps {
         match step {
@@ -78,7 +71,7 @@ fn drop_substitutes(steps: &mut [Step]) {
     }
 }
 
-/// Leaves out the kernels that no step calls.
+/// Removes the kernels that no step calls, and renumbers the calls.
 fn drop_uncalled<'a>(kernels: &mut Vec<Kernel>, methods: impl Iterator<Item = &'a mut Vec<Step>>) {
     let mut methods: Vec<&mut Vec<Step>> = methods.collect();
     let mut is_called = vec![false; kernels.len()];

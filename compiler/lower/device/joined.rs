@@ -1,39 +1,39 @@
-//! What a kernel's operands are bound to where a device binds fewer than there are: several see one range then, which covers them all.
+//! Ranges that a kernel's operands are bound to. If a device binds fewer ranges than there are operands, several operands share one range.
 //!
-//! A range of its own says most exactly what a kernel waits for, so ranges are joined only as long as they are too many. What is never written comes
-//! first, for nothing waits for it; then what is only read; of these the pairs that cover least beside themselves.
+//! A dispatch waits for all of a range, so ranges are joined only while there are too many. Constants are joined first, because nothing waits for them,
+//! then ranges that are only read, then others. Among equals, the pair with the fewest bytes between its ranges is joined.
 
 use crate::machine::Gpu;
 use crate::program::{Bound, DeviceMemory};
 
-/// An operand, and where it is.
+/// An operand with its place on the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operand {
-    /// In which buffer.
+    /// The buffer that contains it.
     pub memory: DeviceMemory,
     /// Its first byte.
     pub start: u64,
-    /// Its last byte is before this.
+    /// The byte after its last one.
     pub end: u64,
-    /// Whether the kernel writes it.
+    /// `true` if the kernel writes it.
     pub is_written: bool,
-    /// Whether what it is bound to must begin with it.
+    /// `true` if its range must begin at its first byte.
     pub begins: bool,
 }
 
-/// What operands are bound to.
+/// Ranges that operands are bound to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Joined {
-    /// For each operand the number of its range.
+    /// The number of each operand's range.
     pub bindings: Vec<usize>,
-    /// The ranges, from offsets on that can be bound.
+    /// The ranges. Their offsets can be bound.
     pub bounds: Vec<Bound>,
 }
 
-/// Ranges for some operands, no more than a device binds. None where an operand cannot be bound.
+/// Finds ranges for operands, at most as many as a device binds. `None` if an operand cannot be bound.
 ///
 /// # Errors
-/// The number of ranges where there are more.
+/// The number of ranges, if no more can be joined and there are still too many.
 pub fn join(operands: &[Operand], gpu: &Gpu) -> Result<Option<Joined>, usize> {
     let mut groups: Vec<Vec<usize>> = (0..operands.len()).map(|number| vec![number]).collect();
     while groups.len() > gpu.bindings as usize {
@@ -53,7 +53,8 @@ pub fn join(operands: &[Operand], gpu: &Gpu) -> Result<Option<Joined>, usize> {
     Ok(Some(Joined { bindings, bounds }))
 }
 
-/// What it costs to bind two groups together: what may be waited for, and bytes that neither has. None where they cannot be.
+/// Returns the cost of a common range for two groups: the kind of waits that it causes, then the bytes that are in neither. `None` if they cannot have
+/// one.
 fn price(operands: &[Operand], groups: [&[usize]; 2], gpu: &Gpu) -> Option<(u8, u64)> {
     let together = groups.concat();
     if together.iter().any(|&number| operands[number].begins) {
@@ -68,7 +69,8 @@ fn price(operands: &[Operand], groups: [&[usize]; 2], gpu: &Gpu) -> Option<(u8, 
     Some((waits, all.bytes.saturating_sub(own)))
 }
 
-/// The range of a group, which has an operand, if it is of one buffer and not too long.
+/// Returns the range of a group of operands. `None` if they are in different buffers, if the range is too long, or if an operand must begin it
+/// and cannot.
 fn bound(operands: &[Operand], group: &[usize], gpu: &Gpu) -> Option<Bound> {
     let memory = operands[*group.first()?].memory;
     let start = group.iter().map(|&number| operands[number].start).min()?;
@@ -92,7 +94,7 @@ mod tests {
         Operand { memory, start, end: start + 100, is_written, begins: false }
     }
 
-    /// The numbers of ranges, and where these begin and how long they are.
+    /// The range of each operand, then the offset and length of each range.
     type Found = (Vec<usize>, Vec<(u64, u64)>);
 
     fn joined(operands: &[Operand], bindings: u32) -> Result<Option<Found>, usize> {
@@ -106,7 +108,7 @@ mod tests {
         let list = [operand(AREA, 256, false), operand(CONSTANTS, 512, false), operand(AREA, 1024, true), operand(CONSTANTS, 0, false)];
         let each = vec![(256, 100), (512, 100), (1024, 100), (0, 100)];
         assert_eq!(joined(&list, 4), Ok(Some((vec![0, 1, 2, 3], each))));
-        // What is never written comes first, then all of the area.
+        // Constants are joined first, then operands in the area.
         assert_eq!(joined(&list, 3), Ok(Some((vec![0, 1, 2, 1], vec![(256, 100), (0, 612), (1024, 100)]))));
         assert_eq!(joined(&list, 2), Ok(Some((vec![0, 1, 0, 1], vec![(256, 868), (0, 612)]))));
         assert_eq!(joined(&list, 1), Err(2));

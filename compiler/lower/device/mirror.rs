@@ -1,5 +1,5 @@
-//! The area of the device: every byte of the host that a kernel may touch, but constants, has one there. Scratch memory lies as on the host, so
-//! that one plan holds for both.
+//! The area of the device, a mirror of the host's memory without constants. Scratch memory has the same offsets as on the host, so one plan is valid for
+//! both.
 
 use crate::kernel::passes::grid::{self, Places};
 use crate::kernel::{Buffer, BufferData, BufferKind, Kernel};
@@ -7,26 +7,26 @@ use crate::machine::OFFSET_ALIGNMENT;
 use crate::program::{Address, Call, Method, calls, most_of_each};
 use std::ops::Range;
 
-/// What the device needs at the start of its area for the status of a region.
+/// Bytes at the start of the device's area for the status of a region.
 const STATUS_BYTES: u64 = OFFSET_ALIGNMENT;
 
-/// Bytes between two memories of the host. Parts of two never touch each other.
+/// Gap between two memories of the host, so that ranges of different memories never overlap.
 const BETWEEN: u64 = OFFSET_ALIGNMENT;
 
-/// Where memory of the host is in the area of the device.
+/// Map from the host's memories to the area of the device.
 #[derive(Clone, Debug)]
 pub struct Mirror {
-    /// The first byte of each, where it is in the area, and how long it is.
-    parts: Vec<(Address, u64, u64)>,
-    /// Bytes of the area.
+    /// The first address of each memory, its offset in the area, and its bytes.
+    memories: Vec<(Address, u64, u64)>,
+    /// Bytes of the area so far.
     pub bytes: u64,
 }
 
 impl Mirror {
-    /// That of a program of some methods, which run one after another, and of this many bytes of variables. The methods are as the device's machine
-    /// does them, by kernels whose working memory comes after the scratch memory of the host.
+    /// Makes the mirror of a program. `methods` and `kernels` are the device's level; its working memory comes after the host's scratch memory. Methods run
+    /// one after the other, so they share the area.
     pub fn new(methods: &[&Method], kernels: &[Kernel], variable_bytes: u64) -> Self {
-        let mut mirror = Self { parts: vec![], bytes: STATUS_BYTES };
+        let mut mirror = Self { memories: vec![], bytes: STATUS_BYTES };
         let working = methods.iter().flat_map(|method| calls(&method.steps)).map(|call| working(kernels, call));
         let scratch = methods.iter().map(|method| method.scratch_bytes);
         mirror.add(Address::Scratch(0), working.chain(scratch).max().unwrap_or(0));
@@ -45,37 +45,38 @@ impl Mirror {
     }
 
     fn add(&mut self, first: Address, bytes: u64) {
-        self.parts.push((first, self.bytes, bytes));
+        self.memories.push((first, self.bytes, bytes));
         self.bytes = (self.bytes + bytes).next_multiple_of(OFFSET_ALIGNMENT) + BETWEEN;
     }
 
-    /// Where an address of the host is; none for those of constants, and of what the host does not have.
+    /// Returns the offset in the area of a host address. `None` for constants and for addresses that exist only on the device.
     pub fn place(&self, address: Address) -> Option<u64> {
         let (kind, offset) = split(address);
-        self.parts.iter().find(|part| split(part.0).0 == kind).map(|part| part.1 + offset)
+        self.memories.iter().find(|memory| split(memory.0).0 == kind).map(|memory| memory.1 + offset)
     }
 
-    /// What is on the host where a byte of the area is.
+    /// Returns the host address of a byte of the area.
     pub fn host(&self, place: u64) -> Option<Address> {
-        let part = self.parts.iter().rev().find(|part| part.1 <= place)?;
-        Some(part.0.plus(place - part.1))
+        let memory = self.memories.iter().rev().find(|memory| memory.1 <= place)?;
+        Some(memory.0.plus(place - memory.1))
     }
 
-    /// The bytes of the area that are the outputs of methods, and those that are variables.
+    /// Returns the bytes of the area that are outputs or variables.
     pub fn lasting(&self) -> Vec<Range<u64>> {
-        self.parts_at(|address| matches!(address, Address::Output(..) | Address::Variable(_)))
+        self.memories_of(|address| matches!(address, Address::Output(..) | Address::Variable(_)))
     }
 
-    /// The bytes of the area that are the outputs of methods.
+    /// Returns the bytes of the area that are outputs.
     pub fn outputs(&self) -> Vec<Range<u64>> {
-        self.parts_at(|address| matches!(address, Address::Output(..)))
+        self.memories_of(|address| matches!(address, Address::Output(..)))
     }
 
-    fn parts_at(&self, is_one: impl Fn(Address) -> bool) -> Vec<Range<u64>> {
-        self.parts.iter().filter(|part| is_one(part.0)).map(|part| part.1..part.1 + part.2).collect()
+    fn memories_of(&self, is_one: impl Fn(Address) -> bool) -> Vec<Range<u64>> {
+        self.memories.iter().filter(|memory| is_one(memory.0)).map(|memory| memory.1..memory.1 + memory.2).collect()
     }
 
-    /// The bytes that a kernel call touches: a range a pointer parameter that is no constant, and one an extent whose slices it counts.
+    /// Returns the bytes that a kernel call accesses: a range for each operand that is not a constant or working memory, and one for each extent that counts
+    /// slices.
     pub fn touched(&self, kernel: &Kernel, call: &Call) -> Vec<Touched> {
         let is_extent = |argument: usize| call.extents.iter().any(|extent| extent.0 == argument);
         let mut list = Vec::new();
@@ -90,7 +91,8 @@ impl Mirror {
         list
     }
 
-    /// Which operands of a call overlap, of those that its kernel may write or that lie where it writes. Working memory is where nothing else is.
+    /// Returns the places of a call's operands, with a common origin for outputs that overlap. Other operands have separate places: the kernel does not
+    /// write inputs, and working memory overlaps nothing.
     pub fn together(&self, kernel: &Kernel, call: &Call) -> Places {
         let mut places = grid::apart(call.arguments.len());
         let mut ranges: Vec<(u64, usize, u64)> = Vec::new();
@@ -114,7 +116,7 @@ impl Mirror {
     }
 }
 
-/// The end of a call's working memory.
+/// Returns the end of a call's working memory; 0 if it has none.
 fn working(kernels: &[Kernel], call: &Call) -> u64 {
     let Some(kernel) = kernels.get(call.kernel) else { return 0 };
     let end = |((_, data), address): ((Buffer, &BufferData), &Address)| match address {
@@ -124,23 +126,23 @@ fn working(kernels: &[Kernel], call: &Call) -> u64 {
     kernel.pointer_params().zip(&call.arguments).map(end).max().unwrap_or(0)
 }
 
-/// Bytes of the area that a kernel call touches.
+/// Bytes of the area that a kernel call accesses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Touched {
-    /// From where to where.
+    /// The range of the bytes.
     pub bytes: Range<u64>,
-    /// Whether it reads some of them.
+    /// `true` if the call reads some of them.
     pub reads: bool,
-    /// Whether it writes some of them.
+    /// `true` if the call writes some of them.
     pub writes: bool,
-    /// Whether they are a run-time extent.
+    /// `true` if they are a run-time extent.
     pub is_extent: bool,
 }
 
-/// Whose memory an address is of, with the number of the port, and the offset.
+/// Splits an address into its memory (a kind and a number) and the offset there.
 fn split(address: Address) -> ((u8, u32), u64) {
     match address {
-        // Nothing moves where a device works.
+        // Places do not move if there is a device.
         Address::Scratch(offset) | Address::Moving(_, offset) => ((0, 0), offset),
         Address::Variable(offset) => ((1, 0), offset),
         Address::Input(number, offset) => ((2, number), offset),

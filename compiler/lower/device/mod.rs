@@ -1,8 +1,8 @@
-//! What a GPU does of a program: regions that stand for runs of calls, on memory that mirrors the host's.
+//! The part of a program that runs on a GPU: regions that replace runs of calls, on memory that mirrors the host's.
 //!
-//! The device's machine is one more level while a method is lowered: same groups, same calls, same addresses. So the plan of the host is the plan of
-//! the device's area, and a call can run on either side. Calls of groups that are for the device become dispatches if their kernels can
-//! (`dispatches.rs`); runs of them become regions (`regions.rs`).
+//! The device's machine is one more level while a method is lowered, with the same groups, calls and addresses. So the host's plan is also the plan of
+//! the device's area, and a call can run on either side. Calls of groups for the device become dispatches if their kernels allow it (`dispatches.rs`).
+//! Runs of such calls become regions (`regions.rs`).
 
 mod close_up;
 mod counts;
@@ -20,41 +20,33 @@ mod residents;
 mod slices;
 mod words;
 
+use super::stages::written::LoweredMethod;
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::program::{Blob, Device, DeviceRegion, HostCall, HostReason, Method, Residents, Step, Variable};
 use dispatches::Dispatches;
-pub(super) use host::{Lightened, lighten};
+pub(super) use host::lighten;
 use mirror::Mirror;
 use ranges::Bytes;
 use regions::{Both, Cut, Cutter, Decided};
-use std::ops::Range;
 
-/// A method as the levels of CPUs do it, and the device's machine, which comes last.
-pub(super) struct Sides<'a> {
-    /// The method for each machine.
-    pub levels: &'a mut [Method],
-    /// For each call whether the model gives it to the device.
-    pub marks: &'a [bool],
-    /// For each call the bytes of scratch memory that are live after it.
-    pub live: &'a [Vec<Range<u64>>],
+/// Returns the steps of a method for the device and for the first CPU, with the kernels of each. `marks` is `true` for each call for the device.
+fn both<'s>(
+    method: &'s LoweredMethod,
+    (device_kernels, host_kernels): (&'s [Kernel], &'s [Kernel]),
+    marks: &'s [bool],
+) -> Option<Both<'s>> {
+    let (device, host) = (&method.levels.last()?.steps, &method.levels.first()?.steps);
+    Some(Both { device, device_kernels, host, host_kernels, marks, live: &method.live })
 }
 
-impl Sides<'_> {
-    /// The device and the first CPU, with the kernels of each.
-    fn both<'s>(&'s self, (device_kernels, host_kernels): (&'s [Kernel], &'s [Kernel]), marks: &'s [bool]) -> Option<Both<'s>> {
-        let (device, host) = (&self.levels.last()?.steps, &self.levels.first()?.steps);
-        Some(Both { device, device_kernels, host, host_kernels, marks, live: self.live })
-    }
-
-    /// The method for each CPU.
-    fn hosts(&mut self) -> Option<&mut [Method]> {
-        self.levels.split_last_mut().map(|(_, hosts)| hosts)
-    }
+/// Returns the method for each CPU.
+fn hosts(method: &mut LoweredMethod) -> Option<&mut [Method]> {
+    method.levels.split_last_mut().map(|(_, hosts)| hosts)
 }
 
-/// What a device is made of beside methods.
-pub(super) struct Parts<'a> {
+/// Parts of a program that its device is made from, without the methods.
+pub(super) struct OfProgram<'a> {
     /// The device's machine.
     pub machine: &'static Machine,
     /// The kernels of each level, the device's last.
@@ -63,17 +55,18 @@ pub(super) struct Parts<'a> {
     pub constants: &'a [Blob],
     /// The program's variables, and their bytes.
     pub variables: (&'a mut Vec<Variable>, &'a mut u64),
-    /// Whether variables that only the device touches live there.
+    /// `true` if variables that only the device uses live there.
     pub needs_device: bool,
 }
 
-/// The device of a program, whose regions then are in the methods' steps for CPUs. Variables that live on the device are taken out of the program's.
+/// Makes the device of a program. Regions replace runs of calls in the methods' steps for CPUs. Variables that live on the device are removed from the
+/// program.
 ///
 /// # Errors
-/// Where it does nothing: why not, each reason once.
-pub(super) fn device(parts: Parts<'_>, methods: Vec<Sides<'_>>) -> Result<Device, Vec<HostReason>> {
+/// The reasons why the device does no work, each once.
+pub(super) fn device(program: OfProgram<'_>, methods: &mut [LoweredMethod]) -> Result<Device, Vec<HostReason>> {
     let mut host_calls = Vec::new();
-    let placed = placed(parts, methods, &mut host_calls);
+    let placed = placed(program, methods, &mut host_calls);
     match placed {
         Some(device) => Ok(Device { host_calls, ..device }),
         None => {
@@ -88,16 +81,16 @@ pub(super) fn device(parts: Parts<'_>, methods: Vec<Sides<'_>>) -> Result<Device
     }
 }
 
-/// The same without the calls that stay on the host, which are added to a list.
-fn placed(parts: Parts<'_>, mut methods: Vec<Sides<'_>>, host_calls: &mut Vec<HostCall>) -> Option<Device> {
-    let Parts { machine, kernels, constants, variables: (variables, variable_bytes), needs_device } = parts;
+/// Makes the device, except its `host_calls`. Calls that stay on the host are added to a list. `None` if the device does no work.
+fn placed(program: OfProgram<'_>, methods: &mut [LoweredMethod], host_calls: &mut Vec<HostCall>) -> Option<Device> {
+    let OfProgram { machine, kernels, constants, variables: (variables, variable_bytes), needs_device } = program;
     let (device_kernels, host_kernels) = (kernels.last()?, kernels.first()?);
-    let list: Vec<&Method> = methods.iter().filter_map(|sides| sides.levels.last()).collect();
+    let list: Vec<&Method> = methods.iter().filter_map(|method| method.levels.last()).collect();
     let mirror = Mirror::new(&list, device_kernels, *variable_bytes);
     let of_levels = (device_kernels.as_slice(), host_kernels.as_slice());
     let (mut tried, none) = (Dispatches::new(machine, &mirror, constants)?, Bytes::default());
     let decided: Option<Vec<Decided>> = (methods.iter())
-        .map(|sides| Some(Cutter::new(sides.both(of_levels, sides.marks)?, (&mirror, &none), &mut tried).decide()))
+        .map(|method| Some(Cutter::new(both(method, of_levels, &method.marks)?, (&mirror, &none), &mut tried).decide()))
         .collect();
     let (decided, mut dispatches) = (decided?, tried.again());
     let touched: Vec<(&Bytes, &Bytes)> = decided.iter().map(|decided| (&decided.host, &decided.device)).collect();
@@ -106,18 +99,18 @@ fn placed(parts: Parts<'_>, mut methods: Vec<Sides<'_>>, host_calls: &mut Vec<Ho
     let bytes = residents.iter().map(|variable| variable.offset..variable.offset + variable.bytes).collect();
     let first_contents = if residents.is_empty() { None } else { Some(residents::first_contents(&residents, &mut dispatches)?) };
     let mut regions: Vec<DeviceRegion> = Vec::new();
-    for (method, (sides, decided)) in methods.iter_mut().zip(&decided).enumerate() {
-        let stays = |(call, reason): (usize, &Option<HostReason>)| reason.map(|reason| HostCall { method, call, reason });
+    for (number, (method, decided)) in methods.iter_mut().zip(&decided).enumerate() {
+        let stays = |(call, reason): (usize, &Option<HostReason>)| reason.map(|reason| HostCall { method: number, call, reason });
         host_calls.extend(decided.reasons.iter().enumerate().filter_map(stays));
         let done: Vec<bool> = decided.reasons.iter().map(Option::is_none).collect();
-        let cutter = Cutter::new(sides.both(of_levels, &done)?, (&mirror, &bytes), &mut dispatches);
+        let cutter = Cutter::new(both(method, of_levels, &done)?, (&mirror, &bytes), &mut dispatches);
         let (of_method, cuts) = cutter.cut(regions.len());
         regions.extend(of_method);
-        sides.hosts()?.iter_mut().for_each(|method| apply(&cuts, &mut method.steps));
+        hosts(method)?.iter_mut().for_each(|host| apply(&cuts, &mut host.steps));
     }
     let staging_bytes = regions.iter().map(staged).max()?.max(64).next_multiple_of(64);
     if !residents.is_empty() {
-        let hosts = methods.iter_mut().filter_map(|sides| sides.hosts()).flatten();
+        let hosts = methods.iter_mut().filter_map(hosts).flatten();
         *variable_bytes = residents::move_out(variables, &lives_there, &mirror, hosts, &mut regions);
     }
     let residents = first_contents.map(|first_contents| {
@@ -140,15 +133,15 @@ fn placed(parts: Parts<'_>, mut methods: Vec<Sides<'_>>, host_calls: &mut Vec<Ho
     })
 }
 
-/// Staging memory of a region.
+/// Returns the bytes of staging memory that a region needs.
 fn staged(region: &DeviceRegion) -> u64 {
     let crossings = region.enter.iter().chain(&region.leave);
     crossings.map(|crossing| crossing.staging + crossing.bytes.next_multiple_of(4)).max().unwrap_or(0)
 }
 
-/// Puts regions in the place of the runs of a method's steps.
+/// Replaces runs of a method's steps by regions.
 fn apply(cuts: &[Cut], steps: &mut Vec<Step>) {
-    // From the end, so that the numbers of steps before stay what they are.
+    // The last cut comes first, so that the positions of earlier steps stay valid.
     for cut in cuts.iter().rev() {
         let mut list = &mut *steps;
         for &(number, second) in &cut.path {

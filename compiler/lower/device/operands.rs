@@ -1,10 +1,10 @@
-//! Changes of what a kernel's pointer parameters are, which leave what it computes.
+//! Changes of a kernel's pointer parameters that keep its results.
 
 use crate::kernel::{Buffer, ConvertOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 
-/// Makes the elements of a buffer, which is only read, of another lane type: what is loaded becomes what it was by a conversion.
+/// Changes the lane type of a read-only buffer. A conversion after each load restores the original type.
 pub fn load_as(kernel: &mut Kernel, buffer: Buffer, lane: Lane, op: ConvertOp) {
     kernel.buffers[buffer.index()].lane = lane;
     let mut body = std::mem::take(&mut kernel.body);
@@ -29,7 +29,7 @@ fn convert_loads(region: &mut Region, buffer: Buffer, types: &mut Vec<Type>, (la
     }
 }
 
-/// Makes a buffer begin this number of elements earlier.
+/// Extends a buffer by a number of elements at its start, and moves its accesses.
 pub fn begin_before(kernel: &mut Kernel, buffer: Buffer, elements: u64, alignment: u32) {
     let data = &mut kernel.buffers[buffer.index()];
     data.elements += elements;

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-/// Bytes, as ranges in order that do not touch each other.
+/// A set of bytes: sorted ranges with gaps between them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Bytes(Vec<Range<u64>>);
 
 impl Bytes {
-    /// The ranges, in order.
+    /// Returns the ranges, in order.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.0
     }
@@ -23,18 +23,18 @@ impl Bytes {
         self.0.splice(first..beyond, [joined]);
     }
 
-    /// Adds all of another set.
+    /// Adds all bytes of another set.
     pub fn extend(&mut self, other: &Self) {
         other.0.iter().for_each(|range| self.insert(range.clone()));
     }
 
-    /// Takes a range out.
+    /// Removes a range.
     pub fn remove(&mut self, range: &Range<u64>) {
         let left = |known: &Range<u64>| [known.start..known.end.min(range.start), known.start.max(range.end)..known.end];
         self.0 = self.0.iter().flat_map(left).filter(|range| !range.is_empty()).collect();
     }
 
-    /// Those that are not in another set.
+    /// Returns the bytes that are not in another set.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         let mut left = self.clone();
@@ -42,7 +42,7 @@ impl Bytes {
         left
     }
 
-    /// Those that are in another set too.
+    /// Returns the bytes that are in both sets.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let both = |range: &Range<u64>| {
@@ -52,12 +52,12 @@ impl Bytes {
         Self(self.0.iter().flat_map(both).collect())
     }
 
-    /// Whether a range has any of them.
+    /// Tests whether any byte of a range is in the set.
     pub fn meets(&self, range: &Range<u64>) -> bool {
         !range.is_empty() && self.0.iter().any(|known| known.start < range.end && range.start < known.end)
     }
 
-    /// Whether all of a range is in it.
+    /// Tests whether all bytes of a range are in the set.
     pub fn covers(&self, range: &Range<u64>) -> bool {
         range.is_empty() || self.0.iter().any(|known| known.start <= range.start && range.end <= known.end)
     }

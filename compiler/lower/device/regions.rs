@@ -1,4 +1,4 @@
-//! Runs of calls that the device does become regions: what enters them, what leaves them, and where they wait for each other.
+//! Division of a method into regions: each run of calls that the device computes becomes a region, with the bytes that are copied in and out.
 
 use super::dispatches::Dispatches;
 use super::flow::Flow;
@@ -10,81 +10,81 @@ use crate::kernel::cost::instructions;
 use crate::program::{Address, Call, Crossing, DeviceRegion, HostReason, Step, Visit, calls, walk};
 use std::ops::Range;
 
-/// Bytes of a vector of the device.
+/// Bytes of a vector, for the estimate of instructions.
 const VECTOR_BYTES: u64 = 16;
 
-/// Instructions of a single position that take a device less than a copy to the host and back.
+/// Maximum number of instructions of a single position. A longer kernel costs more than a copy to the host and back.
 const MOST_ALONE: u64 = 4096;
 
-/// The first byte of staging memory that is not the status.
+/// The first byte of staging memory after the status.
 const FIRST_STAGED: u64 = 64;
 
-/// A method as two machines do it: the same steps, one for one.
+/// A method for two machines, with corresponding steps.
 pub struct Both<'a> {
-    /// As the device's machine does it.
+    /// The steps for the device.
     pub device: &'a [Step],
-    /// The kernels of these.
+    /// The kernels of the device's steps.
     pub device_kernels: &'a [Kernel],
-    /// As a CPU does it.
+    /// The steps for a CPU.
     pub host: &'a [Step],
-    /// The kernels of these.
+    /// The kernels of the CPU's steps.
     pub host_kernels: &'a [Kernel],
-    /// For each call whether it is for the device.
+    /// `true` for each call that is for the device.
     pub marks: &'a [bool],
-    /// For each call the bytes of scratch memory that are live after it.
+    /// The live scratch memory after each call.
     pub live: &'a [Vec<Range<u64>>],
 }
 
-/// A run of steps that a region takes the place of.
+/// A run of steps that a region replaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cut {
-    /// Which steps of a list, and which of their lists, lead to the list of the run: the second is that of `otherwise`, or of the body of a loop.
+    /// The branches and loops around the run, outermost first: the position of each, and `true` for its second list (`otherwise`, or a loop's body).
     pub path: Vec<(usize, bool)>,
-    /// The steps.
+    /// The positions of the steps in their list.
     pub steps: Range<usize>,
     /// The region's number.
     pub region: usize,
 }
 
-/// Which side does what of a method.
+/// Decision about the calls of a method.
 pub struct Decided {
-    /// For each call why the device does not do it.
+    /// The reason why each call stays on the host. `None` if it runs on the device.
     pub reasons: Vec<Option<HostReason>>,
-    /// What steps of the host touch.
+    /// Bytes that the host's steps access.
     pub host: Bytes,
-    /// What calls of the device touch.
+    /// Bytes that the device's calls access.
     pub device: Bytes,
 }
 
-/// A method cut into regions.
+/// Division of a method into regions.
 pub struct Cutter<'s, 'a, 'd> {
     sides: Both<'s>,
     mirror: &'a Mirror,
     dispatches: &'d mut Dispatches<'a>,
-    /// For each call what the device does of it, or why it does not.
+    /// The dispatches of each call, or the reason why it stays on the host.
     found: Vec<Result<Vec<Work>, HostReason>>,
-    /// What steps of the host read, or write in part.
+    /// Bytes that the host's steps access.
     host_reads: Bytes,
-    /// Whether there are branches or loops: what a region makes is on the host after it then, whoever reads it.
+    /// `true` if the method has branches or loops. Then all live results of a region are copied out.
     has_flow: bool,
-    /// Bytes that outlive a call, of those that the host has.
+    /// Bytes of the host that outlive a call of the method: outputs and variables.
     lasting: Bytes,
-    /// Those of them that may hold something before the next step: of outputs, where branches and loops do not hide the order of steps, what steps
-    /// before it may have written.
+    /// Lasting bytes that may have contents before the next step. Without branches and loops, an output has contents only after a step that may write
+    /// it.
     held: Bytes,
     /// Bytes of variables that live on the device.
     residents: &'a Bytes,
     /// The number of the next call.
     call: usize,
     path: Vec<(usize, bool)>,
-    /// Whether bytes of a run did not cross, whose calls the host then does.
+    /// `true` if a run could not become a region, because its bytes cannot be copied. Its calls then stay on the host, and the division starts again.
     is_refused: bool,
     regions: Vec<DeviceRegion>,
     cuts: Vec<Cut>,
 }
 
 impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
-    /// For a method, where the device alone has some bytes.
+    /// Starts the division of a method. `residents` are the bytes of variables that live on the device.
     pub fn new(sides: Both<'s>, (mirror, residents): (&'a Mirror, &'a Bytes), dispatches: &'d mut Dispatches<'a>) -> Self {
         let has_flow = walk(sides.host).any(|visit| matches!(visit, Visit::If(_) | Visit::While));
         let lasting = mirror.lasting().into_iter().collect::<Bytes>().without(residents);
@@ -112,7 +112,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         }
     }
 
-    /// What the device does: what is marked, or stands between two calls that are, if it can.
+    /// Decides which calls run on the device: the marked ones and the ones between two marked ones, if their kernels allow it.
     pub fn decide(mut self) -> Decided {
         self.bridge(self.sides.device);
         self.settle();
@@ -120,20 +120,20 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         Decided { reasons: self.found.into_iter().map(Result::err).collect(), host: self.host_reads, device }
     }
 
-    /// What calls touch that the device does.
+    /// Returns the bytes that the device's calls access.
     fn touched_by_device(&self) -> Bytes {
         let calls = calls(self.sides.device).into_iter().zip(&self.found).filter(|(_, found)| found.is_ok());
         calls.flat_map(|(call, _)| self.touched(call, self.sides.device_kernels)).map(|touched| touched.bytes).collect()
     }
 
-    /// The regions, the first of which has the number `first`, and the runs that they take the place of, in order. The marks are what is decided.
+    /// Makes the regions, numbered from `first`, and the runs of steps that they replace, in order. The marks must be the decision of [`Self::decide`].
     pub fn cut(mut self, first: usize) -> (Vec<DeviceRegion>, Vec<Cut>) {
         self.settle();
         self.cuts.iter_mut().for_each(|cut| cut.region += first);
         (self.regions, self.cuts)
     }
 
-    /// Makes regions until all that is for the device can cross.
+    /// Makes regions. Repeats this until no run is refused.
     fn settle(&mut self) {
         loop {
             (self.call, self.regions, self.cuts, self.is_refused) = (0, vec![], vec![], false);
@@ -147,7 +147,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         }
     }
 
-    /// Calls between two of the device follow them where they are as parallel, so that nothing crosses for them.
+    /// Moves unmarked calls between two marked ones to the device, if their kernels are parallel there. So their operands need no copies.
     fn bridge(&mut self, steps: &[Step]) {
         let mut between: Option<Vec<(usize, Vec<Work>)>> = None;
         for step in steps {
@@ -179,7 +179,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         }
     }
 
-    /// What the device does of an unmarked call, if it does that about as well as the host.
+    /// Returns the dispatches of an unmarked call. The error is the reason if the device cannot run it, or would run much work at one position.
     fn follower(&mut self, call: &Call) -> Result<Vec<Work>, HostReason> {
         let kernel = self.sides.device_kernels.get(call.kernel).ok_or(HostReason::NotGiven)?;
         let dispatches = self.dispatches.of_call(kernel, call)?;
@@ -218,14 +218,14 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         Some(place..place + bytes)
     }
 
-    /// What a call touches by the kernels of a side.
+    /// Returns the bytes that a call accesses, with the kernels of one side.
     fn touched(&self, call: &Call, kernels: &[Kernel]) -> Vec<Touched> {
         kernels.get(call.kernel).map_or(vec![], |kernel| self.mirror.touched(kernel, call))
     }
 
-    /// One list of steps.
+    /// Makes the regions of one list of steps.
     fn list(&mut self, device: &'s [Step], host: &[Step]) {
-        // What is on the device as it is to be.
+        // The bytes whose current contents are on the device.
         let mut there = self.residents.clone();
         let mut run = Run::default();
         for (number, (of_device, of_host)) in device.iter().zip(host).enumerate() {
@@ -244,12 +244,12 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         self.finish(&mut run, &mut there);
     }
 
-    /// Bytes that a step may have written, of those that outlive a call, hold something from now on.
+    /// Notes that a step may have written bytes: lasting bytes have contents from now on.
     fn hold(&mut self, written: &Bytes) {
         self.held.extend(&written.and(&self.lasting));
     }
 
-    /// A step of the host: what it writes is no longer on the device.
+    /// Handles a step of the host. The device's copy of the bytes that it writes is no longer valid.
     fn host_step(&mut self, number: usize, (device, host): (&'s Step, &Step), there: &mut Bytes) {
         match (device, host) {
             (_, Step::Call(call)) => {
@@ -278,13 +278,13 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         }
     }
 
-    /// What the host writes holds something, and is no longer on the device.
+    /// Notes that the host writes bytes: they have contents, and the device's copy is no longer valid.
     fn written_by_host(&mut self, written: &Bytes, there: &mut Bytes) {
         *there = there.without(written);
         self.hold(written);
     }
 
-    /// A run of calls becomes a region.
+    /// Makes a region of a run of calls. If its bytes cannot be copied, marks its calls for the host instead.
     fn finish(&mut self, run: &mut Run<'s>, there: &mut Bytes) {
         let Run { steps, calls } = std::mem::take(run);
         let Some(&(first, ..)) = calls.first() else { return };
@@ -316,7 +316,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         self.cuts.push(Cut { path: self.path.clone(), steps, region: self.regions.len() - 1 });
     }
 
-    /// The dispatch that computes the counts of calls, if there are any.
+    /// Makes the dispatch that computes the counts of calls, if they need any.
     fn counting(&mut self, calls: &[(usize, &'s Call)]) -> Option<Work> {
         let dispatches = calls.iter().flat_map(|&(number, _)| self.found[number].as_deref().unwrap_or_default());
         let mut places: Vec<u64> = dispatches.filter_map(|work| work.dispatch.counts).collect();
@@ -325,18 +325,18 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         self.dispatches.counting(&places)
     }
 
-    /// The bytes that hold something after a call.
+    /// Returns the scratch memory that is live after a call, as bytes of the area.
     fn live_after(&self, number: usize) -> Bytes {
         let place = self.mirror.place(Address::Scratch(0)).unwrap_or(0);
         self.sides.live.get(number).into_iter().flatten().map(|range| place + range.start..place + range.end).collect()
     }
 
-    /// The bytes that may hold something before a call of a run that begins with another one.
+    /// Returns the bytes that may be live before a call of a run. `first` is the first call of the run. At an unknown position, this is the whole area.
     fn live_before(&self, number: usize, first: usize) -> Bytes {
         match number.checked_sub(1) {
             Some(before) if number > first || !self.has_flow => self.live_after(before),
             None if !self.has_flow => Bytes::default(),
-            // What comes before it depends on branches.
+            // The previous call depends on branches.
             _ => std::iter::once(0..self.mirror.bytes).collect(),
         }
     }
@@ -354,7 +354,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
         for range in flow.enter.ranges() {
             let (crossing, copied) = crossing(range, false)?;
             let beside = std::iter::once(copied).collect::<Bytes>().without(&flow.enter);
-            // What stands beside in the same words must not be newer on the device.
+            // Other bytes in the same words must not be newer on the device.
             if beside.ranges().iter().any(|range| flow.there.meets(range)) {
                 return None;
             }
@@ -378,10 +378,10 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     }
 }
 
-/// Calls that the device does one after another.
+/// Consecutive calls of the device.
 #[derive(Default)]
 struct Run<'s> {
     steps: Range<usize>,
-    /// Each with its number.
+    /// The calls with their numbers.
     calls: Vec<(usize, &'s Call)>,
 }

@@ -1,5 +1,5 @@
-//! Variables that live on the device: those that it alone touches, where it does its part in any case. They are not among the host's then, do not cross,
-//! and get their first contents by a region of their own.
+//! Variables that live on the device: the variables that only the device uses, if the program always runs with it. The host does not have them, and they
+//! are never copied. A separate region writes their initial contents.
 
 use super::dispatches::Dispatches;
 use super::flow::Flow;
@@ -16,10 +16,10 @@ use crate::program::{ALIGNMENT, Address, DeviceMemory, DeviceRegion, Method, Var
 /// Bytes of a word.
 const WORD: u64 = 4;
 
-/// Words that a position writes, where it can.
+/// Words that a position writes, if the number of words is a multiple of this.
 const WORDS: u64 = 4;
 
-/// Those of a list of variables that the device alone touches. `touched` is, for each method, what the host and what the device touches.
+/// Chooses the variables that only the device uses. `touched` has the bytes that the host and the device access in each method.
 pub fn choose(variables: &[Variable], mirror: &Mirror, touched: &[(&Bytes, &Bytes)]) -> Vec<bool> {
     let lives_there = |variable: &Variable| {
         let bytes = place(variable, mirror)..place(variable, mirror) + variable.bytes;
@@ -28,7 +28,7 @@ pub fn choose(variables: &[Variable], mirror: &Mirror, touched: &[(&Bytes, &Byte
     variables.iter().map(lives_there).collect()
 }
 
-/// The chosen ones of the variables, as they are in the area.
+/// Returns the chosen variables, with their offsets in the area.
 pub fn in_area(variables: &[Variable], chosen: &[bool], mirror: &Mirror) -> Vec<Variable> {
     let chosen = variables.iter().zip(chosen).filter(|(_, chosen)| **chosen);
     chosen.map(|(variable, _)| Variable { offset: place(variable, mirror), ..variable.clone() }).collect()
@@ -38,9 +38,9 @@ fn place(variable: &Variable, mirror: &Mirror) -> u64 {
     mirror.place(Address::Variable(variable.offset)).unwrap_or(0)
 }
 
-/// The region that gives variables in the area their first contents; none where a part of one cannot be bound.
+/// Makes the region that writes the initial contents of variables in the area. `None` if a part of a variable cannot be bound.
 pub fn first_contents(variables: &[Variable], dispatches: &mut Dispatches<'_>) -> Option<DeviceRegion> {
-    // An operand may begin at most as far after what is bound.
+    // An operand may begin up to the offset alignment after the start of its bound range.
     let most = dispatches.gpu.range_bytes - dispatches.gpu.offset_alignment;
     let mut works: Vec<Work> = Vec::new();
     for variable in variables {
@@ -62,7 +62,7 @@ pub fn first_contents(variables: &[Variable], dispatches: &mut Dispatches<'_>) -
     Some(DeviceRegion { steps: flow.steps, ..DeviceRegion::default() })
 }
 
-/// A kernel that writes this many words: those of another buffer, or zeros.
+/// Makes a kernel that writes a number of words: a copy of another buffer, or zeros.
 fn fill(words: u64, copies: bool) -> Kernel {
     let lanes = if words.is_multiple_of(WORDS) { WORDS } else { 1 };
     let positions = words / lanes;
@@ -80,8 +80,8 @@ fn fill(words: u64, copies: bool) -> Kernel {
     narrow(&b.finish(), &Assumed { parameters: vec![last], ..Assumed::default() })
 }
 
-/// Takes variables out of the host's: those that stay close up, and each address of one that does not becomes one in the area. Gives the bytes of
-/// those that stay.
+/// Removes the chosen variables from the host. Their addresses become addresses on the device, and the remaining variables move together. Returns the
+/// bytes of the remaining variables.
 pub fn move_out<'m>(
     variables: &mut Vec<Variable>,
     chosen: &[bool],
@@ -114,14 +114,14 @@ pub fn move_out<'m>(
     variables.last().map_or(0, |last| last.offset + last.bytes)
 }
 
-/// Where a variable goes.
+/// New address of a variable.
 struct Move {
-    /// Its first byte among the variables as they were.
+    /// Its old offset.
     from: u64,
     to: Address,
 }
 
-/// Where each variable goes. Kernels know of the variables that stay how far they are from multiples of the alignment.
+/// Returns the new address of each variable. A variable that stays keeps its distance to a multiple of the alignment, because kernels rely on it.
 fn moves(variables: &[Variable], chosen: &[bool], mirror: &Mirror) -> Vec<Move> {
     let mut end = 0;
     let to = |(variable, chosen): (&Variable, &bool)| {

@@ -1,6 +1,6 @@
-//! A call for slices as one kernel: the loop over slices, which the driver has on the host, is inside.
+//! Conversion of a call for slices to one kernel that contains the loop over slices. On the host, the driver has this loop.
 //!
-//! What the kernel then takes are the arguments of the call, followed by the extents whose product is the number of slices.
+//! The kernel takes the arguments of the call, then the extents. Their product is the number of slices.
 
 use crate::kernel::{BinaryOp, Buffer, BufferData, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
 use crate::program::{Address, Call, Slices};
@@ -8,12 +8,12 @@ use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
-/// What the kernel that does all slices of a call takes.
+/// Returns the arguments of the kernel that computes all slices of a call.
 pub fn arguments(call: &Call) -> Vec<Address> {
     call.arguments.iter().copied().chain(extents(call).map(|(address, _)| address)).collect()
 }
 
-/// Which of its arguments are run-time extents, and the least and the most that each is.
+/// Returns the positions of the arguments that are run-time extents, with their bounds.
 pub fn extent_arguments(call: &Call) -> Vec<(usize, [i64; 2])> {
     let of_slices = extents(call).enumerate().map(|(number, (_, interval))| (call.arguments.len() + number, interval));
     call.extents.iter().copied().chain(of_slices).collect()
@@ -23,8 +23,8 @@ fn extents(call: &Call) -> impl Iterator<Item = (Address, [i64; 2])> + '_ {
     call.slices.iter().flat_map(|slices| slices.extents.iter().copied())
 }
 
-/// The kernel that does all slices, of one that does a block of them. None where an index outside a slice means one inside, or slices do not begin
-/// at elements.
+/// Makes a kernel for all slices from a kernel for one block. `None` if the kernel clamps indices to its slice, or if a stride is not a multiple of the
+/// element size.
 pub fn in_one(kernel: &Kernel, slices: &Slices) -> Option<Kernel> {
     let mut kernel = kernel.clone();
     let mut strides = FxHashMap::default();
@@ -70,7 +70,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// The body of the loop: a block of slices after those before.
+    /// Makes the body of the loop, which computes one block. `first` is the first slice of the loop, 0 if absent.
     fn round(&mut self, body: Vec<Statement>, block: u64, first: Option<Value>, strides: &FxHashMap<Buffer, i64>) -> Region {
         let counter = self.value(Type::INDEX);
         let blocks = if block == 1 { counter } else { self.binary_with(BinaryOp::Mul, counter, block) };
@@ -83,7 +83,7 @@ impl Writer {
         Region { params: vec![counter], statements, yields: vec![] }
     }
 
-    /// Statements whose accesses of some buffers are as many elements further on as values say.
+    /// Adds an offset to the indices of all accesses to a buffer, for each buffer in `offsets`.
     fn moved(&mut self, statements: Vec<Statement>, offsets: &FxHashMap<Buffer, Value>) -> Vec<Statement> {
         let mut list = Vec::with_capacity(statements.len());
         for mut statement in statements {
@@ -100,7 +100,7 @@ impl Writer {
         list
     }
 
-    /// An index, or several, further on.
+    /// Adds an offset to an index, or to each lane of a vector of indices.
     fn sum(&mut self, index: Value, mut offset: Value) -> Value {
         let ty = self.types[index.index()];
         if ty.lane != Lane::I64 {
@@ -144,7 +144,7 @@ mod tests {
     use crate::kernel::text::parse_kernel;
     use crate::kernel::verify::verify;
 
-    /// What is left in six elements, of which each is one more than its slice of x, by a kernel for blocks of this number of slices.
+    /// Runs a kernel that adds 1 to each slice of x, in blocks, and returns its six elements of output.
     fn done(block: u64, after: Option<u64>, extents: [i64; 2]) -> Vec<u8> {
         let text = format!(
             "kernel @k(x: input i8[{block}] align 1, y: output i8[{block}] align 1) {{

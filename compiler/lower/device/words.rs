@@ -1,7 +1,7 @@
-//! Numbers of 64 bits in memory for a device that has none: each is two words, and is cut to the nearest number of 32 bits where it is loaded.
+//! 64-bit numbers in memory for a device that has none. Each number is read as two words, and is clamped to the nearest 32-bit number.
 //!
-//! That is the same for a kernel that compares such a number with numbers of 32 bits that are neither the least nor the most, and uses it as an
-//! index or as a part of one: what is cut is as far outside every buffer as it was, and no access goes there.
+//! This keeps the results of a kernel that only compares such a number and uses it in indices. A comparison is safe with a 32-bit number that is neither
+//! the smallest nor the largest. An index is safe, because an index out of range stays out of range.
 
 use crate::kernel::indices::Indices;
 use crate::kernel::intervals::{Assumed, Interval};
@@ -9,13 +9,13 @@ use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, Inst, Kernel, Lane, 
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 
-/// Terms of an index that are looked at.
+/// Maximum number of terms of an index that are analyzed.
 const MOST_TERMS: usize = 16;
 
-/// What is compared with a number that is cut.
+/// Range of the numbers that a clamped number may be compared with.
 const COMPARED: Interval = Interval { low: i32::MIN as i64 + 1, high: i32::MAX as i64 - 1 };
 
-/// Makes the elements of a buffer of i64, which is only read, words. Whether it could; the kernel is as it was if not.
+/// Changes a read-only buffer of i64 to words, and clamps its loads. Returns `false` if this could change results; then the kernel is unchanged.
 pub fn as_words(kernel: &mut Kernel, buffer: Buffer, assumed: &Assumed) -> bool {
     let uses = Uses { kernel, indices: Indices::assuming(kernel, assumed, MOST_TERMS) };
     let loaded: Option<Vec<Value>> = kernel.statements().filter(|statement| statement.inst.buffer() == Some(buffer)).map(loaded).collect();
@@ -30,7 +30,7 @@ pub fn as_words(kernel: &mut Kernel, buffer: Buffer, assumed: &Assumed) -> bool 
     is_sound
 }
 
-/// The number that a statement loads, if it is one of 64 bits.
+/// Returns the number that a statement loads. `None` if it loads a vector.
 fn loaded(statement: &Statement) -> Option<Value> {
     match (&statement.inst, &statement.results[..]) {
         (Inst::Load { active: 1, .. } | Inst::LoadSplat { .. }, &[result]) => Some(result),
@@ -44,7 +44,7 @@ struct Uses<'k> {
 }
 
 impl Uses<'_> {
-    /// Whether nothing is done with a number that depends on bits that are cut. Sums and products with it are places, which are not compared.
+    /// Tests whether all uses of a number are safe after clamping. Sums and products with it must be indices only, and not compared.
     fn are_sound(&self, value: Value, may_compare: bool) -> bool {
         let is_yielded = self.kernel.regions().any(|region| region.yields.contains(&value));
         let mut users = self.kernel.statements().filter(|statement| statement.inst.operands().contains(&value));
@@ -65,7 +65,7 @@ impl Uses<'_> {
         }
     }
 
-    /// Whether a cut number compares with another one as the whole number does.
+    /// Tests whether a comparison of the clamped number with `other` has the same result as one of the whole number.
     fn is_ordered(&self, op: CompareOp, other: Value) -> bool {
         let Interval { low, high } = self.indices.interval(other);
         let has_no_sign = matches!(op, CompareOp::UnsignedLess | CompareOp::UnsignedLessEqual);
@@ -94,7 +94,7 @@ struct Writer<'t> {
 }
 
 impl Writer<'_> {
-    /// The nearest number of 32 bits of an element.
+    /// Loads an element as two words, and clamps it to the nearest 32-bit number.
     fn cut(&mut self, buffer: Buffer, index: Value, offset: i64) -> Value {
         let word = Type::scalar(Lane::I32);
         let index = self.push(Type::INDEX, Inst::ShiftConstant { op: BinaryOp::ShiftLeft, a: index, count: 1 });
