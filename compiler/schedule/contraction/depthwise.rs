@@ -3,6 +3,7 @@
 //! elements are interleaved and multiplied in pairs.
 
 use super::cuts::{Cut, Cuts, Width};
+use super::depthwise_in_place::Columns;
 use super::filling::{Filled, Stored};
 use super::form::Form;
 use super::geometry::Contraction;
@@ -45,17 +46,19 @@ const LEAST_FOR_THREADS: u64 = 1 << 14;
 /// See the module.
 pub struct DepthwiseSchedule<'a> {
     cx: Context<'a>,
-    work: Contraction,
+    pub(super) work: Contraction,
     /// What is done to its sums.
     element_wise: ElementWise<'a>,
     form: Form,
     staging: Option<Staging>,
+    /// Columns of the output, where windows are read from the input though some are cut off at its border.
+    in_place: Option<Columns>,
     /// See [`Requirements::shorter`].
     shorter: Option<u64>,
     /// A panel is all taps of a block of channels.
-    panels: Panels,
+    pub(super) panels: Panels,
     /// The blocks.
-    cuts: Cuts,
+    pub(super) cuts: Cuts,
 }
 
 impl<'a> DepthwiseSchedule<'a> {
@@ -75,6 +78,8 @@ impl<'a> DepthwiseSchedule<'a> {
         if let Some(staging) = &mut staging {
             staging.slack = lanes.max(staging.slack);
         }
+        let in_place = staging.as_ref().and_then(|staging| Columns::in_place(&cx, &work, form, staging.bytes()));
+        let mut staging = staging.filter(|_| in_place.is_none());
         let taps: Vec<u64> = (0..work.per_output()).collect();
         let (filter_taps, segment_taps) = (work.per_output(), work.per_output());
         let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
@@ -89,7 +94,7 @@ impl<'a> DepthwiseSchedule<'a> {
         }
         let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);
-        Ok(Self { cx, work, element_wise, form, staging, shorter, panels, cuts })
+        Ok(Self { cx, work, element_wise, form, staging, in_place, shorter, panels, cuts })
     }
 
     fn taps(&self) -> Vec<(u64, u64)> {
@@ -98,7 +103,7 @@ impl<'a> DepthwiseSchedule<'a> {
     }
 
     /// Pixels of a tile: as many as the registers have sums for, and so that the last tile of a row is hardly smaller.
-    fn pixels(&self) -> u64 {
+    pub(super) fn pixels(&self) -> u64 {
         if self.cx.goal == Goal::Size {
             return 1;
         }
@@ -138,13 +143,13 @@ impl<'a> DepthwiseSchedule<'a> {
     }
 
     /// The column, from the first of a tile, in which a tap of a pixel lies.
-    fn column(&self, tap: u64, pixel: u64) -> u64 {
+    pub(super) fn column(&self, tap: u64, pixel: u64) -> u64 {
         tap * self.work.phases[2].dilation + pixel * self.work.strides[1]
     }
 
     /// Whether what lies in a column of a tile is loaded once, for all taps of pixels that meet there: registers hold the sums, a row of the columns, and
     /// weights. Products read one factor from memory anyway, but that is two loads where the other one is a weight.
-    fn shares_taps(&self, width: Width, pixels: u64) -> bool {
+    pub(super) fn shares_taps(&self, width: Width, pixels: u64) -> bool {
         let (machine, vectors) = (self.cx.machine, self.vectors(width));
         let columns: FxHashSet<u64> =
             (0..self.work.window[1]).flat_map(|tap| (0..pixels).map(move |p| (tap, p))).map(|(tap, p)| self.column(tap, p)).collect();
@@ -155,6 +160,9 @@ impl<'a> DepthwiseSchedule<'a> {
 
 impl Schedule for DepthwiseSchedule<'_> {
     fn requirements(&self) -> Requirements {
+        if self.in_place.is_some() {
+            return needs::requirements_of(self.cx, (&self.work, &self.element_wise), vec![], true);
+        }
         let needs = needs::requirements(self.cx, (&self.work, &self.element_wise), self.staging.as_ref(), true);
         Requirements { shorter: self.shorter, ..needs }
     }
@@ -188,8 +196,12 @@ impl Schedule for DepthwiseSchedule<'_> {
             staging.prepare(&mut b, work, pixels);
         }
         let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range };
-        lowering.images(&mut b)?;
+        match &self.in_place {
+            Some(columns) => lowering.images_in_place(&mut b, columns)?,
+            None => lowering.images(&mut b)?,
+        }
         let staged = match (&self.staging, work.sections) {
+            (None, _) if self.in_place.is_some() => ", rows in place",
             (None, _) => "",
             (Some(_), None) => ", staged rows",
             (Some(_), Some(_)) => ", staged sections",
@@ -207,9 +219,9 @@ impl Schedule for DepthwiseSchedule<'_> {
     }
 }
 
-struct Lowering<'a> {
-    schedule: &'a DepthwiseSchedule<'a>,
-    numbers: Numbers,
+pub(super) struct Lowering<'a> {
+    pub(super) schedule: &'a DepthwiseSchedule<'a>,
+    pub(super) numbers: Numbers,
     input: Buffer,
     pixels: Ring,
     /// The weights as they are stored, and the panels that products read: the same, or one that is filled.
@@ -220,19 +232,19 @@ struct Lowering<'a> {
     /// What is loaded before the loops, for each number of lanes that blocks have.
     hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
     /// The first output row and the first after the last, where they are parameters.
-    range: Option<(Value, Value)>,
+    pub(super) range: Option<(Value, Value)>,
 }
 
 /// What the pixels of a row share in a block of channels.
-struct Block {
+pub(super) struct Block {
     /// The first element of each window row.
-    rows: Vec<Value>,
+    pub rows: Vec<Value>,
     /// The first element in the panels.
-    weights: Value,
+    pub weights: Value,
     /// Where sums begin.
-    first: Value,
+    pub first: Value,
     /// Its channels.
-    cut: Cut,
+    pub cut: Cut,
 }
 
 impl Lowering<'_> {
@@ -280,7 +292,7 @@ impl Lowering<'_> {
     }
 
     /// The first element of a block's panel.
-    fn panel(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
+    pub(super) fn panel(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
         let panels = &self.schedule.panels;
         let (lane, element) = panels.start(b, cut);
         if !panels.are_filled() {
@@ -300,6 +312,12 @@ impl Lowering<'_> {
         let rows: Vec<Value> = block.rows.iter().map(|&r| b.add(r, offset)).collect();
         let sums = self.sums(b, &rows, block, pixels);
         let pixel = b.add(first_pixel, x);
+        self.store(b, block, pixel, sums)
+    }
+
+    /// Stores the results of pixels from one on.
+    pub(super) fn store(&self, b: &mut KernelBuilder, block: &Block, pixel: Value, sums: Vec<Value>) -> Result<(), Unsupported> {
+        let work = &self.schedule.work;
         let base = b.scale_index(pixel, work.outputs as i64, 0);
         let Cut { first: channel, width: Width { lanes, .. }, active, .. } = block.cut;
         let flat = b.add(base, channel);
@@ -315,7 +333,7 @@ impl Lowering<'_> {
     }
 
     /// The element of a tap in every channel of the block, for the pixel of a number in the tile.
-    fn tap(&self, b: &mut KernelBuilder, rows: &[Value], (y, x): (u64, u64), pixel: u64, cut: Cut) -> Value {
+    pub(super) fn tap(&self, b: &mut KernelBuilder, rows: &[Value], (y, x): (u64, u64), pixel: u64, cut: Cut) -> Value {
         let work = &self.schedule.work;
         let offset = (self.schedule.column(x, pixel) * work.outputs) as i64;
         // A staged row may be read past the channels: what is there is multiplied by zero weights, or not stored.
@@ -324,7 +342,7 @@ impl Lowering<'_> {
     }
 
     /// Where the sums of a block begin.
-    fn first_sum(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
+    pub(super) fn first_sum(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
         let block = cut.width.lanes as u16;
         match self.initial {
             Some(buffer) => b.load(buffer, cut.first, 0, block),
@@ -334,7 +352,7 @@ impl Lowering<'_> {
     }
 
     /// The weights of a pair of taps, or of a tap, in the channels of a block.
-    fn weights_of(&self, b: &mut KernelBuilder, at: &Block, tap: u64) -> Value {
+    pub(super) fn weights_of(&self, b: &mut KernelBuilder, at: &Block, tap: u64) -> Value {
         let (panels, width) = (&self.schedule.panels, at.cut.width);
         let lanes = width.lanes.min(width.strip);
         let mut strip = |lane: u64| {
@@ -346,7 +364,7 @@ impl Lowering<'_> {
     }
 
     /// One more product of floats.
-    fn add_product(&self, b: &mut KernelBuilder, w: Value, x: Value, sum: Value) -> Value {
+    pub(super) fn add_product(&self, b: &mut KernelBuilder, w: Value, x: Value, sum: Value) -> Value {
         if self.schedule.work.fuses(self.schedule.cx.machine) {
             return b.fma(w, x, sum);
         }
