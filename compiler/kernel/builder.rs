@@ -229,6 +229,12 @@ impl KernelBuilder {
         self.one(Inst::Convert { op, a }, ty)
     }
 
+    /// The instruction of the innermost open region that has computed a value.
+    pub fn definition(&self, value: Value) -> Option<&Inst> {
+        let mut statements = self.open.last()?.statements.iter().rev();
+        statements.find(|statement| statement.results[..] == [value]).map(|statement| &statement.inst)
+    }
+
     /// A scalar in every lane; a scalar itself for one lane.
     pub fn splat(&mut self, a: Value, lanes: u16) -> Value {
         debug_assert_eq!(self.ty(a).lanes, 1);

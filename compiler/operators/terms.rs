@@ -189,7 +189,7 @@ pub fn softmax_power(builder: &mut ExpressionBuilder, x: Node) -> Term {
     }
     let (least, zero) = (builder.constant(Scalar::f32(LEAST_NORMAL_EXPONENT)), builder.constant(Scalar::f32(0.0)));
     let vanishes = builder.op(ScalarOp::Compare(Comparison::Less), &[x, least])?;
-    let x = builder.op(ScalarOp::Select, &[vanishes, zero, x])?;
+    let x = builder.op(ScalarOp::Max(NanRule::First), &[x, least])?;
     let power = builder.op(ScalarOp::Exp, &[x])?;
     builder.op(ScalarOp::Select, &[vanishes, zero, power])
 }

@@ -51,7 +51,7 @@ pub use rsqrt::rsqrt;
 pub use sin::sin;
 pub use tanh::tanh;
 
-use super::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
+use super::{BinaryOp, ConvertOp, Inst, KernelBuilder, Lane, Value};
 
 /// 1.5 · 2⁵². A binary64 plus this is rounded to an integer in the low bits of the sum.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
@@ -86,9 +86,18 @@ fn mul_constant(b: &mut KernelBuilder, x: Value, c: f64) -> Value {
 
 /// Clamps a value between two bounds. It is the first operand of both comparisons, so that NaN stays NaN.
 fn between(b: &mut KernelBuilder, x: Value, bottom: f64, top: f64) -> Value {
+    let is_above = is_at_least(b, x, bottom);
     let (top, bottom) = (constant(b, x, top), constant(b, x, bottom));
     let x = b.binary(BinaryOp::FloatMinFirst, x, top);
-    b.binary(BinaryOp::FloatMaxFirst, x, bottom)
+    if is_above { x } else { b.binary(BinaryOp::FloatMaxFirst, x, bottom) }
+}
+
+/// Tells whether a value was just held above a number that is no less than `bottom`, unless it is NaN.
+fn is_at_least(b: &KernelBuilder, x: Value, bottom: f64) -> bool {
+    let Some(&Inst::Binary { op: BinaryOp::FloatMaxFirst, b: least, .. }) = b.definition(x) else { return false };
+    let Some(&Inst::Constant { bits }) = b.definition(least) else { return false };
+    let least = if is_wide(b, x) { f64::from_bits(bits) } else { f64::from(f32::from_bits(bits as u32)) };
+    least >= bottom
 }
 
 /// Returns the integer lane with the width of a float's lane.

@@ -3,6 +3,7 @@
 //! multiplied in pairs.
 
 use super::cuts::{Cut, Cuts, Width};
+use super::depthwise_in_place::Columns;
 use super::filling::{Filled, Stored};
 use super::form::Form;
 use super::geometry::Contraction;
@@ -45,17 +46,19 @@ const LEAST_FOR_THREADS: u64 = 1 << 14;
 /// Schedule of a depthwise contraction.
 pub struct DepthwiseSchedule<'a> {
     cx: Context<'a>,
-    work: Contraction,
+    pub(super) work: Contraction,
     /// Element-wise work on the sums.
     element_wise: ElementWise<'a>,
     form: Form,
     staging: Option<Staging>,
+    /// Columns of the output, where windows are read from the input though some are cut off at its border.
+    in_place: Option<Columns>,
     /// See [`Requirements::shorter`].
     shorter: Option<u64>,
     /// Weights: a panel has all taps of a block of channels.
-    panels: Panels,
+    pub(super) panels: Panels,
     /// Division of the channels into blocks.
-    cuts: Cuts,
+    pub(super) cuts: Cuts,
 }
 
 impl<'a> DepthwiseSchedule<'a> {
@@ -75,6 +78,8 @@ impl<'a> DepthwiseSchedule<'a> {
         if let Some(staging) = &mut staging {
             staging.slack = lanes.max(staging.slack);
         }
+        let in_place = staging.as_ref().and_then(|staging| Columns::in_place(&cx, &work, form, staging.bytes()));
+        let mut staging = staging.filter(|_| in_place.is_none());
         let taps: Vec<u64> = (0..work.per_output()).collect();
         let (filter_taps, segment_taps) = (work.per_output(), work.per_output());
         let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
@@ -89,7 +94,7 @@ impl<'a> DepthwiseSchedule<'a> {
         }
         let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);
-        Ok(Self { cx, work, element_wise, form, staging, shorter, panels, cuts })
+        Ok(Self { cx, work, element_wise, form, staging, in_place, shorter, panels, cuts })
     }
 
     fn taps(&self) -> Vec<(u64, u64)> {
@@ -99,7 +104,7 @@ impl<'a> DepthwiseSchedule<'a> {
 
     /// Returns the number of pixels in a tile: as many as there are registers for sums, adjusted so that the last tile of a row is not much
     /// smaller.
-    fn pixels(&self) -> u64 {
+    pub(super) fn pixels(&self) -> u64 {
         if self.cx.goal == Goal::Size {
             return 1;
         }
@@ -139,13 +144,13 @@ impl<'a> DepthwiseSchedule<'a> {
     }
 
     /// Returns the column of a pixel's tap, relative to the first column of a tile.
-    fn column(&self, tap: u64, pixel: u64) -> u64 {
+    pub(super) fn column(&self, tap: u64, pixel: u64) -> u64 {
         tap * self.work.phases[2].dilation + pixel * self.work.strides[1]
     }
 
     /// Tests whether each column of a tile is loaded only once, for all taps of all pixels that read it. The registers must hold the sums, a
     /// row of columns, and weights. Products can read one factor from memory, but then a weight would be loaded twice.
-    fn shares_taps(&self, width: Width, pixels: u64) -> bool {
+    pub(super) fn shares_taps(&self, width: Width, pixels: u64) -> bool {
         let (machine, vectors) = (self.cx.machine, self.vectors(width));
         let columns: FxHashSet<u64> =
             (0..self.work.window[1]).flat_map(|tap| (0..pixels).map(move |p| (tap, p))).map(|(tap, p)| self.column(tap, p)).collect();
@@ -156,6 +161,9 @@ impl<'a> DepthwiseSchedule<'a> {
 
 impl Schedule for DepthwiseSchedule<'_> {
     fn requirements(&self) -> Requirements {
+        if self.in_place.is_some() {
+            return needs::requirements_of(self.cx, (&self.work, &self.element_wise), vec![], true);
+        }
         let needs = needs::requirements(self.cx, (&self.work, &self.element_wise), self.staging.as_ref(), true);
         Requirements { shorter: self.shorter, ..needs }
     }
@@ -189,8 +197,12 @@ impl Schedule for DepthwiseSchedule<'_> {
             staging.prepare(&mut b, work, pixels);
         }
         let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range };
-        lowering.images(&mut b)?;
+        match &self.in_place {
+            Some(columns) => lowering.images_in_place(&mut b, columns)?,
+            None => lowering.images(&mut b)?,
+        }
         let staged = match (&self.staging, work.sections) {
+            (None, _) if self.in_place.is_some() => ", rows in place",
             (None, _) => "",
             (Some(_), None) => ", staged rows",
             (Some(_), Some(_)) => ", staged sections",
@@ -208,9 +220,9 @@ impl Schedule for DepthwiseSchedule<'_> {
     }
 }
 
-struct Lowering<'a> {
-    schedule: &'a DepthwiseSchedule<'a>,
-    numbers: Numbers,
+pub(super) struct Lowering<'a> {
+    pub(super) schedule: &'a DepthwiseSchedule<'a>,
+    pub(super) numbers: Numbers,
     input: Buffer,
     pixels: Ring,
     /// Stored weights, and the panels that products read: the stored ones, or one that the kernel fills.
@@ -221,19 +233,19 @@ struct Lowering<'a> {
     /// Values loaded before the loops, for each number of lanes in a block.
     hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
     /// First output row and the row after the last, if they are parameters.
-    range: Option<(Value, Value)>,
+    pub(super) range: Option<(Value, Value)>,
 }
 
 /// Values that the pixels of a row share in a block of channels.
-struct Block {
+pub(super) struct Block {
     /// First element of each window row.
-    rows: Vec<Value>,
+    pub rows: Vec<Value>,
     /// First element in the panels.
-    weights: Value,
+    pub weights: Value,
     /// Initial value of the sums.
-    first: Value,
+    pub first: Value,
     /// Channels of the block.
-    cut: Cut,
+    pub cut: Cut,
 }
 
 impl Lowering<'_> {
@@ -281,7 +293,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the first element of a block's panel. Fills the panel if necessary.
-    fn panel(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
+    pub(super) fn panel(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
         let panels = &self.schedule.panels;
         let (lane, element) = panels.start(b, cut);
         if !panels.are_filled() {
@@ -301,6 +313,12 @@ impl Lowering<'_> {
         let rows: Vec<Value> = block.rows.iter().map(|&r| b.add(r, offset)).collect();
         let sums = self.sums(b, &rows, block, pixels);
         let pixel = b.add(first_pixel, x);
+        self.store(b, block, pixel, sums)
+    }
+
+    /// Stores the results of pixels from one on.
+    pub(super) fn store(&self, b: &mut KernelBuilder, block: &Block, pixel: Value, sums: Vec<Value>) -> Result<(), Unsupported> {
+        let work = &self.schedule.work;
         let base = b.scale_index(pixel, work.outputs as i64, 0);
         let Cut { first: channel, width: Width { lanes, .. }, active, .. } = block.cut;
         let flat = b.add(base, channel);
@@ -316,7 +334,7 @@ impl Lowering<'_> {
     }
 
     /// Loads the element of a tap in every channel of the block, for a pixel of the tile.
-    fn tap(&self, b: &mut KernelBuilder, rows: &[Value], (y, x): (u64, u64), pixel: u64, cut: Cut) -> Value {
+    pub(super) fn tap(&self, b: &mut KernelBuilder, rows: &[Value], (y, x): (u64, u64), pixel: u64, cut: Cut) -> Value {
         let work = &self.schedule.work;
         let offset = (self.schedule.column(x, pixel) * work.outputs) as i64;
         // A staged row may be read past its channels. These elements are multiplied by zero weights, or their sums are not stored.
@@ -325,7 +343,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the initial value of a block's sums.
-    fn first_sum(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
+    pub(super) fn first_sum(&self, b: &mut KernelBuilder, cut: Cut) -> Value {
         let block = cut.width.lanes as u16;
         match self.initial {
             Some(buffer) => b.load(buffer, cut.first, 0, block),
@@ -335,7 +353,7 @@ impl Lowering<'_> {
     }
 
     /// Loads the weights of a tap, or of a pair of taps, in the channels of a block.
-    fn weights_of(&self, b: &mut KernelBuilder, at: &Block, tap: u64) -> Value {
+    pub(super) fn weights_of(&self, b: &mut KernelBuilder, at: &Block, tap: u64) -> Value {
         let (panels, width) = (&self.schedule.panels, at.cut.width);
         let lanes = width.lanes.min(width.strip);
         let mut strip = |lane: u64| {
@@ -347,7 +365,7 @@ impl Lowering<'_> {
     }
 
     /// Adds a product of floats to a sum.
-    fn add_product(&self, b: &mut KernelBuilder, w: Value, x: Value, sum: Value) -> Value {
+    pub(super) fn add_product(&self, b: &mut KernelBuilder, w: Value, x: Value, sum: Value) -> Value {
         if self.schedule.work.fuses(self.schedule.cx.machine) {
             return b.fma(w, x, sum);
         }

@@ -7,6 +7,7 @@ pub mod choice;
 pub mod cuts;
 pub mod depthwise;
 mod depthwise_in_16_bits;
+mod depthwise_in_place;
 mod depthwise_rows;
 mod depthwise_tile;
 pub mod direct;

@@ -5,6 +5,7 @@ pub mod iota;
 pub mod matrix;
 pub mod mirror_pad;
 pub mod repack;
+mod reversed;
 pub mod strided;
 pub mod turn;
 pub mod unpack;

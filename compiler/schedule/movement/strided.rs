@@ -1,6 +1,7 @@
 //! Moving elements: slices, transposes, broadcasts, concatenations and padding are all boxes copied with strides.
 
 use super::matrix::write_transposed;
+use super::reversed::write_reversed;
 use super::turn::{Matrix, Turn};
 use crate::ir::{Extent, Inst, InstData, Interval, Operation, Scalar, Value as Tensor, operators};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Lane, Type, UnaryOp, Value};
@@ -383,8 +384,15 @@ impl Schedule for MovementSchedule<'_> {
             }
             let dimensions = collapse(&copy.dimensions);
             let dimensions: Vec<Counted> = dimensions.iter().map(|d| Counted::new(&mut b, &extents, d)).collect();
-            let turn = Turn { lane, most: self.cx.machine.turned_lanes(lane.bytes()), squares: self.cx.machine.squares(lane.bytes()) };
-            Mover { input: inputs[copy.operand], output: target, turn, lanes, masked }.copy(&mut b, &turned_last(dimensions), from, to);
+            let most = self.cx.machine.turned_lanes(lane.bytes());
+            let turn = Turn { lane, most, squares: self.cx.machine.squares(lane.bytes()) };
+            let reversed = if self.cx.machine.has_vector_registers() { most.min(lanes) } else { 1 };
+            Mover { input: inputs[copy.operand], output: target, turn, lanes, masked, reversed }.copy(
+                &mut b,
+                &turned_last(dimensions),
+                from,
+                to,
+            );
         }
         let description = format!("{}, {lanes} at a time", self.name);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
@@ -517,6 +525,8 @@ struct Mover {
     lanes: u16,
     /// Lanes of vectors that may be masked, at most.
     masked: u16,
+    /// Elements that are copied at a time where their order is reversed.
+    reversed: u16,
 }
 
 impl Mover {
@@ -543,6 +553,9 @@ impl Mover {
                 let to = b.add(to, i);
                 b.store_active(self.output, to, 0, value, active);
             }),
+            [inner] if self.reversed > 1 && matches!((inner.to_stride, inner.from_stride), (Number::Known(1), Number::Known(-1))) => {
+                write_reversed(b, (self.input, from), (self.output, to), inner.extent, self.reversed);
+            }
             [outer, rest @ ..] => outer.extent.repeat(b, |b, i| {
                 let step = outer.from_stride.scale(b, i);
                 let from = b.add(from, step);

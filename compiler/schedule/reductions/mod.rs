@@ -1,6 +1,7 @@
 //! Many elements to one, or to a running one: reductions, windows, searches, scans.
 
 pub mod arg_reduce;
+mod byte_sums;
 mod nines;
 pub mod reduce;
 pub mod reduction;

@@ -3,6 +3,7 @@
 
 use super::reduction::{Reduction, SHORT_WORK};
 use crate::ir::{Inst, Operation, Value as Tensor};
+use crate::kernel::passes::DEAD;
 use crate::kernel::{Active, KernelBuilder, Value};
 use crate::schedule::Goal;
 use crate::schedule::arguments::Arguments;
@@ -20,11 +21,11 @@ const MOST_TOGETHER: u32 = 4;
 
 /// See the module.
 pub struct ReduceSchedule<'a> {
-    cx: Context<'a>,
+    pub(super) cx: Context<'a>,
     /// The operand, and what becomes of the results.
     reader: ElementWise<'a>,
     writer: ElementWise<'a>,
-    reduction: Reduction,
+    pub(super) reduction: Reduction,
     shape: Vec<Quantity>,
     /// Whether each dimension is reduced.
     reduced: Vec<bool>,
@@ -67,7 +68,11 @@ impl Schedule for ReduceSchedule<'_> {
         let channels = cells.number(&mut b, &channels);
         let last_reduced = self.reduced.last().copied().unwrap_or(false);
         let in_order = last_reduced && self.reduction.is_ordered();
-        let lanes = if in_order { 1 } else { lanes };
+        let lanes = match (last_reduced, in_order) {
+            (_, true) => 1,
+            (true, false) => lanes,
+            (false, _) => self.across_lanes(lanes, channels),
+        };
         let lowering = Lowering { schedule: self, reader, writer, kept, inner, channels, lanes };
         match (last_reduced, in_order) {
             (true, true) => lowering.in_order(&mut b)?,
@@ -76,13 +81,15 @@ impl Schedule for ReduceSchedule<'_> {
         }
         let way = ["", ", within a row", ", within a row, in order"][usize::from(last_reduced) + usize::from(in_order)];
         let description = format!("reduction, {lanes} at a time{way}");
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        // Sums in 16 bits leave what widens bytes to 32.
+        let kernel = if lowering.signed_bytes().is_some() { DEAD.after(b.finish()) } else { b.finish() };
+        Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }
 
-struct Lowering<'a> {
-    schedule: &'a ReduceSchedule<'a>,
-    reader: ElementWise<'a>,
+pub(super) struct Lowering<'a> {
+    pub(super) schedule: &'a ReduceSchedule<'a>,
+    pub(super) reader: ElementWise<'a>,
     writer: ElementWise<'a>,
     /// Dimensions but the last: those of results, and those that are combined.
     kept: Vec<Dimension>,
@@ -93,9 +100,9 @@ struct Lowering<'a> {
 
 /// A dimension of a loop nest: its extent, and what one step adds to the input's and the output's pixel number.
 #[derive(Clone, Copy)]
-struct Dimension {
-    extent: Number,
-    input_step: Number,
+pub(super) struct Dimension {
+    pub(super) extent: Number,
+    pub(super) input_step: Number,
     output_step: Number,
 }
 
@@ -119,6 +126,18 @@ struct Rows {
 }
 
 impl ReduceSchedule<'_> {
+    /// Results that are computed side by side: so many that their registers hide the latency of a sum, if that leaves no rest. Then an image is also read
+    /// in long runs.
+    fn across_lanes(&self, lanes: u16, channels: Number) -> u16 {
+        let machine = self.cx.machine;
+        let (Number::Known(channels), Goal::Speed) = (channels, self.cx.goal) else { return lanes };
+        let most = REGISTERS * u32::from(machine.vector_bytes()) / 2 / self.reduction.lane_bytes();
+        let fits = |lanes: u16| u32::from(lanes) <= most && channels % i64::from(lanes) == 0;
+        let in_vectors = lanes > 1 && machine.has_vector_registers() && !machine.at_once;
+        let mut wider = [4, 2].into_iter().filter_map(|by| lanes.checked_mul(by));
+        wider.find(|&wide| in_vectors && fits(wide)).unwrap_or(lanes)
+    }
+
     /// Dimensions but the last, kept or reduced ones, outermost first.
     fn dimensions(&self, b: &mut KernelBuilder, cells: &Cells, reduced: bool) -> Vec<Dimension> {
         let shape = &self.shape;
@@ -310,7 +329,8 @@ impl Lowering<'_> {
         if is_stored { total } else { self.schedule.reduction.finish(b, &self.reader, 0, total) }
     }
 
-    fn place(&self, b: &mut KernelBuilder, pixel: Value, channel: Value) -> OutputPosition {
+    /// The place of an element of a pixel.
+    pub(super) fn place(&self, b: &mut KernelBuilder, pixel: Value, channel: Value) -> OutputPosition {
         let base = self.channels.scale(b, pixel);
         let flat = b.add(base, channel);
         OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat }
@@ -335,6 +355,9 @@ impl Lowering<'_> {
             let values = self.reader.values(b, &place, &[], hoisted, lanes, active)?;
             return Ok(self.schedule.reduction.combine(b, sum, values[0]));
         };
+        if let Some(extent) = self.adds_in_16_bits(first, rest, lanes) {
+            return self.sum_in_16_bits(b, (first.input_step, extent), (pixel, channel), hoisted, (lanes, active), sum);
+        }
         let (start, end) = (b.index(0), first.extent.value(b));
         let mut inside = Ok(sum);
         let sums = b.for_carry(start, end, 1, &[sum], |b, i, sums| {

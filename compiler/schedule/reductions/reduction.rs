@@ -63,6 +63,11 @@ impl Reduction {
         self.kind == Kind::Product && self.lane.is_float()
     }
 
+    /// Tells whether it is one of a kind.
+    pub fn is(&self, kind: Kind) -> bool {
+        self.kind == kind
+    }
+
     /// Whether floats are combined, whose order tells in the result.
     pub fn is_of_floats(&self) -> bool {
         self.lane.is_float()

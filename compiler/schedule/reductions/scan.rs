@@ -3,14 +3,17 @@
 
 use super::reduction::{Reduction, wrapped};
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
-use crate::kernel::{KernelBuilder, Lane};
+use crate::kernel::{Active, Buffer, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::{Arguments, Elements};
-use crate::schedule::context::Context;
+use crate::schedule::context::{Context, Goal};
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::indexed::slices::copy_lanes;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
-use crate::schedule::quantity::{Cells, Quantity, product};
+use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
+
+/// Lines side by side: as many as a sum of floats takes cycles.
+const TOGETHER: u64 = 4;
 
 /// See the module.
 pub struct ScanSchedule<'a> {
@@ -46,6 +49,12 @@ impl<'a> ScanSchedule<'a> {
             reverse: operator.reverse,
         })
     }
+
+    /// Lines of single elements that are scanned side by side, so that the sums of one hide the latency of another's.
+    fn together(&self) -> u64 {
+        let is_short = self.cx.goal == Goal::Size || !self.cx.machine.has_vector_registers() || self.cx.machine.at_once;
+        if is_short { 1 } else { TOGETHER }
+    }
 }
 
 impl Schedule for ScanSchedule<'_> {
@@ -67,31 +76,63 @@ impl Schedule for ScanSchedule<'_> {
         cells.load(&mut b, &mut arguments, self.shape.iter().flat_map(Quantity::extents));
         let [outer, extent, inner] = [0, 1, 2].map(|i| cells.number(&mut b, &self.shape[i]));
         let line = cells.number(&mut b, &product(&self.shape[1..]));
-        outer.repeat(&mut b, |b, outer| {
-            let base = line.scale(b, outer);
-            inner.row(b, lanes, self.cx.machine.masked_lanes, |b, i, active| {
-                let start = b.add(base, i);
-                let neutral = self.reduction.neutral(b, lanes);
-                let (first, end) = (b.index(0), extent.value(b));
-                b.for_carry(first, end, 1, &[neutral], |b, step, partial| {
-                    let position = if self.reverse {
-                        let last = extent.less_one(b);
-                        b.sub(last, step)
-                    } else {
-                        step
-                    };
-                    let offset = inner.scale(b, position);
-                    let place = b.add(start, offset);
-                    let value = b.load_active(input, place, 0, lanes, active);
-                    let value = widen(b, value, self.element);
-                    let next = self.reduction.combine(b, partial[0], value);
-                    let stored = wrapped(b, if self.exclusive { partial[0] } else { next }, self.element);
-                    b.store_active(target, place, 0, stored, active);
-                    vec![next]
-                });
-            });
+        let single = inner.is(1).then(|| self.together());
+        let scan = Scan { schedule: self, buffers: [input, target], extent, inner, lanes };
+        outer.tiles(&mut b, single.unwrap_or(1), |b, first, count| {
+            let lines: Vec<Value> = (0..count as i64)
+                .map(|number| {
+                    let outer = b.scale_index(first, 1, number);
+                    line.scale(b, outer)
+                })
+                .collect();
+            inner.row(b, lanes, self.cx.machine.masked_lanes, |b, i, active| scan.lines(b, &lines, i, active));
         });
         let description = format!("scan, {lanes} at a time");
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+    }
+}
+
+/// A scan in a kernel.
+struct Scan<'s, 'a> {
+    schedule: &'s ScanSchedule<'a>,
+    buffers: [Buffer; 2],
+    extent: Number,
+    inner: Number,
+    lanes: u16,
+}
+
+impl Scan<'_, '_> {
+    /// Scans the same lanes of some lines, which begin at these elements.
+    fn lines(&self, b: &mut KernelBuilder, lines: &[Value], i: Value, active: Active) {
+        let starts: Vec<Value> = lines.iter().map(|&line| b.add(line, i)).collect();
+        let neutral = self.schedule.reduction.neutral(b, self.lanes);
+        let (first, end) = (b.index(0), self.extent.value(b));
+        b.for_carry(first, end, 1, &vec![neutral; lines.len()], |b, step, partial| {
+            let offset = self.offset(b, step);
+            starts.iter().zip(partial).map(|(&start, &partial)| self.element(b, (start, offset), partial, active)).collect()
+        });
+    }
+
+    /// How far the element of a step is after the first one.
+    fn offset(&self, b: &mut KernelBuilder, step: Value) -> Value {
+        let position = if self.schedule.reverse {
+            let last = self.extent.less_one(b);
+            b.sub(last, step)
+        } else {
+            step
+        };
+        self.inner.scale(b, position)
+    }
+
+    /// Stores the result of an element. Gives the partial result with it.
+    fn element(&self, b: &mut KernelBuilder, (start, offset): (Value, Value), partial: Value, active: Active) -> Value {
+        let ([input, target], element) = (self.buffers, self.schedule.element);
+        let place = b.add(start, offset);
+        let value = b.load_active(input, place, 0, self.lanes, active);
+        let value = widen(b, value, element);
+        let next = self.schedule.reduction.combine(b, partial, value);
+        let stored = wrapped(b, if self.schedule.exclusive { partial } else { next }, element);
+        b.store_active(target, place, 0, stored, active);
+        next
     }
 }

@@ -8,6 +8,7 @@ mod fold;
 mod lower;
 mod passes;
 mod rows;
+mod shares;
 mod side_by_side;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@
 //! the result of a reduction has one more than what is reduced. Pass *k* reduces, and writes, what has level *k*; it computes anew
 //! what it needs of earlier passes, or reads it where an earlier pass has kept it.
 
+use super::shares;
 use crate::fuse::{Epilogue, Rowwise};
 use crate::ir::{ElementType, Expression, ExpressionBuilder, Inst, Node, Op, Value};
 use crate::schedule::context::Context;
@@ -15,6 +16,8 @@ pub struct Passes {
     pub list: Vec<Pass>,
     /// Elements that an earlier pass keeps for a later one, and where.
     pub kept: Vec<(Value, Keeper)>,
+    /// Tells whether numbers of a row are divided among its elements: what follows from these alone is worth computing once.
+    pub has_reciprocals: bool,
 }
 
 /// Where the elements of a row are kept.
@@ -68,7 +71,8 @@ impl Passes {
             let work = Epilogue { operands: vec![], expression: Expression::default() };
             list.push(Pass { numbers: last, work, elements: vec![], reductions: vec![] });
         }
-        Self { list, kept: levels.kept }
+        let has_reciprocals = cx.group.insts.iter().any(|&inst| levels.share(inst).is_some());
+        Self { list, kept: levels.kept, has_reciprocals }
     }
 
     /// Where a value is kept.
@@ -224,6 +228,12 @@ impl<'a> Levels<'a> {
         (!list.is_empty()).then(|| (self.composed(&list, is_leaf), list))
     }
 
+    /// The operands of an instruction that are powers and their sum, where it is computed as a product.
+    fn share(&self, inst: Inst) -> Option<[usize; 2]> {
+        // Devices have quotients of their own.
+        if self.cx.machine.at_once { None } else { shares::share(self.cx, inst) }
+    }
+
     /// The expression that gives some values from leaves.
     fn composed(&self, wanted: &[Value], is_leaf: impl Fn(Value) -> bool) -> Epilogue {
         let function = self.cx.function;
@@ -243,7 +253,10 @@ impl<'a> Levels<'a> {
         for inst in self.cx.group.insts.iter().filter(|inst| needed.contains(*inst)) {
             let data = &function.insts[*inst];
             let inputs: Vec<Node> = data.operands.iter().map(|v| nodes[v]).collect();
-            let made = builder.inline(data.expression(), &inputs);
+            let made = match self.share(*inst) {
+                Some([power, sum]) => vec![shares::product(&mut builder, inputs[power], inputs[sum])],
+                None => builder.inline(data.expression(), &inputs),
+            };
             for (&result, node) in data.results.iter().zip(made) {
                 nodes.entry(result).or_insert(node);
             }

@@ -73,7 +73,7 @@ fn softmax(builder: &mut FunctionBuilder<'_>, x: Value) -> Value {
 fn a_softmax_keeps_its_powers_where_the_result_is_to_be() {
     let build = |builder: &mut FunctionBuilder<'_>, x: Value| vec![softmax(builder, x)];
     check(build, |schedule, result| {
-        let Passes { list, kept } = &schedule.passes;
+        let Passes { list, kept, .. } = &schedule.passes;
         assert_eq!(list.len(), 3);
         assert_eq!(kept.iter().map(|(_, keeper)| *keeper).collect::<Vec<_>>(), [Keeper::Output(result)]);
         assert_eq!((schedule.passes.first_write(result), list[2].reductions.len()), (1, 0));

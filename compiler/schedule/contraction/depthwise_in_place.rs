@@ -1,0 +1,182 @@
+//! Depthwise windows of floats that are read from the input, where the rows of a window are longer than the first-level cache: staging them would
+//! copy the image once more, through the second level. Taps outside of the image are left out. Rows of taps are a loop, which begins later and ends
+//! earlier at the border; so all rows of the output share their code. Columns at the border have code of their own.
+
+use super::depthwise::{Block, Lowering};
+use super::form::Form;
+use super::geometry::Contraction;
+use super::needs;
+use crate::kernel::{BinaryOp, KernelBuilder, Value};
+use crate::schedule::context::{Context, Goal};
+use crate::schedule::quantity::Number;
+use crate::schedule::unsupported::Unsupported;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// Columns at the border that have code of their own, at most.
+const MOST_AT_BORDER: u64 = 4;
+
+/// Columns of the output.
+pub(super) struct Columns {
+    /// Those whose windows lie inside of the rows of the input.
+    inside: Range<u64>,
+    /// The number of all.
+    all: u64,
+}
+
+impl Columns {
+    /// The columns of a convolution whose windows are read in place; nothing where rows are staged in a ring of so many bytes.
+    pub fn in_place(cx: &Context<'_>, work: &Contraction, form: Form, ring: u64) -> Option<Self> {
+        let machine = cx.machine;
+        let is_fast = machine.has_vector_registers() && !machine.at_once && cx.goal == Goal::Speed && ring > machine.l1_bytes;
+        let is_plain = form == Form::Float && !work.reads_halves() && work.outputs == work.channels && work.strides[1] > 1;
+        let is_image = work.is_one_plane() && work.is_one_phase() && work.sizes.is_none() && work.sections.is_none();
+        let is_dense = work.phases.iter().all(|phases| phases.dilation == 1);
+        if !(is_fast && is_plain && is_image && is_dense && stays_behind(cx, work)) {
+            return None;
+        }
+        let columns = &work.phases[2];
+        let (low, stride, all) = (columns.padding_low, work.strides[1], work.output_size[1]);
+        let first = low.div_ceil(stride);
+        let end = (work.input_size[1] + low).checked_sub(work.window[1])? / stride + 1;
+        let inside = first..end.min(all);
+        let at_border = first + all - inside.end;
+        (!inside.is_empty() && at_border <= MOST_AT_BORDER).then_some(Self { inside, all })
+    }
+}
+
+/// Tells whether each output pixel, in order, may overwrite the input from its start on, if the output of staged rows may: no later pixel reads an
+/// input pixel that lies there. Positions read grow faster than positions written, so the first rows and columns tell.
+fn stays_behind(cx: &Context<'_>, work: &Contraction) -> bool {
+    if needs::overwritten_by_rows(*cx, work).is_none() {
+        return true;
+    }
+    let ([height, width], [rows, columns]) = (work.input_size, work.output_size);
+    let [low_rows, low_columns] = [1, 2].map(|axis: usize| work.phases[axis].padding_low);
+    let is_as_wide = cx.element(cx.group.outputs[0]).bits() == work.element.bits();
+    let row = |y: u64| (y * work.strides[0]).saturating_sub(low_rows) * width;
+    let column = |x: u64| (x * work.strides[1]).saturating_sub(low_columns);
+    let ends = |y: u64, x: u64| y * columns + x + 1;
+    let shrinks = work.strides[0] > 1 && rows * columns <= height * width && columns <= width && is_as_wide;
+    let behind_row = |y: u64| y + 1 == rows || ends(y, columns - 1) <= row(y + 1);
+    let behind_pixel = |y: u64, x: u64| ends(y, x) <= row(y) + column(x + 1);
+    let first_rows = 0..rows.min(low_rows + 2);
+    let first_columns = 0..(columns - 1).min(low_columns + 2);
+    shrinks && first_rows.into_iter().all(|y| behind_row(y) && first_columns.clone().all(|x| behind_pixel(y, x)))
+}
+
+/// A row of the output.
+struct Row {
+    /// The rows of taps inside of the image.
+    taps: (Value, Value),
+    /// The element that the first tap of the first column reads, where it is inside.
+    input: Value,
+    /// The first pixel of the output.
+    pixel: Value,
+}
+
+/// Some pixels of a row, and the columns of taps inside of the image for all of them.
+struct Tile {
+    x: Value,
+    pixels: u64,
+    taps: Range<u64>,
+}
+
+impl Lowering<'_> {
+    /// All images.
+    pub(super) fn images_in_place(&self, b: &mut KernelBuilder, columns: &Columns) -> Result<(), Unsupported> {
+        let numbers = &self.numbers;
+        numbers.batch.repeat(b, |b, image| {
+            let zero = b.index(0);
+            let (start, end) = self.range.unwrap_or_else(|| (zero, numbers.output[1].value(b)));
+            let mut outcome = Ok(());
+            b.for_values(start, end, 1, |b, y| {
+                let row = self.row_in_place(b, image, y);
+                outcome = self.columns_in_place(b, &row, columns);
+            });
+            outcome
+        })
+    }
+
+    fn row_in_place(&self, b: &mut KernelBuilder, image: Value, y: Value) -> Row {
+        let (work, numbers) = (&self.schedule.work, &self.numbers);
+        let [rows, columns] = [1, 2].map(|axis: usize| work.phases[axis].padding_low as i64);
+        let top = b.scale_index(y, work.strides[0] as i64, -rows);
+        let (zero, window, height) = (b.index(0), b.index(work.window[0] as i64), b.index(work.input_size[0] as i64));
+        let above = b.sub(zero, top);
+        let below = b.sub(height, top);
+        let taps = (b.binary(BinaryOp::SignedMax, above, zero), b.binary(BinaryOp::SignedMin, below, window));
+        let first = numbers.plane_elements.scale(b, image);
+        let before = numbers.row_elements.scale(b, top);
+        let input = b.add(first, before);
+        let input = b.scale_index(input, 1, -columns * work.channels as i64);
+        let pixel = numbers.output_pixels.scale(b, image);
+        let first = numbers.output[2].scale(b, y);
+        Row { taps, input, pixel: b.add(pixel, first) }
+    }
+
+    /// The columns of a row, in order.
+    fn columns_in_place(&self, b: &mut KernelBuilder, row: &Row, columns: &Columns) -> Result<(), Unsupported> {
+        self.schedule.cuts.for_each(b, |b, cut| {
+            let weights = self.panel(b, cut);
+            let block = Block { rows: vec![], weights, first: self.first_sum(b, cut), cut };
+            self.border_in_place(b, row, &block, 0..columns.inside.start)?;
+            let count = Number::Known((columns.inside.end - columns.inside.start) as i64);
+            count.tiles(b, self.schedule.pixels(), |b, x, pixels| {
+                let x = b.scale_index(x, 1, columns.inside.start as i64);
+                self.tile_in_place(b, row, &block, &Tile { x, pixels, taps: 0..self.schedule.work.window[1] })
+            })?;
+            self.border_in_place(b, row, &block, columns.inside.end..columns.all)
+        })
+    }
+
+    /// Columns whose windows are cut off.
+    fn border_in_place(&self, b: &mut KernelBuilder, row: &Row, block: &Block, columns: Range<u64>) -> Result<(), Unsupported> {
+        let work = &self.schedule.work;
+        for column in columns {
+            let left = (column * work.strides[1]) as i64 - work.phases[2].padding_low as i64;
+            let first = (-left).max(0) as u64;
+            let end = (work.input_size[1] as i64 - left).clamp(0, work.window[1] as i64) as u64;
+            let x = b.index(column as i64);
+            self.tile_in_place(b, row, block, &Tile { x, pixels: 1, taps: first..end })?;
+        }
+        Ok(())
+    }
+
+    fn tile_in_place(&self, b: &mut KernelBuilder, row: &Row, block: &Block, tile: &Tile) -> Result<(), Unsupported> {
+        let (work, panels) = (&self.schedule.work, &self.schedule.panels);
+        let offset = b.scale_index(tile.x, (work.strides[1] * work.channels) as i64, 0);
+        let input = b.add(row.input, offset);
+        let input = b.add(input, block.cut.first);
+        let step = panels.place(block.cut.width, work.window[1], 0);
+        let first = vec![block.first; tile.pixels as usize];
+        let sums = b.for_carry(row.taps.0, row.taps.1, 1, &first, |b, tap, sums| {
+            let from = self.numbers.row_elements.scale(b, tap);
+            let from = b.add(input, from);
+            let moved = b.scale_index(tap, step, 0);
+            let weights = b.add(block.weights, moved);
+            let block = Block { rows: vec![from], weights, first: block.first, cut: block.cut };
+            self.row_of_taps(b, &block, tile, sums.to_vec())
+        });
+        let pixel = b.add(row.pixel, tile.x);
+        self.store(b, block, pixel, sums)
+    }
+
+    /// Sums with the products of a row of taps.
+    fn row_of_taps(&self, b: &mut KernelBuilder, block: &Block, tile: &Tile, mut sums: Vec<Value>) -> Vec<Value> {
+        let shares = self.schedule.shares_taps(block.cut.width, tile.pixels);
+        let mut loaded: FxHashMap<u64, Value> = FxHashMap::default();
+        for tap in tile.taps.clone() {
+            let weights = self.weights_of(b, block, tap);
+            for (pixel, sum) in (0..).zip(&mut sums) {
+                let load = |b: &mut KernelBuilder| self.tap(b, &block.rows, (0, tap), pixel, block.cut);
+                let x = match shares {
+                    true => *loaded.entry(self.schedule.column(tap, pixel)).or_insert_with(|| load(b)),
+                    false => load(b),
+                };
+                *sum = self.add_product(b, weights, x, *sum);
+            }
+        }
+        sums
+    }
+}
