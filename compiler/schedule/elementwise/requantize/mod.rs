@@ -17,7 +17,7 @@
 //!   2⁻¹¹. The kernel must set the processor's rounding mode.
 //! - `trunc(sum · scale + (sum · rest + c))`, rounded towards zero, with the scale in two numbers: for all other multipliers. The inner sum is below
 //!   2. Its rounding error is less than the growth of the outer sum from one sum to the next, so results never fall.
-//! - The first three for a product of two small integers, which is exact in binary32. Work on the factor of a channel alone can move out of loops.
+//! - These sequences for a product of two small integers, which is exact in binary32. Work on the factor of a channel alone can move out of loops.
 //! - `((sum + offset) · multiplier >> 32) >> shift`, with one unsigned product. The offset makes every sum positive and also rounds, since some
 //!   offset leaves the wanted fraction. Double rounding takes ties away from zero. This moves the thresholds of negative results by one unit before
 //!   the shift, so 1 is subtracted below a pivot. Sums can begin with the offset, so it takes no instruction.
