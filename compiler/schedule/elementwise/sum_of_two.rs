@@ -30,7 +30,7 @@ pub struct Term {
     pub node: Node,
     /// Least value.
     least: i32,
-    /// Scaled numbers of the least value and those after it.
+    /// Scaled numbers of the least value and of the values after it.
     scaled: Vec<i32>,
 }
 

@@ -1,7 +1,7 @@
 //! Sums that are scaled by factors of binary64 and rounded, halves away from zero. They become a proven sequence, or the exact product in integers.
 //!
 //! A factor is `M · 2⁻ᵉ` with M of 53 bits, so the product P of M and a sum's magnitude has up to 84 bits. Binary64 rounds P to 53 bits first. This
-//! matters only if it lifts P to the middle between two integers, that is, if P plus half of its last place reaches the middle.
+//! matters only if it lifts P to the middle between two integers. The test is whether P plus half of its last place reaches the middle.
 
 use super::Rewriter;
 use crate::ir::{ElementType, NanRule, Node, RequantizeRule, Scalar, ScalarOp};
